@@ -1,0 +1,1 @@
+"""Suites, the runner, the score store, buckets and the statistics of agreement."""

@@ -1,0 +1,190 @@
+"""Agreement of several scores with one label: values, and intervals from the same resamples for all of them."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from assay.benchmark.statistics.cells import Cells, LabelCounts, Labels
+from assay.benchmark.statistics.coefficients import RANK_STATISTICS, Moments
+from assay.benchmark.statistics.concordance import Floats
+from assay.benchmark.statistics.resampling import Resampler
+
+__all__ = ["Estimate", "agreement"]
+
+#: Memory for the sorted orders of the scores that are resampled together.
+PREPARED_BYTES = 1 << 29
+
+
+@dataclass(frozen=True)
+class Estimate:
+    """One coefficient of one score.
+
+    Attributes:
+        metric: name of the score.
+        statistic: name of the coefficient.
+        value: the coefficient on the pairs themselves; None where undefined, with the reason in *note*.
+        low: lower bound of the percentile interval; None where there is none.
+        high: upper bound.
+        n: pairs that were counted.
+        note: reason or reservation, or an empty string.
+    """
+
+    metric: str
+    statistic: str
+    value: float | None
+    low: float | None
+    high: float | None
+    n: int
+    note: str
+
+
+@dataclass(frozen=True)
+class _Prepared:
+    """One score, sorted and standardised, on the rows where it is known."""
+
+    metric: str
+    rows: NDArray[np.bool_] | None
+    labels: Labels
+    cells: Cells
+    moments: Moments
+
+    def values(self, weights: Floats, counted: LabelCounts, statistics: Sequence[str]) -> Floats:
+        """Coefficients under multiplicities: shape (statistics, b)."""
+        counts = self.cells.count(counted)
+        return np.stack(
+            [
+                self.moments.pearson(weights, counts) if name == "pearson" else RANK_STATISTICS[name](counts)
+                for name in statistics
+            ]
+        )
+
+
+def agreement(
+    scores: Mapping[str, Floats],
+    labels: Floats,
+    *,
+    statistics: Sequence[str],
+    resamples: int,
+    confidence: float,
+    seed: Sequence[int],
+    groups: NDArray[np.intp] | None = None,
+    advance: Callable[[int], None] | None = None,
+) -> list[Estimate]:
+    """Hold every score against the labels.
+
+    Args:
+        scores: by name, arrays of shape (n,); NaN marks a pair without a score, which that score leaves out.
+        labels: shape (n,), finite.
+        statistics: names out of :data:`~assay.benchmark.statistics.coefficients.STATISTICS`.
+        resamples: bootstrap resamples; 0 for values without intervals.
+        confidence: level of the percentile interval, in (0, 1).
+        seed: non-negative integers; the same seed gives the same resamples for all scores.
+        groups: None, or integer codes 0 … k-1 of shape (n,): whole groups are resampled.
+        advance: called with the number of (score, resample) units done.
+
+    Returns:
+        One estimate per score and statistic, in the order given.
+    """
+    n = len(labels)
+    resampler = Resampler(n, resamples, tuple(seed), groups)
+    estimates: dict[str, list[Estimate]] = {}
+    for batch in _batches(scores, labels):
+        ones = np.ones((n, 1))
+        values = dict(_count(batch, ones, statistics))
+        drawn: dict[str, list[Floats]] = {one.metric: [] for one in batch}
+        if resamples:
+            for weights in resampler.blocks():
+                for metric, block in _count(batch, weights, statistics):
+                    drawn[metric].append(block)
+                    if advance:
+                        advance(weights.shape[1])
+        for one in batch:
+            resampled = np.concatenate(drawn[one.metric], axis=1) if resamples else None
+            estimates[one.metric] = [
+                _estimate(
+                    one,
+                    name,
+                    values[one.metric][s, 0],
+                    None if resampled is None else resampled[s],
+                    confidence,
+                )
+                for s, name in enumerate(statistics)
+            ]
+    for metric in scores:
+        if metric not in estimates:
+            estimates[metric] = [
+                Estimate(metric, name, None, None, None, 0, "no pairs") for name in statistics
+            ]
+    return [estimate for metric in scores for estimate in estimates[metric]]
+
+
+def _batches(scores: Mapping[str, Floats], labels: Floats) -> Iterator[list[_Prepared]]:
+    """Prepare scores, as many at a time as :data:`PREPARED_BYTES` holds; scores known nowhere are left out."""
+    by_rows: dict[bytes, tuple[NDArray[np.bool_] | None, Labels]] = {}
+    batch: list[_Prepared] = []
+    held = 0
+    for metric, values in scores.items():
+        known = np.isfinite(values)
+        if not known.any():
+            continue
+        key = np.packbits(known).tobytes()
+        if key not in by_rows:
+            rows = None if known.all() else known
+            by_rows[key] = rows, Labels.of(labels if rows is None else labels[rows])
+        rows, sorted_labels = by_rows[key]
+        size = len(values) * (120 + 32 * sorted_labels.levels.bit_length())
+        if batch and held + size > PREPARED_BYTES:
+            yield batch
+            batch, held = [], 0
+        usable = values if rows is None else values[rows]
+        cells, moments = Cells.of(usable, sorted_labels), Moments.of(usable, sorted_labels.values)
+        batch.append(_Prepared(metric, rows, sorted_labels, cells, moments))
+        held += size
+    if batch:
+        yield batch
+
+
+def _count(
+    batch: list[_Prepared], weights: Floats, statistics: Sequence[str]
+) -> Iterator[tuple[str, Floats]]:
+    """Yield each score's coefficients under *weights*; labels that scores share are counted once."""
+    counted: dict[int, tuple[Floats, LabelCounts]] = {}
+    for one in batch:
+        if id(one.labels) not in counted:
+            usable = weights if one.rows is None else weights[one.rows]
+            counted[id(one.labels)] = usable, one.labels.count(usable)
+        usable, label_counts = counted[id(one.labels)]
+        yield one.metric, one.values(usable, label_counts, statistics)
+
+
+def _estimate(
+    one: _Prepared, statistic: str, value: float, resampled: Floats | None, confidence: float
+) -> Estimate:
+    n = len(one.labels.values)
+    if np.isnan(value):
+        return Estimate(one.metric, statistic, None, None, None, n, _why_undefined(one, statistic, n))
+    notes = [] if one.rows is None else [f"{n} of {len(one.rows)} pairs have a score"]
+    low = high = None
+    if resampled is not None:
+        defined = resampled[~np.isnan(resampled)]
+        if len(defined) < len(resampled):
+            notes.append(f"undefined in {len(resampled) - len(defined)} of {len(resampled)} resamples")
+        # an interval from a minority of the resamples would describe another population
+        if 2 * len(defined) >= len(resampled):
+            tail = (1 - confidence) / 2
+            low, high = (float(bound) for bound in np.quantile(defined, [tail, 1 - tail]))
+    return Estimate(one.metric, statistic, float(value), low, high, n, "; ".join(notes))
+
+
+def _why_undefined(one: _Prepared, statistic: str, n: int) -> str:
+    if n < 2:
+        return "one pair"
+    if one.labels.levels == 1:
+        return "constant label"
+    if statistic == "auc" and one.labels.levels != 2:
+        return "the label is not binary"
+    return "constant score"

@@ -1,0 +1,183 @@
+"""One score held against one label, sorted once, so that any multiplicities can be counted over it.
+
+A *cell* is a distinct (label, score) value. With multiplicities w (how often each pair stands in a resample) the
+number of pairs in each cell is a sum of w over neighbours of the sorted order, and every rank coefficient follows
+from those counts. All counts are whole numbers held in doubles, hence exact below 2**53.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from assay.benchmark.statistics.concordance import Concordance, Floats, Indices, LevelPairs, LevelTree
+from assay.benchmark.statistics.runs import add_runs, run_starts
+
+__all__ = ["Cells", "LabelCounts", "Labels", "RankCounts"]
+
+#: Up to so many label levels every pair of levels is compared directly; above, the levels are halved bit by bit.
+FEW_LEVELS = 5
+
+
+@dataclass(frozen=True)
+class Ties:
+    """Sizes of tied groups summed up: pairs, couples inside groups, cubes of the sizes; each of shape (b,)."""
+
+    total: Floats
+    tied: Floats
+    cubes: Floats
+
+    @classmethod
+    def of(cls, counts: Floats) -> Ties:
+        """Sum up group sizes of shape (g, b)."""
+        total = counts.sum(axis=0)
+        squares = counts * counts
+        tied = (squares.sum(axis=0) - total) / 2
+        return cls(total, tied, np.einsum("gb,gb->b", squares, counts))
+
+    @property
+    def rank_variation(self) -> Floats:
+        """Sum of squared deviations of the mid-ranks: (n^3 - sum of cubes) / 12 (Kendall, 1945)."""
+        variation: Floats = (self.total**3 - self.cubes) / 12
+        return variation
+
+
+@dataclass(frozen=True)
+class LabelCounts:
+    """Labels under one block of multiplicities.
+
+    Attributes:
+        weights: the multiplicities, shape (n, b).
+        counts: pairs per label level, shape (levels, b).
+        ranks: mid-rank of each level less the mean rank, shape (levels, b).
+        ties: the sums over the levels.
+        singles: the sums over the pairs, which is what a tie-free score has.
+    """
+
+    weights: Floats
+    counts: Floats
+    ranks: Floats
+    ties: Ties
+    singles: Ties
+
+
+@dataclass(frozen=True)
+class Labels:
+    """The labels of a bucket, shared by all its metrics.
+
+    Attributes:
+        values: shape (n,), finite.
+        codes: shape (n,), rank of each label among the distinct ones.
+        order: stable sorting order of the labels.
+        starts: where in *order* each distinct label begins.
+    """
+
+    values: Floats
+    codes: Indices
+    order: Indices
+    starts: Indices
+
+    @classmethod
+    def of(cls, values: Floats) -> Labels:
+        """Sort labels of shape (n,), n > 0."""
+        order = np.argsort(values, kind="stable").astype(np.intp)
+        starts = run_starts(np.diff(values[order]) != 0)
+        codes = np.empty(len(values), dtype=np.intp)
+        codes[order] = np.repeat(np.arange(len(starts)), np.diff(np.append(starts, len(values))))
+        return cls(values, codes, order, starts)
+
+    @property
+    def levels(self) -> int:
+        """Number of distinct labels."""
+        return len(self.starts)
+
+    def count(self, weights: Floats) -> LabelCounts:
+        """Count labels under multiplicities of shape (n, b)."""
+        counts = add_runs(weights[self.order], self.starts)
+        ties = Ties.of(counts)
+        ranks = np.cumsum(counts, axis=0) - counts / 2 - ties.total / 2
+        singles = ties if self.levels == len(weights) else Ties.of(weights)
+        return LabelCounts(weights, counts, ranks, ties, singles)
+
+
+@dataclass(frozen=True)
+class RankCounts:
+    """What every rank coefficient is made of, per resample; all arrays have shape (b,).
+
+    Attributes:
+        score: ties of the score.
+        label: ties of the label.
+        balance: concordant minus discordant couples of pairs.
+        rank_product: sum of products of the centred mid-ranks of score and label.
+        cells: number of pairs per (label, score) cell, shape (k, b).
+        label_counts: number of pairs per label level, shape (levels, b).
+        score_counts: number of pairs per distinct score, shape (g, b), in any order.
+    """
+
+    score: Ties
+    label: Ties
+    balance: Floats
+    rank_product: Floats
+    cells: Floats
+    label_counts: Floats
+    score_counts: Floats
+
+    @property
+    def couples(self) -> Floats:
+        """Unordered couples of pairs, n (n - 1) / 2."""
+        couples: Floats = self.label.total * (self.label.total - 1) / 2
+        return couples
+
+    @property
+    def tied_both(self) -> Floats:
+        """Couples tied on score and label."""
+        tied: Floats = (np.einsum("kb,kb->b", self.cells, self.cells) - self.label.total) / 2
+        return tied
+
+
+@dataclass(frozen=True)
+class Cells:
+    """A score and the labels, sorted by (label, score) and merged where both are equal.
+
+    Attributes:
+        order: sorting order, shape (n,).
+        starts: where in *order* each cell begins, shape (k,).
+        by_score: the cells in order of score, shape (k,).
+        score_starts: where in *by_score* each distinct score begins, shape (g,).
+        concordance: how cells are compared across label levels.
+        tie_free: whether all n scores differ.
+    """
+
+    order: Indices
+    starts: Indices
+    by_score: Indices
+    score_starts: Indices
+    concordance: Concordance
+    tie_free: bool
+
+    @classmethod
+    def of(cls, scores: Floats, labels: Labels) -> Cells:
+        """Sort finite scores of shape (n,) against labels of the same n > 0."""
+        order = np.lexsort((scores, labels.codes)).astype(np.intp)
+        sorted_scores, sorted_codes = scores[order], labels.codes[order]
+        starts = run_starts((np.diff(sorted_scores) != 0) | (np.diff(sorted_codes) != 0))
+        cell_scores, cell_labels = sorted_scores[starts], sorted_codes[starts]
+        by_score = np.argsort(cell_scores, kind="stable").astype(np.intp)
+        score_starts = run_starts(np.diff(cell_scores[by_score]) != 0)
+        score_codes = np.empty(len(starts), dtype=np.intp)
+        score_codes[by_score] = np.repeat(
+            np.arange(len(score_starts)), np.diff(np.append(score_starts, len(starts)))
+        )
+        kind = LevelPairs if labels.levels <= FEW_LEVELS else LevelTree
+        concordance = kind.of(score_codes, cell_labels, labels.levels)
+        return cls(order, starts, by_score, score_starts, concordance, len(score_starts) == len(scores))
+
+    def count(self, labels: LabelCounts) -> RankCounts:
+        """Count under the multiplicities of *labels*."""
+        cells = add_runs(labels.weights[self.order], self.starts)
+        scores = None if self.tie_free else add_runs(cells.take(self.by_score, axis=0), self.score_starts)
+        ties = labels.singles if scores is None else Ties.of(scores)
+        balance, rank_product = self.concordance.count(cells, scores, labels.ranks)
+        counts = labels.weights if scores is None else scores
+        return RankCounts(ties, labels.ties, balance, rank_product, cells, labels.counts, counts)

@@ -1,0 +1,134 @@
+"""Coefficients of agreement under multiplicities.
+
+Every function returns one value a resample, NaN where the coefficient is undefined (a constant score or label has no
+correlation). Sources: Kendall, The treatment of ties in ranking problems (1945), for tau-b and the mid-rank form of
+Spearman; Stuart (1953) for tau-c; Deutsch, Foster & Freitag, Ties Matter (2023), for pairwise accuracy with ties.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Final
+
+import numpy as np
+
+from assay.benchmark.statistics.cells import RankCounts
+from assay.benchmark.statistics.concordance import Floats
+from assay.errors import InputError, suggest
+
+__all__ = ["DEFAULT_STATISTICS", "RANK_STATISTICS", "STATISTICS", "Moments", "check_statistics"]
+
+
+def spearman(counts: RankCounts) -> Floats:
+    """Spearman's rho: Pearson's r of mid-ranks, in [-1, 1]."""
+    with np.errstate(invalid="ignore", divide="ignore"):
+        spread = np.sqrt(counts.score.rank_variation) * np.sqrt(counts.label.rank_variation)
+        rho: Floats = np.clip(counts.rank_product / spread, -1, 1)
+    return rho
+
+
+def kendall(counts: RankCounts) -> Floats:
+    """Kendall's tau-b, in [-1, 1]."""
+    with np.errstate(invalid="ignore", divide="ignore"):
+        tau: Floats = (
+            counts.balance
+            / np.sqrt(counts.couples - counts.score.tied)
+            / np.sqrt(counts.couples - counts.label.tied)
+        )
+    return np.clip(tau, -1, 1)
+
+
+def tau_c(counts: RankCounts) -> Floats:
+    """Stuart's tau-c, in [-1, 1]: made for tables that are not square, such as many scores against three labels."""
+    levels = np.minimum(
+        np.count_nonzero(counts.score_counts, axis=0), np.count_nonzero(counts.label_counts, axis=0)
+    ).astype(np.float64)
+    with np.errstate(invalid="ignore", divide="ignore"):
+        tau: Floats = 2 * counts.balance / (counts.label.total**2 * (levels - 1) / levels)
+    return np.where(levels > 1, np.clip(tau, -1, 1), np.nan)
+
+
+def pairwise_accuracy(counts: RankCounts) -> Floats:
+    """Share of couples on which score and label agree about larger, smaller or tied, in [0, 1]."""
+    both = counts.tied_both
+    untied = counts.couples - counts.score.tied - counts.label.tied + both
+    with np.errstate(invalid="ignore", divide="ignore"):
+        accuracy: Floats = ((untied + counts.balance) / 2 + both) / counts.couples
+    return accuracy
+
+
+def auc(counts: RankCounts) -> Floats:
+    """Area under the ROC curve for labels with two levels (ties count half), in [0, 1]; NaN for other labels."""
+    if len(counts.label_counts) != 2:
+        return np.full(counts.balance.shape, np.nan)
+    low, high = counts.label_counts
+    with np.errstate(invalid="ignore", divide="ignore"):
+        area: Floats = (counts.balance / (low * high) + 1) / 2
+    return area
+
+
+RANK_STATISTICS: Final[dict[str, Callable[[RankCounts], Floats]]] = {
+    "spearman": spearman,
+    "kendall": kendall,
+    "kendall-tau-c": tau_c,
+    "pairwise-accuracy": pairwise_accuracy,
+    "auc": auc,
+}
+STATISTICS: Final = ("pearson", *RANK_STATISTICS)
+DEFAULT_STATISTICS: Final = ("pearson", "spearman", "kendall")
+
+
+def check_statistics(names: tuple[str, ...]) -> tuple[str, ...]:
+    """Return *names*, the three default ones first where none is given.
+
+    Raises:
+        InputError: for a name that is no statistic.
+    """
+    for name in names:
+        if name not in STATISTICS:
+            raise InputError(
+                f"unknown statistic {name!r}; there are {', '.join(STATISTICS)}.{suggest(name, STATISTICS)}"
+            )
+    return tuple(dict.fromkeys(names or DEFAULT_STATISTICS))
+
+
+@dataclass(frozen=True)
+class Moments:
+    """What Pearson's r of one score is made of: rows x, x², xy, y, y² of centred and scaled values, shape (5, n)."""
+
+    rows: Floats
+    x: Floats
+    y: Floats
+
+    @classmethod
+    def of(cls, scores: Floats, labels: Floats) -> Moments:
+        """Centre and scale finite scores and labels of shape (n,)."""
+        x, y = _standardise(scores), _standardise(labels)
+        return cls(np.stack([x, x * x, x * y, y, y * y]), x, y)
+
+    def pearson(self, weights: Floats, counts: RankCounts) -> Floats:
+        """Pearson's r under multiplicities of shape (n, b), in [-1, 1]; NaN where score or label is constant."""
+        with np.errstate(invalid="ignore"):  # no pair with a score was drawn
+            mean_x, square_x, product, mean_y, square_y = (self.rows @ weights) / counts.label.total
+        variance_x, variance_y = square_x - mean_x**2, square_y - mean_y**2
+        covariance = product - mean_x * mean_y
+        constant = (counts.score.tied == counts.couples) | (counts.label.tied == counts.couples)
+        # where a resample misses the few values that spread the score, the difference above loses its digits
+        lossy = ~constant & ((variance_x < 1e-3 * square_x) | (variance_y < 1e-3 * square_y))
+        for r in np.flatnonzero(lossy):
+            w, total = weights[:, r], counts.label.total[r]
+            dx, dy = self.x - mean_x[r], self.y - mean_y[r]
+            variance_x[r], variance_y[r] = w @ (dx * dx) / total, w @ (dy * dy) / total
+            covariance[r] = w @ (dx * dy) / total
+        with np.errstate(invalid="ignore", divide="ignore"):
+            r_values = covariance / (np.sqrt(variance_x) * np.sqrt(variance_y))
+        result: Floats = np.where(constant, np.nan, np.clip(r_values, -1, 1))
+        return result
+
+
+def _standardise(values: Floats) -> Floats:
+    centred = values - values.mean()
+    spread = centred.std()
+    scaled: Floats = centred / spread if spread > 0 else centred
+    return scaled

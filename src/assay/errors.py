@@ -1,0 +1,70 @@
+"""The errors that a user of assay can meet, each with the exit code the command line gives it.
+
+A message is one line that names what was wrong, where (file, row, column) and what to do about it.
+"""
+
+from __future__ import annotations
+
+import difflib
+from collections.abc import Iterable
+
+__all__ = [
+    "AssayError",
+    "ChecksumError",
+    "InputError",
+    "MissingExtraError",
+    "OfflineError",
+    "UnavailableError",
+    "suggest",
+]
+
+
+class AssayError(Exception):
+    """Something that was asked for failed; the rest, if any, was saved (exit code 1)."""
+
+    exit_code = 1
+
+
+class InputError(AssayError):
+    """Bad usage or bad input: the user can mend it (exit code 2)."""
+
+    exit_code = 2
+
+
+class ChecksumError(InputError):
+    """A file is not the one that its card describes."""
+
+
+class OfflineError(InputError):
+    """Something would have to come over the network, and the network was forbidden."""
+
+
+class UnavailableError(AssayError):
+    """A metric or dataset cannot be had on this machine as it is.
+
+    Attributes:
+        reason: what is missing, in a few words.
+        remedy: the exact line that makes it available, or an instruction where no single line does.
+    """
+
+    def __init__(self, reason: str, remedy: str = "") -> None:
+        super().__init__(f"{reason}: {remedy}" if remedy else reason)
+        self.reason = reason
+        self.remedy = remedy
+
+
+class MissingExtraError(UnavailableError):
+    """An optional package is not installed."""
+
+    def __init__(self, package: str, extra: str) -> None:
+        super().__init__(f"the package {package} is not installed", f'pip install "assay[{extra}]"')
+        self.package = package
+        self.extra = extra
+
+
+def suggest(word: str, choices: Iterable[str], limit: int = 3) -> str:
+    """Return `` Did you mean 'a' or 'b'?`` with the names nearest to *word*, or an empty string."""
+    near = difflib.get_close_matches(word.lower(), list(choices), n=limit, cutoff=0.5)
+    if not near:
+        return ""
+    return " Did you mean " + " or ".join(repr(name) for name in near) + "?"

@@ -1,0 +1,32 @@
+"""Where assay keeps and finds files."""
+
+from __future__ import annotations
+
+import os
+import sys
+from pathlib import Path
+
+__all__ = ["cache_dir", "data_dirs"]
+
+
+def cache_dir() -> Path:
+    """Return the folder for downloads and stored scores: ``$ASSAY_CACHE`` or the platform's cache folder.
+
+    The folder need not exist yet.
+    """
+    chosen = os.environ.get("ASSAY_CACHE")
+    if chosen:
+        return Path(chosen).expanduser()
+    if sys.platform == "win32":
+        base = Path(os.environ.get("LOCALAPPDATA") or Path.home() / "AppData" / "Local")
+    elif sys.platform == "darwin":
+        base = Path.home() / "Library" / "Caches"
+    else:
+        base = Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache")
+    return base / "assay"
+
+
+def data_dirs() -> list[Path]:
+    """Return the folders of ``$ASSAY_DATA`` (separated as in ``$PATH``), in order."""
+    value = os.environ.get("ASSAY_DATA", "")
+    return [Path(part).expanduser() for part in value.split(os.pathsep) if part]

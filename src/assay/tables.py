@@ -1,0 +1,35 @@
+"""The names of the tables that pass between the rooms (see docs/architecture.md)."""
+
+from __future__ import annotations
+
+from typing import Final
+
+__all__ = [
+    "AGREEMENT_COLUMNS",
+    "OPTIONAL_PAIR_COLUMNS",
+    "PAIR_COLUMNS",
+    "RUN_SCHEMA",
+    "SCORE_COLUMNS",
+]
+
+#: One labelled pair a row.
+PAIR_COLUMNS: Final = ("pair_id", "reference", "candidate", "label")
+#: What a pairs table carries where the data has it. ``group``: what makes pairs dependent.
+OPTIONAL_PAIR_COLUMNS: Final = ("question", "subset", "split", "language", "group", "annotations")
+#: One pair under one metric a row.
+SCORE_COLUMNS: Final = ("dataset", "pair_id", "metric", "score")
+#: One number a row.
+AGREEMENT_COLUMNS: Final = (
+    "dataset",
+    "split",
+    "bucket",
+    "metric",
+    "statistic",
+    "value",
+    "low",
+    "high",
+    "n",
+    "note",
+)
+#: Version of the run folder's layout; raised when a reader of the old one would go wrong.
+RUN_SCHEMA: Final = 1

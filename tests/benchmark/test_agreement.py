@@ -1,0 +1,173 @@
+"""Values, intervals, notes; and whether the intervals hold what they promise."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from scipy import stats
+
+from assay.benchmark.statistics.agreement import agreement
+from assay.benchmark.statistics.ceiling import tie_free_ceiling, tie_share
+from assay.benchmark.statistics.reliability import split_half_reliability
+from assay.benchmark.statistics.resampling import Resampler
+
+THREE = ("pearson", "spearman", "kendall")
+
+
+def hold(scores, labels, **changes):
+    settings = {"statistics": THREE, "resamples": 200, "confidence": 0.95, "seed": (0,)} | changes
+    return {(e.metric, e.statistic): e for e in agreement(scores, labels, **settings)}
+
+
+def test_interval_is_the_percentile_of_scipy_on_the_same_draws():
+    rng = np.random.default_rng(1)
+    y = rng.integers(3, size=90).astype(float)
+    x = y + rng.normal(size=90)
+    found = hold({"x": x}, y)["x", "kendall"]
+    draws = [
+        np.repeat(np.arange(90), column.astype(int))
+        for block in Resampler(90, 200, (0,)).blocks()
+        for column in block.T
+    ]
+    values = [stats.kendalltau(x[rows], y[rows]).statistic for rows in draws]
+    assert (found.low, found.high) == pytest.approx(tuple(np.quantile(values, [0.025, 0.975])), abs=1e-12)
+    assert found.value == pytest.approx(stats.kendalltau(x, y).statistic, abs=1e-12)
+
+
+def test_same_resamples_for_all_metrics_whatever_stands_beside_them():
+    rng = np.random.default_rng(2)
+    y = rng.integers(3, size=60).astype(float)
+    x, z = rng.normal(size=60), rng.normal(size=60)
+    assert hold({"x": x}, y)["x", "pearson"] == hold({"z": z, "x": x}, y)["x", "pearson"]
+
+
+def test_draws_do_not_depend_on_the_block_size(monkeypatch):
+    whole = np.concatenate(list(Resampler(50, 70, (5,)).blocks()), axis=1)
+    monkeypatch.setattr("assay.benchmark.statistics.resampling.BLOCK", 50 * 3)
+    assert (np.concatenate(list(Resampler(50, 70, (5,)).blocks()), axis=1) == whole).all()
+    assert whole.shape == (50, 70)
+    assert (whole.sum(axis=0) == 50).all()
+
+
+def test_groups_are_drawn_whole():
+    groups = np.array([0, 0, 0, 1, 1, 2])
+    (weights,) = Resampler(6, 30, (1,), groups).blocks()
+    assert (
+        (weights[0] == weights[1]).all()
+        and (weights[0] == weights[2]).all()
+        and (weights[3] == weights[4]).all()
+    )
+    assert ((weights[0] + weights[3] + weights[5]) == 3).all()
+
+
+def test_constant_score_has_no_value():
+    found = hold({"flat": np.ones(20)}, np.arange(20.0))["flat", "spearman"]
+    assert (found.value, found.low, found.high, found.note) == (None, None, None, "constant score")
+
+
+def test_constant_label_and_single_pair_and_no_pair():
+    assert hold({"x": np.arange(9.0)}, np.ones(9))["x", "kendall"].note == "constant label"
+    assert hold({"x": np.ones(1)}, np.ones(1))["x", "kendall"].note == "one pair"
+    assert hold({"x": np.ones(0)}, np.ones(0))["x", "kendall"].note == "no pairs"
+    assert hold({"x": np.arange(9.0)}, np.arange(9.0), statistics=("auc",))["x", "auc"].note == (
+        "the label is not binary"
+    )
+
+
+def test_missing_scores_are_left_out_and_counted():
+    y = np.arange(30.0)
+    x = np.where(y < 5, np.nan, y)
+    found = hold({"x": x}, y)["x", "pearson"]
+    assert found.n == 25
+    assert found.note == "25 of 30 pairs have a score"
+    assert found.value == pytest.approx(1)
+
+
+def test_undefined_resamples_are_counted_not_turned_into_numbers():
+    x = np.zeros(12)
+    x[0] = 1
+    found = hold({"x": x}, np.arange(12.0))["x", "pearson"]
+    assert "undefined in" in found.note
+
+
+def test_ceiling_is_reached_by_a_perfect_order_and_by_no_other():
+    labels = np.repeat([0.0, 1, 2], [5, 3, 2])
+    ceiling = tie_free_ceiling(labels, THREE)
+    perfect = np.arange(10.0)
+    assert ceiling["spearman"] == pytest.approx(stats.spearmanr(perfect, labels).statistic, abs=1e-12)
+    assert ceiling["kendall"] == pytest.approx(stats.kendalltau(perfect, labels).statistic, abs=1e-12)
+    assert ceiling["pearson"] == 1
+    rng = np.random.default_rng(0)
+    best = max(stats.kendalltau(rng.permutation(10), labels).statistic for _ in range(300))
+    assert best <= ceiling["kendall"] + 1e-12
+    assert tie_share(labels) == pytest.approx((10 + 3 + 1) / 45)
+
+
+def test_split_half_reliability_of_parallel_annotators():
+    # k parallel annotators with reliability rho each: Spearman-Brown gives k rho / (1 + (k - 1) rho)
+    rng = np.random.default_rng(3)
+    truth = rng.normal(size=4000)
+    annotations = truth[:, None] + rng.normal(size=(4000, 6))
+    found = split_half_reliability(annotations, splits=50)
+    assert found.pearson == pytest.approx(6 * 0.5 / (1 + 5 * 0.5), abs=0.01)
+    assert split_half_reliability(annotations[:, :1]) is None
+
+
+def coverage(draw, truths, *, cases, grouped=False):
+    """Share of simulated samples whose 95 % interval holds the true value, by statistic."""
+    hits = dict.fromkeys(THREE, 0)
+    for case in range(cases):
+        rng = np.random.default_rng([99, case])
+        x, y, groups = draw(rng)
+        found = agreement(
+            {"x": x}, y, statistics=THREE, resamples=600, confidence=0.95, seed=(case,),
+            groups=groups if grouped else None,
+        )  # fmt: skip
+        for e in found:
+            hits[e.statistic] += e.low <= truths[e.statistic] <= e.high
+    return {name: count / cases for name, count in hits.items()}
+
+
+def truth_of(draw, repeats=40):
+    """The population value, from samples far larger than the simulated ones."""
+    values = {name: [] for name in THREE}
+    for r in range(repeats):
+        x, y, _ = draw(np.random.default_rng([7, r]), 24_000)
+        for e in agreement({"x": x}, y, statistics=THREE, resamples=0, confidence=0.95, seed=(0,)):
+            values[e.statistic].append(e.value)
+    return {name: float(np.mean(found)) for name, found in values.items()}
+
+
+def continuous(rng, n=300):
+    y = rng.normal(size=n)
+    return 0.6 * y + 0.8 * rng.normal(size=n), y, None
+
+
+def three_levels(rng, n=300):
+    x, y, _ = continuous(rng, n)
+    return x, np.digitize(y, [0.6, 1.2]).astype(float), None
+
+
+def grouped(rng, n=480):
+    """Answers to one question share its difficulty, in score and label."""
+    questions = n // 6
+    groups = np.repeat(np.arange(questions), 6)
+    ease_x, ease_y = rng.normal(size=(2, questions))
+    y = np.sqrt(0.7) * (0.5 * ease_x + np.sqrt(0.75) * ease_y)[groups] + np.sqrt(0.3) * rng.normal(size=n)
+    return np.sqrt(0.7) * ease_x[groups] + np.sqrt(0.3) * rng.normal(size=n), y, groups
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("draw", [continuous, three_levels], ids=["continuous labels", "three-level labels"])
+def test_intervals_cover_the_truth_in_93_to_97_of_100_cases(draw):
+    found = coverage(draw, truth_of(draw), cases=1000)
+    assert all(0.93 <= share <= 0.97 for share in found.values()), found
+
+
+@pytest.mark.slow
+def test_group_bootstrap_covers_where_the_plain_one_fails():
+    truths = truth_of(grouped)
+    by_group = coverage(grouped, truths, cases=1000, grouped=True)
+    plain = coverage(grouped, truths, cases=300)
+    assert all(0.93 <= share <= 0.97 for share in by_group.values()), by_group
+    assert all(share < 0.85 for share in plain.values()), plain

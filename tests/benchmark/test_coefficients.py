@@ -1,0 +1,112 @@
+"""Every coefficient of every resample against SciPy (or the definition) on copied rows."""
+
+from __future__ import annotations
+
+import itertools
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from hypothesis.extra import numpy as hnp
+from scipy import stats
+
+from assay.benchmark.statistics.cells import Cells, Labels
+from assay.benchmark.statistics.coefficients import RANK_STATISTICS, Moments, check_statistics
+from assay.benchmark.statistics.resampling import Resampler
+from assay.errors import InputError
+
+
+def resampled_values(name, scores, labels, weights):
+    sorted_labels = Labels.of(labels)
+    counts = Cells.of(scores, sorted_labels).count(sorted_labels.count(weights))
+    if name == "pearson":
+        return Moments.of(scores, labels).pearson(weights, counts)
+    return RANK_STATISTICS[name](counts)
+
+
+def by_definition(name, x, y):
+    if len(set(x)) < 2 or len(set(y)) < 2:
+        return np.nan
+    if name == "pearson":
+        return stats.pearsonr(x, y).statistic
+    if name == "spearman":
+        return stats.spearmanr(x, y).statistic
+    if name == "kendall":
+        return stats.kendalltau(x, y).statistic
+    if name == "kendall-tau-c":
+        return stats.kendalltau(x, y, variant="c").statistic
+    if name == "auc":
+        low, high = x[y == y.min()], x[y == y.max()]
+        return stats.mannwhitneyu(high, low).statistic / (len(high) * len(low))
+    couples = list(itertools.combinations(range(len(x)), 2))
+    return np.mean([np.sign(x[i] - x[j]) == np.sign(y[i] - y[j]) for i, j in couples])
+
+
+CASES = {
+    "continuous score, three labels": lambda rng, n: (rng.normal(size=n), rng.integers(3, size=n)),
+    "tied score, three labels": lambda rng, n: (rng.integers(6, size=n), rng.integers(3, size=n)),
+    "continuous score, continuous label": lambda rng, n: (rng.normal(size=n), rng.normal(size=n)),
+    "tied score, many labels": lambda rng, n: (
+        np.round(rng.normal(size=n), 1),
+        np.round(rng.normal(size=n), 1),
+    ),
+    "nearly constant score": lambda rng, n: (np.where(np.arange(n) < 3, 1e6, 0.0), rng.integers(3, size=n)),
+    "mean far from 0": lambda rng, n: (1e6 + rng.normal(size=n), rng.integers(5, size=n)),
+}
+
+
+@pytest.mark.parametrize("case", CASES)
+@pytest.mark.parametrize("name", ["pearson", "spearman", "kendall", "kendall-tau-c"])
+def test_equals_scipy_on_copied_rows(case, name):
+    rng = np.random.default_rng(7)
+    x, y = (np.asarray(values, dtype=float) for values in CASES[case](rng, 311))
+    (weights,) = Resampler(311, 40, (3,)).blocks()
+    found = resampled_values(name, x, y, weights)
+    for r in range(40):
+        rows = np.repeat(np.arange(311), weights[:, r].astype(int))
+        expected = by_definition(name, x[rows], y[rows])
+        # SciPy's own r is only this exact where the mean is a million times the spread
+        tolerance = 1e-9 if case == "mean far from 0" and name == "pearson" else 1e-12
+        assert found[r] == pytest.approx(expected, abs=tolerance, nan_ok=True)
+
+
+@pytest.mark.parametrize("name", ["pairwise-accuracy", "auc"])
+def test_equals_definition(name):
+    rng = np.random.default_rng(8)
+    y = rng.integers(2, size=40).astype(float)
+    x = rng.integers(5, size=40) + y
+    (weights,) = Resampler(40, 20, (3,)).blocks()
+    found = resampled_values(name, x, y, weights)
+    for r in range(20):
+        rows = np.repeat(np.arange(40), weights[:, r].astype(int))
+        assert found[r] == pytest.approx(by_definition(name, x[rows], y[rows]), abs=1e-12)
+
+
+small = hnp.arrays(np.int64, st.integers(2, 12), elements=st.integers(-3, 3)).map(lambda a: a.astype(float))
+
+
+@settings(max_examples=200, deadline=None)
+@given(x=small, data=st.data())
+def test_small_tables_with_many_ties(x, data):
+    y = data.draw(hnp.arrays(np.int64, len(x), elements=st.integers(0, 8))).astype(float)
+    weights = data.draw(hnp.arrays(np.int64, (len(x), 2), elements=st.integers(0, 3))).astype(float)
+    for r in range(2):
+        rows = np.repeat(np.arange(len(x)), weights[:, r].astype(int))
+        if len(rows) < 2:
+            continue
+        for name in ("pearson", "spearman", "kendall", "pairwise-accuracy"):
+            if name == "pairwise-accuracy" and (len(set(x[rows])) < 2 or len(set(y[rows])) < 2):
+                continue
+            found = resampled_values(name, x, y, weights)[r]
+            assert found == pytest.approx(by_definition(name, x[rows], y[rows]), abs=1e-12, nan_ok=True)
+
+
+def test_auc_is_undefined_for_three_labels():
+    x, y = np.arange(6.0), np.array([0.0, 1, 2, 0, 1, 2])
+    assert np.isnan(resampled_values("auc", x, y, np.ones((6, 1)))).all()
+
+
+def test_unknown_statistic_names_the_nearest():
+    with pytest.raises(InputError, match="Did you mean 'spearman'"):
+        check_statistics(("speerman",))

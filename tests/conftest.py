@@ -1,0 +1,38 @@
+"""What the tests share: where the real data is, and a cache of their own."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+import pytest
+
+os.environ.setdefault("HF_HUB_OFFLINE", "1")
+os.environ.setdefault("OMP_NUM_THREADS", "1")
+
+REPOSITORY = Path(__file__).resolve().parents[1]
+
+
+def find_shared_data() -> Path | None:
+    """Return the folder of public data beside the checkout, or None."""
+    chosen = os.environ.get("ASSAY_SHARED_DATA")
+    folder = Path(chosen) if chosen else REPOSITORY.parent / "shared" / "data"
+    return folder if (folder / "README.md").exists() else None
+
+
+@pytest.fixture(scope="session")
+def shared_data() -> Path:
+    """The folder with public human-labelled data; tests that need it are skipped where it is absent."""
+    folder = find_shared_data()
+    if folder is None:
+        pytest.skip("the shared data folder is absent (../shared/data or $ASSAY_SHARED_DATA)")
+    return folder
+
+
+@pytest.fixture(autouse=True)
+def own_cache(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """Give every test a cache of its own, and no data folders of the machine."""
+    cache = tmp_path / "cache"
+    monkeypatch.setenv("ASSAY_CACHE", str(cache))
+    monkeypatch.delenv("ASSAY_DATA", raising=False)
+    return cache
