@@ -110,3 +110,12 @@ def test_auc_is_undefined_for_three_labels():
 def test_unknown_statistic_names_the_nearest():
     with pytest.raises(InputError, match="Did you mean 'spearman'"):
         check_statistics(("speerman",))
+
+
+def test_the_last_bit_of_a_score_decides_no_tie():
+    x = np.array([0.1 + 0.2, 0.3, 0.7 + 0.1, 0.8, 0.9])
+    assert len(set(x)) == 5
+    y = np.array([0.0, 1, 2, 1, 2])
+    tau = resampled_values("kendall", x, y, np.ones((5, 1)))[0]
+    assert tau == pytest.approx(stats.kendalltau(np.round(x, 9), y).statistic, abs=1e-12)
+    assert abs(tau - stats.kendalltau(x, y).statistic) > 0.05

@@ -43,9 +43,7 @@ def tie_free_ceiling(labels: Floats, statistics: Sequence[str]) -> dict[str, flo
     perfect = np.empty(len(labels))
     perfect[order] = np.arange(len(labels))
     rank_based = [name for name in statistics if name != "pearson"]
-    found = agreement(
-        {"perfect": perfect}, labels, statistics=rank_based, resamples=0, confidence=0.95, seed=(0,)
-    )
+    found = agreement({"perfect": perfect}, labels, statistics=rank_based, resamples=0, confidence=0.95, seed=(0,))
     values = {estimate.statistic: estimate.value for estimate in found}
     if "pearson" in statistics:
         constant = len(labels) < 2 or bool((labels == labels[0]).all())

@@ -16,8 +16,21 @@ from assay.benchmark.statistics.runs import add_runs, run_starts
 
 __all__ = ["Cells", "LabelCounts", "Labels", "RankCounts"]
 
+#: Scores nearer than this, relative to their size, are tied: an arithmetic that reaches 2/7 by another way must not
+#: decide a rank. On published lexical scores the last bit alone moved Kendall's tau by .001.
+NOISE = 1e-12
 #: Up to so many label levels every pair of levels is compared directly; above, the levels are halved bit by bit.
 FEW_LEVELS = 5
+
+
+def score_codes(scores: Floats) -> Indices:
+    """Return the rank of each score among the distinct ones, shape (n,); see :data:`NOISE`."""
+    order = np.argsort(scores, kind="stable")
+    ascending = scores[order]
+    apart = np.diff(ascending) > NOISE * np.abs(ascending[1:])
+    codes = np.empty(len(scores), dtype=np.intp)
+    codes[order] = np.concatenate([[0], np.cumsum(apart)])
+    return codes
 
 
 @dataclass(frozen=True)
@@ -159,18 +172,15 @@ class Cells:
     @classmethod
     def of(cls, scores: Floats, labels: Labels) -> Cells:
         """Sort finite scores of shape (n,) against labels of the same n > 0."""
-        order = np.lexsort((scores, labels.codes)).astype(np.intp)
-        sorted_scores, sorted_codes = scores[order], labels.codes[order]
+        ranked = score_codes(scores)
+        order = np.lexsort((ranked, labels.codes)).astype(np.intp)
+        sorted_scores, sorted_codes = ranked[order], labels.codes[order]
         starts = run_starts((np.diff(sorted_scores) != 0) | (np.diff(sorted_codes) != 0))
         cell_scores, cell_labels = sorted_scores[starts], sorted_codes[starts]
         by_score = np.argsort(cell_scores, kind="stable").astype(np.intp)
         score_starts = run_starts(np.diff(cell_scores[by_score]) != 0)
-        score_codes = np.empty(len(starts), dtype=np.intp)
-        score_codes[by_score] = np.repeat(
-            np.arange(len(score_starts)), np.diff(np.append(score_starts, len(starts)))
-        )
         kind = LevelPairs if labels.levels <= FEW_LEVELS else LevelTree
-        concordance = kind.of(score_codes, cell_labels, labels.levels)
+        concordance = kind.of(cell_scores, cell_labels, labels.levels)
         return cls(order, starts, by_score, score_starts, concordance, len(score_starts) == len(scores))
 
     def count(self, labels: LabelCounts) -> RankCounts:

@@ -32,9 +32,7 @@ def kendall(counts: RankCounts) -> Floats:
     """Kendall's tau-b, in [-1, 1]."""
     with np.errstate(invalid="ignore", divide="ignore"):
         tau: Floats = (
-            counts.balance
-            / np.sqrt(counts.couples - counts.score.tied)
-            / np.sqrt(counts.couples - counts.label.tied)
+            counts.balance / np.sqrt(counts.couples - counts.score.tied) / np.sqrt(counts.couples - counts.label.tied)
         )
     return np.clip(tau, -1, 1)
 

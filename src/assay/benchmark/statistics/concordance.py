@@ -78,9 +78,7 @@ class LevelPairs(Concordance):
         for low in range(levels):
             for high in range(low + 1, levels):
                 base, other = (low, high) if len(codes[low]) >= len(codes[high]) else (high, low)
-                below, upto = (
-                    np.searchsorted(codes[base], codes[other], side=side) for side in ("left", "right")
-                )
+                below, upto = (np.searchsorted(codes[base], codes[other], side=side) for side in ("left", "right"))
                 pairs.append(_LevelPair(low, high, base, other, below, upto))
         return cls(bounds, pairs)
 

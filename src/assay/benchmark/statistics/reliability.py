@@ -70,7 +70,5 @@ def split_half_reliability(annotations: Floats, *, splits: int = 1000, seed: int
                 halves[found.statistic].append(found.value)
     if not halves["pearson"]:
         return None
-    stepped = {
-        name: float(np.mean([2 * r / (1 + r) for r in values if r > -1])) for name, values in halves.items()
-    }
+    stepped = {name: float(np.mean([2 * r / (1 + r) for r in values if r > -1])) for name, values in halves.items()}
     return Reliability(stepped["pearson"], stepped["spearman"], annotators, n, splits)
