@@ -1,0 +1,243 @@
+"""What a metric is: a declaration, options, a signature, and a score for each pair by itself."""
+
+from __future__ import annotations
+
+import dataclasses
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any, ClassVar
+
+from assay.errors import InputError, UnavailableError
+from assay.metrics.name import MetricName
+from assay.metrics.options import SUBJECT, describe_options, format_value, option, read_value
+from assay.metrics.provenance import ABSENT, origin_of, own_version, version_of
+
+if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
+
+__all__ = ["Batch", "ColumnMetric", "Declaration", "Metric", "PairMetric", "option"]
+
+
+@dataclass(frozen=True)
+class Batch:
+    """Pairs to score: texts in step, single strings only.
+
+    Attributes:
+        references: the gold answers.
+        candidates: the answers to judge, as many.
+        questions: the questions, as many, or None.
+
+    Raises:
+        InputError: the three are not equally long.
+    """
+
+    references: Sequence[str]
+    candidates: Sequence[str]
+    questions: Sequence[str] | None = None
+
+    def __post_init__(self) -> None:
+        lengths = {len(self.references), len(self.candidates)}
+        if self.questions is not None:
+            lengths.add(len(self.questions))
+        if len(lengths) > 1:
+            raise InputError(
+                f"a batch needs as many candidates as references: {len(self.references)} references, "
+                f"{len(self.candidates)} candidates"
+                + ("" if self.questions is None else f", {len(self.questions)} questions")
+            )
+
+    def __len__(self) -> int:
+        return len(self.references)
+
+    def pairs(self) -> Iterator[tuple[str, str]]:
+        """Yield (reference, candidate) in order."""
+        return zip(self.references, self.candidates, strict=True)
+
+    def take(self, indices: Sequence[int]) -> Batch:
+        """Return the pairs at *indices*, in that order."""
+        questions = None if self.questions is None else [self.questions[i] for i in indices]
+        return Batch([self.references[i] for i in indices], [self.candidates[i] for i in indices], questions)
+
+    def swapped(self) -> Batch:
+        """Return the batch with references and candidates exchanged."""
+        return Batch(self.candidates, self.references, self.questions)
+
+
+@dataclass(frozen=True)
+class Declaration:
+    """What a metric promises.
+
+    Attributes:
+        name: as in the registry.
+        summary: one line.
+        low, high: bounds of the score, inclusive; may be infinite.
+        higher_is_better: False where a low score means similar (TER).
+        symmetric: whether exchanging reference and candidate leaves the score as it is.
+        perfect: the score of two identical texts, or None where it depends on the text.
+        languages: ISO 639-1 codes it is made for; None for any.
+        reads_question: whether the question changes the score.
+        citation: the paper or script it comes from.
+        option_sets: named sets of options, used as ``name:set``.
+        subject: what the text after the colon means, or None where it can only be an option set.
+        provider: the packages that compute it; their versions are in the signature.
+    """
+
+    name: str
+    summary: str
+    low: float = 0.0
+    high: float = 1.0
+    higher_is_better: bool = True
+    symmetric: bool = False
+    perfect: float | None = None
+    languages: frozenset[str] | None = None
+    reads_question: bool = False
+    citation: str = ""
+    option_sets: Mapping[str, Mapping[str, object]] = field(default_factory=dict)
+    subject: str | None = None
+    provider: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True)
+class Metric(ABC):
+    """Base of all metrics: a frozen dataclass whose fields are its options.
+
+    A subclass sets ``declaration`` and writes :meth:`score`. An object holds no state: what is costly to
+    build is kept outside of it, so that it can be compared, hashed and sent to another process.
+
+    Raises:
+        InputError: an option has a value it cannot have.
+    """
+
+    declaration: ClassVar[Declaration]
+
+    def __post_init__(self) -> None:
+        for name, item in describe_options(type(self)).items():
+            value = read_value(self.declaration.name, item, getattr(self, name))
+            object.__setattr__(self, name, value)
+
+    @abstractmethod
+    def score(self, batch: Batch) -> NDArray[np.float64]:
+        """Return one score a pair: float64, shape ``(len(batch),)``.
+
+        The score of a pair depends on that pair alone: not on the rest of the batch, nor on its order.
+        """
+
+    @property
+    def name(self) -> MetricName:
+        """The name as it was typed; otherwise subject and the options that are not the defaults."""
+        typed: MetricName | None = self.__dict__.get("_typed")
+        return typed or MetricName(self.declaration.name, getattr(self, SUBJECT, None), self._changed())
+
+    def __str__(self) -> str:
+        return str(self.name)
+
+    def check_available(self) -> None:
+        """Return when the metric can be computed here; by default, when its packages are installed.
+
+        Raises:
+            UnavailableError: with the line that makes it available.
+        """
+        for package in self.declaration.provider:
+            if version_of(package) == ABSENT:
+                raise UnavailableError(f"the package {package} is not installed", f"pip install {package}")
+
+    def for_language(self, language: str | None) -> None:
+        """Return when texts in *language* (None: unknown) can be scored.
+
+        Raises:
+            UnavailableError: the metric is not made for that language.
+        """
+        languages = self.declaration.languages
+        if language is None or languages is None or language.split("-")[0].lower() in languages:
+            return
+        raise UnavailableError(f"not available for {language}", f"for {', '.join(sorted(languages))} only")
+
+    def data_signature(self) -> dict[str, str]:
+        """Return what else changes the number: digests of data, versions of tables. Empty by default."""
+        return {}
+
+    def signature(self) -> dict[str, str]:
+        """Return everything that changes the number, in a fixed order.
+
+        Metric, subject, every option, data digests, versions of the packages that compute it, the
+        distribution of a third-party metric, and assay's version.
+        """
+        fields = {key: format_value(getattr(self, key)) for key in describe_options(type(self))}
+        return {"metric": self.declaration.name} | fields | self.data_signature() | self._versions()
+
+    def long_signature(self) -> str:
+        """Return the signature as one line: ``bleu|smoothing:exp|…|sacrebleu:2.6.0|assay:0.1.0``."""
+        return _line(self.signature())
+
+    def short_signature(self) -> str:
+        """Return the signature without the options that have their default values."""
+        changed = dict(self._changed())
+        subject = {SUBJECT: getattr(self, SUBJECT)} if hasattr(self, SUBJECT) else {}
+        parts = {"metric": self.declaration.name} | subject | changed
+        return _line(parts | self.data_signature() | self._versions())
+
+    def redeclare(self, **changes: Any) -> None:
+        """Change the declaration of this object where an option changes what is promised."""
+        object.__setattr__(self, "declaration", dataclasses.replace(self.declaration, **changes))
+
+    def _changed(self) -> tuple[tuple[str, str], ...]:
+        return tuple(
+            (key, format_value(getattr(self, key)))
+            for key, item in describe_options(type(self)).items()
+            if key != SUBJECT and getattr(self, key) != item.default
+        )
+
+    def _versions(self) -> dict[str, str]:
+        packages = {package: version_of(package) for package in self.declaration.provider}
+        return packages | origin_of(type(self)) | {"assay": own_version()}
+
+
+@dataclass(frozen=True)
+class PairMetric(Metric):
+    """A metric that is a function of two texts; a subclass writes :meth:`scorer`."""
+
+    @abstractmethod
+    def scorer(self) -> Callable[[str, str], float]:
+        """Return the function (reference, candidate) -> score."""
+
+    def score(self, batch: Batch) -> NDArray[np.float64]:
+        """Return one score a pair: float64, shape ``(len(batch),)``."""
+        import numpy as np
+
+        function = self.scorer()
+        return np.fromiter((function(*pair) for pair in batch.pairs()), dtype=np.float64, count=len(batch))
+
+
+@dataclass(frozen=True)
+class ColumnMetric(Metric):
+    """A metric whose score stands in the data already.
+
+    Attributes:
+        column: the column with the score.
+        file: the file with that column, its rows in step with the data's; None: the data itself.
+    """
+
+    @property
+    @abstractmethod
+    def column(self) -> str:
+        """The name of the column."""
+
+    @property
+    @abstractmethod
+    def file(self) -> str | None:
+        """The file that has the column, or None for the data itself."""
+
+    def score(self, batch: Batch) -> NDArray[np.float64]:
+        """Refuse: a recorded score is read, not computed.
+
+        Raises:
+            InputError: always.
+        """
+        raise InputError(f"metric {self}: a recorded score is read from the data, it cannot be computed")
+
+
+def _line(parts: Mapping[str, str]) -> str:
+    (_, name), *rest = parts.items()
+    return "|".join([name, *(f"{key}:{value}" for key, value in rest)])

@@ -1,0 +1,63 @@
+"""chrF by sacrebleu."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import ClassVar
+
+from assay.metrics.base import Declaration, PairMetric, option
+from assay.metrics.text import empty_score
+
+__all__ = ["Chrf"]
+
+
+@dataclass(frozen=True)
+class Chrf(PairMetric):
+    """Character n-gram F-score of the candidate, from 0 to 1 (sacrebleu's score / 100).
+
+    ``word_order=2`` is chrF++. Two blank texts have 1, one blank text 0.
+    """
+
+    char_order: int = option(6, "longest character n-gram", minimum=1)
+    word_order: int = option(0, "longest word n-gram; 2 is chrF++", minimum=0)
+    beta: int = option(2, "weight of recall over precision", minimum=1)
+    lowercase: bool = option(False, "compare in lower case")
+    whitespace: bool = option(False, "spaces are characters too")
+    eps_smoothing: bool = option(False, "smooth as Moses and NLTK do")
+
+    declaration: ClassVar[Declaration] = Declaration(
+        name="chrf",
+        summary="character n-gram F-score",
+        perfect=1.0,
+        citation="Popović 2015, chrF: character n-gram F-score for automatic MT evaluation",
+        provider=("sacrebleu",),
+    )
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        if self.eps_smoothing:
+            # It takes in the orders that a short text has no n-gram of.
+            self.redeclare(perfect=None)
+
+    def scorer(self) -> Callable[[str, str], float]:
+        """Return the function (reference, candidate) -> score."""
+        from sacrebleu.metrics.chrf import CHRF
+
+        chrf = CHRF(
+            char_order=self.char_order,
+            word_order=self.word_order,
+            beta=self.beta,
+            lowercase=self.lowercase,
+            whitespace=self.whitespace,
+            eps_smoothing=self.eps_smoothing,
+        )
+
+        def score(reference: str, candidate: str) -> float:
+            known = empty_score(reference, candidate)
+            if known is not None:
+                return known
+            value: float = chrf.sentence_score(candidate, [reference]).score
+            return min(max(value / 100, 0.0), 1.0)
+
+        return score

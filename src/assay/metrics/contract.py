@@ -1,0 +1,251 @@
+"""What every metric must keep to, as checks that run on any of them, a third party's too."""
+
+from __future__ import annotations
+
+import dataclasses
+import math
+import pickle
+from collections.abc import Callable, Iterator
+from typing import TYPE_CHECKING, NamedTuple
+
+from assay.errors import InputError
+from assay.metrics.base import Batch, ColumnMetric, Metric
+from assay.metrics.name import MetricName
+from assay.metrics.options import SUBJECT, Option, describe_options
+from assay.metrics.registry import load_metric
+
+if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
+
+__all__ = ["Finding", "check_metric"]
+
+#: How far two computations of the same score may lie apart.
+TOLERANCE = 1e-9
+
+# (reference, candidate): same, near, far; short and long; other scripts; numbers; nothing at all.
+_PAIRS = (
+    ("Berlin", "Berlin"),
+    ("the capital of France", "Paris is the capital of France"),
+    ("Normandy", "a region in the north of France"),
+    ("seven", "7"),
+    ("Müller", "Möller"),
+    ("Ä", "Ä"),
+    ("東京タワー", "東京"),
+    ("don't stop", "do not stop"),
+    ("1,000.5 km", "1000.5 kilometres"),
+    ("one two three four five six", "six five four three two one"),
+    ("a a a b", "a b b b"),
+    ("...", "!!!"),
+    ("yes", "no"),
+    ("He said: “no”.", "He said no"),
+)
+_EMPTY = (("", ""), ("", "answer"), ("answer", ""), (" ", "answer"))
+
+
+class Finding(NamedTuple):
+    """The outcome of one check.
+
+    Attributes:
+        check: what was checked.
+        passed: whether it holds.
+        detail: what was seen, or why it was not checked.
+    """
+
+    check: str
+    passed: bool
+    detail: str
+
+
+def check_metric(metric: str | MetricName | Metric) -> list[Finding]:
+    """Check that a metric keeps its promises; works on any plugin.
+
+    Checked: round trip of the name, pickling, signature, then on some twenty pairs: finite scores, the
+    declared range, the perfect score of identical texts and symmetry where they are declared, empty
+    texts, independence from batch and order, determinism.
+
+    Raises:
+        InputError: the name cannot be read, or has an option it cannot have.
+        UnavailableError: the metric cannot be computed here.
+    """
+    loaded = load_metric(metric)
+    loaded.check_available()
+    findings = [_run(name, check, loaded) for name, check in _STATIC]
+    if isinstance(loaded, ColumnMetric):
+        return [*findings, Finding("scores", True, "not computed: a recorded score is read from the data")]
+    return findings + [_run(name, check, loaded) for name, check in _DYNAMIC]
+
+
+def _run(name: str, check: Callable[[Metric], str], metric: Metric) -> Finding:
+    try:
+        return Finding(name, True, check(metric))
+    except _BrokenError as error:
+        return Finding(name, False, str(error))
+    except Exception as error:  # noqa: BLE001 - whatever a plugin raises is what the check has found
+        return Finding(name, False, f"raised {type(error).__name__}: {error}")
+
+
+class _BrokenError(Exception):
+    """A promise that is not kept."""
+
+
+def _require(holds: bool, message: str) -> None:
+    if not holds:
+        raise _BrokenError(message)
+
+
+def _batch(pairs: tuple[tuple[str, str], ...] = _PAIRS + _EMPTY) -> Batch:
+    references, candidates = zip(*pairs, strict=True)
+    return Batch(references, candidates, ["what?"] * len(pairs))
+
+
+def _scores(metric: Metric, batch: Batch) -> NDArray[np.float64]:
+    import numpy as np
+
+    scores = metric.score(batch)
+    _require(
+        isinstance(scores, np.ndarray) and scores.dtype == np.float64 and scores.shape == (len(batch),),
+        f"expected a float64 array of shape ({len(batch)},), got {type(scores).__name__} "
+        f"{getattr(scores, 'dtype', '')} {getattr(scores, 'shape', '')}",
+    )
+    return scores
+
+
+def _same(left: NDArray[np.float64], right: NDArray[np.float64], batch: Batch, what: str) -> None:
+    import numpy as np
+
+    apart = np.flatnonzero(~np.isclose(left, right, rtol=0, atol=TOLERANCE, equal_nan=True))
+    if len(apart):
+        at = int(apart[0])
+        pair = (batch.references[at], batch.candidates[at])
+        raise _BrokenError(f"{what}: {pair} has {left[at]:.6g} and {right[at]:.6g} ({len(apart)} pairs differ)")
+
+
+def _name(metric: Metric) -> str:
+    again = load_metric(MetricName.parse(str(metric)))
+    _require(again == metric, f"{metric} is read back as another metric: {again!r}")
+    return str(metric)
+
+
+def _pickle(metric: Metric) -> str:
+    again = pickle.loads(pickle.dumps(metric))
+    _require(again == metric and again.signature() == metric.signature(), "another metric comes back")
+    return "equal after a round trip"
+
+
+def _signature(metric: Metric) -> str:
+    signature = metric.signature()
+    for key, value in signature.items():
+        _require(isinstance(key, str) and isinstance(value, str), f"{key!r}: {value!r} is not text")
+    _require("assay" in signature, "the version of assay is missing")
+    for key, other in _other_values(metric):
+        try:
+            changed = dataclasses.replace(metric, **{key: other})
+        except InputError:
+            # The metric allows fewer values than the type does.
+            continue
+        _require(changed.signature() != signature, f"it does not change with the option {key!r}")
+    return metric.short_signature()
+
+
+def _other_values(metric: Metric) -> Iterator[tuple[str, object]]:
+    """Yield each option with a value that it does not have now."""
+    for key, item in describe_options(type(metric)).items():
+        other = _other_value(item, getattr(metric, key))
+        if key != SUBJECT and other is not None:
+            yield key, other
+
+
+def _other_value(item: Option, value: object) -> object:
+    if item.kind == "choice":
+        return next((choice for choice in item.choices if choice != value), None)
+    if item.kind == "bool":
+        return not value
+    if item.kind == "str":
+        return f"{value}x"
+    low = item.minimum if item.minimum is not None else -math.inf
+    high = item.maximum if item.maximum is not None else math.inf
+    now = value if isinstance(value, int | float) else 0
+    steps = (now + 1, now - 1) if item.kind == "int" else (now + 1.0, now - 1.0, now / 2, (low + high) / 2)
+    return next((step for step in steps if low <= step <= high and step != value), None)
+
+
+def _finite(metric: Metric) -> str:
+    import numpy as np
+
+    batch = _batch()
+    scores = _scores(metric, batch)
+    wrong = np.flatnonzero(~np.isfinite(scores))
+    _require(not len(wrong), f"{batch.references[wrong[0]]!r} has {scores[wrong[0]]}" if len(wrong) else "")
+    return f"{len(batch)} pairs"
+
+
+def _range(metric: Metric) -> str:
+    low, high = metric.declaration.low, metric.declaration.high
+    scores = _scores(metric, _batch())
+    inside = bool((scores >= low - TOLERANCE).all() and (scores <= high + TOLERANCE).all())
+    _require(inside, f"declared {low:g} to {high:g}, found {scores.min():.6g} to {scores.max():.6g}")
+    return f"{low:g} to {high:g}"
+
+
+def _perfect(metric: Metric) -> str:
+    import numpy as np
+
+    expected = metric.declaration.perfect
+    if expected is None:
+        return "none declared"
+    batch = _batch(tuple((text, text) for pair in _PAIRS for text in pair))
+    _same(_scores(metric, batch), np.full(len(batch), expected), batch, "identical texts")
+    return f"{expected:g} for identical texts"
+
+
+def _symmetry(metric: Metric) -> str:
+    if not metric.declaration.symmetric:
+        return "not declared"
+    batch = _batch()
+    _same(_scores(metric, batch), _scores(metric, batch.swapped()), batch, "declared symmetric, but exchanged")
+    return "symmetric"
+
+
+def _empty(metric: Metric) -> str:
+    import numpy as np
+
+    scores = _scores(metric, _batch(_EMPTY))
+    _require(bool(np.isfinite(scores).all()), f"empty texts have {scores.tolist()}")
+    _require(len(_scores(metric, Batch([], [], []))) == 0, "an empty batch has scores")
+    return f"both empty {scores[0]:g}; one empty {scores[1]:g} and {scores[2]:g}"
+
+
+def _batch_and_order(metric: Metric) -> str:
+    import numpy as np
+
+    batch = _batch()
+    whole = _scores(metric, batch)
+    alone = np.concatenate([_scores(metric, batch.take([i])) for i in range(len(batch))])
+    _same(whole, alone, batch, "in the batch and alone")
+    order = [*range(1, len(batch), 2), *range(0, len(batch), 2)]
+    _same(whole[order], _scores(metric, batch.take(order)), batch.take(order), "in order and out of order")
+    return "the same alone, in a batch and in another order"
+
+
+def _deterministic(metric: Metric) -> str:
+    batch = _batch()
+    again = load_metric(metric.name)
+    _same(_scores(metric, batch), _scores(again, batch), batch, "scored twice")
+    return "the same twice"
+
+
+_STATIC: tuple[tuple[str, Callable[[Metric], str]], ...] = (
+    ("name", _name),
+    ("pickle", _pickle),
+    ("signature", _signature),
+)
+_DYNAMIC: tuple[tuple[str, Callable[[Metric], str]], ...] = (
+    ("finite", _finite),
+    ("range", _range),
+    ("perfect score", _perfect),
+    ("symmetry", _symmetry),
+    ("empty texts", _empty),
+    ("batch and order", _batch_and_order),
+    ("determinism", _deterministic),
+)

@@ -1,0 +1,85 @@
+"""Similarity by editing characters: Levenshtein and Jaro-Winkler, by rapidfuzz."""
+
+from __future__ import annotations
+
+import unicodedata
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import ClassVar
+
+from assay.metrics.base import Declaration, PairMetric, option
+
+__all__ = ["JaroWinkler", "Levenshtein"]
+
+
+@dataclass(frozen=True)
+class _Edit(PairMetric):
+    """Characters are compared after NFC normalisation: a composed and a decomposed Ä are the same.
+
+    Two empty texts have 1, one empty text 0.
+    """
+
+    lowercase: bool = option(False, "compare in lower case")
+
+    def data_signature(self) -> dict[str, str]:
+        """Return the version of the Unicode tables."""
+        return {"unicode": unicodedata.unidata_version}
+
+    def scorer(self) -> Callable[[str, str], float]:
+        """Return the function (reference, candidate) -> score."""
+        similarity, lowercase = self._similarity(), self.lowercase
+
+        def prepare(text: str) -> str:
+            return unicodedata.normalize("NFC", text.lower() if lowercase else text)
+
+        def score(reference: str, candidate: str) -> float:
+            left, right = prepare(reference), prepare(candidate)
+            if not left or not right:
+                return float(left == right)
+            return similarity(left, right)
+
+        return score
+
+    def _similarity(self) -> Callable[[str, str], float]:
+        raise NotImplementedError
+
+
+@dataclass(frozen=True)
+class Levenshtein(_Edit):
+    """1 - distance / length of the longer text, in characters: from 0 to 1."""
+
+    declaration: ClassVar[Declaration] = Declaration(
+        name="levenshtein",
+        summary="normalised Levenshtein similarity of characters",
+        symmetric=True,
+        perfect=1.0,
+        citation="Levenshtein 1966, Binary Codes Capable of Correcting Deletions, Insertions, and Reversals",
+        provider=("rapidfuzz",),
+    )
+
+    def _similarity(self) -> Callable[[str, str], float]:
+        from rapidfuzz.distance import Levenshtein as Distance
+
+        return Distance.normalized_similarity
+
+
+@dataclass(frozen=True)
+class JaroWinkler(_Edit):
+    """Jaro similarity raised by a common prefix of up to four characters: from 0 to 1."""
+
+    prefix_weight: float = option(0.1, "what one character of common prefix adds", minimum=0, maximum=0.25)
+
+    declaration: ClassVar[Declaration] = Declaration(
+        name="jaro-winkler",
+        summary="Jaro-Winkler similarity of characters",
+        symmetric=True,
+        perfect=1.0,
+        citation="Winkler 1990, String Comparator Metrics and Enhanced Decision Rules",
+        provider=("rapidfuzz",),
+    )
+
+    def _similarity(self) -> Callable[[str, str], float]:
+        from rapidfuzz.distance import JaroWinkler as Distance
+
+        weight = self.prefix_weight
+        return lambda left, right: Distance.normalized_similarity(left, right, prefix_weight=weight)

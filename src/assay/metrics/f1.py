@@ -1,0 +1,44 @@
+"""Token F1 of the SQuAD v2 evaluation."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import ClassVar
+
+from assay.metrics.base import Declaration
+from assay.metrics.squad import answer_tokens
+from assay.metrics.text import PreparedMetric
+
+__all__ = ["TokenF1"]
+
+
+@dataclass(frozen=True)
+class TokenF1(PreparedMetric):
+    """F1 of two multisets of answer tokens, from 0 to 1.
+
+    Without tokens on both sides (two empty answers, or two bare articles) it is 1, without tokens on one
+    side 0, as in the evaluation script.
+    """
+
+    declaration: ClassVar[Declaration] = Declaration(
+        name="f1",
+        summary="token F1 with the SQuAD v2 normalisation",
+        symmetric=True,
+        perfect=1.0,
+        citation="Rajpurkar, Jia and Liang 2018, Know What You Don't Know (SQuAD 2.0), evaluate-v2.0.py",
+        option_sets={"paper": {"swap": True, "blank": "nan"}},
+    )
+
+    def scorer(self) -> Callable[[str, str], float]:
+        """Return the function (reference, candidate) -> score."""
+        return self.prepared(_token_f1)
+
+
+def _token_f1(reference: str, candidate: str) -> float:
+    gold, other = answer_tokens(reference), answer_tokens(candidate)
+    if not gold or not other:
+        return float(gold == other)
+    common = sum((Counter(gold) & Counter(other)).values())
+    return 2 * common / (len(gold) + len(other))

@@ -1,0 +1,83 @@
+"""How many words two texts share: Dice and Jaccard."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import ClassVar
+
+from assay.metrics.base import Declaration, PairMetric, option
+from assay.metrics.tokenize import tokenizer_signature, words
+
+__all__ = ["Dice", "Jaccard"]
+
+
+@dataclass(frozen=True)
+class _Overlap(PairMetric):
+    """Share of common words, from 0 to 1, of sets or of multisets.
+
+    Where neither text has a word, the score is 1 if the texts are equal, else 0; where one has none, 0.
+    """
+
+    multiset: bool = option(False, "count a word as often as it stands there")
+    lowercase: bool = option(True, "compare in lower case")
+
+    def data_signature(self) -> dict[str, str]:
+        """Return the versions of the Unicode tables."""
+        return tokenizer_signature()
+
+    def scorer(self) -> Callable[[str, str], float]:
+        """Return the function (reference, candidate) -> score."""
+        multiset, lowercase = self.multiset, self.lowercase
+
+        def score(reference: str, candidate: str) -> float:
+            left = Counter(words(reference, lowercase=lowercase))
+            right = Counter(words(candidate, lowercase=lowercase))
+            if not left and not right:
+                return float(reference.strip() == candidate.strip())
+            if not multiset:
+                left, right = Counter(set(left)), Counter(set(right))
+            return self._share((left & right).total(), left.total(), right.total())
+
+        return score
+
+    @staticmethod
+    def _share(common: int, left: int, right: int) -> float:
+        raise NotImplementedError
+
+
+@dataclass(frozen=True)
+class Dice(_Overlap):
+    """Dice coefficient of the words: twice the common ones over all of both texts."""
+
+    declaration: ClassVar[Declaration] = Declaration(
+        name="dice",
+        summary="Dice coefficient of the words",
+        symmetric=True,
+        perfect=1.0,
+        citation="Dice 1945, Measures of the Amount of Ecologic Association Between Species",
+        provider=("regex",),
+    )
+
+    @staticmethod
+    def _share(common: int, left: int, right: int) -> float:
+        return 2 * common / (left + right)
+
+
+@dataclass(frozen=True)
+class Jaccard(_Overlap):
+    """Jaccard index of the words: the common ones over the union."""
+
+    declaration: ClassVar[Declaration] = Declaration(
+        name="jaccard",
+        summary="Jaccard index of the words",
+        symmetric=True,
+        perfect=1.0,
+        citation="Jaccard 1912, The Distribution of the Flora in the Alpine Zone",
+        provider=("regex",),
+    )
+
+    @staticmethod
+    def _share(common: int, left: int, right: int) -> float:
+        return common / (left + right - common)

@@ -1,0 +1,66 @@
+"""Where the code of a metric comes from: package versions and distributions, for signatures."""
+
+from __future__ import annotations
+
+import functools
+import hashlib
+import inspect
+import sys
+from importlib import metadata
+from pathlib import Path
+
+__all__ = ["ABSENT", "ENTRY_POINTS", "file_digest", "origin_of", "own_version", "version_of"]
+
+#: The entry point group through which other distributions add metrics.
+ENTRY_POINTS = "assay.metrics"
+#: Stands for the version of what is not installed.
+ABSENT = "absent"
+
+
+def own_version() -> str:
+    """Return assay's version; asked of the loaded package, for the metrics import nothing above them."""
+    return str(sys.modules["assay"].__version__)
+
+
+@functools.cache
+def version_of(package: str) -> str:
+    """Return the installed version of a distribution, or ``absent``."""
+    try:
+        return metadata.version(package)
+    except metadata.PackageNotFoundError:
+        return ABSENT
+
+
+@functools.cache
+def origin_of(cls: type) -> dict[str, str]:
+    """Return what identifies the code of a metric class that is not assay's own; empty for assay's.
+
+    ``{distribution: version}`` where the class was installed; otherwise ``{"code": digest}`` of its
+    source, so that a class changed in a notebook does not find its old scores.
+    """
+    top = cls.__module__.partition(".")[0]
+    if top == "assay":
+        return {}
+    for entry in metadata.entry_points(group=ENTRY_POINTS):
+        if entry.module.partition(".")[0] == top and entry.dist is not None:
+            return {entry.dist.name: entry.dist.version}
+    for name in metadata.packages_distributions().get(top, ()):
+        return {name: version_of(name)}
+    try:
+        source = inspect.getsource(cls)
+    except (OSError, TypeError):
+        # Typed at a prompt: nothing but its name is known.
+        source = f"{cls.__module__}.{cls.__qualname__}"
+    return {"code": hashlib.sha256(source.encode()).hexdigest()[:16]}
+
+
+def file_digest(path: Path) -> str:
+    """Return the SHA-256 of a file in hexadecimal, read anew when its size or time of change differs."""
+    stat = path.stat()
+    return _file_digest(str(path.resolve()), stat.st_size, stat.st_mtime_ns)
+
+
+@functools.lru_cache(maxsize=256)
+def _file_digest(path: str, size: int, changed: int) -> str:
+    with Path(path).open("rb") as stream:
+        return hashlib.file_digest(stream, "sha256").hexdigest()

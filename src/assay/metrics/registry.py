@@ -1,0 +1,202 @@
+"""The registry: which metrics there are, where each comes from, and how a name becomes a metric."""
+
+from __future__ import annotations
+
+import dataclasses
+import functools
+from collections.abc import Iterable
+from dataclasses import dataclass
+from importlib import import_module, metadata
+
+from assay.errors import InputError, UnavailableError, suggest
+from assay.metrics.base import Declaration, Metric
+from assay.metrics.name import MetricName
+from assay.metrics.options import SUBJECT, describe_options, read_value
+from assay.metrics.provenance import ENTRY_POINTS
+
+__all__ = ["Entry", "Registry", "list_metrics", "load_metric", "registry"]
+
+_HERE = "assay.metrics"
+#: Built-in metrics as "module:Class", so that listing them imports none of them.
+BUILT_IN = {
+    "bleu": f"{_HERE}.bleu:Bleu",
+    "chrf": f"{_HERE}.chrf:Chrf",
+    "dice": f"{_HERE}.overlap:Dice",
+    "em": f"{_HERE}.em:ExactMatch",
+    "evaluate": f"{_HERE}.evaluate:EvaluateModule",
+    "f1": f"{_HERE}.f1:TokenF1",
+    "jaccard": f"{_HERE}.overlap:Jaccard",
+    "jaro-winkler": f"{_HERE}.edit:JaroWinkler",
+    "levenshtein": f"{_HERE}.edit:Levenshtein",
+    "meteor": f"{_HERE}.meteor:Meteor",
+    "recorded": f"{_HERE}.recorded:Recorded",
+    "rouge-l": f"{_HERE}.rouge:RougeL",
+    "ter": f"{_HERE}.ter:Ter",
+}
+
+
+@dataclass(frozen=True)
+class Entry:
+    """One registered metric.
+
+    Attributes:
+        name: what it is called.
+        target: the class as "module:Class", or the class itself.
+        origin: ``assay``, or the distribution that brings it.
+        version: the version of that distribution, or an empty string.
+        note: why the entry cannot be used (its name is taken), or an empty string.
+    """
+
+    name: str
+    target: str | type[Metric]
+    origin: str = "assay"
+    version: str = ""
+    note: str = ""
+
+    def load(self) -> type[Metric]:
+        """Import the class.
+
+        Raises:
+            UnavailableError: the module of a third party cannot be imported, or has no such class.
+        """
+        if isinstance(self.target, type):
+            return self.target
+        module, _, attribute = self.target.partition(":")
+        remedy = f'pip install --upgrade --force-reinstall "{self.origin}"'
+        try:
+            found = import_module(module)
+            for part in attribute.split("."):
+                found = getattr(found, part)
+        except Exception as error:
+            if self.origin == "assay":
+                raise
+            # Whatever a third party's module does on import, it must not cost the other metrics.
+            reason = f"{self.target} of {self.origin} cannot be imported ({type(error).__name__}: {error})"
+            raise UnavailableError(reason, remedy) from error
+        if not (isinstance(found, type) and issubclass(found, Metric)):
+            raise UnavailableError(f"{self.target} of {self.origin} is no assay Metric class", remedy)
+        return found
+
+    @property
+    def declaration(self) -> Declaration:
+        """The declaration of the class (imports it)."""
+        return self.load().declaration
+
+
+class Registry:
+    """Metrics by name, each with its origin."""
+
+    def __init__(self, entries: Iterable[Entry] = ()) -> None:
+        self._entries: dict[str, Entry] = {}
+        self._refused: list[Entry] = []
+        for entry in entries:
+            self.add(entry)
+
+    def add(self, entry: Entry) -> None:
+        """Add an entry; the first of a name stays, a later one is listed with a note."""
+        holder = self._entries.get(entry.name)
+        if holder is None:
+            self._entries[entry.name] = entry
+        else:
+            note = f"not usable: the name {entry.name!r} belongs to {holder.origin}"
+            self._refused.append(dataclasses.replace(entry, note=note))
+
+    def entries(self) -> list[Entry]:
+        """Return all entries by name, those that cannot be used last among their name."""
+        everything = [*self._entries.values(), *self._refused]
+        return sorted(everything, key=lambda entry: (entry.name, bool(entry.note), entry.origin))
+
+    def find(self, name: str) -> Entry:
+        """Return the entry of *name*.
+
+        Raises:
+            InputError: there is none; the nearest names are named.
+        """
+        try:
+            return self._entries[name]
+        except KeyError:
+            near = suggest(name, self._entries) or f" Metrics: {', '.join(sorted(self._entries))}."
+            raise InputError(f"there is no metric {name!r}.{near}") from None
+
+    def build(self, name: MetricName) -> Metric:
+        """Return the metric that *name* describes.
+
+        A subject that names an option set applies it; options that are given override it. Otherwise the
+        subject becomes the field ``subject``.
+
+        Raises:
+            InputError: unknown metric, option set or option, a value an option cannot have, or no subject.
+            UnavailableError: a third party's metric cannot be imported.
+        """
+        cls = self.find(name.name).load()
+        options = describe_options(cls)
+        values: dict[str, object] = {}
+        if name.subject is not None:
+            values |= _subject(cls, name.name, name.subject)
+        given: set[str] = set()
+        for typed, text in name.options:
+            key = typed.replace("-", "_")
+            if key not in options or key == SUBJECT:
+                known = sorted(set(options) - {SUBJECT})
+                valid = f"its options: {', '.join(known)}" if known else "it has none"
+                raise InputError(f"metric {name.name!r} has no option {typed!r}; {valid}.{suggest(key, known)}")
+            if key in given:
+                raise InputError(f"metric {str(name)!r}: the option {key!r} is given twice")
+            given.add(key)
+            values[key] = read_value(name.name, options[key], text)
+        missing = [key for key, item in options.items() if item.default is dataclasses.MISSING]
+        for key in missing:
+            if key not in values:
+                form = f"{name.name}:{cls.declaration.subject or key.upper()}"
+                what = form if key == SUBJECT else f"{key}=…"
+                raise InputError(f"metric {str(name)!r} needs a {key}: write {what}")
+        metric = cls(**values)
+        object.__setattr__(metric, "_typed", name)
+        return metric
+
+
+def _subject(cls: type[Metric], name: str, subject: str) -> dict[str, object]:
+    sets = cls.declaration.option_sets
+    if subject in sets:
+        return dict(sets[subject])
+    if SUBJECT in describe_options(cls):
+        return {SUBJECT: subject}
+    known = f"its option sets: {', '.join(sorted(sets))}" if sets else "it has none"
+    raise InputError(f"metric {name!r} has no option set {subject!r}; {known}.{suggest(subject, sets)}")
+
+
+@functools.cache
+def registry() -> Registry:
+    """Return the registry of this process: assay's metrics and those of installed distributions."""
+    own = [Entry(name, target) for name, target in BUILT_IN.items()]
+    found = [
+        Entry(point.name, point.value, point.dist.name, point.dist.version)
+        for point in metadata.entry_points(group=ENTRY_POINTS)
+        if point.dist is not None
+    ]
+    return Registry(own + sorted(set(found), key=lambda entry: (entry.name, entry.origin)))
+
+
+def load_metric(metric: str | MetricName | Metric) -> Metric:
+    """Return the metric of a name such as ``f1``, ``bleu:paper`` or ``recorded:sas``.
+
+    Args:
+        metric: the text, the parsed name, or a metric (returned as it is).
+
+    Raises:
+        InputError: unknown name (with the nearest ones), unknown option or option set, bad value.
+        UnavailableError: a third party's metric cannot be imported.
+
+    Example:
+        >>> load_metric("bleu,smoothing=floor").smoothing
+        'floor'
+    """
+    if isinstance(metric, Metric):
+        return metric
+    name = metric if isinstance(metric, MetricName) else MetricName.parse(metric)
+    return registry().build(name)
+
+
+def list_metrics() -> list[Entry]:
+    """Return all registered metrics with their origin; imports none of them."""
+    return registry().entries()

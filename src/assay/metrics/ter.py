@@ -1,0 +1,52 @@
+"""Translation edit rate by sacrebleu."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import ClassVar
+
+from assay.metrics.base import Declaration, PairMetric, option
+
+__all__ = ["Ter"]
+
+
+@dataclass(frozen=True)
+class Ter(PairMetric):
+    """Edits that turn the candidate into the reference, a word of the reference: 0 is the same, no upper end.
+
+    Lower is better. Two blank texts have 0; against a blank reference any text has 1, as in sacrebleu.
+    """
+
+    normalized: bool = option(False, "tokenise and normalise first")
+    no_punct: bool = option(False, "take punctuation out")
+    asian_support: bool = option(False, "split Asian characters when normalising")
+    case_sensitive: bool = option(False, "keep upper and lower case apart")
+
+    declaration: ClassVar[Declaration] = Declaration(
+        name="ter",
+        summary="translation edit rate (lower is better)",
+        high=math.inf,
+        higher_is_better=False,
+        perfect=0.0,
+        citation="Snover et al. 2006, A Study of Translation Edit Rate with Targeted Human Annotation",
+        provider=("sacrebleu",),
+    )
+
+    def scorer(self) -> Callable[[str, str], float]:
+        """Return the function (reference, candidate) -> score."""
+        from sacrebleu.metrics.ter import TER
+
+        ter = TER(
+            normalized=self.normalized,
+            no_punct=self.no_punct,
+            asian_support=self.asian_support,
+            case_sensitive=self.case_sensitive,
+        )
+
+        def score(reference: str, candidate: str) -> float:
+            value: float = ter.sentence_score(candidate, [reference]).score
+            return value / 100
+
+        return score

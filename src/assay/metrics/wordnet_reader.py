@@ -1,0 +1,123 @@
+"""NLTK's WordNet reader with what METEOR needs of it. Imports NLTK: to be imported where it is used."""
+
+from __future__ import annotations
+
+import functools
+import io
+from dataclasses import dataclass
+from typing import Any
+
+from nltk.corpus.reader.wordnet import WordNetCorpusReader
+
+__all__ = ["EnglishReader", "Synonyms", "SynonymsWithin"]
+
+# The names of the lexicographer files, by number; NLTK's reader wants them, Debian leaves the file out.
+_LEXNAMES = """
+    adj.all adj.pert adv.all noun.Tops noun.act noun.animal noun.artifact noun.attribute noun.body
+    noun.cognition noun.communication noun.event noun.feeling noun.food noun.group noun.location
+    noun.motive noun.object noun.person noun.phenomenon noun.plant noun.possession noun.process
+    noun.quantity noun.relation noun.shape noun.state noun.substance noun.time verb.body verb.change
+    verb.cognition verb.communication verb.competition verb.consumption verb.contact verb.creation
+    verb.emotion verb.motion verb.perception verb.possession verb.social verb.stative verb.weather
+    adj.ppl
+"""
+_PART_NUMBERS = {"noun": 1, "verb": 2, "adj": 3, "adv": 4}
+_PARTS = ("n", "v", "a", "r")
+
+Senses = frozenset[tuple[str, int]]
+
+
+class EnglishReader(WordNetCorpusReader):  # type: ignore[misc]
+    """NLTK's reader, for English alone.
+
+    It brings the file ``lexnames``, which is the same everywhere and missing in places; it leaves out what
+    serves other languages; and it finds the senses of a word from the index, without reading them.
+    """
+
+    def open(self, file: str) -> Any:
+        """Open a file of the corpus."""
+        return io.StringIO(_lexnames()) if file == "lexnames" else super().open(file)
+
+    def map_wn(self, version: str = "wordnet") -> None:
+        """Build no map between versions: it serves other languages, and wants ``index.sense``."""
+
+    def senses(self, word: str) -> Senses:
+        """Return (part of speech, offset) of the synsets of *word* in any of its forms."""
+        word = word.lower()
+        return frozenset(
+            (part, offset)
+            for part in _PARTS
+            for form in self._morphy(word, part)
+            for offset in self._lemma_pos_offset_map.get(form, {}).get(part, ())
+        )
+
+    def members(self, word: str) -> Senses:
+        """Return (part of speech, offset) of the synsets that have *word*, as it is, among their lemmas."""
+        entry = self._lemma_pos_offset_map.get(word.lower(), {})
+        return frozenset((part, offset) for part in _PARTS for offset in entry.get(part, ()))
+
+
+def _lexnames() -> str:
+    names = enumerate(_LEXNAMES.split())
+    return "".join(f"{number:02d}\t{name}\t{_PART_NUMBERS[name.split('.')[0]]}\n" for number, name in names)
+
+
+@dataclass(frozen=True, slots=True)
+class _Word:
+    """A lemma that has nothing but its name."""
+
+    text: str
+
+    def name(self) -> str:
+        return self.text
+
+
+@dataclass(frozen=True, slots=True)
+class _AllSenses:
+    """All synonyms of a word as the lemmas of one synset."""
+
+    words: tuple[_Word, ...]
+
+    def lemmas(self) -> tuple[_Word, ...]:
+        return self.words
+
+
+class Synonyms:
+    """What METEOR asks of WordNet, remembering the last words.
+
+    METEOR asks for the union of the lemma names of all synsets of a word, so that all senses may come as
+    one synset without a change of the value.
+
+    Args:
+        reader: the WordNet to ask.
+        size: how many words are remembered (about a kilobyte each).
+    """
+
+    def __init__(self, reader: EnglishReader, size: int) -> None:
+        self._reader = reader
+        self.senses = functools.lru_cache(maxsize=size)(reader.senses)
+        self.members = functools.lru_cache(maxsize=size)(reader.members)
+        self.synsets = functools.lru_cache(maxsize=size)(self._synsets)
+
+    def _synsets(self, word: str) -> tuple[_AllSenses]:
+        names = {lemma.name() for synset in self._reader.synsets(word) for lemma in synset.lemmas()}
+        return (_AllSenses(tuple(map(_Word, names))),)
+
+
+@dataclass(frozen=True, slots=True)
+class SynonymsWithin:
+    """The WordNet of one pair: a word without a sense among *members* has no synonym that could match.
+
+    Attributes:
+        synonyms: where to ask.
+        members: the synsets that have a word of the other text.
+    """
+
+    synonyms: Synonyms
+    members: Senses
+
+    def synsets(self, word: str) -> tuple[_AllSenses, ...]:
+        """Return all senses of *word*, or nothing where none of them matters; few are read from the disk."""
+        if self.synonyms.senses(word).isdisjoint(self.members):
+            return ()
+        return self.synonyms.synsets(word)

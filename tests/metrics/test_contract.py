@@ -1,0 +1,145 @@
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import ClassVar
+
+import numpy as np
+import pytest
+
+from assay.errors import InputError, UnavailableError
+from assay.metrics import Batch, Declaration, Metric, check_metric, list_metrics, option, registry
+from assay.metrics.registry import Entry, Registry
+
+NAMES = [
+    *(e.name for e in list_metrics() if e.origin == "assay" and e.name not in ("evaluate", "recorded")),
+    *[
+        "f1:paper",
+        "bleu:paper",
+        "rouge-l:paper",
+        "meteor:paper",
+        "chrf,word_order=2",
+        "ter,normalized=true",
+        "recorded:sas",
+    ],
+    *["dice,multiset=true", "rouge-l,stemmer=true", "bleu,tokenize=char", "jaro-winkler,prefix_weight=0.2"],
+]
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_assay_s_own_metrics_keep_their_promises(name):
+    try:
+        findings = check_metric(name)
+    except UnavailableError as error:
+        pytest.skip(str(error))
+    assert [finding for finding in findings if not finding.passed] == []
+    assert len(findings) == (4 if name.startswith("recorded") else 10)
+
+
+@dataclass(frozen=True)
+class Base(Metric):
+    declaration: ClassVar[Declaration] = Declaration(name="faulty", summary="faulty")
+
+    def score(self, batch):
+        return np.array([self.value(*pair) for pair in batch.pairs()], dtype=np.float64)
+
+    def value(self, reference, candidate):
+        return float(reference == candidate)
+
+
+class Undefined(Base):
+    def value(self, reference, candidate):
+        return float("nan") if not candidate else 1.0
+
+
+class TooHigh(Base):
+    def value(self, reference, candidate):
+        return 100.0 * (reference == candidate)
+
+
+class Crooked(Base):
+    declaration = Declaration(name="faulty", summary="faulty", symmetric=True)
+
+    def value(self, reference, candidate):
+        return min(1.0, len(reference) / (1 + len(candidate)))
+
+
+class Imperfect(Base):
+    declaration = Declaration(name="faulty", summary="faulty", perfect=1.0)
+
+    def value(self, reference, candidate):
+        return float(reference == candidate and len(reference) > 3)
+
+
+class Scaled(Base):
+    def score(self, batch):
+        scores = np.array([float(len(reference)) for reference, _ in batch.pairs()])
+        return scores / scores.max() if len(scores) and scores.max() > 1 else scores
+
+
+class Ranked(Base):
+    def score(self, batch):
+        return np.arange(len(batch), dtype=np.float64) / max(len(batch), 1)
+
+
+class Counting(Base):
+    calls: ClassVar[list[int]] = []
+
+    def score(self, batch):
+        self.calls.append(1)
+        return np.full(len(batch), 1 / len(self.calls))
+
+
+class Sulking(Base):
+    def value(self, reference, candidate):
+        if not reference:
+            raise ValueError("no reference")
+        return 0.0
+
+
+class Listing(Base):
+    def score(self, batch):
+        return super().score(batch).tolist()
+
+
+@dataclass(frozen=True)
+class Silent(Base):
+    level: int = option(1, "a level")
+
+    def signature(self):
+        return {"metric": "faulty", "assay": "0"}
+
+
+@pytest.mark.parametrize(
+    ("kind", "failing"),
+    [
+        (Base, set()),
+        (Undefined, {"finite", "empty texts", "range"}),
+        (TooHigh, {"range"}),
+        (Crooked, {"symmetry"}),
+        (Imperfect, {"perfect score"}),
+        (Scaled, {"batch and order"}),
+        (Ranked, {"batch and order"}),
+        (Counting, {"batch and order", "determinism"}),
+        (Sulking, {"finite", "range", "empty texts", "batch and order", "determinism"}),
+        (Listing, {"finite", "range", "empty texts", "batch and order", "determinism"}),
+        (Silent, {"signature"}),
+    ],
+)
+def test_each_fault_is_found(monkeypatch, kind, failing):
+    entries = Registry([Entry("faulty", kind)])
+    monkeypatch.setattr(registry, "registry", lambda: entries)
+    findings = check_metric("faulty")
+    assert {finding.check for finding in findings if not finding.passed} == failing
+    assert all(finding.detail for finding in findings)
+
+
+def test_a_metric_that_is_not_there_is_no_finding():
+    with pytest.raises(InputError):
+        check_metric("nothing-of-this-name")
+
+
+def test_the_batch_is_not_changed():
+    references, candidates = ["b", "a"], ["a", "a"]
+    for name in ("f1", "bleu:paper", "rouge-l", "dice"):
+        registry.load_metric(name).score(Batch(references, candidates))
+    assert (references, candidates) == (["b", "a"], ["a", "a"])

@@ -1,0 +1,180 @@
+"""Numbers from the libraries called directly, from definitions and from by-hand counts."""
+
+from __future__ import annotations
+
+import math
+import random
+
+import numpy as np
+import pytest
+import sacrebleu
+from hypothesis import given
+from hypothesis import strategies as st
+from rapidfuzz.distance import JaroWinkler, Levenshtein
+from rouge_score.rouge_scorer import RougeScorer
+
+from assay.metrics import Batch, load_metric
+from assay.metrics.tokenize import words
+
+PAIRS = [
+    ("the cat sat on the mat", "the cat is on the mat"),
+    ("Paris", "the city of Paris in France"),
+    ("7 June 1944", "June 7, 1944"),
+    ("He said: “no”.", "he says no"),
+    ("Straßenbahn fährt nach Köln", "Die Straßenbahn nach Bonn"),
+    ("a b c d e f g", "g f e d c b a"),
+    ("U.S. army", "The US Army!"),
+]
+texts = st.text(alphabet="abcäÄß 東京'.,12\u0301", max_size=12)
+
+
+def one(metric, reference, candidate):
+    return load_metric(metric).score(Batch([reference], [candidate]))[0]
+
+
+@pytest.mark.parametrize(("reference", "candidate"), PAIRS)
+def test_libraries_called_directly(reference, candidate):
+    bleu = sacrebleu.sentence_bleu(candidate, [reference]).score / 100
+    assert one("bleu", reference, candidate) == pytest.approx(bleu, abs=1e-12)
+    floor = sacrebleu.sentence_bleu(candidate, [reference], smooth_method="floor", lowercase=True).score / 100
+    assert one("bleu,smoothing=floor,lowercase=true", reference, candidate) == pytest.approx(floor, abs=1e-12)
+    chrf = sacrebleu.sentence_chrf(candidate, [reference]).score / 100
+    assert one("chrf", reference, candidate) == pytest.approx(chrf, abs=1e-12)
+    plus = sacrebleu.sentence_chrf(candidate, [reference], word_order=2).score / 100
+    assert one("chrf,word_order=2", reference, candidate) == pytest.approx(plus, abs=1e-12)
+    ter = sacrebleu.sentence_ter(candidate, [reference]).score / 100
+    assert one("ter", reference, candidate) == pytest.approx(ter, abs=1e-12)
+    distance = Levenshtein.distance(reference, candidate)
+    longest = max(len(reference), len(candidate))
+    assert one("levenshtein", reference, candidate) == pytest.approx(1 - distance / longest)
+    jaro = JaroWinkler.similarity(reference, candidate)
+    assert one("jaro-winkler", reference, candidate) == pytest.approx(jaro)
+    for stem in (False, True):
+        rouge = RougeScorer(["rougeL"], use_stemmer=stem).score(reference, candidate)["rougeL"].fmeasure
+        name = f"rouge-l,tokenizer=rouge,stemmer={str(stem).lower()}"
+        assert one(name, reference, candidate) == pytest.approx(rouge)
+
+
+@pytest.mark.parametrize(
+    ("metric", "reference", "candidate", "expected"),
+    [
+        ("f1", "a red car", "the car", 2 / 3),
+        ("f1", "car car bus", "car car car", 2 / 3),
+        ("f1", "U.S.", "us", 1.0),
+        ("f1", "the", "an", 1.0),
+        ("f1", "the", "car", 0.0),
+        ("em", "The  Car!", "car", 1.0),
+        ("em", "cars", "car", 0.0),
+        ("em", "", "", 1.0),
+        ("dice", "a a b", "a c", 0.5),
+        ("dice,multiset=true", "a a b", "a c", 0.4),
+        ("jaccard", "a a b", "a c", 1 / 3),
+        ("jaccard,multiset=true", "a a b", "a c", 1 / 4),
+        ("dice", "Ä", "ä", 1.0),
+        ("dice,lowercase=false", "Ä", "ä", 0.0),
+        ("ter", "a b c d", "a b x d", 0.25),
+        ("ter", "a", "b c d e", 4.0),
+        ("levenshtein", "Müller", "Möller", 5 / 6),
+        ("levenshtein", "A\u0308", "Ä", 1.0),
+        ("levenshtein,lowercase=true", "ABC", "abc", 1.0),
+        ("jaro-winkler", "martha", "marhta", 0.9611111111),
+        ("jaro-winkler,prefix_weight=0", "martha", "marhta", 0.9444444444),
+        ("rouge-l", "Müller", "Möller", 0.0),
+        ("rouge-l,tokenizer=rouge", "Müller", "Möller", 1.0),
+        ("rouge-l", "Ä", "Ä", 1.0),
+        ("rouge-l,tokenizer=rouge", "Ä", "Ä", 0.0),
+        ("rouge-l", "東京タワー", "東京", 4 / 7),
+        ("rouge-l", "walking", "walked", 0.0),
+        ("rouge-l,stemmer=true", "walking", "walked", 1.0),
+        ("rouge-l", "...", "...", 1.0),
+        ("rouge-l", "...", "!!!", 0.0),
+        ("dice", "...", "!!!", 0.0),
+    ],
+)
+def test_known_values(metric, reference, candidate, expected):
+    assert one(metric, reference, candidate) == pytest.approx(expected, abs=1e-9)
+
+
+@pytest.mark.parametrize(
+    "metric",
+    [
+        "em",
+        "f1",
+        "bleu",
+        "rouge-l",
+        "chrf",
+        "dice",
+        "jaccard",
+        "levenshtein",
+        "jaro-winkler",
+        "bleu,effective_order=false",
+    ],
+)
+def test_empty_texts(metric):
+    scores = load_metric(metric).score(Batch(["", "", "answer"], ["", "answer", ""]))
+    assert scores.tolist() == [1.0, 0.0, 0.0]
+
+
+def test_empty_texts_of_ter():
+    assert load_metric("ter").score(Batch(["", "", "answer"], ["", "answer", ""])).tolist() == [0.0, 1.0, 1.0]
+
+
+def test_ter_says_that_low_is_good():
+    declaration = load_metric("ter").declaration
+    assert (declaration.higher_is_better, declaration.low, declaration.high) == (False, 0.0, math.inf)
+
+
+@given(st.lists(st.tuples(texts, texts), min_size=1, max_size=6))
+def test_bounds_symmetry_and_identity(pairs):
+    batch = Batch(*zip(*pairs, strict=True))
+    for name in ["em", "f1", "rouge-l", "dice", "dice,multiset=true", "jaccard", "levenshtein", "jaro-winkler"]:
+        metric = load_metric(name)
+        scores = metric.score(batch)
+        assert ((scores >= 0) & (scores <= 1)).all()
+        np.testing.assert_allclose(scores, metric.score(batch.swapped()), atol=1e-12)
+        assert (metric.score(Batch(batch.references, batch.references)) == 1).all()
+
+
+def test_f1_equals_a_naive_count():
+    random.seed(3)
+    vocabulary = ["red", "the", "Car,", "a", "bus.", "Bus"]
+    for _ in range(300):
+        left, right = ([random.choice(vocabulary) for _ in range(random.randint(0, 6))] for _ in range(2))
+        clean = [[w.strip(",.").lower() for w in text if w not in ("the", "a")] for text in (left, right)]
+        rest, common = list(clean[1]), 0
+        for word in clean[0]:
+            if word in rest:
+                rest.remove(word)
+                common += 1
+        if not clean[0] or not clean[1]:
+            expected = float(clean[0] == clean[1])
+        elif not common:
+            expected = 0.0
+        else:
+            precision, recall = common / len(clean[1]), common / len(clean[0])
+            expected = 2 * precision * recall / (precision + recall)
+        assert one("f1", " ".join(left), " ".join(right)) == pytest.approx(expected)
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("Don\u2019t stop, rock'n'roll 'quoted'", ["don't", "stop", "rock'n'roll", "quoted"]),
+        ("3.14 1,000th U.S. x_y co-op 12.", ["3.14", "1,000th", "u", "s", "x", "y", "co", "op", "12"]),
+        ("東京タワー 한국어", ["東", "京", "タ", "ワ", "ー", "한국어"]),
+        ("E\u0301te\u0301", ["été"]),
+        ("naï\u00advety", ["naïvety"]),
+        ("", []),
+        ("–!?", []),
+    ],
+)
+def test_words(text, expected):
+    assert words(text) == expected
+
+
+@given(st.text(max_size=30))
+def test_words_keep_every_letter_and_digit(text):
+    kept = "".join(words(text, lowercase=False))
+    for character in text:
+        if character.isascii() and character.isalnum():
+            assert character in kept
