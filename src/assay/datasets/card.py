@@ -1,0 +1,224 @@
+"""A dataset card: what a dataset is, what its files must be, and where they may come from.
+
+A card is a TOML file. Sizes and checksums stand in its ``[[files]]``, addresses in its ``[[sources]]``,
+in order of preference; what may not be redistributed has ``instructions`` in place of an address.
+"""
+
+from __future__ import annotations
+
+import re
+import tomllib
+from pathlib import Path
+from typing import Annotated, Any, Literal
+
+from pydantic import BaseModel, ConfigDict, Field, ValidationError, field_validator, model_validator
+
+from assay.errors import InputError, suggest
+
+__all__ = ["Card", "FileEntry", "Scale", "SourceEntry", "Split", "card_from", "fill", "read_card"]
+
+Sha256 = Annotated[str, Field(pattern=r"^[0-9a-f]{64}$")]
+_NETWORK = ("hub", "https", "pypi")
+
+
+def fill(template: str, name: str) -> str:
+    """Put a file's name into an address."""
+    return template.replace("{name}", name).replace("{file}", name.rsplit("/", 1)[-1])
+
+
+class _Strict(BaseModel):
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+
+class Scale(_Strict):
+    """Lowest and highest label, and what they mean."""
+
+    low: float
+    high: float
+    meaning: str = Field(min_length=1)
+
+    @model_validator(mode="after")
+    def _ordered(self) -> Scale:
+        if not self.low < self.high:
+            raise ValueError(f"low ({self.low}) must be less than high ({self.high})")
+        return self
+
+
+class FileEntry(_Strict):
+    """One file of the manifest: its name (which may hold folders), size and checksum."""
+
+    name: str = Field(min_length=1)
+    bytes: int | None = Field(default=None, ge=0)
+    sha256: Sha256 | None = None
+
+    @field_validator("name")
+    @classmethod
+    def _inside(cls, name: str) -> str:
+        parts = name.replace("\\", "/").split("/")
+        if name.startswith("/") or ".." in parts or ":" in name or "" in parts:
+            raise ValueError(f"{name!r} must be a relative path without '..'")
+        return name
+
+
+class SourceEntry(_Strict):
+    """One place where files may come from.
+
+    ``{name}`` in an address stands for the file's name, ``{file}`` for its last part without folders;
+    ``paths`` says it for single files whose name is another one there. ``only`` limits the source to some files.
+    """
+
+    kind: Literal["path", "bundled", "data", "cache", "hub", "https", "pypi"]
+    path: str = "{name}"
+    paths: dict[str, str] = {}
+    only: tuple[str, ...] = ()
+    folder: str = ""
+    url: str = ""
+    repo: str = ""
+    revision: str = ""
+    requirement: str = ""
+    archive: Literal["", "tar", "zip"] = ""
+    archive_sha256: Sha256 | None = None
+    archive_bytes: int | None = Field(default=None, ge=0)
+    note: str = ""
+
+    @model_validator(mode="after")
+    def _complete(self) -> SourceEntry:
+        needs = {"hub": ("repo", "revision"), "https": ("url",), "pypi": ("requirement", "archive_sha256")}
+        for field in needs.get(self.kind, ()):
+            if not getattr(self, field):
+                raise ValueError(f"a source of kind {self.kind!r} needs {field}")
+        if self.kind == "https" and not re.match(r"https://|http://(127\.0\.0\.1|localhost)[:/]", self.url):
+            raise ValueError(f"{self.url!r} must begin with https://")
+        if self.kind == "https" and self.archive and (self.archive_sha256 is None or self.archive_bytes is None):
+            raise ValueError("an archive at an https address needs archive_sha256 and archive_bytes")
+        if self.kind == "pypi" and "==" not in self.requirement:
+            raise ValueError(f"{self.requirement!r} must pin a version (NAME==VERSION)")
+        return self
+
+    def path_of(self, name: str) -> str:
+        """Return the path of a file at this source."""
+        return fill(self.paths.get(name, self.path), name)
+
+    def has(self, name: str) -> bool:
+        """Tell whether this source is said to have the file."""
+        return not self.only or name in self.only
+
+    def describe(self) -> str:
+        """Return the source in a few words."""
+        return {
+            "path": f"local path {self.path}",
+            "bundled": "inside the package assay",
+            "data": f"$ASSAY_DATA, folder {self.folder}" if self.folder else "$ASSAY_DATA",
+            "cache": "the cache",
+            "hub": f"Hugging Face dataset {self.repo}@{self.revision}",
+            "https": self.url.replace("/{name}", "").replace("/{file}", ""),
+            "pypi": f"pypi:{self.requirement}",
+        }[self.kind]
+
+
+class Split(_Strict):
+    """One split: its files in order, how they are read, and how many pairs they hold."""
+
+    files: tuple[str, ...] = Field(min_length=1)
+    rows: int | None = Field(default=None, ge=1)
+    options: dict[str, Any] = {}
+    optional_files: tuple[str, ...] = ()
+
+
+class Card(_Strict):
+    """The description of one version of a dataset."""
+
+    name: str = Field(pattern=r"^[a-z0-9][a-z0-9._-]*$")
+    version: str = Field(pattern=r"^[A-Za-z0-9][A-Za-z0-9._-]*$")
+    title: str = Field(min_length=1)
+    language: str | tuple[str, ...] = ""
+    kind: Literal["human", "probe"] = "human"
+    scale: Scale
+    licence: str = Field(min_length=1)
+    citation: str = Field(min_length=1)
+    homepage: str = ""
+    description: str = ""
+    reader: str
+    default_split: str
+    splits: dict[str, Split] = Field(min_length=1)
+    files: tuple[FileEntry, ...] = Field(min_length=1)
+    sources: tuple[SourceEntry, ...] = ()
+    instructions: str = ""
+    supersedes: str = ""
+    superseded_by: str = ""
+    preferred: bool = False
+    notes: tuple[str, ...] = ()
+    #: Where the card was read; empty for a card made in memory.
+    origin: str = ""
+
+    @model_validator(mode="after")
+    def _consistent(self) -> Card:
+        known = {entry.name for entry in self.files}
+        if len(known) < len(self.files):
+            raise ValueError("two files have the same name")
+        if self.default_split not in self.splits:
+            raise ValueError(f"default_split {self.default_split!r} is none of the splits {', '.join(self.splits)}")
+        for title, split in self.splits.items():
+            if not re.fullmatch(r"[A-Za-z0-9._-]+", title):
+                raise ValueError(f"the split name {title!r} must consist of letters, digits, '.', '_', '-'")
+            for name in (*split.files, *split.optional_files):
+                if name not in known:
+                    raise ValueError(f"split {title} names the file {name!r}, which is not among [[files]]")
+        for source in self.sources:
+            for name in (*source.only, *source.paths):
+                if name not in known:
+                    raise ValueError(f"a {source.kind} source names the file {name!r}, which is not among [[files]]")
+            bare = [e.name for e in self.files if source.has(e.name) and (e.sha256 is None or e.bytes is None)]
+            if source.kind in _NETWORK and bare:
+                raise ValueError(f"the file {bare[0]!r} needs sha256 and bytes, since it can come over the network")
+        if not self.sources and not self.instructions:
+            raise ValueError("a card needs [[sources]] or instructions")
+        return self
+
+    def file(self, name: str) -> FileEntry:
+        """Return the manifest entry of a file."""
+        return next(entry for entry in self.files if entry.name == name)
+
+    @property
+    def one_language(self) -> str | None:
+        """The language, or None where it is unknown or there are several."""
+        if isinstance(self.language, tuple):
+            return self.language[0] if len(self.language) == 1 else None
+        return self.language or None
+
+
+def read_card(path: str | Path, *, origin: str | None = None) -> Card:
+    """Read and validate a card.
+
+    Raises:
+        InputError: one line with the file, the field and what was expected.
+    """
+    path = Path(path)
+    try:
+        data = tomllib.loads(path.read_text(encoding="utf-8"))
+    except FileNotFoundError:
+        raise InputError(f"{path}: there is no such dataset card") from None
+    except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
+        raise InputError(f"{path}: is no valid TOML ({error})") from None
+    return card_from(data, str(path) if origin is None else origin)
+
+
+def card_from(data: dict[str, Any], origin: str) -> Card:
+    """Validate the content of a card."""
+    try:
+        return Card.model_validate({**data, "origin": origin})
+    except ValidationError as error:
+        # A misspelt field is also a missing one: the spelling says more.
+        first = next((e for e in error.errors() if e["type"] == "extra_forbidden"), error.errors()[0])
+        place = ".".join(str(part) for part in first["loc"]) or "card"
+        message = first["msg"].removeprefix("Value error, ")
+        if first["type"] == "extra_forbidden":
+            message = f"there is no such field.{suggest(str(first['loc'][-1]), _fields(first['loc']))}"
+        more = f" (and {error.error_count() - 1} more)" if error.error_count() > 1 else ""
+        raise InputError(f"{origin}: {place}: {message}{more}") from None
+
+
+def _fields(place: tuple[int | str, ...]) -> list[str]:
+    inner: dict[str, type[BaseModel]] = {"scale": Scale, "splits": Split, "files": FileEntry, "sources": SourceEntry}
+    model: type[BaseModel] = inner.get(str(place[0]), Card) if len(place) > 1 else Card
+    return list(model.model_fields)

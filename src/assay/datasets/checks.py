@@ -1,0 +1,186 @@
+"""What a careful person looks for in labelled data before believing a number from it."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from assay.datasets.card import Card
+from assay.datasets.encoding import encoding_findings
+from assay.datasets.pairs import Pairs, codes
+
+__all__ = ["Finding", "check_dataset"]
+
+EXAMPLES = 3
+
+
+@dataclass(frozen=True)
+class Finding:
+    """One thing that was found.
+
+    Attributes:
+        name: ``rows``, ``unlabelled``, ``out-of-scale``, ``duplicates``, ``swapped-duplicates``,
+            ``conflicting-labels``, ``leaks``, ``blank-texts`` or one of the encoding checks.
+        severity: ``error`` (the data is not what it should be), ``warning`` (numbers may mislead), ``note``.
+        split: where; several are joined by ``+``.
+        count: how many; of what is said in the message.
+        message: one line.
+        examples: up to three of the pairs, with pair_id, reference, candidate and label.
+    """
+
+    name: str
+    severity: str
+    split: str
+    count: int
+    message: str
+    examples: tuple[dict[str, Any], ...] = ()
+
+
+def check_dataset(pairs_by_split: Mapping[str, Pairs], card: Card | None = None) -> list[Finding]:
+    """Return what was found in a dataset, split by split and then across splits; an empty list is good.
+
+    Two pairs are the same where question (if any) and both texts are equal, in either order of the texts.
+    """
+    findings: list[Finding] = []
+    for split, pairs in pairs_by_split.items():
+        findings += _rows(split, pairs, card)
+        findings += _labels(split, pairs)
+        findings += _repeats(split, pairs)
+        findings += [
+            Finding(name, severity, split, len(found), f"{len(found)} {what}", _examples(pairs, found))
+            for name, severity, found, what in encoding_findings(pairs.table)
+        ]
+    if len(pairs_by_split) > 1:
+        findings += _leaks(pairs_by_split)
+    return findings
+
+
+def _examples(pairs: Pairs, rows: Any) -> tuple[dict[str, Any], ...]:
+    names = [n for n in ("pair_id", "question", "reference", "candidate", "label") if n in pairs.table.column_names]
+    chosen = [int(row) for row in list(rows)[:EXAMPLES]]
+    return tuple(pairs.table.select(names).take(pa.array(chosen, pa.int64())).to_pylist())
+
+
+def _rows(split: str, pairs: Pairs, card: Card | None) -> list[Finding]:
+    expected = card.splits[split].rows if card is not None and split in card.splits else None
+    if expected is None or expected == len(pairs):
+        return []
+    return [Finding("rows", "error", split, len(pairs), f"{len(pairs)} rows; the card says {expected}")]
+
+
+def _labels(split: str, pairs: Pairs) -> list[Finding]:
+    found = []
+    values = pairs.labels
+    missing = np.flatnonzero(np.isnan(values))
+    if len(missing):
+        message = f"{len(missing)} pairs without a label"
+        found.append(Finding("unlabelled", "warning", split, len(missing), message, _examples(pairs, missing)))
+    if pairs.scale is not None:
+        low, high = pairs.scale
+        outside = np.flatnonzero((values < low) | (values > high))
+        if len(outside):
+            message = f"{len(outside)} labels outside {low:g} to {high:g}"
+            found.append(Finding("out-of-scale", "error", split, len(outside), message, _examples(pairs, outside)))
+    if len(values) > 1 and len(np.unique(values[~np.isnan(values)])) == 1:
+        found.append(Finding("constant-label", "warning", split, len(values), "all labels are the same number"))
+    return found
+
+
+def _repeats(split: str, pairs: Pairs) -> list[Finding]:
+    found = []
+    (ordered, unordered), values = _keys([pairs])[0], pairs.labels
+    first = np.unique(ordered, return_index=True)[1]
+    again = np.setdiff1d(np.arange(len(ordered)), first)
+    if len(again):
+        message = f"{len(again)} rows repeat the two texts of an earlier row"
+        found.append(Finding("duplicates", "warning", split, len(again), message, _examples(pairs, again)))
+    # Of each pair as ordered, the first row; a second such row with the same unordered key is a swapped one.
+    starts = np.sort(first)
+    kept = np.unique(unordered[starts], return_index=True)[1]
+    swapped = np.setdiff1d(starts, starts[kept])
+    if len(swapped):
+        message = f"{len(swapped)} pairs stand there in the other order too"
+        found.append(Finding("swapped-duplicates", "warning", split, len(swapped), message, _examples(pairs, swapped)))
+    conflicts = _conflicts(unordered, values)
+    if len(conflicts):
+        message = f"{len(conflicts)} pairs have several rows with different labels"
+        found.append(
+            Finding("conflicting-labels", "warning", split, len(conflicts), message, _examples(pairs, conflicts))
+        )
+    return found
+
+
+def _conflicts(keys: np.ndarray[Any, Any], values: np.ndarray[Any, Any]) -> np.ndarray[Any, Any]:
+    """Return the first row of each key that has more than one label."""
+    labelled = np.flatnonzero(~np.isnan(values))
+    order = labelled[np.lexsort((values[labelled], keys[labelled]))]
+    same = keys[order][1:] == keys[order][:-1]
+    differ = same & (values[order][1:] != values[order][:-1])
+    wrong = np.unique(keys[order][1:][differ])
+    firsts = np.unique(keys, return_index=True)
+    return np.sort(firsts[1][np.isin(firsts[0], wrong)])
+
+
+def _leaks(pairs_by_split: Mapping[str, Pairs]) -> list[Finding]:
+    names = list(pairs_by_split)
+    keys = [unordered for _, unordered in _keys(list(pairs_by_split.values()))]
+    found = []
+    everywhere: dict[int, set[str]] = {}
+    for name, key in zip(names, keys, strict=True):
+        for value in np.unique(key):
+            everywhere.setdefault(int(value), set()).add(name)
+    shared = {value: homes for value, homes in everywhere.items() if len(homes) > 1}
+    for homes in sorted({tuple(n for n in names if n in h) for h in shared.values()}):
+        values = [value for value, where in shared.items() if where == set(homes)]
+        place = names.index(homes[0])
+        rows = np.unique(keys[place], return_index=True)
+        examples = _examples(pairs_by_split[homes[0]], np.sort(rows[1][np.isin(rows[0], values)]))
+        message = f"{len(values)} pairs stand in {' and '.join(homes)}"
+        found.append(Finding("leaks", "warning", "+".join(homes), len(values), message, examples))
+    return found
+
+
+def _keys(parts: list[Pairs]) -> list[tuple[np.ndarray[Any, Any], np.ndarray[Any, Any]]]:
+    """Return for each table the codes of its pairs, with and without regard to the order of the texts.
+
+    Codes are shared by all tables. Texts count as they are, but for space around them.
+    """
+    asked = any("question" in part.table.column_names for part in parts)
+    texts, questions, sizes = [], [], [len(part) for part in parts]
+    for side in ("reference", "candidate"):
+        texts += [_plain(part.table.column(side)) for part in parts]
+    if asked:
+        questions = [
+            _plain(part.table.column("question"))
+            if "question" in part.table.column_names
+            else pa.chunked_array([pa.nulls(len(part), pa.string())])
+            for part in parts
+        ]
+    both = codes(pa.table({"text": _join(texts)}), ["text"])
+    half = sum(sizes)
+    left, right = both[:half], both[half:]
+    context = codes(pa.table({"q": _join(questions)}), ["q"]) if asked else np.zeros(half, dtype=np.int64)
+    width = int(both.max(initial=0)) + 1
+
+    def key(a: np.ndarray[Any, Any], b: np.ndarray[Any, Any]) -> np.ndarray[Any, Any]:
+        pair = np.unique(a * width + b, return_inverse=True)[1].reshape(-1)
+        return pair + context * (int(pair.max(initial=0)) + 1)
+
+    ordered, unordered = key(left, right), key(np.minimum(left, right), np.maximum(left, right))
+    cuts = np.cumsum(sizes)[:-1]
+    return list(zip(np.split(ordered, cuts), np.split(unordered, cuts), strict=True))
+
+
+def _join(parts: list[pa.ChunkedArray]) -> pa.ChunkedArray:
+    return pa.chunked_array([chunk for part in parts for chunk in part.chunks], pa.string())
+
+
+def _plain(column: pa.ChunkedArray) -> pa.ChunkedArray:
+    if pa.types.is_list(column.type):
+        column = pc.binary_join(column, "\x1f")
+    return pc.utf8_trim_whitespace(column)

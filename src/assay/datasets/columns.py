@@ -1,0 +1,105 @@
+"""Which column of the source is which column of the pairs table."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Mapping, Sequence
+
+from assay.errors import InputError, suggest
+from assay.tables import OPTIONAL_PAIR_COLUMNS, PAIR_COLUMNS
+
+__all__ = ["FIELDS", "parse_columns", "resolve_columns"]
+
+#: What a mapping may name. ``annotations`` comes from ``label=a1+a2``.
+FIELDS = tuple(name for name in (*PAIR_COLUMNS, *OPTIONAL_PAIR_COLUMNS) if name != "annotations")
+
+#: Names under which the two texts and the label of a pair often go: used in the suggested line only.
+_OFTEN = {
+    "reference": ("answer1", "sentence1", "sentence_a", "text1", "gold", "gold_answer", "target", "expected"),
+    "candidate": ("answer2", "sentence2", "sentence_b", "text2", "prediction", "predicted", "answer", "output"),
+    "label": ("score", "similarity", "rating", "gold_label", "human", "relatedness_score", "label_1"),
+}
+
+
+def parse_columns(columns: str | Mapping[str, str | Sequence[str]] | None) -> dict[str, list[str]]:
+    """Return the pair column each mapping entry names and the source columns it is made of.
+
+    Args:
+        columns: ``reference=answer1,candidate=answer2,label=a1+a2`` or a mapping; the values of a mapping
+            are names as they are, and the label may be a list of names.
+
+    Raises:
+        InputError: not of that form, or a pair column that there is not.
+    """
+    if columns is None:
+        return {}
+    found: dict[str, list[str]] = {}
+    if isinstance(columns, str):
+        for part in re.split(r",(?=\s*\w+\s*=)", columns):
+            name, equals, source = part.partition("=")
+            if not equals or not source.strip():
+                raise InputError(
+                    f"--columns {columns!r}: expected pairs such as reference=answer1,candidate=answer2"
+                    f" where {part.strip()!r} stands"
+                )
+            _add(found, name.strip(), [source.strip()])
+    else:
+        for name, value in columns.items():
+            _add(found, name, [value] if isinstance(value, str) else list(value))
+    return found
+
+
+def _add(found: dict[str, list[str]], name: str, sources: list[str]) -> None:
+    if name not in FIELDS:
+        raise InputError(
+            f"--columns: a pairs table has no column {name!r}.{suggest(name, FIELDS)} It has {', '.join(FIELDS)}."
+        )
+    if name in found:
+        raise InputError(f"--columns: {name} is given twice")
+    if not sources or (len(sources) > 1 and name != "label"):
+        raise InputError(f"--columns: {name} takes one column; only label may be the mean of several")
+    found[name] = sources
+
+
+def resolve_columns(
+    mapping: Mapping[str, Sequence[str]], have: Sequence[str], *, where: str, need_label: bool
+) -> dict[str, list[str]]:
+    """Return for each pair column the source columns it comes from; those with equal names need no mapping.
+
+    Raises:
+        InputError: a column is not there: the nearest names and the line that would mend it.
+    """
+    resolved: dict[str, list[str]] = {}
+    for name, sources in mapping.items():
+        parts = list(sources)
+        if name == "label" and len(parts) == 1 and parts[0] not in have and "+" in parts[0]:
+            parts = [part.strip() for part in parts[0].split("+")]
+        for part in parts:
+            if part not in have:
+                raise InputError(
+                    f"{where}: has no column {part!r} (asked for by {name}={'+'.join(parts)})."
+                    f"{suggest(part, have)} It has {', '.join(have)}."
+                )
+        resolved[name] = parts
+    for name in FIELDS:
+        if name not in resolved and name in have:
+            resolved[name] = [name]
+    wanted = ["reference", "candidate", *(["label"] if need_label else [])]
+    missing = [name for name in wanted if name not in resolved]
+    if missing:
+        near = " ".join(filter(None, (suggest(name, have).strip() for name in missing)))
+        raise InputError(
+            f"{where}: has no column {' and no column '.join(missing)}; it has {', '.join(have)}."
+            f"{' ' + near if near else ''} Say which is which:"
+            f" --columns {','.join(f'{name}={_guess(name, have, resolved)}' for name in missing)}"
+        )
+    return resolved
+
+
+def _guess(name: str, have: Iterable[str], resolved: Mapping[str, Sequence[str]]) -> str:
+    taken = {part for parts in resolved.values() for part in parts}
+    free = {column.lower(): column for column in have if column not in taken}
+    for often in _OFTEN[name]:
+        if often in free:
+            return free[often]
+    return name.upper()

@@ -1,0 +1,241 @@
+"""From any table to a pairs table; every input form ends here, so every message is made here."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from assay.datasets.columns import parse_columns, resolve_columns
+from assay.datasets.files import SourceTable
+from assay.datasets.labels import annotator_labels, one_label
+from assay.datasets.pairs import RENAMED
+from assay.errors import InputError
+from assay.tables import OPTIONAL_PAIR_COLUMNS, PAIR_COLUMNS
+
+__all__ = ["ordered_pairs", "pairs_table", "table_from_memory"]
+
+_ORDER = (*PAIR_COLUMNS, *OPTIONAL_PAIR_COLUMNS)
+
+
+def pairs_table(
+    source: SourceTable,
+    columns: str | Mapping[str, str | Sequence[str]] | None = None,
+    *,
+    allow_unlabelled: bool = False,
+) -> pa.Table:
+    """Return a pairs table (see ``Pairs.table``) made of the columns of *source*.
+
+    Rows keep their order and none is left out. A pair without ``pair_id`` is named by its row number in
+    the file (by its place, from 0, for data in memory).
+
+    Raises:
+        InputError: a missing column, a missing text, a label that is no number or is missing, a pair_id
+            that stands twice; one line with file, row and column.
+    """
+    table = source.table
+    mapping = resolve_columns(
+        parse_columns(columns), table.column_names, where=source.name, need_label=not allow_unlabelled
+    )
+    made: dict[str, Any] = {}
+    for name in ("reference", "candidate", "question"):
+        if name in mapping:
+            made[name] = _texts(source, mapping[name][0], several=name == "reference", refuse_null=name != "question")
+    made["pair_id"] = _identifiers(source, mapping.get("pair_id"))
+    parts = mapping.get("label", [])
+    if not parts:
+        made["label"] = pa.nulls(table.num_rows, pa.float64())
+    elif len(parts) == 1:
+        made["label"] = one_label(source, parts[0], allow_missing=allow_unlabelled)
+    else:
+        made["label"], made["annotations"] = annotator_labels(source, parts, allow_missing=allow_unlabelled)
+    for name in ("subset", "split", "language", "group"):
+        if name in mapping:
+            made[name] = _texts(source, mapping[name][0], several=False, refuse_null=False)
+    return _assemble(table, made, mapping)
+
+
+def _assemble(table: pa.Table, made: dict[str, Any], mapping: dict[str, list[str]]) -> pa.Table:
+    ordered = {name: made[name] for name in _ORDER if name in made}
+    # A column that became a pair column can still be asked for by its own name.
+    renamed = {p[0]: n for n, p in mapping.items() if len(p) == 1 and p[0] != n and p[0] not in _ORDER}
+    moved = {part for name, parts in mapping.items() if len(parts) == 1 for part in parts}
+    for name in table.column_names:
+        if name in ordered and mapping.get(name) != [name]:
+            # The source's column of that name was passed over for another one: it stays, told apart.
+            ordered[f"source:{name}"] = table.column(name)
+        elif name not in ordered and name not in moved:
+            ordered[name] = table.column(name)
+    return pa.table(ordered).replace_schema_metadata({RENAMED: json.dumps(renamed)})
+
+
+def ordered_pairs(columns: Mapping[str, Any]) -> pa.Table:
+    """Return a table of these columns, the pair columns first and in their order."""
+    first = [name for name in _ORDER if name in columns]
+    return pa.table({name: columns[name] for name in (*first, *(n for n in columns if n not in first))})
+
+
+def _texts(source: SourceTable, name: str, *, several: bool, refuse_null: bool) -> pa.ChunkedArray:
+    """Return a column as strings, or as lists of strings where it holds several gold answers."""
+    column = source.table.column(name)
+    kind = column.type
+    if pa.types.is_dictionary(kind):
+        column, kind = column.cast(kind.value_type), kind.value_type
+    if pa.types.is_list(kind) or pa.types.is_large_list(kind) or pa.types.is_fixed_size_list(kind):
+        if not several:
+            raise InputError(f"{source.name}, column {name}: holds lists; only a reference may be several answers")
+        return _lists(source, name, column)
+    if refuse_null and column.null_count:
+        missing = _where(pc.is_null(column))
+        raise InputError(
+            f"{source.where(missing[0])}, column {name}: there is no text"
+            f"{f' (and in {len(missing) - 1} further rows)' if len(missing) > 1 else ''};"
+            ' an empty answer is written ""'
+        )
+    if pa.types.is_null(kind) or pa.types.is_integer(kind) or pa.types.is_boolean(kind):
+        column = column.cast(pa.string())
+    elif pa.types.is_floating(kind) or not _is_text(kind):
+        raise InputError(
+            f"{source.name}, column {name}: holds {kind}, not text (first value"
+            f" {column[0].as_py()!r}); read or write that column as text, so that 007 and 1.50 stay what they are"
+        )
+    if column.type != pa.string():
+        column = column.cast(pa.string())
+    if several and _is_text(kind):
+        return _json_lists(source, name, column)
+    return column
+
+
+def _is_text(kind: pa.DataType) -> bool:
+    view = getattr(pa.types, "is_string_view", None)
+    return bool(pa.types.is_string(kind) or pa.types.is_large_string(kind) or (view is not None and view(kind)))
+
+
+def _where(mask: Any) -> np.ndarray[Any, np.dtype[np.int64]]:
+    return np.flatnonzero(np.asarray(mask.to_numpy(zero_copy_only=False), dtype=bool))
+
+
+def _lists(source: SourceTable, name: str, column: pa.ChunkedArray) -> pa.ChunkedArray:
+    if not _is_text(column.type.value_type) and not pa.types.is_null(column.type.value_type):
+        raise InputError(f"{source.name}, column {name}: holds lists of {column.type.value_type}, not of text")
+    column = column.cast(pa.list_(pa.string()))
+    sizes = pc.fill_null(pc.list_value_length(column), 0)
+    empty = _where(pc.equal(sizes, 0))
+    if len(empty):
+        raise InputError(f"{source.where(empty[0])}, column {name}: has no gold answer (an empty list)")
+    values = pc.list_flatten(column)
+    if values.null_count:
+        parents = pc.list_parent_indices(column)
+        at = int(parents[int(_where(pc.is_null(values))[0])].as_py())
+        raise InputError(f"{source.where(at)}, column {name}: one of the gold answers is null")
+    return column
+
+
+def _json_lists(source: SourceTable, name: str, column: pa.ChunkedArray) -> pa.ChunkedArray:
+    """Read a text column as lists of gold answers, if every cell is a JSON list of texts; else leave it.
+
+    An answer that merely looks like a list in a column of plain answers thus stays text.
+    """
+    brackets = pc.all(pc.starts_with(pc.utf8_ltrim_whitespace(column), "[")).as_py()
+    if not brackets or not len(column):
+        return column
+    chunks = []
+    for chunk in column.chunks:
+        cells = []
+        for text in chunk.to_pylist():
+            try:
+                cell = json.loads(text)
+            except json.JSONDecodeError:
+                return column
+            if not isinstance(cell, list) or not all(isinstance(item, str) for item in cell):
+                return column
+            cells.append(cell)
+        chunks.append(pa.array(cells, pa.list_(pa.string())))
+    return _lists(source, name, pa.chunked_array(chunks))
+
+
+def _identifiers(source: SourceTable, parts: list[str] | None) -> pa.ChunkedArray:
+    if parts is None:
+        return pa.chunked_array([pa.array(source.numbers()).cast(pa.string())])
+    column = _texts(source, parts[0], several=False, refuse_null=True)
+    counts = column.combine_chunks().dictionary_encode()
+    if isinstance(counts, pa.ChunkedArray):
+        counts = counts.combine_chunks()
+    if len(counts.dictionary) < len(column):
+        places = np.asarray(counts.indices.to_numpy(zero_copy_only=False))
+        first = np.unique(places, return_index=True)[1]
+        again = int(np.setdiff1d(np.arange(len(places)), first)[0])
+        earlier = int(first[places[again]])
+        raise InputError(
+            f"{source.where(again)}, column {parts[0]}: the pair_id {column[again].as_py()!r} stands already in"
+            f" {source.unit} {source.number(earlier)}; each pair needs its own"
+        )
+    return column
+
+
+def table_from_memory(data: Any, name: str = "data in memory") -> SourceTable:
+    """Return a list of dicts or tuples, a DataFrame, an Arrow table or a Hugging Face dataset as a table.
+
+    Tuples are ``(reference, candidate)`` or ``(reference, candidate, label)``. Rows are counted from 0.
+    The input is not changed.
+
+    Raises:
+        InputError: none of these, or empty.
+    """
+    from assay.datasets.readers.jsonl import column_of, table_of_records
+
+    if isinstance(data, pa.Table):
+        table = data
+    elif type(data).__module__.split(".")[0] == "pandas" and hasattr(data, "columns"):
+        table = pa.table({str(key): _from_series(data[key], name, str(key)) for key in data.columns})
+    elif hasattr(data, "with_format") and hasattr(data, "column_names"):  # a Hugging Face dataset
+        plain = data.with_format("arrow")
+        table = plain[:] if len(data) else pa.table({key: [] for key in data.column_names})
+    elif isinstance(data, Mapping) and all(hasattr(value, "with_format") for value in data.values()) and data:
+        raise InputError(f"{name}: holds the splits {', '.join(map(str, data))}; pass one of them")
+    elif isinstance(data, Mapping):
+        table = pa.table({str(key): column_of(list(values)) for key, values in data.items()})
+    elif isinstance(data, Sequence) and not isinstance(data, str | bytes):
+        rows = list(data)
+        if rows and all(isinstance(row, Mapping) for row in rows):
+            table = table_of_records([dict(row) for row in rows])
+        else:
+            table = _of_tuples(rows, name)
+    else:
+        raise InputError(
+            f"{name}: expected a dataset name, a file, a list of dicts or tuples, a DataFrame, an Arrow table"
+            f" or a Hugging Face dataset, not {type(data).__name__}"
+        )
+    if not table.num_rows:
+        raise InputError(f"{name}: has no rows")
+    return SourceTable(table.replace_schema_metadata(None), name, first=0)
+
+
+def _of_tuples(rows: list[Any], name: str) -> pa.Table:
+    from assay.datasets.readers.jsonl import column_of
+
+    for place, row in enumerate(rows):
+        if isinstance(row, str) or not isinstance(row, Sequence) or len(row) not in (2, 3) or len(row) != len(rows[0]):
+            raise InputError(
+                f"{name}, row {place}: expected (reference, candidate) or (reference, candidate, label) in every row"
+            )
+    if not rows:
+        raise InputError(f"{name}: has no rows")
+    columns = list(zip(*rows, strict=True))
+    return pa.table(
+        {key: column_of(list(v)) for key, v in zip(("reference", "candidate", "label"), columns, strict=False)}
+    )
+
+
+def _from_series(series: Any, name: str, column: str) -> pa.Array:
+    from assay.datasets.readers.jsonl import column_of
+
+    try:
+        return pa.array(series, from_pandas=True)
+    except (pa.ArrowException, TypeError, ValueError):
+        values = [None if value is None or value != value else value for value in series.tolist()]
+        return column_of(values)

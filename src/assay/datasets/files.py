@@ -1,0 +1,123 @@
+"""Files of pairs as a user has them: CSV, TSV, JSONL, Parquet.
+
+Cells of CSV and TSV are read as text, whatever they look like: ``None``, ``007`` and an empty cell stay
+what they are. Memory holds one block of rows as Python strings at a time; the rest is Arrow.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+
+from assay.errors import InputError
+
+__all__ = ["SUFFIXES", "SourceTable", "is_table_file", "read_table_file"]
+
+#: Suffix to the way it is read.
+SUFFIXES = {
+    ".csv": "csv",
+    ".tsv": "tsv",
+    ".tab": "tab",
+    ".jsonl": "jsonl",
+    ".ndjson": "jsonl",
+    ".parquet": "parquet",
+}
+
+
+@dataclass(frozen=True)
+class SourceTable:
+    """A table as it was read, with what is needed to name a row of it in a message.
+
+    Attributes:
+        table: the columns under their own names.
+        name: the file, or what the data in memory is.
+        unit: what a row is called: ``row`` (the header of a CSV is row 1) or ``line``.
+        first: number of the first row of the table.
+        rows: number of each row where they do not simply follow each other (blank lines); else None.
+        as_text: every cell is text, as in CSV: a number must be read out of it.
+    """
+
+    table: pa.Table
+    name: str
+    unit: str = "row"
+    first: int = 0
+    rows: np.ndarray[Any, np.dtype[np.int64]] | None = None
+    as_text: bool = False
+
+    def number(self, index: int) -> int:
+        """Return the number by which a user knows the row at *index*."""
+        return int(self.rows[index]) if self.rows is not None else self.first + int(index)
+
+    def numbers(self) -> np.ndarray[Any, np.dtype[np.int64]]:
+        """Return the numbers of all rows, int64 of shape (n,)."""
+        if self.rows is not None:
+            return self.rows
+        return np.arange(self.first, self.first + self.table.num_rows, dtype=np.int64)
+
+    def where(self, index: int) -> str:
+        """Return ``FILE, row 7``."""
+        return f"{self.name}, {self.unit} {self.number(index)}"
+
+    def some(self, indices: Iterable[int], limit: int = 5) -> str:
+        """Return ``rows 4, 7, 9`` with at most *limit* numbers."""
+        chosen = [int(i) for i in indices]
+        shown = ", ".join(str(self.number(i)) for i in chosen[:limit])
+        return f"{self.unit}{'s' if len(chosen) > 1 else ''} {shown}{', …' if len(chosen) > limit else ''}"
+
+
+def is_table_file(path: str | Path) -> bool:
+    """Tell whether the name ends as a file of pairs does."""
+    return Path(path).suffix.lower() in SUFFIXES
+
+
+def read_table_file(path: str | Path) -> SourceTable:
+    """Read any file of rows: the format follows from the suffix, the columns keep their names.
+
+    ``.csv`` has commas, ``.tsv`` tabs, both with quotes around a cell where needed; ``.tab`` has tabs and
+    no quoting at all; ``.jsonl`` one object a line; ``.parquet`` stays Arrow.
+
+    Raises:
+        InputError: one line with the file and row of what is wrong.
+    """
+    from assay.datasets.readers import delimited, jsonl
+
+    path = Path(path)
+    form = SUFFIXES.get(path.suffix.lower())
+    if form is None:
+        raise InputError(f"{path}: expected a file that ends in {', '.join(SUFFIXES)}")
+    if path.is_dir():
+        raise InputError(f"{path}: is a folder; expected a file that ends in {', '.join(SUFFIXES)}")
+    try:
+        if path.stat().st_size == 0:
+            raise InputError(f"{path}: the file is empty; expected a header and at least one row")
+        if form == "parquet":
+            return _read_parquet(path)
+        if form == "jsonl":
+            return jsonl.read_jsonl(path)
+        return delimited.read_delimited(path, delimiter="," if form == "csv" else "\t", quoted=form in ("csv", "tsv"))
+    except FileNotFoundError:
+        raise InputError(f"{path}: there is no such file") from None
+    except PermissionError:
+        raise InputError(f"{path}: may not be read (permission denied)") from None
+
+
+def _read_parquet(path: Path) -> SourceTable:
+    import pyarrow.parquet as pq
+
+    try:
+        table = pq.read_table(path)
+    except (pa.ArrowException, OSError) as error:
+        if isinstance(error, FileNotFoundError | PermissionError):
+            raise
+        reason = str(error).splitlines()[0]
+        raise InputError(f"{path}: is no readable Parquet file ({reason})") from None
+    if not table.num_rows:
+        raise InputError(f"{path}: the table has no rows")
+    if len(set(table.column_names)) < len(table.column_names):
+        raise InputError(f"{path}: two columns have the same name ({', '.join(table.column_names)})")
+    return SourceTable(table.replace_schema_metadata(None), str(path), first=1)

@@ -1,0 +1,226 @@
+"""From a name, a file or data in memory to a pairs table."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+
+from assay.datasets.card import Card
+from assay.datasets.convert import pairs_table, table_from_memory
+from assay.datasets.fetch import Located, locate
+from assay.datasets.files import is_table_file, read_table_file
+from assay.datasets.pairs import Pairs
+from assay.datasets.readers.base import load_reader
+from assay.datasets.registry import load_card, parse_spec
+from assay.datasets.sources.base import Progress, sha256_of
+from assay.errors import InputError, OfflineError, UnavailableError, suggest
+
+__all__ = ["load_card_splits", "load_dataset"]
+
+Columns = str | Mapping[str, str | Sequence[str]] | None
+ALL = "all"
+
+
+def load_dataset(
+    spec: Any,
+    *,
+    columns: Columns = None,
+    split: str | Sequence[str] | None = None,
+    version: str | None = None,
+    offline: bool = False,
+    language: str | None = None,
+    name: str | None = None,
+    allow_unlabelled: bool = False,
+    progress: Progress | None = None,
+) -> Pairs:
+    """Return labelled pairs.
+
+    Args:
+        spec: ``NAME[@VERSION][:SPLIT[+SPLIT]]`` of a card (``:all`` for every split); the path of a card
+            (.toml) or of a CSV, TSV, JSONL or Parquet file; a list of dicts or of tuples (reference,
+            candidate[, label]); a DataFrame, an Arrow table or a Hugging Face dataset.
+        columns: for one's own data, which column is which: ``reference=answer1,candidate=answer2`` or a
+            mapping. ``label=a1+a2`` is the mean of two annotators.
+        split: split or splits of a card, in place of ``:SPLIT``; for one's own data with a column
+            ``split``, the rows to keep.
+        version: version of a card, in place of ``@VERSION``.
+        offline: forbid the network.
+        language: language of one's own data, such as ``de``.
+        name: how one's own data is called in tables.
+        allow_unlabelled: keep rows without a label, and accept data without a label column.
+        progress: called as progress(file, bytes done, bytes in all or None) during a download.
+
+    Raises:
+        InputError: unknown name or split, unreadable file, bad cell; one line that says where.
+        OfflineError: the dataset would have to be fetched.
+        UnavailableError: no source has it; the line says why for each.
+    """
+    if isinstance(spec, Card):
+        return _from_card(spec, _wanted(split), offline, name, progress)
+    if isinstance(spec, str | Path):
+        text = str(spec)
+        if is_table_file(text):
+            pairs = _from_file(Path(text), columns, name, language, allow_unlabelled)
+            return _select(pairs, _wanted(split))
+        card_name, inner, splits = parse_spec(text)
+        if is_table_file(card_name):  # FILE:SPLIT
+            pairs = _from_file(Path(card_name), columns, name, language, allow_unlabelled)
+            return _select(pairs, _wanted(split) or splits)
+        if "/" in card_name and not card_name.endswith(".toml"):
+            read_table_file(card_name)  # its message says which endings are read
+        if columns is not None:
+            raise InputError(f"--columns is for one's own files; the dataset {card_name!r} has its own reader")
+        card = load_card(card_name, version or inner)
+        return _from_card(card, _wanted(split) or splits, offline, name, progress)
+    source = table_from_memory(spec, name or "data in memory")
+    table = pairs_table(source, columns, allow_unlabelled=allow_unlabelled)
+    pairs = Pairs(table, name=name or "data", language=language or _language(table), source="data in memory")
+    return _select(pairs, _wanted(split))
+
+
+def load_card_splits(
+    spec: str | Card, *, offline: bool = False, version: str | None = None, progress: Progress | None = None
+) -> dict[str, Pairs]:
+    """Return every split of a card (or those named in ``NAME:SPLIT``) by its name, as ``check_dataset`` takes it.
+
+    The rows are not held against the card here: ``check_dataset`` reports them. A file that is no card is
+    split by its column ``split``, or else is one split named ``data``.
+    """
+    if isinstance(spec, str) and is_table_file(spec):
+        pairs = load_dataset(spec, allow_unlabelled=True)
+        if "split" not in pairs.table.column_names:
+            return {"data": pairs}
+        titles = [str(title) for title in pairs.table.column("split").unique().to_pylist() if title is not None]
+        return {title: _select(pairs, (title,)) for title in titles} or {"data": pairs}
+    if isinstance(spec, Card):
+        card, splits = spec, None
+    else:
+        name, inner, splits = parse_spec(spec)
+        card = load_card(name, version or inner)
+    chosen = _splits(card, splits or (ALL,))
+    return {split: _from_card(card, (split,), offline, None, progress, hold=False) for split in chosen}
+
+
+def _wanted(split: str | Sequence[str] | None) -> tuple[str, ...] | None:
+    if split is None:
+        return None
+    return tuple(split.split("+")) if isinstance(split, str) else tuple(split)
+
+
+def _splits(card: Card, wanted: tuple[str, ...] | None) -> tuple[str, ...]:
+    if wanted is None:
+        return (card.default_split,)
+    if wanted == (ALL,) and ALL not in card.splits:
+        return tuple(card.splits)
+    for split in wanted:
+        if split not in card.splits:
+            raise InputError(
+                f"dataset {card.name}@{card.version} has no split {split!r}.{suggest(split, card.splits)}"
+                f" It has {', '.join(card.splits)}."
+            )
+    if len(set(wanted)) < len(wanted):
+        raise InputError(f"dataset {card.name}: a split is named twice in {'+'.join(wanted)}")
+    return wanted
+
+
+def _from_card(
+    card: Card,
+    wanted: tuple[str, ...] | None,
+    offline: bool,
+    name: str | None,
+    progress: Progress | None,
+    *,
+    hold: bool = True,
+) -> Pairs:
+    reader = load_reader(card.reader)
+    splits = _splits(card, wanted)
+    tables: list[pa.Table] = []
+    notes: list[str] = list(card.notes)
+    used: dict[str, Located] = {}
+    for title in splits:
+        split = card.splits[title]
+        here = locate(card, split.files, offline=offline, progress=progress)
+        for optional in split.optional_files:
+            try:
+                here.update(locate(card, (optional,), local_only=True))
+            except (OfflineError, InputError, UnavailableError):
+                continue  # the reader notes what it does without
+        result = reader({file: found.path for file, found in here.items()}, split.options)
+        if hold and split.rows is not None and result.table.num_rows != split.rows:
+            raise InputError(
+                f"dataset {card.name}@{card.version}, split {title}: {result.table.num_rows} pairs were read;"
+                f" its card says {split.rows}"
+            )
+        tables.append(_with_split(result.table, title, single=len(card.splits) == 1))
+        notes += [f"{title}: {note}" if len(splits) > 1 else note for note in result.notes]
+        used.update(here)
+    table = tables[0] if len(tables) == 1 else pa.concat_tables(tables, promote_options="permissive")
+    if card.superseded_by:
+        notes.append(f"version {card.version} is superseded by {card.superseded_by}")
+    digest = hashlib.sha256("".join(found.sha256 for found in used.values()).encode()).hexdigest()
+    return Pairs(
+        table,
+        name=name or card.name,
+        version=card.version,
+        split="+".join(splits),
+        language=card.one_language,
+        scale=(card.scale.low, card.scale.high),
+        kind=card.kind,
+        source="; ".join(dict.fromkeys(found.source for found in used.values())),
+        sha256=next(iter(used.values())).sha256 if len(used) == 1 else digest,
+        notes=tuple(notes),
+    )
+
+
+def _with_split(table: pa.Table, title: str, *, single: bool) -> pa.Table:
+    """Put the columns in order, name the split, and make the pair_id unique across splits."""
+    from assay.datasets.convert import ordered_pairs
+
+    count = table.num_rows
+    columns = {key: table.column(key) for key in table.column_names}
+    identifiers = columns["pair_id"].to_pylist() if "pair_id" in columns else [str(i) for i in range(1, count + 1)]
+    columns["pair_id"] = pa.array(identifiers if single else [f"{title}-{i}" for i in identifiers], pa.string())
+    columns.setdefault("split", pa.array(np.full(count, title, dtype=object), pa.string()))
+    return ordered_pairs(columns)
+
+
+def _from_file(path: Path, columns: Columns, name: str | None, language: str | None, allow_unlabelled: bool) -> Pairs:
+    source = read_table_file(path)
+    table = pairs_table(source, columns, allow_unlabelled=allow_unlabelled)
+    return Pairs(
+        table,
+        name=name or path.stem,
+        language=language or _language(table),
+        source=str(path),
+        sha256=sha256_of(path),
+    )
+
+
+def _language(table: pa.Table) -> str | None:
+    """Return the one language that all rows name, or None."""
+    if "language" not in table.column_names:
+        return None
+    found = table.column("language").unique().to_pylist()
+    return found[0] if len(found) == 1 and found[0] else None
+
+
+def _select(pairs: Pairs, wanted: tuple[str, ...] | None) -> Pairs:
+    if wanted is None or wanted == (ALL,):
+        return pairs
+    if "split" not in pairs.table.column_names:
+        raise InputError(f"{pairs.name}: a split was asked for ({'+'.join(wanted)}) and there is no column 'split'")
+    values = np.asarray(pairs.table.column("split").to_pylist(), dtype=object)
+    for title in wanted:
+        if title not in values:
+            known = sorted({str(value) for value in values if value is not None})
+            raise InputError(f"{pairs.name}: has no split {title!r}.{suggest(title, known)} It has {', '.join(known)}.")
+    chosen = np.flatnonzero(np.isin(values.astype(str), wanted))
+    return replace(
+        pairs.take(chosen), split="+".join(wanted), notes=(*pairs.notes, f"rows of split {'+'.join(wanted)} only")
+    )

@@ -1,0 +1,1 @@
+"""Readers: one a family of files, registered by name (see ``base.py``)."""

@@ -1,0 +1,87 @@
+"""What a reader is, and the readers by name."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from importlib import import_module
+from pathlib import Path
+from typing import Any
+
+import pyarrow as pa
+
+from assay.errors import InputError, suggest
+
+__all__ = ["READERS", "Reader", "ReaderResult", "load_reader", "pairs_of"]
+
+
+@dataclass(frozen=True)
+class ReaderResult:
+    """What a reader made of the files of one split.
+
+    Attributes:
+        table: pair columns (``pair_id`` optional, unique within the split) and extra columns.
+        notes: what was left out or changed, and how often.
+    """
+
+    table: pa.Table
+    notes: tuple[str, ...] = ()
+
+
+#: A reader takes the files of one split by name and the options of the split.
+Reader = Callable[[Mapping[str, Path], Mapping[str, Any]], ReaderResult]
+
+READERS = {
+    "stsb": "stsb:read_stsb",
+    "stsb-de": "stsb:read_stsb_de",
+    "sts": "semeval:read_semeval",
+    "sick": "sick:read_sick",
+    "ukp-aspect": "ukp:read_ukp",
+    "sas": "sas:read_sas",
+    "nq-relabelled": "sas:read_nq_relabelled",
+    "str": "str2022:read_str",
+    "table": "table:read_table",
+}
+
+
+def load_reader(name: str) -> Reader:
+    """Return a reader by its name, or by ``module:function`` for one that another package brings.
+
+    Raises:
+        InputError: no such reader.
+    """
+    target = READERS.get(name)
+    if target is not None:
+        module, _, function = target.partition(":")
+        return getattr(import_module(f"assay.datasets.readers.{module}"), function)  # type: ignore[no-any-return]
+    module, colon, function = name.partition(":")
+    if not colon:
+        raise InputError(f"there is no reader {name!r}.{suggest(name, READERS)} Known: {', '.join(READERS)}.")
+    try:
+        return getattr(import_module(module), function)  # type: ignore[no-any-return]
+    except (ImportError, AttributeError) as error:
+        raise InputError(f"the reader {name!r} cannot be loaded: {error}") from None
+
+
+def pairs_of(columns: Mapping[str, Any]) -> pa.Table:
+    """Return a table of columns given as lists: text, but for ``label`` (float64)."""
+    return pa.table(
+        {
+            name: pa.array(values, pa.float64() if name == "label" else pa.string())
+            if isinstance(values, list)
+            else values
+            for name, values in columns.items()
+        }
+    )
+
+
+def number(path: Path, row: int, column: str, text: str) -> float:
+    """Return a label as a float.
+
+    Raises:
+        InputError: file, row, column and the text that is no number.
+    """
+    try:
+        return float(text)
+    except ValueError:
+        raise InputError(f"{path}, row {row}, column {column}: the label {text!r} is no number") from None

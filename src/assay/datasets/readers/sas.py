@@ -1,0 +1,109 @@
+"""Answer pairs with human similarity (semantic answer similarity): SQuAD, GermanQuAD, NQ-open."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+from assay.datasets.readers.base import ReaderResult, number, pairs_of
+from assay.datasets.readers.delimited import read_delimited
+from assay.errors import InputError
+
+__all__ = ["read_nq_relabelled", "read_sas"]
+
+
+def _columns(path: Path, names: tuple[str, ...]) -> dict[str, list[str]]:
+    table = read_delimited(path, delimiter=",").table
+    missing = [name for name in names if name not in table.column_names]
+    if missing:
+        raise InputError(f"{path}: has no column {missing[0]!r}; it has {', '.join(table.column_names)}")
+    return {name: table.column(name).to_pylist() for name in names}
+
+
+def read_sas(files: Mapping[str, Path], options: Mapping[str, Any]) -> ReaderResult:
+    """Read answer1 (the gold answer), answer2, label; rows without a label are left out and noted.
+
+    The option ``questions`` names the file with the question of each pair, if the split has it.
+    """
+    asked = str(options.get("questions", ""))
+    path = next(path for name, path in files.items() if name != asked)
+    cells = _columns(path, ("answer1", "answer2", "label"))
+    rows = range(2, len(cells["label"]) + 2)
+    kept = [i for i, label in enumerate(cells["label"]) if label.strip()]
+    left = [row for row, label in zip(rows, cells["label"], strict=True) if not label.strip()]
+    columns: dict[str, Any] = {
+        "pair_id": [str(rows[i]) for i in kept],
+        "reference": [cells["answer1"][i] for i in kept],
+        "candidate": [cells["answer2"][i] for i in kept],
+        "label": [number(path, rows[i], "label", cells["label"][i]) for i in kept],
+    }
+    notes = []
+    if left:
+        notes.append(f"{len(left)} rows without a label left out: rows {', '.join(map(str, left))}")
+    if asked in files:
+        notes += _add_questions(columns, files[asked])
+    return ReaderResult(pairs_of(columns), tuple(notes))
+
+
+def read_nq_relabelled(files: Mapping[str, Path], options: Mapping[str, Any]) -> ReaderResult:
+    """Read NQ-open with corrected labels.
+
+    Texts come from the first publication: the relabelled file has been through a spreadsheet that turned
+    ``October 2018`` into ``Oct-18`` and ``036`` into ``36``. Its rows stand in the same order, which is
+    checked on the old labels. ``label_1`` is the corrected label; it ends with the part that was looked
+    through again, and the first label stands for the rest.
+    """
+    first = _columns(files[options["texts"]], ("answer1", "answer2", "label"))
+    path = files[options["labels"]]
+    second = _columns(path, ("answer1", "answer2", "label", "label_1"))
+    if [float(x) for x in first["label"]] != [float(x) for x in second["label"]]:
+        raise InputError(f"{path}: its rows are not those of {files[options['texts']]}")
+    mangled = sum(
+        (a, b) != (c, d)
+        for a, b, c, d in zip(first["answer1"], first["answer2"], second["answer1"], second["answer2"], strict=True)
+    )
+    rows = range(2, len(first["label"]) + 2)
+    checked = [bool(label.strip()) for label in second["label_1"]]
+    labels = [
+        number(path, row, "label_1", new) if seen else number(path, row, "label", old)
+        for row, old, new, seen in zip(rows, second["label"], second["label_1"], checked, strict=True)
+    ]
+    changed = sum(float(old) != new for old, new in zip(second["label"], labels, strict=True))
+    columns: dict[str, Any] = {
+        "pair_id": [str(row) for row in rows],
+        "reference": first["answer1"],
+        "candidate": first["answer2"],
+        "label": labels,
+        "label_first": first["label"],
+        "label_checked": ["yes" if seen else "no" for seen in checked],
+    }
+    looked = f"{sum(checked)} of {len(checked)} labels were looked through again, {changed} changed"
+    notes = [
+        f"{looked}; the first label stands for the rest (column label_checked)",
+        f"texts of {mangled} rows taken from the first publication, where a spreadsheet had altered them",
+    ]
+    notes += _add_questions(columns, files[options["questions"]])
+    return ReaderResult(pairs_of(columns), tuple(notes))
+
+
+def _add_questions(columns: dict[str, Any], path: Path) -> list[str]:
+    """Join the question by the two answers as ``question`` and ``group``; return notes.
+
+    A pair whose question is not known is a group by itself: nothing is guessed from its neighbours.
+    """
+    cells = _columns(path, ("question", "answer1", "answer2"))
+    known: dict[tuple[str, str], set[str]] = {}
+    for question, gold, answer in zip(cells["question"], cells["answer1"], cells["answer2"], strict=True):
+        known.setdefault((gold, answer), set()).add(question)
+    questions: list[str | None] = []
+    for pair in zip(columns["reference"], columns["candidate"], strict=True):
+        found = known.get(pair, set())
+        questions.append(next(iter(found)) if len(found) == 1 else None)
+    columns["question"] = questions
+    columns["group"] = [
+        question if question is not None else f"pair {identifier}"
+        for question, identifier in zip(questions, columns["pair_id"], strict=True)
+    ]
+    missing = sum(question is None for question in questions)
+    return [f"{missing} pairs without a known question: each is its own group"] if missing else []

@@ -1,0 +1,42 @@
+"""STR-2022: semantic textual relatedness, both sentences in one cell."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+from assay.datasets.readers.base import ReaderResult, number, pairs_of
+from assay.datasets.readers.delimited import read_delimited
+from assay.errors import InputError
+
+__all__ = ["read_str"]
+
+
+def read_str(files: Mapping[str, Path], options: Mapping[str, Any]) -> ReaderResult:
+    """Read columns PairID, Text (two sentences, a newline between), Score; SourceID becomes the subset."""
+    ((_, path),) = files.items()
+    source = read_delimited(path, delimiter=",")
+    names = source.table.column_names
+    for name in ("PairID", "Text", "Score"):
+        if name not in names:
+            raise InputError(f"{path}: has no column {name!r}; it has {', '.join(names)}")
+    cells = {name: source.table.column(name).to_pylist() for name in names}
+    texts = []
+    for place, text in enumerate(cells["Text"]):
+        parts = [part.strip() for part in text.split("\n") if part.strip()]
+        if len(parts) != 2:
+            raise InputError(
+                f"{source.where(place)}, column Text: holds {len(parts)} sentences; expected two with a newline between"
+            )
+        texts.append(parts)
+    columns: dict[str, Any] = {
+        "pair_id": cells["PairID"],
+        "reference": [first for first, _ in texts],
+        "candidate": [second for _, second in texts],
+        "label": [number(path, source.number(i), "Score", text) for i, text in enumerate(cells["Score"])],
+    }
+    if "SourceID" in cells:
+        columns["subset"] = cells["SourceID"]
+    columns.update({n: v for n, v in cells.items() if n not in ("PairID", "Text", "Score", "SourceID")})
+    return ReaderResult(pairs_of(columns))

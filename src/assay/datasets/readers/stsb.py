@@ -1,0 +1,72 @@
+"""STS Benchmark: the English files (no quoting at all) and their German translation (quoted)."""
+
+from __future__ import annotations
+
+import csv
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+from assay.datasets.readers.base import ReaderResult, number, pairs_of
+from assay.errors import InputError
+
+__all__ = ["read_stsb", "read_stsb_de"]
+
+
+def _lines(path: Path) -> list[list[str]]:
+    """Split at \\n and tabs only: a text may hold quotes and every other kind of line end."""
+    with path.open(encoding="utf-8", newline="\n") as lines:
+        rows = [line.rstrip("\r\n").split("\t") for line in lines]
+    for place, row in enumerate(rows, 1):
+        if len(row) not in (7, 9):
+            raise InputError(f"{path}, row {place}: has {len(row)} cells; expected 7, or 9 with attribution")
+    return rows
+
+
+def _genre(text: str) -> str:
+    """Name the forum posts alike: they are ``main-forum`` in train and ``main-forums`` elsewhere."""
+    return "main-forums" if text == "main-forum" else text
+
+
+def read_stsb(files: Mapping[str, Path], options: Mapping[str, Any]) -> ReaderResult:
+    """Read columns genre, file, year, sid, score, sentence 1, sentence 2 (and attribution for 2016)."""
+    ((_, path),) = files.items()
+    rows = _lines(path)
+    return ReaderResult(
+        pairs_of(
+            {
+                "pair_id": [str(place) for place in range(1, len(rows) + 1)],
+                "reference": [row[5].strip() for row in rows],
+                "candidate": [row[6].strip() for row in rows],
+                "label": [number(path, place, "score", row[4]) for place, row in enumerate(rows, 1)],
+                "subset": [_genre(row[0]) for row in rows],
+                "genre_file": [row[1] for row in rows],
+                "year": [row[2] for row in rows],
+                "sid": [row[3] for row in rows],
+            }
+        )
+    )
+
+
+def read_stsb_de(files: Mapping[str, Path], options: Mapping[str, Any]) -> ReaderResult:
+    """Read the translation: sentence 1, sentence 2, score; the genre joins by row where the English is here."""
+    english = str(options.get("genre_from", ""))
+    path = next(path for name, path in files.items() if name != english)
+    with path.open(encoding="utf-8-sig", newline="") as lines:
+        rows = list(csv.reader(lines, strict=True))
+    for place, row in enumerate(rows, 1):
+        if len(row) != 3:
+            raise InputError(f"{path}, row {place}: has {len(row)} cells; expected 3")
+    columns: dict[str, Any] = {
+        "pair_id": [str(place) for place in range(1, len(rows) + 1)],
+        "reference": [row[0].strip() for row in rows],
+        "candidate": [row[1].strip() for row in rows],
+        "label": [number(path, place, "score", row[2]) for place, row in enumerate(rows, 1)],
+    }
+    if english not in files:
+        return ReaderResult(pairs_of(columns), ("no subset: the genre stands in the English files (stsb)",))
+    genres = _lines(files[english])
+    if [float(row[4]) for row in genres] != columns["label"]:
+        raise InputError(f"{path}: its labels are not those of {files[english]}, row by row")
+    columns["subset"] = [_genre(row[0]) for row in genres]
+    return ReaderResult(pairs_of(columns))

@@ -1,0 +1,42 @@
+"""UKP ASPECT: similarity of arguments on one topic, four classes."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+from assay.datasets.readers.base import ReaderResult, pairs_of
+from assay.datasets.readers.delimited import read_delimited
+from assay.errors import InputError
+
+__all__ = ["CLASSES", "read_ukp"]
+
+#: The four classes on the scale of the card. Sentences of which one belongs to another topic, or on which
+#: the annotators could not decide, are as unlike as those on one topic that are not similar (the usual
+#: binary task also puts SS and HS against the two others).
+CLASSES = {"DTORCD": 0.0, "NS": 0.0, "SS": 1.0, "HS": 2.0}
+
+
+def read_ukp(files: Mapping[str, Path], options: Mapping[str, Any]) -> ReaderResult:
+    """Read columns topic, sentence_1, sentence_2, label; the topic is the subset, the class stays a column."""
+    ((_, path),) = files.items()
+    table = read_delimited(path, delimiter="\t", quoted=False).table
+    expected = ["topic", "sentence_1", "sentence_2", "label"]
+    if table.column_names != expected:
+        raise InputError(f"{path}: has the columns {', '.join(table.column_names)}; expected {', '.join(expected)}")
+    classes = [text.strip() for text in table.column("label").to_pylist()]
+    for row, name in enumerate(classes, 2):
+        if name not in CLASSES:
+            raise InputError(f"{path}, row {row}, column label: {name!r} is none of {', '.join(CLASSES)}")
+    return ReaderResult(
+        pairs_of(
+            {
+                "reference": [text.strip() for text in table.column("sentence_1").to_pylist()],
+                "candidate": [text.strip() for text in table.column("sentence_2").to_pylist()],
+                "label": [CLASSES[name] for name in classes],
+                "subset": table.column("topic").to_pylist(),
+                "class": classes,
+            }
+        )
+    )

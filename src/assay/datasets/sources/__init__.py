@@ -1,0 +1,1 @@
+"""Where files come from: one module a kind of source (see ``base.py``)."""

@@ -1,0 +1,208 @@
+"""The cards of the package on the real data, against facts known about it."""
+
+from __future__ import annotations
+
+import json
+import sys
+from collections import Counter
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from assay.datasets import check_dataset, describe_card, list_datasets, load_card, load_card_splits, load_dataset
+from assay.datasets.readers.semeval import read_semeval
+from assay.datasets.readers.str2022 import read_str
+from assay.datasets.registry import parse_spec
+from assay.errors import InputError
+
+ROWS = {
+    "stsb": {"train": 5749, "dev": 1500, "test": 1379},
+    "stsb-de": {"train": 5749, "dev": 1500, "test": 1379},
+    "sts12": {"test": 3108, "train": 2234},
+    "sts13": {"test": 1500},
+    "sts14": {"test": 3750},
+    "sts15": {"test": 3000},
+    "sts16": {"test": 1186},
+    "sick@1": {"train": 4500, "trial": 500, "test": 4927},
+    "sick@2": {"train": 4439, "trial": 495, "test": 4906},
+    "ukp-aspect": {"all": 3595},
+    "squad-sas": {"test": 942},
+    "germanquad-sas": {"test": 422},
+    "nq-open-sas@1": {"test": 3658},
+    "nq-open-sas@2": {"test": 3658},
+}
+
+
+@pytest.mark.parametrize("name", ROWS)
+def test_rows_of_the_real_files(with_shared: Path, name: str) -> None:
+    splits = load_card_splits(name, offline=True)
+    assert {split: len(pairs) for split, pairs in splits.items()} == ROWS[name]
+    card = load_card(name)
+    for pairs in splits.values():
+        assert pairs.scale == (card.scale.low, card.scale.high)
+        assert np.nanmin(pairs.labels) >= card.scale.low and np.nanmax(pairs.labels) <= card.scale.high
+        assert pairs.kind == "human" and pairs.language == ("de" if name in ("stsb-de", "germanquad-sas") else "en")
+    whole = load_dataset(f"{name}:all", offline=True)
+    assert len(set(whole.column("pair_id").to_pylist())) == sum(ROWS[name].values())
+    errors = [f for f in check_dataset(splits, card) if f.severity == "error" and f.name != "replacement-character"]
+    assert errors == []
+
+
+def counts(splits: dict[str, object], split: str, name: str) -> int:
+    return sum(f.count for f in check_dataset(splits) if f.split == split and f.name == name)  # type: ignore[arg-type]
+
+
+def test_known_faults_of_the_sts_benchmark(with_shared: Path) -> None:
+    splits = load_card_splits("stsb")
+    found = check_dataset(splits)
+    train = {f.name: f.count for f in found if f.split == "train"}
+    assert train["duplicates"] + train["swapped-duplicates"] == 57
+    assert train["conflicting-labels"] == 13
+    leaks = {f.split: f.count for f in found if f.name == "leaks"}
+    assert leaks == {"train+test": 11, "train+dev": 6, "dev+test": 2, "train+dev+test": 1}
+    assert all(len(f.examples) >= 1 for f in found)
+    genres = {g for pairs in splits.values() for g in pairs.column("subset").to_pylist()}
+    assert genres == {"main-captions", "main-news", "main-forums"}
+    assert not any(t != t.strip() for t in splits["train"].texts()[0])
+
+
+def test_german_genres_join_by_row(with_shared: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    german, english = load_dataset("stsb-de"), load_dataset("stsb")
+    assert german.column("subset").equals(english.column("subset"))
+    assert german.labels.tolist() == english.labels.tolist()
+    (tmp_path / "stsb-de").symlink_to(with_shared / "stsb-de")
+    monkeypatch.setenv("ASSAY_DATA", str(tmp_path))
+    alone = load_dataset("stsb-de", offline=True)
+    assert "subset" not in alone.table.column_names and any("no subset" in note for note in alone.notes)
+
+
+def test_answer_pairs(with_shared: Path) -> None:
+    squad = load_dataset("squad-sas")
+    assert squad.drop_duplicates()[1] == 3
+    german = load_dataset("germanquad-sas")
+    assert german.notes == ("3 rows without a label left out: rows 120, 225, 226",)
+    first = load_dataset("nq-open-sas@1")
+    splits = {"test": first}
+    assert counts(splits, "test", "conflicting-labels") == 14
+    references, candidates, _ = first.texts()
+    assert sum(text == "None" for text in references + candidates) == 9
+    assert any("superseded by 2" in note for note in first.notes)
+
+
+def test_corrected_labels_of_nq_open(with_shared: Path) -> None:
+    first, second = load_dataset("nq-open-sas@1"), load_dataset("nq-open-sas")
+    assert second.version == "2"
+    assert first.texts()[:2] == second.texts()[:2], "texts as first published, not as a spreadsheet left them"
+    assert int((first.labels != second.labels).sum()) == 354
+    checked = np.asarray(second.column("label_checked").to_pylist())
+    assert (checked == "yes").sum() == 1547
+    assert (first.labels == second.labels)[checked == "no"].all()
+    questions, groups = second.column("question").to_pylist(), second.column("group").to_pylist()
+    assert questions.count(None) == 54
+    assert all(g == q if q is not None else g.startswith("pair ") for q, g in zip(questions, groups, strict=True))
+    assert len({q for q in questions if q is not None}) == 863
+
+
+def test_sick_versions_agree(with_shared: Path) -> None:
+    one, two = load_dataset("sick@1:all"), load_dataset("sick@2:all")
+
+    def rows(p: object) -> set[tuple[object, ...]]:
+        names = ("pair_id", "reference", "candidate", "label", "entailment")
+        return set(zip(*(p.column(n).to_pylist() for n in names), strict=True))  # type: ignore[attr-defined]
+
+    assert rows(two) <= rows(one) and len(rows(one) - rows(two)) == 87
+    assert load_card("sick").version == "1"
+
+
+def test_argument_classes(with_shared: Path) -> None:
+    pairs = load_dataset("ukp-aspect")
+    found = Counter(zip(pairs.column("class").to_pylist(), pairs.labels.tolist(), strict=True))
+    assert found == {("NS", 0.0): 1723, ("DTORCD", 0.0): 571, ("SS", 1.0): 841, ("HS", 2.0): 460}
+    assert len(set(pairs.column("subset").to_pylist())) == 28
+
+
+def test_the_manifest_is_that_of_the_files(with_shared: Path) -> None:
+    listed = json.loads((with_shared / "stsbenchmark" / "PROVENANCE.json").read_text())["files"]
+    known = {entry["file"]: (entry["bytes"], entry["sha256"]) for entry in listed}
+    for entry in load_card("stsb").files:
+        assert (entry.bytes, entry.sha256) == known[entry.name]
+
+
+def test_semeval_lines_stay_aligned(tmp_path: Path) -> None:
+    (tmp_path / "i").write_text('a "quoted\tb\nc\td\tsource\tsource\ne\tf \n')
+    (tmp_path / "g").write_text("1.5\n\n3\n")
+    files = {"2016/S.input.x.txt": tmp_path / "i", "2016/S.gs.x.txt": tmp_path / "g"}
+    result = read_semeval(files, {})
+    assert result.table.to_pylist() == [
+        {"pair_id": "x-1", "reference": 'a "quoted', "candidate": "b", "label": 1.5, "subset": "x"},
+        {"pair_id": "x-3", "reference": "e", "candidate": "f", "label": 3.0, "subset": "x"},
+    ]
+    assert result.notes == ("x: 1 of 3 pairs that nobody scored left out",)
+    (tmp_path / "g").write_text("1.5\n3\n")
+    with pytest.raises(InputError, match="has 2 lines"):
+        read_semeval(files, {})
+
+
+def test_str_rows(tmp_path: Path) -> None:
+    path = tmp_path / "sem_text_rel_ranked.csv"
+    path.write_text('Index,SourceID,SubsetID,PairID,Text,Score\n0,s,1,p-1,"One dog, here.\nA dog.",0.75\n')
+    (row,) = read_str({"f": path}, {}).table.to_pylist()
+    assert row == {
+        "pair_id": "p-1", "reference": "One dog, here.", "candidate": "A dog.", "label": 0.75,
+        "subset": "s", "Index": "0", "SubsetID": "1",
+    }  # fmt: skip
+    path.write_text("Index,SourceID,SubsetID,PairID,Text,Score\n0,s,1,p-1,one sentence,0.75\n")
+    with pytest.raises(InputError, match="row 2, column Text: holds 1 sentences"):
+        read_str({"f": path}, {})
+
+
+def test_the_probe_is_here_at_once() -> None:
+    pairs = load_dataset("probe", offline=True)
+    assert pairs.kind == "probe" and len(pairs) >= 400 and pairs.language is None
+    assert set(pairs.column("language").to_pylist()) == {"en", "de"}
+    assert set(pairs.labels.tolist()) == {0.0, 1.0, 2.0}
+    assert "category" not in pairs.table.column_names and len(set(pairs.column("subset").to_pylist())) >= 10
+
+
+def test_specs() -> None:
+    assert parse_spec("stsb") == ("stsb", None, None)
+    assert parse_spec("stsb@2017:test+dev") == ("stsb", "2017", ("test", "dev"))
+    assert parse_spec("C:\\data\\mine.toml") == ("C:\\data\\mine.toml", None, None)
+    assert parse_spec("/a@b/mine.toml:dev") == ("/a@b/mine.toml", None, ("dev",))
+    for bad in ("stsb:", "stsb@"):
+        with pytest.raises(InputError):
+            parse_spec(bad)
+
+
+def test_names_that_there_are_not(with_shared: Path) -> None:
+    for spec, words in (
+        ("stbs", "Did you mean 'stsb'"),
+        ("stsb:tset", "Did you mean 'test'"),
+        ("nq-open-sas@3", "it has 1, 2"),
+        ("stsb:test+test", "named twice"),
+    ):
+        with pytest.raises(InputError, match=words):
+            load_dataset(spec)
+    with pytest.raises(InputError, match="--columns"):
+        load_dataset("probe", columns="reference=a")
+
+
+def test_cards_are_shown_and_third_parties_are_listed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    shown = json.loads(json.dumps(describe_card(load_card("stsb"))))
+    assert shown["splits"]["test"] == 1379 and shown["here"] is False and "CC BY-SA" in shown["licence"]
+    info = tmp_path / "their_data-1.dist-info"
+    info.mkdir()
+    (info / "METADATA").write_text("Metadata-Version: 2.1\nName: their-data\nVersion: 1\n")
+    (info / "entry_points.txt").write_text("[assay.datasets]\ntheirs = their_data:card\nbroken = their_data:absent\n")
+    (tmp_path / "their_data.py").write_text(
+        "from pathlib import Path\ndef card():\n    return Path(__file__).with_name('theirs.toml')\n"
+    )
+    own = Path(sys.modules["assay.datasets"].__file__ or "").parent / "cards" / "probe.toml"
+    (tmp_path / "theirs.toml").write_text(own.read_text().replace('name = "probe"', 'name = "theirs"'))
+    monkeypatch.syspath_prepend(str(tmp_path))
+    entries = {entry.name: entry for entry in list_datasets()}
+    assert entries["theirs"].origin == "their-data" and len(load_dataset("theirs")) >= 400
+    assert "absent" in entries["broken"].error
+    with pytest.raises(InputError, match="their-data"):
+        load_card("broken")

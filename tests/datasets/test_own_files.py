@@ -1,0 +1,216 @@
+"""The user's own files: text stays text, and every fault is one line that says where."""
+
+from __future__ import annotations
+
+import csv
+import io
+import json
+from pathlib import Path
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from assay.datasets import load_dataset, read_table_file
+from assay.errors import InputError
+
+
+def write(tmp_path: Path, name: str, content: str | bytes) -> Path:
+    path = tmp_path / name
+    path.write_bytes(content if isinstance(content, bytes) else content.encode())
+    return path
+
+
+def failure(path: Path, **options: object) -> str:
+    with pytest.raises(InputError) as caught:
+        load_dataset(path, **options)  # type: ignore[arg-type]
+    message = str(caught.value)
+    assert "\n" not in message
+    assert path.name in message
+    return message
+
+
+def test_text_is_read_as_text(tmp_path: Path) -> None:
+    path = write(tmp_path, "d.csv", "\ufeffreference,candidate,label\nNone,007,1\n,NA,2.0\nnan,1e5,0\n1.50,true,1\n")
+    pairs = load_dataset(path)
+    references, candidates, questions = pairs.texts()
+    assert references == ["None", "", "nan", "1.50"]
+    assert candidates == ["007", "NA", "1e5", "true"]
+    assert questions is None
+    assert pairs.labels.tolist() == [1, 2, 0, 1]
+    assert pairs.table.column("pair_id").to_pylist() == ["2", "3", "4", "5"]
+    assert pairs.kind == "own" and pairs.name == "d" and len(pairs.sha256) == 64
+
+
+def test_columns_are_mapped_and_the_others_stay(tmp_path: Path) -> None:
+    path = write(tmp_path, "d.csv", ",answer1,answer2,label,sas,group\n0,a,b,1,0.5,g\n1,c,d,2,0.25,g\n")
+    pairs = load_dataset(path, columns="reference=answer1,candidate=answer2,label=label", name="mine")
+    assert pairs.table.column_names == ["pair_id", "reference", "candidate", "label", "group", "column_1", "sas"]
+    assert pairs.column("sas").to_pylist() == ["0.5", "0.25"]
+    assert pairs.column("answer1").to_pylist() == ["a", "c"], "a renamed column is still found"
+    assert pairs.name == "mine"
+
+
+def test_a_column_passed_over_keeps_its_content(tmp_path: Path) -> None:
+    path = write(tmp_path, "d.csv", "reference,candidate,label,label_1\na,b,0,2\n")
+    pairs = load_dataset(path, columns={"label": "label_1"})
+    assert pairs.labels.tolist() == [2]
+    assert pairs.column("source:label").to_pylist() == ["0"]
+
+
+def test_several_annotators(tmp_path: Path) -> None:
+    path = write(tmp_path, "d.csv", "reference,candidate,a1,a2,a3\nx,y,1,2,\nx,z,0,0,2\n")
+    pairs = load_dataset(path, columns="label=a1+a2+a3")
+    assert pairs.labels == pytest.approx([1.5, 2 / 3])
+    assert pairs.column("annotations").to_pylist() == [[1, 2, None], [0, 0, 2]]
+    assert pairs.column("a1").to_pylist() == ["1", "0"]
+    path = write(tmp_path, "e.csv", "reference,candidate,a1,a2\nx,y,1,2\nx,z,,\n")
+    assert "row 3" in failure(path, columns="label=a1+a2")
+
+
+def test_several_gold_answers_only_where_every_cell_is_a_list(tmp_path: Path) -> None:
+    rows = io.StringIO()
+    writer = csv.writer(rows)
+    writer.writerows([["reference", "candidate", "label"], ['["a", "b"]', "x", 1], ['["c"]', "y", 0]])
+    pairs = load_dataset(write(tmp_path, "d.csv", rows.getvalue()))
+    assert pairs.texts()[0] == [["a", "b"], ["c"]] and pairs.has_several_references
+    writer.writerow(["plain", "z", 2])
+    pairs = load_dataset(write(tmp_path, "e.csv", rows.getvalue()))
+    assert pairs.texts()[0] == ['["a", "b"]', '["c"]', "plain"]
+    assert "row 3" in failure(write(tmp_path, "f.csv", 'reference,candidate,label\n"[""a""]",x,1\n[],y,1\n'))
+
+
+@pytest.mark.parametrize(
+    ("name", "content", "words"),
+    [
+        ("a.csv", "", ["empty"]),
+        ("a.csv", "reference,candidate,label\n", ["no rows"]),
+        ("a.jsonl", "\n\n", ["no rows"]),
+        ("a.csv", 'reference,candidate,label\na,b,1\nc,"d,2\ne,f,1\n', ["row 3", "never closed"]),
+        ("a.csv", 'reference,candidate,label\n"x\ny",b,1\nc,"d"e,2\n', ["row 3 (line 4)", "middle of a cell"]),
+        ("a.tsv", 'reference\tcandidate\tlabel\n"a\tb\t1\n', ["row 2", "never closed", ".tab"]),
+        ("a.csv", "reference,candidate,label\na,b,1\nc,d\n", ["row 3", "2 cells", "header has 3"]),
+        ("a.csv", "reference,candidate,label\na,b,c,1\n", ["row 2", "4 cells", "quotes"]),
+        ("a.csv", "reference;candidate;label\na;b;1\n", ["semicolons"]),
+        ("a.csv", "reference,reference,label\na,b,1\n", ["'reference'", "twice"]),
+        ("a.csv", b"reference,candidate,label\na,b,1\nM\xfcller,b,1\n", ["line 3", "byte 34", "0xfc", "UTF-8"]),
+        ("a.csv", "reference,candidate,label\n".encode("utf-16"), ["UTF-16", "save it as UTF-8"]),
+        ("a.csv", "reference,candidate,label\na,b,1\na,b,x\n", ["row 3", "column label", "'x'", "no number"]),
+        ("a.csv", "reference,candidate,label\na,b,nan\n", ["row 2", "'nan'", "no number"]),
+        ("a.csv", "reference,candidate,label\na,b,-inf\n", ["row 2", "no number"]),
+        ("a.csv", 'reference,candidate,label\na,b,"1,5"\n', ["row 2", "1.5"]),
+        ("a.csv", "reference,candidate,label\na,b,1\n\nc,d,\n", ["row 4", "1 of 2 rows have no label"]),
+        ("a.csv", "pair_id,reference,candidate,label\n1,a,b,1\n1,c,d,2\n", ["row 3", "pair_id '1'", "row 2"]),
+        ("a.jsonl", '{"reference": "a", "candidate": "b", "label": 1}\n{"reference": \n', ["line 2", "JSON"]),
+        ("a.jsonl", '{"reference": "a", "candidate": null, "label": 1}\n', ["line 1", "column candidate", "no text"]),
+        ("a.jsonl", '{"reference": "a", "candidate": 1.5, "label": 1}\n', ["column candidate", "not text"]),
+        ("a.jsonl", '{"reference": "a", "candidate": "b", "label": NaN}\n', ["line 1", "label is nan"]),
+        ("a.jsonl", "[1]\n", ["line 1", "object"]),
+        ("a.parquet", b"PAR1 nonsense", ["Parquet"]),
+        ("a.xml", "<a/>", []),
+    ],
+)  # fmt: skip
+def test_faults_are_named(tmp_path: Path, name: str, content: str | bytes, words: list[str]) -> None:
+    path = write(tmp_path, name, content)
+    if name.endswith(".xml"):
+        with pytest.raises(InputError, match=r"\.csv"):
+            read_table_file(path)
+        return
+    message = failure(path)
+    for word in words:
+        assert word in message
+
+
+def test_a_missing_column_gets_the_line_that_mends_it(tmp_path: Path) -> None:
+    path = write(tmp_path, "d.csv", "answer1,answer2,score\na,b,1\n")
+    assert "--columns reference=answer1,candidate=answer2,label=score" in failure(path)
+    assert "'answer1'" in failure(path, columns="reference=anser1,candidate=answer2")
+    assert "'score'" in failure(path, columns="reference=answer1,candidate=answer2,label=scores")
+    with pytest.raises(InputError, match="'reference'"):
+        load_dataset(path, columns="referense=answer1")
+    with pytest.raises(InputError, match="reference=answer1"):
+        load_dataset(path, columns="answer1")
+    with pytest.raises(InputError, match="no such file"):
+        load_dataset(tmp_path / "absent.csv")
+
+
+def test_unlabelled_rows_are_kept_where_that_is_asked_for(tmp_path: Path) -> None:
+    path = write(tmp_path, "d.csv", "reference,candidate,label\na,b,\nc,d,2\n")
+    pairs = load_dataset(path, allow_unlabelled=True)
+    assert pairs.column("label").to_pylist() == [None, 2]
+    assert np.isnan(pairs.labels[0])
+    path = write(tmp_path, "e.csv", "reference,candidate\na,b\n")
+    assert load_dataset(path, allow_unlabelled=True).column("label").to_pylist() == [None]
+
+
+def test_tab_files_have_no_quoting(tmp_path: Path) -> None:
+    path = write(tmp_path, "d.tab", 'reference\tcandidate\tlabel\r\n"a\tb"c\x85d\u2028e\t1\r\n')
+    assert load_dataset(path).texts()[:2] == (['"a'], ['b"c\x85d\u2028e'])
+    path = write(tmp_path, "d.tsv", 'reference\tcandidate\tlabel\n"a\tb"\t"say ""so"""\t1\n')
+    assert load_dataset(path).texts()[:2] == (["a\tb"], ['say "so"'])
+
+
+def test_jsonl_keeps_types_and_takes_lists(tmp_path: Path) -> None:
+    lines = [
+        {"reference": ["a", "b"], "candidate": "x", "label": 1, "extra": 1},
+        {"reference": "c", "candidate": 7, "label": 0.5, "extra": {"k": 1}},
+    ]
+    pairs = load_dataset(write(tmp_path, "d.jsonl", "\n\n".join(map(json.dumps, lines))))
+    assert pairs.texts()[:2] == ([["a", "b"], ["c"]], ["x", "7"])
+    assert pairs.labels.tolist() == [1, 0.5]
+    assert pairs.column("extra").to_pylist() == ["1", '{"k": 1}']
+    assert pairs.table.column("pair_id").to_pylist() == ["1", "3"]
+
+
+def test_parquet_lists_categories_and_nulls(tmp_path: Path) -> None:
+    table = pa.table(
+        {
+            "reference": pa.array([["a"], ["b", "c"]], pa.large_list(pa.large_string())),
+            "candidate": pa.array(["x", "y"]).dictionary_encode(),
+            "label": pa.array([1, 2], pa.int8()),
+        }
+    )
+    path = tmp_path / "d.parquet"
+    pq.write_table(table, path)
+    pairs = load_dataset(path)
+    assert pairs.table.schema.field("reference").type == pa.list_(pa.string())
+    assert pairs.texts()[:2] == ([["a"], ["b", "c"]], ["x", "y"])
+    pq.write_table(table.set_column(1, "candidate", pa.array(["x", None])), path)
+    assert "row 2, column candidate" in failure(path)
+    pq.write_table(table.set_column(0, "reference", pa.array([["a"], ["b", None]])), path)
+    assert "row 2, column reference" in failure(path)
+    pq.write_table(table.set_column(0, "reference", pa.array([["a"], []], pa.list_(pa.string()))), path)
+    assert "row 2, column reference" in failure(path)
+
+
+CELLS = st.text(st.characters(blacklist_categories=["Cs"], blacklist_characters="\x00"), max_size=12)
+
+
+@settings(max_examples=60, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@given(rows=st.lists(st.tuples(CELLS, CELLS, st.integers(0, 5)), min_size=1, max_size=8))
+def test_what_is_written_is_read(tmp_path: Path, rows: list[tuple[str, str, int]]) -> None:
+    path = tmp_path / "d.csv"
+    with path.open("w", encoding="utf-8", newline="") as stream:
+        writer = csv.writer(stream, quoting=csv.QUOTE_ALL)
+        writer.writerow(["reference", "candidate", "label"])
+        writer.writerows(rows)
+    table = read_table_file(path).table
+    assert table.column("reference").to_pylist() == [row[0] for row in rows]
+    assert table.column("candidate").to_pylist() == [row[1] for row in rows]
+    lines = "\n".join(json.dumps({"reference": a, "candidate": b, "label": n}) for a, b, n in rows)
+    path = write(tmp_path, "d.jsonl", lines)
+    assert load_dataset(path).texts()[1] == [row[1] for row in rows]
+
+
+def test_more_rows_than_a_block(tmp_path: Path) -> None:
+    n = 45_000
+    lines = "".join(f'{{"reference": "r{i}", "candidate": "c", "label": {i % 3}}}\n' for i in range(n))
+    pairs = load_dataset(write(tmp_path, "d.jsonl", lines))
+    text = "reference,candidate,label\n" + "".join(f"r{i},c,{i % 3}\n" for i in range(n))
+    other = load_dataset(write(tmp_path, "d.csv", text))
+    assert len(pairs) == len(other) == n
+    assert pairs.texts(n - 1)[0] == other.texts(n - 1)[0] == [f"r{n - 1}"]
+    assert failure(write(tmp_path, "e.csv", text + "a,b,x\n")).count(f"row {n + 2}") == 1
