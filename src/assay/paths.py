@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import sys
 from pathlib import Path
 
 __all__ = ["cache_dir", "data_dirs"]
@@ -17,13 +16,9 @@ def cache_dir() -> Path:
     chosen = os.environ.get("ASSAY_CACHE")
     if chosen:
         return Path(chosen).expanduser()
-    if sys.platform == "win32":
-        base = Path(os.environ.get("LOCALAPPDATA") or Path.home() / "AppData" / "Local")
-    elif sys.platform == "darwin":
-        base = Path.home() / "Library" / "Caches"
-    else:
-        base = Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache")
-    return base / "assay"
+    import pooch
+
+    return Path(pooch.os_cache("assay"))
 
 
 def data_dirs() -> list[Path]:

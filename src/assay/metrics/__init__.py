@@ -14,6 +14,7 @@ if TYPE_CHECKING:
     from assay.metrics.contract import Finding, check_metric
     from assay.metrics.name import MetricName
     from assay.metrics.registry import Entry, list_metrics, load_metric
+    from assay.metrics.show import describe_metric
 
 _HOMES = {
     "Batch": "base",
@@ -26,6 +27,7 @@ _HOMES = {
     "PairMetric": "base",
     "as_evaluate": "bridge",
     "check_metric": "contract",
+    "describe_metric": "show",
     "list_metrics": "registry",
     "load_metric": "registry",
     "option": "base",
@@ -42,6 +44,7 @@ __all__ = [
     "PairMetric",
     "as_evaluate",
     "check_metric",
+    "describe_metric",
     "list_metrics",
     "load_metric",
     "option",

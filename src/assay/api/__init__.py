@@ -1,0 +1,39 @@
+"""The Python API: what the command line does, for Python users; names are loaded when first used."""
+
+from __future__ import annotations
+
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from assay.api.diagnose import diagnose
+    from assay.api.files import agree_file, score_file
+    from assay.api.published import list_published, reproduce
+    from assay.api.result import Result
+    from assay.api.run import run
+
+__all__ = ["Result", "agree_file", "diagnose", "list_published", "reproduce", "run", "score_file"]
+
+_HOMES = {
+    "Result": "result",
+    "agree_file": "files",
+    "diagnose": "diagnose",
+    "list_published": "published",
+    "reproduce": "published",
+    "run": "run",
+    "score_file": "files",
+}
+
+
+def __getattr__(name: str) -> Any:
+    home = _HOMES.get(name)
+    if home is None:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    found = getattr(import_module(f"{__name__}.{home}"), name)
+    # the submodule of the same name was bound by its import; the function is what is meant
+    globals()[name] = found
+    return found
+
+
+def __dir__() -> list[str]:
+    return sorted(__all__)

@@ -1,0 +1,114 @@
+"""The result of a run: tables as data frames, as text, and as a folder."""
+
+from __future__ import annotations
+
+from functools import cached_property
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from assay.benchmark.folder import describe_run, write_run
+from assay.benchmark.outcome import Outcome
+from assay.reports import render
+from assay.reports.folder import RunFolder
+from assay.tables import AGREEMENT_COLUMNS
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+__all__ = ["Result"]
+
+
+class Result:
+    """A finished run.
+
+    Attributes:
+        outcome: everything the run found, as plain values.
+        folder: where it was written, or None.
+    """
+
+    def __init__(self, outcome: Outcome, folder: Path | None = None) -> None:
+        self.outcome = outcome
+        self.folder = folder
+
+    @cached_property
+    def agreement(self) -> pd.DataFrame:
+        """The agreement table: one row a number, the columns of ``agreement.csv``; undefined values are NaN."""
+        import pandas as pd
+
+        rows = [row.as_dict() for row in self.outcome.agreement]
+        frame = pd.DataFrame(rows, columns=list(AGREEMENT_COLUMNS))
+        return frame.astype({"value": "float64", "low": "float64", "high": "float64"})
+
+    @cached_property
+    def scores(self) -> pd.DataFrame:
+        """The scores: one row a pair and metric, with dataset, pair_id, metric, score."""
+        import pandas as pd
+
+        frames = [
+            pd.DataFrame(
+                {
+                    "dataset": one.pairs.name,
+                    "pair_id": one.pairs.column("pair_id").to_pylist(),
+                    "metric": metric,
+                    "score": values,
+                }
+            )
+            for one in self.outcome.datasets
+            for metric, values in one.scores.items()
+        ]
+        columns = ["dataset", "pair_id", "metric", "score"]
+        return pd.concat(frames, ignore_index=True) if frames else pd.DataFrame(columns=columns)
+
+    @property
+    def failures(self) -> list[str]:
+        """Lines about what was asked for and could not be done."""
+        return self.outcome.failures
+
+    @cached_property
+    def _as_folder(self) -> RunFolder:
+        rows = [row.as_dict() for row in self.outcome.agreement]
+        return RunFolder(self.folder, describe_run(self.outcome), rows)
+
+    def to_markdown(self) -> str:
+        """Return the tables as Markdown."""
+        return render.to_markdown(self._as_folder)
+
+    def to_latex(self) -> str:
+        """Return the tables as LaTeX with booktabs."""
+        return render.to_latex(self._as_folder)
+
+    def to_csv(self) -> str:
+        """Return the agreement table as CSV."""
+        return render.to_csv(self._as_folder)
+
+    def to_json(self) -> str:
+        """Return the agreement table as JSON."""
+        return render.to_json(self._as_folder)
+
+    def to_rich(self) -> Any:
+        """Return the tables as a Rich renderable."""
+        return render.to_rich(self._as_folder)
+
+    def save(self, folder: str | Path) -> Path:
+        """Write the run folder; see :mod:`assay.benchmark.folder`.
+
+        Raises:
+            InputError: the folder holds something else, or cannot be written.
+        """
+        self.folder = write_run(self.outcome, Path(folder), finish=self._write_tables)
+        return self.folder
+
+    def _write_tables(self, folder: Path) -> None:
+        (folder / "table.md").write_text(self.to_markdown(), encoding="utf-8")
+        (folder / "table.tex").write_text(self.to_latex(), encoding="utf-8")
+
+    def _repr_html_(self) -> str:
+        return render.to_html(self._as_folder)
+
+    def __repr__(self) -> str:
+        from rich.console import Console
+
+        console = Console(width=110, no_color=True, force_terminal=False)
+        with console.capture() as captured:
+            console.print(self.to_rich())
+        return captured.get()

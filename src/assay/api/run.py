@@ -1,0 +1,176 @@
+"""A run from names, files and data in memory."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from pathlib import Path
+from typing import Any, Literal
+
+from assay.api.result import Result
+from assay.benchmark.executor import Executor
+from assay.benchmark.folder import check_target
+from assay.benchmark.progress import Progress, Silent
+from assay.benchmark.request import Request
+from assay.benchmark.runner import run as run_request
+from assay.benchmark.suite import load_suite
+from assay.datasets import Pairs, load_dataset
+from assay.errors import InputError, OfflineError, UnavailableError
+from assay.metrics import Metric, MetricName, load_metric
+
+__all__ = ["plan", "run"]
+
+
+def plan(
+    *,
+    suite: str | None = None,
+    datasets: Iterable[Any] = (),
+    metrics: Iterable[str | MetricName | Metric] = (),
+    columns: str | Mapping[str, str] | None = None,
+    buckets: Sequence[str] = (),
+    offline: bool = False,
+    progress: Progress | None = None,
+    language: str | None = None,
+    drop_duplicates: bool | None = None,
+    **settings: Any,
+) -> Request:
+    """Load what is to be run; see :func:`run` for the arguments.
+
+    Raises:
+        InputError: nothing to run, an unknown name, or data that cannot be read.
+    """
+    progress = progress or Silent()
+    chosen = load_suite(suite) if suite else None
+    names = list(metrics) or list(chosen.metrics if chosen else ())
+    specs = list(datasets) or list(chosen.datasets if chosen else ())
+    if not specs:
+        raise InputError("no dataset: name a suite (assay run quickstart) or give --dataset NAME_OR_FILE")
+    if not names:
+        raise InputError("no metric: give --metric NAME (assay metrics list shows them)")
+    loaded_metrics = tuple(load_metric(name) for name in names)
+    pairs: list[Pairs] = []
+    unavailable: dict[str, str] = {}
+    for spec in specs:
+        try:
+            pairs.append(
+                spec
+                if isinstance(spec, Pairs)
+                else load_dataset(spec, columns=columns, offline=offline, language=language)
+            )
+        except (UnavailableError, OfflineError) as error:
+            # one dataset that cannot be had costs the others nothing
+            if len(specs) == 1:
+                raise
+            unavailable[str(spec)] = str(error)
+            progress.say(f"{spec}: {error}")
+    if not pairs:
+        raise UnavailableError("none of the datasets can be had", "; ".join(unavailable.values()))
+    if chosen and not settings.get("statistics"):
+        settings["statistics"] = chosen.statistics
+    dropping = chosen.drop_duplicates if drop_duplicates is None and chosen else bool(drop_duplicates)
+    return Request(
+        pairs=tuple(pairs),
+        metrics=loaded_metrics,
+        buckets=tuple(buckets) or (chosen.buckets if chosen else ("f1",)),
+        optional=frozenset(chosen.optional) if chosen else frozenset(),
+        unavailable=unavailable,
+        suite=chosen.name if chosen else None,
+        drop_duplicates=dropping,
+        **settings,
+    )
+
+
+def run(
+    datasets: Any = (),
+    metrics: Iterable[str | MetricName | Metric] = (),
+    *,
+    suite: str | None = None,
+    columns: str | Mapping[str, str] | None = None,
+    buckets: Sequence[str] = (),
+    statistics: Sequence[str] = (),
+    resamples: int = 1000,
+    confidence: float = 0.95,
+    group_by: str | None = None,
+    drop_duplicates: bool | None = None,
+    seed: int = 0,
+    limit: int | None = None,
+    references: Literal["best", "mean"] = "best",
+    language: str | None = None,
+    out: str | Path | None = None,
+    store: str | Path | None = None,
+    fresh: bool = False,
+    offline: bool = False,
+    executor: Executor | None = None,
+    progress: Progress | None = None,
+) -> Result:
+    """Score labelled pairs with metrics and say how far each agrees with people.
+
+    Args:
+        datasets: one dataset or a list of them: a card name (``"stsb:test"``), a file, a DataFrame, an Arrow table,
+            a Hugging Face dataset, :class:`~assay.datasets.Pairs`, or a list of dicts as the only dataset.
+        metrics: metric names, such as ``"f1"`` or ``"bleu:paper"``.
+        suite: a named set of both; what is given beside it replaces its part.
+        columns: ``"reference=answer1,candidate=answer2,label=score"``, or a mapping.
+        buckets: rules, see :mod:`assay.benchmark.buckets`; ``("f1",)`` by default, ``("none",)`` for all pairs only.
+        statistics: coefficients; Pearson, Spearman and Kendall by default.
+        resamples: bootstrap resamples, 0 for no intervals.
+        confidence: level of the intervals.
+        group_by: column whose values are resampled whole; the data's ``group`` by default.
+        drop_duplicates: keep the first of pairs equal in question, reference, candidate and label.
+        seed: seeds the resampling.
+        limit: first so many pairs of each dataset.
+        references: with several gold answers, the "best" score or the "mean".
+        language: language of the texts, where the data does not say.
+        out: folder to write; None to write nothing.
+        store: file with the scores; the shared one by default.
+        fresh: compute anew what the store has.
+        offline: fetch nothing.
+        executor: who scores.
+        progress: told how far the run is.
+
+    Raises:
+        InputError: something that was given cannot be used; one line says what and where.
+        UnavailableError: the only dataset cannot be had.
+
+    Example:
+        >>> result = assay.run([("7 km", "seven kilometres", 2.0), …], ["f1", "chrf"])  # doctest: +SKIP
+        >>> result.agreement  # doctest: +SKIP
+    """
+    request = plan(
+        suite=suite,
+        datasets=_as_list(datasets),
+        metrics=[metrics] if isinstance(metrics, str | MetricName | Metric) else metrics,
+        columns=columns,
+        buckets=[buckets] if isinstance(buckets, str) else buckets,
+        statistics=(statistics,) if isinstance(statistics, str) else tuple(statistics),
+        resamples=resamples,
+        confidence=confidence,
+        group_by=group_by,
+        drop_duplicates=drop_duplicates,
+        seed=seed,
+        limit=limit,
+        references=references,
+        language=language,
+        offline=offline,
+        progress=progress,
+    )
+    if out is not None:
+        check_target(Path(out), request.digest())
+    stored = None if store is None else Path(store)
+    result = Result(run_request(request, store=stored, executor=executor, fresh=fresh, progress=progress))
+    if out is not None:
+        result.save(out)
+    return result
+
+
+def _as_list(datasets: Any) -> list[Any]:
+    """Tell one dataset from several: a list of rows (dicts, or tuples of texts) is one."""
+    if not isinstance(datasets, list | tuple):
+        return [datasets]
+    return [datasets] if datasets and all(_is_row(one) for one in datasets) else list(datasets)
+
+
+def _is_row(one: Any) -> bool:
+    if isinstance(one, Mapping):
+        # a mapping of columns is a dataset, a mapping of cells a row; gold answers may be a list in a cell
+        return isinstance(one.get("candidate", ""), str | int | float)
+    return isinstance(one, list | tuple) and len(one) in (2, 3) and isinstance(one[1], str)

@@ -1,0 +1,241 @@
+"""The run folder: written whole under a temporary name, then renamed.
+
+========================  ===============================================================================
+``run.json``              manifest: schema version, request, datasets, metrics with signatures, buckets,
+                          environment, timings, what failed and why
+``agreement.json``        list of objects with the keys of the agreement table; undefined values are null
+``agreement.csv``         the same as CSV
+``scores.parquet``        dataset, pair_id, metric, score; one row per pair and metric
+``pairs.parquet``         the pairs as they were scored, with the dataset they belong to
+``table.md, table.tex``   what a reader sees; written by the reports
+========================  ===============================================================================
+"""
+
+from __future__ import annotations
+
+import csv
+import errno
+import json
+import os
+import platform
+import shutil
+import sys
+import tempfile
+from collections.abc import Callable
+from datetime import UTC, datetime
+from importlib import metadata
+from pathlib import Path
+from typing import Any
+
+from assay.benchmark.outcome import DatasetScores, Outcome
+from assay.errors import InputError
+from assay.tables import AGREEMENT_COLUMNS, RUN_SCHEMA
+
+__all__ = ["check_target", "describe_run", "write_run"]
+
+_PACKAGES = (
+    "assay",
+    "numpy",
+    "scipy",
+    "pandas",
+    "pyarrow",
+    "sacrebleu",
+    "rouge-score",
+    "nltk",
+    "rapidfuzz",
+    "regex",
+)
+_ROWS = 1 << 16
+
+
+def check_target(folder: Path, digest: str | None) -> None:
+    """Return when a run may be written to *folder*: it is absent, empty, or holds the same request.
+
+    Raises:
+        InputError: the folder holds another run, or something else.
+    """
+    if folder.is_symlink() or folder.is_file():
+        raise InputError(f"{folder}: is a file; give --out another name")
+    if not folder.exists() or not any(folder.iterdir()):
+        return
+    manifest = folder / "run.json"
+    if not manifest.exists():
+        raise InputError(f"{folder}: is not empty and holds no run; give --out another name")
+    try:
+        held = json.loads(manifest.read_text(encoding="utf-8")).get("request_digest")
+    except (ValueError, AttributeError) as error:
+        raise InputError(f"{manifest}: is no manifest of a run ({error}); give --out another name") from error
+    if digest is not None and held != digest:
+        raise InputError(f"{folder}: holds another run; give --out another name or remove it")
+
+
+def write_run(outcome: Outcome, folder: Path, *, finish: Callable[[Path], None] | None = None) -> Path:
+    """Write a run folder in one step; a run of the same request that stands there is replaced.
+
+    Args:
+        outcome: the finished run.
+        folder: where to.
+        finish: called with the temporary folder before it is renamed, to add files.
+
+    Raises:
+        InputError: the folder holds something else, or cannot be written.
+    """
+    check_target(folder, outcome.request.digest())
+    try:
+        folder.parent.mkdir(parents=True, exist_ok=True)
+        scratch = Path(tempfile.mkdtemp(prefix=f".{folder.name}.", dir=folder.parent))
+    except OSError as error:
+        raise _unwritable(folder, error) from error
+    try:
+        manifest = describe_run(outcome)
+        _dump(scratch / "run.json", manifest)
+        rows = [row.as_dict() for row in outcome.agreement]
+        _dump(scratch / "agreement.json", rows)
+        with (scratch / "agreement.csv").open("w", encoding="utf-8", newline="") as file:
+            writer = csv.DictWriter(file, AGREEMENT_COLUMNS, lineterminator="\n")
+            writer.writeheader()
+            writer.writerows(rows)
+        _write_scores(outcome.datasets, scratch / "scores.parquet")
+        _write_pairs(outcome.datasets, scratch / "pairs.parquet")
+        if finish:
+            finish(scratch)
+        scratch.chmod(0o755)
+        if folder.exists():
+            shutil.rmtree(folder)
+        scratch.replace(folder)
+    except OSError as error:
+        raise _unwritable(folder, error) from error
+    finally:
+        shutil.rmtree(scratch, ignore_errors=True)
+    return folder
+
+
+def _unwritable(folder: Path, error: OSError) -> InputError:
+    if error.errno == errno.ENOSPC:
+        return InputError(f"{folder}: the disk is full; free some space and run the same line again")
+    return InputError(f"{folder}: cannot be written ({error.strerror or error}); give --out another place")
+
+
+def _dump(path: Path, value: object) -> None:
+    text = json.dumps(value, indent=1, ensure_ascii=False, allow_nan=False)
+    path.write_text(text + "\n", encoding="utf-8", errors="surrogatepass")
+
+
+def describe_run(outcome: Outcome) -> dict[str, Any]:
+    """Return the manifest of a run as plain values."""
+    request = outcome.request
+    return {
+        "schema": RUN_SCHEMA,
+        "created": datetime.now(UTC).isoformat(timespec="seconds"),
+        "request": request.describe(),
+        "request_digest": request.digest(),
+        "signature": _run_signature(outcome),
+        "datasets": [_describe_dataset(one) for one in outcome.datasets],
+        "metrics": [vars(status) for status in outcome.metrics],
+        "buckets": [vars(summary) for summary in outcome.buckets],
+        "failures": outcome.failures,
+        "seconds": outcome.seconds,
+        "environment": _environment(),
+    }
+
+
+def _run_signature(outcome: Outcome) -> str:
+    """Return one line that says how the numbers were resampled, in the manner of a metric's signature."""
+    request = outcome.request
+    parts = {
+        "bootstrap": "expanded-percentile" if request.resamples else "none",
+        "resamples": request.resamples,
+        "confidence": request.confidence,
+        "seed": request.seed,
+        "group": request.group_by or "data",
+        "references": request.references,
+        "duplicates": "dropped" if request.drop_duplicates else "kept",
+        "limit": request.limit or "none",
+        "assay": _version("assay"),
+    }
+    return "|".join(f"{key}:{value}" for key, value in parts.items())
+
+
+def _describe_dataset(dataset: DatasetScores) -> dict[str, Any]:
+    pairs = dataset.pairs
+    return {
+        "name": pairs.name,
+        "version": pairs.version,
+        "split": pairs.split,
+        "language": pairs.language,
+        "kind": pairs.kind,
+        "scale": pairs.scale,
+        "n": len(pairs),
+        "source": pairs.source,
+        "sha256": pairs.sha256,
+        "digest": pairs.digest,
+        "notes": list(pairs.notes),
+        "duplicates_dropped": dataset.duplicates_dropped,
+        "group": dataset.group_column,
+    }
+
+
+def _environment() -> dict[str, Any]:
+    return {
+        "python": platform.python_version(),
+        "platform": platform.platform(),
+        "machine": platform.machine(),
+        "cpus": os.cpu_count(),
+        "packages": {name: _version(name) for name in _PACKAGES},
+        "argv": sys.argv[1:] if Path(sys.argv[0]).name in ("assay", "__main__.py") else [],
+    }
+
+
+def _version(package: str) -> str:
+    try:
+        return metadata.version(package)
+    except metadata.PackageNotFoundError:
+        return "absent"
+
+
+def _write_scores(datasets: tuple[DatasetScores, ...], path: Path) -> None:
+    import pyarrow as pa
+    import pyarrow.parquet as pq
+
+    text = pa.dictionary(pa.int32(), pa.string())
+    schema = pa.schema([("dataset", text), ("pair_id", pa.string()), ("metric", text), ("score", pa.float64())])
+    with pq.ParquetWriter(path, schema) as writer:
+        for dataset in datasets:
+            ids = dataset.pairs.column("pair_id")
+            for metric, scores in dataset.scores.items():
+                for start in range(0, len(scores), _ROWS):
+                    part = scores[start : start + _ROWS]
+                    columns = [
+                        _repeated(dataset.pairs.name, len(part)),
+                        ids.slice(start, _ROWS).combine_chunks(),
+                        _repeated(metric, len(part)),
+                        pa.array(part, from_pandas=True),
+                    ]
+                    writer.write_table(pa.table(columns, schema=schema))
+
+
+def _repeated(value: str, times: int) -> Any:
+    import numpy as np
+    import pyarrow as pa
+
+    return pa.DictionaryArray.from_arrays(pa.array(np.zeros(times, dtype=np.int32)), pa.array([value]))
+
+
+def _write_pairs(datasets: tuple[DatasetScores, ...], path: Path) -> None:
+    import numpy as np
+    import pyarrow as pa
+    import pyarrow.parquet as pq
+
+    kept = ["pair_id", "question", "reference", "candidate", "label", "subset", "split", "language", "group"]
+    tables = []
+    for dataset in datasets:
+        table = dataset.pairs.table.select([name for name in kept if name in dataset.pairs.table.column_names])
+        column = table.column("reference")
+        if not pa.types.is_list(column.type):
+            # one form for all datasets: a list of gold answers
+            offsets = pa.array(np.arange(len(table) + 1, dtype=np.int32))
+            lists = pa.ListArray.from_arrays(offsets, column.combine_chunks().cast(pa.string()))
+            table = table.set_column(table.column_names.index("reference"), "reference", lists)
+        names = _repeated(dataset.pairs.name, len(table)).cast(pa.string())
+        tables.append(table.add_column(0, "dataset", names))
+    pq.write_table(pa.concat_tables(tables, promote_options="default") if tables else pa.table({}), path)

@@ -1,0 +1,110 @@
+"""What a run was asked to do, checked once."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
+
+from assay.benchmark.buckets import check_rules
+from assay.benchmark.singles import ReferenceChoice
+from assay.benchmark.statistics.coefficients import check_statistics
+from assay.errors import InputError
+
+if TYPE_CHECKING:
+    from assay.datasets import Pairs
+    from assay.metrics import Metric
+
+__all__ = ["Request"]
+
+MIN_RESAMPLES = 100
+
+
+@dataclass(frozen=True)
+class Request:
+    """Everything that decides the numbers of a run.
+
+    Attributes:
+        pairs: the datasets, loaded.
+        metrics: the metrics, in the order of the table.
+        buckets: rules, see :mod:`assay.benchmark.buckets`.
+        statistics: names of coefficients.
+        resamples: bootstrap resamples; 0 for no intervals, else at least 100.
+        confidence: level of the intervals, in (0.5, 1).
+        group_by: column whose values are resampled whole; None for the data's own ``group`` where it has one,
+            "none" for single pairs in any case.
+        drop_duplicates: keep the first of pairs equal in question, reference, candidate and label.
+        seed: seeds all resampling, not negative.
+        limit: first so many pairs of each dataset, or None.
+        references: how several gold answers become one score.
+        optional: metrics whose absence is reported without failing the run.
+        unavailable: datasets that could not be had: name to reason.
+
+    Raises:
+        InputError: a value outside its range.
+    """
+
+    pairs: tuple[Pairs, ...]
+    metrics: tuple[Metric, ...]
+    buckets: tuple[str, ...] = ("f1",)
+    statistics: tuple[str, ...] = ()
+    resamples: int = 1000
+    confidence: float = 0.95
+    group_by: str | None = None
+    drop_duplicates: bool = False
+    seed: int = 0
+    limit: int | None = None
+    references: ReferenceChoice = "best"
+    optional: frozenset[str] = frozenset()
+    unavailable: Mapping[str, str] = field(default_factory=dict)
+    suite: str | None = None
+
+    def __post_init__(self) -> None:
+        check_rules(self.buckets)
+        object.__setattr__(self, "statistics", check_statistics(self.statistics))
+        if self.resamples != 0 and self.resamples < MIN_RESAMPLES:
+            raise InputError(f"--resamples {self.resamples}: an interval needs at least {MIN_RESAMPLES}; 0 for none")
+        if not 0.5 < self.confidence < 1:
+            raise InputError(f"--confidence {self.confidence}: must lie between 0.5 and 1, such as 0.95")
+        if self.seed < 0:
+            raise InputError(f"--seed {self.seed}: must not be negative")
+        if self.limit is not None and self.limit < 1:
+            raise InputError(f"--limit {self.limit}: must be at least 1")
+        if self.references not in ("best", "mean"):
+            raise InputError(f"--references {self.references}: must be best or mean")
+        names = [str(metric) for metric in self.metrics]
+        if len(set(names)) < len(names):
+            twice = next(name for name in names if names.count(name) > 1)
+            raise InputError(f"the metric {twice} is asked for twice")
+        places = [(one.name, one.version, one.split) for one in self.pairs]
+        if len(set(places)) < len(places):
+            double = next(place for place in places if places.count(place) > 1)
+            raise InputError(f"the dataset {double[0]} is asked for twice; give one of them another name")
+
+    def describe(self) -> dict[str, Any]:
+        """Return what was asked as plain values, for the manifest."""
+        return {
+            "suite": self.suite,
+            "datasets": [
+                {"name": one.name, "version": one.version, "split": one.split, "digest": one.digest}
+                for one in self.pairs
+            ],
+            "unavailable": dict(self.unavailable),
+            "metrics": [str(metric) for metric in self.metrics],
+            "buckets": list(self.buckets),
+            "statistics": list(self.statistics),
+            "resamples": self.resamples,
+            "confidence": self.confidence,
+            "group_by": self.group_by,
+            "drop_duplicates": self.drop_duplicates,
+            "seed": self.seed,
+            "limit": self.limit,
+            "references": self.references,
+        }
+
+    def digest(self) -> str:
+        """Return a digest of :meth:`describe`: two runs with the same one may share a folder."""
+        text = json.dumps(self.describe(), sort_keys=True, ensure_ascii=False)
+        return hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest()

@@ -1,0 +1,82 @@
+"""Suites: named sets of datasets, metrics and buckets, as TOML files."""
+
+from __future__ import annotations
+
+import tomllib
+from importlib import resources
+from importlib.resources.abc import Traversable
+from pathlib import Path
+
+from pydantic import BaseModel, ConfigDict, Field, ValidationError
+
+from assay.errors import InputError, suggest
+
+__all__ = ["Suite", "list_suites", "load_suite"]
+
+
+class Suite(BaseModel):
+    """A named set of things to run.
+
+    Attributes:
+        name: what ``assay run NAME`` takes.
+        description: one line.
+        datasets: dataset specs, such as ``stsb:test``.
+        metrics: metric names.
+        optional: metrics out of *metrics* whose absence does not fail the run.
+        buckets: bucket rules.
+        statistics: names of coefficients; empty for the default three.
+        drop_duplicates: see the request.
+    """
+
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+    name: str
+    description: str
+    datasets: tuple[str, ...] = Field(min_length=1)
+    metrics: tuple[str, ...] = Field(min_length=1)
+    optional: tuple[str, ...] = ()
+    buckets: tuple[str, ...] = ("f1",)
+    statistics: tuple[str, ...] = ()
+    drop_duplicates: bool = False
+
+
+def _shipped() -> dict[str, Traversable]:
+    folder = resources.files("assay.benchmark") / "suites"
+    return {path.name.removesuffix(".toml"): path for path in folder.iterdir() if path.name.endswith(".toml")}
+
+
+def list_suites() -> list[Suite]:
+    """Return the suites that ship with assay, by name."""
+    return [load_suite(name) for name in sorted(_shipped())]
+
+
+def load_suite(name: str) -> Suite:
+    """Return the shipped suite *name*, or the one in the TOML file of that path.
+
+    Raises:
+        InputError: no such suite, or a file that describes none.
+    """
+    shipped = _shipped()
+    if name in shipped:
+        return _read(shipped[name].read_text(encoding="utf-8"), name)
+    path = Path(name)
+    if path.suffix == ".toml":
+        try:
+            return _read(path.read_text(encoding="utf-8"), name)
+        except (OSError, UnicodeDecodeError) as error:
+            raise InputError(f"{name}: this suite cannot be read ({error})") from error
+    raise InputError(
+        f"there is no suite {name!r}; there are {', '.join(sorted(shipped))}, or give a .toml file. "
+        f"For a file of your own pairs use --dataset {name}.{suggest(name, shipped)}"
+    )
+
+
+def _read(text: str, where: str) -> Suite:
+    try:
+        return Suite.model_validate(tomllib.loads(text))
+    except tomllib.TOMLDecodeError as error:
+        raise InputError(f"{where}: is no valid TOML: {error}") from error
+    except ValidationError as error:
+        first = error.errors()[0]
+        place = ".".join(str(part) for part in first["loc"])
+        raise InputError(f"{where}: {place}: {first['msg']}{suggest(place, Suite.model_fields)}") from error

@@ -1,0 +1,46 @@
+"""The command line: one file a verb. Importing it imports nothing heavy, so that ``assay --help`` answers at once."""
+
+from __future__ import annotations
+
+import typer
+
+from assay.cli import agree, datasets, doctor, metrics, reproduce, run, score
+
+__all__ = ["app", "main"]
+
+app = typer.Typer(
+    name="assay",
+    no_args_is_help=True,
+    pretty_exceptions_enable=False,
+    # plain help: drawing it with Rich would take as long again as starting
+    rich_markup_mode=None,
+    help="Which similarity metric agrees with people on your kind of text, how sure is that, and where does it fail?",
+    epilog="First step: assay run quickstart",
+)
+app.command("run", short_help="Score labelled pairs, print the agreement.")(run.run)
+app.command("score", short_help="Add a column per metric to a file.")(score.score)
+app.command("agree", short_help="Agreement of columns that are there.")(agree.agree)
+app.command("reproduce", short_help="Reproduce a published table.")(reproduce.reproduce)
+app.command("doctor", short_help="What is here, what is missing.")(doctor.doctor)
+app.add_typer(metrics.app, name="metrics", short_help="List, show, check metrics.")
+app.add_typer(datasets.app, name="datasets", short_help="List, show, fetch, check data.")
+
+
+def _version(shown: bool) -> None:
+    if shown:
+        from assay import __version__
+
+        typer.echo(f"assay {__version__}")
+        raise typer.Exit
+
+
+@app.callback()
+def _root(
+    version: bool = typer.Option(False, "--version", callback=_version, is_eager=True, help="Show the version."),
+) -> None:
+    """Hold similarity metrics against human labels."""
+
+
+def main() -> None:
+    """Run the command line."""
+    app()

@@ -1,0 +1,130 @@
+"""``assay datasets list | show | fetch | check``."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable
+from typing import Annotated, Any
+
+import typer
+
+from assay.cli.guard import guarded, show, tell
+from assay.cli.options import OfflineOption, QuietOption
+
+__all__ = ["app"]
+
+app = typer.Typer(
+    no_args_is_help=True,
+    rich_markup_mode=None,
+    help="The datasets: list them, show a card, fetch the files, check the data.",
+)
+
+Name = Annotated[str, typer.Argument(help="NAME[@VERSION][:SPLIT], a card's .toml file, or a file of pairs.")]
+AsJson = Annotated[bool, typer.Option("--json", help="Print JSON.")]
+
+
+@app.command("list")
+@guarded
+def list_() -> None:
+    """List the datasets; a bare name means the version without a mark."""
+    from rich.table import Table
+    from rich.text import Text
+
+    from assay.datasets import is_here, list_datasets
+
+    table = Table("name", "language", "pairs", "label", "what", "here")
+    for entry in list_datasets():
+        name = f"{entry.name}@{entry.version}" + ("" if entry.default else " (not the default)")
+        card = entry.card
+        if card is None:
+            table.add_row(name, "", "", "", Text(entry.error), "no")
+            continue
+        language = card.language if isinstance(card.language, str) else "+".join(card.language)
+        rows = " / ".join(f"{split.rows:,}" if split.rows else "?" for split in card.splits.values())
+        scale = f"{card.scale.low:g}–{card.scale.high:g}"
+        table.add_row(name, language, rows, scale, Text(card.title), "yes" if is_here(card) else "no")
+    show(table)
+
+
+@app.command("show")
+@guarded
+def show_(name: Name, as_json: AsJson = False) -> None:
+    """Show a card: labels, licence, citation, splits, and where the files come from."""
+    import json
+
+    from assay.datasets import describe_card, load_card
+
+    card = describe_card(load_card(name))
+    if as_json:
+        typer.echo(json.dumps(card, indent=1, ensure_ascii=False))
+        return
+    for key, value in card.items():
+        if value in ("", [], None):
+            continue
+        if key == "files":
+            for file in value:
+                digest = f", sha256 {file['sha256']}" if file["sha256"] else ""
+                size = f"{file['bytes']:,} bytes" if file["bytes"] else "size not fixed"
+                typer.echo(f"file: {file['name']}, {size}{digest}")
+        elif isinstance(value, list):
+            for item in value:
+                typer.echo(f"{key.removesuffix('s')}: {item}")
+        elif isinstance(value, dict):
+            typer.echo(f"{key}: " + ", ".join(f"{inner} {held}" for inner, held in value.items()))
+        else:
+            typer.echo(f"{key}: {value}")
+
+
+@app.command("fetch")
+@guarded
+def fetch(name: Name, offline: OfflineOption = False, quiet: QuietOption = False) -> None:
+    """Bring the files of a dataset onto this machine, checked."""
+    from assay.datasets import fetch_dataset
+
+    for located in fetch_dataset(name, offline=offline, progress=None if quiet else _download_progress()):
+        typer.echo(f"{located.path} ({located.source})")
+
+
+def _download_progress() -> Callable[[str, int, int | None], None] | None:
+    """Show a growing percentage on a terminal; nothing elsewhere."""
+    if not sys.stderr.isatty():
+        return None
+
+    def progress(file: str, done: int, total: int | None) -> None:
+        share = f"{done / total:.0%}" if total else f"{done:,} bytes"
+        end = "\n" if total and done >= total else ""
+        sys.stderr.write(f"\r{file} {share}{end}")
+        sys.stderr.flush()
+
+    return progress
+
+
+@app.command("check")
+@guarded
+def check(name: Name, offline: OfflineOption = False, as_json: AsJson = False) -> None:
+    """Check rows, labels, duplicates, conflicts, swapped pairs, leaks between splits, encodings; exit 1 on errors."""
+    import json
+
+    from assay.datasets import check_dataset, load_card, load_card_splits
+    from assay.datasets.files import is_table_file
+
+    splits = load_card_splits(name, offline=offline)
+    card = None if is_table_file(name) else load_card(name)
+    findings = check_dataset(splits, card)
+    if as_json:
+        typer.echo(json.dumps([vars(finding) for finding in findings], indent=1, ensure_ascii=False))
+    else:
+        for split, pairs in splits.items():
+            typer.echo(f"{split}: {len(pairs):,} pairs")
+        for finding in findings:
+            typer.echo(f"{finding.severity}: {finding.split}: {finding.message}")
+            for example in finding.examples:
+                typer.echo(f"    {_one_line(example)}")
+    errors = sum(finding.severity == "error" for finding in findings)
+    tell(f"{len(findings)} findings, {errors} errors")
+    if errors:
+        raise typer.Exit(1)
+
+
+def _one_line(example: dict[str, Any]) -> str:
+    return ", ".join(f"{key}={value!r}" for key, value in example.items())

@@ -1,0 +1,127 @@
+"""What every verb shares: errors become one line and an exit code, progress goes to stderr."""
+
+from __future__ import annotations
+
+import functools
+import sys
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from typing import TYPE_CHECKING, Any, ParamSpec
+
+import typer
+
+from assay.errors import AssayError
+
+if TYPE_CHECKING:
+    from rich.console import Console
+    from rich.progress import Progress as Bar
+    from rich.progress import TaskID
+
+    from assay.benchmark.progress import Progress
+
+__all__ = ["guarded", "progress_on_stderr", "show", "tell"]
+
+P = ParamSpec("P")
+#: Width of tables where stdout is no terminal.
+WIDE = 110
+#: Seconds between two lines of progress where stderr is no terminal.
+PATIENCE = 10.0
+
+
+def tell(line: str) -> None:
+    """Write one line to stderr."""
+    typer.echo(line, err=True)
+
+
+def guarded(verb: Callable[P, None]) -> Callable[P, None]:
+    """Turn the errors that a user can meet into one line on stderr and an exit code."""
+
+    @functools.wraps(verb)
+    def run(*args: P.args, **kwargs: P.kwargs) -> None:
+        try:
+            verb(*args, **kwargs)
+        except AssayError as error:
+            tell(f"assay: {error}")
+            raise typer.Exit(error.exit_code) from error
+        except KeyboardInterrupt:
+            tell("assay: stopped; scores so far are kept, the same line goes on from there")
+            raise typer.Exit(130) from None
+        except BrokenPipeError:
+            # the reader of stdout went away (| head); nothing is lost
+            sys.stderr.close()
+            raise typer.Exit(0) from None
+
+    return run
+
+
+def show(renderable: Any) -> None:
+    """Print a Rich renderable to stdout, wide enough for a table where stdout is a file or a pipe."""
+    console().print(renderable)
+
+
+def console() -> Console:
+    """Return a console for stdout."""
+    from rich.console import Console
+
+    plain = Console(soft_wrap=False)
+    return plain if plain.is_terminal else Console(width=WIDE)
+
+
+class _Bars:
+    """Progress bars on a terminal."""
+
+    def __init__(self, bar: Bar) -> None:
+        self._bar = bar
+        self._task: TaskID | None = None
+
+    def begin(self, what: str, total: int) -> None:
+        if self._task is not None:
+            self._bar.remove_task(self._task)
+        self._task = self._bar.add_task(what, total=total or None)
+
+    def advance(self, units: int) -> None:
+        if self._task is not None:
+            self._bar.advance(self._task, units)
+
+    def say(self, line: str) -> None:
+        self._bar.console.print(line, markup=False, highlight=False)
+
+
+class _Lines:
+    """A line now and then where stderr is a file or a pipe."""
+
+    def __init__(self) -> None:
+        self._what, self._total, self._done = "", 0, 0
+        self._last = time.monotonic()
+
+    def begin(self, what: str, total: int) -> None:
+        self._what, self._total, self._done = what, total, 0
+
+    def advance(self, units: int) -> None:
+        self._done += units
+        if time.monotonic() - self._last > PATIENCE:
+            self._last = time.monotonic()
+            share = f" {self._done / self._total:.0%}" if self._total else ""
+            tell(f"{self._what}{share}")
+
+    def say(self, line: str) -> None:
+        tell(line)
+
+
+@contextmanager
+def progress_on_stderr(quiet: bool) -> Iterator[Progress]:
+    """Give a progress that shows itself on stderr, or nothing when *quiet*."""
+    from assay.benchmark.progress import Silent
+
+    if quiet:
+        yield Silent()
+    elif not sys.stderr.isatty():
+        yield _Lines()
+    else:
+        from rich.console import Console
+        from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
+
+        columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeRemainingColumn())
+        with Progress(*columns, console=Console(stderr=True), transient=True) as bar:
+            yield _Bars(bar)

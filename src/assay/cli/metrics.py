@@ -1,0 +1,85 @@
+"""``assay metrics list | show | check``."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+import typer
+
+from assay.cli.guard import guarded, show, tell
+
+__all__ = ["app"]
+
+app = typer.Typer(
+    no_args_is_help=True,
+    rich_markup_mode=None,
+    help="The metrics: list them, show one with its options, check a plugin.",
+)
+
+
+@app.command("list")
+@guarded
+def list_() -> None:
+    """List the metrics, where each comes from, and whether it can be used here."""
+    from rich.table import Table
+
+    from assay.errors import UnavailableError
+    from assay.metrics import list_metrics
+
+    table = Table("name", "what", "languages", "origin", "here")
+    for entry in list_metrics():
+        if entry.note:
+            table.add_row(entry.name, entry.note, "", entry.origin, "no")
+            continue
+        try:
+            declaration = entry.declaration
+        except UnavailableError as error:
+            table.add_row(entry.name, error.reason, "", entry.origin, error.remedy)
+            continue
+        languages = "any" if declaration.languages is None else ", ".join(sorted(declaration.languages))
+        name = entry.name + (f":{declaration.subject.upper()}" if declaration.subject else "")
+        table.add_row(name, declaration.summary, languages, entry.origin, _here(entry.name, declaration.subject))
+    show(table)
+
+
+def _here(name: str, subject: str | None) -> str:
+    from assay.errors import UnavailableError
+    from assay.metrics import load_metric
+
+    if subject:
+        return "yes"
+    try:
+        load_metric(name).check_available()
+    except UnavailableError as error:
+        return error.remedy or error.reason
+    return "yes"
+
+
+@app.command("show")
+@guarded
+def show_(name: Annotated[str, typer.Argument(help="A metric, such as bleu or bleu:paper.")]) -> None:
+    """Show what a metric promises, its options and option sets, and its signature here."""
+    from assay.metrics import describe_metric
+
+    for line in describe_metric(name):
+        typer.echo(line)
+
+
+@app.command("check")
+@guarded
+def check(name: Annotated[str, typer.Argument(help="A metric, such as bleu or a plugin's.")]) -> None:
+    """Hold a metric, for instance a plugin, to its promises; exit 1 if it breaks one."""
+    from rich.table import Table
+    from rich.text import Text
+
+    from assay.metrics import check_metric
+
+    findings = check_metric(name)
+    table = Table("check", "result", "detail")
+    for finding in findings:
+        table.add_row(finding.check, "passed" if finding.passed else "FAILED", Text(finding.detail))
+    show(table)
+    failed = sum(not finding.passed for finding in findings)
+    tell(f"{len(findings) - failed} passed, {failed} failed")
+    if failed:
+        raise typer.Exit(1)

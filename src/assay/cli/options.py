@@ -1,0 +1,85 @@
+"""Options that several verbs share."""
+
+from __future__ import annotations
+
+from enum import StrEnum
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+__all__ = [
+    "BucketOption", "ColumnsOption", "ConfidenceOption", "DatasetOption", "DropDuplicatesOption", "Format",
+    "FormatOption", "FreshOption", "GroupByOption", "LanguageOption", "LimitOption", "MetricOption", "OfflineOption",
+    "QuietOption", "ReferencesOption", "ResamplesOption", "SeedOption", "StatisticOption",
+]  # fmt: skip
+
+
+class Format(StrEnum):
+    """How a table is printed."""
+
+    table = "table"
+    json = "json"
+    csv = "csv"
+    md = "md"
+    latex = "latex"
+
+
+MetricOption = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--metric",
+        "-m",
+        help="A metric: name[:subject][,option=value]…; repeatable. Names: assay metrics list",
+    ),
+]
+DatasetOption = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--dataset",
+        "-d",
+        help="A dataset (NAME[@VERSION][:SPLIT]) or a CSV, TSV, JSONL, Parquet file; repeatable.",
+    ),
+]
+ColumnsOption = Annotated[
+    str | None,
+    typer.Option(
+        "--columns", help="Which columns are what: reference=answer1,candidate=answer2,label=a1+a2,question=q"
+    ),
+]
+BucketOption = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--bucket",
+        "-b",
+        help="f1, f1:0,0.5,1, label<2, subset, length, number, any column; a+b combines; none.",
+    ),
+]
+StatisticOption = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--statistic",
+        help="pearson, spearman, kendall (the default three), kendall-tau-c, pairwise-accuracy, auc.",
+    ),
+]
+ResamplesOption = Annotated[int, typer.Option(help="Bootstrap resamples for the intervals; 0 for none.")]
+ConfidenceOption = Annotated[float, typer.Option(help="Level of the intervals.")]
+GroupByOption = Annotated[
+    str | None,
+    typer.Option("--group-by", help="Resample whole groups of this column [default: the data's own group]; none."),
+]
+DropDuplicatesOption = Annotated[
+    bool | None,
+    typer.Option("--drop-duplicates/--keep-duplicates", help="Drop pairs that repeat with the same label."),
+]
+SeedOption = Annotated[int, typer.Option(help="Seeds the resampling.")]
+LimitOption = Annotated[int | None, typer.Option(help="Only the first so many pairs of each dataset.")]
+ReferencesOption = Annotated[
+    str, typer.Option("--references", help="Several gold answers: the best score, or the mean.")
+]
+LanguageOption = Annotated[str | None, typer.Option("--language", help="Language of your own file, such as en or de.")]
+FreshOption = Annotated[bool, typer.Option("--fresh", help="Compute anew what the score store has.")]
+OfflineOption = Annotated[bool, typer.Option("--offline", help="Fetch nothing.")]
+QuietOption = Annotated[bool, typer.Option("--quiet", "-q", help="No progress, no hints.")]
+FormatOption = Annotated[Format, typer.Option("--format", "-f", help="How the table is printed.")]
+OutFolder = Annotated[Path | None, typer.Option("--out", "-o", help="The run folder [default: runs/NAME-TIME].")]

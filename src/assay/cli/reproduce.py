@@ -1,0 +1,87 @@
+"""``assay reproduce``: a published table beside the reproduced one."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from assay.cli.guard import guarded, progress_on_stderr, show, tell
+from assay.cli.options import Format, FormatOption, OfflineOption, QuietOption
+
+if TYPE_CHECKING:
+    from assay.reports.published import CellVerdict, PublishedTable
+
+__all__ = ["reproduce"]
+
+
+@guarded
+def reproduce(
+    name: Annotated[str | None, typer.Argument(help="A published table; without a name they are listed.")] = None,
+    offline: OfflineOption = False,
+    output: FormatOption = Format.table,
+    quiet: QuietOption = False,
+) -> None:
+    """Reproduce a published table, cell by cell, with the difference; exit 1 if a cell differs.
+
+    assay reproduce sas-table-2
+    """
+    from assay import api
+
+    if name is None:
+        for table in api.list_published():
+            typer.echo(f"{table.name}: {table.title} ({table.source})")
+        return
+    with progress_on_stderr(quiet) as progress:
+        table, verdicts, failures = api.reproduce(name, offline=offline, progress=progress)
+    _print(table, verdicts, output)
+    for line in failures:
+        tell(f"assay: {line}")
+    if failures or any(cell.verdict in ("differs", "missing") for cell in verdicts):
+        raise typer.Exit(1)
+
+
+def _print(table: PublishedTable, verdicts: list[CellVerdict], output: Format) -> None:
+    import csv
+    import json
+    import sys
+
+    from rich.table import Table
+    from rich.text import Text
+
+    from assay.errors import InputError
+    from assay.reports.published import summarise
+
+    heads = ["row", "column", "printed", "value", "difference", "verdict"]
+    if output is Format.json:
+        typer.echo(json.dumps([vars(cell) for cell in verdicts], indent=1, ensure_ascii=False))
+    elif output is Format.csv:
+        writer = csv.DictWriter(sys.stdout, heads, lineterminator="\n")
+        writer.writeheader()
+        writer.writerows(vars(cell) for cell in verdicts)
+    elif output is Format.latex:
+        raise InputError("assay reproduce prints table, md, csv or json")
+    else:
+        rows = [
+            [cell.row, cell.column, cell.printed, _number(cell.value), _signed(cell), cell.verdict] for cell in verdicts
+        ]
+        heads = ["", "column", "printed", "here", "difference", ""]
+        if output is Format.md:
+            typer.echo("| " + " | ".join(heads) + " |\n|" + "---|" * len(heads))
+            for row in rows:
+                typer.echo("| " + " | ".join(row) + " |")
+        else:
+            grid = Table(*heads, title=f"{table.title}\n{table.source}", title_justify="left")
+            for row in rows:
+                grid.add_row(*[Text(cell) for cell in row])
+            show(grid)
+        typer.echo(summarise(verdicts))
+        typer.echo(table.note)
+
+
+def _number(value: float | None) -> str:
+    return "undefined" if value is None else f"{value:.4f}"
+
+
+def _signed(cell: CellVerdict) -> str:
+    return "" if cell.difference is None else f"{cell.difference:+.4f}"

@@ -1,0 +1,133 @@
+"""``assay run``: the main job."""
+
+from __future__ import annotations
+
+from datetime import datetime
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from assay.cli.guard import guarded, progress_on_stderr, show, tell
+from assay.cli.options import (
+    BucketOption,
+    ColumnsOption,
+    ConfidenceOption,
+    DatasetOption,
+    DropDuplicatesOption,
+    Format,
+    FormatOption,
+    FreshOption,
+    GroupByOption,
+    LanguageOption,
+    LimitOption,
+    MetricOption,
+    OfflineOption,
+    OutFolder,
+    QuietOption,
+    ReferencesOption,
+    ResamplesOption,
+    SeedOption,
+    StatisticOption,
+)
+
+if TYPE_CHECKING:
+    from assay.api import Result
+
+__all__ = ["print_result", "run"]
+
+
+@guarded
+def run(
+    suite: Annotated[
+        str | None, typer.Argument(help="quickstart, answer-similarity, sts, or a suite's .toml file.")
+    ] = None,
+    metric: MetricOption = None,
+    dataset: DatasetOption = None,
+    columns: ColumnsOption = None,
+    bucket: BucketOption = None,
+    statistic: StatisticOption = None,
+    resamples: ResamplesOption = 1000,
+    confidence: ConfidenceOption = 0.95,
+    group_by: GroupByOption = None,
+    drop_duplicates: DropDuplicatesOption = None,
+    seed: SeedOption = 0,
+    limit: LimitOption = None,
+    references: ReferencesOption = "best",
+    language: LanguageOption = None,
+    out: OutFolder = None,
+    fresh: FreshOption = False,
+    offline: OfflineOption = False,
+    output: FormatOption = Format.table,
+    quiet: QuietOption = False,
+) -> None:
+    """Score labelled pairs with metrics and say how far each agrees with people.
+
+    assay run quickstart
+
+    assay run --dataset my.csv --columns reference=gold,candidate=answer,label=score -m f1 -m chrf
+    """
+    from assay import api
+
+    place = out or _default_folder(suite, dataset)
+    with progress_on_stderr(quiet) as progress:
+        result = api.run(
+            dataset or [],
+            metric or [],
+            suite=suite,
+            columns=columns,
+            buckets=bucket or [],
+            statistics=statistic or [],
+            resamples=resamples,
+            confidence=confidence,
+            group_by=group_by,
+            drop_duplicates=drop_duplicates,
+            seed=seed,
+            limit=limit,
+            references=references,  # type: ignore[arg-type]
+            language=language,
+            out=place,
+            fresh=fresh,
+            offline=offline,
+            progress=progress,
+        )
+    print_result(result, output)
+    for line in result.failures:
+        tell(f"assay: {line}")
+    if not quiet:
+        tell(f"wrote {place}")
+        tell(f"next: assay run --dataset FILE --columns reference=…,candidate=…,label=…{_metrics_hint(result)}")
+        tell("      assay metrics list; assay datasets list; assay doctor")
+    if result.failures:
+        raise typer.Exit(1)
+
+
+def print_result(result: Result, output: Format) -> None:
+    """Print the tables of a run to stdout."""
+    if output is Format.table:
+        show(result.to_rich())
+        return
+    text = {
+        Format.json: result.to_json,
+        Format.csv: result.to_csv,
+        Format.md: result.to_markdown,
+        Format.latex: result.to_latex,
+    }[output]()
+    typer.echo(text, nl=False)
+
+
+def _metrics_hint(result: Result) -> str:
+    """Name the metric with the highest Spearman over the human-labelled pairs: a place to start."""
+    rows: list[dict[str, Any]] = [row.as_dict() for row in result.outcome.agreement]
+    human = {one.pairs.name for one in result.outcome.datasets if one.pairs.kind != "probe"}
+    values = {
+        row["metric"]: row["value"]
+        for row in rows
+        if row["bucket"] == "all" and row["statistic"] == "spearman" and row["dataset"] in human and row["value"]
+    }
+    return f" --metric {max(values, key=lambda name: values[name])}" if values else ""
+
+
+def _default_folder(suite: str | None, datasets: list[str] | None) -> Path:
+    subject = Path(suite).stem if suite else Path((datasets or ["run"])[0]).stem.replace(":", "-")
+    return Path("runs") / f"{subject}-{datetime.now():%Y%m%d-%H%M%S}"

@@ -1,0 +1,59 @@
+"""``assay score``: one column per metric, added to a file of pairs."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from assay.cli.guard import guarded, progress_on_stderr, tell
+from assay.cli.options import (
+    ColumnsOption,
+    FreshOption,
+    LanguageOption,
+    LimitOption,
+    MetricOption,
+    QuietOption,
+    ReferencesOption,
+)
+
+__all__ = ["score"]
+
+
+@guarded
+def score(
+    file: Annotated[Path, typer.Argument(help="CSV, TSV, JSONL or Parquet with pairs, labelled or not.")],
+    out: Annotated[Path, typer.Option("--out", "-o", help="Where to: the ending says the format.")],
+    metric: MetricOption = None,
+    columns: ColumnsOption = None,
+    limit: LimitOption = None,
+    references: ReferencesOption = "best",
+    language: LanguageOption = None,
+    fresh: FreshOption = False,
+    quiet: QuietOption = False,
+) -> None:
+    """Add a column per metric to a file of pairs; rows and all other columns stay as they are.
+
+    assay score answers.csv --columns reference=gold,candidate=answer -m f1 -m chrf --out scored.csv
+    """
+    from assay import api
+
+    with progress_on_stderr(quiet) as progress:
+        failures = api.score_file(
+            file,
+            metric or [],
+            out,
+            columns=columns,
+            limit=limit,
+            references=references,  # type: ignore[arg-type]
+            language=language,
+            fresh=fresh,
+            progress=progress,
+        )
+    for line in failures:
+        tell(f"assay: {line}")
+    if not quiet:
+        tell(f"wrote {out}")
+    if failures:
+        raise typer.Exit(1)

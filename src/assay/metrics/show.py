@@ -1,0 +1,60 @@
+"""A metric described for a reader: what it promises, its options, its signature here."""
+
+from __future__ import annotations
+
+from dataclasses import MISSING
+
+from assay.errors import UnavailableError
+from assay.metrics.name import MetricName
+from assay.metrics.options import SUBJECT, describe_options, format_value
+from assay.metrics.registry import load_metric, registry
+
+__all__ = ["describe_metric"]
+
+
+def describe_metric(name: str) -> list[str]:
+    """Return lines about a metric, with the signature it has on this machine where it can be built without more.
+
+    Raises:
+        InputError: unknown metric, option or option set.
+        UnavailableError: a third party's metric that cannot be imported.
+    """
+    parsed = MetricName.parse(name)
+    entry = registry().find(parsed.name)
+    cls = entry.load()
+    held = cls.declaration
+    lines = [
+        f"{held.name}: {held.summary}",
+        f"range: {held.low:g} to {held.high:g}, {'higher' if held.higher_is_better else 'lower'} is better",
+        f"symmetric: {_yes(held.symmetric)}; reads the question: {_yes(held.reads_question)}",
+        f"languages: {'any' if held.languages is None else ', '.join(sorted(held.languages))}",
+        f"computed by: {', '.join(held.provider) or 'assay'}; brought by {entry.origin}",
+    ]
+    if held.citation:
+        lines.append(f"source: {held.citation}")
+    if held.subject:
+        lines.append(f"write: {held.name}:{held.subject.upper()}")
+    for key, item in describe_options(cls).items():
+        if key == SUBJECT:
+            continue
+        default = "needed" if item.default is MISSING else f"default {format_value(item.default)}"
+        lines.append(f"option {key}: {item.help} ({item.valid}; {default})")
+    for title, values in held.option_sets.items():
+        shown = ", ".join(f"{key}={format_value(value)}" for key, value in values.items())
+        lines.append(f"option set {held.name}:{title}: {shown}")
+    return lines + _signature(name, needs_subject=held.subject is not None and parsed.subject is None)
+
+
+def _yes(value: bool) -> str:
+    return "yes" if value else "no"
+
+
+def _signature(name: str, *, needs_subject: bool) -> list[str]:
+    if needs_subject:
+        return []
+    metric = load_metric(name)
+    try:
+        metric.check_available()
+    except UnavailableError as error:
+        return [f"not available here: {error}"]
+    return [f"signature: {metric.long_signature()}"]

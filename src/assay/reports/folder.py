@@ -1,0 +1,61 @@
+"""Reading a run folder."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from assay.errors import InputError
+from assay.tables import RUN_SCHEMA
+
+__all__ = ["RunFolder", "read_run"]
+
+
+@dataclass(frozen=True)
+class RunFolder:
+    """A run as it stands on disk.
+
+    Attributes:
+        path: the folder, or None for a run that was not written.
+        manifest: ``run.json``.
+        agreement: ``agreement.json``, one object a number.
+    """
+
+    path: Path | None
+    manifest: dict[str, Any]
+    agreement: list[dict[str, Any]]
+
+
+def read_run(path: Path) -> RunFolder:
+    """Read a run folder.
+
+    Raises:
+        InputError: a file is missing or broken, or was written by a newer assay.
+    """
+    manifest = _read(path, "run.json", dict)
+    schema = manifest.get("schema")
+    if not isinstance(schema, int):
+        raise InputError(f"{path / 'run.json'}: has no schema version; is this a run folder of assay?")
+    if schema > RUN_SCHEMA:
+        raise InputError(
+            f"{path}: was written by a newer assay (schema {schema}, this one reads up to {RUN_SCHEMA}); "
+            "update assay with: pip install --upgrade assay"
+        )
+    return RunFolder(path, manifest, _read(path, "agreement.json", list))
+
+
+def _read(folder: Path, name: str, kind: type) -> Any:
+    path = folder / name
+    if not folder.is_dir():
+        raise InputError(f"{folder}: there is no such run folder")
+    if not path.exists():
+        raise InputError(f"{folder}: is no run folder, {name} is missing")
+    try:
+        value = json.loads(path.read_text(encoding="utf-8"))
+    except (ValueError, UnicodeDecodeError) as error:
+        raise InputError(f"{path}: is no valid JSON ({error})") from error
+    if not isinstance(value, kind):
+        raise InputError(f"{path}: should hold a JSON {'object' if kind is dict else 'list'}")
+    return value

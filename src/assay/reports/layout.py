@@ -1,0 +1,144 @@
+"""The agreement table laid out for a reader: per dataset and bucket, a line a metric, a column a statistic."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Any
+
+from assay.reports.folder import RunFolder
+
+__all__ = ["Block", "Cell", "Section", "lay_out"]
+
+#: What a statistic is called in the head of a table.
+TITLES = {
+    "pearson": "Pearson r",
+    "spearman": "Spearman ρ",
+    "kendall": "Kendall τ-b",
+    "kendall-tau-c": "Kendall τ-c",
+    "pairwise-accuracy": "pairwise accuracy (ties counted)",
+    "auc": "AUC",
+}
+
+
+@dataclass(frozen=True)
+class Cell:
+    """One number with its interval; the text is empty where there is none."""
+
+    value: float | None
+    low: float | None
+    high: float | None
+    note: str
+
+    @property
+    def text(self) -> str:
+        """Value with three decimals, bounds with two: ``0.734 [0.68, 0.78]``; a dash where it is undefined."""
+        if self.value is None:
+            return "–"
+        if self.low is None or self.high is None:
+            return f"{self.value:.3f}"
+        return f"{self.value:.3f} [{self.low:.2f}, {self.high:.2f}]"
+
+
+@dataclass(frozen=True)
+class Block:
+    """One bucket of one dataset.
+
+    Attributes:
+        bucket: its condition.
+        facts: n, labels, ties, ceiling as short phrases.
+        ceiling: the best a tie-free score could reach, by statistic.
+        rows: metric, cells in the order of the statistics, notes.
+    """
+
+    bucket: str
+    facts: list[str]
+    ceiling: list[Cell]
+    rows: list[tuple[str, list[Cell], str]]
+
+
+@dataclass(frozen=True)
+class Section:
+    """One dataset: heading, facts, statistics, blocks, and metrics that gave no score with the reason."""
+
+    title: str
+    facts: list[str]
+    statistics: list[str]
+    blocks: list[Block]
+    missing: list[str]
+
+    @property
+    def heads(self) -> list[str]:
+        """Column heads of the statistics."""
+        return [TITLES.get(name, name) for name in self.statistics]
+
+
+def lay_out(run: RunFolder) -> Iterator[Section]:
+    """Yield a section a dataset, in the order of the run."""
+    statistics = list(run.manifest["request"]["statistics"])
+    for dataset in run.manifest["datasets"]:
+        name, split = dataset["name"], dataset["split"]
+        found = [row for row in run.agreement if row["dataset"] == name and row["split"] == split]
+        summaries = [one for one in run.manifest["buckets"] if one["dataset"] == name and one["split"] == split]
+        blocks = [_block(summary, found, statistics) for summary in summaries]
+        missing = [
+            f"{one['metric']}: {one['status']}, {one['reason']}" + (f" -> {one['remedy']}" if one["remedy"] else "")
+            for one in run.manifest["metrics"]
+            if one["dataset"] == name and one["status"] != "done"
+        ]
+        yield Section(_title(dataset), _facts(dataset), statistics, blocks, missing)
+
+
+def _title(dataset: dict[str, Any]) -> str:
+    version = f"@{dataset['version']}" if dataset["version"] else ""
+    split = f" ({dataset['split']})" if dataset["split"] else ""
+    return f"{dataset['name']}{version}{split}"
+
+
+def _facts(dataset: dict[str, Any]) -> list[str]:
+    facts = [f"{dataset['n']:,} pairs"]
+    if dataset["kind"] == "probe":
+        facts.append("probe set: labels follow a rule, not several annotators; never rank metrics by it")
+    if dataset["duplicates_dropped"]:
+        facts.append(f"{dataset['duplicates_dropped']} duplicates dropped")
+    if dataset["group"]:
+        facts.append(f"resampled by {dataset['group']}")
+    return facts + list(dataset["notes"])
+
+
+def _block(summary: dict[str, Any], found: list[dict[str, Any]], statistics: list[str]) -> Block:
+    rows: dict[str, dict[str, dict[str, Any]]] = {}
+    for row in found:
+        if row["bucket"] == summary["bucket"]:
+            rows.setdefault(row["metric"], {})[row["statistic"]] = row
+    lines = []
+    for metric, by_statistic in rows.items():
+        cells = [_cell(by_statistic.get(name)) for name in statistics]
+        notes = list(dict.fromkeys(note for cell in cells for note in cell.note.split("; ") if note))
+        lines.append((metric, cells, "; ".join(notes)))
+    ceiling = [Cell(summary["ceiling"].get(name), None, None, "") for name in statistics]
+    return Block(summary["bucket"], _bucket_facts(summary), ceiling, lines)
+
+
+def _cell(row: dict[str, Any] | None) -> Cell:
+    if row is None:
+        return Cell(None, None, None, "not computed")
+    return Cell(row["value"], row["low"], row["high"], row["note"])
+
+
+def _bucket_facts(summary: dict[str, Any]) -> list[str]:
+    facts = [f"n = {summary['n']:,}"]
+    if summary["labels"]:
+        shown = ", ".join(f"{label}: {count:g}" for label, count in summary["labels"].items())
+        facts.append(("label quartiles " if "50%" in summary["labels"] else "labels ") + shown)
+    if summary["ties"] is not None:
+        facts.append(f"{summary['ties']:.0%} of couples tied")
+    if summary["reliability"]:
+        held = summary["reliability"]
+        facts.append(
+            f"human ceiling (split-half, {held['annotators']} annotators) r {held['pearson']:.3f}, "
+            f"ρ {held['spearman']:.3f}"
+        )
+    if summary["groups"] is not None:
+        facts.append(f"{summary['groups']:,} groups")
+    return facts

@@ -1,0 +1,175 @@
+"""The laid-out table as Markdown, LaTeX, CSV, JSON or for a terminal."""
+
+from __future__ import annotations
+
+import csv
+import io
+import json
+from typing import TYPE_CHECKING
+
+from assay.reports.folder import RunFolder
+from assay.reports.layout import Section, lay_out
+from assay.tables import AGREEMENT_COLUMNS
+
+if TYPE_CHECKING:
+    from rich.console import Group
+
+__all__ = ["to_csv", "to_html", "to_json", "to_latex", "to_markdown", "to_rich"]
+
+#: Name of the row with the best that a score without ties could reach on these labels.
+CEILING = "tie-free ceiling"
+_LATEX = {
+    "\\": r"\textbackslash{}", "&": r"\&", "%": r"\%", "$": r"\$", "#": r"\#", "_": r"\_", "{": r"\{", "}": r"\}",
+    "~": r"\textasciitilde{}", "^": r"\textasciicircum{}", "<": r"$<$", ">": r"$>$", "ρ": r"$\rho$", "τ": r"$\tau$",
+    "–": "--",
+}  # fmt: skip
+
+
+def _confidence(run: RunFolder) -> str:
+    request = run.manifest["request"]
+    if not request["resamples"]:
+        return "no intervals"
+    return (
+        f"{request['confidence']:.0%} bootstrap intervals (expanded percentile) from {request['resamples']:,} resamples"
+    )
+
+
+def to_markdown(run: RunFolder) -> str:
+    """Return one Markdown table a dataset, with facts and signatures."""
+    lines: list[str] = []
+    for section in lay_out(run):
+        lines += [f"### {_md(section.title)}", "", _md("; ".join(section.facts)), ""]
+        lines.append("| bucket | metric | " + " | ".join(section.heads) + " | note |")
+        lines.append("|---|---|" + "---:|" * len(section.heads) + "---|")
+        for block in section.blocks:
+            for metric, cells, note in block.rows:
+                shown = [_md(cell.text) for cell in cells]
+                lines.append(f"| {_md(block.bucket)} | {_md(metric)} | {' | '.join(shown)} | {_md(note)} |")
+            shown = [_md(cell.text) for cell in block.ceiling]
+            lines.append(f"| {_md(block.bucket)} | *{CEILING}* | {' | '.join(shown)} | |")
+        lines.append("")
+        lines += [f"- {_md(block.bucket)}: {_md('; '.join(block.facts))}" for block in section.blocks]
+        lines += [f"- {_md(line)}" for line in section.missing]
+        lines.append("")
+    lines += [_md(f"{_confidence(run)}. {run.manifest['signature']}"), ""]
+    lines += [f"- `{metric}`: `{signature}`" for metric, signature in _signatures(run).items()]
+    return "\n".join(lines) + "\n"
+
+
+def _md(text: str) -> str:
+    for mark in ("\\", "|", "<", ">", "*", "_", "`", "#"):
+        text = text.replace(mark, "\\" + mark)
+    return text.replace("\n", " ")
+
+
+def _signatures(run: RunFolder) -> dict[str, str]:
+    return {one["metric"]: one["short_signature"] for one in run.manifest["metrics"] if one["short_signature"]}
+
+
+def to_latex(run: RunFolder) -> str:
+    """Return one booktabs table a dataset."""
+    return "\n".join(_latex_table(section, _confidence(run)) for section in lay_out(run))
+
+
+def _latex_table(section: Section, confidence: str) -> str:
+    columns = len(section.heads)
+    lines = [
+        r"% needs \usepackage{booktabs}",
+        r"\begin{table}",
+        r"\centering",
+        rf"\caption{{{_tex(section.title)}: {_tex('; '.join(section.facts))}; {_tex(confidence)}.}}",
+        rf"\begin{{tabular}}{{l{'r' * columns}}}",
+        r"\toprule",
+        "Metric & " + " & ".join(_tex(head) for head in section.heads) + r" \\",
+    ]
+    for block in section.blocks:
+        lines.append(r"\midrule")
+        facts = _tex(f"{block.bucket} ({block.facts[0]})")
+        lines.append(rf"\multicolumn{{{columns + 1}}}{{l}}{{\emph{{{facts}}}}} \\")
+        lines += [
+            f"{_tex(metric)} & " + " & ".join(_tex(cell.text) for cell in cells) + r" \\"
+            for metric, cells, _ in block.rows
+        ]
+        lines.append(rf"\emph{{{CEILING}}} & " + " & ".join(_tex(cell.text) for cell in block.ceiling) + r" \\")
+    lines += [r"\bottomrule", r"\end{tabular}", r"\end{table}", ""]
+    return "\n".join(lines)
+
+
+def _tex(text: str) -> str:
+    return "".join(_LATEX.get(character, character) for character in text)
+
+
+def to_csv(run: RunFolder) -> str:
+    """Return the agreement table as CSV; undefined values are empty."""
+    buffer = io.StringIO()
+    writer = csv.DictWriter(buffer, AGREEMENT_COLUMNS, lineterminator="\n")
+    writer.writeheader()
+    writer.writerows(run.agreement)
+    return buffer.getvalue()
+
+
+def to_json(run: RunFolder) -> str:
+    """Return the agreement table as a JSON list; undefined values are null."""
+    return json.dumps(run.agreement, indent=1, ensure_ascii=False, allow_nan=False) + "\n"
+
+
+def to_html(run: RunFolder) -> str:
+    """Return one HTML table a dataset, for a notebook; all text is escaped."""
+    from html import escape
+
+    parts = []
+    for section in lay_out(run):
+        heads = "".join(f"<th>{escape(head)}</th>" for head in ["bucket", "metric", *section.heads, "note"])
+        rows = "".join(
+            f"<tr><td>{escape(block.bucket)}</td><td>{escape(metric)}</td>"
+            + "".join(f"<td>{escape(cell.text)}</td>" for cell in cells)
+            + f"<td>{escape(note)}</td></tr>"
+            for block in section.blocks
+            for metric, cells, note in block.rows
+        )
+        title = escape(f"{section.title}: {'; '.join(section.facts)}")
+        parts.append(f"<table><caption>{title}</caption><thead><tr>{heads}</tr></thead><tbody>{rows}</tbody></table>")
+    return "\n".join(parts)
+
+
+def to_rich(run: RunFolder) -> Group:
+    """Return the tables for a terminal."""
+    from rich import box
+    from rich.console import Group, RenderableType
+    from rich.table import Table
+    from rich.text import Text
+
+    parts: list[RenderableType] = []
+    for section in lay_out(run):
+        parts += [Text(section.title, style="bold"), Text("; ".join(section.facts), style="dim")]
+        table = Table(box=box.SIMPLE_HEAD, pad_edge=False, show_edge=False)
+        table.add_column("metric", no_wrap=True)
+        for head in section.heads:
+            table.add_column(Text(head), justify="right", no_wrap=True)
+        for block in section.blocks:
+            table.add_section()
+            table.add_row(Text(f"{block.bucket}  {block.facts[0]}", style="bold"))
+            for metric, cells, note in block.rows:
+                name = f"  {metric}" + (" *" if note else "")
+                table.add_row(Text(name), *[Text(cell.text) for cell in cells])
+            table.add_row(Text(f"  {CEILING}", style="dim"), *[Text(cell.text, style="dim") for cell in block.ceiling])
+        parts.append(table)
+        parts += [Text(f"{block.bucket}: {'; '.join(block.facts)}", style="dim") for block in section.blocks]
+        parts += [Text(line, style="dim") for line in _notes(section)]
+        parts += [Text(line, style="yellow") for line in section.missing]
+        parts.append(Text(""))
+    parts.append(Text(_confidence(run), style="dim"))
+    return Group(*parts)
+
+
+def _notes(section: Section) -> list[str]:
+    """Return a line a note, with the metrics and buckets it belongs to."""
+    places: dict[str, dict[str, list[str]]] = {}
+    for block in section.blocks:
+        for metric, _, note in block.rows:
+            for part in filter(None, note.split("; ")):
+                places.setdefault(part, {}).setdefault(metric, []).append(block.bucket)
+    return [
+        f"* {note}: " + ", ".join(f"{metric} ({', '.join(buckets)})" for metric, buckets in where.items())
+        for note, where in places.items()
+    ]

@@ -1,0 +1,96 @@
+"""Rules, and the names and sizes of the buckets they make."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from assay import load_dataset
+from assay.benchmark.buckets import check_rules, split_into_buckets
+from assay.errors import InputError
+
+ROWS = [
+    {"reference": "twelve", "candidate": "12", "label": 2, "subset": "Number", "votes": 3},
+    {"reference": "the 7 seas", "candidate": "seven seas", "label": 1, "subset": "Number", "votes": 1},
+    {
+        "reference": "a long sentence about nothing at all",
+        "candidate": "nothing",
+        "label": 0,
+        "subset": "Text",
+        "votes": 1,
+    },
+    {"reference": "zwölf", "candidate": "elf", "label": 0, "subset": "Text", "votes": 2},
+]
+
+
+@pytest.fixture
+def pairs():
+    return load_dataset(ROWS)
+
+
+def sizes(pairs, *rules):
+    f1 = np.array([0.0, 0.5, 0.2, 0.0])
+    return {
+        bucket.name: np.flatnonzero(bucket.mask).tolist() for bucket in split_into_buckets(pairs, rules, lambda: f1)
+    }
+
+
+def test_all_is_always_there(pairs):
+    assert sizes(pairs) == {"all": [0, 1, 2, 3]}
+    assert sizes(pairs, "none") == {"all": [0, 1, 2, 3]}
+
+
+@pytest.mark.parametrize(
+    ("rule", "expected"),
+    [
+        ("f1", {"f1=0": [0, 3], "f1>0": [1, 2]}),
+        ("f1:0,0.5,1", {"0<=f1<0.5": [0, 2, 3], "0.5<=f1<=1": [1]}),
+        ("label<1", {"label<1": [2, 3], "label>=1": [0, 1]}),
+        ("label=2", {"label=2": [0], "label!=2": [1, 2, 3]}),
+        ("subset", {"subset=Number": [0, 1], "subset=Text": [2, 3]}),
+        ("subset=Text", {"subset=Text": [2, 3], "subset!=Text": [0, 1]}),
+        ("number", {"number=yes": [1], "number=no": [0, 2, 3]}),
+        ("length", {"length<6": [0, 1, 3], "6<=length<16": [2], "length>=16": []}),
+        ("votes", {"votes=1": [1, 2], "votes=2": [3], "votes=3": [0]}),
+        ("votes>1", {"votes>1": [0, 3], "votes<=1": [1, 2]}),
+        ("f1+number", {"f1=0+number=yes": [], "f1=0+number=no": [0, 3], "f1>0+number=yes": [1], "f1>0+number=no": [2]}),
+    ],
+)
+def test_rules(pairs, rule, expected):
+    assert sizes(pairs, rule) == {"all": [0, 1, 2, 3]} | expected
+
+
+@pytest.mark.parametrize(
+    ("rule", "message"),
+    [
+        ("f1:0.5", "two or more rising edges"),
+        ("f1:1,0", "two or more rising edges"),
+        ("label<low", "'low' is no number"),
+        ("<3", "cannot be read"),
+    ],
+)
+def test_rule_that_cannot_be_read(rule, message):
+    with pytest.raises(InputError, match=message):
+        check_rules((rule,))
+
+
+def test_column_that_is_not_there_names_the_nearest(pairs):
+    with pytest.raises(InputError, match="Did you mean 'subset'"):
+        sizes(pairs, "subsett")
+    with pytest.raises(InputError, match="only = and !="):
+        sizes(pairs, "subset<Text")
+
+
+def test_several_gold_answers_count_together():
+    pairs = load_dataset(
+        [
+            {"reference": ["no digit", "but 4 here"], "candidate": "x", "label": 1},
+            {"reference": ["none", "at all in this one"], "candidate": "x", "label": 0},
+        ]
+    )
+    assert sizes_of(pairs, "number") == {"number=yes": [0], "number=no": [1]}
+
+
+def sizes_of(pairs, rule):
+    found = split_into_buckets(pairs, (rule,), lambda: np.zeros(len(pairs)))
+    return {bucket.name: np.flatnonzero(bucket.mask).tolist() for bucket in found if bucket.name != "all"}

@@ -1,0 +1,268 @@
+"""A run from pairs to tables, on real and on made-up pairs."""
+
+from __future__ import annotations
+
+import json
+import pickle
+from concurrent.futures import ProcessPoolExecutor
+
+import numpy as np
+import pyarrow.parquet as pq
+import pytest
+from counting import Counting
+from scipy import stats
+
+import assay
+from assay.benchmark import scoring
+from assay.benchmark.executor import score_unit
+from assay.benchmark.runner import run as run_request
+from assay.errors import InputError, UnavailableError
+from assay.metrics import Batch, Declaration, Metric
+
+ROWS = [
+    {"reference": "Berlin", "candidate": "berlin", "label": 2},
+    {"reference": "Berlin", "candidate": "Munich", "label": 0},
+    {"reference": "the NFL", "candidate": "National Football League", "label": 2},
+    {"reference": "1945", "candidate": "in 1945", "label": 2},
+    {"reference": "blue", "candidate": "light blue", "label": 1},
+    {"reference": "blue", "candidate": "red", "label": 0},
+]
+
+
+def value(result, metric, statistic="spearman", bucket="all"):
+    table = result.agreement
+    row = table[(table.metric == metric) & (table.statistic == statistic) & (table.bucket == bucket)]
+    assert len(row) == 1
+    return row.iloc[0]
+
+
+def test_agreement_is_that_of_scipy_on_the_libraries_scores():
+    result = assay.run([ROWS], ["f1", "levenshtein"], resamples=200)
+    scores = result.scores.pivot(index="pair_id", columns="metric", values="score")
+    labels = [row["label"] for row in ROWS]
+    for metric in ("f1", "levenshtein"):
+        assert value(result, metric)["value"] == pytest.approx(stats.spearmanr(scores[metric], labels).statistic)
+        assert value(result, metric, "kendall")["value"] == pytest.approx(
+            stats.kendalltau(scores[metric], labels).statistic
+        )
+    assert value(result, "f1", bucket="f1=0")["n"] == 3
+    assert np.isnan(value(result, "f1", bucket="f1=0")["value"])
+    assert value(result, "f1", bucket="f1=0")["note"] == "constant score"
+
+
+def test_ter_is_turned_and_says_so():
+    result = assay.run([ROWS], ["ter"], resamples=0)
+    labels = [row["label"] for row in ROWS]
+    scores = result.scores["score"]
+    assert value(result, "ter")["value"] == pytest.approx(-stats.spearmanr(scores, labels).statistic)
+    assert value(result, "ter")["note"] == "sign turned: lower is better"
+
+
+def test_pairs_are_scored_once_across_datasets_and_runs(tmp_path, monkeypatch):
+    monkeypatch.setattr(scoring, "CHUNK", 2)
+    log = tmp_path / "log"
+    metric = Counting(log=str(log))
+    first = assay.load_dataset(ROWS, name="first")
+    second = assay.load_dataset(ROWS[:3] + ROWS[:3], name="second")
+    assay.run([first, second], [metric], resamples=0)
+    assert len(log.read_text().splitlines()) == len(ROWS)
+    assay.run([second], [metric], resamples=0)
+    assert len(log.read_text().splitlines()) == len(ROWS)
+    assay.run([second], [metric], resamples=0, fresh=True)
+    assert len(log.read_text().splitlines()) == len(ROWS) + 3
+    changed = assay.run([first], [Counting(log=str(log), offset=5)], resamples=0)
+    assert len(log.read_text().splitlines()) == 2 * len(ROWS) + 3
+    assert changed.scores["score"].min() >= 5
+
+
+@pytest.mark.parametrize(("choice", "expected"), [("best", 1.0), ("mean", 0.5)])
+def test_several_gold_answers(choice, expected):
+    rows = [
+        {"reference": ["NFL", "National Football League"], "candidate": "national football league", "label": 2},
+        {"reference": ["Rome"], "candidate": "Paris", "label": 0},
+    ]
+    result = assay.run([rows], ["f1"], references=choice, resamples=0)
+    assert result.scores["score"].tolist() == [expected, 0.0]
+    assert f"references:{choice}" in result._as_folder.manifest["signature"]
+
+
+def test_lower_is_better_takes_the_lowest_of_several_gold_answers():
+    rows = [
+        {"reference": ["a b c d", "x y"], "candidate": "x y", "label": 2},
+        {"reference": ["q"], "candidate": "z", "label": 0},
+    ]
+    assert assay.run([rows], ["ter"], resamples=0).scores["score"].tolist()[0] == 0
+
+
+class Broken(Metric):
+    declaration = Declaration("broken", "raises")
+
+    def score(self, batch):
+        raise ZeroDivisionError("division by zero")
+
+
+class Infinite(Metric):
+    declaration = Declaration("infinite", "gives infinity")
+
+    def score(self, batch):
+        return np.full(len(batch), np.inf)
+
+
+class Absent(Metric):
+    declaration = Declaration("absent", "needs something")
+
+    def check_available(self):
+        raise UnavailableError("the thing is missing", "pip install thing")
+
+    def score(self, batch):
+        raise AssertionError
+
+
+def test_a_failing_metric_costs_the_others_nothing():
+    result = assay.run([ROWS], [Broken(), Infinite(), Absent(), "f1"], resamples=0)
+    assert value(result, "f1")["value"] > 0
+    assert set(result.agreement.metric) == {"f1"}
+    lines = "\n".join(result.failures)
+    assert "metric broken on data: ZeroDivisionError: division by zero" in lines
+    assert "metric infinite on data: gave inf for the pair 'Berlin' / 'berlin'" in lines
+    assert "metric absent on data: the thing is missing -> pip install thing" in lines
+
+
+def test_a_metric_is_kept_to_its_languages(tmp_path):
+    log = str(tmp_path / "log")
+    mixed = [dict(row, language="en") for row in ROWS[:3]] + [dict(row, language="de") for row in ROWS[3:]]
+
+    class English(Counting):
+        declaration = Declaration("english", "for English only", languages=frozenset({"en"}))
+
+    result = assay.run([mixed], [English(log=log)], resamples=0)
+    assert result.scores["score"].isna().tolist() == [False] * 3 + [True] * 3
+    assert value(result, f"english,log={log}")["note"] == "3 of 6 pairs have a score"
+    german = assay.run([ROWS], [English(log=log), "f1"], resamples=0, language="de")
+    assert german.failures == []
+    assert german.outcome.metrics[0].status == "not applicable"
+
+
+def test_duplicates_and_limit_and_groups():
+    rows = [*ROWS, ROWS[0], dict(ROWS[0], label=1)]
+    kept = assay.run([rows], ["f1"], resamples=0)
+    assert value(kept, "f1")["n"] == 8
+    dropped = assay.run([rows], ["f1"], resamples=0, drop_duplicates=True)
+    assert value(dropped, "f1")["n"] == 7  # the row with another label is no duplicate
+    assert dropped.outcome.datasets[0].duplicates_dropped == 1
+    assert value(assay.run([rows], ["f1"], resamples=0, limit=3), "f1")["n"] == 3
+    grouped = [dict(row, group=str(i % 3)) for i, row in enumerate(rows)]
+    assert assay.run([grouped], ["f1"], resamples=100).outcome.buckets[0].groups == 3
+    assert assay.run([grouped], ["f1"], resamples=100, group_by="none").outcome.buckets[0].groups is None
+    with pytest.raises(InputError, match="--group-by topic"):
+        assay.run([rows], ["f1"], group_by="topic")
+
+
+def test_annotators_give_the_mean_label_and_the_human_ceiling():
+    rng = np.random.default_rng(0)
+    rows = [
+        {"reference": "a b", "candidate": "a" * (i % 9), "x": i % 3 + rng.normal(), "y": i % 3 + rng.normal()}
+        for i in range(90)
+    ]
+    result = assay.run([rows], ["levenshtein"], columns="label=x+y", resamples=0)
+    held = result.outcome.buckets[0].reliability
+    assert held["annotators"] == 2
+    direct = np.corrcoef([row["x"] for row in rows], [row["y"] for row in rows])[0, 1]
+    # two annotators have one way to be halved, with random sides for each pair
+    assert held["pearson"] == pytest.approx(2 * direct / (1 + direct), abs=0.1)
+
+
+class Pool:
+    """An executor in other processes, in no particular order: the interface is all that it uses."""
+
+    def map(self, units):
+        with ProcessPoolExecutor(2) as pool:
+            sent = [(unit.number, pool.submit(score_unit, pickle.loads(pickle.dumps(unit)))) for unit in units]
+            for number, future in reversed(sent):
+                yield number, future.result()
+
+
+def test_another_executor_gives_the_same_result(monkeypatch, tmp_path):
+    monkeypatch.setattr(scoring, "CHUNK", 100)
+    here = assay.run(["probe"], ["f1", "chrf"], store=tmp_path / "a", resamples=0)
+    there = assay.run(["probe"], ["f1", "chrf"], store=tmp_path / "b", resamples=0, executor=Pool())
+    assert here.agreement.equals(there.agreement)
+    assert here.scores.equals(there.scores)
+
+
+def test_run_folder(tmp_path):
+    result = assay.run(["probe"], ["f1", "em"], out=tmp_path / "out", resamples=100, buckets=["f1", "subset=negation"])
+    folder = tmp_path / "out"
+    names = {"run.json", "agreement.json", "agreement.csv", "scores.parquet", "pairs.parquet", "table.md", "table.tex"}
+    assert {path.name for path in folder.iterdir()} == names
+    rows = json.loads((folder / "agreement.json").read_text(encoding="utf-8"))
+    assert list(rows[0]) == ["dataset", "split", "bucket", "metric", "statistic", "value", "low", "high", "n", "note"]
+    flat = next(row for row in rows if row["metric"] == "em" and row["bucket"] == "f1=0")
+    assert (flat["value"], flat["note"]) == (None, "constant score")
+    scores = pq.read_table(folder / "scores.parquet").to_pandas()
+    assert scores["score"].tolist() == result.scores["score"].tolist()
+    pairs = pq.read_table(folder / "pairs.parquet").to_pandas()
+    assert len(pairs) == len(result.scores) // 2
+    manifest = json.loads((folder / "run.json").read_text(encoding="utf-8"))
+    assert manifest["schema"] == 1
+    assert manifest["datasets"][0]["kind"] == "probe"
+    assert "f1|" in manifest["metrics"][0]["short_signature"]
+    assert r"\toprule" in (folder / "table.tex").read_text(encoding="utf-8")
+
+
+def test_a_folder_with_another_run_is_left_alone(tmp_path):
+    assay.run([ROWS], ["f1"], out=tmp_path / "out", resamples=0)
+    before = (tmp_path / "out/run.json").read_bytes()
+    with pytest.raises(InputError, match="holds another run"):
+        assay.run([ROWS], ["em"], out=tmp_path / "out", resamples=0)
+    assert (tmp_path / "out/run.json").read_bytes() == before
+    assay.run([ROWS], ["f1"], out=tmp_path / "out", resamples=0)  # the same request may stand there
+    (tmp_path / "notes").mkdir()
+    (tmp_path / "notes/mine.txt").write_text("keep")
+    with pytest.raises(InputError, match="is not empty and holds no run"):
+        assay.run([ROWS], ["f1"], out=tmp_path / "notes", resamples=0)
+    assert [path.name for path in (tmp_path / "notes").iterdir()] == ["mine.txt"]
+
+
+def test_interrupted_run_keeps_its_scores_and_writes_no_folder(tmp_path, monkeypatch):
+    monkeypatch.setattr(scoring, "CHUNK", 2)
+    log = tmp_path / "log"
+
+    class Stopped(Counting):
+        declaration = Declaration("stopped", "is stopped by the user")
+
+        def score(self, batch: Batch):
+            if log.exists() and len(log.read_text().splitlines()) >= 4:
+                raise KeyboardInterrupt
+            return super().score(batch)
+
+    with pytest.raises(KeyboardInterrupt):
+        assay.run([ROWS], [Stopped(log=str(log))], out=tmp_path / "out", resamples=0)
+    assert not (tmp_path / "out").exists()
+    assert list(tmp_path.glob(".out*")) == []
+    monkeypatch.setattr(Stopped, "score", Counting.score)
+    assay.run([ROWS], [Stopped(log=str(log))], out=tmp_path / "out", resamples=0)
+    assert len(log.read_text().splitlines()) == len(ROWS)
+
+
+def test_outcome_without_resamples_has_no_intervals():
+    request_result = assay.run([ROWS], ["f1"], resamples=0)
+    assert request_result.agreement["low"].isna().all()
+    again = run_request(request_result.outcome.request)
+    assert [row.estimate for row in again.agreement] == [row.estimate for row in request_result.outcome.agreement]
+
+
+@pytest.mark.parametrize(
+    ("settings", "message"),
+    [
+        ({"resamples": 5}, "at least 100"),
+        ({"confidence": 95}, "between 0.5 and 1"),
+        ({"statistics": ["taub"]}, "unknown statistic 'taub'"),
+        ({"seed": -1}, "must not be negative"),
+        ({"limit": 0}, "at least 1"),
+        ({"references": "worst"}, "best or mean"),
+    ],
+)
+def test_settings_out_of_range(settings, message):
+    with pytest.raises(InputError, match=message):
+        assay.run([ROWS], ["f1"], **settings)

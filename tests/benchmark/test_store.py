@@ -1,0 +1,84 @@
+"""The score store: what goes in comes out, for that signature and that pair only."""
+
+from __future__ import annotations
+
+import sqlite3
+import subprocess
+import sys
+
+import numpy as np
+import pytest
+
+from assay.benchmark.store import DIGEST, ScoreStore
+from assay.errors import InputError
+
+
+def digests(*numbers):
+    return np.array([np.void(n.to_bytes(16, "big")) for n in numbers], dtype=DIGEST)
+
+
+def test_scores_are_found_by_signature_and_pair(tmp_path):
+    path = tmp_path / "scores.sqlite"
+    with ScoreStore(path) as store:
+        one = store.metric_id({"metric": "bleu", "smoothing": "exp"})
+        other = store.metric_id({"metric": "bleu", "smoothing": "none"})
+        store.put(one, digests(1, 2, 2**128 - 1), np.array([0.1, 1 / 3, -2.5]))
+        assert one != other
+    with ScoreStore(path) as store:
+        assert store.metric_id({"smoothing": "exp", "metric": "bleu"}) == one
+        found = store.get(one, digests(2**128 - 1, 7, 2, 1))
+        assert found.tolist()[0] == -2.5
+        assert np.isnan(found[1])
+        assert found.tolist()[2:] == [1 / 3, 0.1]
+        assert np.isnan(store.get(other, digests(1))).all()
+
+
+def test_lookup_of_more_pairs_than_one_statement_takes(tmp_path):
+    with ScoreStore(tmp_path / "s.sqlite") as store:
+        key = store.metric_id({"metric": "x"})
+        many = digests(*range(5000))
+        store.put(key, many, np.arange(5000.0))
+        assert (store.get(key, many[::-1]) == np.arange(5000.0)[::-1]).all()
+        assert store.count(key) == 5000
+
+
+def test_file_that_is_no_store_is_left_alone(tmp_path):
+    path = tmp_path / "notes.sqlite"
+    path.write_text("not a database, but somebody's notes" * 100)
+    with pytest.raises(InputError, match="cannot be used as score store"):
+        ScoreStore(path)
+    assert path.read_text().startswith("not a database")
+
+
+def test_full_disk_is_one_clear_line_and_keeps_the_batch_before(tmp_path):
+    path = tmp_path / "s.sqlite"
+    with ScoreStore(path) as store:
+        key = store.metric_id({"metric": "x"})
+        store.put(key, digests(1), np.array([1.0]))
+        store._connection.execute("PRAGMA max_page_count = 8")  # what SQLite sees when no page can be added
+        with pytest.raises(InputError, match="the disk is full"):
+            store.put(key, digests(*range(2, 20_000)), np.zeros(19_998))
+        assert store.count(key) == 1
+
+
+WRITER = """
+import sys
+import numpy as np
+from pathlib import Path
+from assay.benchmark.store import DIGEST, ScoreStore
+with ScoreStore(Path(sys.argv[1])) as store:
+    key = store.metric_id({"metric": "shared"})
+    for start in range(0, 2000, 20):
+        keys = np.array([np.void(n.to_bytes(16, "big")) for n in range(start, start + 20)], dtype=DIGEST)
+        store.put(key, keys, np.arange(start, start + 20, dtype=float))
+"""
+
+
+def test_two_processes_write_the_same_pairs_at_once(tmp_path):
+    path = tmp_path / "s.sqlite"
+    writers = [subprocess.Popen([sys.executable, "-c", WRITER, str(path)]) for _ in range(2)]
+    assert [writer.wait(timeout=120) for writer in writers] == [0, 0]
+    with ScoreStore(path) as store:
+        key = store.metric_id({"metric": "shared"})
+        assert (store.get(key, digests(*range(2000))) == np.arange(2000.0)).all()
+    assert sqlite3.connect(path).execute("PRAGMA integrity_check").fetchone() == ("ok",)

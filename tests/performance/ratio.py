@@ -1,0 +1,18 @@
+"""Ratios within one run: ways alternate, CPU time, median of the rounds."""
+
+from __future__ import annotations
+
+import statistics
+import time
+from collections.abc import Callable
+
+
+def medians(ways: dict[str, Callable[[], object]], rounds: int = 5) -> dict[str, float]:
+    """Return the median CPU seconds of each way, the ways taking turns."""
+    times: dict[str, list[float]] = {name: [] for name in ways}
+    for _ in range(rounds):
+        for name, way in ways.items():
+            start = time.process_time()
+            way()
+            times[name].append(time.process_time() - start)
+    return {name: statistics.median(taken) for name, taken in times.items()}
