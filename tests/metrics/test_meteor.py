@@ -1,5 +1,7 @@
 from __future__ import annotations
 
+from importlib import metadata
+
 import csv
 from pathlib import Path
 
@@ -175,6 +177,10 @@ def test_the_short_way_of_splitting_changes_nothing(paper, text):
         treebank._TOUCHED = touched
 
 
+#: The word rules changed after NLTK 3.9; with an older one the derived rules are its own.
+NLTK_RULES_CHANGED = tuple(map(int, metadata.version("nltk").split(".")[:2])) >= (3, 10)
+
+
 @pytest.mark.parametrize(
     ("text", "old", "same_today"),
     [
@@ -188,7 +194,8 @@ def test_the_short_way_of_splitting_changes_nothing(paper, text):
 )
 def test_the_rules_are_those_of_the_old_version(paper, text, old, same_today):
     assert treebank_tokens(text, sentence_splitter()) == old
-    assert (NLTKWordTokenizer().tokenize(text) == old) is same_today
+    if NLTK_RULES_CHANGED:
+        assert (NLTKWordTokenizer().tokenize(text) == old) is same_today
 
 
 def test_memory_is_bounded():

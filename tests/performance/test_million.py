@@ -11,8 +11,8 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-#: Bound on the growth of the process beyond its imports. The table itself (two text columns) is about 100 MB.
-BOUND_MB = 900
+#: Bound on the whole process, libraries and the table of texts included.
+BOUND_MB = 1000
 PAIRS = int(os.environ.get("ASSAY_TEST_PAIRS", "1000000"))
 
 RUN = """
@@ -26,16 +26,13 @@ metrics = tuple(load_metric(name) for name in ("f1", "bleu", "rouge-l"))
 from assay.metrics import Batch
 for metric in metrics:
     metric.score(Batch(["warm up"], ["warm"]))
-import pyarrow.parquet, pandas, scipy.stats
-before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
 start = time.perf_counter()
 pairs = assay.load_dataset(sys.argv[1])
-loaded = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
 outcome = score_pairs(Request((pairs,), metrics, resamples=0), store=Path(sys.argv[2]))
 assert [status.status for status in outcome.metrics] == ["done"] * 3
 assert len(outcome.datasets[0].scores["bleu"]) == len(pairs)
-peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
-print(loaded - before, peak - before, time.perf_counter() - start)
+peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1e3
+print(peak, time.perf_counter() - start)
 """
 
 
@@ -55,7 +52,7 @@ def parquet(tmp_path):
 
 def test_memory_is_bounded(parquet, tmp_path, capsys):
     done = subprocess.check_output([sys.executable, "-c", RUN, parquet, tmp_path / "scores.sqlite"])
-    loaded, peak, seconds = map(float, done.split())
+    peak, seconds = map(float, done.split())
     with capsys.disabled():
-        print(f"\n{PAIRS:,} pairs, 3 metrics: {loaded:.0f} MB to load, {peak:.0f} MB at the peak, {seconds:.0f} s")
+        print(f"\n{PAIRS:,} pairs, 3 metrics: {peak:.0f} MB at the peak, {seconds:.0f} s")
     assert peak <= BOUND_MB

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import json
 import sqlite3
+import time
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Self
@@ -25,6 +26,8 @@ __all__ = ["DIGEST", "ScoreStore", "default_store"]
 DIGEST = np.dtype("V16")
 #: Digests looked up in one statement; SQLite's own default limit was 999 for long.
 LOOKUP = 900
+#: Seconds to wait for another process that is writing.
+PATIENCE = 60.0
 
 _SCHEMA = """
 CREATE TABLE IF NOT EXISTS metrics (id INTEGER PRIMARY KEY, signature TEXT NOT NULL UNIQUE);
@@ -56,15 +59,27 @@ class ScoreStore:
         self.path = path
         try:
             path.parent.mkdir(parents=True, exist_ok=True)
-            self._connection = sqlite3.connect(path, timeout=60, isolation_level=None)
-            self._connection.execute("PRAGMA journal_mode=WAL")
-            self._connection.execute("PRAGMA synchronous=NORMAL")
-            self._connection.executescript(_SCHEMA)
+            self._connection = sqlite3.connect(path, timeout=PATIENCE, isolation_level=None)
+            self._open()
         except (OSError, sqlite3.Error) as error:
             raise InputError(
                 f"{path}: cannot be used as score store ({error}); set ASSAY_CACHE to a folder that can be "
                 "written, or move the file away"
             ) from error
+
+    def _open(self) -> None:
+        """Turn on WAL and make the tables; SQLite's own waiting does not cover two processes turning it on at once."""
+        deadline = time.monotonic() + PATIENCE
+        while True:
+            try:
+                self._connection.execute("PRAGMA journal_mode=WAL")
+                self._connection.execute("PRAGMA synchronous=NORMAL")
+                self._connection.executescript(_SCHEMA)
+                return
+            except sqlite3.OperationalError as error:
+                if "locked" not in str(error) or time.monotonic() > deadline:
+                    raise
+                time.sleep(0.05)
 
     def __enter__(self) -> Self:
         return self
