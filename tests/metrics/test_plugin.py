@@ -1,4 +1,4 @@
-"""A metric of another distribution: installed, listed, checked, scored."""
+"""A metric of another distribution: installed, listed, checked, run."""
 
 from __future__ import annotations
 
@@ -67,3 +67,33 @@ def test_a_third_party_metric(installed):
     assert seen["signature"].startswith("length-ratio|unit:words|assay-length:1.2.3|assay:")
     assert seen["f1"] == "assay.metrics.f1"
     assert "assay_length.missing:Nothing of assay-length cannot be imported" in seen["broken"]
+
+
+def test_a_third_party_metric_on_the_command_line(installed, tmp_path):
+    environment = os.environ | {"PYTHONPATH": str(installed)}
+
+    def assay(*arguments):
+        command = [sys.executable, "-m", "assay", *arguments]
+        return subprocess.run(command, env=environment, cwd=tmp_path, check=True, capture_output=True, text=True).stdout
+
+    assert "length-ratio" in assay("metrics", "list")
+    assert "FAILED" not in assay("metrics", "check", "length-ratio")
+    table = assay(
+        "run", "-d", "probe", "-m", "length-ratio:words", "-m", "f1", "--resamples", "0", "-o", "out", "-f", "csv"
+    )
+    row = next(line for line in table.splitlines() if line.startswith("probe,test,all,length-ratio:words,spearman"))
+    assert float(row.split(",")[5]) == pytest.approx(_spearman_by_hand(), abs=1e-12)
+    manifest = json.loads((tmp_path / "out/run.json").read_text(encoding="utf-8"))
+    assert manifest["metrics"][0]["signature"]["assay-length"] == "1.2.3"
+
+
+def _spearman_by_hand():
+    from scipy.stats import spearmanr
+
+    from assay import load_dataset
+
+    rows = load_dataset("probe").to_pandas()
+    words = [
+        sorted((len(r.split()), len(c.split()))) for r, c in zip(rows["reference"], rows["candidate"], strict=True)
+    ]
+    return spearmanr([low / high for low, high in words], rows["label"]).statistic

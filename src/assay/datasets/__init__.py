@@ -12,11 +12,12 @@ if TYPE_CHECKING:
     from assay.datasets.card import Card
     from assay.datasets.checks import Finding, check_dataset
     from assay.datasets.fetch import fetch_dataset, is_here
-    from assay.datasets.files import SourceTable, read_table_file
+    from assay.datasets.files import read_table_file
     from assay.datasets.load import load_card_splits, load_dataset
     from assay.datasets.pairs import Pairs
     from assay.datasets.registry import DatasetEntry, list_datasets, load_card
     from assay.datasets.show import describe_card
+    from assay.datasets.source_table import SourceTable
 
 __all__ = [
     "Card",
@@ -40,7 +41,7 @@ _HOMES = {
     "DatasetEntry": "registry",
     "Finding": "checks",
     "Pairs": "pairs",
-    "SourceTable": "files",
+    "SourceTable": "source_table",
     "check_dataset": "checks",
     "describe_card": "show",
     "fetch_dataset": "fetch",

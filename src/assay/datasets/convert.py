@@ -11,9 +11,9 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from assay.datasets.columns import parse_columns, resolve_columns
-from assay.datasets.files import SourceTable
 from assay.datasets.labels import annotator_labels, one_label
 from assay.datasets.pairs import RENAMED
+from assay.datasets.source_table import SourceTable
 from assay.errors import InputError
 from assay.tables import OPTIONAL_PAIR_COLUMNS, PAIR_COLUMNS
 

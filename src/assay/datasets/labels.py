@@ -9,7 +9,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from assay.datasets.files import SourceTable
+from assay.datasets.source_table import SourceTable
 from assay.errors import InputError
 
 __all__ = ["annotator_labels", "one_label"]

@@ -9,8 +9,8 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 
-from assay.datasets.files import SourceTable
 from assay.datasets.readers.delimited import check_encoding
+from assay.datasets.source_table import SourceTable
 from assay.errors import InputError
 
 __all__ = ["column_of", "read_jsonl", "table_of_records"]

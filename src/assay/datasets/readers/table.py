@@ -10,9 +10,10 @@ from typing import Any
 import pyarrow as pa
 
 from assay.datasets.convert import pairs_table
-from assay.datasets.files import SourceTable, read_table_file
+from assay.datasets.files import read_table_file
 from assay.datasets.readers.base import ReaderResult
 from assay.datasets.readers.delimited import read_delimited
+from assay.datasets.source_table import SourceTable
 from assay.errors import InputError
 
 __all__ = ["read_table"]
