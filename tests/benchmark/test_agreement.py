@@ -111,6 +111,48 @@ def test_split_half_reliability_of_parallel_annotators():
     assert split_half_reliability(annotations[:, :1]) is None
 
 
+def test_annotators_who_contradict_each_other_have_no_ceiling():
+    found = split_half_reliability(np.array([[0.0, 1], [1, 0], [2, 0], [0, 2], [1, 2], [2, 1]]))
+    assert (found.pearson, found.spearman) == (None, None)
+    flat = split_half_reliability(np.array([[1.0, 2], [1, 2], [1, 2]]))
+    assert flat is None or flat.pearson is None
+
+
+def test_interval_of_a_partly_known_score_is_that_of_the_pairs_it_has():
+    y = np.tile([0.0, 1, 2], 100)
+    x = np.where(np.arange(300) < 12, np.random.default_rng(1).normal(size=300) + y, np.nan)
+    part = hold({"x": x}, y, resamples=2000)["x", "pearson"]
+    alone = hold({"x": x[:12]}, y[:12], resamples=2000)["x", "pearson"]
+    assert part.value == alone.value
+    assert part.high - part.low > 0.75 * (alone.high - alone.low)
+    assert hold({"x": np.full(9, np.nan)}, np.arange(9.0))["x", "pearson"].note == "no pair has a score"
+
+
+@pytest.mark.parametrize("factor", [1e-300, 1e-160, 1e160, 1e300])
+def test_size_of_the_scores_does_not_matter(factor):
+    x, y = np.array([1.0, 3, 2, 5, 4, 7]), np.arange(6.0)
+    found = hold({"x": x * factor}, y, resamples=0)["x", "pearson"]
+    assert found.value == pytest.approx(stats.pearsonr(x, y).statistic, abs=1e-12)
+
+
+def test_constant_score_of_many_pairs_is_undefined_whatever_the_rounding():
+    n = 209_801
+    found = hold({"x": np.ones(n)}, np.arange(n) % 3.0, resamples=0)
+    assert [found["x", name].note for name in THREE] == ["constant score"] * 3
+
+
+def test_one_odd_pair_among_a_million():
+    n = 10**6
+    x, y = np.zeros(n), np.arange(n) % 3.0
+    x[5] = 1
+    found = hold({"x": x}, y, resamples=0)
+    assert found["x", "spearman"].value == pytest.approx(stats.spearmanr(x, y).statistic, abs=1e-12)
+
+
+def test_pearson_alone():
+    assert tie_free_ceiling(np.arange(5.0), ("pearson",)) == {"pearson": 1.0}
+
+
 def coverage(draw, truths, *, cases, grouped=False):
     """Share of simulated samples whose 95 % interval holds the true value, by statistic."""
     hits = dict.fromkeys(THREE, 0)

@@ -94,3 +94,29 @@ def test_several_gold_answers_count_together():
 def sizes_of(pairs, rule):
     found = split_into_buckets(pairs, (rule,), lambda: np.zeros(len(pairs)))
     return {bucket.name: np.flatnonzero(bucket.mask).tolist() for bucket in found if bucket.name != "all"}
+
+
+def test_large_numbers_and_empty_cells():
+    ids = [1000001, 1000002, 1000003, None]
+    pairs = load_dataset([dict(row, qid=qid) for row, qid in zip(ROWS, ids, strict=True)])
+    assert sizes_of(pairs, "qid") == {"qid=1000001": [0], "qid=1000002": [1], "qid=1000003": [2]}
+    assert sizes_of(pairs, "qid<1000002") == {"qid<1000002": [0], "qid>=1000002": [1, 2]}
+
+
+def test_rules_that_would_mislead_are_refused(pairs):
+    for rule in ("number<3", "number=maybe", "number:0,1"):
+        with pytest.raises(InputError, match="no other conditions than number=yes and number=no"):
+            check_rules((rule,))
+    many = load_dataset([{"reference": str(i), "candidate": "x", "label": 1} for i in range(300)])
+    with pytest.raises(InputError, match="300 values"):
+        sizes_of(many, "reference")
+    assert sizes(pairs, "all") == {"all": [0, 1, 2, 3]}
+
+
+def test_numbers_of_a_csv_are_text_until_a_condition_needs_them():
+    pairs = load_dataset(
+        [dict(row, confidence=text) for row, text in zip(ROWS, ["0.9", "0.10", "", "1e-1"], strict=True)]
+    )
+    assert sizes_of(pairs, "confidence>0.5") == {"confidence>0.5": [0], "confidence<=0.5": [1, 3]}
+    assert sizes_of(pairs, "confidence:0,0.5,1") == {"0<=confidence<0.5": [1, 3], "0.5<=confidence<=1": [0]}
+    assert sizes_of(pairs, "confidence=0.10")["confidence=0.10"] == [1]

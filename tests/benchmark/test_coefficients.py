@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from hypothesis.extra import numpy as hnp
 from scipy import stats
 
-from assay.benchmark.statistics.cells import Cells, Labels
+from assay.benchmark.statistics.cells import Cells, Labels, score_codes
 from assay.benchmark.statistics.coefficients import RANK_STATISTICS, Moments, check_statistics
 from assay.benchmark.statistics.resampling import Resampler
 from assay.errors import InputError
@@ -119,3 +119,9 @@ def test_the_last_bit_of_a_score_decides_no_tie():
     tau = resampled_values("kendall", x, y, np.ones((5, 1)))[0]
     assert tau == pytest.approx(stats.kendalltau(np.round(x, 9), y).statistic, abs=1e-12)
     assert abs(tau - stats.kendalltau(x, y).statistic) > 0.05
+
+
+def test_a_chain_of_near_scores_is_no_noise():
+    x = 1 + 9e-13 * np.arange(400.0)
+    assert len(set(score_codes(x))) == 400
+    assert len(set(score_codes(np.array([0.3, 0.1 + 0.2, 0.5])))) == 2

@@ -31,13 +31,17 @@ def tables(folder):
     return found | {"asked": json.loads((folder / "out/run.json").read_text())["request"]}
 
 
+def wait_for(log, lines, process):
+    """Wait until so many pairs were scored, or the run is over."""
+    while process.poll() is None and (not log.exists() or len(log.read_bytes().splitlines()) < lines):
+        time.sleep(0.005)
+
+
 @pytest.mark.slow
 def test_killed_runs_continue(tmp_path):
     whole = tmp_path / "whole"
     whole.mkdir()
-    began = time.monotonic()
     assert start(whole).wait(timeout=120) == 0
-    took = time.monotonic() - began
     expected = tables(whole)
     dice = random.Random(5)
     landed = 0
@@ -45,7 +49,8 @@ def test_killed_runs_continue(tmp_path):
         folder = tmp_path / str(kill)
         folder.mkdir()
         process = start(folder)
-        time.sleep(dice.uniform(0.2, 1) * took)
+        wait_for(folder / "log", dice.randrange(DISTINCT), process)
+        time.sleep(dice.uniform(0, 0.3))  # into the batch, the other metrics, the bootstrap or the writing
         process.kill()
         landed += process.wait() == -9
         assert not (folder / "out").exists() or tables(folder) == expected

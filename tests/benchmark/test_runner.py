@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import pickle
 from concurrent.futures import ProcessPoolExecutor
+from dataclasses import replace
 
 import numpy as np
 import pyarrow.parquet as pq
@@ -266,3 +267,85 @@ def test_outcome_without_resamples_has_no_intervals():
 def test_settings_out_of_range(settings, message):
     with pytest.raises(InputError, match=message):
         assay.run([ROWS], ["f1"], **settings)
+
+
+def test_versions_and_splits_of_one_dataset_stay_apart():
+    first = assay.load_dataset(ROWS, name="d")
+    second = assay.load_dataset([dict(row, label=2 - row["label"]) for row in ROWS], name="d")
+    one, two = replace(first, version="1"), replace(second, version="2")
+    result = assay.run([one, two], ["f1"], resamples=0)
+    values = result.agreement.query("bucket == 'all' and statistic == 'spearman'").set_index("dataset")["value"]
+    assert values["d@1"] == pytest.approx(-values["d@2"])
+    assert list(assay.run([first, second], ["f1"], resamples=0).agreement.dataset.unique()) == ["d", "d-2"]
+    with pytest.raises(InputError, match="asked for twice"):
+        assay.run([first, first], ["f1"])
+
+
+def test_a_run_beside_another_with_other_recorded_scores_is_another_run(tmp_path):
+    for folder, score in (("a", 1), ("b", 2)):
+        (tmp_path / folder).mkdir()
+        text = "reference,candidate,label,s\n" + "".join(f"x{i},y,{i % 3},{i * score % 5}\n" for i in range(9))
+        (tmp_path / folder / "x.csv").write_text(text)
+    assay.run(tmp_path / "a/x.csv", ["recorded:s"], out=tmp_path / "out", resamples=0)
+    with pytest.raises(InputError, match="holds another run"):
+        assay.run(tmp_path / "b/x.csv", ["recorded:s"], out=tmp_path / "out", resamples=0)
+
+
+def test_files_of_the_user_are_never_removed(tmp_path, monkeypatch):
+    assay.run([ROWS], ["f1"], out=tmp_path / "out", resamples=0)
+    (tmp_path / "out/notes.txt").write_text("mine")
+    with pytest.raises(InputError, match=r"holds notes\.txt beside the run"):
+        assay.run([ROWS], ["f1"], out=tmp_path / "out", resamples=0)
+    (tmp_path / "out/notes.txt").unlink()
+    monkeypatch.chdir(tmp_path / "out")
+    with pytest.raises(InputError, match="is the folder you are in"):
+        assay.run([ROWS], ["f1"], out=".", resamples=0)
+    assert (tmp_path / "out/run.json").exists()
+
+
+def test_recorded_scores_that_cannot_be_read_are_no_silent_gap(tmp_path):
+    good = assay.load_dataset([dict(row, s=i) for i, row in enumerate(ROWS)], name="good")
+    bad = assay.load_dataset([dict(row, s="abc") for row in ROWS], name="bad")
+    with pytest.raises(InputError, match="must be a number, not 'abc'"):
+        assay.run([good, bad], ["recorded:s"], resamples=0)
+    without = assay.load_dataset(ROWS, name="without")
+    result = assay.run([good, without], ["recorded:s"], resamples=0)
+    assert [status.status for status in result.outcome.metrics] == ["done", "not applicable"]
+    (tmp_path / "s.csv").write_text("pair_id,s\n0,1\n0,2\n")
+    with pytest.raises(InputError, match="'0' stands there twice"):
+        assay.run([good], [f"recorded:{tmp_path / 's.csv'}#s"], resamples=0)
+
+
+def test_unlabelled_pairs_are_refused():
+    rows = [*ROWS, {"reference": "a", "candidate": "b", "label": None}]
+    with pytest.raises(InputError, match=r"data, pair 6: has no label \(1 of 7 pairs\)"):
+        assay.run([assay.load_dataset(rows, allow_unlabelled=True)], ["f1"])
+
+
+def test_empty_group_cells_are_groups_of_their_own():
+    rows = [dict(row, topic=topic) for row, topic in zip(ROWS, ["x", "x", "", "", "y", ""], strict=True)]
+    assert assay.run([rows], ["f1"], group_by="topic", resamples=100).outcome.buckets[0].groups == 5
+    with pytest.raises(InputError, match="holds lists"):
+        assay.run([[dict(row, tags=["a"]) for row in ROWS]], ["f1"], group_by="tags")
+
+
+def test_a_metric_of_a_third_party_that_cannot_be_built_costs_nothing(monkeypatch):
+    from assay.api import running
+
+    def load(name):
+        if name == "broken":
+            raise UnavailableError("assay_x:Broken cannot be imported", "pip install --upgrade assay-x")
+        return assay.load_metric(name)
+
+    monkeypatch.setattr(running, "load_metric", load)
+    result = assay.run([ROWS], ["broken", "f1"], resamples=0)
+    assert value(result, "f1")["value"] > 0
+    assert result.failures == [
+        "metric broken on data: assay_x:Broken cannot be imported -> pip install --upgrade assay-x"
+    ]
+
+
+def test_fresh_scores_are_computed_once(tmp_path):
+    log = tmp_path / "log"
+    assay.run([ROWS], [Counting(log=str(log))], resamples=0, fresh=True, buckets=["f1"])
+    assert len(log.read_text().splitlines()) == len(ROWS)

@@ -1,8 +1,7 @@
 from __future__ import annotations
 
-from importlib import metadata
-
 import csv
+from importlib import metadata
 from pathlib import Path
 
 import numpy as np

@@ -6,21 +6,22 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from assay.api.diagnose import diagnose
+    from assay.api.diagnosis import diagnose
     from assay.api.files import agree_file, score_file
     from assay.api.published import list_published, reproduce
     from assay.api.result import Result
-    from assay.api.run import run
+    from assay.api.running import run
 
 __all__ = ["Result", "agree_file", "diagnose", "list_published", "reproduce", "run", "score_file"]
 
+#: No module has the name of its function: once imported, it would hide the function.
 _HOMES = {
     "Result": "result",
     "agree_file": "files",
-    "diagnose": "diagnose",
+    "diagnose": "diagnosis",
     "list_published": "published",
     "reproduce": "published",
-    "run": "run",
+    "run": "running",
     "score_file": "files",
 }
 
@@ -29,10 +30,7 @@ def __getattr__(name: str) -> Any:
     home = _HOMES.get(name)
     if home is None:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    found = getattr(import_module(f"{__name__}.{home}"), name)
-    # the submodule of the same name was bound by its import; the function is what is meant
-    globals()[name] = found
-    return found
+    return getattr(import_module(f"{__name__}.{home}"), name)
 
 
 def __dir__() -> list[str]:

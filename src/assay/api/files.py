@@ -6,20 +6,26 @@ import errno
 import os
 import tempfile
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 
 from assay.api.result import Result
+from assay.benchmark.buckets import reads_texts
 from assay.benchmark.executor import InProcess
-from assay.benchmark.folder import check_target
+from assay.benchmark.folder import check_place, check_target
 from assay.benchmark.progress import Progress, Silent
 from assay.benchmark.request import Request
 from assay.benchmark.runner import run, score_pairs
 from assay.datasets import Pairs, load_dataset, read_table_file
-from assay.errors import InputError, suggest
+from assay.datasets.columns import parse_columns
+from assay.datasets.convert import pairs_table
+from assay.datasets.sources.base import sha256_of
+from assay.errors import InputError
 from assay.metrics import load_metric
+from assay.metrics.recorded import Recorded
 from assay.tables import OPTIONAL_PAIR_COLUMNS, PAIR_COLUMNS
 
 if TYPE_CHECKING:
@@ -69,12 +75,13 @@ def score_file(
         raise InputError(f"{out}: the name must end in {', '.join(_FORMATS)}")
     if out.resolve() == file.resolve():
         raise InputError(f"{out}: is the file that is read; give --out another name")
+    check_place(out)
     chosen = tuple(load_metric(name) for name in metrics)
     pairs = load_dataset(str(file), columns=columns, language=language, allow_unlabelled=True)
     table = read_table_file(file).table
     taken = [str(metric) for metric in chosen if str(metric) in table.column_names]
     if taken:
-        raise InputError(f"{file}: has a column {taken[0]!r} already")
+        raise InputError(f"{file}: has a column {taken[0]!r} already; rename it there, or leave that metric out")
     if limit is not None:
         pairs, table = pairs.limit(limit), table.slice(0, limit)
     request = Request((pairs,), chosen, buckets=("none",), resamples=0, references=references)
@@ -123,7 +130,7 @@ def _write_text(table: pa.Table, path: Path, ending: str) -> None:
     with path.open("w", encoding="utf-8", newline="") as file:
         if ending == ".jsonl":
             for batch in table.to_batches(max_chunksize=8192):
-                file.writelines(json.dumps(row, ensure_ascii=False) + "\n" for row in batch.to_pylist())
+                file.writelines(json.dumps(row, ensure_ascii=False, default=str) + "\n" for row in batch.to_pylist())
             return
         writer = csv.writer(file, delimiter="\t" if ending == ".tsv" else ",", lineterminator="\n")
         writer.writerow(table.column_names)
@@ -135,7 +142,7 @@ def _write_text(table: pa.Table, path: Path, ending: str) -> None:
 def _cell(value: Any) -> Any:
     import json
 
-    return json.dumps(value, ensure_ascii=False) if isinstance(value, list | dict) else value
+    return json.dumps(value, ensure_ascii=False, default=str) if isinstance(value, list | dict) else value
 
 
 def agree_file(
@@ -152,7 +159,7 @@ def agree_file(
 
     Args:
         file: CSV, TSV, JSONL or Parquet with a label and scores; texts are needed only for buckets that read them.
-        scores: score columns; every numeric column that is no pair column by default.
+        scores: score columns; every numeric column that is neither a pair column nor an annotator's by default.
         columns: which column is the label, and which are texts.
         buckets: rules; none by default.
         out: folder to write; None to write nothing.
@@ -160,17 +167,25 @@ def agree_file(
         **settings: as for :func:`assay.run`.
 
     Raises:
-        InputError: a missing column, or one that holds no numbers.
+        InputError: a missing column, one that holds no numbers, or texts that are needed and not there.
     """
-    pairs = _load_scored(file, columns)
-    names = list(scores) or _numeric(pairs)
+    mapping = parse_columns(columns)
+    pairs, absent = _load_scored(file, mapping)
+    reading = reads_texts(buckets) or ("dropping duplicates" if settings.get("drop_duplicates") else None)
+    if absent and reading:
+        said = f"bucket {reading!r}" if reading in buckets else reading
+        raise InputError(
+            f"{file}: {said} needs the texts and there is no column {' and no column '.join(absent)}; say which is "
+            f"which: --columns {','.join(f'{name}={name.upper()}' for name in absent)}"
+        )
+    annotators = {part.strip() for source in mapping.get("label", ()) for part in source.split("+")}
+    names = list(scores) or [name for name in _numeric(pairs) if name not in annotators]
     if not names:
         raise InputError(f"{file}: has no numeric column beside the label; name one with --score")
-    known = [*pairs.table.column_names]
     for name in names:
-        if name not in known:
-            raise InputError(f"{file}: there is no column {name!r}; it has {', '.join(known)}.{suggest(name, known)}")
-    metrics = tuple(load_metric(f"recorded:{name}") for name in names)
+        pairs.column(name)
+    # not by text: a column may be headed bleu,smoothing=floor
+    metrics = tuple(Recorded(subject=name) for name in names)
     request = Request((pairs,), metrics, buckets=buckets or ("none",), **settings)
     if out is not None:
         check_target(out, request.digest())
@@ -180,22 +195,17 @@ def agree_file(
     return result
 
 
-def _load_scored(file: Path, columns: str | Mapping[str, str] | None) -> Pairs:
-    """Load a file of which only the label must be there: absent texts are empty."""
+def _load_scored(file: Path, mapping: dict[str, list[str]]) -> tuple[Pairs, list[str]]:
+    """Load a file of which only the label must be there; absent texts are empty, and named beside the pairs."""
     import pyarrow as pa
 
     source = read_table_file(file)
-    named = ",".join(f"{k}={v}" for k, v in columns.items()) if isinstance(columns, Mapping) else columns or ""
-    mapped = {part.partition("=")[0].strip() for part in named.split(",") if part}
-    missing = [
-        name for name in ("reference", "candidate") if name not in source.table.column_names and name not in mapped
-    ]
-    if not missing:
-        return load_dataset(str(file), columns=columns)
     table = source.table
-    for name in missing:
+    absent = [name for name in ("reference", "candidate") if name not in table.column_names and name not in mapping]
+    for name in absent:
         table = table.append_column(name, pa.array([""] * len(table)))
-    return load_dataset(table, columns=columns, name=file.stem)
+    pairs = pairs_table(replace(source, table=table), mapping)
+    return Pairs(pairs, name=file.stem, source=str(file), sha256=sha256_of(file)), absent
 
 
 def _numeric(pairs: Pairs) -> list[str]:
@@ -206,11 +216,17 @@ def _numeric(pairs: Pairs) -> list[str]:
     names = []
     for name in pairs.table.column_names:
         column = pairs.table.column(name)
-        if name in reserved or not name.strip():
+        if name in reserved or not name.strip() or _counts_rows(column):
             continue
         if pa.types.is_integer(column.type) or pa.types.is_floating(column.type) or _all_numbers(column):
             names.append(name)
     return names
+
+
+def _counts_rows(column: pa.ChunkedArray) -> bool:
+    """Tell whether a column is 0, 1, 2, … or 1, 2, 3, …: the row numbers that data frames write are no score."""
+    values = [str(value) for value in column.to_pylist()]
+    return len(values) > 2 and any(values == [str(first + i) for i in range(len(values))] for first in (0, 1))
 
 
 def _all_numbers(column: pa.ChunkedArray) -> bool:

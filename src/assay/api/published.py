@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from assay.api.run import run
+from assay.api.running import run
 from assay.benchmark.progress import Progress
 from assay.reports.published import CellVerdict, PublishedTable, compare, list_tables, load_table
 

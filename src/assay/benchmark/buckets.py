@@ -18,7 +18,7 @@ import re
 from collections.abc import Callable
 from dataclasses import dataclass
 from itertools import pairwise
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -26,14 +26,21 @@ from numpy.typing import NDArray
 from assay.errors import InputError, suggest
 
 if TYPE_CHECKING:
+    import pyarrow as pa
+
     from assay.datasets import Pairs
 
-__all__ = ["ALL", "Bucket", "check_rules", "split_into_buckets"]
+__all__ = ["ALL", "Bucket", "check_columns", "check_rules", "plain", "reads_texts", "split_into_buckets"]
 
 ALL = "all"
 _NUMERIC = ("f1", "label", "length")
+#: What is not read from a column of that name as it stands.
+_COMPUTED = (*_NUMERIC, "number")
+#: Buckets that one rule may make.
+MOST = 200
 _DEFAULT_EDGES = {"length": (6.0, 16.0)}
 _TERM = re.compile(r"(?P<name>[^\s<>=!:+]+)(?:(?P<op><=|>=|!=|<|>|=)(?P<value>[^+]+)|:(?P<edges>[^+]+))?")
+_NUMBER_RULES = {("=", "yes"), ("=", "no")}
 _COMPARE: dict[str, tuple[Callable[..., NDArray[np.bool_]], str]] = {
     "<": (np.less, ">="),
     "<=": (np.less_equal, ">"),
@@ -70,9 +77,18 @@ def check_rules(rules: tuple[str, ...]) -> None:
         _parse(rule)
 
 
-def needs_f1(rules: tuple[str, ...]) -> bool:
-    """Tell whether any rule reads the token F1."""
-    return any(term.name == "f1" for rule in rules for term in _parse(rule))
+def check_columns(pairs: Pairs, rules: tuple[str, ...]) -> None:
+    """Raise InputError for a rule that reads a column which the data does not have, or not of that kind."""
+    for rule in rules:
+        for term in _parse(rule):
+            if rule not in ("none", ALL) and term.name not in (*_COMPUTED, "language"):
+                _column(pairs, term)
+
+
+def reads_texts(rules: tuple[str, ...]) -> str | None:
+    """Return the first rule that reads the texts of the pairs, or None."""
+    names = {*_COMPUTED, "reference", "candidate"} - {"label"}
+    return next((rule for rule in rules if any(term.name in names for term in _parse(rule))), None)
 
 
 def split_into_buckets(
@@ -90,7 +106,7 @@ def split_into_buckets(
     """
     buckets = {ALL: Bucket(ALL, np.ones(len(pairs), dtype=bool))}
     for rule in rules:
-        if rule == "none":
+        if rule in ("none", ALL):
             continue
         product = [Bucket("", np.ones(len(pairs), dtype=bool))]
         for term in _parse(rule):
@@ -119,10 +135,19 @@ def _parse(rule: str) -> list[_Term]:
             edges = tuple(_number(rule, edge) for edge in match["edges"].split(","))
             if len(edges) < 2 or any(low >= high for low, high in pairwise(edges)):
                 raise InputError(f"bucket {rule!r}: needs two or more rising edges, such as f1:0,0.5,1")
+        if match["name"] == "number" and (
+            edges or (match["op"] and (match["op"], match["value"]) not in _NUMBER_RULES)
+        ):
+            raise InputError(f"bucket {rule!r}: number has no other conditions than number=yes and number=no")
         if match["op"] and match["name"] in _NUMERIC:
             _number(rule, match["value"])
         terms.append(_Term(text.strip(), match["name"], match["op"] or "", match["value"] or "", edges))
     return terms
+
+
+def plain(value: float) -> str:
+    """Return a number in full, without ``.0`` or an exponent where it can do without."""
+    return f"{value:.15g}"
 
 
 def _number(rule: str, text: str) -> float:
@@ -136,21 +161,15 @@ def _partition(pairs: Pairs, term: _Term, token_f1: Callable[[], NDArray[np.floa
     if term.name == "number":
         has = _has_number(pairs)
         return [Bucket("number=yes", has), Bucket("number=no", ~has)]
-    values = _values(pairs, term.name, token_f1)
+    values = _values(pairs, term, token_f1)
     numeric = values.dtype.kind == "f"
     if term.op:
         compare, opposite = _COMPARE[term.op]
-        if numeric:
-            mask = compare(values, _number(term.text, term.value))
-        elif term.op in ("=", "!="):
-            mask = compare(values, term.value)
-        else:
-            raise InputError(f"bucket {term.text!r}: column {term.name!r} holds text, which has only = and !=")
-        return [Bucket(term.text, mask), Bucket(f"{term.name}{opposite}{term.value}", ~mask)]
+        mask = compare(values, _number(term.text, term.value) if numeric else term.value)
+        rest = ~mask & ~np.isnan(values) if numeric else ~mask  # an empty cell is on neither side
+        return [Bucket(term.text, mask), Bucket(f"{term.name}{opposite}{term.value}", rest)]
     if not numeric:
-        if term.edges:
-            raise InputError(f"bucket {term.text!r}: column {term.name!r} holds text, which has no edges")
-        return [Bucket(f"{term.name}={value}", values == value) for value in sorted(set(values.tolist()))]
+        return [Bucket(f"{term.name}={value}", values == value) for value in _distinct(values, term)]
     if term.edges:
         return _between(term, values)
     if term.name == "f1":
@@ -163,7 +182,18 @@ def _partition(pairs: Pairs, term: _Term, token_f1: Callable[[], NDArray[np.floa
             Bucket(f"{low:g}<={name}<{high:g}", (values >= low) & (values < high)),
             Bucket(f"{name}>={high:g}", values >= high),
         ]
-    return [Bucket(f"{term.name}={value:g}", values == value) for value in np.unique(values)]
+    return [Bucket(f"{term.name}={plain(value)}", values == value) for value in _distinct(values, term)]
+
+
+def _distinct(values: NDArray[np.float64], term: _Term) -> list[Any]:
+    """Return the values a column has, in order, without empty cells of numbers."""
+    found = sorted({value for value in values.tolist() if value == value})
+    if len(found) > MOST:
+        raise InputError(
+            f"bucket {term.text!r}: the column has {len(found):,} values; make ranges of them, such as "
+            f"{term.name}:0,1,2, or name one: {term.name}={found[0]}"
+        )
+    return found
 
 
 def _between(term: _Term, values: NDArray[np.float64]) -> list[Bucket]:
@@ -171,15 +201,50 @@ def _between(term: _Term, values: NDArray[np.float64]) -> list[Bucket]:
     for low, high in pairwise(term.edges):
         last = high == term.edges[-1]
         mask = (values >= low) & ((values <= high) if last else (values < high))
-        buckets.append(Bucket(f"{low:g}<={term.name}{'<=' if last else '<'}{high:g}", mask))
+        buckets.append(Bucket(f"{plain(low)}<={term.name}{'<=' if last else '<'}{plain(high)}", mask))
     return buckets
 
 
-def _values(pairs: Pairs, name: str, token_f1: Callable[[], NDArray[np.float64]]) -> NDArray[np.float64]:
+def _column(pairs: Pairs, term: _Term) -> pa.ChunkedArray:
+    """Return the column of a term by its name in the pairs table or in the source."""
+    import pyarrow as pa
+    import pyarrow.compute as pc
+
+    try:
+        column = pairs.column(term.name)
+    except InputError:
+        known = list(dict.fromkeys((*_COMPUTED, *pairs.table.column_names)))
+        raise InputError(
+            f"bucket {term.text!r}: {pairs.name} has no column {term.name!r}.{suggest(term.name, known)} "
+            f"Buckets can be made of {', '.join(known)}."
+        ) from None
+    if pa.types.is_nested(column.type):
+        raise InputError(f"bucket {term.text!r}: column {term.name!r} holds lists, which make no buckets")
+    if not _is_numeric(column) and (term.edges or term.op not in ("", "=", "!=")):
+        # cells of a CSV are text; a condition that needs numbers reads them as such
+        try:
+            column = pc.cast(pc.if_else(pc.equal(column, ""), None, column), pa.float64())
+        except (pa.ArrowInvalid, pa.ArrowNotImplementedError):
+            raise InputError(
+                f"bucket {term.text!r}: column {term.name!r} holds text, which has only = and != and no edges"
+            ) from None
+    if _is_numeric(column) and term.op:
+        _number(term.text, term.value)
+    return column
+
+
+def _is_numeric(column: pa.ChunkedArray) -> bool:
+    import pyarrow as pa
+
+    return bool(pa.types.is_integer(column.type) or pa.types.is_floating(column.type))
+
+
+def _values(pairs: Pairs, term: _Term, token_f1: Callable[[], NDArray[np.float64]]) -> NDArray[np.float64]:
     """Return a numeric or text quantity of every pair, shape (n,)."""
     import pyarrow as pa
     import pyarrow.compute as pc
 
+    name = term.name
     if name == "f1":
         return token_f1()
     if name == "label":
@@ -189,11 +254,8 @@ def _values(pairs: Pairs, name: str, token_f1: Callable[[], NDArray[np.float64]]
         return longest.astype(np.float64)
     if name == "language" and "language" not in pairs.table.column_names:
         return np.full(len(pairs), pairs.language or "unknown", dtype=object)
-    if name not in pairs.table.column_names:
-        known = ["f1", "label", "length", "number", *pairs.table.column_names]
-        raise InputError(f"bucket {name!r}: {pairs.name} has no such column.{suggest(name, known)}")
-    column = pairs.table.column(name)
-    if pa.types.is_integer(column.type) or pa.types.is_floating(column.type):
+    column = _column(pairs, term)
+    if _is_numeric(column):
         return np.asarray(pc.cast(column, pa.float64()).to_numpy(zero_copy_only=False))
     text: NDArray[np.float64] = np.asarray(pc.fill_null(pc.cast(column, pa.string()), "").to_pylist(), dtype=object)
     return text

@@ -31,7 +31,7 @@ from assay.benchmark.outcome import DatasetScores, Outcome
 from assay.errors import InputError
 from assay.tables import AGREEMENT_COLUMNS, RUN_SCHEMA
 
-__all__ = ["check_target", "describe_run", "write_run"]
+__all__ = ["check_place", "check_target", "describe_run", "write_run"]
 
 _PACKAGES = (
     "assay",
@@ -46,6 +46,16 @@ _PACKAGES = (
     "regex",
 )
 _ROWS = 1 << 16
+#: What a run folder holds; anything else is somebody's own and is never removed.
+FILES = (
+    "run.json",
+    "agreement.json",
+    "agreement.csv",
+    "scores.parquet",
+    "pairs.parquet",
+    "table.md",
+    "table.tex",
+)
 
 
 def check_target(folder: Path, digest: str | None) -> None:
@@ -56,6 +66,9 @@ def check_target(folder: Path, digest: str | None) -> None:
     """
     if folder.is_symlink() or folder.is_file():
         raise InputError(f"{folder}: is a file; give --out another name")
+    if folder.exists() and folder.resolve() in (Path.cwd(), *Path.cwd().parents):
+        raise InputError(f"{folder}: is the folder you are in; give --out a name of its own")
+    check_place(folder)
     if not folder.exists() or not any(folder.iterdir()):
         return
     manifest = folder / "run.json"
@@ -67,6 +80,18 @@ def check_target(folder: Path, digest: str | None) -> None:
         raise InputError(f"{manifest}: is no manifest of a run ({error}); give --out another name") from error
     if digest is not None and held != digest:
         raise InputError(f"{folder}: holds another run; give --out another name or remove it")
+    strangers = sorted({path.name for path in folder.iterdir()} - set(FILES))
+    if strangers:
+        raise InputError(f"{folder}: holds {strangers[0]} beside the run; move it away or give --out another name")
+
+
+def check_place(path: Path) -> None:
+    """Raise InputError where *path* cannot be made because a folder above it is none or may not be written."""
+    above = next(one for one in path.absolute().parents if one.exists())
+    if not above.is_dir():
+        raise InputError(f"{path}: cannot be written ({above} is a file); give --out another place")
+    if not os.access(above, os.W_OK | os.X_OK):
+        raise InputError(f"{path}: cannot be written (no permission in {above}); give --out another place")
 
 
 def write_run(outcome: Outcome, folder: Path, *, finish: Callable[[Path], None] | None = None) -> Path:
@@ -80,6 +105,7 @@ def write_run(outcome: Outcome, folder: Path, *, finish: Callable[[Path], None] 
     Raises:
         InputError: the folder holds something else, or cannot be written.
     """
+    folder = folder.absolute()
     check_target(folder, outcome.request.digest())
     try:
         folder.parent.mkdir(parents=True, exist_ok=True)
@@ -100,14 +126,33 @@ def write_run(outcome: Outcome, folder: Path, *, finish: Callable[[Path], None] 
         if finish:
             finish(scratch)
         scratch.chmod(0o755)
-        if folder.exists():
-            shutil.rmtree(folder)
-        scratch.replace(folder)
+        _put_in_place(scratch, folder, outcome.request.digest())
     except OSError as error:
         raise _unwritable(folder, error) from error
     finally:
         shutil.rmtree(scratch, ignore_errors=True)
     return folder
+
+
+def _put_in_place(scratch: Path, folder: Path, digest: str) -> None:
+    """Rename the new folder to its name; what stood there is moved aside first and removed last.
+
+    Another run may put the same folder there at any moment: its numbers are the same, and either may stay.
+    """
+    for _ in range(20):
+        aside = Path(tempfile.mkdtemp(prefix=f".{folder.name}.old.", dir=folder.parent))
+        try:
+            if folder.exists():
+                check_target(folder, digest)
+                folder.replace(aside)
+            scratch.replace(folder)
+            return
+        except OSError as error:
+            if error.errno not in (errno.ENOTEMPTY, errno.EEXIST, errno.ENOENT) or not scratch.exists():
+                raise
+        finally:
+            shutil.rmtree(aside, ignore_errors=True)
+    raise InputError(f"{folder}: other runs keep writing there; give --out another name")
 
 
 def _unwritable(folder: Path, error: OSError) -> InputError:

@@ -75,7 +75,7 @@ class BucketSummary:
     labels: dict[str, float]
     ties: float | None
     ceiling: dict[str, float | None]
-    reliability: dict[str, float] | None
+    reliability: dict[str, float | None] | None
     groups: int | None
 
 

@@ -19,15 +19,17 @@ if TYPE_CHECKING:
 __all__ = ["read_recorded"]
 
 
-def read_recorded(metric: ColumnMetric, pairs: Pairs) -> NDArray[np.float64]:
-    """Return the recorded score of every pair, shape (n,), NaN where the cell is empty.
+def read_recorded(metric: ColumnMetric, pairs: Pairs) -> NDArray[np.float64] | None:
+    """Return the recorded score of every pair, shape (n,), NaN where the cell is empty; None without that column.
 
-    A file of its own is joined by ``pair_id`` where both have one, else by row.
+    A file of its own is joined by ``pair_id`` where it has that column, else by row.
 
     Raises:
-        InputError: no such column, another number of rows, or a cell that is no number.
+        InputError: a file without that column, with another number of rows or a pair twice; a cell that is no number.
     """
     if metric.file is None:
+        if metric.column not in pairs.source_columns:
+            return None
         return _numbers(pairs.column(metric.column), pairs.source or pairs.name, metric.column, pairs)
     table = _beside(metric, pairs)
     if metric.column not in table.column_names:
@@ -47,6 +49,11 @@ def _beside(metric: ColumnMetric, pairs: Pairs) -> pa.Table:
     table: pa.Table = read_table_file(Path(str(metric.file))).table
     if "pair_id" in table.column_names:
         ids = table.column("pair_id").cast(pa.string()).combine_chunks()
+        if pc.count_distinct(ids).as_py() < len(ids):
+            twice = (
+                pc.value_counts(ids).filter(pc.greater(pc.value_counts(ids).field("counts"), 1))[0]["values"].as_py()
+            )
+            raise InputError(f"{metric.file}: the pair_id {twice!r} stands there twice; each pair needs one score")
         place = pc.index_in(pairs.table.column("pair_id").combine_chunks(), ids)
         if place.null_count:
             missing = pairs.table.column("pair_id").filter(pc.is_null(place))[0].as_py()

@@ -6,12 +6,14 @@ import hashlib
 import json
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from assay.benchmark.buckets import check_rules
 from assay.benchmark.singles import ReferenceChoice
 from assay.benchmark.statistics.coefficients import check_statistics
-from assay.errors import InputError
+from assay.errors import InputError, UnavailableError
+from assay.metrics import ColumnMetric
 
 if TYPE_CHECKING:
     from assay.datasets import Pairs
@@ -41,6 +43,8 @@ class Request:
         references: how several gold answers become one score.
         optional: metrics whose absence is reported without failing the run.
         unavailable: datasets that could not be had: name to reason.
+        absent: metrics that could not be built: name to what is missing.
+        suite: name of the suite, or None.
 
     Raises:
         InputError: a value outside its range.
@@ -59,6 +63,7 @@ class Request:
     references: ReferenceChoice = "best"
     optional: frozenset[str] = frozenset()
     unavailable: Mapping[str, str] = field(default_factory=dict)
+    absent: Mapping[str, UnavailableError] = field(default_factory=dict)
     suite: str | None = None
 
     def __post_init__(self) -> None:
@@ -78,21 +83,33 @@ class Request:
         if len(set(names)) < len(names):
             twice = next(name for name in names if names.count(name) > 1)
             raise InputError(f"the metric {twice} is asked for twice")
-        places = [(one.name, one.version, one.split) for one in self.pairs]
-        if len(set(places)) < len(places):
-            double = next(place for place in places if places.count(place) > 1)
-            raise InputError(f"the dataset {double[0]} is asked for twice; give one of them another name")
+        titles = [one.name for one in self.pairs]
+        if len(set(titles)) < len(titles):
+            twice = next(title for title in titles if titles.count(title) > 1)
+            raise InputError(f"two datasets are called {twice}; leave one out or give it another name")
 
     def describe(self) -> dict[str, Any]:
         """Return what was asked as plain values, for the manifest."""
         return {
             "suite": self.suite,
             "datasets": [
-                {"name": one.name, "version": one.version, "split": one.split, "digest": one.digest}
+                {
+                    "name": one.name,
+                    "version": one.version,
+                    "split": one.split,
+                    "language": one.language,
+                    "digest": one.digest,
+                    "other_columns": one.other_digest,
+                }
                 for one in self.pairs
             ],
             "unavailable": dict(self.unavailable),
-            "metrics": [str(metric) for metric in self.metrics],
+            "metrics": [str(metric) for metric in (*self.metrics, *self.absent)],
+            "recorded_files": {
+                metric.file: hashlib.sha256(Path(metric.file).read_bytes()).hexdigest()
+                for metric in self.metrics
+                if isinstance(metric, ColumnMetric) and metric.file and Path(metric.file).is_file()
+            },
             "buckets": list(self.buckets),
             "statistics": list(self.statistics),
             "resamples": self.resamples,

@@ -14,6 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from assay.benchmark.store import DIGEST
+from assay.errors import InputError
 from assay.metrics import Batch
 
 if TYPE_CHECKING:
@@ -52,6 +53,8 @@ class Singles:
         question = table.column("question") if self.with_question else None
         if pa.types.is_list(reference.type) or pa.types.is_large_list(reference.type):
             lists = reference.combine_chunks()
+            if len(lists) and not pc.min(pc.fill_null(pc.list_value_length(lists), 0)).as_py():
+                raise InputError(f"{pairs.name}: a pair has no gold answer (an empty list)")
             self._parents = pc.list_parent_indices(lists).to_numpy(zero_copy_only=False).astype(np.int64)
             reference = pc.list_flatten(lists)
             candidate = candidate.combine_chunks().take(pa.array(self._parents))
@@ -101,10 +104,11 @@ class Singles:
     def _columns(self) -> dict[str, pa.Array]:
         import pyarrow as pa
 
-        # one chunk each: taking from a chunked column would join its chunks anew at every call
+        # one chunk each, since taking from a chunked column would join its chunks anew at every call; a large one,
+        # since together they may hold more than 2 GiB
         columns = {"reference": self._reference, "candidate": self._candidate, "question": self._question}
         return {
-            name: column.combine_chunks() if isinstance(column, pa.ChunkedArray) else column
+            name: column.cast(pa.large_string()).combine_chunks() if isinstance(column, pa.ChunkedArray) else column
             for name, column in columns.items()
             if column is not None
         }

@@ -12,7 +12,7 @@ import sqlite3
 import time
 from collections.abc import Mapping
 from pathlib import Path
-from typing import Self
+from typing import Any, Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -90,10 +90,15 @@ class ScoreStore:
     def metric_id(self, signature: Mapping[str, str]) -> int:
         """Return the key of a metric with this full signature."""
         text = json.dumps(signature, sort_keys=True, ensure_ascii=False)
-        with self._writing():
-            self._connection.execute("INSERT OR IGNORE INTO metrics (signature) VALUES (?)", (text,))
-        row = self._connection.execute("SELECT id FROM metrics WHERE signature = ?", (text,)).fetchone()
+        row = self._find(text)
+        if row is None:
+            with self._writing():
+                self._connection.execute("INSERT OR IGNORE INTO metrics (signature) VALUES (?)", (text,))
+            row = self._find(text)
         return int(row[0])
+
+    def _find(self, signature: str) -> Any:
+        return self._connection.execute("SELECT id FROM metrics WHERE signature = ?", (signature,)).fetchone()
 
     def get(self, metric: int, pairs: NDArray[np.void]) -> NDArray[np.float64]:
         """Return the scores of digests of shape (n,), NaN where there is none yet."""

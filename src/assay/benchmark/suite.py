@@ -7,7 +7,7 @@ from importlib import resources
 from importlib.resources.abc import Traversable
 from pathlib import Path
 
-from pydantic import BaseModel, ConfigDict, Field, ValidationError
+from pydantic import BaseModel, ConfigDict, Field, ValidationError, model_validator
 
 from assay.errors import InputError, suggest
 
@@ -39,6 +39,13 @@ class Suite(BaseModel):
     statistics: tuple[str, ...] = ()
     drop_duplicates: bool = False
 
+    @model_validator(mode="after")
+    def _optional_metrics_are_metrics(self) -> Suite:
+        for name in self.optional:
+            if name not in self.metrics:
+                raise ValueError(f"optional names {name!r}, which is none of the metrics")
+        return self
+
 
 def _shipped() -> dict[str, Traversable]:
     folder = resources.files("assay.benchmark") / "suites"
@@ -63,11 +70,13 @@ def load_suite(name: str) -> Suite:
     if path.suffix == ".toml":
         try:
             return _read(path.read_text(encoding="utf-8"), name)
+        except FileNotFoundError:
+            raise InputError(f"{name}: there is no such file") from None
         except (OSError, UnicodeDecodeError) as error:
             raise InputError(f"{name}: this suite cannot be read ({error})") from error
     raise InputError(
-        f"there is no suite {name!r}; there are {', '.join(sorted(shipped))}, or give a .toml file. "
-        f"For a file of your own pairs use --dataset {name}.{suggest(name, shipped)}"
+        f"there is no suite {name!r}.{suggest(name, shipped)} There are {', '.join(sorted(shipped))}, or give a .toml "
+        f"file; a dataset or a file of pairs goes with --dataset {name}"
     )
 
 

@@ -10,13 +10,14 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import NDArray
 
-from assay.benchmark.buckets import split_into_buckets
+from assay.benchmark.buckets import Bucket, plain, split_into_buckets
 from assay.benchmark.outcome import AgreementRow, BucketSummary, DatasetScores
 from assay.benchmark.progress import Progress
 from assay.benchmark.request import Request
 from assay.benchmark.statistics.agreement import Estimate, agreement
 from assay.benchmark.statistics.ceiling import tie_free_ceiling, tie_share
 from assay.benchmark.statistics.reliability import split_half_reliability
+from assay.errors import InputError
 
 if TYPE_CHECKING:
     from assay.datasets import Pairs
@@ -48,6 +49,7 @@ def tabulate(
     buckets = split_into_buckets(pairs, request.buckets, token_f1)
     labels = pairs.labels
     groups = None if dataset.group_column is None else _codes(pairs, dataset.group_column)
+    annotations = _annotations(pairs)
     progress.begin(f"agreement on {pairs.name}", len(buckets) * len(scores) * request.resamples)
     rows, summaries = [], []
     for bucket in buckets:
@@ -67,7 +69,8 @@ def tabulate(
         for estimate in estimates:
             noted = _with_note(estimate, TURNED) if estimate.metric in turned else estimate
             rows.append(AgreementRow(pairs.name, pairs.split, bucket.name, noted))
-        summaries.append(_summarise(request, dataset, bucket.name, inside, own_groups))
+        reliability = None if annotations is None else _reliability(annotations[inside])
+        summaries.append(_summarise(request, dataset, bucket, own_groups, reliability))
     return rows, summaries
 
 
@@ -80,46 +83,60 @@ def _codes(pairs: Pairs, column: str) -> NDArray[np.intp]:
     import pyarrow as pa
     import pyarrow.compute as pc
 
-    values = pc.cast(pairs.table.column(column), pa.string()).combine_chunks()
-    codes = pc.dictionary_encode(values).indices.to_numpy(zero_copy_only=False)
-    alone = np.isnan(codes.astype(np.float64))
-    codes = np.where(alone, 0, codes).astype(np.intp)
+    held = pairs.column(column)
+    if pa.types.is_nested(held.type):
+        raise InputError(f"--group-by {column}: {pairs.name} holds lists there, not names of groups")
+    values = pc.cast(held, pa.string()).combine_chunks()
+    values = pc.if_else(pc.equal(values, ""), pa.scalar(None, pa.string()), values)
+    indices = pc.dictionary_encode(values).indices
+    codes: NDArray[np.intp] = np.asarray(pc.fill_null(indices, -1), dtype=np.intp).copy()
+    alone = codes < 0
     codes[alone] = codes.max(initial=-1) + 1 + np.arange(int(alone.sum()))
     return codes
 
 
 def _summarise(
-    request: Request, dataset: DatasetScores, name: str, inside: NDArray[np.bool_], groups: NDArray[np.intp] | None
+    request: Request,
+    dataset: DatasetScores,
+    bucket: Bucket,
+    groups: NDArray[np.intp] | None,
+    reliability: dict[str, float | None] | None,
 ) -> BucketSummary:
     pairs = dataset.pairs
-    labels = pairs.labels[inside]
+    labels = pairs.labels[bucket.mask]
     values, counts = np.unique(labels, return_counts=True)
     if len(values) <= MAX_LISTED_LABELS:
-        listed = {f"{value:g}": float(count) for value, count in zip(values, counts, strict=True)}
+        listed = {plain(value): float(count) for value, count in zip(values, counts, strict=True)}
     else:
         listed = {f"{q}%": float(np.percentile(labels, q)) for q in (0, 25, 50, 75, 100)}
     empty: dict[str, float | None] = dict.fromkeys(request.statistics)
     return BucketSummary(
         dataset=pairs.name,
         split=pairs.split,
-        bucket=name,
+        bucket=bucket.name,
         n=len(labels),
         labels=listed,
         ties=tie_share(labels),
         ceiling=tie_free_ceiling(labels, request.statistics) if len(labels) else empty,
-        reliability=_reliability(pairs, inside),
+        reliability=reliability,
         groups=None if groups is None else int(groups.max(initial=-1)) + 1,
     )
 
 
-def _reliability(pairs: Pairs, inside: NDArray[np.bool_]) -> dict[str, float] | None:
+def _annotations(pairs: Pairs) -> NDArray[np.float64] | None:
+    """Return the labels of the annotators, shape (n, most labels of a pair), NaN where there is none."""
     if "annotations" not in pairs.table.column_names:
         return None
-    rows = [
-        [np.nan if label is None else label for label in labels]
-        for labels in pairs.table.column("annotations").to_pylist()
-    ]
-    found = split_half_reliability(np.array(rows, dtype=np.float64)[inside])
+    lists = pairs.table.column("annotations").to_pylist()
+    found = np.full((len(lists), max((len(labels or ()) for labels in lists), default=0)), np.nan)
+    for row, labels in enumerate(lists):
+        for place, label in enumerate(labels or ()):
+            found[row, place] = np.nan if label is None else label
+    return found
+
+
+def _reliability(annotations: NDArray[np.float64]) -> dict[str, float | None] | None:
+    found = split_half_reliability(annotations)
     if found is None:
         return None
     return {
@@ -127,4 +144,5 @@ def _reliability(pairs: Pairs, inside: NDArray[np.bool_]) -> dict[str, float] | 
         "spearman": found.spearman,
         "annotators": found.annotators,
         "n": found.n,
+        "splits": found.splits,
     }

@@ -5,11 +5,13 @@ from __future__ import annotations
 import typer
 
 from assay.cli import agree, datasets, doctor, metrics, reproduce, run, score
+from assay.cli.guard import OneLineErrors
 
 __all__ = ["app", "main"]
 
 app = typer.Typer(
     name="assay",
+    cls=OneLineErrors,
     no_args_is_help=True,
     pretty_exceptions_enable=False,
     # plain help: drawing it with Rich would take as long again as starting

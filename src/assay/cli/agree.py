@@ -17,7 +17,7 @@ from assay.cli.options import (
     FormatOption,
     GroupByOption,
     LimitOption,
-    OutFolder,
+    OptionalOutFolder,
     QuietOption,
     ResamplesOption,
     SeedOption,
@@ -42,7 +42,7 @@ def agree(
     drop_duplicates: DropDuplicatesOption = None,
     seed: SeedOption = 0,
     limit: LimitOption = None,
-    out: OutFolder = None,
+    out: OptionalOutFolder = None,
     output: FormatOption = Format.table,
     quiet: QuietOption = False,
 ) -> None:

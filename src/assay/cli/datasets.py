@@ -121,9 +121,13 @@ def check(name: Name, offline: OfflineOption = False, as_json: AsJson = False) -
             for example in finding.examples:
                 typer.echo(f"    {_one_line(example)}")
     errors = sum(finding.severity == "error" for finding in findings)
-    tell(f"{len(findings)} findings, {errors} errors")
+    tell(f"{_counted(len(findings), 'finding')}, {_counted(errors, 'error')}")
     if errors:
         raise typer.Exit(1)
+
+
+def _counted(number: int, thing: str) -> str:
+    return f"{number} {thing}" if number == 1 else f"{number} {thing}s"
 
 
 def _one_line(example: dict[str, Any]) -> str:

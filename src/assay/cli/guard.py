@@ -5,11 +5,12 @@ from __future__ import annotations
 import functools
 import sys
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any, ParamSpec
 
 import typer
+from typer.core import TyperGroup
 
 from assay.errors import AssayError
 
@@ -20,7 +21,7 @@ if TYPE_CHECKING:
 
     from assay.benchmark.progress import Progress
 
-__all__ = ["guarded", "progress_on_stderr", "show", "tell"]
+__all__ = ["OneLineErrors", "guarded", "progress_on_stderr", "show", "tell"]
 
 P = ParamSpec("P")
 #: Width of tables where stdout is no terminal.
@@ -53,6 +54,42 @@ def guarded(verb: Callable[P, None]) -> Callable[P, None]:
             raise typer.Exit(0) from None
 
     return run
+
+
+class OneLineErrors(TyperGroup):
+    """The root of the command line: bad usage, too, is one line on stderr."""
+
+    def main(
+        self,
+        args: Sequence[str] | None = None,
+        prog_name: str | None = None,
+        complete_var: str | None = None,
+        standalone_mode: bool = True,
+        windows_expand_args: bool = True,
+        **extra: Any,
+    ) -> Any:
+        """Run; arguments as for the class above."""
+        call = functools.partial(super().main, args, prog_name, complete_var, False, windows_expand_args, **extra)
+        if not standalone_mode:
+            return call()
+        try:
+            code = call()
+        except typer.Abort:
+            tell("assay: stopped")
+            sys.exit(130)
+        except Exception as error:
+            # the class of usage errors has no public name that all versions of typer share
+            message = error.format_message() if hasattr(error, "format_message") else ""
+            if not message:
+                raise
+            if "\n" in message:  # no arguments: the message is the help
+                tell(message)
+            else:
+                context = getattr(error, "ctx", None)
+                place = context.command_path if context is not None else "assay"
+                tell(f"assay: {message.replace('Value error, ', '').removesuffix('.')} ({place} --help)")
+            sys.exit(2)
+        sys.exit(code if isinstance(code, int) else 0)
 
 
 def show(renderable: Any) -> None:

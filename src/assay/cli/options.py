@@ -11,7 +11,8 @@ import typer
 __all__ = [
     "BucketOption", "ColumnsOption", "ConfidenceOption", "DatasetOption", "DropDuplicatesOption", "Format",
     "FormatOption", "FreshOption", "GroupByOption", "LanguageOption", "LimitOption", "MetricOption", "OfflineOption",
-    "QuietOption", "ReferencesOption", "ResamplesOption", "SeedOption", "StatisticOption",
+    "OptionalOutFolder", "OutFolder", "QuietOption",
+    "ReferencesOption", "ResamplesOption", "SeedOption", "StatisticOption",
 ]  # fmt: skip
 
 
@@ -83,3 +84,4 @@ OfflineOption = Annotated[bool, typer.Option("--offline", help="Fetch nothing.")
 QuietOption = Annotated[bool, typer.Option("--quiet", "-q", help="No progress, no hints.")]
 FormatOption = Annotated[Format, typer.Option("--format", "-f", help="How the table is printed.")]
 OutFolder = Annotated[Path | None, typer.Option("--out", "-o", help="The run folder [default: runs/NAME-TIME].")]
+OptionalOutFolder = Annotated[Path | None, typer.Option("--out", "-o", help="Write a run folder, too.")]

@@ -8,6 +8,7 @@ import typer
 
 from assay.cli.guard import guarded, progress_on_stderr, show, tell
 from assay.cli.options import Format, FormatOption, OfflineOption, QuietOption
+from assay.errors import InputError
 
 if TYPE_CHECKING:
     from assay.reports.published import CellVerdict, PublishedTable
@@ -32,6 +33,8 @@ def reproduce(
         for table in api.list_published():
             typer.echo(f"{table.name}: {table.title} ({table.source})")
         return
+    if output is Format.latex:
+        raise InputError("--format latex: assay reproduce prints table, json, csv or md")
     with progress_on_stderr(quiet) as progress:
         table, verdicts, failures = api.reproduce(name, offline=offline, progress=progress)
     _print(table, verdicts, output)
@@ -49,7 +52,6 @@ def _print(table: PublishedTable, verdicts: list[CellVerdict], output: Format) -
     from rich.table import Table
     from rich.text import Text
 
-    from assay.errors import InputError
     from assay.reports.published import summarise
 
     heads = ["row", "column", "printed", "value", "difference", "verdict"]
@@ -59,8 +61,6 @@ def _print(table: PublishedTable, verdicts: list[CellVerdict], output: Format) -
         writer = csv.DictWriter(sys.stdout, heads, lineterminator="\n")
         writer.writeheader()
         writer.writerows(vars(cell) for cell in verdicts)
-    elif output is Format.latex:
-        raise InputError("assay reproduce prints table, md, csv or json")
     else:
         rows = [
             [cell.row, cell.column, cell.printed, _number(cell.value), _signed(cell), cell.verdict] for cell in verdicts

@@ -15,12 +15,13 @@ __all__ = ["Located", "fetch_dataset", "is_here", "locate"]
 
 @dataclass(frozen=True)
 class Located:
-    """A file on this machine, checked, and where it came from."""
+    """A file on this machine, checked, where it came from, and files of that name that were other ones."""
 
     entry: FileEntry
     path: Path
     source: str
     sha256: str
+    passed_over: tuple[str, ...] = ()
 
 
 def locate(
@@ -57,7 +58,8 @@ def _locate_one(context: Context, entry: FileEntry) -> Located:
             continue
         try:
             path = load_source(source.kind)(source, entry, context)
-            return Located(entry, path, source.describe(), verify(path, entry))
+            others = tuple(f"{where}: {miss}" for where, miss in misses if isinstance(miss, MismatchMiss))
+            return Located(entry, path, source.describe(), verify(path, entry), others)
         except SourceMiss as miss:
             misses.append((source.describe(), miss))
     raise _error(context, entry, misses)

@@ -72,7 +72,8 @@ def load_dataset(
         if is_table_file(card_name):  # FILE:SPLIT
             pairs = _from_file(Path(card_name), columns, name, language, allow_unlabelled)
             return _select(pairs, _wanted(split) or splits)
-        if "/" in card_name and not card_name.endswith(".toml"):
+        exists = Path(text).is_file() and not text.endswith(".toml")
+        if exists or ("/" in card_name and not card_name.endswith(".toml")):
             read_table_file(card_name)  # its message says which endings are read
         if columns is not None:
             raise InputError(f"--columns is for one's own files; the dataset {card_name!r} has its own reader")
@@ -161,6 +162,7 @@ def _from_card(
         notes += [f"{title}: {note}" if len(splits) > 1 else note for note in result.notes]
         used.update(here)
     table = tables[0] if len(tables) == 1 else pa.concat_tables(tables, promote_options="permissive")
+    notes += [f"passed over, not the file of the card: {other}" for one in used.values() for other in one.passed_over]
     if card.superseded_by:
         notes.append(f"version {card.version} is superseded by {card.superseded_by}")
     digest = hashlib.sha256("".join(found.sha256 for found in used.values()).encode()).hexdigest()

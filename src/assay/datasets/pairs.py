@@ -68,6 +68,18 @@ class Pairs:
         return whole.hexdigest()
 
     @cached_property
+    def other_digest(self) -> str:
+        """SHA-256 (hex) of all other columns: recorded scores and whatever buckets and groups may read."""
+        whole = hashlib.sha256()
+        for name in self.table.column_names:
+            if name not in (*PAIR_COLUMNS, *OPTIONAL_PAIR_COLUMNS):
+                whole.update(f"{name}\0{self.table.schema.field(name).type}\0".encode())
+                for start in range(0, len(self), 1 << 16):
+                    cells = self.table.column(name).slice(start, 1 << 16).to_pylist()
+                    whole.update(repr(cells).encode("utf-8", "surrogatepass"))
+        return whole.hexdigest()
+
+    @cached_property
     def labels(self) -> np.ndarray[Any, np.dtype[np.float64]]:
         """The labels, float64 of shape (n,); NaN where unlabelled."""
         column = pc.fill_null(self.table.column("label"), float("nan"))
@@ -94,6 +106,12 @@ class Pairs:
         if "question" in part.column_names:
             questions = pc.fill_null(part.column("question"), "").to_pylist()
         return part.column("reference").to_pylist(), part.column("candidate").to_pylist(), questions
+
+    @property
+    def source_columns(self) -> list[str]:
+        """Names by which :meth:`column` finds a column: those of the table and those of the source."""
+        renamed: dict[str, str] = json.loads((self.table.schema.metadata or {}).get(RENAMED, b"{}"))
+        return list(dict.fromkeys([*self.table.column_names, *renamed]))
 
     def column(self, name: str) -> pa.ChunkedArray:
         """Return a column by its name in the table or in the source.

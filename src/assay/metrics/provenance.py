@@ -35,23 +35,30 @@ def version_of(package: str) -> str:
 def origin_of(cls: type) -> dict[str, str]:
     """Return what identifies the code of a metric class that is not assay's own; empty for assay's.
 
-    ``{distribution: version}`` where the class was installed; otherwise ``{"code": digest}`` of its
-    source, so that a class changed in a notebook does not find its old scores.
+    ``{distribution: version, "code": digest of its module}`` where the class was installed; otherwise
+    ``{"code": digest}`` of its source, so that a class changed in a notebook does not find its old scores.
     """
     top = cls.__module__.partition(".")[0]
     if top == "assay":
         return {}
     for entry in metadata.entry_points(group=ENTRY_POINTS):
         if entry.module.partition(".")[0] == top and entry.dist is not None:
-            return {entry.dist.name: entry.dist.version}
+            return {entry.dist.name: entry.dist.version} | _module_digest(cls)
     for name in metadata.packages_distributions().get(top, ()):
-        return {name: version_of(name)}
+        return {name: version_of(name)} | _module_digest(cls)
     try:
         source = inspect.getsource(cls)
     except (OSError, TypeError):
         # Typed at a prompt: nothing but its name is known.
         source = f"{cls.__module__}.{cls.__qualname__}"
     return {"code": hashlib.sha256(source.encode()).hexdigest()[:16]}
+
+
+def _module_digest(cls: type) -> dict[str, str]:
+    """Return a digest of the module of a class: in an editable install the version stays while the code changes."""
+    module = sys.modules.get(cls.__module__)
+    path = getattr(module, "__file__", None)
+    return {"code": file_digest(Path(path))[:16]} if path and Path(path).is_file() else {}
 
 
 def file_digest(path: Path) -> str:

@@ -99,8 +99,6 @@ def _facts(dataset: dict[str, Any]) -> list[str]:
     facts = [f"{dataset['n']:,} pairs"]
     if dataset["kind"] == "probe":
         facts.append("probe set: labels follow a rule, not several annotators; never rank metrics by it")
-    if dataset["duplicates_dropped"]:
-        facts.append(f"{dataset['duplicates_dropped']} duplicates dropped")
     if dataset["group"]:
         facts.append(f"resampled by {dataset['group']}")
     return facts + list(dataset["notes"])
@@ -109,7 +107,8 @@ def _facts(dataset: dict[str, Any]) -> list[str]:
 def _block(summary: dict[str, Any], found: list[dict[str, Any]], statistics: list[str]) -> Block:
     rows: dict[str, dict[str, dict[str, Any]]] = {}
     for row in found:
-        if row["bucket"] == summary["bucket"]:
+        # a bucket without pairs is named, with no line a metric
+        if row["bucket"] == summary["bucket"] and summary["n"]:
             rows.setdefault(row["metric"], {})[row["statistic"]] = row
     lines = []
     for metric, by_statistic in rows.items():
@@ -126,18 +125,26 @@ def _cell(row: dict[str, Any] | None) -> Cell:
     return Cell(row["value"], row["low"], row["high"], row["note"])
 
 
+def _count(value: float) -> str:
+    return f"{value:,.0f}" if value == int(value) else f"{value:.4g}"
+
+
+def _known(value: float | None) -> str:
+    return "not estimable" if value is None else f"{value:.3f}"
+
+
 def _bucket_facts(summary: dict[str, Any]) -> list[str]:
     facts = [f"n = {summary['n']:,}"]
     if summary["labels"]:
-        shown = ", ".join(f"{label}: {count:g}" for label, count in summary["labels"].items())
+        shown = ", ".join(f"{label}: {_count(count)}" for label, count in summary["labels"].items())
         facts.append(("label quartiles " if "50%" in summary["labels"] else "labels ") + shown)
     if summary["ties"] is not None:
         facts.append(f"{summary['ties']:.0%} of couples tied")
     if summary["reliability"]:
         held = summary["reliability"]
         facts.append(
-            f"human ceiling (split-half, {held['annotators']} annotators) r {held['pearson']:.3f}, "
-            f"ρ {held['spearman']:.3f}"
+            f"human ceiling (split-half, {held['annotators']} annotators) r {_known(held['pearson'])}, "
+            f"ρ {_known(held['spearman'])}"
         )
     if summary["groups"] is not None:
         facts.append(f"{summary['groups']:,} groups")

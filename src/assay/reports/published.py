@@ -107,7 +107,7 @@ def load_table(name: str) -> PublishedTable:
     known = _folder()
     if name not in known:
         raise InputError(
-            f"there is no published table {name!r}; there are {', '.join(sorted(known))}{suggest(name, known)}"
+            f"there is no published table {name!r}; there are {', '.join(sorted(known))}.{suggest(name, known)}"
         )
     return PublishedTable.model_validate(tomllib.loads(known[name].read_text(encoding="utf-8")))
 

@@ -16,6 +16,8 @@ if TYPE_CHECKING:
 
 __all__ = ["to_csv", "to_html", "to_json", "to_latex", "to_markdown", "to_rich"]
 
+#: Width of a bucket's heading in a terminal before it is wrapped.
+HEADING = 30
 #: Name of the row with the best that a score without ties could reach on these labels.
 CEILING = "tie-free ceiling"
 _LATEX = {
@@ -45,6 +47,8 @@ def to_markdown(run: RunFolder) -> str:
             for metric, cells, note in block.rows:
                 shown = [_md(cell.text) for cell in cells]
                 lines.append(f"| {_md(block.bucket)} | {_md(metric)} | {' | '.join(shown)} | {_md(note)} |")
+            if not block.rows:
+                continue
             shown = [_md(cell.text) for cell in block.ceiling]
             lines.append(f"| {_md(block.bucket)} | *{CEILING}* | {' | '.join(shown)} | |")
         lines.append("")
@@ -90,6 +94,8 @@ def _latex_table(section: Section, confidence: str) -> str:
             f"{_tex(metric)} & " + " & ".join(_tex(cell.text) for cell in cells) + r" \\"
             for metric, cells, _ in block.rows
         ]
+        if not block.rows:
+            continue
         lines.append(rf"\emph{{{CEILING}}} & " + " & ".join(_tex(cell.text) for cell in block.ceiling) + r" \\")
     lines += [r"\bottomrule", r"\end{tabular}", r"\end{table}", ""]
     return "\n".join(lines)
@@ -143,7 +149,9 @@ def to_rich(run: RunFolder) -> Group:
     for section in lay_out(run):
         parts += [Text(section.title, style="bold"), Text("; ".join(section.facts), style="dim")]
         table = Table(box=box.SIMPLE_HEAD, pad_edge=False, show_edge=False)
-        table.add_column("metric", no_wrap=True)
+        # numbers are never cut: a long name is folded, a long condition wrapped
+        longest = max((len(metric) + 4 for block in section.blocks for metric, _, _ in block.rows), default=0)
+        table.add_column("metric", overflow="fold", max_width=max(longest, HEADING))
         for head in section.heads:
             table.add_column(Text(head), justify="right", no_wrap=True)
         for block in section.blocks:
@@ -152,6 +160,8 @@ def to_rich(run: RunFolder) -> Group:
             for metric, cells, note in block.rows:
                 name = f"  {metric}" + (" *" if note else "")
                 table.add_row(Text(name), *[Text(cell.text) for cell in cells])
+            if not block.rows:
+                continue
             table.add_row(Text(f"  {CEILING}", style="dim"), *[Text(cell.text, style="dim") for cell in block.ceiling])
         parts.append(table)
         parts += [Text(f"{block.bucket}: {'; '.join(block.facts)}", style="dim") for block in section.blocks]

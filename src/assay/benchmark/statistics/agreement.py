@@ -104,6 +104,7 @@ def agreement(
                         advance(weights.shape[1])
         for one in batch:
             resampled = np.concatenate(drawn[one.metric], axis=1) if resamples else None
+            units = _units(one, groups)
             estimates[one.metric] = [
                 _estimate(
                     one,
@@ -111,14 +112,22 @@ def agreement(
                     values[one.metric][s, 0],
                     None if resampled is None else resampled[s],
                     confidence,
-                    resampler.units,
+                    units,
                 )
                 for s, name in enumerate(statistics)
             ]
     for metric in scores:
         if metric not in estimates:
-            estimates[metric] = [Estimate(metric, name, None, None, None, 0, "no pairs") for name in statistics]
+            why = "no pair has a score" if n else "no pairs"
+            estimates[metric] = [Estimate(metric, name, None, None, None, 0, why) for name in statistics]
     return [estimate for metric in scores for estimate in estimates[metric]]
+
+
+def _units(one: _Prepared, groups: NDArray[np.intp] | None) -> int:
+    """Return how many pairs, or groups of pairs, stand behind a score."""
+    if groups is None:
+        return len(one.labels.values)
+    return len(np.unique(groups if one.rows is None else groups[one.rows]))
 
 
 def _batches(scores: Mapping[str, Floats], labels: Floats) -> Iterator[list[_Prepared]]:
@@ -185,7 +194,10 @@ def _estimate(
         return Estimate(one.metric, statistic, None, None, None, n, _why_undefined(one, statistic, n))
     notes = [] if one.rows is None else [f"{n} of {len(one.rows)} pairs have a score"]
     low = high = None
-    if resampled is not None:
+    if resampled is not None and units < 2:
+        # the only group is drawn every time: an interval of no width would feign certainty
+        notes.append("one group, no interval")
+    elif resampled is not None:
         defined = resampled[~np.isnan(resampled)]
         if len(defined) < len(resampled):
             notes.append(f"undefined in {len(resampled) - len(defined)} of {len(resampled)} resamples")
@@ -203,4 +215,4 @@ def _why_undefined(one: _Prepared, statistic: str, n: int) -> str:
         return "constant label"
     if statistic == "auc" and one.labels.levels != 2:
         return "the label is not binary"
-    return "constant score"
+    return "constant score" if len(one.cells.score_starts) == 1 else "undefined"

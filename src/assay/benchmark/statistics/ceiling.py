@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Sequence
 
 import numpy as np
@@ -39,17 +38,14 @@ def tie_free_ceiling(labels: Floats, statistics: Sequence[str]) -> dict[str, flo
     Returns:
         By statistic; None where the labels do not allow the coefficient.
     """
-    order = np.argsort(labels, kind="stable")
-    perfect = np.empty(len(labels))
-    perfect[order] = np.arange(len(labels))
     rank_based = [name for name in statistics if name != "pearson"]
-    found = agreement({"perfect": perfect}, labels, statistics=rank_based, resamples=0, confidence=0.95, seed=(0,))
-    values = {estimate.statistic: estimate.value for estimate in found}
+    values: dict[str, float | None] = {}
     if "pearson" in statistics:
-        constant = len(labels) < 2 or bool((labels == labels[0]).all())
-        values["pearson"] = None if constant else 1.0
-    return {name: _rounded(values[name]) for name in statistics}
-
-
-def _rounded(value: float | None) -> float | None:
-    return None if value is None or math.isnan(value) else value
+        values["pearson"] = None if len(np.unique(labels)) < 2 else 1.0
+    if rank_based:
+        order = np.argsort(labels, kind="stable")
+        perfect = np.empty(len(labels))
+        perfect[order] = np.arange(len(labels))
+        found = agreement({"perfect": perfect}, labels, statistics=rank_based, resamples=0, confidence=0.95, seed=(0,))
+        values |= {estimate.statistic: estimate.value for estimate in found}
+    return {name: values[name] for name in statistics}

@@ -2,7 +2,7 @@
 
 A *cell* is a distinct (label, score) value. With multiplicities w (how often each pair stands in a resample) the
 number of pairs in each cell is a sum of w over neighbours of the sorted order, and every rank coefficient follows
-from those counts. All counts are whole numbers held in doubles, hence exact below 2**53.
+from those counts. Counts and couples are whole numbers held in doubles, hence exact below 2**53.
 """
 
 from __future__ import annotations
@@ -24,10 +24,18 @@ FEW_LEVELS = 5
 
 
 def score_codes(scores: Floats) -> Indices:
-    """Return the rank of each score among the distinct ones, shape (n,); see :data:`NOISE`."""
+    """Return the rank of each score among the distinct ones, shape (n,); see :data:`NOISE`.
+
+    A chain of near values that spans more than the noise is no noise: its values stay apart.
+    """
     order = np.argsort(scores, kind="stable")
     ascending = scores[order]
+    differs = np.diff(ascending) > 0
     apart = np.diff(ascending) > NOISE * np.abs(ascending[1:])
+    starts = run_starts(apart)
+    ends = np.append(starts[1:], len(scores)) - 1
+    wide = ascending[ends] - ascending[starts] > NOISE * np.abs(ascending[ends])
+    apart |= differs & np.repeat(wide, np.diff(np.append(starts, len(scores))))[1:]
     codes = np.empty(len(scores), dtype=np.intp)
     codes[order] = np.concatenate([[0], np.cumsum(apart)])
     return codes
@@ -35,25 +43,26 @@ def score_codes(scores: Floats) -> Indices:
 
 @dataclass(frozen=True)
 class Ties:
-    """Sizes of tied groups summed up: pairs, couples inside groups, cubes of the sizes; each of shape (b,)."""
+    """Sums over groups of equal values, per resample; each of shape (b,).
+
+    Attributes:
+        total: pairs, n.
+        tied: couples of pairs in one group.
+        rank_variation: sum of squared deviations of the mid-ranks, (n^3 - sum of c^3) / 12 for groups of c pairs
+            (Kendall, 1945), added up as c (n - c) (n + c) so that nothing cancels: it is 0 for one group.
+    """
 
     total: Floats
     tied: Floats
-    cubes: Floats
+    rank_variation: Floats
 
     @classmethod
     def of(cls, counts: Floats) -> Ties:
         """Sum up group sizes of shape (g, b)."""
         total = counts.sum(axis=0)
-        squares = counts * counts
-        tied = (squares.sum(axis=0) - total) / 2
-        return cls(total, tied, np.einsum("gb,gb->b", squares, counts))
-
-    @property
-    def rank_variation(self) -> Floats:
-        """Sum of squared deviations of the mid-ranks: (n^3 - sum of cubes) / 12 (Kendall, 1945)."""
-        variation: Floats = (self.total**3 - self.cubes) / 12
-        return variation
+        tied = (np.einsum("gb,gb->b", counts, counts) - total) / 2
+        rest = (total - counts) * (total + counts)
+        return cls(total, tied, np.einsum("gb,gb->b", counts, rest) / 12)
 
 
 @dataclass(frozen=True)

@@ -23,7 +23,7 @@ __all__ = ["DEFAULT_STATISTICS", "RANK_STATISTICS", "STATISTICS", "Moments", "ch
 def spearman(counts: RankCounts) -> Floats:
     """Spearman's rho: Pearson's r of mid-ranks, in [-1, 1]."""
     with np.errstate(invalid="ignore", divide="ignore"):
-        spread = np.sqrt(counts.score.rank_variation) * np.sqrt(counts.label.rank_variation)
+        spread = np.sqrt(counts.score.rank_variation) * np.sqrt(counts.label.rank_variation)  # 0 for a constant
         rho: Floats = np.clip(counts.rank_product / spread, -1, 1)
     return rho
 
@@ -126,7 +126,15 @@ class Moments:
 
 
 def _standardise(values: Floats) -> Floats:
-    centred = values - values.mean()
-    spread = centred.std()
-    scaled: Floats = centred / spread if spread > 0 else centred
-    return scaled
+    """Centre and scale; by the largest value first, so that neither squares of tiny nor of huge values are lost."""
+    largest = np.abs(values).max(initial=0.0)
+    if largest == 0:
+        return values
+    scaled = values / largest
+    centred = scaled - scaled.mean()
+    widest = np.abs(centred).max()
+    standard: Floats = centred
+    if widest > 0:
+        standard = centred / widest
+        standard /= standard.std()
+    return standard

@@ -18,57 +18,73 @@ __all__ = ["Reliability", "split_half_reliability"]
 Floats = NDArray[np.float64]
 
 
+#: Random splits for small data; fewer for large, where each is as good as many.
+SPLITS = 1000
+#: Pairs times splits that are worth their time.
+BUDGET = 5_000_000
+
+
 @dataclass(frozen=True)
 class Reliability:
     """Split-half reliability of the mean label.
 
     Attributes:
-        pearson: mean over the splits of r between the halves, stepped up to full length (Spearman-Brown).
+        pearson: mean over the splits of r between the halves, stepped up to full length (Spearman-Brown), in (0, 1];
+            None where that mean is not positive: such labels have no reliability to step up.
         spearman: the same for the rank correlation.
         annotators: number of annotators.
         n: pairs that have at least two labels.
         splits: number of random splits.
     """
 
-    pearson: float
-    spearman: float
+    pearson: float | None
+    spearman: float | None
     annotators: int
     n: int
     splits: int
 
 
-def split_half_reliability(annotations: Floats, *, splits: int = 1000, seed: int = 0) -> Reliability | None:
+def split_half_reliability(annotations: Floats, *, splits: int | None = None, seed: int = 0) -> Reliability | None:
     """Split the labels of each pair at random into halves and correlate the halves' means.
 
     Args:
         annotations: shape (n, annotators), NaN where an annotator gave no label.
-        splits: number of random splits.
+        splits: number of random splits; by default 1,000, for large data fewer but at least 50.
         seed: seeds the splits.
 
     Returns:
-        None where fewer than three pairs have two labels, or the halves never vary.
+        None where fewer than three pairs have two labels.
     """
     usable = annotations[np.count_nonzero(~np.isnan(annotations), axis=1) >= 2]
     n, annotators = usable.shape
     if n < 3:
         return None
+    splits = splits or max(50, min(SPLITS, BUDGET // n))
     rng = np.random.default_rng(seed)
-    known = ~np.isnan(usable)
-    sizes = known.sum(axis=1)
-    halves = {"pearson": [], "spearman": []}  # type: dict[str, list[float]]
+    found: dict[str, list[float]] = {"pearson": [], "spearman": []}
     for _ in range(splits):
-        # each pair's own labels are shuffled; unknown ones sort last
-        places = np.argsort(np.argsort(np.where(known, rng.random(usable.shape), 2.0), axis=1), axis=1)
-        odd_one = rng.integers(2, size=n) * (sizes % 2)  # which half takes the odd label
-        first = places < ((sizes + odd_one) // 2)[:, None]
-        second = known & ~first
-        means = [np.where(half, usable, 0).sum(axis=1) / half.sum(axis=1) for half in (first, second)]
-        for found in agreement(
-            {"half": means[0]}, means[1], statistics=tuple(halves), resamples=0, confidence=0.95, seed=(0,)
+        first, second = _halves(usable, rng)
+        for estimate in agreement(
+            {"half": first}, second, statistics=tuple(found), resamples=0, confidence=0.95, seed=(0,)
         ):
-            if found.value is not None:
-                halves[found.statistic].append(found.value)
-    if not halves["pearson"]:
-        return None
-    stepped = {name: float(np.mean([2 * r / (1 + r) for r in values if r > -1])) for name, values in halves.items()}
+            if estimate.value is not None:
+                found[estimate.statistic].append(estimate.value)
+    stepped = {name: _step_up(values) for name, values in found.items()}
     return Reliability(stepped["pearson"], stepped["spearman"], annotators, n, splits)
+
+
+def _halves(annotations: Floats, rng: np.random.Generator) -> tuple[Floats, Floats]:
+    """Return the mean labels of two random halves of each pair's annotators, each of shape (n,)."""
+    known = ~np.isnan(annotations)
+    # unknown labels sort last; of an odd number either half may take the one more
+    places = np.argsort(np.argsort(np.where(known, rng.random(known.shape), 2.0), axis=1), axis=1)
+    sizes = known.sum(axis=1)
+    first = places < ((sizes + rng.integers(2, size=len(sizes)) * (sizes % 2)) // 2)[:, None]
+    means = [np.where(half, annotations, 0).sum(axis=1) / half.sum(axis=1) for half in (first, known & ~first)]
+    return means[0], means[1]
+
+
+def _step_up(values: list[float]) -> float | None:
+    """Return the Spearman-Brown reliability of the whole from correlations of halves."""
+    mean = float(np.mean(values)) if values else 0.0
+    return 2 * mean / (1 + mean) if mean > 0 else None

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any, Literal
 
@@ -14,6 +16,7 @@ from assay.benchmark.request import Request
 from assay.benchmark.runner import run as run_request
 from assay.benchmark.suite import load_suite
 from assay.datasets import Pairs, load_dataset
+from assay.datasets.files import is_table_file
 from assay.errors import InputError, OfflineError, UnavailableError
 from assay.metrics import Metric, MetricName, load_metric
 
@@ -46,7 +49,9 @@ def plan(
         raise InputError("no dataset: name a suite (assay run quickstart) or give --dataset NAME_OR_FILE")
     if not names:
         raise InputError("no metric: give --metric NAME (assay metrics list shows them)")
-    loaded_metrics = tuple(load_metric(name) for name in names)
+    if columns is not None and all(_is_card(spec) for spec in specs):
+        raise InputError("--columns is for files of your own; the datasets named here have their own readers")
+    loaded, absent = _load_metrics(names)
     pairs: list[Pairs] = []
     unavailable: dict[str, str] = {}
     for spec in specs:
@@ -54,22 +59,23 @@ def plan(
             pairs.append(
                 spec
                 if isinstance(spec, Pairs)
-                else load_dataset(spec, columns=columns, offline=offline, language=language)
+                else load_dataset(spec, columns=None if _is_card(spec) else columns, offline=offline, language=language)
             )
         except (UnavailableError, OfflineError) as error:
             # one dataset that cannot be had costs the others nothing
             if len(specs) == 1:
                 raise
             unavailable[str(spec)] = str(error)
-            progress.say(f"{spec}: {error}")
+            progress.say(f"{spec}: cannot be had, going on with the others; the reason follows at the end")
     if not pairs:
         raise UnavailableError("none of the datasets can be had", "; ".join(unavailable.values()))
     if chosen and not settings.get("statistics"):
         settings["statistics"] = chosen.statistics
     dropping = chosen.drop_duplicates if drop_duplicates is None and chosen else bool(drop_duplicates)
     return Request(
-        pairs=tuple(pairs),
-        metrics=loaded_metrics,
+        pairs=_distinctly_named(pairs),
+        metrics=loaded,
+        absent=absent,
         buckets=tuple(buckets) or (chosen.buckets if chosen else ("f1",)),
         optional=frozenset(chosen.optional) if chosen else frozenset(),
         unavailable=unavailable,
@@ -77,6 +83,52 @@ def plan(
         drop_duplicates=dropping,
         **settings,
     )
+
+
+def _load_metrics(
+    names: Iterable[str | MetricName | Metric],
+) -> tuple[tuple[Metric, ...], dict[str, UnavailableError]]:
+    """Build the metrics; one of a third party that cannot be imported costs the others nothing."""
+    loaded: list[Metric] = []
+    absent: dict[str, UnavailableError] = {}
+    for name in names:
+        try:
+            loaded.append(load_metric(name))
+        except UnavailableError as error:
+            absent[str(name)] = error
+    if absent and not loaded:
+        raise next(iter(absent.values()))
+    return tuple(loaded), absent
+
+
+def _is_card(spec: Any) -> bool:
+    """Tell whether a spec names a card, which has its own columns."""
+    return isinstance(spec, str | Path) and not is_table_file(spec)
+
+
+def _distinctly_named(pairs: list[Pairs]) -> tuple[Pairs, ...]:
+    """Give datasets of one name names that tell them apart: by version, by split, at last by number.
+
+    Raises:
+        InputError: the same pairs are asked for twice under one name.
+    """
+    for i, one in enumerate(pairs):
+        if any((one.name, one.split, one.digest) == (other.name, other.split, other.digest) for other in pairs[:i]):
+            raise InputError(f"the dataset {one.name} is asked for twice")
+    for mark, field in (("@", "version"), (":", "split")):
+        counts = Counter(one.name for one in pairs)
+        pairs = [
+            replace(one, name=f"{one.name}{mark}{getattr(one, field)}")
+            if counts[one.name] > 1 and getattr(one, field)
+            else one
+            for one in pairs
+        ]
+    seen: Counter[str] = Counter()
+    named = []
+    for one in pairs:
+        seen[one.name] += 1
+        named.append(replace(one, name=f"{one.name}-{seen[one.name]}") if seen[one.name] > 1 else one)
+    return tuple(named)
 
 
 def run(

@@ -1,0 +1,130 @@
+"""A dataset as a run uses it: rows chosen, recorded scores in step with them, distinct texts per language."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+import numpy as np
+from numpy.typing import NDArray
+
+from assay.benchmark.outcome import DatasetScores
+from assay.benchmark.recorded import read_recorded
+from assay.benchmark.request import Request
+from assay.benchmark.singles import Singles
+from assay.errors import InputError, UnavailableError, suggest
+from assay.metrics import ColumnMetric, Metric
+
+if TYPE_CHECKING:
+    from assay.datasets import Pairs
+
+__all__ = ["PreparedDataset", "is_made_for", "prepare"]
+
+#: Name of the passing column that carries row numbers through the choice of rows.
+_ROW = "assay row number"
+
+
+class PreparedDataset:
+    """One dataset during a run.
+
+    Attributes:
+        pairs: the rows that are used.
+        recorded: recorded scores of those rows by metric, NaN where the cell is empty.
+        dropped: duplicates left out.
+        group_column: column whose values are resampled whole, or None.
+        scores: scores so far, by metric.
+    """
+
+    def __init__(self, pairs: Pairs, recorded: dict[str, NDArray[np.float64]], dropped: int, group: str | None) -> None:
+        self.pairs = pairs
+        self.recorded = recorded
+        self.dropped = dropped
+        self.group_column = group
+        self.scores: dict[str, NDArray[np.float64]] = {}
+        self._singles: dict[tuple[bool, frozenset[str] | None], Singles] = {}
+        self._rows: dict[frozenset[str], NDArray[np.intp] | None] = {}
+
+    def singles(self, metric: Metric) -> Singles:
+        """Return the distinct pairs in a language of the metric, with the question for metrics that read it."""
+        declaration = metric.declaration
+        rows = self.rows_for(metric)
+        key = declaration.reads_question, None if rows is None else declaration.languages
+        if key not in self._singles:
+            pairs = self.pairs if rows is None else self.pairs.take(rows)
+            self._singles[key] = Singles(pairs, with_question=declaration.reads_question)
+        return self._singles[key]
+
+    def rows_for(self, metric: Metric) -> NDArray[np.intp] | None:
+        """Return the rows whose language the metric is made for; None for all."""
+        languages = metric.declaration.languages
+        if languages is None or "language" not in self.pairs.table.column_names:
+            return None
+        if languages not in self._rows:
+            column = self.pairs.table.column("language").to_pylist()
+            made_for = {language: is_made_for(metric, language) for language in set(column)}
+            all_of_them = all(made_for.values())
+            self._rows[languages] = None if all_of_them else np.flatnonzero([made_for[language] for language in column])
+        return self._rows[languages]
+
+    def finished(self) -> DatasetScores:
+        """Return what the run found."""
+        return DatasetScores(self.pairs, self.dropped, self.group_column, self.scores)
+
+
+def is_made_for(metric: Metric, language: str | None) -> bool:
+    """Tell whether a metric can score texts of a language (None: unknown, taken as yes)."""
+    try:
+        metric.for_language(language)
+    except UnavailableError:
+        return False
+    return True
+
+
+def prepare(request: Request) -> list[PreparedDataset]:
+    """Choose rows and read recorded scores, before any row is left out, so that files beside the data stay in step.
+
+    Raises:
+        InputError: a recorded column that no dataset has, or a cell of it that is no number; a group column that a
+            dataset lacks.
+    """
+    recorded: list[dict[str, NDArray[np.float64]]] = [{} for _ in request.pairs]
+    for metric in request.metrics:
+        if not isinstance(metric, ColumnMetric):
+            continue
+        for pairs, held in zip(request.pairs, recorded, strict=True):
+            found = read_recorded(metric, pairs)
+            if found is not None:
+                held[str(metric)] = found
+        if not any(str(metric) in held for held in recorded):
+            names = list(dict.fromkeys(name for pairs in request.pairs for name in pairs.source_columns))
+            raise InputError(
+                f"{', '.join(pairs.name for pairs in request.pairs)}: there is no column {metric.column!r} for metric "
+                f"{metric}; there are {', '.join(names)}.{suggest(metric.column, names)}"
+            )
+    return [_prepare(request, pairs, held) for pairs, held in zip(request.pairs, recorded, strict=True)]
+
+
+def _prepare(request: Request, pairs: Pairs, recorded: dict[str, NDArray[np.float64]]) -> PreparedDataset:
+    kept, dropped = pairs, 0
+    if request.drop_duplicates or request.limit is not None:
+        numbered = pairs.with_column(_ROW, np.arange(len(pairs)))
+        if request.drop_duplicates:
+            numbered, dropped = numbered.drop_duplicates()
+        numbered = numbered.limit(request.limit)
+        rows = np.asarray(numbered.table.column(_ROW), dtype=np.intp)
+        recorded = {name: scores[rows] for name, scores in recorded.items()}
+        kept = replace(numbered, table=numbered.table.drop_columns([_ROW]))
+    return PreparedDataset(kept, recorded, dropped, _group_column(request, kept))
+
+
+def _group_column(request: Request, pairs: Pairs) -> str | None:
+    names = pairs.table.column_names
+    if request.group_by == "none":
+        return None
+    if request.group_by is None:
+        return "group" if "group" in names else None
+    try:
+        pairs.column(request.group_by)
+    except InputError as error:
+        raise InputError(f"--group-by {request.group_by}: {error}") from None
+    return request.group_by

@@ -1,0 +1,115 @@
+"""Files of one's own: four formats, text that stays text, several gold answers, annotators, recorded scores."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+
+from assay.reports.folder import read_run
+from conftest import COLUMNS, agreement
+
+ROWS = [
+    {"gold": "None", "answer": "None", "human": 2.0, "ask": "q1"},
+    {"gold": "007", "answer": "7", "human": 0.0, "ask": "q2"},
+    {"gold": "blue", "answer": "", "human": 0.0, "ask": "q3"},
+    {"gold": "NA", "answer": "NA", "human": 1.0, "ask": "q4"},
+]
+MAPPED = ("--columns", "reference=gold,candidate=answer,label=human,question=ask")
+
+
+def write(form: str) -> str:
+    name = f"pairs.{form}"
+    if form == "parquet":
+        pq.write_table(pa.Table.from_pylist(ROWS), name)
+    elif form == "jsonl":
+        Path(name).write_text("".join(json.dumps(row) + "\n" for row in ROWS), encoding="utf-8")
+    else:
+        mark = "," if form == "csv" else "\t"
+        lines = [mark.join(ROWS[0]), *(mark.join(str(cell) for cell in row.values()) for row in ROWS)]
+        Path(name).write_text("\n".join(lines) + "\n", encoding="utf-8")
+    return name
+
+
+@pytest.mark.parametrize("form", ["csv", "tsv", "jsonl", "parquet"])
+def test_text_stays_text_in_every_format(assay, form):
+    done = assay("run", "-d", write(form), *MAPPED, "-m", "em", "--resamples", 0, "--out", "OUT", "-b", "none")
+    assert done.code == 0, done.err
+    pairs = pq.read_table("OUT/pairs.parquet").to_pylist()
+    assert [pair["reference"] for pair in pairs] == [["None"], ["007"], ["blue"], ["NA"]]
+    assert [pair["candidate"] for pair in pairs] == ["None", "7", "", "NA"]
+    assert [pair["question"] for pair in pairs] == ["q1", "q2", "q3", "q4"]
+    assert pq.read_table("OUT/scores.parquet").column("score").to_pylist() == [1, 0, 0, 1]
+
+
+@pytest.mark.parametrize(("choice", "expected"), [("best", [1.0, 0.0, 1.0]), ("mean", [0.5, 0.0, 1.0])])
+def test_several_gold_answers(assay, choice, expected):
+    Path("lists.csv").write_text(
+        'reference,candidate,label\n"[""New York"", ""Berlin""]",Berlin,2\n"[""a""]",b,0\n"[""x"", ""x""]",x,1\n',
+        encoding="utf-8",
+    )
+    given = ("run", "-d", "lists.csv", "-m", "em", "--resamples", 0, "-b", "none")
+    assert assay(*given, "--references", choice, "--out", "OUT").code == 0
+    assert pq.read_table("OUT/scores.parquet").column("score").to_pylist() == expected
+    assert f"references:{choice}" in read_run(Path("OUT")).manifest["signature"]
+
+
+def test_several_annotators_give_their_mean_and_a_human_ceiling(assay):
+    lines = ["reference,candidate,a,b,c"]
+    lines += [f"word{i},{'word' + str(i) if i % 2 else 'x'},{i % 3},{(i + i // 5) % 3},{i % 3}" for i in range(24)]
+    Path("many.csv").write_text("\n".join(lines) + "\n", encoding="utf-8")
+    done = assay("run", "-d", "many.csv", "--columns", "label=a+b+c", "-m", "f1", "--out", "OUT", "--resamples", 0)
+    assert done.code == 0, done.err
+    labels = pq.read_table("OUT/pairs.parquet").column("label").to_pylist()
+    assert labels[5] == pytest.approx((2 + 0 + 2) / 3)
+    assert "human ceiling (split-half, 3 annotators)" in done.out
+    # what one annotator said is no score of a metric
+    complaint = assay("agree", "many.csv", "--columns", "label=a+b+c").complaint
+    assert "no numeric column beside the label" in complaint
+
+
+def test_recorded_scores_of_the_file_and_of_another(assay):
+    Path("beside.csv").write_text("points\n3\n1\n5\n2\n6\n4\n", encoding="utf-8")
+    metrics = ("-m", "recorded:second", "-m", "recorded:beside.csv#points")
+    done = assay("run", "-d", "own.csv", *COLUMNS, *metrics, "-b", "none", "--resamples", 0, "--out", "OUT")
+    assert done.code == 0, done.err
+    scores = pq.read_table("OUT/scores.parquet").to_pylist()
+    assert [row["score"] for row in scores] == [2, 1, 2, 0, 1, 1, 3, 1, 5, 2, 6, 4]
+    assert ("all", "recorded:beside.csv#points", "kendall") in agreement(Path("OUT"))
+    # rows that are left out of the data are left out of the file beside it
+    limited = assay("run", "-d", "own.csv", *COLUMNS, *metrics, "--limit", 4, "--resamples", 0, "--out", "OUT2")
+    assert limited.code == 0, limited.err
+
+
+def test_a_file_beside_the_data_must_be_in_step(assay):
+    Path("short.csv").write_text("points\n3\n1\n", encoding="utf-8")
+    complaint = assay("run", "-d", "own.csv", *COLUMNS, "-m", "recorded:short.csv#points").complaint
+    assert "has 2 rows, own has 6" in complaint
+    Path("short.csv").write_text("points\n3\n1\n5\nlow\n6\n4\n", encoding="utf-8")
+    complaint = assay("run", "-d", "own.csv", *COLUMNS, "-m", "recorded:short.csv#points").complaint
+    assert "short.csv" in complaint and "pair 5" in complaint and "'low'" in complaint
+    complaint = assay("run", "-d", "own.csv", *COLUMNS, "-m", "recorded:short.csv#point").complaint
+    assert "Did you mean 'points'?" in complaint
+
+
+def test_what_the_data_says_of_itself_is_used(assay):
+    Path("rich.csv").write_text(
+        "pair_id,reference,candidate,label,subset,language,group\n"
+        "p1,a,a,1,x,en,g1\np2,b,c,0,x,de,g1\np3,d,d e,1,y,en,g2\np4,7 km,8 km,0,y,de,g3\n",
+        encoding="utf-8",
+    )
+    done = assay("run", "-d", "rich.csv", "-m", "f1", "--resamples", 100, "--format", "csv", "--out", "OUT",
+                 "-b", "subset", "-b", "language", "-b", "number", "-b", "label<0.5", "-b", "f1:0,0.5,1",
+                 "-b", "subset+language")  # fmt: skip
+    assert done.code == 0, done.err
+    sizes = {row["bucket"]: int(row["n"]) for row in done.rows}
+    assert sizes == {
+        "all": 4, "subset=x": 2, "subset=y": 2, "language=de": 2, "language=en": 2, "number=yes": 1, "number=no": 3,
+        "label<0.5": 2, "label>=0.5": 2, "0<=f1<0.5": 1, "0.5<=f1<=1": 3, "subset=x+language=de": 1,
+        "subset=x+language=en": 1, "subset=y+language=de": 1, "subset=y+language=en": 1,
+    }  # fmt: skip
+    assert read_run(Path("OUT")).manifest["datasets"][0]["group"] == "group"
+    assert pq.read_table("OUT/pairs.parquet").column("pair_id").to_pylist() == ["p1", "p2", "p3", "p4"]

@@ -1,0 +1,61 @@
+"""``assay agree``: columns that are there already."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from scipy import stats
+
+from conftest import COLUMNS
+
+
+@pytest.fixture(autouse=True)
+def file(workplace):
+    Path("scored.csv").write_text("rater,a,b,note,empty\n1,1.5,3,x,\n2,2,1,y,\n3,4,,z,\n2,1,2,w,\n", encoding="utf-8")
+
+
+def test_numeric_columns_are_found_and_no_text_is_needed(assay):
+    done = assay("agree", "scored.csv", "--columns", "label=rater", "--resamples", 0, "--format", "csv")
+    assert (done.code, done.err) == (0, "")
+    values = {(row["metric"], row["statistic"]): row for row in done.rows}
+    assert {metric for metric, _ in values} == {"recorded:a", "recorded:b"}
+    assert {row["bucket"] for row in done.rows} == {"all"}
+    expected = stats.spearmanr([1.5, 2, 4, 1], [1, 2, 3, 2]).statistic
+    assert float(values["recorded:a", "spearman"]["value"]) == pytest.approx(expected)
+    assert values["recorded:b", "kendall"]["n"] == "3"
+    assert values["recorded:b", "kendall"]["note"] == "3 of 4 pairs have a score"
+    assert sorted(path.name for path in Path().iterdir()) == ["own.csv", "scored.csv"]
+
+
+def test_the_scores_asked_for_and_a_folder(assay):
+    done = assay("agree", "scored.csv", "--columns", "label=rater", "--score", "b", "--out", "OUT", "--resamples", 100)
+    assert done.code == 0
+    assert "recorded:b" in done.out and "recorded:a" not in done.out
+    assert done.err == "wrote OUT\n"
+    assert (Path("OUT") / "run.json").exists()
+
+
+def test_buckets_that_read_the_texts_need_them(assay):
+    done = assay("agree", "own.csv", *COLUMNS, "--score", "second", "--bucket", "f1", "--format", "csv")
+    assert {row["bucket"]: row["n"] for row in done.rows} == {"all": "6", "f1=0": "3", "f1>0": "3"}
+    given = ("agree", "scored.csv", "--columns", "label=rater")
+    for bucket in ("f1", "length", "number", "label<2+f1"):
+        complaint = assay(*given, "--bucket", bucket, "--out", "OUT").complaint
+        assert "scored.csv" in complaint and repr(bucket) in complaint and "needs the texts" in complaint
+    assert "dropping duplicates needs the texts" in assay(*given, "--drop-duplicates", "--out", "OUT").complaint
+    assert not Path("OUT").exists()
+    done = assay(*given, "--bucket", "note", "--bucket", "label<2", "--format", "csv", "--resamples", 0)
+    assert "note=x" in {row["bucket"] for row in done.rows}
+
+
+def test_refused(assay):
+    assert "--columns label=human" in assay("agree", "own.csv").complaint
+    given = ("agree", "scored.csv", "--columns", "label=rater")
+    assert "Did you mean 'note'?" in assay(*given, "--score", "notes").complaint
+    complaint = assay(*given, "--score", "note").complaint
+    assert "scored.csv" in complaint and "pair 2" in complaint and "column note" in complaint
+    assert "row 4" in assay("agree", "scored.csv", "--columns", "label=b").complaint
+    assert "there is no such file" in assay("agree", "nofile.csv").complaint
+    Path("plain.csv").write_text("label,word\n1,a\n2,b\n", encoding="utf-8")
+    assert "has no numeric column beside the label" in assay("agree", "plain.csv").complaint

@@ -1,0 +1,197 @@
+"""Run folders read, laid out and rendered; published numbers judged."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+
+from assay.errors import InputError
+from assay.reports.folder import RunFolder, read_run
+from assay.reports.layout import Cell, lay_out
+from assay.reports.published import compare, judge, list_tables, load_table, summarise
+from assay.reports.render import to_csv, to_html, to_json, to_latex, to_markdown, to_rich
+from assay.tables import RUN_SCHEMA
+
+NAME = "a|b_<script>"
+ROW = {
+    "dataset": NAME,
+    "split": "",
+    "bucket": "all",
+    "metric": "m_1|x",
+    "statistic": "spearman",
+    "value": 0.7346,
+    "low": 0.68123,
+    "high": 0.78,
+    "n": 3,
+    "note": "2 of 3 pairs have a score",
+}
+
+
+def run_of(rows=(ROW,), **changes):
+    manifest = {
+        "schema": RUN_SCHEMA,
+        "request": {"statistics": ["spearman"], "resamples": 1000, "confidence": 0.95},
+        "signature": "seed:0|assay:0",
+        "datasets": [
+            {
+                "name": NAME, "version": "1", "split": "", "n": 1234, "kind": "own", "duplicates_dropped": 2,
+                "group": "question", "notes": ["2 duplicate rows left out"],
+            }
+        ],
+        "metrics": [
+            {"dataset": NAME, "metric": "m_1|x", "status": "done", "reason": "", "remedy": "", "short_signature": "m"},
+            {
+                "dataset": NAME, "metric": "gone", "status": "unavailable", "reason": "no torch",
+                "remedy": 'pip install "assay[neural]"', "short_signature": "",
+            },
+        ],
+        "buckets": [
+            {
+                "dataset": NAME, "split": "", "bucket": "all", "n": 3, "labels": {"0": 2.0, "1": 1.0}, "ties": 0.333,
+                "ceiling": {"spearman": 0.887}, "reliability": None, "groups": 2,
+            }
+        ],
+        **changes,
+    }  # fmt: skip
+    return RunFolder(None, manifest, [dict(row) for row in rows])
+
+
+MARKDOWN = r"""### a\|b\_\<script\>@1
+
+1,234 pairs; resampled by question; 2 duplicate rows left out
+
+| bucket | metric | Spearman ρ | note |
+|---|---|---:|---|
+| all | m\_1\|x | 0.735 [0.68, 0.78] | 2 of 3 pairs have a score |
+| all | *tie-free ceiling* | 0.887 | |
+
+- all: n = 3; labels 0: 2, 1: 1; 33% of couples tied; 2 groups
+- gone: unavailable, no torch -\> pip install "assay[neural]"
+
+95% bootstrap intervals (expanded percentile) from 1,000 resamples. seed:0\|assay:0
+
+- `m_1|x`: `m`
+"""
+
+LATEX = r"""% needs \usepackage{booktabs}
+\begin{table}
+\centering
+\caption{a|b\_$<$script$>$@1: 1,234 pairs; resampled by question; 2 duplicate rows left out; 95\% bootstrap intervals (expanded percentile) from 1,000 resamples.}
+\begin{tabular}{lr}
+\toprule
+Metric & Spearman $\rho$ \\
+\midrule
+\multicolumn{2}{l}{\emph{all (n = 3)}} \\
+m\_1|x & 0.735 [0.68, 0.78] \\
+\emph{tie-free ceiling} & 0.887 \\
+\bottomrule
+\end{tabular}
+\end{table}
+"""  # noqa: E501
+
+
+def test_markdown():
+    assert to_markdown(run_of()) == MARKDOWN
+
+
+def test_latex():
+    assert to_latex(run_of()) == LATEX
+    awkward = run_of([{**ROW, "metric": "50%_#{a}&b$~^\\"}])
+    assert r"50\%\_\#\{a\}\&b\$\textasciitilde{}\textasciicircum{}\textbackslash{} & 0.735" in to_latex(awkward)
+
+
+def test_html_escapes_all_text():
+    page = to_html(run_of([{**ROW, "note": "<b>"}]))
+    assert "<script>" not in page and "<b>" not in page
+    assert "a|b_&lt;script&gt;@1" in page and "&lt;b&gt;" in page
+
+
+def test_a_terminal_shows_names_as_they_are_and_cuts_no_number():
+    from rich.console import Console
+
+    long = "recorded:" + "x" * 60 + "[red]"
+    console = Console(width=60, force_terminal=False, no_color=True)
+    with console.capture() as captured:
+        console.print(to_rich(run_of([{**ROW, "metric": long}])))
+    text = captured.get()
+    assert "0.735 [0.68, 0.78]" in text and "…" not in text
+    assert "[red]" in "".join(text.split())
+    assert "a|b_<script>@1" in text
+
+
+def test_undefined_values_are_null_empty_or_a_dash():
+    undefined = {**ROW, "value": None, "low": None, "high": None, "note": "constant score"}
+    run = run_of([undefined])
+    assert json.loads(to_json(run))[0]["value"] is None
+    assert to_csv(run).splitlines()[1] == f"{NAME},,all,m_1|x,spearman,,,,3,constant score"
+    assert r"| all | m\_1\|x | – | constant score |" in to_markdown(run)
+    assert r"m\_1|x & -- \\" in to_latex(run)
+
+
+def test_cells_and_facts():
+    assert Cell(0.5, None, None, "").text == "0.500"
+    assert Cell(-0.12345, -0.5, 0.25, "").text == "-0.123 [-0.50, 0.25]"
+    (section,) = lay_out(run_of(rows=[]))
+    assert section.blocks[0].rows == []
+    assert section.facts == ["1,234 pairs", "resampled by question", "2 duplicate rows left out"]
+
+
+def test_a_folder_must_be_one(tmp_path):
+    with pytest.raises(InputError, match="there is no such run folder"):
+        read_run(tmp_path / "none")
+    with pytest.raises(InputError, match=r"is no run folder, run.json is missing"):
+        read_run(tmp_path)
+    (tmp_path / "run.json").write_text("{")
+    with pytest.raises(InputError, match="is no valid JSON"):
+        read_run(tmp_path)
+    (tmp_path / "run.json").write_text("[]")
+    with pytest.raises(InputError, match="should hold a JSON object"):
+        read_run(tmp_path)
+    (tmp_path / "run.json").write_text("{}")
+    with pytest.raises(InputError, match="has no schema version"):
+        read_run(tmp_path)
+    (tmp_path / "run.json").write_text(json.dumps({"schema": RUN_SCHEMA + 1}))
+    with pytest.raises(InputError, match=r"newer assay .*pip install --upgrade assay"):
+        read_run(tmp_path)
+    (tmp_path / "run.json").write_text(json.dumps({"schema": RUN_SCHEMA}))
+    with pytest.raises(InputError, match=r"agreement.json is missing"):
+        read_run(tmp_path)
+    (tmp_path / "agreement.json").write_text("[]")
+    assert read_run(tmp_path).agreement == []
+
+
+@pytest.mark.parametrize(
+    ("printed", "value", "verdict"),
+    [
+        ("0.73", 0.7346, "equal"),
+        ("0.74", 0.7346, "rounded twice in print"),
+        ("0.23", 0.2246, "rounded twice in print"),
+        ("0.75", 0.7346, "differs"),
+        ("0.22", 0.2246, "equal"),
+        ("0.10", 0.105, "differs"),
+        ("-0.13", -0.125, "equal"),
+        ("0.443", 0.44349, "equal"),
+        ("0.444", 0.44349, "rounded twice in print"),
+        ("0.445", 0.44349, "differs"),
+        ("0.00", None, "undefined, printed as zero"),
+        ("0.10", None, "missing"),
+    ],
+)
+def test_a_number_is_held_against_its_print(printed, value, verdict):
+    assert judge(printed, value) == verdict
+
+
+def test_cells_that_were_not_computed_are_missing():
+    table = load_table("sas-table-2")
+    verdicts = compare(table, [])
+    assert {cell.verdict for cell in verdicts} == {"missing"}
+    assert summarise(verdicts) == "0 of 80 cells equal as printed; 80 missing"
+    with pytest.raises(InputError, match="Did you mean 'sas-table-2'"):
+        load_table("sas-table2")
+
+
+def test_every_published_table_names_its_source():
+    tables = list_tables()
+    assert [table.name for table in tables] == ["sas-table-2", "sas-table-2-lexical", "sas-table-3-lexical"]
+    assert all("arXiv" in table.source for table in tables)
