@@ -3,9 +3,13 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
+
+import server
 
 os.environ.setdefault("HF_HUB_OFFLINE", "1")
 os.environ.setdefault("OMP_NUM_THREADS", "1")
@@ -36,3 +40,11 @@ def own_cache(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     monkeypatch.setenv("ASSAY_CACHE", str(cache))
     monkeypatch.delenv("ASSAY_DATA", raising=False)
     return cache
+
+
+@pytest.fixture
+def site(monkeypatch: pytest.MonkeyPatch) -> Iterator[Any]:
+    """A real local HTTP server; see tests/server.py."""
+    monkeypatch.setenv("NO_PROXY", "127.0.0.1")
+    with server.serve() as running:
+        yield running

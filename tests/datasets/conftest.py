@@ -1,26 +1,11 @@
 from __future__ import annotations
 
 import hashlib
-import importlib.util
-import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 import pytest
-
-_spec = importlib.util.spec_from_file_location("datasets_test_server", Path(__file__).with_name("server.py"))
-assert _spec is not None and _spec.loader is not None
-_server = importlib.util.module_from_spec(_spec)
-sys.modules["datasets_test_server"] = _server
-_spec.loader.exec_module(_server)
-
-
-@pytest.fixture
-def site(monkeypatch: pytest.MonkeyPatch) -> Iterator[Any]:
-    monkeypatch.setenv("NO_PROXY", "127.0.0.1")
-    with _server.serve() as running:
-        yield running
 
 
 @pytest.fixture

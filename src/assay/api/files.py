@@ -22,11 +22,11 @@ from assay.benchmark.runner import run, score_pairs
 from assay.datasets import Pairs, load_dataset, read_table_file
 from assay.datasets.columns import parse_columns
 from assay.datasets.convert import pairs_table
-from assay.datasets.sources.base import sha256_of
 from assay.errors import InputError
 from assay.metrics import load_metric
 from assay.metrics.recorded import Recorded
 from assay.tables import OPTIONAL_PAIR_COLUMNS, PAIR_COLUMNS
+from assay.transfer.checksum import sha256_of
 
 if TYPE_CHECKING:
     import pyarrow as pa

@@ -7,8 +7,9 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from assay.datasets.card import Card, FileEntry
-from assay.datasets.sources.base import Context, MismatchMiss, OfflineMiss, Progress, SourceMiss, load_source, verify
+from assay.datasets.sources.base import Context, MismatchMiss, OfflineMiss, SourceMiss, load_source, verify
 from assay.errors import ChecksumError, InputError, OfflineError, UnavailableError
+from assay.transfer.checksum import Progress
 
 __all__ = ["Located", "fetch_dataset", "is_here", "locate"]
 

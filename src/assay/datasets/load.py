@@ -18,8 +18,8 @@ from assay.datasets.files import is_table_file, read_table_file
 from assay.datasets.pairs import Pairs
 from assay.datasets.readers.base import load_reader
 from assay.datasets.registry import load_card, parse_spec
-from assay.datasets.sources.base import Progress, sha256_of
 from assay.errors import InputError, OfflineError, UnavailableError, suggest
+from assay.transfer.checksum import Progress, sha256_of
 
 __all__ = ["load_card_splits", "load_dataset"]
 

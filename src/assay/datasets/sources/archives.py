@@ -9,8 +9,9 @@ import zipfile
 from pathlib import Path
 
 from assay.datasets.card import FileEntry
-from assay.datasets.download import disk_errors
-from assay.datasets.sources.base import MismatchMiss, SourceMiss, describe_mismatch
+from assay.datasets.sources.base import MismatchMiss, SourceMiss
+from assay.transfer.checksum import describe_mismatch
+from assay.transfer.download import disk_errors
 
 __all__ = ["read_member", "store"]
 

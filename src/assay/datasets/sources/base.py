@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
 from collections.abc import Callable
 from dataclasses import dataclass
 from importlib import import_module
@@ -10,21 +9,16 @@ from pathlib import Path
 
 from assay.datasets.card import Card, FileEntry, SourceEntry
 from assay.paths import cache_dir
+from assay.transfer.checksum import Progress, describe_mismatch, sha256_of
 
 __all__ = [
     "Context",
     "MismatchMiss",
     "OfflineMiss",
-    "Progress",
     "SourceMiss",
-    "describe_mismatch",
     "load_source",
-    "sha256_of",
     "verify",
 ]
-
-#: Called as progress(file, bytes done, bytes in all or None).
-Progress = Callable[[str, int, int | None], None]
 
 
 class SourceMiss(Exception):  # noqa: N818  it is no error yet: the next source may have the file
@@ -75,17 +69,6 @@ def load_source(kind: str) -> Source:
     """Return the source of that kind."""
     module, _, function = _KINDS[kind].partition(":")
     return getattr(import_module(f"assay.datasets.sources.{module}"), function)  # type: ignore[no-any-return]
-
-
-def sha256_of(path: Path) -> str:
-    """Return the SHA-256 of a file, in hex."""
-    with path.open("rb") as stream:
-        return hashlib.file_digest(stream, "sha256").hexdigest()
-
-
-def describe_mismatch(path: Path, expected: str, got: str) -> str:
-    """Return the line about a wrong checksum."""
-    return f"{path} has the SHA-256 {got}; expected {expected}"
 
 
 def verify(path: Path, entry: FileEntry) -> str:

@@ -5,9 +5,9 @@ from __future__ import annotations
 from pathlib import Path
 
 from assay.datasets.card import FileEntry, SourceEntry
-from assay.datasets.download import disk_errors
 from assay.datasets.sources.archives import store
 from assay.datasets.sources.base import Context, SourceMiss
+from assay.transfer.download import disk_errors
 
 __all__ = ["from_hub"]
 

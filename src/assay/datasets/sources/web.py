@@ -5,9 +5,9 @@ from __future__ import annotations
 from pathlib import Path
 
 from assay.datasets.card import FileEntry, SourceEntry, fill
-from assay.datasets.download import DownloadError, download
 from assay.datasets.sources.archives import read_member, store
 from assay.datasets.sources.base import Context, MismatchMiss, SourceMiss
+from assay.transfer.download import DownloadError, download
 
 __all__ = ["from_web"]
 

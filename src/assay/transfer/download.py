@@ -11,8 +11,8 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import IO
 
-from assay.datasets.sources.base import Progress, sha256_of
 from assay.errors import InputError
+from assay.transfer.checksum import Progress, sha256_of
 
 __all__ = ["DownloadError", "disk_errors", "download"]
 

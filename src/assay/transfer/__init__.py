@@ -1,0 +1,1 @@
+"""Files from elsewhere: downloads and wheels, checked. Knows neither datasets nor models."""
