@@ -141,6 +141,15 @@ def test_constant_score_of_many_pairs_is_undefined_whatever_the_rounding():
     assert [found["x", name].note for name in THREE] == ["constant score"] * 3
 
 
+def test_a_handful_of_pairs_has_a_value_and_no_interval():
+    y = np.arange(9.0)
+    found = hold({"x": y}, y)["x", "spearman"]
+    assert (found.value, found.low, found.note) == (pytest.approx(1), None, "no interval below 10 pairs")
+    groups = np.arange(30) % 9
+    found = hold({"x": np.arange(30.0)}, np.arange(30.0), groups=groups)["x", "spearman"]
+    assert (found.low, found.note) == (None, "no interval below 10 groups")
+
+
 def test_one_odd_pair_among_a_million():
     n = 10**6
     x, y = np.zeros(n), np.arange(n) % 3.0

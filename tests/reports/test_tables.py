@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from pathlib import Path
 
 import pytest
 
@@ -154,7 +155,8 @@ def test_a_folder_must_be_one(tmp_path):
     (tmp_path / "run.json").write_text(json.dumps({"schema": RUN_SCHEMA + 1}))
     with pytest.raises(InputError, match=r"newer assay .*pip install --upgrade assay"):
         read_run(tmp_path)
-    (tmp_path / "run.json").write_text(json.dumps({"schema": RUN_SCHEMA}))
+    manifest = dict.fromkeys(("request", "signature", "datasets", "metrics", "buckets"), []) | {"schema": RUN_SCHEMA}
+    (tmp_path / "run.json").write_text(json.dumps(manifest))
     with pytest.raises(InputError, match=r"agreement.json is missing"):
         read_run(tmp_path)
     (tmp_path / "agreement.json").write_text("[]")
@@ -195,3 +197,21 @@ def test_every_published_table_names_its_source():
     tables = list_tables()
     assert [table.name for table in tables] == ["sas-table-2", "sas-table-2-lexical", "sas-table-3-lexical"]
     assert all("arXiv" in table.source for table in tables)
+
+
+EXAMPLES = Path(__file__).with_name("examples")
+
+
+@pytest.mark.parametrize("folder", sorted(EXAMPLES.iterdir()), ids=lambda path: path.name)
+def test_old_run_folders_stay_readable(folder):
+    run = read_run(folder)
+    assert to_markdown(run) == (folder / "table.md").read_text(encoding="utf-8")
+    assert r"\toprule" in to_latex(run)
+    assert len(to_csv(run).splitlines()) == 1 + len(run.agreement)
+
+
+def test_a_manifest_that_is_not_whole_is_one_line(tmp_path):
+    (tmp_path / "run.json").write_text('{"schema": 1}')
+    (tmp_path / "agreement.json").write_text("[]")
+    with pytest.raises(InputError, match="has no 'request'"):
+        read_run(tmp_path)

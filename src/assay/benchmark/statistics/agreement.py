@@ -17,6 +17,8 @@ __all__ = ["Estimate", "agreement"]
 
 #: Memory for the sorted orders of the scores that are resampled together.
 PREPARED_BYTES = 1 << 29
+#: Pairs, or groups of pairs, that an interval needs.
+FEWEST = 10
 
 
 @dataclass(frozen=True)
@@ -113,6 +115,7 @@ def agreement(
                     None if resampled is None else resampled[s],
                     confidence,
                     units,
+                    "pairs" if groups is None else "groups",
                 )
                 for s, name in enumerate(statistics)
             ]
@@ -187,16 +190,16 @@ def expanded_tail(units: int, confidence: float) -> float:
 
 
 def _estimate(
-    one: _Prepared, statistic: str, value: float, resampled: Floats | None, confidence: float, units: int
+    one: _Prepared, statistic: str, value: float, resampled: Floats | None, confidence: float, units: int, unit: str
 ) -> Estimate:
     n = len(one.labels.values)
     if np.isnan(value):
         return Estimate(one.metric, statistic, None, None, None, n, _why_undefined(one, statistic, n))
     notes = [] if one.rows is None else [f"{n} of {len(one.rows)} pairs have a score"]
     low = high = None
-    if resampled is not None and units < 2:
-        # the only group is drawn every time: an interval of no width would feign certainty
-        notes.append("one group, no interval")
+    if resampled is not None and units < FEWEST:
+        # the few distinct resamples would feign certainty: three pairs in order give [1, 1]
+        notes.append(f"no interval below {FEWEST} {unit}")
     elif resampled is not None:
         defined = resampled[~np.isnan(resampled)]
         if len(defined) < len(resampled):
