@@ -155,7 +155,7 @@ def test_a_folder_must_be_one(tmp_path):
     (tmp_path / "run.json").write_text(json.dumps({"schema": RUN_SCHEMA + 1}))
     with pytest.raises(InputError, match=r"newer assay .*pip install --upgrade assay"):
         read_run(tmp_path)
-    manifest = dict.fromkeys(("request", "signature", "datasets", "metrics", "buckets"), []) | {"schema": RUN_SCHEMA}
+    manifest = {"schema": RUN_SCHEMA, "request": {}, "signature": "", "datasets": [], "metrics": [], "buckets": []}
     (tmp_path / "run.json").write_text(json.dumps(manifest))
     with pytest.raises(InputError, match=r"agreement.json is missing"):
         read_run(tmp_path)
