@@ -35,7 +35,7 @@ def test_data_goes_to_stdout_and_the_rest_to_stderr():
 def test_every_format(assay):
     given = (*OWN, "--quiet", "--resamples", 100)
     table = assay(*given, "--out", "a").out
-    assert "own" in table and "f1=0  n = 3" in table and "tie-free ceiling" in table
+    assert "own" in table and "f1=0  n = 3" in table and "ceiling" in table
     rows = json.loads(assay(*given, "--out", "b", "--format", "json").out)
     keys = ["dataset", "split", "bucket", "metric", "statistic", "value", "low", "high", "n", "note"]
     assert list(rows[0]) == keys

@@ -16,3 +16,11 @@ def medians(ways: dict[str, Callable[[], object]], rounds: int = 5) -> dict[str,
             way()
             times[name].append(time.process_time() - start)
     return {name: statistics.median(taken) for name, taken in times.items()}
+
+
+#: For a process of its own: its peak memory in MB. ``ru_maxrss`` would not do, it starts at the parent's size.
+PEAK = """
+def peak_mb():
+    with open("/proc/self/status") as status:
+        return next(int(line.split()[1]) for line in status if line.startswith("VmHWM")) * 1024 / 1e6
+"""

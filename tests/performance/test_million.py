@@ -10,13 +10,16 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
+from ratio import PEAK
 
 #: Bound on the whole process, libraries and the table of texts included.
 BOUND_MB = 1000
 PAIRS = int(os.environ.get("ASSAY_TEST_PAIRS", "1000000"))
 
-RUN = """
-import resource, sys, time
+RUN = (
+    PEAK
+    + """
+import sys, time
 import assay
 from assay.benchmark.request import Request
 from assay.benchmark.runner import score_pairs
@@ -31,9 +34,9 @@ pairs = assay.load_dataset(sys.argv[1])
 outcome = score_pairs(Request((pairs,), metrics, resamples=0), store=Path(sys.argv[2]))
 assert [status.status for status in outcome.metrics] == ["done"] * 3
 assert len(outcome.datasets[0].scores["bleu"]) == len(pairs)
-peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1e3
-print(peak, time.perf_counter() - start)
+print(peak_mb(), time.perf_counter() - start)
 """
+)
 
 
 @pytest.fixture

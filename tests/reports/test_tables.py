@@ -64,8 +64,8 @@ MARKDOWN = r"""### a\|b\_\<script\>@1
 
 | bucket | metric | Spearman ρ | note |
 |---|---|---:|---|
-| all | m\_1\|x | 0.735 [0.68, 0.78] | 2 of 3 pairs have a score |
-| all | *tie-free ceiling* | 0.887 | |
+| all | m\_1\|x | .735 [.68, .78] | 2 of 3 pairs have a score |
+| all | *tie-free ceiling* | .887 | |
 
 - all: n = 3; labels 0: 2, 1: 1; 33% of couples tied; 2 groups
 - gone: unavailable, no torch -\> pip install "assay[neural]"
@@ -84,8 +84,8 @@ LATEX = r"""% needs \usepackage{booktabs}
 Metric & Spearman $\rho$ \\
 \midrule
 \multicolumn{2}{l}{\emph{all (n = 3)}} \\
-m\_1|x & 0.735 [0.68, 0.78] \\
-\emph{tie-free ceiling} & 0.887 \\
+m\_1|x & .735 [.68, .78] \\
+\emph{tie-free ceiling} & .887 \\
 \bottomrule
 \end{tabular}
 \end{table}
@@ -99,7 +99,7 @@ def test_markdown():
 def test_latex():
     assert to_latex(run_of()) == LATEX
     awkward = run_of([{**ROW, "metric": "50%_#{a}&b$~^\\"}])
-    assert r"50\%\_\#\{a\}\&b\$\textasciitilde{}\textasciicircum{}\textbackslash{} & 0.735" in to_latex(awkward)
+    assert r"50\%\_\#\{a\}\&b\$\textasciitilde{}\textasciicircum{}\textbackslash{} & .735" in to_latex(awkward)
 
 
 def test_html_escapes_all_text():
@@ -116,7 +116,7 @@ def test_a_terminal_shows_names_as_they_are_and_cuts_no_number():
     with console.capture() as captured:
         console.print(to_rich(run_of([{**ROW, "metric": long}])))
     text = captured.get()
-    assert "0.735 [0.68, 0.78]" in text and "…" not in text
+    assert ".735 [.68, .78]" in text and "…" not in text
     assert "[red]" in "".join(text.split())
     assert "a|b_<script>@1" in text
 
@@ -131,8 +131,8 @@ def test_undefined_values_are_null_empty_or_a_dash():
 
 
 def test_cells_and_facts():
-    assert Cell(0.5, None, None, "").text == "0.500"
-    assert Cell(-0.12345, -0.5, 0.25, "").text == "-0.123 [-0.50, 0.25]"
+    assert Cell(0.5, None, None, "").text == ".500"
+    assert Cell(-0.12345, -0.5, 0.25, "").text == "-.123 [-.50, .25]"
     (section,) = lay_out(run_of(rows=[]))
     assert section.blocks[0].rows == []
     assert section.facts == ["1,234 pairs", "resampled by question", "2 duplicate rows left out"]

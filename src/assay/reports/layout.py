@@ -32,12 +32,20 @@ class Cell:
 
     @property
     def text(self) -> str:
-        """Value with three decimals, bounds with two: ``0.734 [0.68, 0.78]``; a dash where it is undefined."""
+        """Value with three decimals, bounds with two: ``.734 [.68, .78]``; a dash where it is undefined.
+
+        Coefficients lie between -1 and 1, so the zero before the point says nothing and is left out.
+        """
         if self.value is None:
             return "–"
         if self.low is None or self.high is None:
-            return f"{self.value:.3f}"
-        return f"{self.value:.3f} [{self.low:.2f}, {self.high:.2f}]"
+            return _short(self.value, 3)
+        return f"{_short(self.value, 3)} [{_short(self.low, 2)}, {_short(self.high, 2)}]"
+
+
+def _short(value: float, decimals: int) -> str:
+    text = f"{value:.{decimals}f}"
+    return text.replace("0.", ".", 1) if text.startswith(("0.", "-0.")) else text
 
 
 @dataclass(frozen=True)
@@ -130,7 +138,7 @@ def _count(value: float) -> str:
 
 
 def _known(value: float | None) -> str:
-    return "not estimable" if value is None else f"{value:.3f}"
+    return "not estimable" if value is None else _short(value, 3)
 
 
 def _bucket_facts(summary: dict[str, Any]) -> list[str]:

@@ -162,7 +162,7 @@ def to_rich(run: RunFolder) -> Group:
                 table.add_row(Text(name), *[Text(cell.text) for cell in cells])
             if not block.rows:
                 continue
-            table.add_row(Text(f"  {CEILING}", style="dim"), *[Text(cell.text, style="dim") for cell in block.ceiling])
+            table.add_row(Text("  ceiling", style="dim"), *[Text(cell.text, style="dim") for cell in block.ceiling])
         parts.append(table)
         parts += [Text(f"{block.bucket}: {'; '.join(block.facts)}", style="dim") for block in section.blocks]
         parts += [Text(line, style="dim") for line in _notes(section)]
