@@ -14,8 +14,10 @@ import pytest
 
 from conftest import command
 
+#: A shell that runs the tests in the background has SIGINT ignored, which children inherit: Ctrl-C is put back.
 CODE = """
-import sys
+import signal, sys
+signal.signal(signal.SIGINT, signal.default_int_handler)
 import assay.benchmark.scoring as scoring
 scoring.CHUNK = 64
 from assay.cli import main
