@@ -17,6 +17,7 @@ import assay
 from assay.benchmark import scoring
 from assay.benchmark.executor import score_unit
 from assay.benchmark.runner import run as run_request
+from assay.benchmark.store import ScoreStore
 from assay.errors import InputError, UnavailableError
 from assay.metrics import Batch, Declaration, Metric
 
@@ -349,3 +350,18 @@ def test_fresh_scores_are_computed_once(tmp_path):
     log = tmp_path / "log"
     assay.run([ROWS], [Counting(log=str(log))], resamples=0, fresh=True, buckets=["f1"])
     assert len(log.read_text().splitlines()) == len(ROWS)
+
+
+def test_a_full_disk_ends_the_run_as_bad_input(tmp_path, monkeypatch):
+    opened = ScoreStore._open
+
+    def small(store):
+        opened(store)
+        store._connection.execute("PRAGMA max_page_count = 8")  # what SQLite sees when no page can be added
+
+    monkeypatch.setattr(ScoreStore, "_open", small)
+    rows = [{"reference": f"r{i}", "candidate": f"c{i}", "label": i % 3} for i in range(3000)]
+    with pytest.raises(InputError, match="the disk is full") as caught:
+        assay.run([rows], ["em", "levenshtein"], store=tmp_path / "s.sqlite", out=tmp_path / "out", resamples=0)
+    assert caught.value.exit_code == 2
+    assert not (tmp_path / "out").exists()

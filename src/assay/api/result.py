@@ -10,7 +10,7 @@ from assay.benchmark.folder import describe_run, write_run
 from assay.benchmark.outcome import Outcome
 from assay.reports import render
 from assay.reports.folder import RunFolder
-from assay.tables import AGREEMENT_COLUMNS
+from assay.tables import AGREEMENT_COLUMNS, SCORE_COLUMNS
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -56,8 +56,7 @@ class Result:
             for one in self.outcome.datasets
             for metric, values in one.scores.items()
         ]
-        columns = ["dataset", "pair_id", "metric", "score"]
-        return pd.concat(frames, ignore_index=True) if frames else pd.DataFrame(columns=columns)
+        return pd.concat(frames, ignore_index=True) if frames else pd.DataFrame(columns=list(SCORE_COLUMNS))
 
     @property
     def failures(self) -> list[str]:

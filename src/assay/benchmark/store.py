@@ -160,9 +160,13 @@ class _Transaction:
 
     def _explained(self, error: sqlite3.Error) -> AssayError:
         if "full" in str(error):
-            return InputError(f"{self._path}: the disk is full; free some space and run the same line again")
+            return StoreFullError(f"{self._path}: the disk is full; free some space and run the same line again")
         return StoreError(f"{self._path}: {error}; the scores so far are kept, run the same line again")
 
 
 class StoreError(AssayError):
     """The store could not be written; a whole run stops for it, since its work could not be kept."""
+
+
+class StoreFullError(StoreError, InputError):
+    """There is no space left for scores: the user can mend it (exit code 2)."""

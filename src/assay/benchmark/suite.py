@@ -11,7 +11,7 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationError, model_valida
 
 from assay.errors import InputError, suggest
 
-__all__ = ["Suite", "list_suites", "load_suite"]
+__all__ = ["Suite", "load_suite"]
 
 
 class Suite(BaseModel):
@@ -50,11 +50,6 @@ class Suite(BaseModel):
 def _shipped() -> dict[str, Traversable]:
     folder = resources.files("assay.benchmark") / "suites"
     return {path.name.removesuffix(".toml"): path for path in folder.iterdir() if path.name.endswith(".toml")}
-
-
-def list_suites() -> list[Suite]:
-    """Return the suites that ship with assay, by name."""
-    return [load_suite(name) for name in sorted(_shipped())]
 
 
 def load_suite(name: str) -> Suite:
