@@ -20,6 +20,7 @@ VERBS = [
     ("reproduce",),
     ("doctor",),
     *[("metrics", *verb) for verb in ((), ("list",), ("show",), ("check",))],
+    *[("models", *verb) for verb in ((), ("list",), ("show",), ("fetch",))],
     *[("datasets", *verb) for verb in ((), ("list",), ("show",), ("fetch",), ("check",))],
 ]
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import typer
 
-from assay.cli import agree, datasets, doctor, metrics, reproduce, run, score
+from assay.cli import agree, datasets, doctor, metrics, models, reproduce, run, score
 from assay.cli.guard import OneLineErrors
 
 __all__ = ["app", "main"]
@@ -25,6 +25,7 @@ app.command("agree", short_help="Agreement of columns that are there.")(agree.ag
 app.command("reproduce", short_help="Reproduce a published table.")(reproduce.reproduce)
 app.command("doctor", short_help="What is here, what is missing.")(doctor.doctor)
 app.add_typer(metrics.app, name="metrics", short_help="List, show, check metrics.")
+app.add_typer(models.app, name="models", short_help="List, show, fetch models.")
 app.add_typer(datasets.app, name="datasets", short_help="List, show, fetch, check data.")
 
 

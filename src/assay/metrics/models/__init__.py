@@ -10,28 +10,33 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from assay.metrics.models.description import ModelDescription, describe
+    from assay.metrics.models.listing import ListedModel, list_models
     from assay.metrics.models.located import LocatedModel, locate, resolve
     from assay.metrics.models.reference import ModelReference
     from assay.metrics.models.safety import UnsafeModelError, check_model
 
 _HOMES = {
+    "ListedModel": "listing",
     "LocatedModel": "located",
     "ModelDescription": "description",
     "ModelReference": "reference",
     "UnsafeModelError": "safety",
     "check_model": "safety",
     "describe": "description",
+    "list_models": "listing",
     "locate": "located",
     "resolve": "located",
 }
 
 __all__ = [
+    "ListedModel",
     "LocatedModel",
     "ModelDescription",
     "ModelReference",
     "UnsafeModelError",
     "check_model",
     "describe",
+    "list_models",
     "locate",
     "resolve",
 ]

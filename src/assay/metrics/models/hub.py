@@ -8,12 +8,13 @@ from __future__ import annotations
 
 import hashlib
 import json
+import time
 import uuid
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
-from urllib.parse import quote
+from urllib.parse import quote, unquote
 
 from assay.errors import ChecksumError, MissingExtraError, OfflineError, UnavailableError
 from assay.metrics.models.files import CARD, SMALL, WEIGHTS, decides
@@ -23,7 +24,9 @@ from assay.metrics.provenance import file_digest
 from assay.paths import cache_dir
 from assay.transfer.download import disk_errors
 
-__all__ = ["from_hub"]
+__all__ = ["from_hub", "kept_models"]
+
+ATTEMPTS = 3
 
 
 def from_hub(reference: ModelReference, *, offline: bool) -> tuple[Path, str]:
@@ -82,7 +85,7 @@ def _fetched(reference: ModelReference) -> tuple[Path, str]:
         folder = Path(snapshot_download(reference.name, revision=commit, allow_patterns=[*SMALL, CARD]))
     check_code(folder, where=where)
     with _hub_errors(reference):
-        snapshot_download(reference.name, revision=commit, allow_patterns=[*SMALL, *WEIGHTS, CARD])
+        _bring_weights(reference, commit)
     brought = [sibling for sibling in siblings if decides(str(sibling.rfilename))]
     for sibling in brought:
         _verify(folder, sibling, where)
@@ -91,9 +94,43 @@ def _fetched(reference: ModelReference) -> tuple[Path, str]:
     return folder, commit
 
 
+def _bring_weights(reference: ModelReference, commit: str) -> None:
+    """Fetch all files, with new attempts where the connection breaks.
+
+    huggingface_hub resumes inside one attempt (Range, once a piece of 10 MiB is on the disk), but gives up at once when
+    the connection is reset or the answer is a 5xx, and then drops the file in progress. Whole files stay.
+    """
+    from huggingface_hub import snapshot_download
+
+    for attempt in range(ATTEMPTS):
+        try:
+            snapshot_download(reference.name, revision=commit, allow_patterns=[*SMALL, *WEIGHTS, CARD])
+        except Exception as error:
+            if attempt == ATTEMPTS - 1 or not _passing(error):
+                raise
+            time.sleep(1 + attempt)
+        else:
+            return
+
+
+def _passing(error: Exception) -> bool:
+    """Tell whether an error may pass by itself; by name, since huggingface_hub has changed its HTTP library twice."""
+    status = _status(error)
+    if status is not None:
+        return status >= 500
+    return bool({"TransportError", "RequestException"} & {kind.__name__ for kind in type(error).__mro__})
+
+
+def _status(error: BaseException) -> int | None:
+    status = getattr(getattr(error, "response", None), "status_code", None)
+    return status if isinstance(status, int) else None
+
+
 def _verify(folder: Path, sibling: Any, where: str) -> None:
     """Hold a file against the checksum that the hub lists; one that is not the same is dropped."""
     path = folder / sibling.rfilename
+    if not path.is_file():
+        raise UnavailableError(f"model {where}: the hub lists {sibling.rfilename} and did not give it")
     if sibling.lfs is not None:
         expected, got, kind = str(sibling.lfs["sha256"]), file_digest(path), "SHA-256"
     elif sibling.blob_id:
@@ -130,11 +167,25 @@ def _hub_errors(reference: ModelReference) -> Iterator[None]:
             "if it is private: hf auth login",
         ) from None
     except Exception as error:
-        line = next((part.strip() for part in str(error).splitlines() if part.strip()), "no reason given")
+        reason = _first_cause(error)
+        status = _status(reason)
+        if status in (401, 403):
+            raise UnavailableError(
+                f"model {reference}: the hub refuses access ({status})", "if it is private: hf auth login"
+            ) from error
+        line = next((part.strip() for part in str(reason).splitlines() if part.strip()), "no reason given")
+        told = f"it answers {status}" if status is not None else f"{type(reason).__name__}: {line[:200]}"
         raise UnavailableError(
-            f"model {reference} did not come from the hub ({type(error).__name__}: {line[:200]})",
-            f"try again with: {reference.fetch_line}",
+            f"model {reference} did not come from the hub ({told})",
+            f"files that came whole are kept; go on with: {reference.fetch_line}",
         ) from error
+
+
+def _first_cause(error: BaseException) -> BaseException:
+    """Return what the hub or the connection said: huggingface_hub wraps it in an error about its cache."""
+    while error.__cause__ is not None and _status(error) is None:
+        error = error.__cause__
+    return error
 
 
 def _note(reference: ModelReference, revision: str) -> Path:
@@ -163,3 +214,16 @@ def _recall(reference: ModelReference) -> tuple[Path, str] | None:
     except (OSError, ValueError, KeyError, TypeError):
         return None
     return (folder, commit) if whole else None
+
+
+def kept_models() -> list[ModelReference]:
+    """Return what came whole from the hub and is still here; a commit only where no other revision stands for it."""
+    found: dict[ModelReference, str] = {}
+    for path in sorted((cache_dir() / "models" / "hub").glob("*/*.json")):
+        revision = unquote(path.stem)
+        reference = ModelReference("hub", unquote(path.parent.name), None if revision == "main" else revision)
+        kept = _recall(reference)
+        if kept is not None:
+            found[reference] = kept[1]
+    named = {(reference.name, commit) for reference, commit in found.items() if reference.revision != commit}
+    return [item for item, commit in found.items() if item.revision != commit or (item.name, commit) not in named]

