@@ -11,7 +11,7 @@ from assay.metrics import Batch, Declaration, Metric, check_metric, list_metrics
 from assay.metrics.registry import Entry, Registry
 
 NAMES = [
-    *(e.name for e in list_metrics() if e.origin == "assay" and e.name not in ("evaluate", "recorded")),
+    *(e.name for e in list_metrics() if e.origin == "assay" and e.declaration.subject is None),
     *[
         "f1:paper",
         "bleu:paper",

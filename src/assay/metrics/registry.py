@@ -31,6 +31,7 @@ BUILT_IN = {
     "meteor": f"{_HERE}.meteor:Meteor",
     "recorded": f"{_HERE}.recorded:Recorded",
     "rouge-l": f"{_HERE}.rouge:RougeL",
+    "static": f"{_HERE}.static:Static",
     "ter": f"{_HERE}.ter:Ter",
 }
 

@@ -1,0 +1,208 @@
+"""Cosine of pooled static word vectors: word2vec, GloVe, fastText."""
+
+from __future__ import annotations
+
+import unicodedata
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, ClassVar, Final, Literal
+
+import regex  # type: ignore[import-untyped,unused-ignore]
+
+from assay.metrics.base import Batch, Declaration, Metric, option
+from assay.metrics.provenance import ABSENT
+from assay.metrics.tokenize import tokenizer_signature
+
+if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
+
+    from assay.metrics.words.vectors import WordVectors
+
+__all__ = ["Static", "split_parts", "split_text"]
+
+# Letters, marks, digits; the underscore that joins words in some tables; the joiners of Persian and Indic spelling.
+_LETTER: Final = r"[\p{L}\p{M}\p{N}_\u200C\u200D]"
+_TOKEN = regex.compile(
+    rf"""
+      (?:\p{{L}}\.){{2,}}                                   # U.S.
+    | \p{{N}}+(?:[.,:]\p{{N}}+)+{_LETTER}*                  # 3.14, 1,000th, 10:30
+    | {_LETTER}+(?:['-]{_LETTER}+)*                         # don't, well-known
+    | (?<!\S)'(?i:s|m|d|re|ve|ll)(?!{_LETTER})              # 's, in texts that are split already
+    | ([^\s])\1*                                            # ..., --
+    """,
+    regex.VERSION1 | regex.VERBOSE,
+)
+_PART = regex.compile(rf"{_LETTER}+|[^\s]")
+_CLITIC = regex.compile(r"(.+?)(n't|'(?:s|m|d|re|ve|ll))", regex.IGNORECASE | regex.DOTALL)
+_NUMBER = regex.compile(rf"\p{{N}}+(?:[.,:]\p{{N}}+)+{_LETTER}*")
+_SAME: Final = str.maketrans(
+    {"\u2019": "'", "\u02bc": "'", "\uff07": "'", "\u2010": "-", "\u2011": "-", "\u00ad": None}
+)
+
+
+@dataclass(frozen=True)
+class Static(Metric):
+    """Cosine, from -1 to 1, of the pooled static vectors of the words of two texts.
+
+    A word counts as often as it stands there; one without a vector does not count. A text without any known word has
+    no vector, and its score is 0, with an identical text too; :meth:`count_unknown` tells how many there are. It is 0
+    as well where a pooled vector is zero.
+
+    Tables differ in what is a word: GloVe was made with the Penn Treebank's tokens (``do n't``, ``the king 's``,
+    ``well-known``, ``1,000``, ``u.s.``, ``...``), others keep ``don't`` whole. So the longest form is looked up first,
+    and only if it is unknown its parts, see :func:`split_text` and :func:`split_parts`. Texts are normalised to NFC.
+    Writing without spaces is not split: it finds no words.
+    """
+
+    subject: str = option(help="FILE of word vectors (word2vec, GloVe, fastText .vec), or a folder")
+    pooling: Literal["mean", "max"] = option("mean", "mean, or the largest value of each dimension")
+    case: Literal["lower", "keep", "auto"] = option(
+        "auto", "look up words in lower case, as they stand, or as they stand and then in lower case"
+    )
+
+    declaration: ClassVar[Declaration] = Declaration(
+        name="static",
+        summary="cosine of pooled static word vectors",
+        low=-1.0,
+        high=1.0,
+        symmetric=True,
+        citation=(
+            "Abdalla, Vishnubhotla and Mohammad 2023, What Makes Sentences Semantically Related? (STR-2022), table 5"
+        ),
+        subject="FILE",
+        provider=("numpy", "regex"),
+    )
+
+    @property
+    def path(self) -> Path:
+        """The file or folder of the vectors."""
+        return Path(self.subject).expanduser()
+
+    def check_available(self) -> None:
+        """Return when the vectors are there, in a format that is read.
+
+        Raises:
+            InputError: they are not.
+        """
+        from assay.metrics.words.vectors import check_source
+
+        super().check_available()
+        check_source(self.path)
+
+    def data_signature(self) -> dict[str, str]:
+        """Return the digest of the vectors (``absent`` where there are none) and the version of the Unicode tables."""
+        from assay.metrics.words.vectors import source_digest
+
+        try:
+            digest = source_digest(self.path)[:16]
+        except OSError:
+            digest = ABSENT
+        return {"vectors": digest} | tokenizer_signature()
+
+    def score(self, batch: Batch) -> NDArray[np.float64]:
+        """Return one score a pair: float64, shape ``(len(batch),)``.
+
+        Raises:
+            InputError: the vectors are absent or broken.
+        """
+        import numpy as np
+
+        texts, (left, right) = _distinct(batch)
+        pooled = self._pool(texts)
+        length = np.sqrt((pooled**2).sum(axis=1))
+        scale = length[left] * length[right]
+        product = (pooled[left] * pooled[right]).sum(axis=1)
+        cosine = np.divide(product, scale, out=np.zeros(len(batch)), where=scale > 0)
+        bounded: NDArray[np.float64] = np.clip(cosine, -1.0, 1.0)
+        return bounded
+
+    def count_unknown(self, batch: Batch) -> int:
+        """Return how many of the ``2 * len(batch)`` texts have no known word, each as often as it stands there."""
+        from assay.metrics.words.vectors import open_vectors
+
+        texts, places = _distinct(batch)
+        rows = self._rows(open_vectors(self.path), texts)
+        return sum(not rows[place] for column in places for place in column)
+
+    def _pool(self, texts: Sequence[str]) -> NDArray[np.float64]:
+        """Return the vector of each text, zero where no word is known, shape ``(len(texts), dimensions)``."""
+        import numpy as np
+
+        from assay.metrics.words.vectors import open_vectors
+
+        vectors = open_vectors(self.path)
+        rows = self._rows(vectors, texts)
+        distinct, places = np.unique(
+            np.array([row for some in rows for row in some], dtype=np.intp), return_inverse=True
+        )
+        table = vectors.rows(distinct)
+        pooled = np.zeros((len(texts), vectors.dimensions))
+        end = 0
+        # Text by text: the order of a sum then depends on the text alone, and memory on the longest one.
+        for at, some in enumerate(rows):
+            start, end = end, end + len(some)
+            if some:
+                known = table[places[start:end]].astype(np.float64)
+                pooled[at] = known.max(axis=0) if self.pooling == "max" else known.mean(axis=0)
+        return pooled
+
+    def _rows(self, vectors: WordVectors, texts: Sequence[str]) -> list[list[int]]:
+        """Return the rows of the known words of each text, in order."""
+        split = [split_text(text) for text in texts]
+        whole = self._find(vectors, [token for tokens in split for token in tokens])
+        parts = {token: split_parts(token) for token, row in whole.items() if row < 0}
+        known = whole | self._find(vectors, [part for some in parts.values() for part in some if part not in whole])
+        forms = {token: [known[part] for part in parts.get(token, [token]) if known[part] >= 0] for token in whole}
+        return [[row for token in tokens for row in forms[token]] for tokens in split]
+
+    def _find(self, vectors: WordVectors, tokens: Sequence[str]) -> dict[str, int]:
+        """Return the row of each distinct token, -1 where it is unknown."""
+        distinct = list(dict.fromkeys(tokens))
+        forms: dict[str, list[Callable[[str], str]]] = {"keep": [str], "lower": [str.lower], "auto": [str, str.lower]}
+        rows = dict.fromkeys(distinct, -1)
+        for form in forms[self.case]:
+            missing = [token for token in distinct if rows[token] < 0]
+            rows |= zip(missing, vectors.lookup([form(token) for token in missing]).tolist(), strict=True)
+        return rows
+
+
+def split_text(text: str) -> list[str]:
+    """Return the tokens of a text, each in its longest form: words, numbers and runs of one mark.
+
+    Apostrophes and hyphens between letters belong to a word, points, commas and colons between digits to a number,
+    points to letters that alternate with them (``U.S.``). Curved apostrophes count as straight ones.
+
+    Example:
+        >>> split_text("He won’t pay $1,000...")
+        ['He', "won't", 'pay', '$', '1,000', '...']
+    """
+    same = unicodedata.normalize("NFC", text).translate(_SAME)
+    return [found.group() for found in _TOKEN.finditer(same)]
+
+
+def split_parts(token: str) -> list[str]:
+    """Return the parts of a token that has no vector as a whole; a number has none but itself.
+
+    English clitics come off as in the Penn Treebank; anything else falls apart at its marks.
+
+    Example:
+        >>> split_parts("won't"), split_parts("Paris-based")
+        (['wo', "n't"], ['Paris', '-', 'based'])
+    """
+    if _NUMBER.fullmatch(token):
+        return [token]
+    clitic = _CLITIC.fullmatch(token)
+    if clitic is None:
+        return list(_PART.findall(token))
+    return [*_PART.findall(clitic[1]), clitic[2]]
+
+
+def _distinct(batch: Batch) -> tuple[list[str], tuple[list[int], list[int]]]:
+    """Return the distinct texts of a batch, and where among them each reference and each candidate is."""
+    places: dict[str, int] = {}
+    left, right = (
+        [places.setdefault(text, len(places)) for text in column] for column in (batch.references, batch.candidates)
+    )
+    return list(places), (left, right)

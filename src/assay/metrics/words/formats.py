@@ -1,0 +1,244 @@
+"""Readers of word-vector files, one a format, each a stream of blocks: no file is in memory as a whole.
+
+Words are bytes throughout. A word that is not UTF-8 (the published word2vec file has some, cut in the middle of a
+character) keeps its row, so that counts and line numbers agree with the file; no text can ask for it.
+"""
+
+from __future__ import annotations
+
+import gzip
+import itertools
+import struct
+import zlib
+from array import array
+from collections.abc import Iterator
+from contextlib import contextmanager
+from io import BufferedIOBase
+from pathlib import Path
+from typing import Literal, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from assay.errors import InputError
+
+__all__ = ["Block", "check_finite", "find_format", "read_blocks", "read_words"]
+
+Format = Literal["text", "binary"]
+
+_FASTTEXT = struct.pack("<i", 793712314)
+_GZIP, _ZIP, _NUMPY = b"\x1f\x8b", b"PK\x03\x04", b"\x93NUMPY"
+#: Rows in a block.
+_ROWS = 1024
+#: Bytes read at a time, and the most that a line or a word may have: beyond it the file is something else.
+_CHUNK, _LONGEST = 1 << 20, 1 << 22
+_MOST_DIMENSIONS = 1 << 16
+
+
+class Block(NamedTuple):
+    """Consecutive rows of a table.
+
+    Attributes:
+        words: one a row, as the bytes of the file.
+        values: float32, shape ``(len(words), dimensions)``, all finite.
+    """
+
+    words: list[bytes]
+    values: NDArray[np.float32]
+
+
+def read_blocks(path: Path) -> Iterator[Block]:
+    """Yield the rows of a file of word vectors in order; see :func:`find_format`.
+
+    Raises:
+        InputError: absent, unreadable, empty or broken, naming the file, the line (or the word, in a binary file) and
+            what was expected.
+    """
+    binary = find_format(path) == "binary"
+    with _opened(path) as stream:
+        yield from _read_binary(path, stream) if binary else _read_text(path, stream)
+
+
+def find_format(path: Path) -> Format:
+    """Return the format of a file, told by its first bytes; either may be packed with gzip.
+
+    ``binary`` is that of word2vec: a line ``n d``, then each word, a space, and d little-endian float32. ``text`` has
+    one word a line with its numbers, after a line ``n d`` (word2vec, fastText's .vec) or from the first line (GloVe).
+    With a line ``n d`` a file is binary if its name ends in .bin, or a zero byte follows.
+
+    Raises:
+        InputError: the file is absent, unreadable, empty or of another kind.
+    """
+    if not path.is_file():
+        raise InputError(f"{path}: there is no such file of word vectors")
+    with _opened(path) as stream:
+        head = stream.read(1 << 16)
+    if not head:
+        raise InputError(f"{path}, line 1: expected word vectors, the file is empty")
+    if head.startswith(_FASTTEXT):
+        raise InputError(f"{path}: fastText's own .bin format is not read; use the .vec file of the same vectors")
+    if head.startswith(_ZIP):
+        raise InputError(f"{path}: a zip archive is not read; unpack it and name the file of vectors in it")
+    if head.startswith(_NUMPY):
+        raise InputError(f"{path}: a table without words; name the folder that has vectors.npy and words.txt")
+    if _header(head.partition(b"\n")[0]) is None:
+        return "text"
+    return "binary" if path.name.removesuffix(".gz").endswith(".bin") or b"\0" in head else "text"
+
+
+def read_words(path: Path) -> Iterator[list[bytes]]:
+    """Yield the words of a file with one a line, in blocks.
+
+    Raises:
+        InputError: the file cannot be read, or a line is blank.
+    """
+    with _opened(path) as stream:
+        lines = enumerate(_lines(path, stream), 1)
+        while part := list(itertools.islice(lines, _ROWS)):
+            words = [line.rstrip(b"\r\n") for _, line in part]
+            for (number, _), word in zip(part, words, strict=True):
+                if not word.strip():
+                    raise InputError(f"{path}, line {number}: expected a word, the line is blank")
+            yield words
+
+
+def check_finite(path: Path, values: NDArray[np.float32], unit: str, first: int) -> None:
+    """Return when all *values*, shape (rows, dimensions), are finite float32; *first* is the number of the first row.
+
+    Raises:
+        InputError: naming the first row (as *unit*: line, word) with a number that is not.
+    """
+    if not np.isfinite(values).all():
+        row, column = np.argwhere(~np.isfinite(values))[0]
+        found = f"number {column + 1} is {values[row, column]}"
+        raise InputError(f"{path}, {unit} {first + row}: expected finite numbers of single precision, {found}")
+
+
+def _read_text(path: Path, stream: BufferedIOBase) -> Iterator[Block]:
+    lines = _lines(path, stream)
+    first = next(lines)
+    header = _header(first)
+    if header is None:
+        expected, dimensions, skipped = None, _count_numbers(path, first), 0
+        lines = itertools.chain([first], lines)
+    else:
+        (expected, dimensions), skipped = header, 1
+    count = 0
+    while part := list(itertools.islice(lines, _ROWS)):
+        start = count + skipped + 1
+        if expected is not None and count + len(part) > expected:
+            raise InputError(f"{path}, line {expected + 2}: expected the end after the {expected} words of line 1")
+        count += len(part)
+        words, numbers = [], array("d")
+        for number, line in enumerate(part, start):
+            words.append(_read_line(path, number, line, dimensions, numbers))
+        with np.errstate(over="ignore"):
+            values = np.frombuffer(numbers).reshape(len(part), dimensions).astype(np.float32)
+        check_finite(path, values, "line", start)
+        yield Block(words, values)
+    if expected is not None and count < expected:
+        raise InputError(
+            f"{path}, line {count + 2}: expected {expected} words as line 1 says, found the end of the file"
+        )
+
+
+def _read_line(path: Path, number: int, line: bytes, dimensions: int, numbers: array[float]) -> bytes:
+    """Append the numbers of a line to *numbers*, and return its word: what stands before the last fields."""
+    # From the right, for a few words of GloVe's 840B file have spaces in them.
+    fields = line.rsplit(None, dimensions)
+    word = fields[0] if len(fields) == dimensions + 1 else b""
+    if not word or (b" " in word and _is_number(word.rpartition(b" ")[2])):
+        found = len(line.split())
+        raise InputError(f"{path}, line {number}: expected a word and {dimensions} numbers, found {found} fields")
+    try:
+        numbers.extend(map(float, fields[1:]))
+    except ValueError:
+        wrong = next(field for field in fields[1:] if not _is_number(field))
+        raise InputError(f"{path}, line {number}: expected a number, found {_shown(wrong)}") from None
+    return word
+
+
+def _count_numbers(path: Path, line: bytes) -> int:
+    """Return the dimensions of a file without a header: the numbers at the end of its first line."""
+    fields = line.split()
+    count = sum(1 for _ in itertools.takewhile(_is_number, reversed(fields[1:])))
+    if not 0 < count <= _MOST_DIMENSIONS:
+        raise InputError(f"{path}, line 1: expected 'n d' or a word and its numbers, found {_shown(line.strip())}")
+    if any(map(_is_number, fields[1:-count])):
+        raise InputError(f"{path}, line 1: expected a number, found {_shown(fields[-count - 1])}")
+    return count
+
+
+def _read_binary(path: Path, stream: BufferedIOBase) -> Iterator[Block]:
+    count, dimensions = _header(stream.readline(_LONGEST)) or (0, 0)
+    size = 4 * dimensions
+    buffer, at = b"", 0
+    for start in range(1, count + 1, _ROWS):
+        words, numbers = [], bytearray()
+        for number in range(start, min(start + _ROWS, count + 1)):
+            while (end := buffer.find(b" ", at)) < 0 or len(buffer) <= end + size:
+                more = stream.read(_CHUNK)
+                if not more:
+                    raise InputError(f"{path}, word {number} of {count}: expected a word and {size} bytes, cut short")
+                if len(buffer) - at > _LONGEST:
+                    raise InputError(f"{path}, word {number} of {count}: expected a word and a space, found neither")
+                buffer, at = buffer[at:] + more, 0
+            # The original program ends each vector with a newline, others do not.
+            words.append(buffer[at:end].removeprefix(b"\n"))
+            if not words[-1]:
+                raise InputError(f"{path}, word {number} of {count}: expected a word, found an empty one")
+            at = end + 1 + size
+            numbers += buffer[end + 1 : at]
+        values = np.frombuffer(numbers, dtype="<f4").reshape(len(words), dimensions).astype(np.float32, copy=False)
+        check_finite(path, values, "word", start)
+        yield Block(words, values)
+    if (buffer[at:] + stream.read(2)).strip(b"\n"):
+        raise InputError(f"{path}, word {count + 1}: expected the end after the {count} words of line 1")
+
+
+def _header(line: bytes) -> tuple[int, int] | None:
+    """Return n and d of a first line ``n d``, or None where it is something else."""
+    fields = line.split()
+    if len(fields) != 2 or not all(field.isdigit() and len(field) < 16 for field in fields):
+        return None
+    count, dimensions = map(int, fields)
+    return (count, dimensions) if count and 0 < dimensions <= _MOST_DIMENSIONS else None
+
+
+def _lines(path: Path, stream: BufferedIOBase) -> Iterator[bytes]:
+    for number in itertools.count(1):
+        line = stream.readline(_LONGEST)
+        if not line:
+            return
+        if len(line) == _LONGEST:
+            raise InputError(f"{path}, line {number}: expected a line of text, found more than {_LONGEST} bytes")
+        yield line
+
+
+@contextmanager
+def _opened(path: Path) -> Iterator[BufferedIOBase]:
+    try:
+        with path.open("rb") as raw:
+            packed = raw.read(2) == _GZIP
+            raw.seek(0)
+            if packed:
+                with gzip.open(raw) as stream:
+                    yield stream
+            else:
+                yield raw
+    except (EOFError, gzip.BadGzipFile, zlib.error) as error:
+        raise InputError(f"{path}: the gzip stream is broken ({error})") from None
+    except OSError as error:
+        raise InputError(f"{path}: cannot be read ({error.strerror or error})") from None
+
+
+def _is_number(field: bytes) -> bool:
+    try:
+        float(field)
+    except ValueError:
+        return False
+    return True
+
+
+def _shown(field: bytes) -> str:
+    return repr(field[:40].decode("utf-8", "replace"))
