@@ -10,8 +10,7 @@ from pathlib import Path
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
-
-from conftest import COLUMNS, process
+from calling import COLUMNS, process
 
 TEXTS = "reference,candidate,label\n"
 OWN = ("-d", "own.csv", *COLUMNS, "-m", "f1")

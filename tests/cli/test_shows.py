@@ -5,8 +5,7 @@ from __future__ import annotations
 import json
 
 import pytest
-
-from conftest import agreement
+from calling import agreement
 
 RHO_TAU = {
     ("ROUGE-L", "SQuAD, F1 = 0"): (".04", ".04"),

@@ -11,8 +11,7 @@ import time
 from pathlib import Path
 
 import pytest
-
-from conftest import command
+from calling import command
 
 #: A shell that runs the tests in the background has SIGINT ignored, which children inherit: Ctrl-C is put back.
 CODE = """

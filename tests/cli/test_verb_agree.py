@@ -5,9 +5,8 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
+from calling import COLUMNS
 from scipy import stats
-
-from conftest import COLUMNS
 
 
 @pytest.fixture(autouse=True)

@@ -9,8 +9,7 @@ import subprocess
 from pathlib import Path
 
 import pytest
-
-from conftest import command, process
+from calling import command, process
 
 VERBS = [
     (),
