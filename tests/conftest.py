@@ -33,6 +33,15 @@ def shared_data() -> Path:
     return folder
 
 
+@pytest.fixture(scope="session")
+def real_models() -> Path:
+    """The folder with real models (minilm, cross-encoder, e5-small, glove); tests that need it are skipped without."""
+    folder = Path(os.environ.get("ASSAY_TEST_MODELS", ""))
+    if not os.environ.get("ASSAY_TEST_MODELS") or not folder.is_dir():
+        pytest.skip("real models are absent ($ASSAY_TEST_MODELS)")
+    return folder
+
+
 @pytest.fixture(autouse=True)
 def own_cache(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """Give every test a cache of its own, and no data folders of the machine."""

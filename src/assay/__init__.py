@@ -9,7 +9,7 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from assay.api import Result, run
+    from assay.api import Result, run, sweep
     from assay.datasets import Pairs, load_dataset
     from assay.errors import AssayError, InputError, UnavailableError
     from assay.metrics import Batch, Metric, MetricName, as_evaluate, list_metrics, load_metric
@@ -19,6 +19,7 @@ __version__ = "0.1.0"
 _HOMES = {
     "Result": "assay.api",
     "run": "assay.api",
+    "sweep": "assay.api",
     "Pairs": "assay.datasets",
     "load_dataset": "assay.datasets",
     "AssayError": "assay.errors",
@@ -47,6 +48,7 @@ __all__ = [
     "load_dataset",
     "load_metric",
     "run",
+    "sweep",
 ]
 
 

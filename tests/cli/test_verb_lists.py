@@ -19,6 +19,7 @@ VERBS = [
     ("reproduce",),
     ("doctor",),
     *[("metrics", *verb) for verb in ((), ("list",), ("show",), ("check",))],
+    ("sweep",),
     *[("models", *verb) for verb in ((), ("list",), ("show",), ("fetch",))],
     *[("datasets", *verb) for verb in ((), ("list",), ("show",), ("fetch",), ("check",))],
 ]

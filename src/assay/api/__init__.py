@@ -11,8 +11,9 @@ if TYPE_CHECKING:
     from assay.api.published import list_published, reproduce
     from assay.api.result import Result
     from assay.api.running import run
+    from assay.api.sweeping import sweep
 
-__all__ = ["Result", "agree_file", "diagnose", "list_published", "reproduce", "run", "score_file"]
+__all__ = ["Result", "agree_file", "diagnose", "list_published", "reproduce", "run", "score_file", "sweep"]
 
 #: No module has the name of its function: once imported, it would hide the function.
 _HOMES = {
@@ -23,6 +24,7 @@ _HOMES = {
     "reproduce": "published",
     "run": "running",
     "score_file": "files",
+    "sweep": "sweeping",
 }
 
 

@@ -24,6 +24,7 @@ from assay.datasets.columns import parse_columns
 from assay.datasets.convert import pairs_table
 from assay.errors import InputError
 from assay.metrics import load_metric
+from assay.metrics.neural.runtime import Runtime, use_runtime
 from assay.metrics.recorded import Recorded
 from assay.tables import OPTIONAL_PAIR_COLUMNS, PAIR_COLUMNS
 from assay.transfer.checksum import sha256_of
@@ -47,6 +48,9 @@ def score_file(
     language: str | None = None,
     store: Path | None = None,
     fresh: bool = False,
+    offline: bool = False,
+    device: str = "auto",
+    threads: int | None = None,
     progress: Progress | None = None,
 ) -> list[str]:
     """Write the rows of *file*, in order and with all their columns, and one column per metric, headed as typed.
@@ -61,6 +65,9 @@ def score_file(
         language: of the texts.
         store: file with the scores; the shared one by default.
         fresh: compute anew what the store has.
+        offline: fetch nothing.
+        device: where models run, as for :func:`assay.run`.
+        threads: threads of the CPU for models; the cores that are free by default.
         progress: told how far it is.
 
     Returns:
@@ -84,8 +91,9 @@ def score_file(
         raise InputError(f"{file}: has a column {taken[0]!r} already; rename it there, or leave that metric out")
     if limit is not None:
         pairs, table = pairs.limit(limit), table.slice(0, limit)
-    request = Request((pairs,), chosen, buckets=("none",), resamples=0, references=references)
-    found = score_pairs(request, store=store, executor=InProcess(), fresh=fresh, progress=progress or Silent())
+    request = Request((pairs,), chosen, buckets=("none",), resamples=0, references=references, offline=offline)
+    with use_runtime(Runtime(device, threads)):
+        found = score_pairs(request, store=store, executor=InProcess(), fresh=fresh, progress=progress or Silent())
     for metric, scores in found.datasets[0].scores.items():
         table = table.append_column(metric, _as_column(scores))
     _write(table, out)

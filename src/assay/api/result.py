@@ -64,29 +64,30 @@ class Result:
         return self.outcome.failures
 
     @cached_property
-    def _as_folder(self) -> RunFolder:
+    def report(self) -> RunFolder:
+        """The run as reports read it."""
         rows = [row.as_dict() for row in self.outcome.agreement]
         return RunFolder(self.folder, describe_run(self.outcome), rows)
 
     def to_markdown(self) -> str:
         """Return the tables as Markdown."""
-        return render.to_markdown(self._as_folder)
+        return render.to_markdown(self.report)
 
     def to_latex(self) -> str:
         """Return the tables as LaTeX with booktabs."""
-        return render.to_latex(self._as_folder)
+        return render.to_latex(self.report)
 
     def to_csv(self) -> str:
         """Return the agreement table as CSV."""
-        return render.to_csv(self._as_folder)
+        return render.to_csv(self.report)
 
     def to_json(self) -> str:
         """Return the agreement table as JSON."""
-        return render.to_json(self._as_folder)
+        return render.to_json(self.report)
 
     def to_rich(self) -> Any:
         """Return the tables as a Rich renderable."""
-        return render.to_rich(self._as_folder)
+        return render.to_rich(self.report)
 
     def save(self, folder: str | Path) -> Path:
         """Write the run folder; see :mod:`assay.benchmark.folder`.
@@ -102,7 +103,7 @@ class Result:
         (folder / "table.tex").write_text(self.to_latex(), encoding="utf-8")
 
     def _repr_html_(self) -> str:
-        return render.to_html(self._as_folder)
+        return render.to_html(self.report)
 
     def __repr__(self) -> str:
         from rich.console import Console

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any, Literal
 
 from assay.api.result import Result
-from assay.benchmark.executor import Executor
+from assay.benchmark.executor import Executor, InProcess
 from assay.benchmark.folder import check_target
 from assay.benchmark.progress import Progress, Silent
 from assay.benchmark.request import Request
@@ -19,6 +19,7 @@ from assay.datasets import Pairs, load_dataset
 from assay.datasets.files import is_table_file
 from assay.errors import InputError, OfflineError, UnavailableError
 from assay.metrics import Metric, MetricName, load_metric
+from assay.metrics.neural.runtime import Runtime, use_runtime
 
 __all__ = ["plan", "run"]
 
@@ -81,6 +82,7 @@ def plan(
         unavailable=unavailable,
         suite=chosen.name if chosen else None,
         drop_duplicates=dropping,
+        offline=offline,
         **settings,
     )
 
@@ -151,6 +153,9 @@ def run(
     store: str | Path | None = None,
     fresh: bool = False,
     offline: bool = False,
+    device: str = "auto",
+    threads: int | None = None,
+    keep_models: bool = False,
     executor: Executor | None = None,
     progress: Progress | None = None,
 ) -> Result:
@@ -176,6 +181,9 @@ def run(
         store: file with the scores; the shared one by default.
         fresh: compute anew what the store has.
         offline: fetch nothing.
+        device: where models run: "auto", "cpu", "cuda", "cuda:1", "mps", or "all" for every GPU.
+        threads: threads of the CPU for models; the cores that are free by default.
+        keep_models: whether several models may be in memory at a time.
         executor: who scores.
         progress: told how far the run is.
 
@@ -208,7 +216,9 @@ def run(
     if out is not None:
         check_target(Path(out), request.digest())
     stored = None if store is None else Path(store)
-    result = Result(run_request(request, store=stored, executor=executor, fresh=fresh, progress=progress))
+    with use_runtime(Runtime(device, threads, keep_models=keep_models)):
+        executor = executor or InProcess(keep_models=keep_models)
+        result = Result(run_request(request, store=stored, executor=executor, fresh=fresh, progress=progress))
     if out is not None:
         result.save(out)
     return result

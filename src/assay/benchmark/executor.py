@@ -1,68 +1,98 @@
 """Who does the scoring: units of work go out, scores come back, in any order.
 
-A unit is one metric and one chunk of distinct pairs; it can be pickled, and its result depends on nothing else. An
-executor in this process is all that is here; a distributed one has the same interface and, with the same store, the
-same result.
+A unit is one chunk of distinct pairs and the metrics that score it, which share an engine; it can be pickled, and its
+result depends on nothing else. An executor in this process is all that is here; a distributed one has the same
+interface and, with the same store, the same result.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
-from typing import Protocol
+from typing import Any, Protocol
 
 import numpy as np
-from numpy.typing import NDArray
 
 from assay.errors import AssayError
 from assay.metrics import Batch, Metric
+from assay.metrics.work import Engine, Scores, open_session, release_sessions
 
 __all__ = ["Executor", "InProcess", "Unit", "score_unit"]
 
 
 @dataclass(frozen=True)
 class Unit:
-    """One metric, one chunk of distinct pairs.
+    """One chunk of distinct pairs, and what scores it.
 
     Attributes:
         number: position in the plan.
-        metric: what scores.
+        engine: what the metrics share, or None.
+        metrics: what scores.
         batch: the texts.
+        again: those of the texts that a later unit of the same engine has as well.
     """
 
     number: int
-    metric: Metric
+    engine: Engine | None
+    metrics: tuple[Metric, ...]
     batch: Batch
+    again: frozenset[str] = frozenset()
 
 
 class Executor(Protocol):
     """Runs units; may run several at once and return them in any order."""
 
-    def map(self, units: Iterable[Unit]) -> Iterator[tuple[int, NDArray[np.float64]]]:
-        """Yield (number, scores of shape (pairs,)) for every unit; an error in a unit is raised here."""
+    def map(self, units: Iterable[Unit]) -> Iterator[tuple[int, Scores]]:
+        """Yield (number, scores) for every unit; an error in a unit is raised here."""
+        ...
+
+    def cost(self, engine: Engine) -> dict[str, Any]:
+        """Return what an engine has cost since it was opened; empty where it never was."""
+        ...
+
+    def close(self) -> None:
+        """Let go of models."""
         ...
 
 
 class InProcess:
-    """Runs units one after the other, here."""
+    """Runs units one after the other, here.
 
-    def map(self, units: Iterable[Unit]) -> Iterator[tuple[int, NDArray[np.float64]]]:
+    Args:
+        keep_models: whether models of several engines stay in memory.
+    """
+
+    def __init__(self, *, keep_models: bool = False) -> None:
+        self._keep = keep_models
+
+    def map(self, units: Iterable[Unit]) -> Iterator[tuple[int, Scores]]:
         """See :meth:`Executor.map`."""
         for unit in units:
-            yield unit.number, score_unit(unit)
+            yield unit.number, score_unit(unit, keep_models=self._keep)
+
+    def cost(self, engine: Engine) -> dict[str, Any]:
+        """See :meth:`Executor.cost`."""
+        return open_session(engine, keep=self._keep).cost()
+
+    def close(self) -> None:
+        """See :meth:`Executor.close`."""
+        release_sessions()
 
 
-def score_unit(unit: Unit) -> NDArray[np.float64]:
-    """Score one unit and hold the metric to its promise.
+def score_unit(unit: Unit, *, keep_models: bool = False) -> Scores:
+    """Score one unit in this process and hold the metrics to their promise.
 
     Raises:
-        AssayError: the metric gave another number of scores, or one that is not finite.
+        AssayError: a metric gave another number of scores, or one that is not finite.
     """
-    scores = np.asarray(unit.metric.score(unit.batch), dtype=np.float64)
-    if scores.shape != (len(unit.batch),):
-        raise AssayError(f"gave scores of shape {scores.shape} for {len(unit.batch)} pairs")
-    bad = np.flatnonzero(~np.isfinite(scores))
+    found = open_session(unit.engine, keep=keep_models).score(unit.metrics, unit.batch, unit.again)
+    values = np.asarray(found.values, dtype=np.float64)
+    expected = (len(unit.batch), len(unit.metrics))
+    if values.shape != expected:
+        raise AssayError(f"gave scores of shape {values.shape} for {expected[0]} pairs and {expected[1]} metrics")
+    bad = np.argwhere(~np.isfinite(values))
     if len(bad):
-        reference, candidate = unit.batch.references[bad[0]], unit.batch.candidates[bad[0]]
-        raise AssayError(f"gave {scores[bad[0]]} for the pair {reference!r} / {candidate!r}")
-    return scores
+        row, column = bad[0]
+        reference, candidate = unit.batch.references[row], unit.batch.candidates[row]
+        raise AssayError(f"gave {values[row, column]} for the pair {reference!r} / {candidate!r}")
+    return found

@@ -44,6 +44,9 @@ _PACKAGES = (
     "nltk",
     "rapidfuzz",
     "regex",
+    "torch",
+    "transformers",
+    "sentence-transformers",
 )
 _ROWS = 1 << 16
 #: What a run folder holds; anything else is somebody's own and is never removed.

@@ -28,10 +28,14 @@ class MetricStatus:
             brings it); "not applicable" (not made for this language).
         reason: why it is not done.
         remedy: the line that makes it available.
-        seconds: wall time for scoring, without what the store had.
+        seconds: wall time for scoring, without what the store had; work shared with other metrics counts for each.
         scored: distinct pairs scored now.
         stored: distinct pairs whose score the store had.
-        signature: everything that changes the score.
+        signature: everything that changes the score; of a preset with several models, by language.
+        says: what a reader should know, such as the model that a preset took.
+        flags: number of pairs by what is to be known of them: truncated, empty.
+        cost: what scoring took, empty where the store had all: pairs per second, peak memory in MB and, for a model,
+            seconds to load, parameters, texts embedded, devices.
     """
 
     dataset: str
@@ -44,6 +48,9 @@ class MetricStatus:
     stored: int = 0
     short_signature: str = ""
     signature: dict[str, str] = field(default_factory=dict)
+    says: str = ""
+    flags: dict[str, int] = field(default_factory=dict)
+    cost: dict[str, Any] = field(default_factory=dict)
 
 
 @dataclass(frozen=True)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -18,10 +18,23 @@ from assay.metrics import ColumnMetric, Metric
 if TYPE_CHECKING:
     from assay.datasets import Pairs
 
-__all__ = ["PreparedDataset", "is_made_for", "prepare"]
+__all__ = ["Part", "PreparedDataset", "is_made_for", "prepare"]
 
 #: Name of the passing column that carries row numbers through the choice of rows.
 _ROW = "assay row number"
+
+
+@dataclass(frozen=True)
+class Part:
+    """Rows of a dataset that one metric scores.
+
+    Attributes:
+        rows: their numbers, or None for all.
+        language: of their texts, or None where it is unknown.
+    """
+
+    rows: NDArray[np.intp] | None
+    language: str | None
 
 
 class PreparedDataset:
@@ -41,20 +54,33 @@ class PreparedDataset:
         self.dropped = dropped
         self.group_column = group
         self.scores: dict[str, NDArray[np.float64]] = {}
-        self._singles: dict[tuple[bool, frozenset[str] | None], Singles] = {}
+        self._singles: dict[tuple[bool, bytes | None], Singles] = {}
         self._rows: dict[frozenset[str], NDArray[np.intp] | None] = {}
 
-    def singles(self, metric: Metric) -> Singles:
-        """Return the distinct pairs in a language of the metric, with the question for metrics that read it."""
-        declaration = metric.declaration
-        rows = self.rows_for(metric)
-        key = declaration.reads_question, None if rows is None else declaration.languages
+    def parts(self, metric: Metric) -> list[Part]:
+        """Return the rows that a metric can score; one part a language for a metric that picks by it."""
+        if not metric.picks_by_language or "language" not in self.pairs.table.column_names:
+            return [Part(self._rows_for(metric), self.pairs.language)]
+        column = self.pairs.table.column("language").to_pylist()
+        languages = [language for language in dict.fromkeys(column) if is_made_for(metric, language)]
+        if len(languages) == len(set(column)) == 1:
+            return [Part(None, languages[0])]
+        held = np.array(column, dtype=object)
+        return [Part(np.flatnonzero(held == language), language) for language in languages]
+
+    def singles(self, metric: Metric, part: Part) -> Singles:
+        """Return the distinct pairs of a part, with the question for metrics that read it."""
+        reads = metric.declaration.reads_question
+        key = reads, None if part.rows is None else part.rows.tobytes()
         if key not in self._singles:
-            pairs = self.pairs if rows is None else self.pairs.take(rows)
-            self._singles[key] = Singles(pairs, with_question=declaration.reads_question)
+            self._singles[key] = Singles(self.taken(part), with_question=reads)
         return self._singles[key]
 
-    def rows_for(self, metric: Metric) -> NDArray[np.intp] | None:
+    def taken(self, part: Part) -> Pairs:
+        """Return the pairs of a part."""
+        return self.pairs if part.rows is None else self.pairs.take(part.rows)
+
+    def _rows_for(self, metric: Metric) -> NDArray[np.intp] | None:
         """Return the rows whose language the metric is made for; None for all."""
         languages = metric.declaration.languages
         if languages is None or "language" not in self.pairs.table.column_names:

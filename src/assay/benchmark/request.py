@@ -45,6 +45,7 @@ class Request:
         unavailable: datasets that could not be had: name to reason.
         absent: metrics that could not be built: name to what is missing.
         suite: name of the suite, or None.
+        offline: fetch nothing.
 
     Raises:
         InputError: a value outside its range.
@@ -65,6 +66,7 @@ class Request:
     unavailable: Mapping[str, str] = field(default_factory=dict)
     absent: Mapping[str, UnavailableError] = field(default_factory=dict)
     suite: str | None = None
+    offline: bool = False
 
     def __post_init__(self) -> None:
         check_rules(self.buckets)

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable
-from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -13,15 +12,16 @@ from numpy.typing import NDArray
 
 from assay.benchmark.buckets import check_columns
 from assay.benchmark.executor import Executor, InProcess
-from assay.benchmark.outcome import AgreementRow, BucketSummary, MetricStatus, Outcome, Status
-from assay.benchmark.prepared import PreparedDataset, is_made_for, prepare
+from assay.benchmark.outcome import AgreementRow, BucketSummary, MetricStatus, Outcome
+from assay.benchmark.prepared import Part, PreparedDataset, prepare
 from assay.benchmark.progress import Progress, Silent
 from assay.benchmark.request import Request
 from assay.benchmark.scoring import Scorer
-from assay.benchmark.store import ScoreStore, StoreError, default_store
+from assay.benchmark.store import ScoreStore, default_store
 from assay.benchmark.tabulate import tabulate
-from assay.errors import AssayError, InputError, UnavailableError
-from assay.metrics import ColumnMetric, Metric, load_metric
+from assay.benchmark.work import score_all
+from assay.errors import InputError
+from assay.metrics import load_metric
 
 if TYPE_CHECKING:
     from assay.datasets import Pairs
@@ -103,7 +103,10 @@ def _check_labels(pairs: Pairs) -> None:
 
 def _score(request: Request, scorer: Scorer) -> tuple[list[PreparedDataset], list[MetricStatus]]:
     datasets = prepare(request)
-    return datasets, _score_all(request, datasets, scorer)
+    try:
+        return datasets, score_all(request, datasets, scorer)
+    finally:
+        scorer.executor.close()
 
 
 def _token_f1(dataset: PreparedDataset, scorer: Scorer) -> Callable[[], NDArray[np.float64]]:
@@ -111,58 +114,6 @@ def _token_f1(dataset: PreparedDataset, scorer: Scorer) -> Callable[[], NDArray[
         metric = load_metric("f1")
         if str(metric) in dataset.scores:
             return dataset.scores[str(metric)]
-        return scorer.score(metric, dataset.singles(metric)).scores
+        return scorer.score(metric, dataset.singles(metric, Part(None, None))).scores
 
     return compute
-
-
-def _score_all(request: Request, datasets: list[PreparedDataset], scorer: Scorer) -> list[MetricStatus]:
-    """Score metric by metric, so that what a metric loads is in memory once, and only while it is needed."""
-    statuses = []
-    for metric in request.metrics:
-        for dataset in datasets:
-            name = dataset.pairs.name
-            try:
-                scorer.progress.begin(f"{metric} on {name}", _units_of(metric, dataset))
-                statuses.append(_score_one(metric, dataset, scorer))
-            except StoreError:
-                raise
-            except UnavailableError as error:
-                statuses.append(_unscored(str(metric), name, "unavailable", error.reason, error.remedy))
-            except Exception as error:  # noqa: BLE001 - whatever a metric raises must not cost the others
-                reason = str(error) if isinstance(error, AssayError) else f"{type(error).__name__}: {error}"
-                statuses.append(_unscored(str(metric), name, "failed", reason))
-    for name, absent in request.absent.items():
-        statuses += [_unscored(name, one.pairs.name, "unavailable", absent.reason, absent.remedy) for one in datasets]
-    return statuses
-
-
-def _units_of(metric: Metric, dataset: PreparedDataset) -> int:
-    return 0 if isinstance(metric, ColumnMetric) else len(dataset.singles(metric).digests)
-
-
-def _score_one(metric: Metric, dataset: PreparedDataset, scorer: Scorer) -> MetricStatus:
-    name, text = dataset.pairs.name, str(metric)
-    rows = dataset.rows_for(metric)
-    if not is_made_for(metric, dataset.pairs.language) or (rows is not None and not len(rows)):
-        languages = ", ".join(sorted(metric.declaration.languages or ()))
-        language = dataset.pairs.language or "the languages of this data"
-        return _unscored(text, name, "not applicable", f"not available for {language} (made for {languages})")
-    metric.check_available()
-    done = MetricStatus(name, text, "done", short_signature=metric.short_signature(), signature=metric.signature())
-    if isinstance(metric, ColumnMetric):
-        if text not in dataset.recorded:
-            return _unscored(text, name, "not applicable", f"{name} has no column {metric.column!r}")
-        dataset.scores[text] = dataset.recorded[text]
-        return done
-    scored = scorer.score(metric, dataset.singles(metric))
-    if rows is None:
-        dataset.scores[text] = scored.scores
-    else:
-        dataset.scores[text] = np.full(len(dataset.pairs), np.nan)
-        dataset.scores[text][rows] = scored.scores
-    return replace(done, seconds=scored.seconds, scored=scored.scored, stored=scored.stored)
-
-
-def _unscored(metric: str, dataset: str, status: Status, reason: str, remedy: str = "") -> MetricStatus:
-    return MetricStatus(dataset, metric, status, reason, remedy)

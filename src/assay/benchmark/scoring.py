@@ -1,10 +1,9 @@
-"""Scores of one metric on one dataset: from the data, from the store, or computed now."""
+"""Scores of metrics that share an engine, on datasets: from the store, or computed now."""
 
 from __future__ import annotations
 
-import time
-from collections.abc import Iterator
-from dataclasses import dataclass
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
 
 import numpy as np
 from numpy.typing import NDArray
@@ -14,21 +13,51 @@ from assay.benchmark.progress import Progress
 from assay.benchmark.singles import ReferenceChoice, Singles
 from assay.benchmark.store import ScoreStore
 from assay.metrics import Metric
+from assay.metrics.work import Engine, Flag
 
-__all__ = ["Scored", "Scorer"]
+__all__ = ["Job", "Scored", "Scorer"]
 
-#: Distinct pairs in a unit of work: what a kill can lose.
+#: Distinct pairs in a unit of work, where the engine does not say: what a kill can lose.
 CHUNK = 1024
 
 
 @dataclass(frozen=True)
+class Job:
+    """Distinct pairs, and metrics of one engine that score them."""
+
+    singles: Singles
+    metrics: tuple[Metric, ...]
+
+
+@dataclass(frozen=True)
 class Scored:
-    """Scores of all pairs, shape (n,), and what they cost."""
+    """Scores of all pairs under one metric, shape (n,), and what they cost.
+
+    Attributes:
+        seconds: wall time, work that is shared with other metrics of the engine included.
+        scored: distinct pairs scored now.
+        stored: distinct pairs whose score the store had.
+        flags: number of pairs by what a reader should know of them.
+    """
 
     scores: NDArray[np.float64]
     seconds: float
     scored: int
     stored: int
+    flags: dict[str, int]
+
+
+@dataclass
+class _Open:
+    """A job under way: arrays of shape (metrics, distinct pairs)."""
+
+    job: Job
+    keys: list[int]
+    scores: NDArray[np.float64]
+    flags: NDArray[np.uint8]
+    missing: NDArray[np.bool_]
+    seconds: NDArray[np.float64]
+    units: dict[int, NDArray[np.intp]] = field(default_factory=dict)
 
 
 @dataclass(frozen=True)
@@ -50,27 +79,117 @@ class Scorer:
     progress: Progress
 
     def score(self, metric: Metric, singles: Singles) -> Scored:
-        """Score every pair; each distinct one that the store lacks is computed, in chunks that are kept at once.
+        """Score every pair with one metric that needs no engine."""
+        return self.score_jobs(None, [Job(singles, (metric,))])[0][0]
+
+    def score_jobs(self, engine: Engine | None, jobs: Sequence[Job]) -> list[list[Scored]]:
+        """Score every pair of every job; what the store lacks is computed, in units that are kept at once.
+
+        Returns:
+            For each job, for each of its metrics.
 
         Raises:
-            Exception: whatever the metric raises; the chunks before it are kept.
+            Exception: whatever a metric raises; the units before it are kept.
         """
-        key = self.store.metric_id(metric.signature())
-        scores = np.full(len(singles.digests), np.nan) if self.fresh else self.store.get(key, singles.digests)
-        missing = np.flatnonzero(np.isnan(scores))
-        self.progress.advance(len(scores) - len(missing))
-        start = time.perf_counter()
-        for number, found in self.executor.map(_units(metric, singles, missing)):
-            rows = missing[number * CHUNK : (number + 1) * CHUNK]
-            self.store.put(key, singles.digests[rows], found)
-            scores[rows] = found
+        opened = [self._open(job) for job in jobs]
+        number = 0
+        for one in opened:
+            rows = np.flatnonzero(one.missing.any(axis=0))
+            self.progress.advance(one.scores.shape[1] - len(rows))
+            size = CHUNK if engine is None else engine.pairs
+            for start in range(0, len(rows), size):
+                one.units[number] = rows[start : start + size]
+                number += 1
+        owners = {unit: one for one in opened for unit in one.units}
+        for unit, found in self.executor.map(_units(engine, opened)):
+            one = owners[unit]
+            rows = one.units[unit]
+            for column, place in enumerate(_lacking(one, rows)):
+                new = rows[one.missing[place, rows]]
+                held = one.missing[place, rows]
+                values, flags = found.values[held, column], found.flags[held, column]
+                self.store.put(one.keys[place], one.job.singles.digests[new], values, flags)
+                one.scores[place, new], one.flags[place, new] = values, flags
+                one.seconds[place] += found.seconds[column]
             self.progress.advance(len(rows))
-        seconds = time.perf_counter() - start if len(missing) else 0.0
-        better = metric.declaration.higher_is_better
-        reduced = singles.reduce(scores, self.references, higher_is_better=better)
-        return Scored(reduced, seconds, len(missing), len(scores) - len(missing))
+        return [[self._finish(one, place) for place in range(len(one.keys))] for one in opened]
+
+    def _open(self, job: Job) -> _Open:
+        keys = [self.store.metric_id(metric.signature()) for metric in job.metrics]
+        shape = len(keys), len(job.singles.digests)
+        scores, flags = np.full(shape, np.nan), np.zeros(shape, dtype=np.uint8)
+        if not self.fresh:
+            for place, key in enumerate(keys):
+                scores[place] = self.store.get(key, job.singles.digests)
+                flags[place] = self.store.get_flags(key, job.singles.digests)
+        return _Open(job, keys, scores, flags, np.isnan(scores), np.zeros(len(keys)))
+
+    def _finish(self, one: _Open, place: int) -> Scored:
+        better = one.job.metrics[place].declaration.higher_is_better
+        singles = one.job.singles
+        scores = singles.reduce(one.scores[place], self.references, higher_is_better=better)
+        scored = int(one.missing[place].sum())
+        marks = one.flags[place][singles.inverse]
+        counts = {flag.phrase: int((marks & flag > 0).sum()) for flag in Flag}
+        return Scored(
+            scores,
+            float(one.seconds[place]),
+            scored,
+            one.scores.shape[1] - scored,
+            {phrase: count for phrase, count in counts.items() if count},
+        )
 
 
-def _units(metric: Metric, singles: Singles, rows: NDArray[np.intp]) -> Iterator[Unit]:
-    for number, start in enumerate(range(0, len(rows), CHUNK)):
-        yield Unit(number, metric, singles.batch(rows[start : start + CHUNK]))
+def _lacking(one: _Open, rows: NDArray[np.intp]) -> list[int]:
+    """Return the places of the metrics that lack one of the pairs."""
+    return np.flatnonzero(one.missing[:, rows].any(axis=1)).tolist()
+
+
+def _units(engine: Engine | None, opened: Sequence[_Open]) -> Iterator[Unit]:
+    again = _Again(opened) if engine is not None else None
+    for one in opened:
+        for number, rows in one.units.items():
+            metrics = tuple(one.job.metrics[place] for place in _lacking(one, rows))
+            batch = one.job.singles.batch(rows)
+            yield Unit(
+                number, engine, metrics, batch, frozenset() if again is None else again.of(number, _texts(one, rows))
+            )
+
+
+def _texts(one: _Open, rows: NDArray[np.intp]) -> list[str]:
+    batch = one.job.singles.batch(rows)
+    return [*batch.references, *batch.candidates]
+
+
+class _Again:
+    """Knows which texts of a unit a later unit has as well: what is worth keeping of them.
+
+    Texts are told apart by their hash in this process; two with the same one are kept a little longer than need be.
+    """
+
+    def __init__(self, opened: Sequence[_Open]) -> None:
+        hashes, units = [], []
+        for one in opened:
+            for number, rows in one.units.items():
+                found = np.fromiter(map(hash, _texts(one, rows)), dtype=np.int64)
+                hashes.append(np.unique(found))
+                units.append(np.full(len(hashes[-1]), number))
+        whole = np.concatenate(hashes) if hashes else np.zeros(0, dtype=np.int64)
+        numbers = np.concatenate(units) if units else np.zeros(0, dtype=np.int64)
+        order = np.lexsort((numbers, whole))
+        whole, numbers = whole[order], numbers[order]
+        last = np.append(whole[1:] != whole[:-1], True) if len(whole) else np.zeros(0, dtype=bool)
+        # only texts of several units matter
+        several = np.zeros(len(whole), dtype=bool)
+        several[1:] |= whole[1:] == whole[:-1]
+        kept = last & several
+        self._hashes, self._last = whole[kept], numbers[kept]
+
+    def of(self, number: int, texts: Sequence[str]) -> frozenset[str]:
+        """Return the texts that come in a unit after *number*."""
+        if not len(self._hashes):
+            return frozenset()
+        hashes = np.fromiter(map(hash, texts), dtype=np.int64, count=len(texts))
+        place = np.searchsorted(self._hashes, hashes).clip(max=len(self._hashes) - 1)
+        comes = (self._hashes[place] == hashes) & (self._last[place] > number)
+        return frozenset(texts[i] for i in np.flatnonzero(comes).tolist())

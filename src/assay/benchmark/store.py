@@ -37,6 +37,12 @@ CREATE TABLE IF NOT EXISTS scores (
     score REAL NOT NULL,
     PRIMARY KEY (metric, pair)
 ) WITHOUT ROWID;
+CREATE TABLE IF NOT EXISTS flags (
+    metric INTEGER NOT NULL REFERENCES metrics (id),
+    pair BLOB NOT NULL,
+    flags INTEGER NOT NULL,
+    PRIMARY KEY (metric, pair)
+) WITHOUT ROWID;
 """
 
 
@@ -103,20 +109,35 @@ class ScoreStore:
     def get(self, metric: int, pairs: NDArray[np.void]) -> NDArray[np.float64]:
         """Return the scores of digests of shape (n,), NaN where there is none yet."""
         found = np.full(len(pairs), np.nan)
-        if not self._connection.execute("SELECT 1 FROM scores WHERE metric = ? LIMIT 1", (metric,)).fetchone():
-            return found
+        self._look_up("SELECT pair, score FROM scores", metric, pairs, found)
+        return found
+
+    def get_flags(self, metric: int, pairs: NDArray[np.void]) -> NDArray[np.uint8]:
+        """Return the flags kept with scores, shape (n,), 0 where there are none."""
+        found = np.zeros(len(pairs))
+        self._look_up("SELECT pair, flags FROM flags", metric, pairs, found)
+        return found.astype(np.uint8)
+
+    def _look_up(self, select: str, metric: int, pairs: NDArray[np.void], found: NDArray[np.float64]) -> None:
+        """Fill in what the store has; the rest of *found* stays."""
+        if not self._connection.execute(f"{select} WHERE metric = ? LIMIT 1", (metric,)).fetchone():
+            return
         for start in range(0, len(pairs), LOOKUP):
             keys = [bytes(pair) for pair in pairs[start : start + LOOKUP]]
             marks = ",".join("?" * len(keys))
-            rows = self._connection.execute(
-                f"SELECT pair, score FROM scores WHERE metric = ? AND pair IN ({marks})", (metric, *keys)
-            )
+            rows = self._connection.execute(f"{select} WHERE metric = ? AND pair IN ({marks})", (metric, *keys))
             known = dict(rows.fetchall())
-            found[start : start + LOOKUP] = [known.get(key, np.nan) for key in keys]
-        return found
+            part = found[start : start + LOOKUP]
+            part[:] = [known.get(key, old) for key, old in zip(keys, part, strict=True)]
 
-    def put(self, metric: int, pairs: NDArray[np.void], scores: NDArray[np.float64]) -> None:
-        """Keep finite scores of shape (n,) for digests of shape (n,), all or none of them."""
+    def put(
+        self,
+        metric: int,
+        pairs: NDArray[np.void],
+        scores: NDArray[np.float64],
+        flags: NDArray[np.uint8] | None = None,
+    ) -> None:
+        """Keep finite scores of shape (n,) for digests of shape (n,), with flags where there are any; all or none."""
         rows = [(metric, bytes(pair), float(score)) for pair, score in zip(pairs, scores, strict=True)]
         with self._writing():
             self._connection.executemany(
@@ -124,6 +145,12 @@ class ScoreStore:
                 "ON CONFLICT (metric, pair) DO UPDATE SET score = excluded.score",
                 rows,
             )
+            marked = [] if flags is None else np.flatnonzero(flags).tolist()
+            if flags is not None and marked:
+                self._connection.executemany(
+                    "INSERT OR REPLACE INTO flags (metric, pair, flags) VALUES (?, ?, ?)",
+                    [(metric, bytes(pairs[row]), int(flags[row])) for row in marked],
+                )
 
     def count(self, metric: int) -> int:
         """Return how many pairs have a score under *metric*."""

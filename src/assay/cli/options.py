@@ -9,10 +9,10 @@ from typing import Annotated
 import typer
 
 __all__ = [
-    "BucketOption", "ColumnsOption", "ConfidenceOption", "DatasetOption", "DropDuplicatesOption", "Format",
-    "FormatOption", "FreshOption", "GroupByOption", "LanguageOption", "LimitOption", "MetricOption", "OfflineOption",
-    "OptionalOutFolder", "OutFolder", "QuietOption",
-    "ReferencesOption", "ResamplesOption", "SeedOption", "StatisticOption",
+    "BucketOption", "ColumnsOption", "ConfidenceOption", "DatasetOption", "DeviceOption",
+    "DropDuplicatesOption", "Format", "FormatOption", "FreshOption", "GroupByOption", "KeepModelsOption",
+    "LanguageOption", "LimitOption", "MetricOption", "OfflineOption", "OptionalOutFolder", "OutFolder", "QuietOption",
+    "ReferencesOption", "ResamplesOption", "SeedOption", "StatisticOption", "ThreadsOption",
 ]  # fmt: skip
 
 
@@ -81,6 +81,13 @@ ReferencesOption = Annotated[
 LanguageOption = Annotated[str | None, typer.Option("--language", help="Language of your own file, such as en or de.")]
 FreshOption = Annotated[bool, typer.Option("--fresh", help="Compute anew what the score store has.")]
 OfflineOption = Annotated[bool, typer.Option("--offline", help="Fetch nothing.")]
+DeviceOption = Annotated[
+    str, typer.Option("--device", help="Where models run: auto, cpu, cuda, cuda:N, mps, all (every GPU).")
+]
+ThreadsOption = Annotated[
+    int | None, typer.Option("--threads", help="Threads of the CPU for models [default: the cores that are free].")
+]
+KeepModelsOption = Annotated[bool, typer.Option("--keep-models", help="Let several models be in memory at a time.")]
 QuietOption = Annotated[bool, typer.Option("--quiet", "-q", help="No progress, no hints.")]
 FormatOption = Annotated[Format, typer.Option("--format", "-f", help="How the table is printed.")]
 OutFolder = Annotated[Path | None, typer.Option("--out", "-o", help="The run folder [default: runs/NAME-TIME].")]

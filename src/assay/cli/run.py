@@ -14,11 +14,13 @@ from assay.cli.options import (
     ColumnsOption,
     ConfidenceOption,
     DatasetOption,
+    DeviceOption,
     DropDuplicatesOption,
     Format,
     FormatOption,
     FreshOption,
     GroupByOption,
+    KeepModelsOption,
     LanguageOption,
     LimitOption,
     MetricOption,
@@ -29,6 +31,7 @@ from assay.cli.options import (
     ResamplesOption,
     SeedOption,
     StatisticOption,
+    ThreadsOption,
 )
 
 if TYPE_CHECKING:
@@ -58,6 +61,9 @@ def run(
     out: OutFolder = None,
     fresh: FreshOption = False,
     offline: OfflineOption = False,
+    device: DeviceOption = "auto",
+    threads: ThreadsOption = None,
+    keep_models: KeepModelsOption = False,
     output: FormatOption = Format.table,
     quiet: QuietOption = False,
 ) -> None:
@@ -89,6 +95,9 @@ def run(
             out=place,
             fresh=fresh,
             offline=offline,
+            device=device,
+            threads=threads,
+            keep_models=keep_models,
             progress=progress,
         )
     print_result(result, output)

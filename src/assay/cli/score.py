@@ -10,12 +10,15 @@ import typer
 from assay.cli.guard import guarded, progress_on_stderr, tell
 from assay.cli.options import (
     ColumnsOption,
+    DeviceOption,
     FreshOption,
     LanguageOption,
     LimitOption,
     MetricOption,
+    OfflineOption,
     QuietOption,
     ReferencesOption,
+    ThreadsOption,
 )
 
 __all__ = ["score"]
@@ -31,6 +34,9 @@ def score(
     references: ReferencesOption = "best",
     language: LanguageOption = None,
     fresh: FreshOption = False,
+    offline: OfflineOption = False,
+    device: DeviceOption = "auto",
+    threads: ThreadsOption = None,
     quiet: QuietOption = False,
 ) -> None:
     """Add a column per metric to a file of pairs; rows and all other columns stay as they are.
@@ -49,6 +55,9 @@ def score(
             references=references,  # type: ignore[arg-type]
             language=language,
             fresh=fresh,
+            offline=offline,
+            device=device,
+            threads=threads,
             progress=progress,
         )
     for line in failures:

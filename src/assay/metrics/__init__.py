@@ -9,7 +9,7 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from assay.metrics.base import Batch, ColumnMetric, Declaration, Metric, PairMetric, option
+    from assay.metrics.base import Batch, ColumnMetric, Context, Declaration, Metric, PairMetric, option
     from assay.metrics.bridge import as_evaluate
     from assay.metrics.contract import Finding, check_metric
     from assay.metrics.name import MetricName
@@ -19,6 +19,7 @@ if TYPE_CHECKING:
 _HOMES = {
     "Batch": "base",
     "ColumnMetric": "base",
+    "Context": "base",
     "Declaration": "base",
     "Entry": "registry",
     "Finding": "contract",
@@ -36,6 +37,7 @@ _HOMES = {
 __all__ = [
     "Batch",
     "ColumnMetric",
+    "Context",
     "Declaration",
     "Entry",
     "Finding",

@@ -17,7 +17,9 @@ if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
 
-__all__ = ["Batch", "ColumnMetric", "Declaration", "Metric", "PairMetric", "option"]
+    from assay.metrics.work import Engine
+
+__all__ = ["Batch", "ColumnMetric", "Context", "Declaration", "Metric", "PairMetric", "option"]
 
 
 @dataclass(frozen=True)
@@ -66,6 +68,19 @@ class Batch:
 
 
 @dataclass(frozen=True)
+class Context:
+    """The data that a metric is about to score.
+
+    Attributes:
+        language: ISO 639-1 code of its texts, or None where it is unknown.
+        references: gives all gold answers, in order.
+    """
+
+    language: str | None
+    references: Callable[[], Sequence[str]]
+
+
+@dataclass(frozen=True)
 class Declaration:
     """What a metric promises.
 
@@ -82,6 +97,8 @@ class Declaration:
         option_sets: named sets of options, used as ``name:set``.
         subject: what the text after the colon means, or None where it can only be an option set.
         provider: the packages that compute it; their versions are in the signature.
+        tolerance: how far two computations of a score may lie apart, such as alone and in a batch.
+        extra: the extra of assay that brings the packages, or None where they come with it.
     """
 
     name: str
@@ -97,6 +114,8 @@ class Declaration:
     option_sets: Mapping[str, Mapping[str, object]] = field(default_factory=dict)
     subject: str | None = None
     provider: tuple[str, ...] = ()
+    tolerance: float = 1e-9
+    extra: str | None = None
 
 
 @dataclass(frozen=True)
@@ -124,6 +143,43 @@ class Metric(ABC):
         The score of a pair depends on that pair alone: not on the rest of the batch, nor on its order.
         """
 
+    def needs(self) -> Engine | None:
+        """Return what must be loaded to score, shared by all metrics with an equal one; by default nothing."""
+        return None
+
+    def flags(self, batch: Batch) -> NDArray[np.uint8]:
+        """Return what a reader should know of each score, as bits: uint8, shape ``(len(batch),)``; by default nothing.
+
+        Metrics with an engine give them with the scores.
+        """
+        import numpy as np
+
+        return np.zeros(len(batch), dtype=np.uint8)
+
+    @property
+    def picks_by_language(self) -> bool:
+        """Whether :meth:`bind` gives another metric for another language; by default not."""
+        return False
+
+    def bind(self, context: Context) -> Metric:
+        """Return the metric for this data; by default itself. A preset picks its model by the language here.
+
+        Raises:
+            UnavailableError: the metric is not made for that data.
+        """
+        return self
+
+    def says(self) -> str:
+        """Return what a reader should know of a bound metric, such as the model it took; by default nothing."""
+        return ""
+
+    def obtain(self, *, offline: bool = False) -> None:  # noqa: B027 - most metrics need nothing
+        """Bring what it needs and this machine does not have, such as a model; by default nothing.
+
+        Raises:
+            AssayError: it does not come, or *offline* forbids it.
+        """
+
     @property
     def name(self) -> MetricName:
         """The name as it was typed; otherwise subject and the options that are not the defaults."""
@@ -141,7 +197,9 @@ class Metric(ABC):
         """
         for package in self.declaration.provider:
             if version_of(package) == ABSENT:
-                raise UnavailableError(f"the package {package} is not installed", f"pip install {package}")
+                extra = self.declaration.extra
+                line = f"pip install {package}" if extra is None else f'pip install "assay[{extra}]"'
+                raise UnavailableError(f"the package {package} is not installed", line)
 
     def for_language(self, language: str | None) -> None:
         """Return when texts in *language* (None: unknown) can be scored.

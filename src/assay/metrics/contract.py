@@ -5,10 +5,10 @@ from __future__ import annotations
 import dataclasses
 import math
 import pickle
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, NamedTuple
 
-from assay.errors import InputError
+from assay.errors import AssayError
 from assay.metrics.base import Batch, ColumnMetric, Metric
 from assay.metrics.name import MetricName
 from assay.metrics.options import SUBJECT, Option, describe_options
@@ -19,9 +19,6 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
 __all__ = ["Finding", "check_metric"]
-
-#: How far two computations of the same score may lie apart.
-TOLERANCE = 1e-9
 
 # (reference, candidate): same, near, far; short and long; other scripts; numbers; nothing at all.
 _PAIRS = (
@@ -111,10 +108,11 @@ def _scores(metric: Metric, batch: Batch) -> NDArray[np.float64]:
     return scores
 
 
-def _same(left: NDArray[np.float64], right: NDArray[np.float64], batch: Batch, what: str) -> None:
+def _same(metric: Metric, left: NDArray[np.float64], right: NDArray[np.float64], batch: Batch, what: str) -> None:
     import numpy as np
 
-    apart = np.flatnonzero(~np.isclose(left, right, rtol=0, atol=TOLERANCE, equal_nan=True))
+    tolerance = metric.declaration.tolerance
+    apart = np.flatnonzero(~np.isclose(left, right, rtol=0, atol=tolerance, equal_nan=True))
     if len(apart):
         at = int(apart[0])
         pair = (batch.references[at], batch.candidates[at])
@@ -138,36 +136,42 @@ def _signature(metric: Metric) -> str:
     for key, value in signature.items():
         _require(isinstance(key, str) and isinstance(value, str), f"{key!r}: {value!r} is not text")
     _require("assay" in signature, "the version of assay is missing")
-    for key, other in _other_values(metric):
-        try:
-            changed = dataclasses.replace(metric, **{key: other})
-        except InputError:
-            # The metric allows fewer values than the type does.
-            continue
-        _require(changed.signature() != signature, f"it does not change with the option {key!r}")
+    for key, others in _other_values(metric).items():
+        changed = [other for other in others if _changes(metric, key, other, signature)]
+        # one of them suffices: a default such as "auto" stands for one of the others
+        _require(bool(changed) or not others, f"it does not change with the option {key!r}")
     return metric.short_signature()
 
 
-def _other_values(metric: Metric) -> Iterator[tuple[str, object]]:
-    """Yield each option with a value that it does not have now."""
-    for key, item in describe_options(type(metric)).items():
-        other = _other_value(item, getattr(metric, key))
-        if key != SUBJECT and other is not None:
-            yield key, other
+def _changes(metric: Metric, key: str, value: object, signature: dict[str, str]) -> bool:
+    try:
+        return dataclasses.replace(metric, **{key: value}).signature() != signature
+    except AssayError:
+        # The metric allows fewer values than the type does, or that one needs something that is not here.
+        return True
 
 
-def _other_value(item: Option, value: object) -> object:
+def _other_values(metric: Metric) -> dict[str, Sequence[object]]:
+    """Return for each option values that it does not have now."""
+    return {
+        key: _others(item, getattr(metric, key))
+        for key, item in describe_options(type(metric)).items()
+        if key != SUBJECT
+    }
+
+
+def _others(item: Option, value: object) -> Sequence[object]:
     if item.kind == "choice":
-        return next((choice for choice in item.choices if choice != value), None)
+        return [choice for choice in item.choices if choice != value]
     if item.kind == "bool":
-        return not value
+        return [not value]
     if item.kind == "str":
-        return f"{value}x"
+        return [f"{value}x"]
     low = item.minimum if item.minimum is not None else -math.inf
     high = item.maximum if item.maximum is not None else math.inf
     now = value if isinstance(value, int | float) else 0
     steps = (now + 1, now - 1) if item.kind == "int" else (now + 1.0, now - 1.0, now / 2, (low + high) / 2)
-    return next((step for step in steps if low <= step <= high and step != value), None)
+    return [step for step in steps if low <= step <= high and step != value][:1]
 
 
 def _finite(metric: Metric) -> str:
@@ -183,7 +187,8 @@ def _finite(metric: Metric) -> str:
 def _range(metric: Metric) -> str:
     low, high = metric.declaration.low, metric.declaration.high
     scores = _scores(metric, _batch())
-    inside = bool((scores >= low - TOLERANCE).all() and (scores <= high + TOLERANCE).all())
+    slack = metric.declaration.tolerance
+    inside = bool((scores >= low - slack).all() and (scores <= high + slack).all())
     _require(inside, f"declared {low:g} to {high:g}, found {scores.min():.6g} to {scores.max():.6g}")
     return f"{low:g} to {high:g}"
 
@@ -195,7 +200,7 @@ def _perfect(metric: Metric) -> str:
     if expected is None:
         return "none declared"
     batch = _batch(tuple((text, text) for pair in _PAIRS for text in pair))
-    _same(_scores(metric, batch), np.full(len(batch), expected), batch, "identical texts")
+    _same(metric, _scores(metric, batch), np.full(len(batch), expected), batch, "identical texts")
     return f"{expected:g} for identical texts"
 
 
@@ -203,7 +208,7 @@ def _symmetry(metric: Metric) -> str:
     if not metric.declaration.symmetric:
         return "not declared"
     batch = _batch()
-    _same(_scores(metric, batch), _scores(metric, batch.swapped()), batch, "declared symmetric, but exchanged")
+    _same(metric, _scores(metric, batch), _scores(metric, batch.swapped()), batch, "declared symmetric, but exchanged")
     return "symmetric"
 
 
@@ -222,16 +227,16 @@ def _batch_and_order(metric: Metric) -> str:
     batch = _batch()
     whole = _scores(metric, batch)
     alone = np.concatenate([_scores(metric, batch.take([i])) for i in range(len(batch))])
-    _same(whole, alone, batch, "in the batch and alone")
+    _same(metric, whole, alone, batch, "in the batch and alone")
     order = [*range(1, len(batch), 2), *range(0, len(batch), 2)]
-    _same(whole[order], _scores(metric, batch.take(order)), batch.take(order), "in order and out of order")
+    _same(metric, whole[order], _scores(metric, batch.take(order)), batch.take(order), "in order and out of order")
     return "the same alone, in a batch and in another order"
 
 
 def _deterministic(metric: Metric) -> str:
     batch = _batch()
     again = load_metric(metric.name)
-    _same(_scores(metric, batch), _scores(again, batch), batch, "scored twice")
+    _same(metric, _scores(metric, batch), _scores(again, batch), batch, "scored twice")
     return "the same twice"
 
 

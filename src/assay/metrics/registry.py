@@ -19,8 +19,13 @@ __all__ = ["Entry", "Registry", "list_metrics", "load_metric", "registry"]
 _HERE = "assay.metrics"
 #: Built-in metrics as "module:Class", so that listing them imports none of them.
 BUILT_IN = {
+    "bertscore": f"{_HERE}.bertscore:BertScore",
+    "bertscore-trained": f"{_HERE}.bertscore:BertScoreTrained",
+    "bertscore-vanilla": f"{_HERE}.bertscore:BertScoreVanilla",
+    "bi-encoder": f"{_HERE}.bi_encoder:BiEncoder",
     "bleu": f"{_HERE}.bleu:Bleu",
     "chrf": f"{_HERE}.chrf:Chrf",
+    "cross-encoder": f"{_HERE}.cross_encoder:CrossEncoder",
     "dice": f"{_HERE}.overlap:Dice",
     "em": f"{_HERE}.em:ExactMatch",
     "evaluate": f"{_HERE}.evaluate:EvaluateModule",
@@ -29,8 +34,10 @@ BUILT_IN = {
     "jaro-winkler": f"{_HERE}.edit:JaroWinkler",
     "levenshtein": f"{_HERE}.edit:Levenshtein",
     "meteor": f"{_HERE}.meteor:Meteor",
+    "pooled": f"{_HERE}.pooled:Pooled",
     "recorded": f"{_HERE}.recorded:Recorded",
     "rouge-l": f"{_HERE}.rouge:RougeL",
+    "sas": f"{_HERE}.cross_encoder:Sas",
     "static": f"{_HERE}.static:Static",
     "ter": f"{_HERE}.ter:Ter",
 }

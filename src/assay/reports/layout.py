@@ -67,12 +67,13 @@ class Block:
 
 @dataclass(frozen=True)
 class Section:
-    """One dataset: heading, facts, statistics, blocks, and metrics that gave no score with the reason."""
+    """One dataset: heading, facts, statistics, blocks, remarks on metrics, and metrics that gave no score and why."""
 
     title: str
     facts: list[str]
     statistics: list[str]
     blocks: list[Block]
+    remarks: list[str]
     missing: list[str]
 
     @property
@@ -94,13 +95,29 @@ def lay_out(run: RunFolder) -> Iterator[Section]:
             for one in run.manifest["metrics"]
             if one["dataset"] == name and one["status"] != "done"
         ]
-        yield Section(_title(dataset), _facts(dataset), statistics, blocks, missing)
+        remarks = [
+            line for one in run.manifest["metrics"] if one["dataset"] == name and (line := _remark(one, dataset["n"]))
+        ]
+        yield Section(_title(dataset), _facts(dataset), statistics, blocks, remarks, missing)
 
 
 def _title(dataset: dict[str, Any]) -> str:
     version = f"@{dataset['version']}" if dataset["version"] else ""
     split = f" ({dataset['split']})" if dataset["split"] else ""
     return f"{dataset['name']}{version}{split}"
+
+
+def _remark(status: dict[str, Any], n: int) -> str:
+    """Return what a reader should know of a metric's scores: a preset's model, texts that were cut or empty."""
+    said = [status["says"]] if status.get("says") else []
+    said += [f"{count:,} of {n:,} pairs: {phrase}" for phrase, count in status.get("flags", {}).items()]
+    asymmetry = status.get("cost", {}).get("asymmetry")
+    if asymmetry:
+        said.append(
+            f"the order of the texts moves a score by {asymmetry['mean']:.3f} on average, "
+            f"{asymmetry['largest']:.3f} at most ({asymmetry['pairs']:,} pairs)"
+        )
+    return f"{status['metric']}: {'; '.join(said)}" if said else ""
 
 
 def _facts(dataset: dict[str, Any]) -> list[str]:

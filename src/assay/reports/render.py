@@ -53,7 +53,7 @@ def to_markdown(run: RunFolder) -> str:
             lines.append(f"| {_md(block.bucket)} | *{CEILING}* | {' | '.join(shown)} | |")
         lines.append("")
         lines += [f"- {_md(block.bucket)}: {_md('; '.join(block.facts))}" for block in section.blocks]
-        lines += [f"- {_md(line)}" for line in section.missing]
+        lines += [f"- {_md(line)}" for line in (*section.remarks, *section.missing)]
         lines.append("")
     lines += [_md(f"{_confidence(run)}. {run.manifest['signature']}"), ""]
     lines += [f"- `{metric}`: `{signature}`" for metric, signature in _signatures(run).items()]
@@ -166,6 +166,7 @@ def to_rich(run: RunFolder) -> Group:
         parts.append(table)
         parts += [Text(f"{block.bucket}: {'; '.join(block.facts)}", style="dim") for block in section.blocks]
         parts += [Text(line, style="dim") for line in _notes(section)]
+        parts += [Text(line, style="dim") for line in section.remarks]
         parts += [Text(line, style="yellow") for line in section.missing]
         parts.append(Text(""))
     parts.append(Text(_confidence(run), style="dim"))

@@ -1,0 +1,67 @@
+"""A layer sweep: one metric, every layer of its model, one pass."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import fields, replace
+from typing import Any
+
+from assay.api.result import Result
+from assay.api.running import run
+from assay.errors import InputError
+from assay.metrics import Context, Metric, MetricName, load_metric
+
+__all__ = ["layer_metrics", "sweep"]
+
+
+def layer_metrics(
+    metric: str | MetricName | Metric, *, language: str | None = None, offline: bool = False
+) -> list[Metric]:
+    """Return a metric for each layer of its model: 0 for the input embeddings, then the layers from 1.
+
+    Args:
+        metric: one with an option ``layer``, such as ``bertscore:MODEL`` or ``pooled:MODEL,pooling=cls``.
+        language: for which a preset picks its model.
+        offline: fetch nothing.
+
+    Raises:
+        InputError: the metric has no layers.
+        UnavailableError: its model cannot be had.
+    """
+    loaded = load_metric(metric)
+    if "layer" not in {field.name for field in fields(loaded)}:
+        raise InputError(f"metric {loaded}: has no layers to sweep over; take bertscore:MODEL or pooled:MODEL")
+    bound = loaded.bind(Context(language, tuple))
+    bound.obtain(offline=offline)
+    bound.check_available()
+    last: int = bound.resolve_layer(None)  # type: ignore[attr-defined]
+    return [replace(bound, layer=layer) for layer in range(last + 1)]  # type: ignore[call-arg]
+
+
+def sweep(
+    metric: str | MetricName | Metric,
+    datasets: Any,
+    *,
+    language: str | None = None,
+    offline: bool = False,
+    **settings: Any,
+) -> Result:
+    """Say for every layer of a model how far the metric agrees with people, from one pass over the texts.
+
+    As in figure 3 of Mustafazade and Ebbinghaus (2022), "Evaluation of Semantic Answer Similarity Metrics".
+
+    Args:
+        metric: one with an option ``layer``.
+        datasets: as for :func:`assay.run`.
+        language: of the texts, where the data does not say.
+        offline: fetch nothing.
+        **settings: as for :func:`assay.run`.
+
+    Returns:
+        The result of a run whose metrics are the layers; :func:`assay.reports.sweep.layers_of` lays it out.
+
+    Raises:
+        InputError: the metric has no layers, or something else that was given cannot be used.
+    """
+    metrics: Sequence[Metric] = layer_metrics(metric, language=language, offline=offline)
+    return run(datasets, metrics, language=language, offline=offline, **settings)

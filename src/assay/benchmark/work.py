@@ -1,0 +1,249 @@
+"""The order of work in a run: metrics that share an engine go together over all datasets, one engine after the other.
+
+So a model is in memory once, only while it is needed, and each text goes through it once.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Hashable, Sequence
+from dataclasses import dataclass, replace
+from functools import partial
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from assay.benchmark.outcome import MetricStatus
+from assay.benchmark.prepared import Part, PreparedDataset, is_made_for
+from assay.benchmark.request import Request
+from assay.benchmark.scoring import Job, Scored, Scorer
+from assay.benchmark.singles import Singles
+from assay.benchmark.store import StoreError
+from assay.errors import AssayError, UnavailableError
+from assay.metrics import ColumnMetric, Context, Metric
+from assay.metrics.memory import peak_memory, reset_peak
+from assay.metrics.work import Engine
+
+__all__ = ["score_all"]
+
+
+@dataclass(frozen=True)
+class _Task:
+    """One metric on one part of one dataset.
+
+    Attributes:
+        name: the metric as it was asked for.
+        metric: bound to the data.
+        dataset: where the scores go.
+        part: which rows.
+        engine: what the metric shares with others, or None.
+    """
+
+    name: str
+    metric: Metric
+    dataset: PreparedDataset
+    part: Part
+    engine: Engine | None
+
+    @property
+    def place(self) -> tuple[str, str]:
+        """Metric and dataset."""
+        return self.name, self.dataset.pairs.name
+
+    @property
+    def singles(self) -> Singles:
+        """The distinct pairs."""
+        return self.dataset.singles(self.metric, self.part)
+
+
+class _Report:
+    """Statuses as they come, given back in the order of the request."""
+
+    def __init__(self) -> None:
+        self._found: dict[tuple[str, str], list[MetricStatus]] = {}
+
+    def add(self, status: MetricStatus) -> None:
+        self._found.setdefault((status.metric, status.dataset), []).append(status)
+
+    def fail(self, place: tuple[str, str], error: Exception) -> None:
+        """Report what a metric raised."""
+        metric, dataset = place
+        if isinstance(error, UnavailableError):
+            self.add(MetricStatus(dataset, metric, "unavailable", error.reason, error.remedy))
+            return
+        reason = str(error) if isinstance(error, AssayError) else f"{type(error).__name__}: {error}"
+        self.add(MetricStatus(dataset, metric, "failed", reason))
+
+    def in_order(self, request: Request, datasets: Sequence[PreparedDataset]) -> list[MetricStatus]:
+        """Return one status a metric and dataset, metric by metric."""
+        names = [str(metric) for metric in (*request.metrics, *request.absent)]
+        return [_joined(self._found[name, one.pairs.name]) for name in names for one in datasets]
+
+
+def score_all(request: Request, datasets: list[PreparedDataset], scorer: Scorer) -> list[MetricStatus]:
+    """Score every dataset with every metric; what one metric raises costs the others nothing.
+
+    Raises:
+        StoreError: scores can no longer be kept.
+    """
+    report = _Report()
+    groups: dict[Hashable, list[_Task]] = {}
+    for metric in request.metrics:
+        for dataset in datasets:
+            for task in _plan(metric, dataset, request, report):
+                groups.setdefault(task.place if task.engine is None else task.engine, []).append(task)
+    for tasks in groups.values():
+        _score_group(tasks, scorer, report)
+    for name, absent in request.absent.items():
+        for one in datasets:
+            report.fail((name, one.pairs.name), absent)
+    return report.in_order(request, datasets)
+
+
+def _plan(metric: Metric, dataset: PreparedDataset, request: Request, report: _Report) -> list[_Task]:
+    """Return what is to be scored; what cannot be is reported."""
+    place = name, where = str(metric), dataset.pairs.name
+    try:
+        parts = dataset.parts(metric)
+        scored = [part for part in parts if part.rows is None or len(part.rows)]
+        if not is_made_for(metric, dataset.pairs.language) or not scored:
+            language = dataset.pairs.language or "the languages of this data"
+            made_for = ", ".join(sorted(metric.declaration.languages or ())) or "others"
+            reason = f"not available for {language} (made for {made_for})"
+            report.add(MetricStatus(where, name, "not applicable", reason))
+            return []
+        if isinstance(metric, ColumnMetric):
+            _take_recorded(metric, dataset, report)
+            return []
+        tasks = []
+        for part in scored:
+            bound = metric.bind(Context(part.language, partial(_references, dataset, part)))
+            bound.obtain(offline=request.offline)
+            bound.check_available()
+            tasks.append(_Task(name, bound, dataset, part, bound.needs()))
+        return tasks
+    except StoreError:
+        raise
+    except Exception as error:  # noqa: BLE001 - whatever a metric raises must not cost the others
+        report.fail(place, error)
+        return []
+
+
+def _references(dataset: PreparedDataset, part: Part) -> list[str]:
+    column = dataset.taken(part).column("reference").to_pylist()
+    return [text for cell in column for text in (cell if isinstance(cell, list) else [cell])]
+
+
+def _take_recorded(metric: ColumnMetric, dataset: PreparedDataset, report: _Report) -> None:
+    name, where = str(metric), dataset.pairs.name
+    if name not in dataset.recorded:
+        report.add(MetricStatus(where, name, "not applicable", f"{where} has no column {metric.column!r}"))
+        return
+    metric.check_available()
+    dataset.scores[name] = dataset.recorded[name]
+    report.add(_done(name, where, metric))
+
+
+def _score_group(tasks: list[_Task], scorer: Scorer, report: _Report) -> None:
+    """Score tasks of one engine together; where that fails, one by one, so that the culprit is found."""
+    names = list(dict.fromkeys(task.name for task in tasks))
+    where = list(dict.fromkeys(task.dataset.pairs.name for task in tasks))
+    try:
+        jobs = _jobs(tasks)
+        total = sum(len(job.singles.digests) for job, _ in jobs)
+        scorer.progress.begin(f"{_short(names)} on {_short(where)}", total)
+        reset_peak()
+        found = scorer.score_jobs(tasks[0].engine, [job for job, _ in jobs])
+        cost = _cost(tasks[0].engine, found, scorer)
+        for (_, members), scored in zip(jobs, found, strict=True):
+            for task, one in zip(members, scored, strict=True):
+                _put(task, one)
+                report.add(_finished(task, one, cost if one.scored else {}, names))
+    except StoreError:
+        raise
+    except Exception as error:  # noqa: BLE001 - whatever a metric raises must not cost the others
+        if len(tasks) == 1 or isinstance(error, UnavailableError):
+            for task in tasks:
+                report.fail(task.place, error)
+            return
+        for task in tasks:
+            _score_group([task], scorer, report)
+
+
+def _short(names: list[str]) -> str:
+    return names[0] if len(names) == 1 else f"{names[0]} and {len(names) - 1} more"
+
+
+def _jobs(tasks: list[_Task]) -> list[tuple[Job, list[_Task]]]:
+    """Put together the tasks that score the same pairs."""
+    by_singles: dict[int, list[_Task]] = {}
+    for task in tasks:
+        by_singles.setdefault(id(task.singles), []).append(task)
+    return [
+        (Job(members[0].singles, tuple(task.metric for task in members)), members) for members in by_singles.values()
+    ]
+
+
+def _cost(engine: Engine | None, found: list[list[Scored]], scorer: Scorer) -> dict[str, Any]:
+    if not any(one.scored for scored in found for one in scored):
+        return {}
+    memory = {"peak_memory_mb": peak_memory()}
+    return memory if engine is None else scorer.executor.cost(engine) | memory
+
+
+def _put(task: _Task, scored: Scored) -> None:
+    scores, rows = task.dataset.scores, task.part.rows
+    if rows is None:
+        scores[task.name] = scored.scores
+        return
+    whole: NDArray[np.float64] = scores.setdefault(task.name, np.full(len(task.dataset.pairs), np.nan))
+    whole[rows] = scored.scores
+
+
+def _done(name: str, where: str, metric: Metric) -> MetricStatus:
+    return MetricStatus(
+        where, name, "done", short_signature=metric.short_signature(), signature=metric.signature(), says=metric.says()
+    )
+
+
+def _finished(task: _Task, scored: Scored, cost: dict[str, Any], names: list[str]) -> MetricStatus:
+    others = [name for name in names if name != task.name]
+    if scored.scored and scored.seconds > 0:
+        cost = {"pairs_per_second": round(scored.scored / scored.seconds, 1)} | cost
+    if cost and others:
+        cost = cost | {"shared_with": others}
+    language = task.part.language if task.part.rows is not None and task.metric.name != task.name else None
+    done = _done(task.name, task.dataset.pairs.name, task.metric)
+    if str(task.metric) == task.name or not task.metric.says():
+        done = replace(done, says="")
+    elif language:
+        done = replace(done, says=f"{language}: {done.says}")
+    return replace(
+        done, seconds=scored.seconds, scored=scored.scored, stored=scored.stored, flags=scored.flags, cost=cost
+    )
+
+
+def _joined(statuses: list[MetricStatus]) -> MetricStatus:
+    """Make one status of those of a metric's parts; the first that failed stands for all."""
+    first = next((one for one in statuses if one.status != "done"), statuses[0])
+    if len(statuses) == 1 or first.status != "done":
+        return first
+    flags: dict[str, int] = {}
+    for one in statuses:
+        for phrase, count in one.flags.items():
+            flags[phrase] = flags.get(phrase, 0) + count
+    return replace(
+        first,
+        seconds=sum(one.seconds for one in statuses),
+        scored=sum(one.scored for one in statuses),
+        stored=sum(one.stored for one in statuses),
+        short_signature="; ".join(one.short_signature for one in statuses),
+        signature={
+            f"{number}.{key}": value
+            for number, one in enumerate(statuses, start=1)
+            for key, value in one.signature.items()
+        },
+        says="; ".join(one.says for one in statuses if one.says),
+        flags=flags,
+        cost={str(number): one.cost for number, one in enumerate(statuses, start=1) if one.cost},
+    )

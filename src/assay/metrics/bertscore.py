@@ -1,0 +1,202 @@
+"""BERTScore: greedy matching of contextual token embeddings."""
+
+from __future__ import annotations
+
+import dataclasses
+import functools
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Literal
+
+from assay.errors import InputError
+from assay.metrics.base import Context, Declaration, Metric, option
+from assay.metrics.neural.inputs import Prep
+from assay.metrics.neural.metric import EncoderBased
+from assay.metrics.neural.runtime import current_runtime, device_of
+from assay.metrics.neural.views import View
+from assay.metrics.provenance import file_digest
+
+if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
+
+    from assay.metrics.neural.rows import TextRows
+    from assay.metrics.work import Engine
+
+__all__ = ["BertScore", "BertScoreTrained", "BertScoreVanilla"]
+
+_CORPUS = "corpus:"
+_PROVIDER = ("torch", "transformers", "sentence-transformers")
+
+
+@dataclass(frozen=True)
+class BertScore(EncoderBased):
+    """BERTScore of candidate against reference; 0 where a text is empty.
+
+    Precision and recall lie in [-1, 1] unless rescaled; so does F, but in the rare pair where one of them is negative
+    and the other is not. Held to the package bert-score on single pairs. It departs from it where that one depends on
+    the batch: a mask of zeros beats negative similarities wherever a pair is padded.
+    """
+
+    layer: int | None = option(
+        None,
+        "0 for the input embeddings, then the layers from 1; none for the package's choice where it knows the model, "
+        "else the last",
+        minimum=0,
+    )
+    output: Literal["f", "precision", "recall"] = option("f", "what is the score")
+    idf: str = option(
+        "none", "weights of tokens: none; references, those of the dataset; or a text file, a line a text"
+    )
+    rescale: str = option("none", "baseline: none; a file LAYER,P,R,F; or corpus:FILE for random pairs of its lines")
+    engine: Literal["assay", "bert-score"] = option("assay", "bert-score runs the package itself, pair by pair")
+
+    declaration = Declaration(
+        name="bertscore",
+        summary="greedy matching of contextual token embeddings",
+        low=-1.0,
+        citation="Zhang et al. 2020, BERTScore: Evaluating Text Generation with BERT",
+        subject="MODEL",
+        provider=_PROVIDER,
+        tolerance=1e-5,
+        extra="neural",
+    )
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        if self.rescale != "none":
+            self.redeclare(low=float("-inf"))
+        if self.output == "f":
+            self.redeclare(symmetric=True, low=float("-inf"), high=float("inf"))
+        if self.engine == "bert-score":
+            self.redeclare(provider=(*_PROVIDER, "bert-score"))
+            if self.backend != "torch" or self.precision not in ("auto", "fp32"):
+                raise InputError("metric 'bertscore': engine=bert-score runs in torch and fp32 only")
+
+    def bind(self, context: Context) -> Metric:
+        """Return the metric with its model, and with the dataset's references as corpus where they are asked for."""
+        bound = super().bind(context)
+        if self.idf != "references" or not isinstance(bound, BertScore):
+            return bound
+        from assay.metrics.neural.corpus import keep_corpus
+
+        return dataclasses.replace(bound, idf=str(keep_corpus(context.references())))
+
+    def view(self) -> View:
+        """See :class:`EncoderBased`."""
+        return View(self._prep(), "tokens", self.chosen_layer())
+
+    def chosen_layer(self) -> int:
+        """Return the layer that is read."""
+        asked = self.layer
+        reference = self.located().reference
+        if asked is None and reference.kind == "hub":
+            from assay.metrics.neural.library import chosen_layer
+
+            asked = chosen_layer(reference.name)
+        return self.resolve_layer(asked)
+
+    def needs(self) -> Engine:
+        """Return the encoder, or the package."""
+        if self.engine == "assay":
+            return super().needs()
+        from assay.metrics.neural.library import LibraryEngine
+
+        found = self.located()
+        runtime = current_runtime()
+        idf = None if self.idf == "none" else self.idf
+        return LibraryEngine(
+            str(found.folder), found.digest, self.chosen_layer(), idf, device_of(runtime)[0], runtime.threads
+        )
+
+    def data_signature(self) -> dict[str, str]:
+        """See :class:`Metric`."""
+        from assay.metrics.neural.baseline import PAIRS, read_baseline
+        from assay.metrics.neural.corpus import read_corpus
+
+        more = {"layer": str(self.chosen_layer())}
+        if self.idf != "none":
+            more["idf"] = self._corpus_digest()
+        if self.rescale.startswith(_CORPUS):
+            path = Path(self.rescale.removeprefix(_CORPUS)).expanduser()
+            read_corpus(str(path))
+            more["rescale"] = f"{PAIRS} random pairs of {file_digest(path)[:16]}"
+        elif self.rescale != "none":
+            read_baseline(self.rescale, self.chosen_layer(), self.output)
+            more["rescale"] = file_digest(Path(self.rescale).expanduser())[:16]
+        return super().data_signature() | more
+
+    def compare(self, rows: TextRows, left: NDArray[np.intp], right: NDArray[np.intp]) -> NDArray[np.float64]:
+        """See :class:`EncoderBased`."""
+        from assay.metrics.neural.corpus import plain_weights, token_weights
+        from assay.metrics.neural.matching import harmonic, match
+
+        found = self.located()
+        if self.idf == "none":
+            weigh = plain_weights(str(found.folder), found.digest)
+        else:
+            weigh = token_weights(str(found.folder), found.digest, self.idf, self._corpus_digest(), self._prep())
+        precision, recall = match(rows, left, right, weigh)
+        return self.finish({"precision": precision, "recall": recall, "f": harmonic(precision, recall)})
+
+    def finish(self, outputs: Mapping[str, NDArray[np.float64]]) -> NDArray[np.float64]:
+        """Return the output that is asked for, rescaled where that is asked for, each of shape (n,)."""
+        found = outputs[self.output]
+        if self.rescale == "none":
+            return found
+        base = self._baseline()
+        return (found - base) / (1.0 - base)
+
+    def _prep(self) -> Prep:
+        described = self.description()
+        return Prep(limit=self.limit(), strip=True, space=described.model_type in ("roberta", "gpt2"))
+
+    def _corpus_digest(self) -> str:
+        from assay.metrics.neural.corpus import read_corpus
+
+        if self.idf == "references":
+            raise InputError(f"metric {self}: idf=references needs a dataset; elsewhere give idf=FILE")
+        read_corpus(self.idf)
+        return file_digest(Path(self.idf).expanduser())[:16]
+
+    def _baseline(self) -> float:
+        from assay.metrics.neural.baseline import read_baseline
+
+        if not self.rescale.startswith(_CORPUS):
+            return read_baseline(self.rescale, self.chosen_layer(), self.output)
+        path = Path(self.rescale.removeprefix(_CORPUS)).expanduser()
+        return _computed(dataclasses.replace(self, rescale="none"), str(path), file_digest(path))
+
+
+@functools.lru_cache(maxsize=32)
+def _computed(metric: BertScore, path: str, digest: str) -> float:
+    """Return the mean score of random pairs; *digest* tells two states of the corpus apart."""
+    from assay.metrics.neural.baseline import random_pairs
+    from assay.metrics.work import open_session
+
+    return float(open_session(metric.needs(), keep=True).score([metric], random_pairs(path)).values.mean())
+
+
+@dataclass(frozen=True)
+class BertScoreVanilla(BertScore):
+    """BERTScore from the second layer of a model that was not trained for similarity, by language."""
+
+    declaration = dataclasses.replace(
+        BertScore.declaration,
+        name="bertscore-vanilla",
+        summary="BERTScore, layer 2 of bert-base-uncased or gelectra-base",
+        citation="Mustafazade and Ebbinghaus 2022, Evaluation of Semantic Answer Similarity Metrics, section 4",
+    )
+
+
+@dataclass(frozen=True)
+class BertScoreTrained(BertScore):
+    """BERTScore from the last layer of a model trained for sentence similarity."""
+
+    declaration = dataclasses.replace(
+        BertScore.declaration,
+        name="bertscore-trained",
+        summary="BERTScore, last layer of a multilingual sentence encoder",
+        citation="Mustafazade and Ebbinghaus 2022, Evaluation of Semantic Answer Similarity Metrics, section 4",
+    )

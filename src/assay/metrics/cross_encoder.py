@@ -1,0 +1,83 @@
+"""Cross-encoder: both texts read together by one model, as in semantic answer similarity (SAS)."""
+
+from __future__ import annotations
+
+import dataclasses
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Literal
+
+from assay.metrics.base import Declaration, option
+from assay.metrics.neural.metric import ModelMetric
+from assay.metrics.neural.runtime import current_runtime, device_of, precision_of
+
+if TYPE_CHECKING:
+    from assay.metrics.work import Engine
+
+__all__ = ["CrossEncoder", "Sas"]
+
+
+@dataclass(frozen=True)
+class CrossEncoder(ModelMetric):
+    """The output of a cross-encoder for the pair.
+
+    The order of the two texts changes the score: Mustafazade and Ebbinghaus (2022) saw .09 for 11/eleven and .89 for
+    eleven/11. ``order=mean`` takes both orders, and the run then says how far they lie apart.
+    """
+
+    order: Literal["reference-first", "candidate-first", "mean"] = option("reference-first", "which text comes first")
+    activation: Literal["declared", "sigmoid", "identity"] = option(
+        "declared", "what turns the output into a score; declared is what the model's files say"
+    )
+
+    declaration = Declaration(
+        name="cross-encoder",
+        summary="one model that reads both texts together",
+        low=float("-inf"),
+        high=float("inf"),
+        citation="Risch et al. 2021, Semantic Answer Similarity for Evaluating Question Answering Models",
+        subject="MODEL",
+        provider=("torch", "transformers", "sentence-transformers"),
+        tolerance=1e-4,
+        extra="neural",
+    )
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        if self.activation == "sigmoid":
+            self.redeclare(low=0.0, high=1.0)
+        if self.order == "mean":
+            self.redeclare(symmetric=True)
+
+    def orders(self, reference: str, candidate: str) -> tuple[tuple[str, str], ...]:
+        """Return the pairs that the model reads, (first, second)."""
+        if self.order == "candidate-first":
+            return ((candidate, reference),)
+        if self.order == "mean":
+            return ((reference, candidate), (candidate, reference))
+        return ((reference, candidate),)
+
+    def needs(self) -> Engine:
+        """Return the model."""
+        from assay.metrics.neural.cross import CrossEngine
+
+        runtime = current_runtime()
+        found = self.located()
+        devices = device_of(runtime) if self.backend == "torch" else ("cpu",)
+        return CrossEngine(
+            folder=str(found.folder),
+            digest=found.digest,
+            backend=self.backend,
+            precision=precision_of(self.precision, devices[0], self.backend),
+            devices=devices,
+            threads=runtime.threads,
+            tokens=runtime.batch_tokens(devices[0]),
+        )
+
+
+@dataclass(frozen=True)
+class Sas(CrossEncoder):
+    """Semantic answer similarity: a cross-encoder; without a model, the papers' one for the language."""
+
+    declaration = dataclasses.replace(
+        CrossEncoder.declaration, name="sas", summary="semantic answer similarity, a cross-encoder"
+    )

@@ -1,0 +1,80 @@
+"""Models as the converters want them: tensors in, a tuple of tensors out. Imports torch, so it is imported late."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Sequence
+from typing import Any
+
+import numpy as np
+import torch
+
+from assay.metrics.neural.body import TorchBody, TorchScorerBody
+from assay.metrics.neural.packing import Packed
+
+__all__ = ["EncoderModule", "ScorerModule", "example_of", "input_names"]
+
+
+def input_names(model: Any) -> tuple[str, ...]:
+    """Return what a converted model takes; token types only where they make a difference."""
+    kinds = getattr(model.config, "type_vocab_size", None) or 0
+    return ("input_ids", "attention_mask", *(("token_type_ids",) if kinds > 1 else ()))
+
+
+def example_of(names: Sequence[str]) -> tuple[torch.Tensor, ...]:
+    """Return a batch to trace with, each of shape (2, 5), the second row padded: sizes of 1 would be baked in."""
+    ids = torch.arange(10).reshape(2, 5) % 4
+    mask = torch.ones_like(ids)
+    mask[1, 3:] = 0
+    return (ids, mask, torch.zeros_like(ids))[: len(names)]
+
+
+class EncoderModule(torch.nn.Module):  # type: ignore[misc]
+    """An encoder that gives the hidden states of some layers.
+
+    Args:
+        model: transformers' model.
+        layers: 0 for the input embeddings, then the layers from 1; what lies above the highest is left out.
+    """
+
+    def __init__(self, model: Any, layers: Collection[int]) -> None:
+        super().__init__()
+        self.model = model
+        self.layers = tuple(sorted(layers))
+        self._body = TorchBody(model, "cpu")
+        # transformers hooks its layers when it first collects their outputs; were the stack cut at that time, the
+        # layers above would never be collected
+        with torch.inference_mode():
+            model(torch.ones((1, 1), dtype=torch.long), output_hidden_states=True)
+
+    def forward(
+        self, input_ids: torch.Tensor, attention_mask: torch.Tensor, token_type_ids: torch.Tensor | None = None
+    ) -> tuple[torch.Tensor, ...]:
+        """Return the hidden states, each of shape (b, l, d), in the order of the layers."""
+        batch = _batch(input_ids, attention_mask, token_type_ids)
+        # the input embeddings are collected as what goes into the first layer
+        states = self._body.hidden(batch, set(self.layers) if max(self.layers) else {0, 1})
+        return tuple(states[layer] for layer in self.layers)
+
+
+class ScorerModule(torch.nn.Module):  # type: ignore[misc]
+    """A cross-encoder.
+
+    Args:
+        model: transformers' model with one output.
+    """
+
+    def __init__(self, model: Any) -> None:
+        super().__init__()
+        self.model = model
+        self._body = TorchScorerBody(model, "cpu")
+
+    def forward(
+        self, input_ids: torch.Tensor, attention_mask: torch.Tensor, token_type_ids: torch.Tensor | None = None
+    ) -> tuple[torch.Tensor, ...]:
+        """Return the logits, shape (b, 1)."""
+        return (self._body.logits(_batch(input_ids, attention_mask, token_type_ids)),)
+
+
+def _batch(ids: torch.Tensor, mask: torch.Tensor, types: torch.Tensor | None) -> Packed:
+    # not even, so that the mask is part of what is converted
+    return Packed(np.arange(0), ids, mask, types, even=False)

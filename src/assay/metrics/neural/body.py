@@ -1,0 +1,110 @@
+"""The transformer itself: batches in, hidden states out. torch here; other runtimes have the same two methods."""
+
+from __future__ import annotations
+
+from collections.abc import Collection
+from typing import TYPE_CHECKING, Any, Protocol
+
+from assay.metrics.neural.packing import Packed
+from assay.metrics.neural.runtime import import_torch
+
+if TYPE_CHECKING:
+    import torch
+
+__all__ = ["Body", "ScorerBody", "TorchBody", "TorchScorerBody", "inputs_of"]
+
+#: Families whose layer n is the same whether or not layers follow it; the rest of them need not be computed.
+_POST_NORM = frozenset({"bert", "roberta", "xlm-roberta", "camembert", "electra", "mpnet", "distilbert"})
+
+
+class Body(Protocol):
+    """A transformer on one device."""
+
+    device: str
+
+    def hidden(self, batch: Packed, layers: Collection[int]) -> dict[int, torch.Tensor]:
+        """Return the hidden states of layers (0: the input embeddings), each of shape (b, l, d)."""
+        ...
+
+
+class ScorerBody(Protocol):
+    """A transformer with a head of one output, on one device."""
+
+    device: str
+
+    def logits(self, batch: Packed) -> torch.Tensor:
+        """Return one number an input, before any activation, shape (b, 1)."""
+        ...
+
+
+def inputs_of(batch: Packed) -> dict[str, Any]:
+    """Return the arguments of a model of transformers; no mask where nothing is padded."""
+    inputs: dict[str, Any] = {"input_ids": batch.ids}
+    if not batch.even:
+        inputs["attention_mask"] = batch.mask
+    if batch.types is not None:
+        inputs["token_type_ids"] = batch.types
+    return inputs
+
+
+class TorchBody:
+    """A transformer of transformers, in torch.
+
+    Args:
+        model: the model, on the device.
+        device: torch's name of it.
+    """
+
+    def __init__(self, model: Any, device: str) -> None:
+        self.model = model
+        self.device = device
+        self._stack = _layer_stack(model) if model.config.model_type in _POST_NORM else None
+        self._whole: Any = None if self._stack is None else getattr(*self._stack)
+        self.layers = int(model.config.num_hidden_layers)
+        # transformers hooks into the layers that are there when hidden states are first asked for: all of them
+        torch = import_torch()
+        with torch.inference_mode():
+            model(input_ids=torch.zeros((1, 1), dtype=torch.long, device=device), output_hidden_states=True)
+
+    def hidden(self, batch: Packed, layers: Collection[int]) -> dict[int, torch.Tensor]:
+        """See :meth:`Body.hidden`; layers above the highest one asked for are left out where that changes nothing."""
+        torch = import_torch()
+        top = max(layers)
+        inputs = inputs_of(batch)
+        with torch.inference_mode():
+            # with no layer at all transformers would give no hidden states
+            self._cut(max(top, 1))
+            try:
+                if layers == {self.layers}:
+                    return {self.layers: self.model(**inputs).last_hidden_state}
+                states = self.model(**inputs, output_hidden_states=True).hidden_states
+                return {layer: states[layer] for layer in layers}
+            finally:
+                self._cut(self.layers)
+
+    def _cut(self, depth: int) -> None:
+        if self._stack is not None:
+            owner, name = self._stack
+            setattr(owner, name, self._whole if depth >= self.layers else self._whole[:depth])
+
+
+class TorchScorerBody:
+    """A model for sequence classification of transformers, in torch."""
+
+    def __init__(self, model: Any, device: str) -> None:
+        self.model = model
+        self.device = device
+
+    def logits(self, batch: Packed) -> torch.Tensor:
+        """See :meth:`ScorerBody.logits`."""
+        found: torch.Tensor = self.model(**inputs_of(batch)).logits
+        return found
+
+
+def _layer_stack(model: Any) -> tuple[Any, str] | None:
+    """Return who holds the list of layers, and under which name."""
+    for part in ("encoder", "transformer"):
+        owner = getattr(model, part, None)
+        if owner is not None and hasattr(owner, "layer"):
+            return owner, "layer"
+    return None

@@ -1,0 +1,136 @@
+"""Models into memory, by sentence-transformers and transformers: safetensors only, no code of the model's own."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from assay.errors import AssayError, MissingExtraError, UnavailableError
+from assay.metrics.neural.runtime import dtype_of
+
+__all__ = ["LoadedEncoder", "LoadedScorer", "load_encoder", "load_scorer", "parameters_of", "quiet"]
+
+
+@dataclass(frozen=True)
+class LoadedEncoder:
+    """An encoder of single texts.
+
+    Attributes:
+        model: transformers' model.
+        tail: the modules of sentence-transformers behind it (pooling, dense, normalize).
+        tokenizer: transformers' tokenizer.
+    """
+
+    model: Any
+    tail: tuple[Any, ...]
+    tokenizer: Any
+
+
+@dataclass(frozen=True)
+class LoadedScorer:
+    """A cross-encoder: pairs of texts to one number.
+
+    Attributes:
+        model: transformers' model with one output.
+        tokenizer: transformers' tokenizer.
+        activation: the declared activation, a module of torch.nn.
+    """
+
+    model: Any
+    tokenizer: Any
+    activation: Any
+
+
+def load_encoder(folder: Path, precision: str, device: str) -> LoadedEncoder:
+    """Load a folder as encoder; without sentence-transformers files its tail is a mean over the tokens.
+
+    Raises:
+        MissingExtraError: sentence-transformers is not installed.
+        UnavailableError: the libraries cannot load the folder.
+    """
+    with _loading(folder):
+        from sentence_transformers import SentenceTransformer
+        from sentence_transformers.base.modules import Transformer
+
+        whole = SentenceTransformer(str(folder), **_settings(precision, device))
+        body, *tail = list(whole)
+        if not isinstance(body, Transformer):
+            raise UnavailableError(f"model {folder}: its first module is {type(body).__name__}, not a Transformer")
+        for module in tail:
+            if getattr(module, "include_prompt", True) is False:
+                raise UnavailableError(f"model {folder}: leaves the prompt out of its pooling, which is not supported")
+        whole.eval()
+        return LoadedEncoder(body.model, tuple(tail), whole.tokenizer)
+
+
+def load_scorer(folder: Path, precision: str, device: str) -> LoadedScorer:
+    """Load a folder as cross-encoder.
+
+    Raises:
+        MissingExtraError: sentence-transformers is not installed.
+        UnavailableError: the libraries cannot load the folder, or it has not one output.
+    """
+    with _loading(folder):
+        from sentence_transformers import CrossEncoder
+
+        whole = CrossEncoder(str(folder), **_settings(precision, device))
+        if whole.num_labels != 1:
+            raise UnavailableError(
+                f"model {folder}: has {whole.num_labels} outputs, a similarity needs one",
+                "choose a cross-encoder for similarity, or train one",
+            )
+        whole.eval()
+        return LoadedScorer(whole[0].model, whole.tokenizer, whole.activation_fn)
+
+
+def parameters_of(model: Any) -> int:
+    """Return the number of parameters of a model."""
+    return sum(parameter.numel() for parameter in model.parameters())
+
+
+def _settings(precision: str, device: str) -> dict[str, Any]:
+    model = {"use_safetensors": True, "dtype": dtype_of(precision)}
+    return {"device": device, "trust_remote_code": False, "local_files_only": True, "model_kwargs": model}
+
+
+@contextmanager
+def quiet() -> Iterator[None]:
+    """Keep the libraries' bars and notices to themselves.
+
+    Raises:
+        MissingExtraError: transformers is not installed.
+    """
+    try:
+        from transformers.utils import logging
+    except ImportError as error:
+        raise MissingExtraError(error.name or "transformers", "neural") from error
+    level, bars = logging.get_verbosity(), logging.is_progress_bar_enabled()
+    logging.set_verbosity_error()
+    logging.disable_progress_bar()
+    try:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            yield
+    finally:
+        logging.set_verbosity(level)
+        if bars:
+            logging.enable_progress_bar()
+
+
+@contextmanager
+def _loading(folder: Path) -> Iterator[None]:
+    """Turn what the libraries raise into one line."""
+    try:
+        with quiet():
+            yield
+    except AssayError:
+        raise
+    except ImportError as error:
+        raise MissingExtraError(error.name or "sentence-transformers", "neural") from error
+    except (OSError, ValueError, KeyError, RuntimeError, TypeError, AttributeError) as error:
+        line = next((part.strip() for part in str(error).splitlines() if part.strip()), "no reason given")
+        raise UnavailableError(f"model {folder} cannot be loaded ({type(error).__name__}: {line[:300]})") from error

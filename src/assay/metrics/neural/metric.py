@@ -1,0 +1,231 @@
+"""What metrics that read a model share: where the model is, its signature, its engine."""
+
+from __future__ import annotations
+
+import dataclasses
+from abc import abstractmethod
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Literal
+
+from assay.errors import AssayError, InputError, OfflineError, UnavailableError
+from assay.metrics.base import Batch, Context, Metric, option
+from assay.metrics.models import LocatedModel, ModelDescription, ModelReference, describe, locate
+from assay.metrics.models.files import read_json
+from assay.metrics.neural.runtime import current_runtime, device_of, precision_of
+from assay.metrics.presets import preset_for, preset_languages
+from assay.metrics.provenance import version_of
+
+if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
+
+    from assay.metrics.neural.rows import TextRows
+    from assay.metrics.neural.views import View
+    from assay.metrics.work import Engine
+
+__all__ = ["EncoderBased", "ModelMetric"]
+
+#: Families whose table of positions begins with two that no token takes.
+_OFFSET = frozenset({"roberta", "xlm-roberta", "camembert", "mpnet", "xlm-roberta-xl", "longformer"})
+#: A length that no model has: what a tokenizer says that knows no limit.
+_ENDLESS = 10**6
+
+
+@dataclass(frozen=True)
+class ModelMetric(Metric):
+    """A metric that reads a model.
+
+    Raises:
+        InputError: the subject has none of the forms of a model.
+    """
+
+    subject: str | None = option(None, "the model: a folder, owner/name[@revision], a short name, or pypi:…")
+    precision: Literal["auto", "fp32", "bf16", "fp16", "int8"] = option(
+        "auto", "auto is fp32 on a CPU and bf16 (else fp16) on a GPU"
+    )
+    backend: Literal["torch", "onnxruntime", "openvino"] = option(
+        "torch", "what computes the model; others are converted once into the cache"
+    )
+    max_length: int | None = option(None, "tokens at which a text is cut; none for the model's own limit", minimum=3)
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        if self.subject is None and not preset_languages(self.declaration.name):
+            raise InputError(
+                f"metric {self.declaration.name!r} needs a model: write {self.declaration.name}:MODEL, such as "
+                f"{self.declaration.name}:all-MiniLM-L6-v2"
+            )
+        if self.subject is not None:
+            ModelReference.parse(self.subject)
+        if self.precision == "int8" and self.backend == "torch":
+            raise InputError(f"metric {self.declaration.name!r}: precision int8 needs backend=onnxruntime")
+
+    def for_language(self, language: str | None) -> None:
+        """See :meth:`Metric.for_language`; a preset is made for the languages that it has a model for."""
+        super().for_language(language)
+        known = preset_languages(self.declaration.name)
+        if self.subject is None and language is not None and "*" not in known and _short(language) not in known:
+            raise UnavailableError(
+                f"the preset {self.declaration.name} has no model for {language}",
+                f"name one: {self.declaration.name}:MODEL; it has one for {', '.join(sorted(known))}",
+            )
+
+    def bind(self, context: Context) -> Metric:
+        """Return the metric with its model; a preset takes the one for the language (English where unknown)."""
+        if self.subject is not None:
+            return self
+        self.for_language(context.language)
+        chosen = preset_for(self.declaration.name, _short(context.language))
+        given = {
+            key: value for key, value in chosen.items() if key == "subject" or getattr(self, key) == _default(self, key)
+        }
+        return dataclasses.replace(self, **given)
+
+    @property
+    def picks_by_language(self) -> bool:
+        """Whether it is a preset that has no model yet."""
+        return self.subject is None
+
+    def says(self) -> str:
+        """Return the model that a preset took."""
+        found = self.located()
+        revision = f"@{found.revision[:12]}" if found.revision else ""
+        return f"model {str(found.reference).partition('@')[0]}{revision}"
+
+    def located(self) -> LocatedModel:
+        """Return the model, which must be on this machine.
+
+        Raises:
+            UnavailableError: it is not; with the line that brings it.
+        """
+        if self.subject is None:
+            bound = self.bind(Context(None, tuple))
+            assert isinstance(bound, ModelMetric)  # noqa: S101 - it is a copy of this one
+            return bound.located()
+        try:
+            return locate(self.subject, offline=True)
+        except OfflineError as error:
+            line = ModelReference.parse(self.subject).fetch_line
+            raise UnavailableError(f"model {self.subject} is not on this machine", line) from error
+
+    def description(self) -> ModelDescription:
+        """Return what the model says about itself."""
+        return describe(self.located().folder)
+
+    def obtain(self, *, offline: bool = False) -> None:
+        """Fetch the model where it is not here."""
+        if self.subject is None:
+            return
+        try:
+            locate(self.subject, offline=offline)
+        except OfflineError as error:
+            line = ModelReference.parse(self.subject).fetch_line
+            raise UnavailableError(f"model {self.subject} is not on this machine and --offline is set", line) from error
+
+    def check_available(self) -> None:
+        """Return when the packages are installed and the model is here; nothing is fetched."""
+        super().check_available()
+        if self.backend != "torch" and version_of(self.backend) == "absent":
+            raise UnavailableError(f"the package {self.backend} is not installed", f"pip install {self.backend}")
+        self.located()
+
+    def limit(self) -> int:
+        """Return the tokens at which a text is cut, special ones included."""
+        folder = self.located().folder
+        described = describe(folder)
+        own = described.max_seq_length if self.reads_sentences else None
+        said = read_json(folder / "tokenizer_config.json").get("model_max_length")
+        places = described.max_positions
+        if places is not None and described.model_type in _OFFSET:
+            places -= 2
+        known = [length for length in (said, places) if isinstance(length, int) and length < _ENDLESS]
+        most = min(known, default=512)
+        return min(self.max_length or own or most, places or most)
+
+    @property
+    def reads_sentences(self) -> bool:
+        """Whether the limit of the sentence-transformers files holds."""
+        return False
+
+    def data_signature(self) -> dict[str, str]:
+        """Return the model's commit or version and digest, and what the options come to here."""
+        found = self.located()
+        runtime = current_runtime()
+        precision = self.precision
+        if precision == "auto":
+            precision = precision_of("auto", device_of(runtime)[0], self.backend)  # type: ignore[assignment]
+        versions = {self.backend: version_of(self.backend)} if self.backend != "torch" else {}
+        # where a folder lies decides nothing, its digest does
+        name = found.folder.name if found.reference.kind == "folder" else found.reference.full
+        return {
+            "subject": name,
+            **({"revision": found.revision} if found.revision else {}),
+            "digest": found.digest[:16],
+            "precision": precision,
+            "max_length": str(self.limit()),
+        } | versions
+
+    def score(self, batch: Batch) -> NDArray[np.float64]:
+        """Return one score a pair; the model stays in memory until another one is used."""
+        from assay.metrics.work import open_session, release_sessions
+
+        metric = self if self.subject is not None else self.bind(Context(None, tuple))
+        metric.obtain()
+        try:
+            values: NDArray[np.float64] = open_session(metric.needs()).score([metric], batch).values[:, 0]
+        except AssayError:
+            release_sessions()
+            raise
+        return values
+
+
+@dataclass(frozen=True)
+class EncoderBased(ModelMetric):
+    """A metric that compares what an encoder says of two texts; metrics of one model share its passes."""
+
+    def needs(self) -> Engine:
+        """Return the encoder."""
+        # imported when used: a listing of the metrics loads every class, and none of this
+        from assay.metrics.neural.encoder import EncoderEngine
+
+        runtime = current_runtime()
+        found = self.located()
+        devices = device_of(runtime) if self.backend == "torch" else ("cpu",)
+        return EncoderEngine(
+            folder=str(found.folder),
+            digest=found.digest,
+            backend=self.backend,
+            precision=precision_of(self.precision, devices[0], self.backend),
+            devices=devices,
+            threads=runtime.threads,
+            tokens=runtime.batch_tokens(devices[0]),
+        )
+
+    @abstractmethod
+    def view(self) -> View:
+        """Return what the metric takes from a pass."""
+
+    @abstractmethod
+    def compare(self, rows: TextRows, left: NDArray[np.intp], right: NDArray[np.intp]) -> NDArray[np.float64]:
+        """Return the scores of references *left* and candidates *right*, float64, shape (n,)."""
+
+    def resolve_layer(self, asked: int | None) -> int:
+        """Return the layer that is meant, by default the last one.
+
+        Raises:
+            InputError: the model has not so many.
+        """
+        layers = self.description().layers
+        if layers is None:
+            raise UnavailableError(f"model {self.subject}: its config.json does not say how many layers it has")
+        if asked is not None and asked > layers:
+            raise InputError(f"metric {self}: the model has {layers} layers; valid: 0 to {layers}")
+        return layers if asked is None else asked
+
+
+def _short(language: str | None) -> str:
+    return "en" if language is None else language.split("-")[0].lower()
+
+
+def _default(metric: Metric, key: str) -> object:
+    return next(item.default for item in dataclasses.fields(metric) if item.name == key)

@@ -1,0 +1,193 @@
+"""Where and how models run: device, threads, size of batches. None of it may change a score beyond its tolerance."""
+
+from __future__ import annotations
+
+import functools
+import os
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from contextvars import ContextVar
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from assay.errors import InputError, MissingExtraError
+
+__all__ = ["Runtime", "current_runtime", "device_of", "free_cores", "import_torch", "set_threads", "use_runtime"]
+
+#: Tokens of a batch, padding included: on a CPU what stays in its cache, on a GPU what fills it.
+CPU_TOKENS, GPU_TOKENS = 1024, 65536
+#: Seconds over which the idle time of the machine is read.
+GLANCE = 0.1
+
+
+@dataclass(frozen=True)
+class Runtime:
+    """Settings of a run.
+
+    Attributes:
+        device: ``auto``, ``cpu``, ``cuda``, ``cuda:N``, ``mps``, or ``all`` for every GPU of the machine.
+        threads: threads of a CPU, or None for the cores that are free.
+        tokens: tokens in a batch, padding included, or None for what suits the device.
+        keep_models: whether several models may be in memory at a time.
+
+    Raises:
+        InputError: a value outside its range.
+    """
+
+    device: str = "auto"
+    threads: int | None = None
+    tokens: int | None = None
+    keep_models: bool = False
+
+    def __post_init__(self) -> None:
+        kind, _, number = self.device.partition(":")
+        if kind not in ("auto", "cpu", "cuda", "mps", "all") or (
+            (number or ":" in self.device) and (kind != "cuda" or not number.isdigit())
+        ):
+            raise InputError(f"--device {self.device}: must be auto, cpu, cuda, cuda:N, mps or all")
+        if self.threads is not None and self.threads < 1:
+            raise InputError(f"--threads {self.threads}: must be at least 1")
+        if self.tokens is not None and self.tokens < 1:
+            raise InputError(f"tokens {self.tokens}: a batch must have at least 1")
+
+    def batch_tokens(self, device: str) -> int:
+        """Return the tokens in a batch on a device."""
+        return self.tokens or (CPU_TOKENS if device == "cpu" else GPU_TOKENS)
+
+
+_current: ContextVar[Runtime] = ContextVar("assay runtime", default=Runtime())  # noqa: B039 - it is frozen
+
+
+def current_runtime() -> Runtime:
+    """Return the settings in force."""
+    return _current.get()
+
+
+@contextmanager
+def use_runtime(runtime: Runtime) -> Iterator[None]:
+    """Put settings in force for the block."""
+    token = _current.set(runtime)
+    try:
+        yield
+    finally:
+        _current.reset(token)
+
+
+def import_torch() -> Any:
+    """Return the module torch.
+
+    Raises:
+        MissingExtraError: it is not installed.
+    """
+    try:
+        import torch
+    except ImportError as error:
+        raise MissingExtraError("torch", "neural") from error
+    return torch
+
+
+def device_of(runtime: Runtime) -> tuple[str, ...]:
+    """Return the devices that the settings mean, by torch's names.
+
+    Raises:
+        InputError: this machine has no such device.
+        MissingExtraError: torch is not installed.
+    """
+    torch = import_torch()
+    gpus = torch.cuda.device_count() if torch.cuda.is_available() else 0
+    mps = torch.backends.mps.is_available()
+    asked = runtime.device
+    if asked == "auto":
+        return ("cuda:0",) if gpus else ("mps",) if mps else ("cpu",)
+    if asked == "cpu":
+        return ("cpu",)
+    if asked == "mps" and mps:
+        return ("mps",)
+    if asked == "all" and gpus:
+        return tuple(f"cuda:{number}" for number in range(gpus))
+    if asked.startswith("cuda") and gpus:
+        number = int(asked.partition(":")[2] or 0)
+        if number < gpus:
+            return (f"cuda:{number}",)
+    here = ", ".join(["cpu", *(f"cuda:{number}" for number in range(gpus)), *(["mps"] if mps else [])])
+    raise InputError(f"--device {asked}: this machine has none; torch sees {here}")
+
+
+def set_threads(threads: int | None) -> int:
+    """Let torch use so many threads of the CPU, by default as many as cores are free; return how many."""
+    torch = import_torch()
+    number = threads or free_cores()
+    if torch.get_num_threads() != number:
+        torch.set_num_threads(number)
+    return number
+
+
+@functools.cache
+def free_cores() -> int:
+    """Return the cores that are really free to this process, at least 1; read once a process.
+
+    What OMP_NUM_THREADS says where it is set; otherwise the cores that affinity and the control group allow, less what
+    other processes take now: a thread without a core of its own makes all others wait at every layer.
+    """
+    said = os.environ.get("OMP_NUM_THREADS", "")
+    if said.isdigit() and int(said) > 0:
+        return int(said)
+    allowed = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+    quota = _quota()
+    cores = min(allowed, max(1, int(quota))) if quota else allowed
+    idle = _idle_share()
+    if idle is None:
+        return cores
+    return max(1, min(cores, round(idle * (os.cpu_count() or 1) - 0.2)))
+
+
+def _quota() -> float | None:
+    """Return the cores that the control group allows, or None."""
+    try:
+        most, period = Path("/sys/fs/cgroup/cpu.max").read_text(encoding="ascii").split()
+        return float(most) / float(period)
+    except (OSError, ValueError):  # no such group, or "max"
+        return None
+
+
+def _idle_share() -> float | None:
+    """Return the share of the machine's time that nothing used for a moment, or None where it cannot be read."""
+
+    def read() -> tuple[int, int]:
+        fields = [int(field) for field in Path("/proc/stat").read_text(encoding="ascii").split("\n", 1)[0].split()[1:]]
+        return fields[3] + fields[4], sum(fields[:8])
+
+    try:
+        idle, whole = read()
+        time.sleep(GLANCE)
+        later, end = read()
+    except (OSError, ValueError, IndexError):
+        return None
+    return (later - idle) / (end - whole) if end > whole else None
+
+
+def precision_of(asked: str, device: str, backend: str = "torch") -> str:
+    """Return the precision that ``auto`` means: half on a GPU (bf16 where it exists), else fp32.
+
+    Raises:
+        InputError: fp16 on a CPU, or int8 without a backend that has it.
+    """
+    if asked == "fp16" and device == "cpu":
+        raise InputError("precision fp16 is for a GPU; on a CPU take bf16 or fp32")
+    if asked == "int8" and backend == "torch":
+        raise InputError("precision int8 needs backend=onnxruntime")
+    if asked != "auto":
+        return asked
+    if not device.startswith("cuda") or backend != "torch":
+        return "fp32"
+    torch = import_torch()
+    return "bf16" if torch.cuda.is_bf16_supported(including_emulation=False) else "fp16"
+
+
+def dtype_of(precision: str) -> Any:
+    """Return torch's type of a precision."""
+    torch = import_torch()
+    found: Any = {"fp32": torch.float32, "bf16": torch.bfloat16, "fp16": torch.float16}[precision]
+    return found

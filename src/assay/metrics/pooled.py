@@ -1,0 +1,53 @@
+"""Pooled contextual embeddings: the cosine of two texts under a model that was not trained for sentences."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Literal
+
+from assay.metrics.base import Declaration, option
+from assay.metrics.neural.inputs import Prep
+from assay.metrics.neural.metric import EncoderBased
+from assay.metrics.neural.views import View
+
+if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
+
+    from assay.metrics.neural.rows import TextRows
+
+__all__ = ["Pooled"]
+
+
+@dataclass(frozen=True)
+class Pooled(EncoderBased):
+    """Cosine of pooled token embeddings of one layer, special tokens included, in [-1, 1]."""
+
+    pooling: Literal["mean", "max", "cls"] = option("mean", "mean or maximum over the tokens, or the first token")
+    layer: int | None = option(None, "0 for the input embeddings, then the layers from 1; none for the last", minimum=0)
+
+    declaration = Declaration(
+        name="pooled",
+        summary="cosine of pooled token embeddings, without sentence training",
+        low=-1.0,
+        symmetric=True,
+        citation="Abdalla, Vishnubhotla and Mohammad 2023, What Makes Sentences Semantically Related, table 5",
+        subject="MODEL",
+        provider=("torch", "transformers", "sentence-transformers"),
+        tolerance=1e-5,
+        extra="neural",
+    )
+
+    def view(self) -> View:
+        """See :class:`EncoderBased`."""
+        return View(Prep(limit=self.limit(), strip=True), self.pooling, self.resolve_layer(self.layer))
+
+    def data_signature(self) -> dict[str, str]:
+        """See :class:`Metric`."""
+        return super().data_signature() | {"layer": str(self.resolve_layer(self.layer))}
+
+    def compare(self, rows: TextRows, left: NDArray[np.intp], right: NDArray[np.intp]) -> NDArray[np.float64]:
+        """See :class:`EncoderBased`."""
+        from assay.metrics.neural.rows import cosine
+
+        return cosine(rows, left, right)

@@ -1,0 +1,133 @@
+"""Who does the work of a metric: by itself, or a session that several metrics share, such as one pass of a model."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Collection, Hashable, Sequence
+from dataclasses import dataclass
+from enum import IntFlag
+from typing import TYPE_CHECKING, Any, Protocol
+
+import numpy as np
+from numpy.typing import NDArray
+
+if TYPE_CHECKING:
+    from assay.metrics.base import Batch, Metric
+
+__all__ = ["Engine", "Flag", "OwnSession", "Scores", "Session", "open_session", "release_sessions"]
+
+
+class Flag(IntFlag):
+    """What a reader should know of a score; a pair may have several."""
+
+    REFERENCE_CUT = 1
+    CANDIDATE_CUT = 2
+    REFERENCE_EMPTY = 4
+    CANDIDATE_EMPTY = 8
+
+    @property
+    def phrase(self) -> str:
+        """What it means, in words."""
+        part = "reference" if self in (Flag.REFERENCE_CUT, Flag.REFERENCE_EMPTY) else "candidate"
+        what = "truncated" if self in (Flag.REFERENCE_CUT, Flag.CANDIDATE_CUT) else "without a token that counts"
+        return f"{part} {what}"
+
+
+@dataclass(frozen=True)
+class Scores:
+    """Scores of n pairs under m metrics.
+
+    Attributes:
+        values: float64, shape (n, m).
+        flags: :class:`Flag` bits, uint8, shape (n, m).
+        seconds: wall time of each metric, work that it shares with others included, shape (m,).
+    """
+
+    values: NDArray[np.float64]
+    flags: NDArray[np.uint8]
+    seconds: NDArray[np.float64]
+
+
+class Session(Protocol):
+    """Holds what is costly, such as a model in memory, while pairs are scored."""
+
+    def score(self, metrics: Sequence[Metric], batch: Batch, again: Collection[str] = ()) -> Scores:
+        """Score a batch with metrics of this session's engine.
+
+        Args:
+            metrics: what scores, m of them.
+            batch: n pairs.
+            again: texts of the batch that a later batch will have as well, worth keeping.
+        """
+        ...
+
+    def cost(self) -> dict[str, Any]:
+        """Return what the work has cost so far, as plain values."""
+        ...
+
+    def close(self) -> None:
+        """Give back the memory."""
+        ...
+
+
+class Engine(Hashable, Protocol):
+    """What must be loaded to score; metrics with equal engines share a session. Can be pickled.
+
+    Attributes:
+        pairs: pairs in a unit of work: what a kill can lose.
+    """
+
+    @property
+    def pairs(self) -> int:
+        """See the class."""
+        ...
+
+    def open(self) -> Session:
+        """Load it."""
+        ...
+
+
+class OwnSession:
+    """The session of metrics that need none: each scores by itself."""
+
+    def score(self, metrics: Sequence[Metric], batch: Batch, again: Collection[str] = ()) -> Scores:
+        """See :meth:`Session.score`."""
+        columns, flags, seconds = [], [], []
+        for metric in metrics:
+            begun = time.perf_counter()
+            columns.append(metric.score(batch))
+            seconds.append(time.perf_counter() - begun)
+            flags.append(metric.flags(batch))
+        return Scores(np.stack(columns, axis=1), np.stack(flags, axis=1), np.array(seconds))
+
+    def cost(self) -> dict[str, Any]:
+        """Nothing beyond the time of each metric."""
+        return {}
+
+    def close(self) -> None:
+        """Nothing is held."""
+
+
+_open: dict[Engine, Session] = {}
+
+
+def open_session(engine: Engine | None, *, keep: bool = False) -> Session:
+    """Return the session of an engine; one that is open is used again.
+
+    Args:
+        engine: None for metrics that score by themselves.
+        keep: whether other sessions stay open; otherwise they are closed first, so that one model is in memory.
+    """
+    if engine is None:
+        return OwnSession()
+    if engine not in _open:
+        if not keep:
+            release_sessions()
+        _open[engine] = engine.open()
+    return _open[engine]
+
+
+def release_sessions() -> None:
+    """Close all sessions of this process."""
+    while _open:
+        _open.popitem()[1].close()

@@ -1,0 +1,135 @@
+"""Neural metrics in runs: shared passes, one model at a time, presets, sweeps, costs."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+from texts import pairs
+from tiny import make_bert
+
+import assay
+from assay.errors import InputError
+from assay.metrics import presets as presets_module
+from assay.metrics import work
+
+
+def rows(n: int, seed: int = 0) -> list[dict[str, Any]]:
+    batch = pairs(n, seed=seed)
+    return [{"reference": r, "candidate": c, "label": i % 3} for i, (r, c) in enumerate(batch.pairs())]
+
+
+def test_each_text_goes_through_a_model_once_in_a_run(encoder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    from assay.metrics.neural.encoder import EncoderEngine
+
+    monkeypatch.setattr(EncoderEngine, "pairs", property(lambda self: 16))
+    first, second = rows(90), rows(70)[::-1] + rows(20, seed=1)
+    metrics = [f"bi-encoder:{encoder}", f"bertscore:{encoder}", f"pooled:{encoder},layer=1", "f1"]
+    result = assay.run([first, second], metrics, resamples=0, device="cpu", threads=1)
+    texts = {row[key] for row in first + second for key in ("reference", "candidate")}
+    done = [status for status in result.outcome.metrics if status.metric != "f1"]
+    assert {status.status for status in done} == {"done"}
+    assert {status.cost["texts_embedded"] for status in done} == {len(texts)}
+    assert all(len(status.cost["shared_with"]) == 2 and status.cost["parameters"] > 0 for status in done)
+    again = assay.run([first, second], metrics, resamples=0, device="cpu", threads=1)
+    assert {(status.scored, len(status.cost)) for status in again.outcome.metrics} == {(0, 0)}
+    assert again.agreement.equals(result.agreement)
+    alone = assay.run([first], [f"bertscore:{encoder}"], resamples=0, fresh=True, device="cpu", threads=1)
+    together = result.scores.query("dataset == 'data-1' and metric.str.startswith('bertscore')", engine="python")
+    source = together if len(together) else result.scores[result.scores.metric.str.startswith("bertscore")].iloc[:90]
+    assert alone.scores.score.to_numpy() == pytest.approx(source.score.to_numpy(), abs=1e-6)
+
+
+def test_one_model_is_in_memory_at_a_time(encoder: Path, scorer: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    held: list[int] = []
+    real = work.open_session
+
+    def watched(engine: Any, *, keep: bool = False) -> Any:
+        session = real(engine, keep=keep)
+        held.append(len(work._open))
+        return session
+
+    monkeypatch.setattr("assay.benchmark.executor.open_session", watched)
+    metrics = [f"bi-encoder:{encoder}", f"cross-encoder:{scorer}", f"bertscore:{encoder}"]
+    assay.run([rows(20), rows(20, seed=1)], metrics, resamples=0, device="cpu", threads=1)
+    assert max(held) == 1 and not work._open
+    held.clear()
+    assay.run([rows(30)], metrics, resamples=0, device="cpu", threads=1, keep_models=True, fresh=True)
+    assert max(held) == 2 and not work._open
+
+
+def test_a_preset_takes_the_model_for_the_language(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    chosen = {
+        "sas": {
+            "en": {"subject": str(make_bert(tmp_path / "english", labels=1))},
+            "de": {"subject": str(make_bert(tmp_path / "german", labels=1, seed=1))},
+        },
+        "bertscore-vanilla": {"en": {"subject": str(tmp_path / "english"), "layer": 1}},
+        "bi-encoder": {"*": {"subject": "me/absent"}},
+    }
+    monkeypatch.setattr(presets_module, "presets", lambda: chosen)
+    result = assay.run(
+        ["probe"], ["sas", "bertscore-vanilla", "bi-encoder", "em"], resamples=0, device="cpu", threads=1
+    )
+    by_name = {status.metric: status for status in result.outcome.metrics}
+    assert by_name["sas"].says.startswith("en: model") and "de: model" in by_name["sas"].says
+    assert "german" in by_name["sas"].says and "model" in result.to_markdown()
+    scores = result.scores[result.scores.metric == "sas"].score.to_numpy()
+    pair = result.outcome.datasets[0].pairs
+    for language in ("en", "de"):
+        mask = [one == language for one in pair.column("language").to_pylist()]
+        part = pair.take([row for row, held in enumerate(mask) if held])
+        own = assay.run(part, [f"sas:{chosen['sas'][language]['subject']}"], resamples=0, device="cpu", threads=1)
+        assert own.scores.score.to_numpy() == pytest.approx(scores[mask], abs=1e-6)
+    assert by_name["bertscore-vanilla"].signature["layer"] == "1"
+    assert (
+        by_name["bi-encoder"].status == "unavailable" and "assay models fetch me/absent" in by_name["bi-encoder"].remedy
+    )
+    assert by_name["em"].status == "done"
+    french = assay.run([rows(20)], ["sas", "em"], resamples=0, language="fr", device="cpu", threads=1)
+    assert french.outcome.metrics[0].status == "not applicable"
+
+
+def test_references_of_the_dataset_weigh_tokens(encoder: Path, tmp_path: Path) -> None:
+    data = rows(40)
+    corpus = tmp_path / "corpus.txt"
+    corpus.write_text("\n".join(row["reference"] for row in data), encoding="utf-8")
+    own = assay.run([data], [f"bertscore:{encoder},idf=references"], resamples=0, device="cpu", threads=1)
+    given = assay.run([data], [f"bertscore:{encoder},idf={corpus}"], resamples=0, device="cpu", threads=1)
+    plain = assay.run([data], [f"bertscore:{encoder}"], resamples=0, device="cpu", threads=1)
+    assert own.scores.score.tolist() == given.scores.score.tolist() != plain.scores.score.tolist()
+
+
+def test_cut_and_empty_texts_are_counted_also_from_the_store(encoder: Path, tmp_path: Path) -> None:
+    data = [*rows(20), {"reference": "water " * 100, "candidate": "fire", "label": 0}]
+    data.append({"reference": "", "candidate": "fire", "label": 0})
+    for _ in range(2):
+        result = assay.run([data], [f"bertscore:{encoder}"], resamples=0, device="cpu", threads=1)
+        flags = result.outcome.metrics[0].flags
+        assert flags == {"reference truncated": 1, "reference without a token that counts": 1}
+        assert "1 of 22 pairs: reference truncated" in result.to_markdown()
+
+
+def test_a_sweep_over_layers_is_one_pass(encoder: Path) -> None:
+    result = assay.sweep(f"bertscore:{encoder}", [rows(60)], device="cpu", threads=1)
+    names = [status.metric for status in result.outcome.metrics]
+    assert names == [f"bertscore:{encoder},layer={layer}" for layer in range(4)]
+    texts = {row[key] for row in rows(60) for key in ("reference", "candidate")}
+    assert {status.cost["texts_embedded"] for status in result.outcome.metrics} == {len(texts)}
+    from assay.reports.sweep import layers_of, to_markdown
+
+    tables = layers_of(result.report)
+    assert [layer for layer, _ in tables[0].rows] == [0, 1, 2, 3]
+    value = result.agreement.query("bucket == 'all' and statistic == 'pearson'").value
+    assert tables[0].best(0) == int(value.to_numpy().argmax())
+    assert f"| {tables[0].best(0)} | **" in to_markdown(result.report)
+    with pytest.raises(InputError, match="has no layers"):
+        assay.sweep("f1", [rows(5)])
+
+
+def test_the_run_folder_has_the_costs(encoder: Path, tmp_path: Path) -> None:
+    assay.run([rows(30)], [f"bi-encoder:{encoder}"], resamples=0, device="cpu", threads=1, out=tmp_path / "run")
+    (status,) = json.loads((tmp_path / "run" / "run.json").read_text())["metrics"]
+    assert {"pairs_per_second", "load_seconds", "parameters", "texts_embedded", "peak_memory_mb"} <= set(status["cost"])
