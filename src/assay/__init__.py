@@ -9,7 +9,7 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from assay.api import Result, run, sweep
+    from assay.api import Result, profile, run, sweep
     from assay.datasets import Pairs, load_dataset
     from assay.errors import AssayError, InputError, UnavailableError
     from assay.metrics import Batch, Metric, MetricName, as_evaluate, list_metrics, load_metric
@@ -18,6 +18,7 @@ __version__ = "0.1.0"
 
 _HOMES = {
     "Result": "assay.api",
+    "profile": "assay.api",
     "run": "assay.api",
     "sweep": "assay.api",
     "Pairs": "assay.datasets",
@@ -47,6 +48,7 @@ __all__ = [
     "list_metrics",
     "load_dataset",
     "load_metric",
+    "profile",
     "run",
     "sweep",
 ]

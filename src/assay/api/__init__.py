@@ -8,12 +8,13 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from assay.api.diagnosis import diagnose
     from assay.api.files import agree_file, score_file
+    from assay.api.profiling import profile
     from assay.api.published import list_published, reproduce
     from assay.api.result import Result
     from assay.api.running import run
     from assay.api.sweeping import sweep
 
-__all__ = ["Result", "agree_file", "diagnose", "list_published", "reproduce", "run", "score_file", "sweep"]
+__all__ = ["Result", "agree_file", "diagnose", "list_published", "profile", "reproduce", "run", "score_file", "sweep"]
 
 #: No module has the name of its function: once imported, it would hide the function.
 _HOMES = {
@@ -21,6 +22,7 @@ _HOMES = {
     "agree_file": "files",
     "diagnose": "diagnosis",
     "list_published": "published",
+    "profile": "profiling",
     "reproduce": "published",
     "run": "running",
     "score_file": "files",

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import typer
 
-from assay.cli import agree, datasets, doctor, metrics, models, reproduce, run, score, sweep
+from assay.cli import agree, datasets, doctor, metrics, models, profile, reproduce, run, score, sweep
 from assay.cli.guard import OneLineErrors
 
 __all__ = ["app", "main"]
@@ -23,6 +23,7 @@ app.command("run", short_help="Score labelled pairs, print the agreement.")(run.
 app.command("score", short_help="Add a column per metric to a file.")(score.score)
 app.command("agree", short_help="Agreement of columns that are there.")(agree.agree)
 app.command("sweep", short_help="Agreement layer by layer.")(sweep.sweep)
+app.command("profile", short_help="What metrics cost, measured alone.")(profile.profile)
 app.command("reproduce", short_help="Reproduce a published table.")(reproduce.reproduce)
 app.command("doctor", short_help="What is here, what is missing.")(doctor.doctor)
 app.add_typer(metrics.app, name="metrics", short_help="List, show, check metrics.")

@@ -1,0 +1,165 @@
+"""The process in which one metric is measured: ``python -m assay.benchmark.profile_worker``.
+
+Standard input has the job and the pairs, a JSON line each; standard output gets facts and points, a JSON line each.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import statistics
+import sys
+import time
+from collections.abc import Callable, Iterator, Sequence
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from assay.metrics import Batch, Metric
+    from assay.metrics.work import Engine
+
+__all__ = ["grow", "main"]
+
+Tell = Callable[[dict[str, Any]], None]
+
+
+def grow(texts: Sequence[str], n: int, times: int = 1) -> list[str]:
+    """Return n texts, each joined with those that follow it, *times* in all.
+
+    Where n exceeds the texts, they come again with a running number, so that the same *i* gives different texts.
+
+    Args:
+        texts: at least one.
+        n: how many to make.
+        times: how many texts become one.
+
+    Example:
+        >>> grow(["a", "b"], 3, 2)
+        ['a b', 'b a', 'a b 1']
+    """
+    found = []
+    for i in range(n):
+        joined = " ".join(texts[(i + step) % len(texts)] for step in range(times))
+        found.append(f"{joined} {i // len(texts)}".lstrip() if i >= len(texts) else joined)
+    return found
+
+
+def main() -> None:
+    """Measure what standard input asks for."""
+    # a library that prints must not come between the lines of the answer
+    answers = os.fdopen(os.dup(1), "w", encoding="ascii")
+    os.dup2(2, 1)
+
+    def tell(answer: dict[str, Any]) -> None:
+        answers.write(json.dumps(answer) + "\n")
+        answers.flush()
+
+    job = json.loads(sys.stdin.buffer.readline())
+    rows = [json.loads(line) for line in sys.stdin.buffer]
+    try:
+        _measure(job, rows, tell)
+        tell({"status": "done", "ended": True})
+    except KeyboardInterrupt:
+        sys.exit(130)
+    except Exception as error:  # noqa: BLE001 - whatever a metric raises is reported, the others go on
+        tell(_trouble(error) | {"ended": True})
+
+
+def _trouble(error: Exception) -> dict[str, Any]:
+    from assay.errors import AssayError, UnavailableError
+
+    if isinstance(error, UnavailableError):
+        return {"status": "unavailable", "reason": error.reason, "remedy": error.remedy}
+    reason = str(error) if isinstance(error, AssayError) else f"{type(error).__name__}: {error}"
+    return {"status": "failed", "reason": reason.strip()}
+
+
+def _measure(job: dict[str, Any], rows: list[list[str]], tell: Tell) -> None:
+    begun = time.perf_counter()
+    # imported here, so that importing counts as loading
+    from assay.metrics import Batch, Context, load_metric
+    from assay.metrics.memory import peak_memory
+    from assay.metrics.neural.runtime import Runtime, use_runtime
+    from assay.metrics.work import open_session
+
+    references, candidates, questions = ([row[column] for row in rows] for column in range(3))
+    with use_runtime(Runtime(job["device"], job["threads"])):
+        metric = load_metric(job["metric"]).bind(Context(job["language"], lambda: references))
+        metric.check_available()
+        engine = metric.needs()
+        # what is loaded when it is first used, such as WordNet, is loaded now
+        _score(metric, engine, Batch(references[:1], candidates[:1], questions[:1]))
+        tell({"load_seconds": round(time.perf_counter() - begun, 3)})
+        # only a preset has more to say than its name does
+        says = metric.says() if str(metric) != job["metric"] else ""
+        tell({"signature": metric.short_signature(), "says": says})
+        for n, times in job["points"]:
+            asked = [questions[i % len(questions)] for i in range(n)]
+            batch = Batch(grow(references, n, times), grow(candidates, n, times), asked)
+            tell({"point": _point(metric, engine, batch, times, job["repeats"])})
+        tell(_facts(open_session(engine).cost()) | {"peak_memory_mb": peak_memory()})
+
+
+def _point(metric: Metric, engine: Engine | None, batch: Batch, times: int, repeats: int) -> dict[str, Any]:
+    """Return what a :class:`~assay.benchmark.profile.Point` is made of."""
+    seconds, cpu, truncated = [], [], 0
+    for _ in range(repeats):
+        taken, worked, truncated = _score(metric, engine, batch)
+        seconds.append(taken)
+        cpu.append(worked)
+    median = statistics.median(seconds)
+    characters = sum(map(len, batch.references)) + sum(map(len, batch.candidates))
+    return {
+        "pairs": len(batch),
+        "length": times,
+        "characters": round(characters / len(batch), 1),
+        "seconds": median,
+        "cpu_seconds": statistics.median(cpu),
+        "pairs_per_second": round(len(batch) / median, 1),
+        "truncated": truncated,
+    }
+
+
+def _score(metric: Metric, engine: Engine | None, batch: Batch) -> tuple[float, float, int]:
+    """Score a batch in the units of a run, without a store; return wall seconds, CPU seconds and pairs cut."""
+    from assay.benchmark.executor import score_unit
+    from assay.metrics.work import Flag
+
+    units = list(_units(metric, engine, batch))
+    truncated = 0
+    begun, worked = time.perf_counter(), time.process_time()
+    for unit in units:
+        flags = score_unit(unit).flags
+        truncated += int(((flags & (Flag.REFERENCE_CUT | Flag.CANDIDATE_CUT)) > 0).sum())
+    return time.perf_counter() - begun, time.process_time() - worked, truncated
+
+
+def _units(metric: Metric, engine: Engine | None, batch: Batch) -> Iterator[Any]:
+    """Yield the batch in units; texts that a later unit has as well are kept by a session, as in a run."""
+    from assay.benchmark.executor import Unit
+    from assay.benchmark.scoring import CHUNK
+
+    size = CHUNK if engine is None else engine.pairs
+    last = {text: i // size for i, pair in enumerate(batch.pairs()) for text in pair} if engine is not None else {}
+    for start in range(0, len(batch), size):
+        inside = batch.take(range(start, min(start + size, len(batch))))
+        number = start // size
+        again = frozenset(text for pair in inside.pairs() for text in pair if last.get(text, 0) > number)
+        yield Unit(number, engine, (metric,), inside, again)
+
+
+def _facts(cost: dict[str, Any]) -> dict[str, Any]:
+    """Return what a session says of itself, under the names of a profile."""
+    found: dict[str, Any] = {}
+    if "parameters" in cost:
+        found["parameters"] = cost["parameters"]
+    if "threads" in cost:
+        found["threads"] = cost["threads"]
+    if "peak_gpu_memory_mb" in cost:
+        found["peak_gpu_memory_mb"] = cost["peak_gpu_memory_mb"]
+    if "devices" in cost:
+        found["device"] = cost.get("device_name") or ", ".join(cost["devices"])
+    return found
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,98 @@
+"""Measuring of metrics: the fit against known exponents, the texts that grow, the process of its own."""
+
+from __future__ import annotations
+
+import json
+
+import numpy as np
+import pytest
+
+from assay.benchmark import profile
+from assay.benchmark.profile import Fit, Plan, fit_power, profile_metric
+from assay.benchmark.profile_worker import grow
+from assay.errors import InputError
+from assay.metrics import Batch
+
+PAIRS = Batch(["Berlin", "7 km", "the NFL", ""], ["berlin", "seven km", "National Football League", "None"])
+
+
+@pytest.mark.parametrize("exponent", [0.0, 0.5, 1.0, 1.37, 2.0])
+def test_a_power_law_is_found(exponent):
+    sizes = [64, 256, 1024, 4096]
+    found = fit_power(sizes, [3e-4 * size**exponent for size in sizes])
+    assert found is not None and found.points == 4
+    assert found.exponent == pytest.approx(exponent, abs=1e-6)
+    if exponent:
+        assert found.r_squared == pytest.approx(1, abs=1e-6)
+
+
+def test_the_fit_equals_numpys_under_noise():
+    rng = np.random.default_rng(0)
+    sizes = np.geomspace(10, 1e5, 30)
+    seconds = 1e-5 * sizes**1.5 * np.exp(rng.normal(scale=0.3, size=30))
+    found = fit_power(sizes, seconds)
+    assert found is not None
+    assert found.exponent == pytest.approx(np.polyfit(np.log(sizes), np.log(seconds), 1)[0], abs=1e-6)
+    assert found.r_squared == pytest.approx(np.corrcoef(np.log(sizes), np.log(seconds))[0, 1] ** 2, abs=1e-6)
+    assert 1.4 < found.exponent < 1.6 and found.r_squared < 1
+
+
+def test_a_fit_says_no_more_than_it_knows():
+    assert fit_power([64], [1.0]) is None
+    assert fit_power([64, 64], [1.0, 2.0]) is None
+    assert fit_power([1, 2], [0.0, 1.0]) is None
+    assert fit_power([1, 2], [1.0, 4.0]) == Fit(2.0, None, 2), "two points always lie on a line"
+
+
+def test_texts_grow_and_stay_distinct():
+    texts = [f"text {i}" for i in range(7)]
+    assert grow(texts, 5) == texts[:5], "as they are while there are enough"
+    assert grow(texts, 3, 2) == ["text 0 text 1", "text 1 text 2", "text 2 text 3"]
+    for times in (1, 2, 8):
+        found = grow(texts, 50, times)
+        assert len(set(found)) == len(found) == 50
+    assert grow([""], 3) == ["", "1", "2"]
+
+
+def test_a_plan_measures_cheap_points_first_and_none_twice():
+    plan = Plan(pairs=(1024, 64, 256, 64), lengths=(4, 1, 2))
+    assert plan.fixed == 256
+    assert plan.points() == [(64, 1), (256, 1), (1024, 1), (256, 2), (256, 4)]
+    for bad in ({"pairs": ()}, {"pairs": (0,)}, {"lengths": (-1, 2)}, {"repeats": 0}):
+        with pytest.raises(InputError, match=f"--{next(iter(bad))} .*at least 1"):
+            Plan(**bad)
+
+
+def test_a_metric_in_a_process_of_its_own():
+    told = []
+    found = profile_metric("f1", PAIRS, Plan((2, 4, 3000), (1, 3), repeats=2), advance=told.append)
+    assert (found.status, found.reason, found.parameters, found.device) == ("done", "", None, "")
+    assert [(point.pairs, point.length) for point in found.points] == [(2, 1), (4, 1), (3000, 1), (4, 3)]
+    assert sum(told) == 4
+    assert found.points[0].characters == (len("Berlin") * 2 + len("7 km") + len("seven km")) / 2
+    assert all(one.seconds > 0 and one.pairs_per_second > 0 and one.truncated == 0 for one in found.points)
+    assert found.load_seconds > 0 and found.peak_memory_mb > 1 and found.signature.startswith("f1|")
+    assert found.over_pairs.points == 3 and found.over_length.points == 2
+    json.dumps(found.as_dict())
+
+
+def test_what_goes_wrong_is_in_the_result(tmp_path):
+    absent = profile_metric("static:nowhere.txt", PAIRS, Plan((2,)))
+    assert absent.status in ("unavailable", "failed") and "nowhere.txt" in absent.reason and not absent.points
+    unknown = profile_metric("no-such-metric", PAIRS, Plan((2,)))
+    assert unknown.status == "failed" and "no-such-metric" in unknown.reason
+
+
+@pytest.mark.parametrize(
+    ("code", "reason"),
+    [
+        ("import os; os.kill(os.getpid(), 9)", "its process was ended by signal 9 (out of memory?)"),
+        ("raise SystemExit('no more handles')", "its process ended with code 1: no more handles"),
+        ("print('{\"load_seconds\": 2.5}')", "its process ended with code 0"),
+    ],
+)
+def test_a_process_that_dies(code, reason, monkeypatch):
+    monkeypatch.setattr(profile, "WORKER", ("-c", code))
+    found = profile_metric("f1", PAIRS, Plan((2,)))
+    assert (found.status, found.reason) == ("failed", reason)
+    assert (found.over_pairs, found.over_length) == (None, None)
