@@ -22,6 +22,10 @@ class Body(Protocol):
 
     device: str
 
+    def prepare(self, layers: Collection[int]) -> None:
+        """Load what gives these layers, where that is not done yet."""
+        ...
+
     def hidden(self, batch: Packed, layers: Collection[int]) -> dict[int, torch.Tensor]:
         """Return the hidden states of layers (0: the input embeddings), each of shape (b, l, d)."""
         ...
@@ -35,6 +39,10 @@ class ScorerBody(Protocol):
     def logits(self, batch: Packed) -> torch.Tensor:
         """Return one number an input, before any activation, shape (b, 1)."""
         ...
+
+
+#: Families whose classifier reads the first token of the last layer and nothing else.
+_FIRST_TOKEN = frozenset({"bert", "roberta", "xlm-roberta", "camembert", "electra"})
 
 
 def inputs_of(batch: Packed) -> dict[str, Any]:
@@ -66,6 +74,9 @@ class TorchBody:
         with torch.inference_mode():
             model(input_ids=torch.zeros((1, 1), dtype=torch.long, device=device), output_hidden_states=True)
 
+    def prepare(self, layers: Collection[int]) -> None:
+        """See :meth:`Body.prepare`; all is there."""
+
     def hidden(self, batch: Packed, layers: Collection[int]) -> dict[int, torch.Tensor]:
         """See :meth:`Body.hidden`; layers above the highest one asked for are left out where that changes nothing."""
         torch = import_torch()
@@ -89,16 +100,35 @@ class TorchBody:
 
 
 class TorchScorerBody:
-    """A model for sequence classification of transformers, in torch."""
+    """A model for sequence classification of transformers, in torch.
+
+    Args:
+        model: the model, on the device.
+        device: torch's name of it.
+    """
 
     def __init__(self, model: Any, device: str) -> None:
         self.model = model
         self.device = device
+        _end_in_first_token(model)
 
     def logits(self, batch: Packed) -> torch.Tensor:
         """See :meth:`ScorerBody.logits`."""
         found: torch.Tensor = self.model(**inputs_of(batch)).logits
         return found
+
+
+def _end_in_first_token(model: Any) -> None:
+    """Let the last layer compute its feed-forward part, most of its work, for the token that the classifier reads."""
+    if model.config.model_type not in _FIRST_TOKEN:
+        return
+    found = _layer_stack(getattr(model, model.base_model_prefix))
+    last = None if found is None else getattr(*found)[-1]
+    # a name of transformers' own that it may give up: then every token is computed, as it would be anyway
+    if last is None or "feed_forward_chunk" in vars(last) or not hasattr(last, "feed_forward_chunk"):
+        return
+    whole = last.feed_forward_chunk
+    last.feed_forward_chunk = lambda states: whole(states[:, :1])
 
 
 def _layer_stack(model: Any) -> tuple[Any, str] | None:

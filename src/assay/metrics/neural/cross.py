@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from assay.errors import UnavailableError
 from assay.metrics.base import Batch, Metric
 from assay.metrics.models import describe
-from assay.metrics.neural.backends import open_scorer_body
+from assay.metrics.neural.backends import open_scorer_bodies
 from assay.metrics.neural.inputs import Prep, Tokens, tokenize
 from assay.metrics.neural.loading import load_scorer, parameters_of
 from assay.metrics.neural.meter import Meter
@@ -69,15 +69,17 @@ class CrossSession:
             )
         reduced = engine.precision if engine.backend == "torch" else "fp32"
         loaded = [load_scorer(folder, reduced, device) for device in engine.devices]
+        parameters = parameters_of(loaded[0].model)
         self._tokenizer = loaded[0].tokenizer
         self._activation = loaded[0].activation
-        self._bodies = [
-            open_scorer_body(one.model, device, engine, threads=threads)
-            for one, device in zip(loaded, engine.devices, strict=True)
-        ]
         self._types = "token_type_ids" in self._tokenizer.model_input_names
         self._packer = Packer(int(self._tokenizer.pad_token_id or 0), engine.tokens)
-        self._meter.loaded(parameters_of(loaded[0].model))
+        parameters = parameters_of(loaded[0].model)
+        models = [one.model for one in loaded]
+        # another backend lets go of torch's model, so nothing else may hold it
+        del loaded
+        self._bodies = open_scorer_bodies(models, engine, threads=threads)
+        self._meter.loaded(parameters)
         self._asymmetry: list[float] = []
 
     def score(self, metrics: Sequence[Metric], batch: Batch, again: Collection[str] = ()) -> Scores:

@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from assay.metrics.base import Batch, Metric
-from assay.metrics.neural.backends import open_encoder_body
+from assay.metrics.neural.backends import open_encoder_bodies
 from assay.metrics.neural.inputs import Prep, Tokens, tokenize
 from assay.metrics.neural.loading import load_encoder, parameters_of
 from assay.metrics.neural.meter import Meter
@@ -94,22 +94,28 @@ class EncoderSession:
         reduced = engine.precision if engine.backend == "torch" else "fp32"
         folder = Path(engine.folder)
         loaded = [load_encoder(folder, reduced, device) for device in engine.devices]
+        parameters = parameters_of(loaded[0].model)
         self._tokenizer = loaded[0].tokenizer
         self._tails = [one.tail for one in loaded]
-        self._bodies = [
-            open_encoder_body(one.model, device, engine, threads=threads)
-            for one, device in zip(loaded, engine.devices, strict=True)
-        ]
         self._types = "token_type_ids" in loaded[0].tokenizer.model_input_names and engine.backend != "torch"
         self._width = int(loaded[0].model.config.hidden_size)
         self._packer = Packer(int(self._tokenizer.pad_token_id or 0), engine.tokens)
         self._shelf = Shelf()
-        self._meter.loaded(parameters_of(loaded[0].model))
+        parameters = parameters_of(loaded[0].model)
+        models = [one.model for one in loaded]
+        # another backend lets go of torch's model, so nothing else may hold it
+        del loaded
+        self._bodies = open_encoder_bodies(models, engine, threads=threads)
+        self._meter.loaded(parameters)
 
     def score(self, metrics: Sequence[Metric], batch: Batch, again: Collection[str] = ()) -> Scores:
         """See :meth:`assay.metrics.work.Session.score`."""
         takers = [cast("EncoderMetric", metric) for metric in metrics]
         views = [taker.view() for taker in takers]
+        begun = time.perf_counter()
+        for body in self._bodies:
+            body.prepare({view.layer for view in views})
+        self._meter.waited(time.perf_counter() - begun)
         begun = time.perf_counter()
         tokens = {prep: self._prepare(prep, batch) for prep in dict.fromkeys(view.prep for view in views)}
         shared = time.perf_counter() - begun

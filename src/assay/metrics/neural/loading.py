@@ -64,6 +64,7 @@ def load_encoder(folder: Path, precision: str, device: str) -> LoadedEncoder:
             if getattr(module, "include_prompt", True) is False:
                 raise UnavailableError(f"model {folder}: leaves the prompt out of its pooling, which is not supported")
         whole.eval()
+        _untie(whole)
         return LoadedEncoder(body.model, tuple(tail), whole.tokenizer)
 
 
@@ -84,12 +85,20 @@ def load_scorer(folder: Path, precision: str, device: str) -> LoadedScorer:
                 "choose a cross-encoder for similarity, or train one",
             )
         whole.eval()
+        _untie(whole)
         return LoadedScorer(whole[0].model, whole.tokenizer, whole.activation_fn)
 
 
 def parameters_of(model: Any) -> int:
     """Return the number of parameters of a model."""
     return sum(parameter.numel() for parameter in model.parameters())
+
+
+def _untie(whole: Any) -> None:
+    """Break the circle of model and model card: what is let go of would stay in memory until Python looks for such."""
+    card = getattr(whole, "model_card_data", None)
+    if card is not None:
+        card.model = None
 
 
 def _settings(precision: str, device: str) -> dict[str, Any]:

@@ -31,6 +31,10 @@ class Meter:
         self._load = time.perf_counter() - self._begun
         self._parameters = parameters
 
+    def waited(self, seconds: float) -> None:
+        """Note time that went into loading after the model was in memory."""
+        self._load += seconds
+
     def embedded(self, texts: int, tokens: int) -> None:
         """Note texts that went through the model."""
         self._texts += texts

@@ -7,7 +7,7 @@ from abc import abstractmethod
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Literal
 
-from assay.errors import AssayError, InputError, OfflineError, UnavailableError
+from assay.errors import AssayError, InputError, MissingExtraError, OfflineError, UnavailableError
 from assay.metrics.base import Batch, Context, Metric, option
 from assay.metrics.models import LocatedModel, ModelDescription, ModelReference, describe, locate
 from assay.metrics.models.files import read_json
@@ -126,7 +126,7 @@ class ModelMetric(Metric):
         """Return when the packages are installed and the model is here; nothing is fetched."""
         super().check_available()
         if self.backend != "torch" and version_of(self.backend) == "absent":
-            raise UnavailableError(f"the package {self.backend} is not installed", f"pip install {self.backend}")
+            raise MissingExtraError(self.backend, self.backend)
         self.located()
 
     def limit(self) -> int:

@@ -5,38 +5,59 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from assay.metrics.neural.body import Body, ScorerBody, TorchBody, TorchScorerBody
+from assay.metrics.neural.linear import pack_linears
 
 if TYPE_CHECKING:
     from assay.metrics.neural.cross import CrossEngine
     from assay.metrics.neural.encoder import EncoderEngine
 
-__all__ = ["open_encoder_body", "open_scorer_body"]
+__all__ = ["open_encoder_bodies", "open_scorer_bodies"]
 
 
-def open_encoder_body(model: Any, device: str, engine: EncoderEngine, *, threads: int) -> Body:
-    """Return the body of an encoder on a device.
+def open_encoder_bodies(models: list[Any], engine: EncoderEngine, *, threads: int) -> list[Body]:
+    """Return the bodies of an encoder, one a device.
 
     Args:
-        model: transformers' model, on the device; in fp32 for another backend than torch.
-        device: torch's name of it.
-        engine: names backend and precision.
+        models: transformers' model on each device. Emptied for another backend than torch, which is not to be in
+            memory beside torch: what is converted is loaded once more, in fp32.
+        engine: names devices, backend and precision.
         threads: of the CPU.
+
+    Raises:
+        InputError: the backend has no such precision.
+        UnavailableError: a package is missing.
+    """
+    if engine.backend == "torch":
+        _pack(models, engine)
+        return [TorchBody(model, device) for model, device in zip(models, engine.devices, strict=True)]
+    from assay.metrics.neural.backends.converted import ConvertedBody
+
+    return [ConvertedBody(_let_go(models), engine, threads)]
+
+
+def open_scorer_bodies(models: list[Any], engine: CrossEngine, *, threads: int) -> list[ScorerBody]:
+    """Return the bodies of a cross-encoder, one a device; see :func:`open_encoder_bodies`.
 
     Raises:
         InputError: the backend has no such precision.
         UnavailableError: a package is missing, the model cannot be converted, or its scores change too much.
     """
     if engine.backend == "torch":
-        return TorchBody(model, device)
-    from assay.metrics.neural.backends.converted import ConvertedBody
-
-    return ConvertedBody(model, engine, threads)
-
-
-def open_scorer_body(model: Any, device: str, engine: CrossEngine, *, threads: int) -> ScorerBody:
-    """Return the body of a cross-encoder on a device; see :func:`open_encoder_body`."""
-    if engine.backend == "torch":
-        return TorchScorerBody(model, device)
+        _pack(models, engine)
+        return [TorchScorerBody(model, device) for model, device in zip(models, engine.devices, strict=True)]
     from assay.metrics.neural.backends.converted import ConvertedScorerBody
 
-    return ConvertedScorerBody(model, engine, threads)
+    return [ConvertedScorerBody(_let_go(models), engine, threads)]
+
+
+def _pack(models: list[Any], engine: EncoderEngine | CrossEngine) -> None:
+    for model, device in zip(models, engine.devices, strict=True):
+        if device == "cpu":
+            pack_linears(model)
+
+
+def _let_go(models: list[Any]) -> Any:
+    """Empty the list and return the configuration of what was in it."""
+    config = models[0].config
+    models.clear()
+    return config

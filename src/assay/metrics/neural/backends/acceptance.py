@@ -15,10 +15,12 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from assay.errors import UnavailableError
+from assay.errors import AssayError, UnavailableError
+from assay.metrics.models import describe
 from assay.metrics.neural.backends.checkset import check_pairs
-from assay.metrics.neural.backends.convert import write_json
+from assay.metrics.neural.backends.convert import first_line, write_json
 from assay.metrics.neural.inputs import tokenize
+from assay.metrics.neural.loading import quiet
 from assay.metrics.neural.packing import Packed, Packer
 from assay.metrics.neural.runtime import import_torch
 from assay.metrics.neural.tokenizers import load_tokenizer
@@ -57,13 +59,14 @@ def accept(
         converted: the model to check.
 
     Raises:
-        UnavailableError: its scores correlate less than :data:`LEAST`, or the correlation is undefined.
+        UnavailableError: its scores correlate less than :data:`LEAST`, or the correlation is undefined, or it cannot
+            be run.
     """
     key = {"cpu": _cpu(), "precision": engine.precision, "check": _check_digest(), "tokens": engine.tokens}
     path = folder / f"accepted-{hashlib.sha256(json.dumps(key).encode()).hexdigest()[:16]}.json"
     value = _read(path)
     if value is None:
-        value = agreement(check_scores(engine, reference()), check_scores(engine, converted))
+        value = _compare(engine, reference, converted)
         with suppress(OSError):  # a cache that may only be read: checked again the next time
             write_json(path, key | {"spearman": value})
     if value is not None and value >= LEAST:
@@ -94,7 +97,9 @@ def check_scores(engine: EncoderEngine | CrossEngine, outputs: Outputs) -> NDArr
     pairs = [pair for kind in check_pairs().values() for pair in kind]
     texts = list(dict.fromkeys(text for pair in pairs for text in pair))
     types = "token_type_ids" in tokenizer.model_input_names
-    limit = min(LIMIT, int(tokenizer.model_max_length))
+    # some families take no token at their first two positions
+    places = (describe(Path(engine.folder)).max_positions or LIMIT + 2) - 2
+    limit = min(LIMIT, int(tokenizer.model_max_length), places)
     packer = Packer(int(tokenizer.pad_token_id or 0), engine.tokens)
     found: list[list[Any]] = []
 
@@ -137,6 +142,22 @@ def agreement(reference: NDArray[np.float64], converted: NDArray[np.float64]) ->
     return least
 
 
+def _compare(engine: EncoderEngine | CrossEngine, reference: Callable[[], Outputs], converted: Outputs) -> float | None:
+    with quiet():
+        expected = check_scores(engine, reference())
+        try:
+            got = check_scores(engine, converted)
+        except AssayError:
+            raise
+        except Exception as error:  # each runtime has errors of its own, without a common base
+            raise UnavailableError(
+                f"model {engine.folder}: what it was converted to for {engine.backend} does not run "
+                f"({first_line(error)})",
+                "take backend=torch",
+            ) from error
+    return agreement(expected, got)
+
+
 def _reads_pairs(engine: EncoderEngine | CrossEngine) -> bool:
     from assay.metrics.neural.cross import CrossEngine
 
@@ -144,7 +165,9 @@ def _reads_pairs(engine: EncoderEngine | CrossEngine) -> bool:
 
 
 def _cosines(rows: NDArray[np.float64], left: NDArray[np.intp], right: NDArray[np.intp]) -> NDArray[np.float64]:
-    unit = rows / np.linalg.norm(rows, axis=1, keepdims=True)
+    # what is not finite by this is told from the scores
+    with np.errstate(invalid="ignore", divide="ignore", over="ignore"):
+        unit = rows / np.linalg.norm(rows, axis=1, keepdims=True)
     found: NDArray[np.float64] = (unit[left] * unit[right]).sum(axis=1)
     return found
 

@@ -14,8 +14,9 @@ from typing import Any, Protocol
 
 from numpy.typing import NDArray
 
-from assay.errors import AssayError, UnavailableError
+from assay.errors import AssayError, InputError, UnavailableError
 from assay.metrics.neural.loading import quiet
+from assay.metrics.provenance import file_digest
 from assay.paths import cache_dir
 from assay.transfer.download import disk_errors
 
@@ -25,6 +26,8 @@ __all__ = ["Converter", "Pass", "first_line", "keep", "opening", "write_json"]
 FORMAT = 1
 #: Seconds after which a half-written folder is what a killed process left.
 STALE = 24 * 3600
+#: Says what each file of a folder was when it was written.
+_FILES = "files.json"
 
 #: Runs a converted model: int64 arrays of shape (b, l) by name in, float32 arrays out.
 Pass = Callable[[Mapping[str, NDArray[Any]]], list[NDArray[Any]]]
@@ -74,20 +77,23 @@ def keep(model: str, key: Mapping[str, str], write: Callable[[Path], None]) -> P
 
     Raises:
         InputError: the disk is full or may not be written.
-        UnavailableError: the libraries cannot convert the model.
+        UnavailableError: the libraries cannot convert the model, or a file has changed since it was written.
     """
     text = json.dumps({**key, "format": str(FORMAT)}, sort_keys=True)
     folder = cache_dir() / "converted" / hashlib.sha256(text.encode()).hexdigest()[:32]
-    if folder.is_dir():
-        return folder
     part = folder.with_name(f"{folder.name}.{uuid.uuid4().hex[:12]}.part")
-    with disk_errors(folder):
+    with _cache_errors(folder):
+        if folder.is_dir():
+            _check(folder)
+            return folder
         part.mkdir(parents=True)
         try:
             _sweep(folder.parent)
             with _converting(model, key["backend"]):
                 write(part)
             (part / "key.json").write_text(text + "\n", encoding="utf-8")
+            digests = {path.name: file_digest(path) for path in sorted(part.iterdir())}
+            (part / _FILES).write_text(json.dumps(digests, indent=1) + "\n", encoding="utf-8")
             try:
                 part.rename(folder)
             except OSError:
@@ -125,8 +131,35 @@ def opening(folder: Path, backend: str) -> Iterator[None]:
 
 def first_line(error: BaseException) -> str:
     """Return the kind of an error and the first line of its text."""
-    line = next((part.strip() for part in str(error).splitlines() if part.strip()), "no reason given")
-    return f"{type(error).__name__}: {line[:300]}"
+    lines = [part.strip() for part in str(error).splitlines() if part.strip()]
+    # openvino begins with places in its own code
+    telling = [line for line in lines if not line.startswith("Exception from ")]
+    return f"{type(error).__name__}: {(telling or lines or ['no reason given'])[0][:300]}"
+
+
+@contextmanager
+def _cache_errors(folder: Path) -> Iterator[None]:
+    try:
+        with disk_errors(folder):
+            yield
+    except OSError as error:
+        raise InputError(
+            f"{folder}: cannot be written ({error.strerror or error}); set ASSAY_CACHE to a folder that can"
+        ) from error
+
+
+def _check(folder: Path) -> None:
+    """Hold the files to what was written: a runtime computes with damaged weights as if nothing were wrong."""
+    try:
+        digests = json.loads((folder / _FILES).read_text(encoding="utf-8"))
+        changed = [name for name, digest in digests.items() if file_digest(folder / name) != digest]
+        reason = f"{changed[0]} is not what was written" if changed else ""
+    except (OSError, ValueError, AttributeError) as error:
+        reason = first_line(error)
+    if reason:
+        raise UnavailableError(
+            f"the converted model {folder} is damaged ({reason})", f"delete the folder {folder} and run again"
+        )
 
 
 @contextmanager

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import gc
 from collections.abc import Callable, Collection, Sequence
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -11,6 +13,7 @@ from numpy.typing import NDArray
 from assay.errors import InputError
 from assay.metrics.neural.backends.acceptance import accept
 from assay.metrics.neural.backends.convert import Converter, keep
+from assay.metrics.neural.loading import load_encoder, load_scorer
 from assay.metrics.neural.packing import Packed
 from assay.metrics.neural.runtime import import_torch
 
@@ -32,107 +35,146 @@ def converter_of(backend: str, precision: str) -> Converter:
         InputError: it has no such precision.
         UnavailableError: its package is not installed.
     """
-    found: Converter
+    kind: type[Converter]
     if backend == "onnxruntime":
         from assay.metrics.neural.backends.onnx import OnnxRuntime
 
-        found = OnnxRuntime()
+        kind = OnnxRuntime
     else:
         from assay.metrics.neural.backends.openvino import OpenVino
 
-        found = OpenVino()
-    if precision not in found.precisions:
-        raise InputError(f"backend={backend}: precision {precision} must be one of {', '.join(found.precisions)}")
-    return found
+        kind = OpenVino
+    if precision not in kind.precisions:
+        raise InputError(f"backend={backend}: precision {precision} must be one of {', '.join(kind.precisions)}")
+    return kind()
 
 
 class _Converted:
-    """A model of torch, and how what it gives is brought into another runtime."""
+    """A model, and how what it gives is brought into another runtime.
+
+    The model of torch is in memory only while something is converted or checked.
+    """
 
     device = "cpu"
 
-    def __init__(self, model: Any, engine: EncoderEngine | CrossEngine, threads: int) -> None:
+    def __init__(self, config: Any, engine: EncoderEngine | CrossEngine, threads: int) -> None:
         from assay.metrics.neural.backends.modules import input_names
 
-        self._model = model
         self._engine = engine
         self._threads = threads
         self._converter = converter_of(engine.backend, engine.precision)
-        self._names = input_names(model)
+        self._names = input_names(config)
 
-    def _load(self, outputs: str, module: Callable[[], Any]) -> Callable[[Packed], Sequence[torch.Tensor]]:
+    def _load(self, outputs: str, make: Callable[[], Any]) -> Callable[[Packed], Sequence[torch.Tensor]]:
         """Return what computes *outputs* of the model, once its scores have been found to be the same.
 
         Args:
             outputs: a name for them.
-            module: makes the module of torch that gives them; not called where all is done already.
+            make: loads the model and returns the module of torch that gives them; not called where all is done
+                already.
         """
         engine, converter = self._engine, self._converter
         key = {"model": engine.digest, "backend": engine.backend, "outputs": outputs} | converter.key(engine.precision)
-        folder = keep(
-            engine.folder, key, lambda part: converter.write(module().eval(), self._names, engine.precision, part)
-        )
-        run = converter.open(folder, engine.precision, self._threads)
         tensor = import_torch().from_numpy
+        made: list[Any] = []
 
-        def converted(batch: Packed) -> Sequence[torch.Tensor]:
-            return [tensor(array) for array in run(dict(zip(_ALL, _arrays(batch), strict=True)))]
+        def module() -> Any:
+            if not made:
+                made.append(make().eval())
+            return made[0]
 
         def reference() -> Callable[[Packed], Sequence[torch.Tensor]]:
-            whole = module().eval()
+            whole = module()
             return lambda batch: whole(*(tensor(array) for array in _arrays(batch)[: len(self._names)]))
 
-        accept(folder, engine, reference, converted)
+        try:
+            folder = keep(
+                engine.folder, key, lambda part: converter.write(module(), self._names, engine.precision, part)
+            )
+            run = converter.open(folder, engine.precision, self._threads)
+
+            def converted(batch: Packed) -> Sequence[torch.Tensor]:
+                return [tensor(array) for array in run(dict(zip(_ALL, _arrays(batch), strict=True)))]
+
+            accept(folder, engine, reference, converted)
+        finally:
+            if made:
+                made.clear()
+                # converters leave circles behind that hold the weights
+                gc.collect()
         return converted
 
 
 class ConvertedBody(_Converted):
     """An encoder in another runtime; see :class:`assay.metrics.neural.body.Body`.
 
-    Each set of layers is a converted model of its own, which ends at the highest of them. The last layer, which most
-    metrics read, is there from the start.
+    Each set of layers is a converted model of its own, which ends at the highest of them; what is in memory already
+    serves a smaller set as well.
 
     Args:
-        model: transformers' model in fp32: what is converted, and what the scores are held to.
-        engine: names backend and precision.
+        config: transformers' configuration of the model.
+        engine: names the model, backend and precision.
         threads: of the CPU.
+
+    Raises:
+        InputError: the backend has no such precision.
+        UnavailableError: a package is missing.
+    """
+
+    def __init__(self, config: Any, engine: EncoderEngine, threads: int) -> None:
+        super().__init__(config, engine, threads)
+        self._runs: dict[tuple[int, ...], Callable[[Packed], Sequence[torch.Tensor]]] = {}
+
+    def prepare(self, layers: Collection[int]) -> None:
+        """See :meth:`assay.metrics.neural.body.Body.prepare`.
+
+        Raises:
+            UnavailableError: a package is missing, the model cannot be converted, or its scores change too much.
+        """
+        self._known(layers)
+
+    def hidden(self, batch: Packed, layers: Collection[int]) -> dict[int, torch.Tensor]:
+        """See :meth:`assay.metrics.neural.body.Body.hidden`; what is not prepared is prepared first."""
+        known = self._known(layers)
+        found = dict(zip(known, self._runs[known](batch), strict=True))
+        return {layer: found[layer] for layer in layers}
+
+    def _known(self, layers: Collection[int]) -> tuple[int, ...]:
+        """Return the layers of the converted model that gives these with the least work."""
+        wanted = set(layers)
+        serving = [known for known in self._runs if wanted.issubset(known)]
+        if not serving:
+            serving = [tuple(sorted(wanted))]
+            name = " ".join(("layers", *map(str, serving[0])))
+            self._runs[serving[0]] = self._load(name, lambda: self._module(serving[0]))
+        return min(serving, key=lambda known: (known[-1], len(known)))
+
+    def _module(self, layers: tuple[int, ...]) -> Any:
+        from assay.metrics.neural.backends.modules import EncoderModule
+
+        return EncoderModule(load_encoder(Path(self._engine.folder), "fp32", "cpu").model, layers)
+
+
+class ConvertedScorerBody(_Converted):
+    """A cross-encoder in another runtime; see :class:`assay.metrics.neural.body.ScorerBody`, else ConvertedBody.
 
     Raises:
         InputError: the backend has no such precision.
         UnavailableError: a package is missing, the model cannot be converted, or its scores change too much.
     """
 
-    def __init__(self, model: Any, engine: EncoderEngine, threads: int) -> None:
-        super().__init__(model, engine, threads)
-        self._runs: dict[tuple[int, ...], Callable[[Packed], Sequence[torch.Tensor]]] = {}
-        self._run((int(model.config.num_hidden_layers),))
-
-    def hidden(self, batch: Packed, layers: Collection[int]) -> dict[int, torch.Tensor]:
-        """See :meth:`assay.metrics.neural.body.Body.hidden`; a new set of layers is converted first."""
-        wanted = tuple(sorted(set(layers)))
-        return dict(zip(wanted, self._run(wanted)(batch), strict=True))
-
-    def _run(self, layers: tuple[int, ...]) -> Callable[[Packed], Sequence[torch.Tensor]]:
-        if layers not in self._runs:
-            from assay.metrics.neural.backends.modules import EncoderModule
-
-            name = " ".join(("layers", *map(str, layers)))
-            self._runs[layers] = self._load(name, lambda: EncoderModule(self._model, layers))
-        return self._runs[layers]
-
-
-class ConvertedScorerBody(_Converted):
-    """A cross-encoder in another runtime; see :class:`assay.metrics.neural.body.ScorerBody`, else ConvertedBody."""
-
-    def __init__(self, model: Any, engine: CrossEngine, threads: int) -> None:
-        super().__init__(model, engine, threads)
-        from assay.metrics.neural.backends.modules import ScorerModule
-
-        self._run = self._load("logits", lambda: ScorerModule(model))
+    def __init__(self, config: Any, engine: CrossEngine, threads: int) -> None:
+        super().__init__(config, engine, threads)
+        self._run = self._load("logits", self._module)
 
     def logits(self, batch: Packed) -> torch.Tensor:
         """See :meth:`assay.metrics.neural.body.ScorerBody.logits`."""
         return self._run(batch)[0]
+
+    def _module(self) -> Any:
+        from assay.metrics.neural.backends.modules import ScorerModule
+
+        return ScorerModule(load_scorer(Path(self._engine.folder), "fp32", "cpu").model)
 
 
 def _arrays(batch: Packed) -> tuple[NDArray[np.int64], ...]:

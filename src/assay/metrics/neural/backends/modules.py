@@ -14,9 +14,9 @@ from assay.metrics.neural.packing import Packed
 __all__ = ["EncoderModule", "ScorerModule", "example_of", "input_names"]
 
 
-def input_names(model: Any) -> tuple[str, ...]:
-    """Return what a converted model takes; token types only where they make a difference."""
-    kinds = getattr(model.config, "type_vocab_size", None) or 0
+def input_names(config: Any) -> tuple[str, ...]:
+    """Return what a converted model of transformers' *config* takes; token types only where they differ."""
+    kinds = getattr(config, "type_vocab_size", None) or 0
     return ("input_ids", "attention_mask", *(("token_type_ids",) if kinds > 1 else ()))
 
 
@@ -41,18 +41,13 @@ class EncoderModule(torch.nn.Module):  # type: ignore[misc]
         self.model = model
         self.layers = tuple(sorted(layers))
         self._body = TorchBody(model, "cpu")
-        # transformers hooks its layers when it first collects their outputs; were the stack cut at that time, the
-        # layers above would never be collected
-        with torch.inference_mode():
-            model(torch.ones((1, 1), dtype=torch.long), output_hidden_states=True)
 
     def forward(
         self, input_ids: torch.Tensor, attention_mask: torch.Tensor, token_type_ids: torch.Tensor | None = None
     ) -> tuple[torch.Tensor, ...]:
         """Return the hidden states, each of shape (b, l, d), in the order of the layers."""
         batch = _batch(input_ids, attention_mask, token_type_ids)
-        # the input embeddings are collected as what goes into the first layer
-        states = self._body.hidden(batch, set(self.layers) if max(self.layers) else {0, 1})
+        states = self._body.hidden(batch, set(self.layers))
         return tuple(states[layer] for layer in self.layers)
 
 

@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from assay.errors import UnavailableError
+from assay.errors import MissingExtraError, UnavailableError
 from assay.metrics.neural.backends.convert import Pass, opening
 from assay.metrics.neural.backends.modules import example_of
 from assay.metrics.provenance import version_of
@@ -76,7 +76,7 @@ class OpenVino:
 
 def _import() -> Any:
     """Import the package without its telemetry, which reports every import and conversion to a server."""
-    if "openvino" in sys.modules:
+    if sys.modules.get("openvino") is not None:
         return sys.modules["openvino"]
     hidden = _TELEMETRY not in sys.modules
     if hidden:
@@ -85,7 +85,7 @@ def _import() -> Any:
     try:
         return importlib.import_module("openvino")
     except ImportError as error:
-        raise UnavailableError("the package openvino is not installed", "pip install openvino") from error
+        raise MissingExtraError("openvino", "openvino") from error
     finally:
         if hidden:
             sys.modules.pop(_TELEMETRY, None)
