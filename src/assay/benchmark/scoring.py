@@ -38,6 +38,8 @@ class Scored:
         scored: distinct pairs scored now.
         stored: distinct pairs whose score the store had.
         flags: number of pairs by what a reader should know of them.
+        asymmetry: mean and largest distance between the two orders of the texts, and of how many distinct pairs;
+            empty where the metric reads one order, or the store had all.
     """
 
     scores: NDArray[np.float64]
@@ -45,6 +47,7 @@ class Scored:
     scored: int
     stored: int
     flags: dict[str, int]
+    asymmetry: dict[str, float]
 
 
 @dataclass
@@ -58,6 +61,7 @@ class _Open:
     missing: NDArray[np.bool_]
     seconds: NDArray[np.float64]
     units: dict[int, NDArray[np.intp]] = field(default_factory=dict)
+    asymmetry: dict[int, list[NDArray[np.float64]]] = field(default_factory=dict)
 
 
 @dataclass(frozen=True)
@@ -111,6 +115,8 @@ class Scorer:
                 self.store.put(one.keys[place], one.job.singles.digests[new], values, flags)
                 one.scores[place, new], one.flags[place, new] = values, flags
                 one.seconds[place] += found.seconds[column]
+                if found.asymmetry is not None and not np.isnan(found.asymmetry[:, column]).any():
+                    one.asymmetry.setdefault(place, []).append(found.asymmetry[held, column])
             self.progress.advance(len(rows))
         return [[self._finish(one, place) for place in range(len(one.keys))] for one in opened]
 
@@ -137,7 +143,15 @@ class Scorer:
             scored,
             one.scores.shape[1] - scored,
             {phrase: count for phrase, count in counts.items() if count},
+            _asymmetry(one.asymmetry.get(place, [])),
         )
+
+
+def _asymmetry(parts: list[NDArray[np.float64]]) -> dict[str, float]:
+    if not parts:
+        return {}
+    apart = np.concatenate(parts)
+    return {"mean": float(apart.mean()), "largest": float(apart.max()), "pairs": len(apart)}
 
 
 def _lacking(one: _Open, rows: NDArray[np.intp]) -> list[int]:

@@ -88,9 +88,10 @@ def score_all(request: Request, datasets: list[PreparedDataset], scorer: Scorer)
     """
     report = _Report()
     groups: dict[Hashable, list[_Task]] = {}
+    obtain = _Obtain(request.offline)
     for metric in request.metrics:
         for dataset in datasets:
-            for task in _plan(metric, dataset, request, report):
+            for task in _plan(metric, dataset, obtain, report):
                 groups.setdefault(task.place if task.engine is None else task.engine, []).append(task)
     for tasks in groups.values():
         _score_group(tasks, scorer, report)
@@ -100,7 +101,29 @@ def score_all(request: Request, datasets: list[PreparedDataset], scorer: Scorer)
     return report.in_order(request, datasets)
 
 
-def _plan(metric: Metric, dataset: PreparedDataset, request: Request, report: _Report) -> list[_Task]:
+class _Obtain:
+    """Brings what metrics need to this machine; what could not be had is not tried again in a run.
+
+    Args:
+        offline: fetch nothing.
+    """
+
+    def __init__(self, offline: bool) -> None:
+        self._offline = offline
+        self._failed: dict[str, AssayError] = {}
+
+    def __call__(self, metric: Metric) -> None:
+        name = str(metric)
+        if name in self._failed:
+            raise self._failed[name]
+        try:
+            metric.obtain(offline=self._offline)
+        except AssayError as error:
+            self._failed[name] = error
+            raise
+
+
+def _plan(metric: Metric, dataset: PreparedDataset, obtain: _Obtain, report: _Report) -> list[_Task]:
     """Return what is to be scored; what cannot be is reported."""
     place = name, where = str(metric), dataset.pairs.name
     try:
@@ -118,7 +141,7 @@ def _plan(metric: Metric, dataset: PreparedDataset, request: Request, report: _R
         tasks = []
         for part in scored:
             bound = metric.bind(Context(part.language, partial(_references, dataset, part)))
-            bound.obtain(offline=request.offline)
+            obtain(bound)
             bound.check_available()
             tasks.append(_Task(name, bound, dataset, part, bound.needs()))
         return tasks
@@ -210,6 +233,8 @@ def _finished(task: _Task, scored: Scored, cost: dict[str, Any], names: list[str
     others = [name for name in names if name != task.name]
     if scored.scored and scored.seconds > 0:
         cost = {"pairs_per_second": round(scored.scored / scored.seconds, 1)} | cost
+    if scored.asymmetry:
+        cost = cost | {"asymmetry": scored.asymmetry}
     if cost and others:
         cost = cost | {"shared_with": others}
     language = task.part.language if task.part.rows is not None and task.metric.name != task.name else None

@@ -41,11 +41,14 @@ class Scores:
         values: float64, shape (n, m).
         flags: :class:`Flag` bits, uint8, shape (n, m).
         seconds: wall time of each metric, work that it shares with others included, shape (m,).
+        asymmetry: how far the two orders of the texts lie apart, float64, shape (n, m), NaN under a metric that reads
+            one order; None where all do.
     """
 
     values: NDArray[np.float64]
     flags: NDArray[np.uint8]
     seconds: NDArray[np.float64]
+    asymmetry: NDArray[np.float64] | None = None
 
 
 class Session(Protocol):

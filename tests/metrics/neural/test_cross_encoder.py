@@ -11,6 +11,7 @@ import pytest
 from texts import pairs
 from tiny import make_bert
 
+import assay
 from assay.errors import UnavailableError
 from assay.metrics import Batch, check_metric, load_metric
 from assay.metrics.neural.runtime import Runtime, use_runtime
@@ -56,12 +57,27 @@ def test_the_activation_is_the_declared_one(scorer: Path, tmp_path: Path) -> Non
 def test_the_asymmetry_is_measured(scorer: Path) -> None:
     batch = pairs(50)
     metric = load_metric(f"cross-encoder:{scorer},order=mean")
-    session = open_session(metric.needs())
-    session.score([metric], batch)
-    apart = np.abs(predicted(scorer, list(batch.pairs())) - predicted(scorer, list(batch.swapped().pairs())))
-    found = session.cost()["asymmetry"]
-    assert found["mean"] == pytest.approx(apart.mean(), abs=1e-5) and found["pairs"] == 50
-    assert found["largest"] == pytest.approx(apart.max(), abs=1e-5)
+    one_way = load_metric(f"cross-encoder:{scorer}")
+    expected = np.abs(predicted(scorer, list(batch.pairs())) - predicted(scorer, list(batch.swapped().pairs())))
+    found = open_session(metric.needs()).score([metric, one_way], batch).asymmetry
+    assert found is not None and np.isnan(found[:, 1]).all()
+    assert found[:, 0] == pytest.approx(expected, abs=1e-5)
+
+
+def test_a_run_says_how_far_the_orders_lie_apart(scorer: Path) -> None:
+    """Of each dataset by itself, under the metric that reads both orders."""
+    both, one_way = f"cross-encoder:{scorer},order=mean", f"cross-encoder:{scorer}"
+    sets = [pairs(20), pairs(50).take(range(20, 50))]
+    rows = [[{"reference": r, "candidate": c, "label": i % 3} for i, (r, c) in enumerate(one.pairs())] for one in sets]
+    result = assay.run(rows, [both, one_way], resamples=0, device="cpu", threads=1)
+    distinct = [list(dict.fromkeys(one.pairs())) for one in sets]
+    apart = [np.abs(predicted(scorer, one) - predicted(scorer, [pair[::-1] for pair in one])) for one in distinct]
+    found = [status.cost.get("asymmetry") for status in result.outcome.metrics]
+    assert found[2:] == [None, None]
+    for said, expected in zip(found[:2], apart, strict=True):
+        assert said["mean"] == pytest.approx(expected.mean(), abs=1e-5) and said["pairs"] == len(expected)
+        assert said["largest"] == pytest.approx(expected.max(), abs=1e-5)
+    assert result.to_markdown().count("the order of the texts moves a score by") == 2
 
 
 def test_the_batch_does_not_matter(scorer: Path) -> None:

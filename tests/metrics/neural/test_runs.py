@@ -11,7 +11,7 @@ from texts import pairs
 from tiny import make_bert
 
 import assay
-from assay.errors import InputError
+from assay.errors import InputError, UnavailableError
 from assay.metrics import presets as presets_module
 from assay.metrics import work
 
@@ -133,3 +133,20 @@ def test_the_run_folder_has_the_costs(encoder: Path, tmp_path: Path) -> None:
     assay.run([rows(30)], [f"bi-encoder:{encoder}"], resamples=0, device="cpu", threads=1, out=tmp_path / "run")
     (status,) = json.loads((tmp_path / "run" / "run.json").read_text())["metrics"]
     assert {"pairs_per_second", "load_seconds", "parameters", "texts_embedded", "peak_memory_mb"} <= set(status["cost"])
+
+
+def test_what_cannot_be_had_is_asked_for_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Each try of a server that does not answer takes long."""
+    from assay.metrics.neural.metric import ModelMetric
+
+    asked: list[str] = []
+
+    def obtain(self: ModelMetric, *, offline: bool = False) -> None:
+        asked.append(str(self))
+        raise UnavailableError("the hub does not answer", "later")
+
+    monkeypatch.setattr(ModelMetric, "obtain", obtain)
+    result = assay.run([rows(5), rows(6), rows(7)], ["bi-encoder:me/absent", "f1"], resamples=0)
+    assert asked == ["bi-encoder:me/absent"]
+    found = [(status.status, status.reason) for status in result.outcome.metrics if status.metric != "f1"]
+    assert found == [("unavailable", "the hub does not answer")] * 3

@@ -80,7 +80,6 @@ class CrossSession:
         del loaded
         self._bodies = open_scorer_bodies(models, engine, threads=threads)
         self._meter.loaded(parameters)
-        self._asymmetry: list[float] = []
 
     def score(self, metrics: Sequence[Metric], batch: Batch, again: Collection[str] = ()) -> Scores:
         """See :meth:`assay.metrics.work.Session.score`; a pair that is asked for twice in one order is run once."""
@@ -101,22 +100,25 @@ class CrossSession:
             for pair, value, short in zip(wanted, found, was_cut, strict=True):
                 logits[limit, pair], cut[limit, pair] = float(value), short
         seconds = time.perf_counter() - begun
-        columns, flags = [], []
+        columns, flags, apart = [], [], []
         for taker in takers:
             limit = taker.limit()
             ways = 2 if taker.order == "mean" else 1
             both = np.array([[logits[limit, pair] for pair in taker.orders(*each)] for each in pairs])
-            columns.append(self._activate(both.reshape(len(pairs), ways), taker).mean(axis=1))
+            found = self._activate(both.reshape(len(pairs), ways), taker)
+            columns.append(found.mean(axis=1))
+            apart.append(np.ptp(found, axis=1) if ways == 2 else np.full(len(pairs), np.nan))
             flags.append(_flags(batch, [any(cut[limit, pair] for pair in taker.orders(*each)) for each in pairs]))
-        return Scores(np.stack(columns, axis=1), np.stack(flags, axis=1), np.full(len(takers), seconds))
+        return Scores(
+            np.stack(columns, axis=1),
+            np.stack(flags, axis=1),
+            np.full(len(takers), seconds),
+            np.stack(apart, axis=1),
+        )
 
     def cost(self) -> dict[str, Any]:
         """See :meth:`assay.metrics.work.Session.cost`."""
-        found = self._meter.cost() | {"batches_halved": self._packer.halved}
-        if self._asymmetry:
-            apart = np.array(self._asymmetry)
-            found["asymmetry"] = {"mean": float(apart.mean()), "largest": float(apart.max()), "pairs": len(apart)}
-        return found
+        return self._meter.cost() | {"batches_halved": self._packer.halved}
 
     def close(self) -> None:
         """See :meth:`assay.metrics.work.Session.close`."""
@@ -129,8 +131,6 @@ class CrossSession:
         declared = {"declared": self._activation, "sigmoid": torch.nn.Sigmoid(), "identity": torch.nn.Identity()}
         with torch.inference_mode():
             found: NDArray[np.float64] = declared[metric.activation](torch.from_numpy(logits)).numpy()
-        if metric.order == "mean" and len(found):
-            self._asymmetry += np.abs(found[:, 0] - found[:, 1]).tolist()
         return found
 
     def _run(self, pairs: Sequence[tuple[str, str]], limit: int) -> tuple[NDArray[np.float64], list[bool]]:
