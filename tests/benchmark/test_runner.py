@@ -371,3 +371,32 @@ def test_a_full_disk_ends_the_run_as_bad_input(tmp_path, monkeypatch):
         assay.run([rows], ["em", "levenshtein"], store=tmp_path / "s.sqlite", out=tmp_path / "out", resamples=0)
     assert caught.value.exit_code == 2
     assert not (tmp_path / "out").exists()
+
+
+def test_the_mean_over_the_values_of_a_column_has_its_own_name(shared_data, monkeypatch):
+    """STS 2012 was ranked by a mean over its sources; over all pairs the number is another one."""
+    from scipy.stats import spearmanr
+
+    monkeypatch.setenv("ASSAY_DATA", str(shared_data))
+    result = assay.run(["sts12"], ["f1"], buckets=["subset"], statistics=["spearman"], resamples=0)
+    pairs = result.outcome.datasets[0].pairs
+    sources = np.array(pairs.column("subset").to_pylist())
+    scores = result.scores["score"].to_numpy()
+    expected = [spearmanr(scores[sources == one], pairs.labels[sources == one])[0] for one in np.unique(sources)]
+    found = result.agreement.set_index("bucket")
+    assert len(expected) == 5
+    assert found.loc["mean over subset", "value"] == pytest.approx(np.mean(expected))
+    assert found.loc["mean over subset", "n"] == found.loc["all", "n"] == 3108
+    assert found.loc["all", "value"] == pytest.approx(spearmanr(scores, pairs.labels)[0])
+    assert abs(found.loc["all", "value"] - found.loc["mean over subset", "value"]) > 0.01
+    assert "mean over subset" in result.to_markdown()
+
+
+def test_a_mean_with_an_undefined_part_is_undefined():
+    rows = [
+        {"reference": "a", "candidate": c, "label": i, "kind": k} for i, (c, k) in enumerate(["ax", "ax", "by", "ay"])
+    ]
+    result = assay.run([rows], ["f1"], buckets=["kind", "f1"], statistics=["spearman"], resamples=0)
+    found = result.agreement.set_index("bucket").loc["mean over kind"]
+    assert np.isnan(found["value"]) and found["note"] == "undefined in kind=x"
+    assert "mean over f1" not in set(result.agreement["bucket"])

@@ -30,12 +30,12 @@ if TYPE_CHECKING:
 
     from assay.datasets import Pairs
 
-__all__ = ["ALL", "Bucket", "check_columns", "check_rules", "plain", "reads_texts", "split_into_buckets"]
+__all__ = ["ALL", "QUANTITIES", "Bucket", "check_columns", "check_rules", "plain", "reads_texts", "split_into_buckets"]
 
 ALL = "all"
 _NUMERIC = ("f1", "label", "length")
 #: What is not read from a column of that name as it stands.
-_COMPUTED = (*_NUMERIC, "number")
+QUANTITIES = (*_NUMERIC, "number")
 #: Buckets that one rule may make.
 MOST = 200
 _DEFAULT_EDGES = {"length": (6.0, 16.0)}
@@ -81,13 +81,13 @@ def check_columns(pairs: Pairs, rules: tuple[str, ...]) -> None:
     """Raise InputError for a rule that reads a column which the data does not have, or not of that kind."""
     for rule in rules:
         for term in _parse(rule):
-            if rule not in ("none", ALL) and term.name not in (*_COMPUTED, "language"):
+            if rule not in ("none", ALL) and term.name not in (*QUANTITIES, "language"):
                 _column(pairs, term)
 
 
 def reads_texts(rules: tuple[str, ...]) -> str | None:
     """Return the first rule that reads the texts of the pairs, or None."""
-    names = {*_COMPUTED, "reference", "candidate"} - {"label"}
+    names = {*QUANTITIES, "reference", "candidate"} - {"label"}
     return next((rule for rule in rules if any(term.name in names for term in _parse(rule))), None)
 
 
@@ -213,7 +213,7 @@ def _column(pairs: Pairs, term: _Term) -> pa.ChunkedArray:
     try:
         column = pairs.column(term.name)
     except InputError:
-        known = list(dict.fromkeys((*_COMPUTED, *pairs.table.column_names)))
+        known = list(dict.fromkeys((*QUANTITIES, *pairs.table.column_names)))
         raise InputError(
             f"bucket {term.text!r}: {pairs.name} has no column {term.name!r}.{suggest(term.name, known)} "
             f"Buckets can be made of {', '.join(known)}."

@@ -10,7 +10,8 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import NDArray
 
-from assay.benchmark.buckets import Bucket, plain, split_into_buckets
+from assay.benchmark.buckets import QUANTITIES, Bucket, plain, split_into_buckets
+from assay.benchmark.means import mean_over
 from assay.benchmark.outcome import AgreementRow, BucketSummary, DatasetScores
 from assay.benchmark.progress import Progress
 from assay.benchmark.request import Request
@@ -71,6 +72,11 @@ def tabulate(
             rows.append(AgreementRow(pairs.name, pairs.split, bucket.name, noted))
         reliability = None if annotations is None else _reliability(annotations[inside])
         summaries.append(_summarise(request, dataset, bucket, own_groups, reliability))
+    for rule in request.buckets:
+        if rule.isidentifier() and rule not in QUANTITIES:
+            more_rows, more_summaries = mean_over(rule, rows, summaries)
+            rows += more_rows
+            summaries += more_summaries
     return rows, summaries
 
 
