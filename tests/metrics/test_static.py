@@ -16,6 +16,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
+import assay
 from assay.errors import InputError
 from assay.metrics import Batch, check_metric, load_metric
 from assay.metrics.static import split_parts, split_text
@@ -490,3 +491,12 @@ def test_real_glove_on_sts_benchmark(real, shared_data, monkeypatch):
     metric = load_metric(f"static:{real}")
     assert spearmanr(metric.score(batch), pairs["label"]).statistic == pytest.approx(0.3909, abs=0.001)
     assert metric.count_unknown(batch) == 0
+
+
+def test_texts_without_a_known_word_are_counted_in_a_run(tmp_path):
+    source = tmp_path / "v.txt"
+    source.write_text("one 1 0\ntwo 0 1\n", encoding="utf-8")
+    rows = [("one", "two", 1.0), ("zzz", "one", 0.0), ("zzz", "yyy", 0.0), ("one", "", 2.0)]
+    result = assay.run([rows], [f"static:{source}"], resamples=0)
+    (status,) = result.outcome.metrics
+    assert status.flags == {"reference without a token that counts": 2, "candidate without a token that counts": 2}

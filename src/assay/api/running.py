@@ -19,9 +19,9 @@ from assay.datasets import Pairs, load_dataset
 from assay.datasets.files import is_table_file
 from assay.errors import InputError, OfflineError, UnavailableError
 from assay.metrics import Metric, MetricName, load_metric
-from assay.metrics.neural.runtime import Runtime, use_runtime
+from assay.metrics.neural.runtime import Runtime, device_of, use_runtime
 
-__all__ = ["plan", "run"]
+__all__ = ["as_list", "plan", "run"]
 
 
 def plan(
@@ -197,7 +197,7 @@ def run(
     """
     request = plan(
         suite=suite,
-        datasets=_as_list(datasets),
+        datasets=as_list(datasets),
         metrics=[metrics] if isinstance(metrics, str | MetricName | Metric) else metrics,
         columns=columns,
         buckets=[buckets] if isinstance(buckets, str) else buckets,
@@ -216,7 +216,11 @@ def run(
     if out is not None:
         check_target(Path(out), request.digest())
     stored = None if store is None else Path(store)
-    with use_runtime(Runtime(device, threads, keep_models=keep_models)):
+    runtime = Runtime(device, threads, keep_models=keep_models)
+    if device not in ("auto", "cpu"):
+        # before any work: a device that was named must be there
+        device_of(runtime)
+    with use_runtime(runtime):
         executor = executor or InProcess(keep_models=keep_models)
         result = Result(run_request(request, store=stored, executor=executor, fresh=fresh, progress=progress))
     if out is not None:
@@ -224,7 +228,7 @@ def run(
     return result
 
 
-def _as_list(datasets: Any) -> list[Any]:
+def as_list(datasets: Any) -> list[Any]:
     """Tell one dataset from several: a list of rows (dicts, or tuples of texts) is one."""
     if not isinstance(datasets, list | tuple):
         return [datasets]

@@ -7,7 +7,8 @@ from dataclasses import fields, replace
 from typing import Any
 
 from assay.api.result import Result
-from assay.api.running import run
+from assay.api.running import as_list, run
+from assay.datasets import Pairs, load_dataset
 from assay.errors import InputError
 from assay.metrics import Context, Metric, MetricName, load_metric
 
@@ -31,6 +32,8 @@ def layer_metrics(
     loaded = load_metric(metric)
     if "layer" not in {field.name for field in fields(loaded)}:
         raise InputError(f"metric {loaded}: has no layers to sweep over; take bertscore:MODEL or pooled:MODEL")
+    if "layer=" in str(loaded):
+        raise InputError(f"metric {loaded}: a sweep goes over all layers; leave layer out")
     bound = loaded.bind(Context(language, tuple))
     bound.obtain(offline=offline)
     bound.check_available()
@@ -63,5 +66,21 @@ def sweep(
     Raises:
         InputError: the metric has no layers, or something else that was given cannot be used.
     """
-    metrics: Sequence[Metric] = layer_metrics(metric, language=language, offline=offline)
+    loaded = load_metric(metric)
+    if loaded.picks_by_language and language is None:
+        datasets, language = _language_of(datasets, settings.pop("columns", None), offline)
+    metrics: Sequence[Metric] = layer_metrics(loaded, language=language, offline=offline)
     return run(datasets, metrics, language=language, offline=offline, **settings)
+
+
+def _language_of(datasets: Any, columns: Any, offline: bool) -> tuple[list[Pairs], str | None]:
+    """Load the datasets and return them with the language that they share: it picks the model of a preset."""
+    loaded = [
+        one if isinstance(one, Pairs) else load_dataset(one, columns=columns, offline=offline)
+        for one in as_list(datasets)
+    ]
+    languages = {one.language for one in loaded}
+    if len(languages) > 1:
+        known = ", ".join(sorted(str(one or "unknown") for one in languages))
+        raise InputError(f"the datasets are in several languages ({known}); sweep over one at a time")
+    return loaded, next(iter(languages), None)

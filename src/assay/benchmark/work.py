@@ -72,6 +72,7 @@ class _Report:
             self.add(MetricStatus(dataset, metric, "unavailable", error.reason, error.remedy))
             return
         reason = str(error) if isinstance(error, AssayError) else f"{type(error).__name__}: {error}"
+        reason = reason.removeprefix(f"metric {metric}: ")
         self.add(MetricStatus(dataset, metric, "failed", reason))
 
     def in_order(self, request: Request, datasets: Sequence[PreparedDataset]) -> list[MetricStatus]:
@@ -130,10 +131,7 @@ def _plan(metric: Metric, dataset: PreparedDataset, obtain: _Obtain, report: _Re
         parts = dataset.parts(metric)
         scored = [part for part in parts if part.rows is None or len(part.rows)]
         if not is_made_for(metric, dataset.pairs.language) or not scored:
-            language = dataset.pairs.language or "the languages of this data"
-            made_for = ", ".join(sorted(metric.declaration.languages or ())) or "others"
-            reason = f"not available for {language} (made for {made_for})"
-            report.add(MetricStatus(where, name, "not applicable", reason))
+            report.add(MetricStatus(where, name, "not applicable", _why_not(metric, dataset.pairs.language)))
             return []
         if isinstance(metric, ColumnMetric):
             _take_recorded(metric, dataset, report)
@@ -150,6 +148,18 @@ def _plan(metric: Metric, dataset: PreparedDataset, obtain: _Obtain, report: _Re
     except Exception as error:  # noqa: BLE001 - whatever a metric raises must not cost the others
         report.fail(place, error)
         return []
+
+
+def _why_not(metric: Metric, language: str | None) -> str:
+    """Return why a metric is not for a dataset."""
+    made_for = ", ".join(sorted(metric.declaration.languages or ()))
+    if made_for or language is None:
+        return f"not available for {language or 'the languages of this data'} (made for {made_for or 'others'})"
+    try:
+        metric.for_language(language)
+    except UnavailableError as error:
+        return f"{error.reason}; {error.remedy}"
+    return f"not available for {language}"
 
 
 def _references(dataset: PreparedDataset, part: Part) -> list[str]:

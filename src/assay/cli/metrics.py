@@ -45,8 +45,9 @@ def list_() -> None:
 def _here(name: str, subject: str | None) -> str:
     from assay.errors import UnavailableError
     from assay.metrics import load_metric
+    from assay.metrics.presets import preset_languages
 
-    if subject:
+    if subject and not preset_languages(name):
         return "yes"
     try:
         load_metric(name).check_available()

@@ -182,6 +182,8 @@ def _computed(metric: BertScore, path: str, digest: str) -> float:
 class BertScoreVanilla(BertScore):
     """BERTScore from the second layer of a model that was not trained for similarity, by language."""
 
+    layer: int | None = option(2, "0 for the input embeddings, then the layers from 1; none for the last", minimum=0)
+
     declaration = dataclasses.replace(
         BertScore.declaration,
         name="bertscore-vanilla",

@@ -118,6 +118,18 @@ class Static(Metric):
         bounded: NDArray[np.float64] = np.clip(cosine, -1.0, 1.0)
         return bounded
 
+    def flags(self, batch: Batch) -> NDArray[np.uint8]:
+        """Return which texts have no known word, bits of :class:`assay.metrics.work.Flag`, shape ``(len(batch),)``."""
+        import numpy as np
+
+        from assay.metrics.words.vectors import open_vectors
+        from assay.metrics.work import Flag
+
+        texts, (left, right) = _distinct(batch)
+        unknown = np.array([not rows for rows in self._rows(open_vectors(self.path), texts)], dtype=np.uint8)
+        found: NDArray[np.uint8] = unknown[left] * np.uint8(Flag.REFERENCE_EMPTY)
+        return found | (unknown[right] * np.uint8(Flag.CANDIDATE_EMPTY))
+
     def count_unknown(self, batch: Batch) -> int:
         """Return how many of the ``2 * len(batch)`` texts have no known word, each as often as it stands there."""
         from assay.metrics.words.vectors import open_vectors

@@ -629,3 +629,17 @@ def test_int8_of_a_real_model(real_models: Path, onnxruntime: str, own_cache: Pa
     (kept,) = folders(own_cache)
     assert 0.999 <= figure_of(kept) < 1.0
     assert capfd.readouterr().err == ""
+
+
+@pytest.mark.slow
+def test_a_conversion_says_nothing_on_stderr(encoder: Path, onnxruntime: str, tmp_path: Path) -> None:
+    """In a process of its own: pytest has set up logging, which keeps the libraries from doing so."""
+    code = (
+        "import sys; from assay.metrics import Batch, load_metric\n"
+        f"metric = load_metric('pooled:{encoder},layer=0,backend=onnxruntime,precision=int8')\n"
+        "metric.score(Batch(['one two'], ['two']))"
+    )
+    environment = {**os.environ, "ASSAY_CACHE": str(tmp_path / "other")}
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, env=environment, timeout=120)
+    assert (done.returncode, done.stdout) == (0, "")
+    assert "[INFO]" not in done.stderr and "quantiz" not in done.stderr

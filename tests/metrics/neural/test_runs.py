@@ -12,8 +12,8 @@ from tiny import make_bert
 
 import assay
 from assay.errors import InputError, UnavailableError
+from assay.metrics import load_metric, work
 from assay.metrics import presets as presets_module
-from assay.metrics import work
 
 
 def rows(n: int, seed: int = 0) -> list[dict[str, Any]]:
@@ -90,6 +90,7 @@ def test_a_preset_takes_the_model_for_the_language(tmp_path: Path, monkeypatch: 
     assert by_name["em"].status == "done"
     french = assay.run([rows(20)], ["sas", "em"], resamples=0, language="fr", device="cpu", threads=1)
     assert french.outcome.metrics[0].status == "not applicable"
+    assert "the preset sas has no model for fr; name one: sas:MODEL" in french.outcome.metrics[0].reason
 
 
 def test_references_of_the_dataset_weigh_tokens(encoder: Path, tmp_path: Path) -> None:
@@ -127,6 +128,31 @@ def test_a_sweep_over_layers_is_one_pass(encoder: Path) -> None:
     assert f"| {tables[0].best(0)} | **" in to_markdown(result.report)
     with pytest.raises(InputError, match="has no layers"):
         assay.sweep("f1", [rows(5)])
+    with pytest.raises(InputError, match="leave layer out"):
+        assay.sweep(f"bertscore:{encoder},layer=1", [rows(5)])
+
+
+def test_a_sweep_of_a_preset_takes_the_model_of_the_language(
+    encoder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    german = make_bert(tmp_path / "german", layers=2, seed=3)
+    chosen = {"bertscore-vanilla": {"en": {"subject": str(encoder)}, "de": {"subject": str(german)}}}
+    monkeypatch.setattr(presets_module, "presets", lambda: chosen)
+    english, other = (assay.load_dataset(rows(20), language=language) for language in ("en", "de"))
+    for pairs_of, folder, layers in ((english, encoder, 3), (other, german, 2)):
+        found = [status.metric for status in assay.sweep("bertscore-vanilla", pairs_of, threads=1).outcome.metrics]
+        assert len(found) == layers + 1 and all(str(folder) in name for name in found)
+    with pytest.raises(InputError, match=r"several languages \(de, en\)"):
+        assay.sweep("bertscore-vanilla", [english, other])
+
+
+def test_a_preset_with_another_model_keeps_its_layer(encoder: Path) -> None:
+    assert load_metric(f"bertscore-vanilla:{encoder}").signature()["layer"] == "2"
+
+
+def test_a_device_that_is_not_there_is_refused_before_any_work(encoder: Path) -> None:
+    with pytest.raises(InputError, match="cuda:7: this machine has none"):
+        assay.run([rows(3)], ["f1"], resamples=0, device="cuda:7")
 
 
 def test_the_run_folder_has_the_costs(encoder: Path, tmp_path: Path) -> None:

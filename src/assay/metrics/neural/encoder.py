@@ -69,7 +69,7 @@ class EncoderEngine:
     @property
     def pairs(self) -> int:
         """Pairs in a unit of work."""
-        return 1024 if self.devices == ("cpu",) else 16384
+        return 2048 if self.devices == ("cpu",) else 16384
 
     def open(self) -> EncoderSession:
         """Load the model."""

@@ -120,7 +120,9 @@ class ModelMetric(Metric):
             locate(self.subject, offline=offline)
         except OfflineError as error:
             line = ModelReference.parse(self.subject).fetch_line
-            raise UnavailableError(f"model {self.subject} is not on this machine and --offline is set", line) from error
+            why = "--offline is set" if offline else "HF_HUB_OFFLINE forbids the network"
+            remedy = line if offline else f"unset HF_HUB_OFFLINE; {line}"
+            raise UnavailableError(f"model {self.subject} is not on this machine and {why}", remedy) from error
 
     def check_available(self) -> None:
         """Return when the packages are installed and the model is here; nothing is fetched."""

@@ -119,10 +119,11 @@ def _import(package: str) -> Any:
 def _silent() -> Iterator[None]:
     """Keep notices of the quantizer off stderr; importing it sets up the root logger."""
     root = logging.getLogger()
-    level, handlers = root.level, root.handlers[:]
-    root.setLevel(logging.ERROR)
+    level, handlers, disabled = root.level, root.handlers[:], root.manager.disable
+    logging.disable(logging.WARNING)
     try:
         yield
     finally:
+        logging.disable(disabled)
         root.setLevel(level)
         root.handlers[:] = handlers
