@@ -1,0 +1,389 @@
+"""Neural metrics on a GPU against the libraries' own best settings; a script, pytest does not collect it.
+
+    python tests/performance/gpu.py MODELS [--texts 1000000] [--out gpu.json]
+    python tests/performance/gpu.py MODELS --texts 2000 --device cpu
+
+MODELS holds the folders ``minilm`` (all-MiniLM-L6-v2) and ``cross-encoder`` (ms-marco-MiniLM-L-12-v2); the data
+is STS-B test (``ASSAY_DATA``), its sentences made distinct by a running number. Each metric scores all pairs through
+its session, in the units of a run. Then it takes turns with the library on the first ``--baseline-texts`` texts: the
+library's batch size is the fastest of several, and the ratio is that of the medians of the rounds. Nothing is loaded
+while the clock runs; both sides have run before it starts.
+"""
+
+from __future__ import annotations
+
+import argparse
+import gc
+import json
+import os
+import platform
+import statistics
+import sys
+import time
+from collections.abc import Callable, Sequence
+from importlib import metadata
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+os.environ.setdefault("TOKENIZERS_PARALLELISM", "true")
+os.environ.setdefault("HF_HUB_OFFLINE", "1")
+
+#: Dense bf16 peak of cards in 10¹² operations a second, from NVIDIA's data sheets; the first name that fits counts.
+PEAKS = {
+    "GB200": 2500, "B200": 2250, "GH200": 989, "H200 NVL": 835, "H200": 989, "H100 NVL": 835, "H100 PCIe": 756,
+    "H100": 989, "A100": 312, "A40": 150, "A10G": 70, "A10": 125, "L40S": 362, "L40": 181, "L4": 121,
+    "RTX 6000 Ada": 364, "RTX A6000": 155, "RTX 4090": 165, "RTX 3090": 71,
+}  # fmt: skip
+BATCHES = {"cpu": (16, 64), "cuda": (128, 512, 2048, 8192)}
+#: Pairs on which sides warm up and batch sizes are tried, and texts on which the ratio is measured.
+TRIED = {"cpu": 64, "cuda": 16384}
+COMPARED = {"cpu": 300, "cuda": 100_000}
+LIBRARIES = ("torch", "transformers", "sentence-transformers", "bert-score")
+Pair = tuple[str, str]
+Scores = np.ndarray[Any, Any]
+#: Scores pairs; a library's takes the size of a batch as well.
+Way = Callable[..., Scores]
+
+
+def main() -> None:
+    given = arguments()
+    torch = need_torch(given.device)
+    card = torch.cuda.get_device_name(0) if given.device == "cuda" else platform.processor() or platform.machine()
+    pairs = distinct_pairs(given.texts // 2)
+    part = pairs[: max(1, given.baseline_texts // 2)]
+    peak, source = peak_of(card, given.device)
+    rows = []
+    for kind, ours, library in kinds(given.models, given.device, given.only):
+        say(f"{kind}: {len(pairs):,} pairs")
+        rows.append(measure(kind, ours, library, pairs, part, given) | share(kind, given, pairs, peak))
+        gc.collect()
+        if given.device == "cuda":
+            torch.cuda.empty_cache()
+    found = {
+        "card": card,
+        "device": given.device,
+        "precision": "bf16" if given.device == "cuda" else "fp32",
+        "texts": 2 * len(pairs),
+        "baseline_texts": 2 * len(part),
+        "peak_tflops": round(peak, 3),
+        "peak_from": source,
+        "cores": len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count(),
+        "versions": {"python": platform.python_version()} | {name: metadata.version(name) for name in LIBRARIES},
+        "metrics": rows,
+    }
+    print(markdown(found))
+    if given.out is not None:
+        given.out.write_text(json.dumps(found, indent=1) + "\n", encoding="utf-8")
+        say(f"wrote {given.out}")
+
+
+def arguments() -> argparse.Namespace:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("models", type=Path, help="the folder that holds minilm and cross-encoder")
+    parser.add_argument("--texts", type=int, default=1_000_000, help="distinct texts, two a pair")
+    parser.add_argument("--baseline-texts", type=int, help="texts for the ratio [default: 100000; cpu: 300]")
+    parser.add_argument("--rounds", type=int, default=3, help="rounds in which both sides take turns")
+    parser.add_argument("--only", action="append", choices=("bi-encoder", "bertscore", "cross-encoder"))
+    parser.add_argument("--device", choices=("cuda", "cpu"), default="cuda")
+    parser.add_argument("--out", type=Path, help="write the figures as JSON")
+    given = parser.parse_args()
+    given.baseline_texts = COMPARED[given.device] if given.baseline_texts is None else given.baseline_texts
+    if given.texts < 2 or given.baseline_texts < 2 or given.rounds < 1:
+        sys.exit("gpu.py: --texts and --baseline-texts must be at least 2, --rounds at least 1")
+    given.baseline_texts = min(given.baseline_texts, given.texts)
+    for name in ("minilm", "cross-encoder"):
+        if not (given.models / name / "config.json").is_file():
+            sys.exit(f"gpu.py: {given.models / name} is no model folder (prepare.py {given.models} {name} writes it)")
+    return given
+
+
+def need_torch(device: str) -> Any:
+    try:
+        import torch
+    except ImportError:
+        sys.exit('gpu.py: torch is not installed: pip install "assay[neural]"')
+    if device == "cuda" and not torch.cuda.is_available():
+        sys.exit(f"gpu.py: torch {torch.__version__} sees no GPU; for a smoke test: --device cpu --texts 2000")
+    if device == "cuda" and not torch.cuda.is_bf16_supported(including_emulation=False):
+        sys.exit(f"gpu.py: {torch.cuda.get_device_name(0)} has no bf16, in which both sides are measured")
+    return torch
+
+
+def distinct_pairs(n: int) -> list[Pair]:
+    """Return n pairs of STS-B test, repeated with a running number, so that no text comes twice."""
+    import assay
+
+    references, candidates, _ = assay.load_dataset("stsb:test", offline=True).texts()
+    return [(f"{references[i % len(references)]} {i}", f"{candidates[i % len(references)]} {i}") for i in range(n)]
+
+
+def kinds(
+    models: Path, device: str, only: list[str] | None
+) -> list[tuple[str, Callable[[], Way], Callable[[], tuple[Way, str]]]]:
+    """Return for each metric its name, what loads assay's way, and what loads the library's best way."""
+    minilm, cross = models / "minilm", models / "cross-encoder"
+    found = [
+        ("bi-encoder", lambda: session(f"bi-encoder:{minilm}", device), lambda: sentence_library(minilm, device)),
+        ("bertscore", lambda: session(f"bertscore:{minilm}", device), lambda: bertscore_library(minilm, device)),
+        ("cross-encoder", lambda: session(f"cross-encoder:{cross}", device), lambda: cross_library(cross, device)),
+    ]
+    return [one for one in found if not only or one[0] in only]
+
+
+def session(name: str, device: str) -> Way:
+    """Return assay's scoring of pairs, its model loaded, in units as in a run."""
+    from assay.metrics import Batch, load_metric
+    from assay.metrics.neural.runtime import Runtime, use_runtime
+    from assay.metrics.work import open_session
+
+    metric = load_metric(f"{name},precision={'bf16' if device == 'cuda' else 'fp32'}")
+    with use_runtime(Runtime(device)):
+        engine = metric.needs()
+        opened = open_session(engine)
+    assert engine is not None
+
+    def score(pairs: Sequence[Pair]) -> Scores:
+        found = []
+        with use_runtime(Runtime(device)):
+            for start in range(0, len(pairs), engine.pairs):
+                left, right = zip(*pairs[start : start + engine.pairs], strict=True)
+                found.append(opened.score([metric], Batch(left, right)).values[:, 0])
+        return np.concatenate(found)
+
+    return score
+
+
+def dtype_kwargs(device: str) -> dict[str, Any]:
+    import torch
+
+    return {"dtype": torch.bfloat16 if device == "cuda" else torch.float32}
+
+
+def numbers(tensor: Any) -> Scores:
+    return np.asarray(tensor.float().cpu().numpy())
+
+
+def sentence_library(folder: Path, device: str) -> tuple[Way, str]:
+    from sentence_transformers import SentenceTransformer, util
+
+    model = SentenceTransformer(str(folder), device=device, model_kwargs=dtype_kwargs(device))
+
+    def score(pairs: Sequence[Pair], batch: int) -> Scores:
+        texts = [text for column in zip(*pairs, strict=True) for text in column]
+        found = model.encode(texts, batch_size=batch, convert_to_tensor=True, show_progress_bar=False)
+        return numbers(util.pairwise_cos_sim(found[: len(pairs)], found[len(pairs) :]))
+
+    return score, "SentenceTransformer.encode"
+
+
+def cross_library(folder: Path, device: str) -> tuple[Way, str]:
+    from sentence_transformers import CrossEncoder
+
+    model = CrossEncoder(str(folder), device=device, model_kwargs=dtype_kwargs(device))
+
+    def score(pairs: Sequence[Pair], batch: int) -> Scores:
+        found = model.predict(list(pairs), batch_size=batch, convert_to_tensor=True, show_progress_bar=False)
+        return numbers(found)
+
+    return score, "CrossEncoder.predict"
+
+
+def bertscore_library(folder: Path, device: str) -> tuple[Way, str]:
+    from bert_score import BERTScorer
+
+    scorer = BERTScorer(model_type=str(folder), num_layers=config_of(folder)["num_hidden_layers"], device=device)
+    # the package has no setting for it
+    scorer._model.to(dtype_kwargs(device)["dtype"])
+
+    def score(pairs: Sequence[Pair], batch: int) -> Scores:
+        left, right = zip(*pairs, strict=True)
+        return numbers(scorer.score(list(right), list(left), batch_size=batch)[2])
+
+    return score, "BERTScorer.score"
+
+
+def measure(
+    kind: str,
+    load_ours: Callable[[], Way],
+    load_library: Callable[[], tuple[Way, str]],
+    pairs: list[Pair],
+    part: list[Pair],
+    given: argparse.Namespace,
+) -> dict[str, Any]:
+    """Return pairs per second of both sides, and the ratio on the same pairs."""
+    ours = load_ours()
+    few = part[: TRIED[given.device]]
+    ours(few)
+    whole, seconds = timed(ours, pairs, given.device)
+    say(f"{kind}: {len(pairs) / seconds:,.0f} pairs/s")
+    theirs, called = load_library()
+    batch = best_batch(theirs, few, given.device)
+    times: dict[str, list[float]] = {"ours": [], "theirs": []}
+    reference = np.empty(0)
+    for _ in range(given.rounds):
+        times["ours"].append(timed(ours, part, given.device)[1])
+        reference, taken = timed(lambda some: theirs(some, batch), part, given.device)
+        times["theirs"].append(taken)
+    middle = {side: statistics.median(taken) for side, taken in times.items()}
+    return {
+        "metric": kind,
+        "pairs": len(pairs),
+        "seconds": round(seconds, 3),
+        "pairs_per_second": round(len(pairs) / seconds, 1),
+        "library": called,
+        "library_batch": batch,
+        "library_pairs_per_second": round(len(part) / middle["theirs"], 1),
+        "ratio": round(middle["theirs"] / middle["ours"], 3),
+        "largest_difference": round(float(np.abs(whole[: len(part)] - reference).max()), 5),
+    }
+
+
+def best_batch(theirs: Way, few: list[Pair], device: str) -> int:
+    """Return the fastest batch size; one that does not fit in memory is out."""
+    import torch
+
+    found = {}
+    for batch in BATCHES[device]:
+        try:
+            theirs(few, batch)
+            found[batch] = timed(lambda some, batch=batch: theirs(some, batch), few, device)[1]
+        except torch.OutOfMemoryError:
+            torch.cuda.empty_cache()
+    say("library by batch size: " + ", ".join(f"{size}: {len(few) / taken:,.0f}/s" for size, taken in found.items()))
+    return min(found, key=lambda size: found[size])
+
+
+def timed(way: Way, items: Sequence[Any], device: str) -> tuple[Scores, float]:
+    """Return what came out, and wall seconds until the device was done."""
+    import torch
+
+    begun = time.perf_counter()
+    found = way(items)
+    if device == "cuda":
+        torch.cuda.synchronize()
+    return found, time.perf_counter() - begun
+
+
+def share(kind: str, given: argparse.Namespace, pairs: list[Pair], peak: float) -> dict[str, Any]:
+    """Return how near the encoder comes to the card's peak, on tokens that are ready: packing and passes only."""
+    from assay.metrics.neural.body import TorchBody, TorchScorerBody
+    from assay.metrics.neural.inputs import tokenize
+    from assay.metrics.neural.loading import load_encoder, load_scorer
+    from assay.metrics.neural.packing import Packed, Packer
+    from assay.metrics.neural.runtime import Runtime
+
+    name = "cross-encoder" if kind == "cross-encoder" else "minilm"
+    folder = given.models / name
+    config = config_of(folder)
+    load = load_scorer if kind == "cross-encoder" else load_encoder
+    device = "cuda:0" if given.device == "cuda" else "cpu"
+    loaded = load(folder, "bf16" if given.device == "cuda" else "fp32", device)
+    left, right = ([*column] for column in zip(*pairs, strict=True))
+    limit = int(config["max_position_embeddings"])
+    tokens = (
+        tokenize(loaded.tokenizer, left, limit, right, types=True)
+        if kind == "cross-encoder"
+        else tokenize(loaded.tokenizer, [*left, *right], limit)
+    )
+    lists = [one.list for one in tokens]
+    depth = int(config["num_hidden_layers"])
+    body: Any = TorchScorerBody(loaded.model, device) if kind == "cross-encoder" else TorchBody(loaded.model, device)
+
+    def step(batch: Packed) -> None:
+        import torch
+
+        with torch.inference_mode():
+            body.logits(batch) if kind == "cross-encoder" else body.hidden(batch, {depth})
+
+    def run(some: Sequence[Any]) -> Scores:
+        Packer(int(loaded.tokenizer.pad_token_id or 0), Runtime().batch_tokens(given.device)).run(
+            some, [(device, step)]
+        )
+        return np.empty(0)
+
+    timed(run, lists[: TRIED[given.device]], given.device)
+    _, seconds = timed(run, lists, given.device)
+    lengths = np.array([len(one.ids) for one in lists], dtype=np.float64)
+    operations = encoder_flops(config, lengths)
+    return {
+        "tokens": int(lengths.sum()),
+        "encoder_flops": operations,
+        "encoder_seconds": round(seconds, 3),
+        "encoder_tflops": round(operations / seconds / 1e12, 3),
+        "share_of_peak": round(operations / seconds / 1e12 / peak, 4),
+    }
+
+
+def encoder_flops(config: dict[str, Any], lengths: Scores) -> float:
+    """Return the multiplications and additions of the layers' matrices for inputs of these token counts, shape (n,).
+
+    A layer takes, for a token, 2·4h² for query, key, value and output, 2·2hi for the two of the feed-forward part, and
+    2·2hL for the scores of attention and their sum over an input of L tokens. Padding is not counted as work done;
+    embeddings, norms and the head are left out.
+    """
+    width, inner, layers = (int(config[key]) for key in ("hidden_size", "intermediate_size", "num_hidden_layers"))
+    per_token = 8 * width**2 + 4 * width * inner
+    return float(layers * (per_token * lengths.sum() + 4 * width * (lengths**2).sum()))
+
+
+def peak_of(card: str, device: str) -> tuple[float, str]:
+    """Return the peak in 10¹² operations a second, and where it is from."""
+    # a slice of a card has a part of its peak
+    if device == "cuda" and " MIG " not in card:
+        for name, peak in PEAKS.items():
+            # whole words: "L4" is not in "L40S"
+            if f" {name} " in f" {card.replace('-', ' ')} ":
+                return float(peak), f"data sheet of {name}"
+    return measured_peak(device), "a product of two large matrices"
+
+
+def measured_peak(device: str) -> float:
+    import torch
+
+    size = 8192 if device == "cuda" else 1024
+    kind = torch.bfloat16 if device == "cuda" else torch.float32
+    left, right = (torch.randn(size, size, device=device, dtype=kind) for _ in range(2))
+
+    def multiply(times: int) -> Scores:
+        for _ in range(times):
+            left @ right
+        return np.empty(0)
+
+    multiply(3)
+    best = min(timed(lambda _: multiply(10), (), device)[1] for _ in range(20))
+    return 10 * 2 * size**3 / best / 1e12
+
+
+def config_of(folder: Path) -> dict[str, Any]:
+    found: dict[str, Any] = json.loads((folder / "config.json").read_text(encoding="utf-8"))
+    return found
+
+
+def markdown(found: dict[str, Any]) -> str:
+    versions = ", ".join(f"{name} {version}" for name, version in found["versions"].items())
+    heads = ["metric", "pairs/s", "library", "its batch", "its pairs/s", "ratio", "largest difference"]
+    heads += ["encoder TFLOP/s", "share of peak"]
+    texts = f"{found['texts']:,} distinct texts of STS-B; ratio on the first {found['baseline_texts']:,}."
+    lines = [
+        f"{found['card']}, {found['cores']} cores, {found['precision']}; {versions}. {texts}",
+        f"Peak {found['peak_tflops']:,.4g} TFLOP/s ({found['peak_from']}).",
+        "",
+        f"| {' | '.join(heads)} |",
+        f"| --- {'| ---: ' * (len(heads) - 1)}|",
+    ]
+    for row in found["metrics"]:
+        cells = [row["metric"], f"{row['pairs_per_second']:,.0f}", row["library"], str(row["library_batch"])]
+        cells += [f"{row['library_pairs_per_second']:,.0f}", f"{row['ratio']:.2f}", f"{row['largest_difference']:.4f}"]
+        cells += [f"{row['encoder_tflops']:.3g}", f"{row['share_of_peak']:.1%}"]
+        lines.append(f"| {' | '.join(cells)} |")
+    return "\n".join(lines)
+
+
+def say(line: str) -> None:
+    print(line, file=sys.stderr, flush=True)
+
+
+if __name__ == "__main__":
+    main()
