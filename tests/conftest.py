@@ -33,13 +33,20 @@ def shared_data() -> Path:
     return folder
 
 
+class RealModels:
+    """Real models in folders: ``real_models / "minilm"``; the test is skipped where that one is absent."""
+
+    def __truediv__(self, name: str) -> Path:
+        root = os.environ.get("ASSAY_TEST_MODELS")
+        if not root or not (Path(root) / name).is_dir():
+            pytest.skip(f"the real model {name} is absent ($ASSAY_TEST_MODELS/{name})")
+        return Path(root) / name
+
+
 @pytest.fixture(scope="session")
-def real_models() -> Path:
-    """The folder with real models (minilm, cross-encoder, e5-small, glove); tests that need it are skipped without."""
-    folder = Path(os.environ.get("ASSAY_TEST_MODELS", ""))
-    if not os.environ.get("ASSAY_TEST_MODELS") or not folder.is_dir():
-        pytest.skip("real models are absent ($ASSAY_TEST_MODELS)")
-    return folder
+def real_models() -> RealModels:
+    """See the class; known names: minilm, mpnet, cross-encoder, e5-small, bge-small, glove."""
+    return RealModels()
 
 
 @pytest.fixture(autouse=True)

@@ -609,7 +609,7 @@ COLUMNS = "reference=answer1,candidate=answer2"
 
 
 @pytest.mark.slow
-def test_200_real_pairs_of_a_real_model(real_models: Path, shared_data: Path, backend: str) -> None:
+def test_200_real_pairs_of_a_real_model(real_models: Any, shared_data: Path, backend: str) -> None:
     table = assay.load_dataset(str(shared_data / "sas" / "SQuAD_SAS.csv"), columns=COLUMNS).table.slice(0, 200)
     batch = Batch(table.column("reference").to_pylist(), table.column("candidate").to_pylist())
     minilm = real_models / "minilm"
@@ -621,7 +621,7 @@ def test_200_real_pairs_of_a_real_model(real_models: Path, shared_data: Path, ba
 
 
 @pytest.mark.slow
-def test_int8_of_a_real_model(real_models: Path, onnxruntime: str, own_cache: Path, capfd) -> None:
+def test_int8_of_a_real_model(real_models: Any, onnxruntime: str, own_cache: Path, capfd) -> None:
     batch = pairs(100)
     got = load_metric(f"bi-encoder:{real_models / 'minilm'},backend=onnxruntime,precision=int8").score(batch)
     exact = load_metric(f"bi-encoder:{real_models / 'minilm'}").score(batch)

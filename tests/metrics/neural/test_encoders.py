@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -78,7 +79,7 @@ def test_bertscore_is_bert_score_called_pair_by_pair(encoder: Path) -> None:
 
 
 @pytest.mark.slow
-def test_bertscore_of_500_real_pairs_in_all_layers(real_models: Path, shared_data: Path) -> None:
+def test_bertscore_of_500_real_pairs_in_all_layers(real_models: Any, shared_data: Path) -> None:
     import assay
 
     pytest.importorskip("bert_score")

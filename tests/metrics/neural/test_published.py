@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -17,12 +18,6 @@ LONG = pytest.mark.skipif(not os.environ.get("ASSAY_TEST_LONG"), reason="takes m
 @pytest.fixture(autouse=True)
 def data(shared_data: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("ASSAY_DATA", str(shared_data))
-
-
-def model(real_models: Path, name: str) -> Path:
-    if not (real_models / name).is_dir():
-        pytest.skip(f"the model {name} is absent ($ASSAY_TEST_MODELS/{name})")
-    return real_models / name
 
 
 def agreement(dataset: str, metrics: list[str]) -> dict[tuple[str, str], float]:
@@ -45,8 +40,8 @@ def agreement(dataset: str, metrics: list[str]) -> dict[tuple[str, str], float]:
         pytest.param("sts15", 0.8539, marks=LONG),
     ],
 )
-def test_minilm(dataset: str, spearman: float, real_models: Path) -> None:
-    name = f"bi-encoder:{model(real_models, 'minilm')}"
+def test_minilm(dataset: str, spearman: float, real_models: Any) -> None:
+    name = f"bi-encoder:{real_models / 'minilm'}"
     found = agreement(dataset, [name])
     assert found[name, "spearman"] == pytest.approx(spearman, abs=2e-4)
     if dataset == "stsb:test":
@@ -57,26 +52,27 @@ def test_minilm(dataset: str, spearman: float, real_models: Path) -> None:
     ("folder", "options", "spearman"),
     [
         pytest.param("mpnet", "", 0.8342, marks=LONG),
-        pytest.param("e5-small", ",prompt=e5", 0.8393, marks=LONG),
+        # dequantised from 4 bits; what sentence-transformers 6.2 itself gives with this folder and prompt
+        pytest.param("e5-small", ",prompt=e5", 0.8397, marks=LONG),
         pytest.param("bge-small", "", 0.8579, marks=LONG),
     ],
 )
-def test_other_bi_encoders(folder: str, options: str, spearman: float, real_models: Path) -> None:
-    name = f"bi-encoder:{model(real_models, folder)}{options}"
+def test_other_bi_encoders(folder: str, options: str, spearman: float, real_models: Any) -> None:
+    name = f"bi-encoder:{real_models / folder}{options}"
     assert agreement("stsb:test", [name])[name, "spearman"] == pytest.approx(spearman, abs=2e-4)
 
 
-def test_cross_encoder_one_way_and_both(real_models: Path) -> None:
-    folder = model(real_models, "cross-encoder")
+def test_cross_encoder_one_way_and_both(real_models: Any) -> None:
+    folder = real_models / "cross-encoder"
     one_way, both = f"cross-encoder:{folder}", f"cross-encoder:{folder},order=mean"
     found = agreement("stsb:test", [one_way, both])
     assert found[one_way, "spearman"] == pytest.approx(0.7859, abs=2e-4)
     assert found[both, "spearman"] == pytest.approx(0.8075, abs=2e-4)
 
 
-def test_the_order_of_poolings(real_models: Path) -> None:
+def test_the_order_of_poolings(real_models: Any) -> None:
     """Of a model that was trained with a mean, the mean says most; STR-2022 found the same order of its encoders."""
-    folder = model(real_models, "minilm")
+    folder = real_models / "minilm"
     names = {pooling: f"pooled:{folder},pooling={pooling}" for pooling in ("mean", "max", "cls")}
     found = agreement("stsb:test", list(names.values()))
     by_pooling = {pooling: found[name, "spearman"] for pooling, name in names.items()}
