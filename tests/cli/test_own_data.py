@@ -110,6 +110,7 @@ def test_what_the_data_says_of_itself_is_used(assay):
         "all": 4, "subset=x": 2, "subset=y": 2, "language=de": 2, "language=en": 2, "number=yes": 1, "number=no": 3,
         "label<0.5": 2, "label>=0.5": 2, "0<=f1<0.5": 1, "0.5<=f1<=1": 3, "subset=x+language=de": 1,
         "subset=x+language=en": 1, "subset=y+language=de": 1, "subset=y+language=en": 1,
+        "mean over subset": 4, "mean over language": 4,
     }  # fmt: skip
     assert read_run(Path("OUT")).manifest["datasets"][0]["group"] == "group"
     assert pq.read_table("OUT/pairs.parquet").column("pair_id").to_pylist() == ["p1", "p2", "p3", "p4"]

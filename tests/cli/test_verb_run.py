@@ -123,7 +123,7 @@ def test_several_datasets_and_the_probe_by_subset(assay):
     done = assay("run", "-d", "probe", "-m", "f1", "--bucket", "subset", "--resamples", 0, "--format", "csv")
     buckets = {row["bucket"]: int(row["n"]) for row in done.rows}
     whole = buckets.pop("all")
-    assert whole >= 400
+    assert whole >= 400 and buckets.pop("mean over subset") == whole
     assert sum(buckets.values()) == whole
     assert {"subset=acronym", "subset=negation", "subset=unit conversion"} <= set(buckets)
 

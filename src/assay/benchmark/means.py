@@ -6,7 +6,7 @@ under its own name.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from statistics import fmean
 
 from assay.benchmark.outcome import AgreementRow, BucketSummary
@@ -18,16 +18,17 @@ NOTE = "mean of {} buckets that count the same, without interval"
 
 
 def mean_over(
-    column: str, rows: Sequence[AgreementRow], summaries: Sequence[BucketSummary]
+    column: str, buckets: Collection[str], rows: Sequence[AgreementRow], summaries: Sequence[BucketSummary]
 ) -> tuple[list[AgreementRow], list[BucketSummary]]:
     """Return the rows and the summary of a bucket ``mean over COLUMN``; nothing where fewer than two have pairs.
 
     Args:
         column: whose values the buckets are.
+        buckets: their names.
         rows: of one dataset, those buckets among them.
         summaries: likewise.
     """
-    held = [one for one in summaries if one.bucket.startswith(f"{column}=") and one.n]
+    held = [one for one in summaries if one.bucket in buckets and one.n]
     if len(held) < 2:
         return [], []
     name = f"mean over {column}"

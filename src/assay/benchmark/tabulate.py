@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import NDArray
 
-from assay.benchmark.buckets import QUANTITIES, Bucket, plain, split_into_buckets
+from assay.benchmark.buckets import ALL, QUANTITIES, Bucket, plain, split_into_buckets
 from assay.benchmark.means import mean_over
 from assay.benchmark.outcome import AgreementRow, BucketSummary, DatasetScores
 from assay.benchmark.progress import Progress
@@ -74,7 +74,8 @@ def tabulate(
         summaries.append(_summarise(request, dataset, bucket, own_groups, reliability))
     for rule in request.buckets:
         if rule.isidentifier() and rule not in QUANTITIES:
-            more_rows, more_summaries = mean_over(rule, rows, summaries)
+            parts = {part.name for part in split_into_buckets(pairs, (rule,), token_f1)} - {ALL}
+            more_rows, more_summaries = mean_over(rule, parts, rows, summaries)
             rows += more_rows
             summaries += more_summaries
     return rows, summaries
