@@ -19,7 +19,7 @@ def model(tmp_path):
     """A bi-encoder's folder."""
     pytest.importorskip("torch", reason="torch is not installed: neural metrics are not measured")
     pytest.importorskip("sentence_transformers", reason="sentence-transformers is not installed")
-    from metrics.models.tiny import make_bert
+    from tiny import make_bert
 
     return make_bert(tmp_path / "tiny", pooling="mean", max_length=32)
 

@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING, Literal
 
 from assay.metrics.base import Declaration, option
 from assay.metrics.neural.metric import ModelMetric
-from assay.metrics.neural.runtime import current_runtime, device_of, precision_of
 
 if TYPE_CHECKING:
     from assay.metrics.work import Engine
@@ -60,18 +59,7 @@ class CrossEncoder(ModelMetric):
         """Return the model."""
         from assay.metrics.neural.cross import CrossEngine
 
-        runtime = current_runtime()
-        found = self.located()
-        devices = device_of(runtime) if self.backend == "torch" else ("cpu",)
-        return CrossEngine(
-            folder=str(found.folder),
-            digest=found.digest,
-            backend=self.backend,
-            precision=precision_of(self.precision, devices[0], self.backend),
-            devices=devices,
-            threads=runtime.threads,
-            tokens=runtime.batch_tokens(devices[0]),
-        )
+        return self.engine_of(CrossEngine)
 
 
 @dataclass(frozen=True)

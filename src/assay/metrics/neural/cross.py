@@ -15,6 +15,7 @@ from assay.errors import UnavailableError
 from assay.metrics.base import Batch, Metric
 from assay.metrics.models import describe
 from assay.metrics.neural.backends import open_scorer_bodies
+from assay.metrics.neural.engine import ModelEngine
 from assay.metrics.neural.inputs import Prep, Tokens, tokenize
 from assay.metrics.neural.loading import load_scorer, parameters_of
 from assay.metrics.neural.meter import Meter
@@ -29,16 +30,8 @@ __all__ = ["CrossEngine", "CrossSession"]
 
 
 @dataclass(frozen=True)
-class CrossEngine:
-    """What decides the score of a pair, and where it is computed; attributes as of an encoder's engine."""
-
-    folder: str
-    digest: str
-    backend: str
-    precision: str
-    devices: tuple[str, ...]
-    threads: int | None
-    tokens: int
+class CrossEngine(ModelEngine):
+    """A cross-encoder: what decides the score of a pair."""
 
     @property
     def pairs(self) -> int:

@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 
 from assay.metrics.base import Batch, Metric
 from assay.metrics.neural.backends import open_encoder_bodies
+from assay.metrics.neural.engine import ModelEngine
 from assay.metrics.neural.inputs import Prep, Tokens, tokenize
 from assay.metrics.neural.loading import load_encoder, parameters_of
 from assay.metrics.neural.meter import Meter
@@ -45,26 +46,8 @@ class EncoderMetric(Protocol):
 
 
 @dataclass(frozen=True)
-class EncoderEngine:
-    """What decides the hidden states of a text, and where they are computed.
-
-    Attributes:
-        folder: the checked model folder.
-        digest: of its files.
-        backend: ``torch``, ``onnxruntime`` or ``openvino``.
-        precision: ``fp32``, ``bf16``, ``fp16`` or ``int8``.
-        devices: torch's names; several hold a copy of the model each.
-        threads: of the CPU, or None for the cores that are free.
-        tokens: tokens in a batch.
-    """
-
-    folder: str
-    digest: str
-    backend: str
-    precision: str
-    devices: tuple[str, ...]
-    threads: int | None
-    tokens: int
+class EncoderEngine(ModelEngine):
+    """An encoder: what decides the hidden states of a text."""
 
     @property
     def pairs(self) -> int:

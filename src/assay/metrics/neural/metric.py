@@ -5,7 +5,7 @@ from __future__ import annotations
 import dataclasses
 from abc import abstractmethod
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING, Literal, TypeVar
 
 from assay.errors import AssayError, InputError, MissingExtraError, OfflineError, UnavailableError
 from assay.metrics.base import Batch, Context, Metric, option
@@ -19,11 +19,14 @@ if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
 
+    from assay.metrics.neural.engine import ModelEngine
     from assay.metrics.neural.rows import TextRows
     from assay.metrics.neural.views import View
     from assay.metrics.work import Engine
 
 __all__ = ["EncoderBased", "ModelMetric"]
+
+E = TypeVar("E", bound="ModelEngine")
 
 #: Families whose table of positions begins with two that no token takes.
 _OFFSET = frozenset({"roberta", "xlm-roberta", "camembert", "mpnet", "xlm-roberta-xl", "longformer"})
@@ -167,6 +170,21 @@ class ModelMetric(Metric):
             "max_length": str(self.limit()),
         } | versions
 
+    def engine_of(self, kind: type[E]) -> E:
+        """Return an engine for the model under the settings in force."""
+        runtime = current_runtime()
+        found = self.located()
+        devices = device_of(runtime) if self.backend == "torch" else ("cpu",)
+        return kind(
+            folder=str(found.folder),
+            digest=found.digest,
+            backend=self.backend,
+            precision=precision_of(self.precision, devices[0], self.backend),
+            devices=devices,
+            threads=runtime.threads,
+            tokens=runtime.batch_tokens(devices[0]),
+        )
+
     def score(self, batch: Batch) -> NDArray[np.float64]:
         """Return one score a pair; the model stays in memory until another one is used."""
         from assay.metrics.work import open_session, release_sessions
@@ -190,18 +208,7 @@ class EncoderBased(ModelMetric):
         # imported when used: a listing of the metrics loads every class, and none of this
         from assay.metrics.neural.encoder import EncoderEngine
 
-        runtime = current_runtime()
-        found = self.located()
-        devices = device_of(runtime) if self.backend == "torch" else ("cpu",)
-        return EncoderEngine(
-            folder=str(found.folder),
-            digest=found.digest,
-            backend=self.backend,
-            precision=precision_of(self.precision, devices[0], self.backend),
-            devices=devices,
-            threads=runtime.threads,
-            tokens=runtime.batch_tokens(devices[0]),
-        )
+        return self.engine_of(EncoderEngine)
 
     @abstractmethod
     def view(self) -> View:

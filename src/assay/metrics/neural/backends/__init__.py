@@ -10,6 +10,7 @@ from assay.metrics.neural.linear import pack_linears
 if TYPE_CHECKING:
     from assay.metrics.neural.cross import CrossEngine
     from assay.metrics.neural.encoder import EncoderEngine
+    from assay.metrics.neural.engine import ModelEngine
 
 __all__ = ["open_encoder_bodies", "open_scorer_bodies"]
 
@@ -50,7 +51,7 @@ def open_scorer_bodies(models: list[Any], engine: CrossEngine, *, threads: int) 
     return [ConvertedScorerBody(_let_go(models), engine, threads)]
 
 
-def _pack(models: list[Any], engine: EncoderEngine | CrossEngine) -> None:
+def _pack(models: list[Any], engine: ModelEngine) -> None:
     for model, device in zip(models, engine.devices, strict=True):
         if device == "cpu":
             pack_linears(model)

@@ -29,8 +29,7 @@ from assay.metrics.neural.views import pool
 if TYPE_CHECKING:
     import torch
 
-    from assay.metrics.neural.cross import CrossEngine
-    from assay.metrics.neural.encoder import EncoderEngine
+    from assay.metrics.neural.engine import ModelEngine
 
 __all__ = ["LEAST", "Outputs", "accept", "agreement", "check_scores"]
 
@@ -47,9 +46,7 @@ _CPU_LINES = ("model name", "cpu family", "model", "flags", "CPU implementer", "
 Outputs = Callable[[Packed], "Sequence[torch.Tensor]"]
 
 
-def accept(
-    folder: Path, engine: EncoderEngine | CrossEngine, reference: Callable[[], Outputs], converted: Outputs
-) -> None:
+def accept(folder: Path, engine: ModelEngine, reference: Callable[[], Outputs], converted: Outputs) -> None:
     """Return if a converted model may be used; what was found is kept beside it, once a kind of CPU.
 
     Args:
@@ -87,7 +84,7 @@ def accept(
     )
 
 
-def check_scores(engine: EncoderEngine | CrossEngine, outputs: Outputs) -> NDArray[np.float64]:
+def check_scores(engine: ModelEngine, outputs: Outputs) -> NDArray[np.float64]:
     """Return the scores of the check set, shape (k, n): a row an output, a column a pair; kind after kind.
 
     Of hidden states, the cosine of their means over the tokens; logits as they are. The batches are those of a run.
@@ -142,7 +139,7 @@ def agreement(reference: NDArray[np.float64], converted: NDArray[np.float64]) ->
     return least
 
 
-def _compare(engine: EncoderEngine | CrossEngine, reference: Callable[[], Outputs], converted: Outputs) -> float | None:
+def _compare(engine: ModelEngine, reference: Callable[[], Outputs], converted: Outputs) -> float | None:
     with quiet():
         expected = check_scores(engine, reference())
         try:
@@ -158,7 +155,7 @@ def _compare(engine: EncoderEngine | CrossEngine, reference: Callable[[], Output
     return agreement(expected, got)
 
 
-def _reads_pairs(engine: EncoderEngine | CrossEngine) -> bool:
+def _reads_pairs(engine: ModelEngine) -> bool:
     from assay.metrics.neural.cross import CrossEngine
 
     return isinstance(engine, CrossEngine)

@@ -22,6 +22,7 @@ if TYPE_CHECKING:
 
     from assay.metrics.neural.cross import CrossEngine
     from assay.metrics.neural.encoder import EncoderEngine
+    from assay.metrics.neural.engine import ModelEngine
 
 __all__ = ["ConvertedBody", "ConvertedScorerBody", "converter_of"]
 
@@ -57,7 +58,7 @@ class _Converted:
 
     device = "cpu"
 
-    def __init__(self, config: Any, engine: EncoderEngine | CrossEngine, threads: int) -> None:
+    def __init__(self, config: Any, engine: ModelEngine, threads: int) -> None:
         from assay.metrics.neural.backends.modules import input_names
 
         self._engine = engine
