@@ -7,6 +7,7 @@ from dataclasses import MISSING
 from assay.errors import UnavailableError
 from assay.metrics.name import MetricName
 from assay.metrics.options import SUBJECT, describe_options, format_value
+from assay.metrics.presets import presets
 from assay.metrics.registry import load_metric, registry
 
 __all__ = ["describe_metric"]
@@ -22,7 +23,10 @@ def describe_metric(name: str) -> list[str]:
     parsed = MetricName.parse(name)
     entry = registry().find(parsed.name)
     cls = entry.load()
-    held = cls.declaration
+    known = presets().get(cls.declaration.name, {})
+    buildable = cls.declaration.subject is None or parsed.subject is not None or bool(known)
+    # options may change what a metric promises
+    held = load_metric(name).declaration if buildable else cls.declaration
     lines = [
         f"{held.name}: {held.summary}",
         f"range: {held.low:g} to {held.high:g}, {'higher' if held.higher_is_better else 'lower'} is better",
@@ -33,7 +37,12 @@ def describe_metric(name: str) -> list[str]:
     if held.citation:
         lines.append(f"source: {held.citation}")
     if held.subject:
-        lines.append(f"write: {held.name}:{held.subject.upper()}")
+        alone = f"{held.name}, or " if known else ""
+        lines.append(f"write: {alone}{held.name}:{held.subject.upper()}")
+    for language, chosen in known.items():
+        for_whom = "any language" if language == "*" else language
+        shown = ", ".join(str(value) if key == SUBJECT else f"{key}={value}" for key, value in chosen.items())
+        lines.append(f"preset for {for_whom}: {shown}")
     for key, item in describe_options(cls).items():
         if key == SUBJECT:
             continue
@@ -42,16 +51,14 @@ def describe_metric(name: str) -> list[str]:
     for title, values in held.option_sets.items():
         shown = ", ".join(f"{key}={format_value(value)}" for key, value in values.items())
         lines.append(f"option set {held.name}:{title}: {shown}")
-    return lines + _signature(name, needs_subject=held.subject is not None and parsed.subject is None)
+    return lines + (_signature(name) if buildable else [])
 
 
 def _yes(value: bool) -> str:
     return "yes" if value else "no"
 
 
-def _signature(name: str, *, needs_subject: bool) -> list[str]:
-    if needs_subject:
-        return []
+def _signature(name: str) -> list[str]:
     metric = load_metric(name)
     try:
         metric.check_available()

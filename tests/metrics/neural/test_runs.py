@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import shutil
 from pathlib import Path
 from typing import Any
 
@@ -12,7 +13,7 @@ from tiny import make_bert
 
 import assay
 from assay.errors import InputError, UnavailableError
-from assay.metrics import load_metric, work
+from assay.metrics import describe_metric, load_metric, work
 from assay.metrics import presets as presets_module
 
 
@@ -176,3 +177,24 @@ def test_what_cannot_be_had_is_asked_for_once(monkeypatch: pytest.MonkeyPatch) -
     assert asked == ["bi-encoder:me/absent"]
     found = [(status.status, status.reason) for status in result.outcome.metrics if status.metric != "f1"]
     assert found == [("unavailable", "the hub does not answer")] * 3
+
+
+def test_a_preset_is_described(encoder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    chosen = {"bertscore-vanilla": {"en": {"subject": str(encoder), "layer": 2}, "de": {"subject": "me/absent"}}}
+    monkeypatch.setattr(presets_module, "presets", lambda: chosen)
+    monkeypatch.setattr("assay.metrics.show.presets", lambda: chosen)
+    lines = describe_metric("bertscore-vanilla")
+    assert "write: bertscore-vanilla, or bertscore-vanilla:MODEL" in lines
+    assert f"preset for en: {encoder}, layer=2" in lines and "preset for de: me/absent" in lines
+    assert lines[-1].startswith("signature: bertscore-vanilla|subject:encoder")
+    # what the option changes is what is shown
+    assert "symmetric: yes; reads the question: no" in lines
+    assert "symmetric: no; reads the question: no" in describe_metric(f"bertscore:{encoder},output=recall")
+
+
+def test_a_folder_with_the_name_of_a_preset_is_named_as_one(
+    encoder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    shutil.copytree(encoder, tmp_path / "cross-encoder" / "stsb-roberta-large")
+    monkeypatch.chdir(tmp_path)
+    assert "in the folder" in load_metric("sas").says()

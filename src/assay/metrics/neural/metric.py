@@ -92,6 +92,9 @@ class ModelMetric(Metric):
     def says(self) -> str:
         """Return the model that a preset took."""
         found = self.located()
+        if found.reference.kind == "folder":
+            # a folder goes before the hub, whatever its name
+            return f"model in the folder {found.folder}"
         revision = f"@{found.revision[:12]}" if found.revision else ""
         return f"model {str(found.reference).partition('@')[0]}{revision}"
 
