@@ -8,7 +8,7 @@ from typing import Annotated, Any
 
 import typer
 
-from assay.cli.guard import guarded, show, tell
+from assay.cli.guard import grid, guarded, show, tell
 from assay.cli.options import OfflineOption, QuietOption
 
 __all__ = ["app"]
@@ -27,12 +27,11 @@ AsJson = Annotated[bool, typer.Option("--json", help="Print JSON.")]
 @guarded
 def list_() -> None:
     """List the datasets; a bare name means the version without a mark."""
-    from rich.table import Table
     from rich.text import Text
 
     from assay.datasets import is_here, list_datasets
 
-    table = Table("name", "language", "pairs", "label", "what", "here")
+    table = grid("name", "language", "pairs", "label", "what", "here")
     for entry in list_datasets():
         name = f"{entry.name}@{entry.version}" + ("" if entry.default else " (not the default)")
         card = entry.card

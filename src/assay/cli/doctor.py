@@ -6,7 +6,7 @@ from typing import Annotated
 
 import typer
 
-from assay.cli.guard import guarded, show
+from assay.cli.guard import grid, guarded, show
 from assay.cli.options import Format
 
 __all__ = ["doctor"]
@@ -19,7 +19,6 @@ def doctor(
     """Say what this machine has, what is missing for which metric or dataset, and the line that brings it."""
     import json
 
-    from rich.table import Table
     from rich.text import Text
 
     from assay.api import diagnose
@@ -32,7 +31,7 @@ def doctor(
         typer.echo(json.dumps([vars(finding) for finding in findings], indent=1, ensure_ascii=False))
         return
     for kind in dict.fromkeys(finding.kind for finding in findings):
-        table = Table(kind, "here", "detail", "to bring it", title_justify="left")
+        table = grid(kind, "here", "detail", "to bring it")
         for finding in findings:
             if finding.kind == kind:
                 here = "yes" if finding.here else "no"

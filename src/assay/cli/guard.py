@@ -18,10 +18,11 @@ if TYPE_CHECKING:
     from rich.console import Console
     from rich.progress import Progress as Bar
     from rich.progress import TaskID
+    from rich.table import Table
 
     from assay.benchmark.progress import Progress
 
-__all__ = ["OneLineErrors", "guarded", "progress_on_stderr", "show", "tell"]
+__all__ = ["OneLineErrors", "grid", "guarded", "progress_on_stderr", "show", "tell"]
 
 P = ParamSpec("P")
 #: Width of tables where stdout is no terminal.
@@ -95,6 +96,13 @@ class OneLineErrors(TyperGroup):
 def show(renderable: Any) -> None:
     """Print a Rich renderable to stdout, wide enough for a table where stdout is a file or a pipe."""
     console().print(renderable)
+
+
+def grid(*heads: str) -> Table:
+    """Return a table that breaks a long word, such as a line to copy, where others would cut it."""
+    from rich.table import Column, Table
+
+    return Table(*(Column(head, overflow="fold") for head in heads))
 
 
 def console() -> Console:

@@ -6,7 +6,7 @@ from typing import Annotated
 
 import typer
 
-from assay.cli.guard import guarded, show, tell
+from assay.cli.guard import grid, guarded, show, tell
 
 __all__ = ["app"]
 
@@ -21,12 +21,11 @@ app = typer.Typer(
 @guarded
 def list_() -> None:
     """List the metrics, where each comes from, and whether it can be used here."""
-    from rich.table import Table
 
     from assay.errors import UnavailableError
     from assay.metrics import list_metrics
 
-    table = Table("name", "what", "languages", "origin", "here")
+    table = grid("name", "what", "languages", "origin", "here")
     for entry in list_metrics():
         if entry.note:
             table.add_row(entry.name, entry.note, "", entry.origin, "no")
@@ -52,7 +51,7 @@ def _here(name: str, subject: str | None) -> str:
     try:
         load_metric(name).check_available()
     except UnavailableError as error:
-        return error.remedy or error.reason
+        return f"yes, its preset not: {error.remedy}" if subject else error.remedy or error.reason
     return "yes"
 
 
@@ -70,13 +69,12 @@ def show_(name: Annotated[str, typer.Argument(help="A metric, such as bleu or bl
 @guarded
 def check(name: Annotated[str, typer.Argument(help="A metric, such as bleu or a plugin's.")]) -> None:
     """Hold a metric, for instance a plugin, to its promises; exit 1 if it breaks one."""
-    from rich.table import Table
     from rich.text import Text
 
     from assay.metrics import check_metric
 
     findings = check_metric(name)
-    table = Table("check", "result", "detail")
+    table = grid("check", "result", "detail")
     for finding in findings:
         table.add_row(finding.check, "passed" if finding.passed else "FAILED", Text(finding.detail))
     show(table)

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from assay.cli.guard import guarded, show
+from assay.cli.guard import grid, guarded, show
 from assay.cli.options import OfflineOption
 
 if TYPE_CHECKING:
@@ -34,12 +34,11 @@ AsJson = Annotated[bool, typer.Option("--json", help="Print JSON.")]
 @guarded
 def list_() -> None:
     """List the short names, and what the cache has."""
-    from rich.table import Table
     from rich.text import Text
 
     from assay.metrics.models import list_models
 
-    table = Table("model", "what", "here")
+    table = grid("model", "what", "here")
     for model in list_models():
         table.add_row(Text(model.model, overflow="fold"), Text(model.title), "yes" if model.here else "no")
     show(table)
