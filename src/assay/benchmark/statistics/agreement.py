@@ -8,9 +8,9 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from assay.benchmark.statistics.cells import Cells, LabelCounts, Labels
-from assay.benchmark.statistics.coefficients import RANK_STATISTICS, Moments
+from assay.benchmark.statistics.cells import LabelCounts, Labels
 from assay.benchmark.statistics.concordance import Floats
+from assay.benchmark.statistics.held import HeldScore
 from assay.benchmark.statistics.resampling import Resampler
 
 __all__ = ["Estimate", "agreement"]
@@ -46,23 +46,15 @@ class Estimate:
 
 @dataclass(frozen=True)
 class _Prepared:
-    """One score, sorted and standardised, on the rows where it is known."""
+    """One score on the rows where it is known."""
 
     metric: str
     rows: NDArray[np.bool_] | None
-    labels: Labels
-    cells: Cells
-    moments: Moments
+    held: HeldScore
 
-    def values(self, weights: Floats, counted: LabelCounts, statistics: Sequence[str]) -> Floats:
-        """Coefficients under multiplicities: shape (statistics, b)."""
-        counts = self.cells.count(counted)
-        return np.stack(
-            [
-                self.moments.pearson(weights, counts) if name == "pearson" else RANK_STATISTICS[name](counts)
-                for name in statistics
-            ]
-        )
+    @property
+    def labels(self) -> Labels:
+        return self.held.labels
 
 
 def agreement(
@@ -152,8 +144,7 @@ def _batches(scores: Mapping[str, Floats], labels: Floats) -> Iterator[list[_Pre
             yield batch
             batch, held = [], 0
         usable = values if rows is None else values[rows]
-        cells, moments = Cells.of(usable, sorted_labels), Moments.of(usable, sorted_labels.values)
-        batch.append(_Prepared(metric, rows, sorted_labels, cells, moments))
+        batch.append(_Prepared(metric, rows, HeldScore.of(usable, sorted_labels)))
         held += size
     if batch:
         yield batch
@@ -167,7 +158,7 @@ def _count(batch: list[_Prepared], weights: Floats, statistics: Sequence[str]) -
             usable = weights if one.rows is None else weights[one.rows]
             counted[id(one.labels)] = usable, one.labels.count(usable)
         usable, label_counts = counted[id(one.labels)]
-        yield one.metric, one.values(usable, label_counts, statistics)
+        yield one.metric, one.held.values(usable, label_counts, statistics)
 
 
 def expanded_tail(units: int, confidence: float) -> float:
@@ -218,4 +209,4 @@ def _why_undefined(one: _Prepared, statistic: str, n: int) -> str:
         return "constant label"
     if statistic == "auc" and one.labels.levels != 2:
         return "the label is not binary"
-    return "constant score" if len(one.cells.score_starts) == 1 else "undefined"
+    return "constant score" if len(one.held.cells.score_starts) == 1 else "undefined"

@@ -1,0 +1,184 @@
+"""Two scores compared: against SciPy on the same draws, against all permutations, and in simulations."""
+
+from __future__ import annotations
+
+import itertools
+
+import numpy as np
+import pytest
+from scipy import stats
+
+from assay.benchmark.statistics.comparison import Swaps, compare
+from assay.benchmark.statistics.corrections import adjust, williams
+from assay.benchmark.statistics.resampling import Resampler
+
+STATISTICS = ("pearson", "spearman", "kendall")
+SCIPY = {
+    "pearson": lambda x, y: stats.pearsonr(x, y)[0],
+    "spearman": lambda x, y: stats.spearmanr(x, y)[0],
+    "kendall": lambda x, y: stats.kendalltau(x, y)[0],
+}
+
+
+def data(n, seed=0, noise=(1.0, 1.0), decimals=1):
+    """Labels of three levels, and two scores with ties that follow them."""
+    rng = np.random.default_rng(seed)
+    labels = rng.integers(3, size=n).astype(float)
+    return (*(np.round(labels + scale * rng.normal(size=n), decimals) for scale in noise), labels)
+
+
+def test_permutations_and_resamples_are_those_of_scipy_on_the_same_draws():
+    first, second, labels = data(60, noise=(1.0, 1.6))
+    found = compare(
+        first, second, labels, statistics=STATISTICS, permutations=99, resamples=99, confidence=0.9, seed=(3,)
+    )
+    swaps = np.concatenate(list(Swaps(60, 99, (3, 1)).blocks()), axis=1).astype(bool)
+    drawn = np.concatenate(list(Resampler(60, 99, (3, 0)).blocks()), axis=1).astype(int)
+    z = [(one - one.mean()) / one.std() for one in (first, second)]
+    for difference in found:
+        coefficient = SCIPY[difference.statistic]
+        observed = coefficient(first, labels) - coefficient(second, labels)
+        assert difference.value == pytest.approx(observed)
+        null = [
+            coefficient(np.where(swap, z[1], z[0]), labels) - coefficient(np.where(swap, z[0], z[1]), labels)
+            for swap in swaps.T
+        ]
+        hits = (np.abs(null) >= abs(observed) - 1e-12).sum()
+        assert difference.p_permutation == (1 + hits) / 100
+        rows = [np.repeat(np.arange(60), column) for column in drawn.T]
+        resampled = np.array([coefficient(first[r], labels[r]) - coefficient(second[r], labels[r]) for r in rows])
+        side = min((resampled <= 0).sum(), (resampled >= 0).sum())
+        assert difference.p_bootstrap == min(1, 2 * (1 + side) / 100)
+        assert difference.low < difference.value < difference.high
+        assert np.quantile(resampled, 0.01) < difference.low < np.quantile(resampled, 0.07)
+
+
+def test_many_draws_come_near_all_permutations():
+    first, second, labels = data(9, seed=2, noise=(0.5, 2.0), decimals=6)
+    z = [(one - one.mean()) / one.std() for one in (first, second)]
+    observed = abs(stats.pearsonr(first, labels)[0] - stats.pearsonr(second, labels)[0])
+    all_of_them = [
+        abs(
+            stats.pearsonr(np.where(swap, z[1], z[0]), labels)[0]
+            - stats.pearsonr(np.where(swap, z[0], z[1]), labels)[0]
+        )
+        for swap in itertools.product([False, True], repeat=9)
+    ]
+    exact = np.mean(np.array(all_of_them) >= observed - 1e-12)
+    assert 0.02 < exact < 0.9
+    (found,) = compare(
+        first, second, labels, statistics=["pearson"], permutations=20_000, resamples=0, confidence=0.95, seed=(0,)
+    )
+    assert found.p_permutation == pytest.approx(exact, abs=4 * np.sqrt(exact * (1 - exact) / 20_000))
+    assert (found.low, found.p_bootstrap) == (None, None)
+
+
+@pytest.mark.slow
+def test_a_true_null_is_rejected_in_one_of_twenty_cases():
+    """1,000 cases: the share that is rejected has a standard error of .007."""
+    rejected = dict.fromkeys(STATISTICS, 0)
+    for case in range(1000):
+        first, second, labels = data(60, seed=case)
+        for one in compare(
+            first, second, labels, statistics=STATISTICS, permutations=199, resamples=0, confidence=0.95, seed=(case,)
+        ):
+            rejected[one.statistic] += one.p_permutation <= 0.05
+    assert {name: 40 <= count <= 60 for name, count in rejected.items()} == dict.fromkeys(STATISTICS, True), rejected
+
+
+def test_a_worse_score_is_found_out():
+    first, second, labels = data(300, noise=(0.7, 1.5))
+    for one in compare(
+        first, second, labels, statistics=STATISTICS, permutations=499, resamples=499, confidence=0.95, seed=(0,)
+    ):
+        assert one.p_permutation == 1 / 500 and one.p_bootstrap < 0.01 and one.low > 0
+        assert (one.p_williams is None) == (one.statistic != "pearson")
+        back = compare(
+            second,
+            first,
+            labels,
+            statistics=[one.statistic],
+            permutations=499,
+            resamples=499,
+            confidence=0.95,
+            seed=(0,),
+        )
+        assert back[0].value == pytest.approx(-one.value) and back[0].p_permutation == one.p_permutation
+
+
+def test_groups_are_swapped_as_a_whole_and_williams_is_left_out():
+    groups = np.repeat(np.arange(20), 5)
+    for block in Swaps(100, 7, (1,), groups).blocks():
+        assert {tuple(np.unique(column[groups == one])) for column in block.T for one in range(20)} <= {(0,), (1,)}
+    first, second, labels = data(100)
+    (found,) = compare(
+        first,
+        second,
+        labels,
+        statistics=["pearson"],
+        permutations=50,
+        resamples=50,
+        confidence=0.95,
+        seed=(0,),
+        groups=groups,
+    )
+    assert found.p_williams is None and 0 < found.p_permutation <= 1
+
+
+def test_what_cannot_be_compared_says_so():
+    first, second, labels = data(30)
+    settings = {"statistics": ["kendall"], "permutations": 20, "resamples": 20, "confidence": 0.95, "seed": (0,)}
+    (constant,) = compare(np.ones(30), second, labels, **settings)
+    assert constant.value is None and constant.first is None and constant.second is not None
+    assert (constant.p_permutation, constant.note) == (None, "undefined")
+    (none,) = compare(np.full(30, np.nan), second, labels, **settings)
+    assert (none.n, none.note) == (0, "no pair has both scores")
+    half = np.where(np.arange(30) < 15, first, np.nan)
+    (some,) = compare(half, second, labels, **settings)
+    assert some.n == 15
+    (few,) = compare(first[:6], second[:6], labels[:6], **settings)
+    assert few.low is None and "no interval below 10 pairs" in few.note
+
+
+@pytest.mark.parametrize(
+    ("correlations", "n", "t", "p"),
+    [
+        # Howell, Statistical Methods for Psychology, 6th edition, page 262
+        ((0.80, 0.72, 0.89), 26, 1.361, 0.187),
+        # Steiger (1980), as in the documentation of R's psych
+        ((0.5, 0.4, 0.1), 103, 0.89, 0.37),
+    ],
+)
+def test_williams_against_worked_values(correlations, n, t, p):
+    found = williams(*correlations, n)
+    assert found[0] == pytest.approx(t, abs=6e-3) and found[1] == pytest.approx(p, abs=6e-3)
+    assert williams(correlations[1], correlations[0], correlations[2], n)[0] == pytest.approx(-found[0])
+
+
+def test_williams_where_it_is_undefined():
+    assert np.isnan(williams(0.5, 0.5, 1.0, 50)).all()
+    assert np.isnan(williams(0.5, 0.4, 0.1, 3)).all() and np.isnan(williams(np.nan, 0.4, 0.1, 30)).all()
+
+
+def test_corrections():
+    p = np.array([0.01, 0.04, np.nan, 0.03, 0.005])
+    # R: p.adjust(c(.01, .04, .03, .005), method)
+    for method, expected in {
+        "holm": [0.03, 0.06, np.nan, 0.06, 0.02],
+        "bonferroni": [0.04, 0.16, np.nan, 0.12, 0.02],
+        "benjamini-hochberg": [0.02, 0.04, np.nan, 0.04, 0.02],
+        "none": p,
+    }.items():
+        assert adjust(p, method) == pytest.approx(np.array(expected), nan_ok=True)
+    assert adjust(np.array([0.9, 0.8])).tolist() == [1.0, 1.0]
+    assert len(adjust(np.array([]))) == 0
+
+
+def test_holm_holds_the_family_wise_rate():
+    """2,000 families of 20 true nulls, correlated as tests of one table are."""
+    rng = np.random.default_rng(0)
+    shared = rng.normal(size=(2000, 1))
+    p = 2 * stats.norm.sf(np.abs(np.sqrt(0.5) * shared + np.sqrt(0.5) * rng.normal(size=(2000, 20))))
+    wrong = np.mean([(adjust(row) <= 0.05).any() for row in p])
+    assert wrong <= 0.05
+    assert np.mean((p <= 0.05).any(axis=1)) > 0.3, "without a correction"
