@@ -122,6 +122,19 @@ class Labels:
         singles = ties if self.levels == len(weights) else Ties.of(weights)
         return LabelCounts(weights, counts, ranks, ties, singles)
 
+    def count_choices(self, weights: Floats) -> LabelCounts:
+        """Count labels under multiplicities of 0 and 1 that choose the same labels in every column: once is enough."""
+        one = self.count(weights[:, :1])
+        width = weights.shape[1]
+
+        def spread(counts: Floats) -> Floats:
+            return np.broadcast_to(counts, (*counts.shape[:-1], width))
+
+        ties, singles = (
+            Ties(spread(held.total), spread(held.tied), spread(held.rank_variation)) for held in (one.ties, one.singles)
+        )
+        return LabelCounts(weights, spread(one.counts), spread(one.ranks), ties, singles)
+
 
 @dataclass(frozen=True)
 class RankCounts:

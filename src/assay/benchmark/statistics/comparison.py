@@ -196,7 +196,7 @@ def _swapped(first: Floats, second: Floats, labels: Floats, swaps: Swaps, statis
     for swap in swaps.blocks():
         kept = 1 - swap
         one, other = (
-            held.values(weights, held.labels.count(weights), statistics)
+            held.values(weights, held.labels.count_choices(weights), statistics)
             for weights in (np.concatenate([kept, swap]), np.concatenate([swap, kept]))
         )
         drawn.append(one - other)
