@@ -6,6 +6,7 @@ import os
 import platform
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -112,7 +113,7 @@ def profile(
             batch, distinct = _sample(data, metric, max(plan.pairs))
             with use_runtime(runtime):
                 # here, since fetching is no part of loading
-                bound = metric.bind(Context(data.language, lambda batch=batch: batch.references))  # type: ignore[misc]
+                bound = metric.bind(Context(data.language, partial(list, batch.references)))
                 bound.obtain(offline=offline)
                 bound.check_available()
             found.append(profile_metric(name, batch, plan, language=data.language, advance=progress.advance))

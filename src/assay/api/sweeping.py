@@ -11,6 +11,7 @@ from assay.api.running import as_list, run
 from assay.datasets import Pairs, load_dataset
 from assay.errors import InputError
 from assay.metrics import Context, Metric, MetricName, load_metric
+from assay.metrics.neural.metric import EncoderBased
 
 __all__ = ["layer_metrics", "sweep"]
 
@@ -30,15 +31,15 @@ def layer_metrics(
         UnavailableError: its model cannot be had.
     """
     loaded = load_metric(metric)
-    if "layer" not in {field.name for field in fields(loaded)}:
+    if not isinstance(loaded, EncoderBased) or "layer" not in {field.name for field in fields(loaded)}:
         raise InputError(f"metric {loaded}: has no layers to sweep over; take bertscore:MODEL or pooled:MODEL")
     if "layer=" in str(loaded):
         raise InputError(f"metric {loaded}: a sweep goes over all layers; leave layer out")
     bound = loaded.bind(Context(language, tuple))
     bound.obtain(offline=offline)
     bound.check_available()
-    last: int = bound.resolve_layer(None)  # type: ignore[attr-defined]
-    return [replace(bound, layer=layer) for layer in range(last + 1)]  # type: ignore[call-arg]
+    layers: list[dict[str, Any]] = [{"layer": layer} for layer in range(bound.resolve_layer(None) + 1)]
+    return [replace(bound, **layer) for layer in layers]
 
 
 def sweep(

@@ -9,7 +9,7 @@ import sys
 import tempfile
 from collections.abc import Callable, Sequence
 from dataclasses import asdict, dataclass, replace
-from typing import IO, TYPE_CHECKING, Any
+from typing import IO, TYPE_CHECKING, Any, cast
 
 import numpy as np
 
@@ -192,27 +192,23 @@ def profile_metric(
     found = MetricProfile(metric, "failed")
     ended = False
     with tempfile.TemporaryFile() as errors:
-        child = subprocess.Popen(
+        with subprocess.Popen(
             [sys.executable, *WORKER], stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=errors
-        )
-        try:
-            assert child.stdin is not None  # noqa: S101 - it is a pipe
-            assert child.stdout is not None  # noqa: S101 - it is a pipe
-            _send(child.stdin, job, pairs)
-            for line in child.stdout:
-                answer = json.loads(line)
-                ended = answer.pop("ended", False)
-                point = answer.pop("point", None)
-                if point is not None:
-                    found = replace(found, points=(*found.points, Point(**point)))
-                    advance(1)
-                found = replace(found, **answer)
-            code = child.wait()
-        finally:
-            # an interrupted measurement must not go on alone
-            child.kill()
-            child.wait()
-            child.stdout.close()  # type: ignore[union-attr]
+        ) as child:
+            try:
+                _send(cast("IO[bytes]", child.stdin), job, pairs)
+                for line in cast("IO[bytes]", child.stdout):
+                    answer = json.loads(line)
+                    ended = answer.pop("ended", False)
+                    point = answer.pop("point", None)
+                    if point is not None:
+                        found = replace(found, points=(*found.points, Point(**point)))
+                        advance(1)
+                    found = replace(found, **answer)
+                code = child.wait()
+            finally:
+                # an interrupted measurement must not go on alone
+                child.kill()
         if not ended:
             found = replace(found, status="failed", reason=_last_words(code, errors))
     return _fitted(found, plan)

@@ -7,10 +7,10 @@ import functools
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING, Literal, Self
 
 from assay.errors import InputError
-from assay.metrics.base import Context, Declaration, Metric, option
+from assay.metrics.base import Context, Declaration, option
 from assay.metrics.neural.inputs import Prep
 from assay.metrics.neural.metric import EncoderBased
 from assay.metrics.neural.runtime import current_runtime, device_of
@@ -74,10 +74,10 @@ class BertScore(EncoderBased):
             if self.backend != "torch" or self.precision not in ("auto", "fp32"):
                 raise InputError("metric 'bertscore': engine=bert-score runs in torch and fp32 only")
 
-    def bind(self, context: Context) -> Metric:
+    def bind(self, context: Context) -> Self:
         """Return the metric with its model, and with the dataset's references as corpus where they are asked for."""
         bound = super().bind(context)
-        if self.idf != "references" or not isinstance(bound, BertScore):
+        if self.idf != "references":
             return bound
         from assay.metrics.neural.corpus import keep_corpus
 

@@ -130,14 +130,6 @@ class Static(Metric):
         found: NDArray[np.uint8] = unknown[left] * np.uint8(Flag.REFERENCE_EMPTY)
         return found | (unknown[right] * np.uint8(Flag.CANDIDATE_EMPTY))
 
-    def count_unknown(self, batch: Batch) -> int:
-        """Return how many of the ``2 * len(batch)`` texts have no known word, each as often as it stands there."""
-        from assay.metrics.words.vectors import open_vectors
-
-        texts, places = _distinct(batch)
-        rows = self._rows(open_vectors(self.path), texts)
-        return sum(not rows[place] for column in places for place in column)
-
     def _pool(self, texts: Sequence[str]) -> NDArray[np.float64]:
         """Return the vector of each text, zero where no word is known, shape ``(len(texts), dimensions)``."""
         import numpy as np

@@ -5,7 +5,7 @@ from __future__ import annotations
 import dataclasses
 from abc import abstractmethod
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Literal, TypeVar
+from typing import TYPE_CHECKING, Literal, Self, TypeVar
 
 from assay.errors import AssayError, InputError, MissingExtraError, OfflineError, UnavailableError
 from assay.metrics.base import Batch, Context, Metric, option
@@ -73,7 +73,7 @@ class ModelMetric(Metric):
                 f"name one: {self.declaration.name}:MODEL; it has one for {', '.join(sorted(known))}",
             )
 
-    def bind(self, context: Context) -> Metric:
+    def bind(self, context: Context) -> Self:
         """Return the metric with its model; a preset takes the one for the language (English where unknown)."""
         if self.subject is not None:
             return self
@@ -105,9 +105,7 @@ class ModelMetric(Metric):
             UnavailableError: it is not; with the line that brings it.
         """
         if self.subject is None:
-            bound = self.bind(Context(None, tuple))
-            assert isinstance(bound, ModelMetric)  # noqa: S101 - it is a copy of this one
-            return bound.located()
+            return self.bind(Context(None, tuple)).located()
         try:
             return locate(self.subject, offline=True)
         except OfflineError as error:
