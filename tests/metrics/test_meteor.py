@@ -12,7 +12,8 @@ from nltk.tokenize import NLTKWordTokenizer
 from nltk.translate.meteor_score import single_meteor_score
 
 from assay.errors import MissingExtraError, UnavailableError
-from assay.metrics import Batch, load_metric, meteor, treebank, wordnet
+from assay.lexicon import wordnet
+from assay.metrics import Batch, load_metric, meteor, treebank
 from assay.metrics.treebank import sentence_splitter, treebank_tokens
 
 VOCABULARY = [

@@ -11,10 +11,10 @@ import pytest
 from ratio import PEAK, medians
 from scipy import stats
 
-from assay.benchmark.statistics.agreement import agreement
-from assay.benchmark.statistics.cells import Cells, Labels
-from assay.benchmark.statistics.coefficients import RANK_STATISTICS, Moments
-from assay.benchmark.statistics.resampling import Resampler
+from assay.statistics.agreement import agreement
+from assay.statistics.cells import Cells, Labels
+from assay.statistics.coefficients import RANK_STATISTICS, Moments
+from assay.statistics.resampling import Resampler
 
 N, METRICS, RESAMPLES = 3559, 10, 1000
 THREE = ("pearson", "spearman", "kendall")
@@ -80,7 +80,7 @@ GROWTH = (
     + """
 import sys, time
 import numpy as np
-from assay.benchmark.statistics.agreement import agreement
+from assay.statistics.agreement import agreement
 n, resamples = int(sys.argv[1]), int(sys.argv[2])
 rng = np.random.default_rng(0)
 labels = rng.integers(3, size=n).astype(float)

@@ -10,7 +10,7 @@ from collections.abc import Collection, Sequence
 from statistics import fmean
 
 from assay.benchmark.outcome import AgreementRow, BucketSummary
-from assay.benchmark.statistics.agreement import Estimate
+from assay.statistics.agreement import Estimate
 
 __all__ = ["mean_over"]
 

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from assay.benchmark.statistics.agreement import Estimate
+from assay.statistics.agreement import Estimate
 
 if TYPE_CHECKING:
     from assay.benchmark.request import Request

@@ -11,9 +11,9 @@ from typing import TYPE_CHECKING, Any
 
 from assay.benchmark.buckets import check_rules
 from assay.benchmark.singles import ReferenceChoice
-from assay.benchmark.statistics.coefficients import check_statistics
 from assay.errors import InputError, UnavailableError
 from assay.metrics import ColumnMetric
+from assay.statistics.coefficients import check_statistics
 
 if TYPE_CHECKING:
     from assay.datasets import Pairs

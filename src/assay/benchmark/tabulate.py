@@ -15,10 +15,10 @@ from assay.benchmark.means import mean_over
 from assay.benchmark.outcome import AgreementRow, BucketSummary, DatasetScores
 from assay.benchmark.progress import Progress
 from assay.benchmark.request import Request
-from assay.benchmark.statistics.agreement import Estimate, agreement
-from assay.benchmark.statistics.ceiling import tie_free_ceiling, tie_share
-from assay.benchmark.statistics.reliability import split_half_reliability
 from assay.errors import InputError
+from assay.statistics.agreement import Estimate, agreement
+from assay.statistics.ceiling import tie_free_ceiling, tie_share
+from assay.statistics.reliability import split_half_reliability
 
 if TYPE_CHECKING:
     from assay.datasets import Pairs

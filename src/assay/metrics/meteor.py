@@ -7,14 +7,14 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, ClassVar, Literal
 
+from assay.lexicon.wordnet import open_wordnet, wordnet_signature
 from assay.metrics.base import Declaration, option
 from assay.metrics.text import PreparedMetric
 from assay.metrics.tokenize import tokenizer_signature, words
 from assay.metrics.treebank import sentence_splitter, splitter_signature, treebank_tokens
-from assay.metrics.wordnet import open_wordnet, wordnet_signature
 
 if TYPE_CHECKING:
-    from assay.metrics.wordnet_reader import EnglishReader, Senses
+    from assay.lexicon.wordnet_reader import EnglishReader, Senses
 
 __all__ = ["Meteor"]
 
@@ -73,7 +73,7 @@ class Meteor(PreparedMetric):
         """
         from nltk.translate.meteor_score import single_meteor_score
 
-        from assay.metrics.wordnet_reader import SynonymsWithin
+        from assay.lexicon.wordnet_reader import SynonymsWithin
 
         tools = _tools(open_wordnet())
         read = functools.lru_cache(maxsize=_TEXTS)(_Reader(self._tokens(), tools))
@@ -118,7 +118,7 @@ class _Tools:
     def __init__(self, wordnet: EnglishReader) -> None:
         from nltk.stem.porter import PorterStemmer
 
-        from assay.metrics.wordnet_reader import Synonyms
+        from assay.lexicon.wordnet_reader import Synonyms
 
         self.stem: Callable[[str], str] = functools.lru_cache(maxsize=_WORDS)(PorterStemmer().stem)
         self.synonyms = Synonyms(wordnet, _WORDS)

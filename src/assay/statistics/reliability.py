@@ -11,7 +11,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from assay.benchmark.statistics.agreement import agreement
+from assay.statistics.agreement import agreement
 
 __all__ = ["Reliability", "split_half_reliability"]
 

@@ -14,12 +14,12 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from assay.benchmark.statistics.agreement import FEWEST, expanded_tail
-from assay.benchmark.statistics.cells import Labels, score_codes
-from assay.benchmark.statistics.concordance import Floats
-from assay.benchmark.statistics.corrections import williams
-from assay.benchmark.statistics.held import HeldScore
-from assay.benchmark.statistics.resampling import BLOCK, Resampler
+from assay.statistics.agreement import FEWEST, expanded_tail
+from assay.statistics.cells import Labels, score_codes
+from assay.statistics.concordance import Floats
+from assay.statistics.corrections import williams
+from assay.statistics.held import HeldScore
+from assay.statistics.resampling import BLOCK, Resampler
 
 __all__ = ["Difference", "Swaps", "compare"]
 
@@ -110,7 +110,7 @@ def compare(
         first: shape (n,); NaN marks a pair without a score: pairs that lack one of the scores are left out.
         second: likewise.
         labels: shape (n,), finite.
-        statistics: names out of :data:`~assay.benchmark.statistics.coefficients.STATISTICS`.
+        statistics: names out of :data:`~assay.statistics.coefficients.STATISTICS`.
         permutations: draws of the permutation test; 0 for none.
         resamples: draws of the paired bootstrap; 0 for none.
         confidence: level of the interval, in (0, 1).

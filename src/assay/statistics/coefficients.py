@@ -13,9 +13,9 @@ from typing import Final
 
 import numpy as np
 
-from assay.benchmark.statistics.cells import RankCounts
-from assay.benchmark.statistics.concordance import Floats
 from assay.errors import InputError, suggest
+from assay.statistics.cells import RankCounts
+from assay.statistics.concordance import Floats
 
 __all__ = ["DEFAULT_STATISTICS", "RANK_STATISTICS", "STATISTICS", "Moments", "check_statistics"]
 

@@ -75,7 +75,7 @@ def _open(root: Any) -> Any:
 
     import nltk.data
 
-    from assay.metrics.wordnet_reader import EnglishReader
+    from assay.lexicon.wordnet_reader import EnglishReader
 
     if isinstance(root, Path) and str(root) not in nltk.data.path:
         # NLTK reads only from folders on its data path; this is how it is told of another one.

@@ -14,7 +14,7 @@ from typing import Self
 import numpy as np
 from numpy.typing import NDArray
 
-from assay.benchmark.statistics.runs import run_starts
+from assay.statistics.runs import run_starts
 
 __all__ = ["Concordance", "Floats", "Indices", "LevelPairs", "LevelTree"]
 

@@ -6,10 +6,10 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from assay.benchmark.statistics.agreement import agreement
-from assay.benchmark.statistics.ceiling import tie_free_ceiling, tie_share
-from assay.benchmark.statistics.reliability import split_half_reliability
-from assay.benchmark.statistics.resampling import Resampler
+from assay.statistics.agreement import agreement
+from assay.statistics.ceiling import tie_free_ceiling, tie_share
+from assay.statistics.reliability import split_half_reliability
+from assay.statistics.resampling import Resampler
 
 THREE = ("pearson", "spearman", "kendall")
 
@@ -45,7 +45,7 @@ def test_same_resamples_for_all_metrics_whatever_stands_beside_them():
 
 def test_draws_do_not_depend_on_the_block_size(monkeypatch):
     whole = np.concatenate(list(Resampler(50, 70, (5,)).blocks()), axis=1)
-    monkeypatch.setattr("assay.benchmark.statistics.resampling.BLOCK", 50 * 3)
+    monkeypatch.setattr("assay.statistics.resampling.BLOCK", 50 * 3)
     assert (np.concatenate(list(Resampler(50, 70, (5,)).blocks()), axis=1) == whole).all()
     assert whole.shape == (50, 70)
     assert (whole.sum(axis=0) == 50).all()

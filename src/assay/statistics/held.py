@@ -7,9 +7,9 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from assay.benchmark.statistics.cells import Cells, LabelCounts, Labels
-from assay.benchmark.statistics.coefficients import RANK_STATISTICS, Moments
-from assay.benchmark.statistics.concordance import Floats
+from assay.statistics.cells import Cells, LabelCounts, Labels
+from assay.statistics.coefficients import RANK_STATISTICS, Moments
+from assay.statistics.concordance import Floats
 
 __all__ = ["HeldScore"]
 

@@ -11,10 +11,10 @@ from hypothesis import strategies as st
 from hypothesis.extra import numpy as hnp
 from scipy import stats
 
-from assay.benchmark.statistics.cells import Cells, Labels, score_codes
-from assay.benchmark.statistics.coefficients import RANK_STATISTICS, Moments, check_statistics
-from assay.benchmark.statistics.resampling import Resampler
 from assay.errors import InputError
+from assay.statistics.cells import Cells, Labels, score_codes
+from assay.statistics.coefficients import RANK_STATISTICS, Moments, check_statistics
+from assay.statistics.resampling import Resampler
 
 
 def resampled_values(name, scores, labels, weights):

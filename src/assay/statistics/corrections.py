@@ -7,7 +7,7 @@ from typing import Literal
 
 import numpy as np
 
-from assay.benchmark.statistics.concordance import Floats
+from assay.statistics.concordance import Floats
 
 __all__ = ["Correction", "adjust", "williams"]
 

@@ -11,8 +11,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from assay.benchmark.statistics.concordance import Concordance, Floats, Indices, LevelPairs, LevelTree
-from assay.benchmark.statistics.runs import add_runs, run_starts
+from assay.statistics.concordance import Concordance, Floats, Indices, LevelPairs, LevelTree
+from assay.statistics.runs import add_runs, run_starts
 
 __all__ = ["Cells", "LabelCounts", "Labels", "RankCounts", "score_codes"]
 

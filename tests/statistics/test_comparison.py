@@ -8,9 +8,9 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from assay.benchmark.statistics.comparison import Swaps, compare
-from assay.benchmark.statistics.corrections import adjust, williams
-from assay.benchmark.statistics.resampling import Resampler
+from assay.statistics.comparison import Swaps, compare
+from assay.statistics.corrections import adjust, williams
+from assay.statistics.resampling import Resampler
 
 STATISTICS = ("pearson", "spearman", "kendall")
 SCIPY = {

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 import numpy as np
 from numpy.typing import NDArray
 
-from assay.benchmark.statistics.agreement import agreement
+from assay.statistics.agreement import agreement
 
 __all__ = ["tie_free_ceiling", "tie_share"]
 

@@ -8,10 +8,10 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from assay.benchmark.statistics.cells import LabelCounts, Labels
-from assay.benchmark.statistics.concordance import Floats
-from assay.benchmark.statistics.held import HeldScore
-from assay.benchmark.statistics.resampling import Resampler
+from assay.statistics.cells import LabelCounts, Labels
+from assay.statistics.concordance import Floats
+from assay.statistics.held import HeldScore
+from assay.statistics.resampling import Resampler
 
 __all__ = ["Estimate", "agreement"]
 
@@ -73,7 +73,7 @@ def agreement(
     Args:
         scores: by name, arrays of shape (n,); NaN marks a pair without a score, which that score leaves out.
         labels: shape (n,), finite.
-        statistics: names out of :data:`~assay.benchmark.statistics.coefficients.STATISTICS`.
+        statistics: names out of :data:`~assay.statistics.coefficients.STATISTICS`.
         resamples: bootstrap resamples; 0 for values without intervals.
         confidence: level of the expanded percentile interval, in (0, 1).
         seed: non-negative integers; the same seed gives the same resamples for all scores.

@@ -1,0 +1,1 @@
+"""What is known of words: WordNet, wherever it lies on this machine."""
