@@ -16,7 +16,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import pairwise
 from typing import TYPE_CHECKING, Any
 
@@ -56,10 +56,11 @@ _NUMBER = r"\pN"
 
 @dataclass(frozen=True)
 class Bucket:
-    """A named subset: the condition, and which of the n pairs fulfil it."""
+    """A named subset: the condition, which of the n pairs fulfil it, and the rule that made it."""
 
     name: str
     mask: NDArray[np.bool_]
+    rule: str = ""
 
 
 @dataclass(frozen=True)
@@ -117,7 +118,7 @@ def split_into_buckets(
                 for right in parts
             ]
         for bucket in product:
-            buckets.setdefault(bucket.name, bucket)
+            buckets.setdefault(bucket.name, replace(bucket, rule=rule))
     return list(buckets.values())
 
 

@@ -6,7 +6,8 @@
 ``agreement.json``        list of objects with the keys of the agreement table; undefined values are null
 ``agreement.csv``         the same as CSV
 ``scores.parquet``        dataset, pair_id, metric, score; one row per pair and metric
-``pairs.parquet``         the pairs as they were scored, with the dataset they belong to
+``pairs.parquet``         the pairs as they were scored, with their dataset, their buckets, the group that was
+                          resampled, and further columns of the source that hold names or counts
 ``table.md, table.tex``   what a reader sees; written by the reports
 ========================  ===============================================================================
 """
@@ -27,6 +28,7 @@ from importlib import metadata
 from pathlib import Path
 from typing import Any
 
+from assay.benchmark.buckets import ALL
 from assay.benchmark.outcome import DatasetScores, Outcome
 from assay.errors import InputError
 from assay.tables import AGREEMENT_COLUMNS, RUN_SCHEMA
@@ -49,6 +51,8 @@ _PACKAGES = (
     "sentence-transformers",
 )
 _ROWS = 1 << 16
+#: Columns of the pairs table that are kept as they are.
+_KEPT = ("pair_id", "question", "reference", "candidate", "label", "subset", "split", "language", "group")
 #: What a run folder holds; anything else is somebody's own and is never removed.
 FILES = (
     "run.json",
@@ -274,16 +278,48 @@ def _write_pairs(datasets: tuple[DatasetScores, ...], path: Path) -> None:
     import pyarrow as pa
     import pyarrow.parquet as pq
 
-    kept = ["pair_id", "question", "reference", "candidate", "label", "subset", "split", "language", "group"]
     tables = []
     for dataset in datasets:
-        table = dataset.pairs.table.select([name for name in kept if name in dataset.pairs.table.column_names])
+        table = dataset.pairs.table
+        table = table.select([name for name in table.column_names if _is_kept(table.schema.field(name))])
         column = table.column("reference")
         if not pa.types.is_list(column.type):
             # one form for all datasets: a list of gold answers
             offsets = pa.array(np.arange(len(table) + 1, dtype=np.int32))
             lists = pa.ListArray.from_arrays(offsets, column.combine_chunks().cast(pa.string()))
             table = table.set_column(table.column_names.index("reference"), "reference", lists)
+        for name in set(table.column_names) - set(_KEPT):
+            table = table.set_column(table.column_names.index(name), name, table.column(name).cast(pa.string()))
+        if dataset.group_column is not None:
+            # under its own name a column may be called otherwise in the source
+            group = dataset.pairs.column(dataset.group_column).cast(pa.string())
+            table = table.drop_columns(["group"]) if "group" in table.column_names else table
+            table = table.append_column("group", group)
         names = _repeated(dataset.pairs.name, len(table)).cast(pa.string())
-        tables.append(table.add_column(0, "dataset", names))
+        table = table.add_column(0, "dataset", names)
+        tables.append(table.append_column("buckets", _memberships(dataset)))
     pq.write_table(pa.concat_tables(tables, promote_options="default") if tables else pa.table({}), path)
+
+
+def _is_kept(field: Any) -> bool:
+    """Tell whether a column goes into the run folder: the pair, and what names or counts something about it.
+
+    Further columns of measured numbers are recorded scores, which stand in ``scores.parquet``.
+    """
+    import pyarrow as pa
+
+    kinds = (pa.types.is_string, pa.types.is_large_string, pa.types.is_integer, pa.types.is_boolean)
+    return field.name in _KEPT or (bool(field.name.strip()) and any(kind(field.type) for kind in kinds))
+
+
+def _memberships(dataset: DatasetScores) -> Any:
+    """Return the names of the buckets of each pair, in order; the bucket of all pairs goes without saying."""
+    import numpy as np
+    import pyarrow as pa
+
+    buckets = [bucket for bucket in dataset.buckets if bucket.name != ALL]
+    n = len(dataset.pairs)
+    inside = np.stack([bucket.mask for bucket in buckets], axis=1) if buckets else np.zeros((n, 0), dtype=bool)
+    offsets = np.concatenate([[0], np.cumsum(inside.sum(axis=1))]).astype(np.int32)
+    names = pa.array([bucket.name for bucket in buckets], pa.string()).take(pa.array(np.nonzero(inside)[1]))
+    return pa.ListArray.from_arrays(pa.array(offsets), names)

@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 from assay.statistics.agreement import Estimate
 
 if TYPE_CHECKING:
+    from assay.benchmark.buckets import Bucket
     from assay.benchmark.request import Request
     from assay.datasets import Pairs
 
@@ -31,6 +32,8 @@ class MetricStatus:
         seconds: wall time for scoring, without what the store had; work shared with other metrics counts for each.
         scored: distinct pairs scored now.
         stored: distinct pairs whose score the store had.
+        declared: what the metric promises: its kind, the bounds of its scores (null where infinite), whether a higher
+            score means more similar.
         signature: everything that changes the score; of a preset with several models, by language.
         says: what a reader should know, such as the model that a preset took.
         flags: number of pairs by what is to be known of them: truncated, empty.
@@ -48,6 +51,7 @@ class MetricStatus:
     stored: int = 0
     short_signature: str = ""
     signature: dict[str, str] = field(default_factory=dict)
+    declared: dict[str, Any] = field(default_factory=dict)
     says: str = ""
     flags: dict[str, int] = field(default_factory=dict)
     cost: dict[str, Any] = field(default_factory=dict)
@@ -55,12 +59,21 @@ class MetricStatus:
 
 @dataclass(frozen=True)
 class DatasetScores:
-    """A dataset as it was used, and a score of every pair under every metric that was done (NaN: not recorded)."""
+    """A dataset as it was used.
+
+    Attributes:
+        pairs: the rows.
+        duplicates_dropped: rows left out.
+        group_column: column whose values were resampled whole, or None.
+        scores: of every pair under every metric that was done, shape (n,); NaN where none was recorded.
+        buckets: which pairs each bucket holds.
+    """
 
     pairs: Pairs
     duplicates_dropped: int
     group_column: str | None
     scores: dict[str, NDArray[np.float64]]
+    buckets: tuple[Bucket, ...] = ()
 
 
 @dataclass(frozen=True)

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import NDArray
 
-from assay.benchmark.buckets import check_columns
+from assay.benchmark.buckets import check_columns, split_into_buckets
 from assay.benchmark.executor import Executor, InProcess
 from assay.benchmark.outcome import AgreementRow, BucketSummary, MetricStatus, Outcome
 from assay.benchmark.prepared import Part, PreparedDataset, prepare
@@ -63,13 +64,15 @@ def run(
         scored = time.perf_counter()
         rows: list[AgreementRow] = []
         summaries: list[BucketSummary] = []
+        finished = []
         for dataset in datasets:
-            found, summarised = tabulate(request, dataset.finished(), _token_f1(dataset, scorer), progress)
+            buckets = split_into_buckets(dataset.pairs, request.buckets, _token_f1(dataset, scorer))
+            finished.append(replace(dataset.finished(), buckets=tuple(buckets)))
+            found, summarised = tabulate(request, finished[-1], progress)
             rows += found
             summaries += summarised
     seconds = {"score": scored - begun, "agree": time.perf_counter() - scored}
-    finished = tuple(dataset.finished() for dataset in datasets)
-    return Outcome(request, finished, tuple(statuses), tuple(summaries), tuple(rows), seconds)
+    return Outcome(request, tuple(finished), tuple(statuses), tuple(summaries), tuple(rows), seconds)
 
 
 def score_pairs(

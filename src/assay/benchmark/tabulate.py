@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 import zlib
-from collections.abc import Callable
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import NDArray
 
-from assay.benchmark.buckets import ALL, QUANTITIES, Bucket, plain, split_into_buckets
+from assay.benchmark.buckets import QUANTITIES, Bucket, plain
 from assay.benchmark.means import mean_over
 from assay.benchmark.outcome import AgreementRow, BucketSummary, DatasetScores
 from assay.benchmark.progress import Progress
@@ -31,23 +30,19 @@ MAX_LISTED_LABELS = 10
 
 
 def tabulate(
-    request: Request, dataset: DatasetScores, token_f1: Callable[[], NDArray[np.float64]], progress: Progress
+    request: Request, dataset: DatasetScores, progress: Progress
 ) -> tuple[list[AgreementRow], list[BucketSummary]]:
     """Hold the scores of one dataset against its labels, bucket by bucket.
 
     Args:
         request: what was asked.
-        dataset: the pairs, labelled, and their scores.
-        token_f1: gives the token F1 of every pair, called where a bucket needs it.
+        dataset: the pairs, labelled, their scores and buckets.
         progress: told of every resample.
-
-    Raises:
-        InputError: a bucket reads a column that the data does not have.
     """
     pairs = dataset.pairs
     turned = {str(metric) for metric in request.metrics if not metric.declaration.higher_is_better}
     scores = {name: -values if name in turned else values for name, values in dataset.scores.items()}
-    buckets = split_into_buckets(pairs, request.buckets, token_f1)
+    buckets = dataset.buckets
     labels = pairs.labels
     groups = None if dataset.group_column is None else _codes(pairs, dataset.group_column)
     annotations = _annotations(pairs)
@@ -74,7 +69,7 @@ def tabulate(
         summaries.append(_summarise(request, dataset, bucket, own_groups, reliability))
     for rule in request.buckets:
         if rule.isidentifier() and rule not in QUANTITIES:
-            parts = {part.name for part in split_into_buckets(pairs, (rule,), token_f1)} - {ALL}
+            parts = {bucket.name for bucket in buckets if bucket.rule == rule}
             more_rows, more_summaries = mean_over(rule, parts, rows, summaries)
             rows += more_rows
             summaries += more_summaries

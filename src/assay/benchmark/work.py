@@ -5,6 +5,7 @@ So a model is in memory once, only while it is needed, and each text goes throug
 
 from __future__ import annotations
 
+import math
 from collections.abc import Hashable, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
@@ -235,8 +236,20 @@ def _put(task: _Task, scored: Scored) -> None:
 
 def _done(name: str, where: str, metric: Metric) -> MetricStatus:
     return MetricStatus(
-        where, name, "done", short_signature=metric.short_signature(), signature=metric.signature(), says=metric.says()
+        where,
+        name,
+        "done",
+        short_signature=metric.short_signature(),
+        signature=metric.signature(),
+        declared=_declared(metric),
+        says=metric.says(),
     )
+
+
+def _declared(metric: Metric) -> dict[str, Any]:
+    held = metric.declaration
+    low, high = (bound if math.isfinite(bound) else None for bound in (held.low, held.high))
+    return {"kind": held.kind, "low": low, "high": high, "higher_is_better": held.higher_is_better}
 
 
 def _finished(task: _Task, scored: Scored, cost: dict[str, Any], names: list[str]) -> MetricStatus:

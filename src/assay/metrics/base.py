@@ -99,6 +99,8 @@ class Declaration:
         provider: the packages that compute it; their versions are in the signature.
         tolerance: how far two computations of a score may lie apart, such as alone and in a batch.
         extra: the extra of assay that brings the packages, or None where they come with it.
+        kind: its family, by which leaderboards filter: ``lexical``, ``embedding``, ``cross-encoder``, ``recorded``, or
+            a word of a third party's own.
     """
 
     name: str
@@ -116,6 +118,7 @@ class Declaration:
     provider: tuple[str, ...] = ()
     tolerance: float = 1e-9
     extra: str | None = None
+    kind: str = "other"
 
 
 @dataclass(frozen=True)

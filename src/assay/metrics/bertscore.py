@@ -54,6 +54,7 @@ class BertScore(EncoderBased):
 
     declaration = Declaration(
         name="bertscore",
+        kind="embedding",
         summary="greedy matching of contextual token embeddings",
         low=-1.0,
         citation="Zhang et al. 2020, BERTScore: Evaluating Text Generation with BERT",

@@ -34,6 +34,7 @@ class BiEncoder(EncoderBased):
 
     declaration = Declaration(
         name="bi-encoder",
+        kind="embedding",
         summary="cosine of sentence embeddings",
         low=-1.0,
         symmetric=True,

@@ -29,6 +29,7 @@ class Bleu(PreparedMetric):
 
     declaration: ClassVar[Declaration] = Declaration(
         name="bleu",
+        kind="lexical",
         summary="sentence BLEU",
         perfect=1.0,
         citation="Papineni et al. 2002, BLEU; Post 2018, A Call for Clarity in Reporting BLEU Scores",

@@ -28,6 +28,7 @@ class Chrf(PairMetric):
 
     declaration: ClassVar[Declaration] = Declaration(
         name="chrf",
+        kind="lexical",
         summary="character n-gram F-score",
         perfect=1.0,
         citation="Popović 2015, chrF: character n-gram F-score for automatic MT evaluation",

@@ -30,6 +30,7 @@ class CrossEncoder(ModelMetric):
 
     declaration = Declaration(
         name="cross-encoder",
+        kind="cross-encoder",
         summary="one model that reads both texts together",
         low=float("-inf"),
         high=float("inf"),

@@ -50,6 +50,7 @@ class Levenshtein(_Edit):
 
     declaration: ClassVar[Declaration] = Declaration(
         name="levenshtein",
+        kind="lexical",
         summary="normalised Levenshtein similarity of characters",
         symmetric=True,
         perfect=1.0,
@@ -71,6 +72,7 @@ class JaroWinkler(_Edit):
 
     declaration: ClassVar[Declaration] = Declaration(
         name="jaro-winkler",
+        kind="lexical",
         summary="Jaro-Winkler similarity of characters",
         symmetric=True,
         perfect=1.0,

@@ -18,6 +18,7 @@ class ExactMatch(PairMetric):
 
     declaration: ClassVar[Declaration] = Declaration(
         name="em",
+        kind="lexical",
         summary="exact match after the SQuAD v2 normalisation",
         symmetric=True,
         perfect=1.0,

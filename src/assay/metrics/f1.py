@@ -24,6 +24,7 @@ class TokenF1(PreparedMetric):
 
     declaration: ClassVar[Declaration] = Declaration(
         name="f1",
+        kind="lexical",
         summary="token F1 with the SQuAD v2 normalisation",
         symmetric=True,
         perfect=1.0,

@@ -37,6 +37,7 @@ class Meteor(PreparedMetric):
 
     declaration: ClassVar[Declaration] = Declaration(
         name="meteor",
+        kind="lexical",
         summary="METEOR with stems and WordNet synonyms",
         languages=frozenset({"en"}),
         citation="Lavie and Agarwal 2007, METEOR: An Automatic Metric for MT Evaluation",

@@ -53,6 +53,7 @@ class Dice(_Overlap):
 
     declaration: ClassVar[Declaration] = Declaration(
         name="dice",
+        kind="lexical",
         summary="Dice coefficient of the words",
         symmetric=True,
         perfect=1.0,
@@ -71,6 +72,7 @@ class Jaccard(_Overlap):
 
     declaration: ClassVar[Declaration] = Declaration(
         name="jaccard",
+        kind="lexical",
         summary="Jaccard index of the words",
         symmetric=True,
         perfect=1.0,

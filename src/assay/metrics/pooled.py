@@ -28,6 +28,7 @@ class Pooled(EncoderBased):
 
     declaration = Declaration(
         name="pooled",
+        kind="embedding",
         summary="cosine of pooled token embeddings, without sentence training",
         low=-1.0,
         symmetric=True,

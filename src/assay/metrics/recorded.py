@@ -28,6 +28,7 @@ class Recorded(ColumnMetric):
 
     declaration: ClassVar[Declaration] = Declaration(
         name="recorded",
+        kind="recorded",
         summary="a score that the data carries already",
         low=-math.inf,
         high=math.inf,

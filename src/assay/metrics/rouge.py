@@ -28,6 +28,7 @@ class RougeL(PreparedMetric):
 
     declaration: ClassVar[Declaration] = Declaration(
         name="rouge-l",
+        kind="lexical",
         summary="ROUGE-L F-measure",
         symmetric=True,
         perfect=1.0,

@@ -30,6 +30,7 @@ def describe_metric(name: str) -> list[str]:
     lines = [
         f"{held.name}: {held.summary}",
         f"range: {held.low:g} to {held.high:g}, {'higher' if held.higher_is_better else 'lower'} is better",
+        f"kind: {held.kind}",
         f"symmetric: {_yes(held.symmetric)}; reads the question: {_yes(held.reads_question)}",
         f"languages: {'any' if held.languages is None else ', '.join(sorted(held.languages))}",
         f"computed by: {', '.join(held.provider) or 'assay'}; brought by {entry.origin}",

@@ -64,6 +64,7 @@ class Static(Metric):
 
     declaration: ClassVar[Declaration] = Declaration(
         name="static",
+        kind="embedding",
         summary="cosine of pooled static word vectors",
         low=-1.0,
         high=1.0,

@@ -26,6 +26,7 @@ class Ter(PairMetric):
 
     declaration: ClassVar[Declaration] = Declaration(
         name="ter",
+        kind="lexical",
         summary="translation edit rate (lower is better)",
         high=math.inf,
         higher_is_better=False,
