@@ -31,6 +31,11 @@ class RunFolder:
     manifest: dict[str, Any]
     agreement: list[dict[str, Any]]
 
+    @property
+    def title(self) -> str:
+        """How messages name it."""
+        return "this run" if self.path is None else str(self.path)
+
 
 def read_run(path: Path) -> RunFolder:
     """Read a run folder.

@@ -8,7 +8,7 @@ from typing import Any
 
 from assay.reports.folder import RunFolder
 
-__all__ = ["Block", "Cell", "Section", "lay_out"]
+__all__ = ["TITLES", "Block", "Cell", "Section", "lay_out", "short"]
 
 #: What a statistic is called in the head of a table.
 TITLES = {
@@ -39,11 +39,12 @@ class Cell:
         if self.value is None:
             return "–"
         if self.low is None or self.high is None:
-            return _short(self.value, 3)
-        return f"{_short(self.value, 3)} [{_short(self.low, 2)}, {_short(self.high, 2)}]"
+            return short(self.value, 3)
+        return f"{short(self.value, 3)} [{short(self.low, 2)}, {short(self.high, 2)}]"
 
 
-def _short(value: float, decimals: int) -> str:
+def short(value: float, decimals: int) -> str:
+    """Return a number that lies between -1 and 1 without the zero before the point."""
     text = f"{value:.{decimals}f}"
     return text.replace("0.", ".", 1) if text.startswith(("0.", "-0.")) else text
 
@@ -155,7 +156,7 @@ def _count(value: float) -> str:
 
 
 def _known(value: float | None) -> str:
-    return "not estimable" if value is None else _short(value, 3)
+    return "not estimable" if value is None else short(value, 3)
 
 
 def _bucket_facts(summary: dict[str, Any]) -> list[str]:

@@ -7,6 +7,7 @@ import io
 import json
 from typing import TYPE_CHECKING
 
+from assay.reports.escape import latex, markdown
 from assay.reports.folder import RunFolder
 from assay.reports.layout import Section, lay_out
 from assay.tables import AGREEMENT_COLUMNS
@@ -20,11 +21,6 @@ __all__ = ["to_csv", "to_html", "to_json", "to_latex", "to_markdown", "to_rich"]
 HEADING = 30
 #: Name of the row with the best that a score without ties could reach on these labels.
 CEILING = "tie-free ceiling"
-_LATEX = {
-    "\\": r"\textbackslash{}", "&": r"\&", "%": r"\%", "$": r"\$", "#": r"\#", "_": r"\_", "{": r"\{", "}": r"\}",
-    "~": r"\textasciitilde{}", "^": r"\textasciicircum{}", "<": r"$<$", ">": r"$>$", "ρ": r"$\rho$", "τ": r"$\tau$",
-    "–": "--",
-}  # fmt: skip
 
 
 def _confidence(run: RunFolder) -> str:
@@ -40,30 +36,26 @@ def to_markdown(run: RunFolder) -> str:
     """Return one Markdown table a dataset, with facts and signatures."""
     lines: list[str] = []
     for section in lay_out(run):
-        lines += [f"### {_md(section.title)}", "", _md("; ".join(section.facts)), ""]
+        lines += [f"### {markdown(section.title)}", "", markdown("; ".join(section.facts)), ""]
         lines.append("| bucket | metric | " + " | ".join(section.heads) + " | note |")
         lines.append("|---|---|" + "---:|" * len(section.heads) + "---|")
         for block in section.blocks:
             for metric, cells, note in block.rows:
-                shown = [_md(cell.text) for cell in cells]
-                lines.append(f"| {_md(block.bucket)} | {_md(metric)} | {' | '.join(shown)} | {_md(note)} |")
+                shown = [markdown(cell.text) for cell in cells]
+                lines.append(
+                    f"| {markdown(block.bucket)} | {markdown(metric)} | {' | '.join(shown)} | {markdown(note)} |"
+                )
             if not block.rows:
                 continue
-            shown = [_md(cell.text) for cell in block.ceiling]
-            lines.append(f"| {_md(block.bucket)} | *{CEILING}* | {' | '.join(shown)} | |")
+            shown = [markdown(cell.text) for cell in block.ceiling]
+            lines.append(f"| {markdown(block.bucket)} | *{CEILING}* | {' | '.join(shown)} | |")
         lines.append("")
-        lines += [f"- {_md(block.bucket)}: {_md('; '.join(block.facts))}" for block in section.blocks]
-        lines += [f"- {_md(line)}" for line in (*section.remarks, *section.missing)]
+        lines += [f"- {markdown(block.bucket)}: {markdown('; '.join(block.facts))}" for block in section.blocks]
+        lines += [f"- {markdown(line)}" for line in (*section.remarks, *section.missing)]
         lines.append("")
-    lines += [_md(f"{_confidence(run)}. {run.manifest['signature']}"), ""]
+    lines += [markdown(f"{_confidence(run)}. {run.manifest['signature']}"), ""]
     lines += [f"- `{metric}`: `{signature}`" for metric, signature in _signatures(run).items()]
     return "\n".join(lines) + "\n"
-
-
-def _md(text: str) -> str:
-    for mark in ("\\", "|", "<", ">", "*", "_", "`", "#"):
-        text = text.replace(mark, "\\" + mark)
-    return text.replace("\n", " ")
 
 
 def _signatures(run: RunFolder) -> dict[str, str]:
@@ -81,28 +73,24 @@ def _latex_table(section: Section, confidence: str) -> str:
         r"% needs \usepackage{booktabs}",
         r"\begin{table}",
         r"\centering",
-        rf"\caption{{{_tex(section.title)}: {_tex('; '.join(section.facts))}; {_tex(confidence)}.}}",
+        rf"\caption{{{latex(section.title)}: {latex('; '.join(section.facts))}; {latex(confidence)}.}}",
         rf"\begin{{tabular}}{{l{'r' * columns}}}",
         r"\toprule",
-        "Metric & " + " & ".join(_tex(head) for head in section.heads) + r" \\",
+        "Metric & " + " & ".join(latex(head) for head in section.heads) + r" \\",
     ]
     for block in section.blocks:
         lines.append(r"\midrule")
-        facts = _tex(f"{block.bucket} ({block.facts[0]})")
+        facts = latex(f"{block.bucket} ({block.facts[0]})")
         lines.append(rf"\multicolumn{{{columns + 1}}}{{l}}{{\emph{{{facts}}}}} \\")
         lines += [
-            f"{_tex(metric)} & " + " & ".join(_tex(cell.text) for cell in cells) + r" \\"
+            f"{latex(metric)} & " + " & ".join(latex(cell.text) for cell in cells) + r" \\"
             for metric, cells, _ in block.rows
         ]
         if not block.rows:
             continue
-        lines.append(rf"\emph{{{CEILING}}} & " + " & ".join(_tex(cell.text) for cell in block.ceiling) + r" \\")
+        lines.append(rf"\emph{{{CEILING}}} & " + " & ".join(latex(cell.text) for cell in block.ceiling) + r" \\")
     lines += [r"\bottomrule", r"\end{tabular}", r"\end{table}", ""]
     return "\n".join(lines)
-
-
-def _tex(text: str) -> str:
-    return "".join(_LATEX.get(character, character) for character in text)
 
 
 def to_csv(run: RunFolder) -> str:

@@ -6,6 +6,7 @@ import re
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from assay.reports.escape import markdown
 from assay.reports.folder import RunFolder
 from assay.reports.layout import Cell, lay_out
 
@@ -56,7 +57,7 @@ def to_markdown(run: RunFolder) -> str:
     lines: list[str] = []
     for table in layers_of(run):
         best = [table.best(column) for column in range(len(table.heads))]
-        lines += [f"### {table.title.replace('>', chr(92) + '>')}", ""]
+        lines += [f"### {markdown(table.title)}", ""]
         lines += ["| layer | " + " | ".join(table.heads) + " |", "|---:|" + "---:|" * len(table.heads)]
         for layer, cells in table.rows:
             shown = [f"**{cell.text}**" if layer == top else cell.text for cell, top in zip(cells, best, strict=True)]

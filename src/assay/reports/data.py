@@ -1,0 +1,240 @@
+"""The pairs and scores of a run folder, as arrays."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from functools import cached_property
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from assay.errors import InputError, suggest
+from assay.reports.folder import RunFolder
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+
+__all__ = ["ALL", "MetricFacts", "ScoredDataset", "read_datasets"]
+
+Floats = NDArray[np.float64]
+
+#: The bucket that holds every pair.
+ALL = "all"
+_PAIR_COLUMNS = ("dataset", "pair_id", "reference", "candidate", "label")
+
+
+@dataclass(frozen=True)
+class MetricFacts:
+    """What a run knows of one metric on one dataset.
+
+    Attributes:
+        name: as asked for.
+        kind: its family, such as ``lexical``; an empty string in folders of an assay that did not record it.
+        low, high: bounds of its scores; None where infinite or unknown.
+        higher_is_better: False where a low score means similar.
+        short_signature: the short line that lets another person get the same score.
+        signature: the same in full, by part.
+        pairs_per_second: what scoring reached; None where the scores came from the store or were recorded.
+        cost: everything that is known of its cost.
+    """
+
+    name: str
+    kind: str
+    low: float | None
+    high: float | None
+    higher_is_better: bool
+    short_signature: str
+    signature: dict[str, str]
+    pairs_per_second: float | None
+    cost: dict[str, Any]
+
+
+@dataclass(frozen=True)
+class ScoredDataset:
+    """One dataset of a run: n pairs, their labels, buckets, and a score of each under each metric.
+
+    Attributes:
+        run: the folder it stands in.
+        facts: its entry in the manifest: name, version, split, language, kind, scale, digest, notes and so on.
+        table: n rows with ``pair_id, reference`` (a list of gold answers), ``candidate, label`` and, where the data has
+            them, ``question, subset, split, language, group`` and further names or counts of the source.
+        scores: by metric in the order of the run, shape (n,), as the metric gave them; NaN where there is none.
+        metrics: what is known of those metrics.
+    """
+
+    run: RunFolder
+    facts: dict[str, Any]
+    table: pa.Table
+    scores: dict[str, Floats]
+    metrics: dict[str, MetricFacts]
+    _masks: dict[str, NDArray[np.bool_]] = field(repr=False, default_factory=dict)
+
+    def __len__(self) -> int:
+        return int(self.table.num_rows)
+
+    @property
+    def name(self) -> str:
+        """Its name in the run."""
+        return str(self.facts["name"])
+
+    @property
+    def title(self) -> str:
+        """Name with version and split, as tables show it."""
+        version = f"@{self.facts['version']}" if self.facts["version"] else ""
+        split = f" ({self.facts['split']})" if self.facts["split"] else ""
+        return f"{self.name}{version}{split}"
+
+    @cached_property
+    def labels(self) -> Floats:
+        """Human labels, shape (n,), finite."""
+        return np.asarray(self.table.column("label").to_numpy(), dtype=np.float64)
+
+    @cached_property
+    def groups(self) -> NDArray[np.intp] | None:
+        """Codes of what was resampled as a whole, shape (n,); None where single pairs were. No name: a group alone."""
+        if not self.facts["group"] or "group" not in self.table.column_names:
+            return None
+        names: dict[str, int] = {}
+        codes = np.empty(len(self), dtype=np.intp)
+        for row, name in enumerate(self.table.column("group").to_pylist()):
+            codes[row] = names.setdefault(name, len(names)) if name else -1
+        alone = codes < 0
+        codes[alone] = len(names) + np.arange(int(alone.sum()))
+        return codes
+
+    @property
+    def buckets(self) -> dict[str, NDArray[np.bool_]]:
+        """Which pairs each bucket holds, shape (n,), in the order of the run, ``all`` first."""
+        return self._masks
+
+    def oriented(self, metric: str) -> Floats:
+        """Return the scores of a metric, turned so that a higher one means more similar."""
+        return self.scores[metric] if self.metrics[metric].higher_is_better else -self.scores[metric]
+
+    def find_metrics(self, wanted: list[str]) -> list[str]:
+        """Return the metrics asked for, or all of them where none is.
+
+        Raises:
+            InputError: the run has no scores of one of them.
+        """
+        for name in wanted:
+            if name not in self.scores:
+                raise InputError(
+                    f"{self.run.title}: {self.name} has no scores of {name!r}.{suggest(name, self.scores)} "
+                    f"It has {', '.join(self.scores) or 'none'}."
+                )
+        return list(dict.fromkeys(wanted)) or list(self.scores)
+
+    def texts(self, row: int) -> dict[str, str]:
+        """Return question (empty where there is none), reference (gold answers joined by `` | ``) and candidate."""
+        cell = {name: self.table.column(name)[row].as_py() for name in self.table.column_names if name in _TEXTS}
+        return {
+            "question": cell.get("question") or "",
+            "reference": " | ".join(cell["reference"] or [""]),
+            "candidate": cell["candidate"] or "",
+        }
+
+
+_TEXTS = ("question", "reference", "candidate")
+
+
+def read_datasets(run: RunFolder) -> list[ScoredDataset]:
+    """Read pairs and scores of a run, dataset by dataset.
+
+    Raises:
+        InputError: a table is missing or broken, or does not fit the manifest.
+    """
+    pairs = _read(run, "pairs.parquet", _PAIR_COLUMNS)
+    scores = _read(run, "scores.parquet", ("dataset", "pair_id", "metric", "score"))
+    return [_dataset(run, facts, pairs, scores) for facts in run.manifest["datasets"]]
+
+
+def _read(run: RunFolder, name: str, columns: tuple[str, ...]) -> pa.Table:
+    import pyarrow as pa
+    import pyarrow.parquet as pq
+
+    if run.path is None:
+        raise InputError("this run was not written; save it first")
+    path = run.path / name
+    if not path.is_file():
+        raise InputError(f"{run.path}: {name} is missing; run the same line again to get it back")
+    try:
+        table = pq.read_table(path)
+    except (pa.ArrowException, OSError) as error:
+        reason = str(error).splitlines()[0]
+        raise InputError(f"{path}: cannot be read ({reason}); run the same line again to get it back") from error
+    # a run without pairs has a table without columns
+    missing = [column for column in columns if column not in table.column_names]
+    if missing and run.manifest["datasets"]:
+        raise InputError(f"{path}: has no column {missing[0]!r}; is this a file of assay?")
+    return table
+
+
+def _dataset(run: RunFolder, facts: dict[str, Any], pairs: pa.Table, scores: pa.Table) -> ScoredDataset:
+    import pyarrow.compute as pc
+
+    name = facts["name"]
+    table = pairs.filter(pc.equal(pairs.column("dataset"), name)).drop_columns(["dataset"])
+    if table.num_rows != facts["n"]:
+        raise InputError(
+            f"{run.title}: pairs.parquet has {table.num_rows:,} pairs of {name}, run.json says {facts['n']:,}; "
+            "files of two runs were mixed, run the same line again"
+        )
+    own = scores.filter(pc.equal(scores.column("dataset"), name))
+    ids = table.column("pair_id").combine_chunks()
+    found: dict[str, Floats] = {}
+    statuses = [one for one in run.manifest["metrics"] if one["dataset"] == name and one["status"] == "done"]
+    for status in statuses:
+        rows = own.filter(pc.equal(own.column("metric"), status["metric"]))
+        # written in the order of the pairs; sorting would cost more than looking
+        if not rows.column("pair_id").combine_chunks().equals(ids):
+            raise InputError(
+                f"{run.title}: scores.parquet does not have the pairs of {name} for {status['metric']}; "
+                "files of two runs were mixed, run the same line again"
+            )
+        found[status["metric"]] = np.asarray(rows.column("score").to_numpy(), dtype=np.float64)
+    return ScoredDataset(
+        run=run,
+        facts=facts,
+        table=table.drop_columns(["buckets"]) if "buckets" in table.column_names else table,
+        scores=found,
+        metrics={status["metric"]: _facts(run, status) for status in statuses},
+        _masks=dict(_masks(run, name, table)),
+    )
+
+
+def _facts(run: RunFolder, status: dict[str, Any]) -> MetricFacts:
+    declared = status.get("declared", {})
+    # before it was recorded, the direction stood in the notes of the agreement table alone
+    turned = any(row["metric"] == status["metric"] and "sign turned" in row["note"] for row in run.agreement)
+    cost = status.get("cost", {})
+    return MetricFacts(
+        name=status["metric"],
+        kind=declared.get("kind", ""),
+        low=declared.get("low"),
+        high=declared.get("high"),
+        higher_is_better=declared.get("higher_is_better", not turned),
+        short_signature=status["short_signature"],
+        signature=status["signature"],
+        pairs_per_second=cost.get("pairs_per_second"),
+        cost=cost,
+    )
+
+
+def _masks(run: RunFolder, name: str, table: pa.Table) -> Iterator[tuple[str, NDArray[np.bool_]]]:
+    """Yield the buckets of a dataset; a folder of an assay that did not record them has that of all pairs."""
+    n = table.num_rows
+    yield ALL, np.ones(n, dtype=bool)
+    if "buckets" not in table.column_names:
+        return
+    inside: dict[str, list[int]] = {}
+    for row, names in enumerate(table.column("buckets").to_pylist()):
+        for bucket in names or ():
+            inside.setdefault(bucket, []).append(row)
+    for summary in run.manifest["buckets"]:
+        if summary["dataset"] == name and (summary["bucket"] in inside or not summary["n"]):
+            mask = np.zeros(n, dtype=bool)
+            mask[inside.get(summary["bucket"], [])] = True
+            yield summary["bucket"], mask

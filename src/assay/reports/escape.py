@@ -1,0 +1,24 @@
+"""Text made safe for Markdown and LaTeX."""
+
+from __future__ import annotations
+
+__all__ = ["latex", "markdown"]
+
+_LATEX = {
+    "\\": r"\textbackslash{}", "&": r"\&", "%": r"\%", "$": r"\$", "#": r"\#", "_": r"\_", "{": r"\{", "}": r"\}",
+    "~": r"\textasciitilde{}", "^": r"\textasciicircum{}", "<": r"$<$", ">": r"$>$", "ρ": r"$\rho$", "τ": r"$\tau$",
+    "–": "--", "−": "$-$", "×": r"$\times$", "≤": r"$\leq$", "≥": r"$\geq$",
+}  # fmt: skip
+
+
+def markdown(text: str) -> str:
+    """Return a line of text as Markdown that shows it as it is, also in a cell of a table."""
+    for mark in ("\\", "|", "<", ">", "*", "_", "`", "#"):
+        text = text.replace(mark, "\\" + mark)
+    text = text.replace("](", "]\\(")  # no link; an interval keeps its brackets
+    return " ".join(text.splitlines())
+
+
+def latex(text: str) -> str:
+    """Return text as LaTeX that prints it as it is."""
+    return "".join(_LATEX.get(character, character) for character in text)

@@ -1,0 +1,196 @@
+"""A report as sheets: titled tables of text that every format can show, and the records behind them as plain values."""
+
+from __future__ import annotations
+
+import csv
+import io
+import json
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any, Literal
+
+from assay.reports.escape import latex, markdown
+
+if TYPE_CHECKING:
+    from rich.console import Group
+
+__all__ = ["Column", "Document", "Sheet", "Written", "to_rich", "write"]
+
+#: Formats of :func:`write`.
+Written = Literal["json", "csv", "md", "latex", "html"]
+
+
+@dataclass(frozen=True)
+class Column:
+    """The head of a column; numbers stand at the right edge and are never cut."""
+
+    head: str
+    number: bool = False
+
+
+@dataclass(frozen=True)
+class Sheet:
+    """One table.
+
+    Attributes:
+        title: what it shows.
+        columns: heads.
+        rows: cells as a reader sees them, as many as columns.
+        facts: lines between title and table.
+        notes: lines below it.
+        marked: numbers of rows that stand out, such as a winner.
+    """
+
+    title: str
+    columns: Sequence[Column]
+    rows: Sequence[Sequence[str]]
+    facts: Sequence[str] = ()
+    notes: Sequence[str] = ()
+    marked: frozenset[int] = frozenset()
+
+
+@dataclass(frozen=True)
+class Document:
+    """Sheets to read, and the records behind them to compute with.
+
+    Attributes:
+        sheets: the tables.
+        records: flat objects, one a row of the CSV; undefined values are None.
+        notes: lines at the end.
+        value: what JSON shows; the records where it is None.
+    """
+
+    sheets: Sequence[Sheet]
+    records: Sequence[Mapping[str, Any]]
+    notes: Sequence[str] = field(default=())
+    value: Any = None
+
+
+def write(document: Document, form: Written) -> str:
+    """Return a document as text that ends in a newline."""
+    return {"json": _json, "csv": _csv, "md": _markdown, "latex": _latex, "html": _html}[form](document)
+
+
+def _json(document: Document) -> str:
+    value = list(document.records) if document.value is None else document.value
+    return json.dumps(value, indent=1, ensure_ascii=False, allow_nan=False) + "\n"
+
+
+def _csv(document: Document) -> str:
+    heads = list(dict.fromkeys(key for record in document.records for key in record))
+    buffer = io.StringIO()
+    writer = csv.DictWriter(buffer, heads, lineterminator="\n")
+    writer.writeheader()
+    writer.writerows(
+        {
+            key: json.dumps(cell, ensure_ascii=False) if isinstance(cell, list | dict) else cell
+            for key, cell in one.items()
+        }
+        for one in document.records
+    )
+    return buffer.getvalue()
+
+
+def _markdown(document: Document) -> str:
+    lines: list[str] = []
+    for sheet in document.sheets:
+        lines += [f"### {markdown(sheet.title)}", ""]
+        lines += [line for fact in sheet.facts for line in (markdown(fact), "")]
+        if sheet.columns:
+            lines.append("| " + " | ".join(markdown(column.head) for column in sheet.columns) + " |")
+            lines.append("|" + "".join("---:|" if column.number else "---|" for column in sheet.columns))
+        for number, row in enumerate(sheet.rows):
+            shown = [f"**{markdown(cell)}**" if number in sheet.marked and cell else markdown(cell) for cell in row]
+            lines.append(f"| {' | '.join(shown)} |")
+        lines += ["", *[f"- {markdown(note)}" for note in sheet.notes]]
+        if sheet.notes:
+            lines.append("")
+    lines += [f"- {markdown(note)}" for note in document.notes]
+    return "\n".join(lines).rstrip("\n") + "\n"
+
+
+def _latex(document: Document) -> str:
+    parts = []
+    for sheet in document.sheets:
+        if not sheet.columns:
+            continue
+        about = ". ".join([sheet.title, *sheet.facts, *sheet.notes])
+        shape = "".join("r" if column.number else "l" for column in sheet.columns)
+        rows = [
+            " & ".join(rf"\textbf{{{latex(cell)}}}" if number in sheet.marked else latex(cell) for cell in row) + r" \\"
+            for number, row in enumerate(sheet.rows)
+        ]
+        parts.append(
+            "\n".join(
+                [
+                    r"% needs \usepackage{booktabs}",
+                    r"\begin{table}",
+                    r"\centering",
+                    rf"\caption{{{latex(about)}.}}",
+                    rf"\begin{{tabular}}{{{shape}}}",
+                    r"\toprule",
+                    " & ".join(latex(column.head) for column in sheet.columns) + r" \\",
+                    r"\midrule",
+                    *rows,
+                    r"\bottomrule",
+                    r"\end{tabular}",
+                    r"\end{table}",
+                    "",
+                ]
+            )
+        )
+    return "\n".join(parts)
+
+
+def _html(document: Document) -> str:
+    """Return tables without a page around them; all text is escaped."""
+    from html import escape
+
+    parts = []
+    for sheet in document.sheets:
+        kinds = [' class="number"' if column.number else "" for column in sheet.columns]
+        heads = "".join(
+            f'<th scope="col"{kind}>{escape(column.head)}</th>'
+            for column, kind in zip(sheet.columns, kinds, strict=True)
+        )
+        body = "".join(
+            f"<tr{' class=marked' if number in sheet.marked else ''}>"
+            + "".join(f"<td{kind}>{escape(cell)}</td>" for cell, kind in zip(row, kinds, strict=True))
+            + "</tr>"
+            for number, row in enumerate(sheet.rows)
+        )
+        caption = escape(". ".join([sheet.title, *sheet.facts]))
+        parts.append(f"<table><caption>{caption}</caption><thead><tr>{heads}</tr></thead><tbody>{body}</tbody></table>")
+        parts += [f"<p>{escape(note)}</p>" for note in sheet.notes]
+    parts += [f"<p>{escape(note)}</p>" for note in document.notes]
+    return "\n".join(parts) + "\n"
+
+
+def to_rich(document: Document) -> Group:
+    """Return a document for a terminal."""
+    from rich import box
+    from rich.console import Group, RenderableType
+    from rich.table import Table
+    from rich.text import Text
+
+    parts: list[RenderableType] = []
+    for sheet in document.sheets:
+        parts.append(Text(sheet.title, style="bold"))
+        parts += [Text(fact, style="dim") for fact in sheet.facts]
+        if sheet.columns:
+            table = Table(box=box.SIMPLE_HEAD, pad_edge=False, show_edge=False)
+            for column in sheet.columns:
+                table.add_column(
+                    Text(column.head),
+                    justify="right" if column.number else "left",
+                    no_wrap=column.number,
+                    overflow="fold",
+                )
+            for number, row in enumerate(sheet.rows):
+                style = "bold" if number in sheet.marked else ""
+                table.add_row(*[Text(cell, style=style) for cell in row])
+            parts.append(table)
+        parts += [Text(note, style="dim") for note in sheet.notes]
+        parts.append(Text(""))
+    parts += [Text(note, style="dim") for note in document.notes]
+    return Group(*parts)

@@ -1,0 +1,107 @@
+"""What reports read from a run folder."""
+
+from __future__ import annotations
+
+import json
+
+import numpy as np
+import pyarrow.parquet as pq
+import pytest
+
+import assay
+from assay.errors import InputError
+from assay.reports.data import read_datasets
+from assay.reports.folder import read_run
+
+
+@pytest.fixture
+def folder(tmp_path, monkeypatch):
+    """A run with a metric for which lower is better, a group, and a category."""
+    monkeypatch.setenv("ASSAY_CACHE", str(tmp_path / "cache"))
+    rows = [
+        {
+            "reference": f"the answer {i}",
+            "candidate": "the answer" if i % 3 else f"something else {i}",
+            "label": i % 3,
+            "question": f"which {i // 2}",
+            "category": "alias" if i % 2 else "",
+            "measured": i / 7,
+        }
+        for i in range(24)
+    ]
+    assay.run(
+        [rows], ["f1", "ter"], buckets=["f1", "label<2"], group_by="question", resamples=100, out=tmp_path / "run"
+    )
+    return tmp_path / "run"
+
+
+def test_what_stands_in_a_run(folder):
+    (data,) = read_datasets(read_run(folder))
+    assert len(data) == 24
+    assert list(data.scores) == ["f1", "ter"]
+    assert list(data.buckets) == ["all", "f1=0", "f1>0", "label<2", "label>=2"]
+    assert (data.buckets["f1=0"] == (data.scores["f1"] == 0)).all()
+    assert (data.buckets["label<2"] == (data.labels < 2)).all()
+    assert data.groups.tolist() == [i // 2 for i in range(24)]
+    assert data.metrics["f1"].kind == "lexical"
+    assert not data.metrics["ter"].higher_is_better
+    assert (data.oriented("ter") == -data.scores["ter"]).all()
+    assert data.table.column("category")[1].as_py() == "alias"
+    assert "measured" not in data.table.column_names
+    assert data.texts(0) == {"question": "which 0", "reference": "the answer 0", "candidate": "something else 0"}
+
+
+def test_the_agreement_table_comes_from_the_same_numbers(folder):
+    run = read_run(folder)
+    (data,) = read_datasets(run)
+    inside = data.buckets["label<2"]
+    (row,) = [
+        row
+        for row in run.agreement
+        if (row["bucket"], row["metric"], row["statistic"]) == ("label<2", "ter", "pearson")
+    ]
+    assert row["value"] == pytest.approx(np.corrcoef(data.oriented("ter")[inside], data.labels[inside])[0, 1])
+
+
+def test_a_folder_of_before_has_all_pairs_and_its_directions(folder):
+    manifest = json.loads((folder / "run.json").read_text())
+    for status in manifest["metrics"]:
+        del status["declared"]
+    (folder / "run.json").write_text(json.dumps(manifest))
+    table = pq.read_table(folder / "pairs.parquet").drop_columns(["buckets"])
+    pq.write_table(table, folder / "pairs.parquet")
+    (data,) = read_datasets(read_run(folder))
+    assert list(data.buckets) == ["all"]
+    assert data.metrics["f1"].higher_is_better
+    assert not data.metrics["ter"].higher_is_better
+
+
+@pytest.mark.parametrize(
+    ("spoil", "said"),
+    [
+        (lambda folder: (folder / "scores.parquet").unlink(), "scores.parquet is missing"),
+        (lambda folder: (folder / "pairs.parquet").write_bytes(b"no parquet"), "pairs.parquet: cannot be read"),
+        (lambda folder: _keep(folder / "pairs.parquet", 20), "20 pairs of data, run.json says 24"),
+        (lambda folder: _keep(folder / "scores.parquet", 40), "does not have the pairs of data for ter"),
+        (lambda folder: _rename(folder / "scores.parquet"), "has no column 'score'"),
+    ],
+)
+def test_a_folder_that_was_changed_is_refused(folder, spoil, said):
+    spoil(folder)
+    with pytest.raises(InputError, match=said):
+        read_datasets(read_run(folder))
+
+
+def _keep(path, rows):
+    pq.write_table(pq.read_table(path).slice(0, rows), path)
+
+
+def _rename(path):
+    table = pq.read_table(path)
+    pq.write_table(table.rename_columns([*table.column_names[:-1], "value"]), path)
+
+
+def test_a_metric_that_the_run_does_not_have(folder):
+    (data,) = read_datasets(read_run(folder))
+    with pytest.raises(InputError, match=r"has no scores of 'f2'. Did you mean 'f1'"):
+        data.find_metrics(["f2"])
