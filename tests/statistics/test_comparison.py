@@ -8,11 +8,15 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from assay.statistics.comparison import Swaps, compare
+from assay.statistics.cells import Labels
+from assay.statistics.comparison import POWER, Swaps, compare, compare_all
 from assay.statistics.corrections import adjust, williams
+from assay.statistics.exchange import Exchange
+from assay.statistics.held import HeldScore
 from assay.statistics.resampling import Resampler
 
 STATISTICS = ("pearson", "spearman", "kendall")
+STATISTICS_OF_ALL = (*STATISTICS, "kendall-tau-c", "pairwise-accuracy", "auc")
 SCIPY = {
     "pearson": lambda x, y: stats.pearsonr(x, y)[0],
     "spearman": lambda x, y: stats.spearmanr(x, y)[0],
@@ -27,8 +31,11 @@ def data(n, seed=0, noise=(1.0, 1.0), decimals=1):
     return (*(np.round(labels + scale * rng.normal(size=n), decimals) for scale in noise), labels)
 
 
-def test_permutations_and_resamples_are_those_of_scipy_on_the_same_draws():
-    first, second, labels = data(60, noise=(1.0, 1.6))
+@pytest.mark.parametrize(("decimals", "levels"), [(1, 3), (9, 3), (1, 40), (9, 40)])
+def test_permutations_and_resamples_are_those_of_scipy_on_the_same_draws(decimals, levels):
+    first, second, labels = data(60, noise=(1.0, 1.6), decimals=decimals)
+    if levels > 3:
+        labels = np.round(labels + np.random.default_rng(5).normal(size=60), 1)
     found = compare(
         first, second, labels, statistics=STATISTICS, permutations=99, resamples=99, confidence=0.9, seed=(3,)
     )
@@ -51,6 +58,56 @@ def test_permutations_and_resamples_are_those_of_scipy_on_the_same_draws():
         assert difference.p_bootstrap == min(1, 2 * (1 + side) / 100)
         assert difference.low < difference.value < difference.high
         assert np.quantile(resampled, 0.01) < difference.low < np.quantile(resampled, 0.07)
+
+
+@pytest.mark.parametrize("decimals", [1, 9])
+def test_every_statistic_after_an_exchange_is_that_of_the_exchanged_scores(decimals):
+    first, second, labels = data(40, decimals=decimals)
+    labels[labels == 2] = 0.0
+    z = [(one - one.mean()) / one.std() for one in (first, second)]
+    swaps = next(Swaps(40, 8, (1,)).blocks())
+    found = Exchange.of(first, second, labels).differences(swaps, STATISTICS_OF_ALL)
+    held = Labels.of(labels)
+    ones = np.ones((40, 1))
+    for column, swap in enumerate(swaps.T.astype(bool)):
+        one, other = (
+            HeldScore.of(scores, held).values(ones, held.count(ones), STATISTICS_OF_ALL)[:, 0]
+            for scores in (np.where(swap, z[1], z[0]), np.where(swap, z[0], z[1]))
+        )
+        assert found[:, column] == pytest.approx(one - other, abs=1e-12)
+
+
+def test_all_couples_see_the_same_draws_as_one_alone():
+    rng = np.random.default_rng(3)
+    labels = rng.integers(3, size=50).astype(float)
+    scores = {name: labels + rng.normal(size=50) for name in "abcd"}
+    scores["d"][:9] = np.nan
+    settings = {"statistics": STATISTICS, "permutations": 40, "resamples": 40, "confidence": 0.95, "seed": (1,)}
+    found = compare_all(scores, labels, **settings)
+    assert list(found) == list(itertools.combinations("abcd", 2))
+    for (one, other), differences in found.items():
+        assert differences == compare(scores[one], scores[other], labels, **settings)
+        assert {difference.n for difference in differences} == {41 if other == "d" else 50}
+    assert list(compare_all(scores, labels, couples=[("d", "a")], **settings)) == [("d", "a")]
+
+
+def test_the_detectable_difference_is_detected_in_four_of_five_cases():
+    """The first score is better by what 200 pairs can show: the interval then misses 0 with probability .8."""
+    rng = np.random.default_rng(0)
+    settings = {"statistics": ["pearson"], "permutations": 0, "resamples": 200, "confidence": 0.95}
+    seen, sizes, values = 0, [], []
+    for case in range(300):
+        labels = rng.normal(size=200)
+        first, second = labels + 1.0 * rng.normal(size=200), labels + 1.25 * rng.normal(size=200)
+        (one,) = compare(first, second, labels, seed=(case,), **settings)
+        seen += one.low > 0
+        sizes.append(one.detectable)
+        values.append(one.value)
+    # the true difference is 1/sqrt(2) - 1/sqrt(1 + 1.25^2) = .082; its power follows from the detectable difference
+    spread = np.median(sizes) / (stats.norm.ppf(0.975) + stats.norm.ppf(POWER))
+    power = stats.norm.sf(stats.norm.ppf(0.975) - 0.0824 / spread)
+    assert np.mean(values) == pytest.approx(0.0824, abs=0.01)
+    assert seen / 300 == pytest.approx(power, abs=0.07)
 
 
 def test_many_draws_come_near_all_permutations():

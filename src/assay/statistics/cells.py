@@ -7,14 +7,15 @@ from those counts. Counts and couples are whole numbers held in doubles, hence e
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from functools import cached_property
 
 import numpy as np
 
 from assay.statistics.concordance import Concordance, Floats, Indices, LevelPairs, LevelTree
 from assay.statistics.runs import add_runs, run_starts
 
-__all__ = ["Cells", "LabelCounts", "Labels", "RankCounts", "score_codes"]
+__all__ = ["Cells", "LabelCounts", "Labels", "RankCounts", "Ties", "score_codes"]
 
 #: Scores nearer than this, relative to their size, are tied: an arithmetic that reaches 2/7 by another way must not
 #: decide a rank. On published lexical scores the last bit alone moved Kendall's tau by .001.
@@ -59,10 +60,16 @@ class Ties:
     @classmethod
     def of(cls, counts: Floats) -> Ties:
         """Sum up group sizes of shape (g, b)."""
-        total = counts.sum(axis=0)
-        tied = (np.einsum("gb,gb->b", counts, counts) - total) / 2
-        rest = (total - counts) * (total + counts)
-        return cls(total, tied, np.einsum("gb,gb->b", counts, rest) / 12)
+        return cls.of_choice(counts, counts.sum(axis=0))
+
+    @classmethod
+    def of_choice(cls, repeated: Floats, total: Floats) -> Ties:
+        """Sum up a choice of *total* values: only groups that can have two of them, shape (g, b), are looked at."""
+        chosen = repeated.sum(axis=0)
+        tied = (np.einsum("gb,gb->b", repeated, repeated) - chosen) / 2
+        rest = (total - repeated) * (total + repeated)
+        alone = (total - chosen) * (total - 1) * (total + 1)
+        return cls(total, tied, (np.einsum("gb,gb->b", repeated, rest) + alone) / 12)
 
 
 @dataclass(frozen=True)
@@ -75,6 +82,7 @@ class LabelCounts:
         ranks: mid-rank of each level less the mean rank, shape (levels, b).
         ties: the sums over the levels.
         singles: the sums over the pairs, which is what a tie-free score has.
+        is_choice: whether the multiplicities are 0 and 1.
     """
 
     weights: Floats
@@ -82,6 +90,7 @@ class LabelCounts:
     ranks: Floats
     ties: Ties
     singles: Ties
+    is_choice: bool = False
 
 
 @dataclass(frozen=True)
@@ -133,7 +142,7 @@ class Labels:
         ties, singles = (
             Ties(spread(held.total), spread(held.tied), spread(held.rank_variation)) for held in (one.ties, one.singles)
         )
-        return LabelCounts(weights, spread(one.counts), spread(one.ranks), ties, singles)
+        return LabelCounts(weights, spread(one.counts), spread(one.ranks), ties, singles, is_choice=True)
 
 
 @dataclass(frozen=True)
@@ -209,7 +218,34 @@ class Cells:
         """Count under the multiplicities of *labels*."""
         cells = add_runs(labels.weights[self.order], self.starts)
         scores = None if self.tie_free else add_runs(cells.take(self.by_score, axis=0), self.score_starts)
-        ties = labels.singles if scores is None else Ties.of(scores)
+        if scores is None:
+            ties = labels.singles
+        elif labels.is_choice:
+            ties = Ties.of_choice(scores[self.repeated], labels.ties.total)
+        else:
+            ties = Ties.of(scores)
         balance, rank_product = self.concordance.count(cells, scores, labels.ranks)
         counts = labels.weights if scores is None else scores
         return RankCounts(ties, labels.ties, balance, rank_product, cells, labels.counts, counts)
+
+    def complement(self, counts: RankCounts) -> RankCounts:
+        """Count the pairs that a choice of pairs left out; balance and rank product stay those of the choice."""
+        cells = self.sizes[:, None] - counts.cells
+        scores = self.score_sizes[:, None] - counts.score_counts
+        ties = Ties.of_choice(scores[self.repeated], counts.label.total)
+        return replace(counts, score=ties, cells=cells, score_counts=scores)
+
+    @cached_property
+    def sizes(self) -> Floats:
+        """Pairs in each cell, shape (k,)."""
+        return np.diff(np.append(self.starts, len(self.order))).astype(np.float64)
+
+    @cached_property
+    def score_sizes(self) -> Floats:
+        """Pairs with each distinct score, shape (g,)."""
+        return np.add.reduceat(self.sizes[self.by_score], self.score_starts)
+
+    @cached_property
+    def repeated(self) -> Indices:
+        """Which distinct scores more than one pair has."""
+        return np.flatnonzero(self.score_sizes > 1)

@@ -15,4 +15,14 @@ def run_starts(changes: NDArray[np.bool_]) -> NDArray[np.intp]:
 
 def add_runs(rows: NDArray[np.float64], starts: NDArray[np.intp]) -> NDArray[np.float64]:
     """Sum neighbouring rows: shape (k, b) to (len(starts), b); *rows* itself where every run has one row."""
-    return rows if len(starts) == len(rows) else np.add.reduceat(rows, starts, axis=0)
+    if len(starts) == len(rows):
+        return rows
+    lengths = np.diff(np.append(starts, len(rows)))
+    long = np.flatnonzero(lengths > 1)
+    if 2 * len(long) > len(starts):
+        return np.add.reduceat(rows, starts, axis=0)
+    # adding up is dear for a run of one row, which is most of them
+    sums = rows.take(starts, axis=0)
+    inside = np.repeat(lengths > 1, lengths)
+    sums[long] = np.add.reduceat(rows[inside], np.cumsum(lengths[long]) - lengths[long], axis=0)
+    return sums

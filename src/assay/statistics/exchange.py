@@ -1,0 +1,178 @@
+"""Two scores of the same pairs, exchanged pair by pair: the coefficients of what comes out, without sorting again.
+
+After an exchange the first score is a choice of n out of the 2 n values of both, and the second one its complement.
+Balance and rank product of a choice w (0 or 1 a value) are sums over couples, of w(u) w(v) k(u, v). For the complement
+w(u) w(v) becomes (1 - w(u)) (1 - w(v)), and the difference of the two is w(u) + w(v) - 1: the products cancel, so that
+the difference is a sum over single values, laid out once for all exchanges. Where no two of the 2 n values are tied the
+coefficients have fixed denominators, and nothing else is needed; with ties the choice itself is counted, and the
+complement follows from the difference.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from assay.statistics.cells import Cells, Labels, RankCounts, score_codes
+from assay.statistics.coefficients import RANK_STATISTICS
+from assay.statistics.concordance import Floats, Indices
+
+__all__ = ["Exchange"]
+
+
+@dataclass(frozen=True)
+class _Linear:
+    """A sum over pairs that is linear in which of them are exchanged."""
+
+    constant: float
+    change: Floats
+
+    @classmethod
+    def of(cls, values: Floats) -> _Linear:
+        """Sum values of the first score, then of the second one, shape (2 n,)."""
+        first, second = np.split(values, 2)
+        return cls(float(first.sum()), second - first)
+
+    def under(self, swaps: Floats) -> Floats:
+        """Return the sum of the first score after exchanges of shape (n, b)."""
+        total: Floats = self.constant + self.change @ swaps
+        return total
+
+
+@dataclass(frozen=True)
+class Exchange:
+    """See the module.
+
+    Attributes:
+        labels: of the 2 n values: those of the pairs, twice.
+        cells: the 2 n values of both scores, each standardised, against the labels.
+        moments: sums of x, x^2 and x y of the first score.
+        totals: the same sums over both scores.
+        balance: how far the balance of the first score is above that of the second one.
+        rank_product: the same of the rank product.
+    """
+
+    labels: Labels
+    cells: Cells
+    moments: tuple[_Linear, _Linear, _Linear]
+    totals: tuple[float, float, float]
+    balance: _Linear
+    rank_product: _Linear
+
+    @classmethod
+    def of(cls, first: Floats, second: Floats, labels: Floats) -> Exchange:
+        """Join two scores, neither of them constant, of pairs with finite labels, each of shape (n,)."""
+        joined = np.concatenate([_standardised(first), _standardised(second)])
+        spread = labels.std()
+        y = np.tile((labels - labels.mean()) / spread if spread else labels * 0, 2)
+        rows = (joined, joined * joined, joined * y)
+        doubled = Labels.of(np.tile(labels, 2))
+        codes = score_codes(joined)
+        ranks = Labels.of(labels).count(np.ones((len(labels), 1))).ranks[:, 0]
+        return cls(
+            doubled,
+            Cells.of(joined, doubled),
+            (_Linear.of(rows[0]), _Linear.of(rows[1]), _Linear.of(rows[2])),
+            (float(rows[0].sum()), float(rows[1].sum()), float(rows[2].sum())),
+            _excess(_own_balance(codes, doubled.codes)),
+            _excess(_own_rank_product(codes, ranks[doubled.codes])),
+        )
+
+    def differences(self, swaps: Floats, statistics: Sequence[str]) -> Floats:
+        """Return each coefficient of the first score less that of the second one, after exchanges.
+
+        Args:
+            swaps: 1 where the scores of a pair are exchanged, else 0, shape (n, b).
+            statistics: names.
+
+        Returns:
+            Shape (statistics, b), NaN where undefined.
+        """
+        ranked = self._ranked(swaps) if any(name != "pearson" for name in statistics) else None
+        found = []
+        for name in statistics:
+            if name == "pearson" or ranked is None:
+                found.append(self._pearson(swaps))
+            else:
+                first, second = (RANK_STATISTICS[name](counts) for counts in ranked)
+                found.append(first - second)
+        return np.stack(found)
+
+    def _pearson(self, swaps: Floats) -> Floats:
+        n = len(swaps)
+        first = np.stack([moment.under(swaps) for moment in self.moments])
+        both = np.array(self.totals)[:, None]
+        r_values = []
+        for x, square, product in (first / n, (both - first) / n):
+            variance = square - x**2
+            # both scores have spread 1: less than this is rounding of a constant
+            variance[variance < 1e-12] = np.nan
+            r_values.append(np.clip(product / np.sqrt(variance), -1, 1))
+        difference: Floats = r_values[0] - r_values[1]
+        return difference
+
+    def _ranked(self, swaps: Floats) -> tuple[RankCounts, RankCounts]:
+        """Count the two scores after exchanges; without ties, what is the same in both is left out."""
+        excess, rank_excess = self.balance.under(swaps), self.rank_product.under(swaps)
+        if self.cells.tie_free:
+            counts = self._untied(swaps.shape)
+            return (
+                replace(counts, balance=excess / 2, rank_product=rank_excess / 2),
+                replace(counts, balance=-excess / 2, rank_product=-rank_excess / 2),
+            )
+        chosen = np.concatenate([1 - swaps, swaps])
+        first = self.cells.count(self.labels.count_choices(chosen))
+        second = self.cells.complement(first)
+        return first, replace(second, balance=first.balance - excess, rank_product=first.rank_product - rank_excess)
+
+    def _untied(self, shape: tuple[int, ...]) -> RankCounts:
+        """Return the counts of n pairs without tied scores, balance and rank product left at 0."""
+        n, width = shape
+        any_choice = np.broadcast_to(np.repeat([[1.0], [0.0]], n, axis=0), (2 * n, width))
+        counted = self.labels.count_choices(any_choice)
+        nothing, ones = np.zeros(width), np.broadcast_to(1.0, shape)
+        return RankCounts(counted.singles, counted.ties, nothing, nothing, ones, counted.counts, ones)
+
+
+def _excess(own: Floats) -> _Linear:
+    """Return the sum over couples of a choice less that of its complement, from each value's sum over all others."""
+    linear = _Linear.of(own)
+    return replace(linear, constant=linear.constant - float(own.sum()) / 2)
+
+
+def _own_balance(scores: Indices, labels: Indices) -> Floats:
+    """Return for each value how many others it is concordant with, less discordant, from codes of shape (k,)."""
+    stride = int(scores.max()) + 1
+    balance = np.zeros(len(scores))
+    # two different labels meet at the highest bit in which they differ
+    for bit in range(int(labels.max()).bit_length()):
+        node, upper = labels >> (bit + 1), (labels >> bit & 1).astype(bool)
+        keys = node * stride + scores
+        for items, sign in ((upper, 1), (~upper, -1)):
+            others, own = np.sort(keys[~items]), keys[items]
+            below, upto = (np.searchsorted(others, own, side=side) for side in ("left", "right"))
+            first, last = (np.searchsorted(others, (node[items] + end) * stride) for end in (0, 1))
+            balance[items] += sign * (below - first - (last - upto))
+    return balance
+
+
+def _own_rank_product(scores: Indices, label_ranks: Floats) -> Floats:
+    """Return for each value half the sum over the others of: difference of the label ranks x sign of the scores'."""
+    order = np.argsort(scores, kind="stable")
+    in_order = scores[order]
+    running = np.concatenate([[0.0], np.cumsum(label_ranks[order])])
+    below, upto = (np.searchsorted(in_order, scores, side=side) for side in ("left", "right"))
+    signs = below - (len(scores) - upto)
+    ranks_signed = running[below] - (running[-1] - running[upto])
+    product: Floats = (label_ranks * signs - ranks_signed) / 2
+    return product
+
+
+def _standardised(scores: Floats) -> Floats:
+    """Return scores with mean 0 and spread 1; those that count as tied are made equal before."""
+    _, where, codes = np.unique(score_codes(scores), return_index=True, return_inverse=True)
+    level = scores[where][codes]
+    found: Floats = (level - level.mean()) / level.std()
+    return found
