@@ -8,7 +8,8 @@ import numpy as np
 from ratio import medians
 from scipy import stats
 
-from assay.statistics.comparison import Swaps, compare_all
+from assay.statistics.comparison import compare_all
+from assay.statistics.draws import Swaps
 from assay.statistics.resampling import Resampler
 
 N, DRAWS = 3559, 1000

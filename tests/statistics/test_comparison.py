@@ -9,8 +9,9 @@ import pytest
 from scipy import stats
 
 from assay.statistics.cells import Labels
-from assay.statistics.comparison import POWER, Swaps, compare, compare_all
+from assay.statistics.comparison import POWER, compare, compare_all
 from assay.statistics.corrections import adjust, williams
+from assay.statistics.draws import Swaps
 from assay.statistics.exchange import Exchange
 from assay.statistics.held import HeldScore
 from assay.statistics.resampling import Resampler

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import zlib
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
@@ -18,6 +17,7 @@ from assay.errors import InputError
 from assay.statistics.agreement import Estimate, agreement
 from assay.statistics.ceiling import tie_free_ceiling, tie_share
 from assay.statistics.reliability import split_half_reliability
+from assay.statistics.resampling import seed_of
 
 if TYPE_CHECKING:
     from assay.datasets import Pairs
@@ -51,14 +51,13 @@ def tabulate(
     for bucket in buckets:
         inside = bucket.mask
         own_groups = None if groups is None else np.unique(groups[inside], return_inverse=True)[1]
-        place = f"{pairs.name}|{pairs.split}|{bucket.name}"
         estimates = agreement(
             {name: values[inside] for name, values in scores.items()},
             labels[inside],
             statistics=request.statistics,
             resamples=request.resamples,
             confidence=request.confidence,
-            seed=(request.seed, zlib.crc32(place.encode())),
+            seed=seed_of(request.seed, pairs.name, pairs.split, bucket.name),
             groups=own_groups,
             advance=progress.advance,
         )

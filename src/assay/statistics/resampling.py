@@ -5,17 +5,23 @@ Source: Efron & Tibshirani, An Introduction to the Bootstrap (1993), chapters 6 
 
 from __future__ import annotations
 
+import zlib
 from collections.abc import Iterator
 from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
 
-__all__ = ["Resampler"]
+__all__ = ["Resampler", "seed_of"]
 
 #: Numbers in one block of multiplicities: 2**17 doubles are 1 MiB, so that the temporaries of one score stay
 #: in the cache of the processor while dozens of resamples are still handled at once.
 BLOCK = 1 << 17
+
+
+def seed_of(seed: int, dataset: str, split: str, bucket: str) -> tuple[int, int]:
+    """Return what seeds the draws of one bucket: the same in a run and in every report on it."""
+    return seed, zlib.crc32(f"{dataset}|{split}|{bucket}".encode())
 
 
 @dataclass(frozen=True)
