@@ -281,7 +281,7 @@ def _write_pairs(datasets: tuple[DatasetScores, ...], path: Path) -> None:
     tables = []
     for dataset in datasets:
         table = dataset.pairs.table
-        table = table.select([name for name in table.column_names if _is_kept(table.schema.field(name))])
+        table = table.select([name for name in table.column_names if _is_kept(name, table.column(name))])
         column = table.column("reference")
         if not pa.types.is_list(column.type):
             # one form for all datasets: a list of gold answers
@@ -301,15 +301,28 @@ def _write_pairs(datasets: tuple[DatasetScores, ...], path: Path) -> None:
     pq.write_table(pa.concat_tables(tables, promote_options="default") if tables else pa.table({}), path)
 
 
-def _is_kept(field: Any) -> bool:
+def _is_kept(name: str, column: Any) -> bool:
     """Tell whether a column goes into the run folder: the pair, and what names or counts something about it.
 
-    Further columns of measured numbers are recorded scores, which stand in ``scores.parquet``.
+    Further columns of measured numbers are recorded scores, which stand in ``scores.parquet``; the cells of a CSV are
+    text also where they are numbers.
     """
     import pyarrow as pa
+    import pyarrow.compute as pc
 
-    kinds = (pa.types.is_string, pa.types.is_large_string, pa.types.is_integer, pa.types.is_boolean)
-    return field.name in _KEPT or (bool(field.name.strip()) and any(kind(field.type) for kind in kinds))
+    if name in _KEPT:
+        return True
+    texts = pa.types.is_string(column.type) or pa.types.is_large_string(column.type)
+    if not name.strip() or not (texts or pa.types.is_integer(column.type) or pa.types.is_boolean(column.type)):
+        return False
+    if not texts:
+        return True
+    cells = column.filter(pc.not_equal(column, ""))
+    try:
+        values = pc.cast(cells, pa.float64())
+    except pa.ArrowInvalid:
+        return True
+    return bool(pc.all(pc.equal(values, pc.floor(values))).as_py())
 
 
 def _memberships(dataset: DatasetScores) -> Any:

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any, ParamSpec
 import typer
 from typer.core import TyperGroup
 
+from assay.cli.options import ReportFormat
 from assay.errors import AssayError
 
 if TYPE_CHECKING:
@@ -20,9 +21,10 @@ if TYPE_CHECKING:
     from rich.progress import TaskID
     from rich.table import Table
 
+    from assay.api.report import Report
     from assay.benchmark.progress import Progress
 
-__all__ = ["OneLineErrors", "grid", "guarded", "progress_on_stderr", "show", "tell"]
+__all__ = ["OneLineErrors", "grid", "guarded", "print_report", "progress_on_stderr", "show", "tell"]
 
 P = ParamSpec("P")
 #: Width of tables where stdout is no terminal.
@@ -96,6 +98,21 @@ class OneLineErrors(TyperGroup):
 def show(renderable: Any) -> None:
     """Print a Rich renderable to stdout, wide enough for a table where stdout is a file or a pipe."""
     console().print(renderable)
+
+
+def print_report(report: Report, output: ReportFormat) -> None:
+    """Print a report to stdout."""
+    if output is ReportFormat.table:
+        show(report.to_rich())
+        return
+    text = {
+        ReportFormat.json: report.to_json,
+        ReportFormat.csv: report.to_csv,
+        ReportFormat.md: report.to_markdown,
+        ReportFormat.latex: report.to_latex,
+        ReportFormat.html: report.to_html,
+    }[output]()
+    typer.echo(text, nl=False)
 
 
 def grid(*heads: str) -> Table:

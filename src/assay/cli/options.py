@@ -12,7 +12,8 @@ __all__ = [
     "BucketOption", "ColumnsOption", "ConfidenceOption", "DatasetOption", "DeviceOption",
     "DropDuplicatesOption", "Format", "FormatOption", "FreshOption", "GroupByOption", "KeepModelsOption",
     "LanguageOption", "LimitOption", "MetricOption", "OfflineOption", "OptionalOutFolder", "OutFolder", "QuietOption",
-    "ReferencesOption", "ResamplesOption", "SeedOption", "StatisticOption", "ThreadsOption",
+    "ReferencesOption", "ReportFormat", "ReportFormatOption", "ResamplesOption", "SeedOption",
+    "StatisticOption", "ThreadsOption",
 ]  # fmt: skip
 
 
@@ -24,6 +25,17 @@ class Format(StrEnum):
     csv = "csv"
     md = "md"
     latex = "latex"
+
+
+class ReportFormat(StrEnum):
+    """How a report is printed."""
+
+    table = "table"
+    json = "json"
+    csv = "csv"
+    md = "md"
+    latex = "latex"
+    html = "html"
 
 
 MetricOption = Annotated[
@@ -90,5 +102,6 @@ ThreadsOption = Annotated[
 KeepModelsOption = Annotated[bool, typer.Option("--keep-models", help="Let several models be in memory at a time.")]
 QuietOption = Annotated[bool, typer.Option("--quiet", "-q", help="No progress, no hints.")]
 FormatOption = Annotated[Format, typer.Option("--format", "-f", help="How the table is printed.")]
+ReportFormatOption = Annotated[ReportFormat, typer.Option("--format", "-f", help="How the report is printed.")]
 OutFolder = Annotated[Path | None, typer.Option("--out", "-o", help="The run folder [default: runs/NAME-TIME].")]
 OptionalOutFolder = Annotated[Path | None, typer.Option("--out", "-o", help="Write a run folder, too.")]

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
@@ -126,6 +126,16 @@ class ScoredDataset:
                     f"It has {', '.join(self.scores) or 'none'}."
                 )
         return list(dict.fromkeys(wanted)) or list(self.scores)
+
+    def take(self, rows: NDArray[np.intp]) -> ScoredDataset:
+        """Return the pairs at *rows*, in that order, with their scores."""
+        return replace(
+            self,
+            facts=self.facts | {"n": len(rows)},
+            table=self.table.take(rows),
+            scores={metric: scores[rows] for metric, scores in self.scores.items()},
+            _masks={bucket: mask[rows] for bucket, mask in self._masks.items()},
+        )
 
     def texts(self, row: int) -> dict[str, str]:
         """Return question (empty where there is none), reference (gold answers joined by `` | ``) and candidate."""

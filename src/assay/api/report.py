@@ -1,0 +1,57 @@
+"""A report as a Python user holds it."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from assay.reports.sheets import Document, to_rich, write
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+__all__ = ["Report"]
+
+
+class Report:
+    """Tables to read and the numbers behind them.
+
+    Attributes:
+        document: sheets and records as plain values.
+    """
+
+    def __init__(self, document: Document) -> None:
+        self.document = document
+
+    @property
+    def records(self) -> pd.DataFrame:
+        """The numbers, one row a record; undefined values are missing."""
+        import pandas as pd
+
+        return pd.DataFrame(list(self.document.records))
+
+    def to_markdown(self) -> str:
+        """Return the tables as Markdown."""
+        return write(self.document, "md")
+
+    def to_latex(self) -> str:
+        """Return the tables as LaTeX with booktabs."""
+        return write(self.document, "latex")
+
+    def to_html(self) -> str:
+        """Return the tables as HTML; all text is escaped."""
+        return write(self.document, "html")
+
+    def to_csv(self) -> str:
+        """Return the records as CSV."""
+        return write(self.document, "csv")
+
+    def to_json(self) -> str:
+        """Return everything as JSON; undefined values are null."""
+        return write(self.document, "json")
+
+    def to_rich(self) -> Any:
+        """Return the tables as a Rich renderable."""
+        return to_rich(self.document)
+
+    def _repr_html_(self) -> str:
+        return self.to_html()

@@ -1,0 +1,79 @@
+"""``assay compare``: which of two is better, and is the win real?"""
+
+from __future__ import annotations
+
+from enum import StrEnum
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from assay.cli.guard import guarded, print_report, progress_on_stderr
+from assay.cli.options import (
+    ConfidenceOption,
+    MetricOption,
+    QuietOption,
+    ReportFormat,
+    ReportFormatOption,
+    SeedOption,
+    StatisticOption,
+)
+
+__all__ = ["compare"]
+
+
+class Correction(StrEnum):
+    """For the number of couples in a bucket."""
+
+    holm = "holm"
+    benjamini_hochberg = "benjamini-hochberg"
+    bonferroni = "bonferroni"
+    none = "none"
+
+
+@guarded
+def compare(
+    runs: Annotated[
+        list[Path],
+        typer.Argument(help="One run folder, or two of the same data; or files with a label and score columns."),
+    ],
+    metric: MetricOption = None,
+    statistic: StatisticOption = None,
+    permutations: Annotated[int, typer.Option(help="Draws of the permutation test.")] = 1000,
+    resamples: Annotated[int, typer.Option(help="Draws of the paired bootstrap.")] = 1000,
+    confidence: ConfidenceOption = 0.95,
+    correction: Annotated[Correction, typer.Option(help="For the number of couples in a bucket.")] = Correction.holm,
+    seed: SeedOption = 0,
+    pairs: Annotated[
+        int | None,
+        typer.Option(help="Pairs to show for each couple on which its metrics differ most [default: 10 in all]."),
+    ] = None,
+    force: Annotated[
+        bool, typer.Option("--force", help="Compare runs on different data on the pairs that both have.")
+    ] = False,
+    output: ReportFormatOption = ReportFormat.table,
+    quiet: QuietOption = False,
+) -> None:
+    """Compare metrics two by two: differences with intervals, corrected tests, and the pairs they differ on.
+
+    assay compare runs/answers --metric f1 --metric chrf
+
+    assay compare runs/before runs/after --metric chrf
+    """
+    from assay import api
+
+    with progress_on_stderr(quiet) as progress:
+        report = api.compare(
+            runs,
+            metric or [],
+            statistics=statistic or [],
+            permutations=permutations,
+            resamples=resamples,
+            confidence=confidence,
+            correction=correction.value,
+            seed=seed,
+            pairs=pairs,
+            force=force,
+            progress=progress,
+        )
+    print_report(report, output)

@@ -1,0 +1,245 @@
+"""Metrics of a run compared two by two, or the metrics of one run with those of another."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, replace
+from itertools import combinations
+from typing import Literal
+
+import numpy as np
+from numpy.typing import NDArray
+
+from assay.errors import InputError, suggest
+from assay.reports.comparing.matching import match
+from assay.reports.data import ScoredDataset, read_datasets
+from assay.reports.folder import RunFolder
+from assay.statistics.comparison import Difference, compare_all
+from assay.statistics.corrections import Correction, adjust
+from assay.statistics.draws import Couple
+from assay.statistics.resampling import seed_of
+
+__all__ = ["Compared", "Contest", "Settings", "Verdict", "compare_metrics", "contests"]
+
+Floats = NDArray[np.float64]
+Verdict = Literal["first", "second", "cannot be told apart", "undefined"]
+
+
+@dataclass(frozen=True)
+class Settings:
+    """How scores are compared.
+
+    Attributes:
+        statistics: names of coefficients.
+        permutations: draws of the permutation test, at least 100.
+        resamples: draws of the paired bootstrap, at least 100.
+        confidence: level of intervals and of the family of tests, in (0.5, 1).
+        correction: for the number of couples in a bucket.
+        seed: not negative.
+
+    Raises:
+        InputError: a value outside its range.
+    """
+
+    statistics: tuple[str, ...]
+    permutations: int = 1000
+    resamples: int = 1000
+    confidence: float = 0.95
+    correction: Correction = "holm"
+    seed: int = 0
+
+    def __post_init__(self) -> None:
+        for name, value in (("permutations", self.permutations), ("resamples", self.resamples)):
+            if value < 100:
+                raise InputError(f"--{name} {value}: a test needs at least 100")
+        if not 0.5 < self.confidence < 1:
+            raise InputError(f"--confidence {self.confidence}: must lie between 0.5 and 1, such as 0.95")
+        if self.seed < 0:
+            raise InputError(f"--seed {self.seed}: must not be negative")
+
+
+@dataclass(frozen=True)
+class Contest:
+    """Scores of the same pairs that are to be compared.
+
+    Attributes:
+        data: the pairs.
+        scores: by name, shape (n,), a higher one means more similar.
+        couples: which are compared, the first less the second.
+        notes: what a reader should know, such as pairs left out.
+    """
+
+    data: ScoredDataset
+    scores: dict[str, Floats]
+    couples: tuple[Couple, ...]
+    notes: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True)
+class Compared:
+    """One coefficient of two scores in one bucket.
+
+    Attributes:
+        dataset, split, bucket: where.
+        first, second: the names of the scores.
+        difference: first less second.
+        p_permutation, p_bootstrap, p_williams: corrected for the number of couples in the bucket.
+        verdict: which is better by the corrected permutation test.
+    """
+
+    dataset: str
+    split: str
+    bucket: str
+    first: str
+    second: str
+    difference: Difference
+    p_permutation: float | None
+    p_bootstrap: float | None
+    p_williams: float | None
+    verdict: Verdict
+
+
+def contests(runs: Sequence[RunFolder], metrics: Sequence[str] = (), *, force: bool = False) -> list[Contest]:
+    """Return what is to be compared: the metrics of one run, or each metric of one run with itself in another.
+
+    Args:
+        runs: one or two.
+        metrics: their names; all by default.
+        force: compare runs on different data on the pairs that both have.
+
+    Raises:
+        InputError: fewer than two metrics, an unknown one, or runs on different data.
+    """
+    if len(runs) == 1:
+        return _within(runs[0], metrics)
+    if len(runs) == 2:
+        return list(_between(runs[0], runs[1], metrics, force))
+    raise InputError(f"{len(runs)} runs: compare takes one or two; assay leaderboard takes any number")
+
+
+def _within(run: RunFolder, metrics: Sequence[str]) -> list[Contest]:
+    datasets = read_datasets(run)
+    _check_known(metrics, datasets, run.title)
+    found = []
+    for data in datasets:
+        chosen = [name for name in dict.fromkeys(metrics or data.scores) if name in data.scores]
+        if len(chosen) > 1:
+            scores = {name: data.oriented(name) for name in chosen}
+            absent = [name for name in metrics if name not in data.scores]
+            notes = tuple(f"no scores of {name}" for name in absent)
+            found.append(Contest(data, scores, tuple(combinations(chosen, 2)), notes))
+    if not found:
+        have = ", ".join(dict.fromkeys(name for data in datasets for name in data.scores))
+        raise InputError(f"{run.title}: a comparison needs two metrics on one dataset; the run has {have or 'none'}")
+    return found
+
+
+def _between(first: RunFolder, second: RunFolder, metrics: Sequence[str], force: bool) -> Iterator[Contest]:
+    datasets = read_datasets(first)
+    others = {(data.name, data.facts["split"]): data for data in read_datasets(second)}
+    _check_known(metrics, [*datasets, *others.values()], f"{first.title} and {second.title}")
+    shared = [data for data in datasets if (data.name, data.facts["split"]) in others]
+    if not shared:
+        raise InputError(
+            f"{first.title} and {second.title}: have no dataset in common ({', '.join(data.title for data in datasets)}"
+            f" against {', '.join(data.title for data in others.values())})"
+        )
+    marks = _marks(first, second)
+    compared = 0
+    for data in shared:
+        other = others[data.name, data.facts["split"]]
+        matched = match(data, other)
+        if not matched.same and not force:
+            raise InputError(
+                f"{first.title} and {second.title}: {data.name} is not the same data: {matched.differs}; "
+                "--force compares the pairs that both have, with the labels of the first run"
+            )
+        names = [name for name in metrics or data.scores if name in data.scores and name in other.scores]
+        compared += len(names)
+        one, two = data.take(matched.first), other.take(matched.second)
+        scores = {f"{name} [{marks[0]}]": one.oriented(name) for name in names}
+        scores |= {f"{name} [{marks[1]}]": two.oriented(name) for name in names}
+        couples = tuple((f"{name} [{marks[0]}]", f"{name} [{marks[1]}]") for name in names)
+        notes = [] if matched.same else [f"not the same data: {matched.differs}; labels of {marks[0]}"]
+        notes += [
+            f"{name} has another signature: {one.metrics[name].short_signature} against "
+            f"{two.metrics[name].short_signature}"
+            for name in names
+            if one.metrics[name].signature != two.metrics[name].signature
+        ]
+        yield Contest(one, scores, couples, tuple(notes))
+    if not compared:
+        raise InputError(f"{first.title} and {second.title}: have no metric in common")
+
+
+def _marks(first: RunFolder, second: RunFolder) -> tuple[str, str]:
+    """Return short names that tell two runs apart."""
+    names = first.path.name if first.path else "first", second.path.name if second.path else "second"
+    return names if names[0] != names[1] else (first.title, second.title)
+
+
+def _check_known(metrics: Sequence[str], datasets: Sequence[ScoredDataset], where: str) -> None:
+    known = list(dict.fromkeys(name for data in datasets for name in data.scores))
+    for name in metrics:
+        if name not in known:
+            raise InputError(f"{where}: has no scores of {name!r}.{suggest(name, known)} It has {', '.join(known)}.")
+
+
+def compare_metrics(
+    contest: Contest, settings: Settings, *, advance: Callable[[int], None] | None = None
+) -> list[Compared]:
+    """Compare every couple in every bucket that has pairs; p-values are corrected over the couples of a bucket."""
+    data = contest.data
+    found: list[Compared] = []
+    for bucket, inside in data.buckets.items():
+        if not inside.any():
+            continue
+        by_couple = compare_all(
+            {name: scores[inside] for name, scores in contest.scores.items()},
+            data.labels[inside],
+            statistics=settings.statistics,
+            permutations=settings.permutations,
+            resamples=settings.resamples,
+            confidence=settings.confidence,
+            seed=seed_of(settings.seed, data.name, data.facts["split"], bucket),
+            groups=None if data.groups is None else data.groups[inside],
+            couples=contest.couples,
+            advance=advance,
+        )
+        rows = [
+            Compared(data.name, data.facts["split"], bucket, *couple, difference, None, None, None, "undefined")
+            for couple, differences in by_couple.items()
+            for difference in differences
+        ]
+        for name in settings.statistics:
+            found += _corrected([row for row in rows if row.difference.statistic == name], settings)
+    return found
+
+
+def _corrected(rows: Sequence[Compared], settings: Settings) -> Iterator[Compared]:
+    """Yield one coefficient of all couples of a bucket with corrected p-values and verdicts."""
+    columns = [
+        adjust(np.array([np.nan if p is None else p for p in values]), settings.correction)
+        for values in zip(
+            *((row.difference.p_permutation, row.difference.p_bootstrap, row.difference.p_williams) for row in rows),
+            strict=True,
+        )
+    ]
+    for row, *corrected in zip(rows, *columns, strict=True):
+        permutation, bootstrap, williams = (None if np.isnan(p) else float(p) for p in corrected)
+        yield replace(
+            row,
+            p_permutation=permutation,
+            p_bootstrap=bootstrap,
+            p_williams=williams,
+            verdict=_verdict(row.difference.value, permutation, 1 - settings.confidence),
+        )
+
+
+def _verdict(value: float | None, p: float | None, level: float) -> Verdict:
+    if value is None or p is None:
+        return "undefined"
+    # 1 - .95 is a little more than .05: a p-value on the level counts in either case
+    if p > level + 1e-9 or value == 0:
+        return "cannot be told apart"
+    return "first" if value > 0 else "second"

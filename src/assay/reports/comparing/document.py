@@ -1,0 +1,213 @@
+"""A comparison as sheets and records."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from assay.reports.comparing.compare import Compared, Contest, Settings
+from assay.reports.comparing.disagreements import Disagreement, disagreements
+from assay.reports.data import ALL
+from assay.reports.layout import short
+from assay.reports.sheets import Column, Document, Sheet
+from assay.statistics.comparison import POWER
+
+__all__ = ["document"]
+
+_CORRECTIONS = {
+    "holm": "Holm",
+    "bonferroni": "Bonferroni",
+    "benjamini-hochberg": "Benjamini and Hochberg",
+    "none": "no correction",
+}
+_HEADS = (
+    Column("couple"),
+    Column(""),
+    Column("first", number=True),
+    Column("second", number=True),
+    Column("difference", number=True),
+    Column("p perm.", number=True),
+    Column("p boot.", number=True),
+    Column("p Will.", number=True),
+    Column("detectable", number=True),
+    Column("better"),
+)
+_PAIR_HEADS = (
+    Column("question"),
+    Column("reference"),
+    Column("candidate"),
+    Column("label", number=True),
+    Column("rank", number=True),
+    Column("first", number=True),
+    Column("rank", number=True),
+    Column("second", number=True),
+    Column("rank", number=True),
+)
+_SYMBOLS = {"pearson": "r", "spearman": "ρ", "kendall": "τ-b", "kendall-tau-c": "τ-c"}
+
+
+def document(compared: Sequence[tuple[Contest, Sequence[Compared]]], settings: Settings, pairs: int) -> Document:
+    """Lay out comparisons.
+
+    Args:
+        compared: contests and what was found.
+        settings: how.
+        pairs: the pairs to show for each couple on which its metrics differ most.
+    """
+    sheets: list[Sheet] = []
+    records: list[dict[str, Any]] = []
+    farthest: list[dict[str, Any]] = []
+    for contest, rows in compared:
+        letters = _letters(contest)
+        for bucket in dict.fromkeys(row.bucket for row in rows):
+            inside = [row for row in rows if row.bucket == bucket]
+            sheets.append(_sheet(contest, bucket, inside, letters))
+        records += [_record(row) for row in rows]
+        for couple in contest.couples if pairs else ():
+            found = disagreements(contest, couple, pairs)
+            sheets.append(_pairs_sheet(contest, couple, found))
+            farthest += [_pair_record(contest, couple, one) for one in found]
+    return Document(sheets, records, _explanations(settings), {"comparisons": records, "pairs": farthest})
+
+
+def _explanations(settings: Settings) -> list[str]:
+    level = f"{1 - settings.confidence:.2g}"
+    interval = (
+        f"difference: first less second, with the {settings.confidence:.0%} interval of the paired bootstrap "
+        f"({settings.resamples:,} resamples, expanded percentile)"
+    )
+    tests = (
+        f"p perm.: permutation of the paired scores (PERM-BOTH, {settings.permutations:,} draws); p boot.: paired "
+        "bootstrap; p Will.: Williams' test, for Pearson of independent pairs; all two-sided, corrected over the "
+        f"couples of a bucket ({_CORRECTIONS[settings.correction]})"
+    )
+    power = (
+        "detectable: the smallest difference that so many pairs would have shown with probability "
+        f"{short(POWER, 1)} at {level}; better: by the corrected permutation test at {level}, ? where they cannot be "
+        "told apart"
+    )
+    signature = (
+        f"seed:{settings.seed}|permutations:{settings.permutations}|resamples:{settings.resamples}"
+        f"|confidence:{settings.confidence}|correction:{settings.correction}"
+    )
+    return [interval, tests, power, signature]
+
+
+def _letters(contest: Contest) -> dict[str, str]:
+    """Return a letter for each score: names are too long for a table of couples."""
+    return {name: chr(ord("A") + place) if place < 26 else f"M{place + 1}" for place, name in enumerate(contest.scores)}
+
+
+def _sheet(contest: Contest, bucket: str, rows: Sequence[Compared], letters: dict[str, str]) -> Sheet:
+    noted = [
+        f"{letters[row.first]}, {letters[row.second]}: {row.difference.note}" for row in rows if row.difference.note
+    ]
+    n = max(row.difference.n for row in rows)
+    legend = ", ".join(f"{letter} {name}" for name, letter in letters.items())
+    return Sheet(
+        f"{contest.data.title}, {bucket}",
+        _HEADS,
+        [_cells(row, letters) for row in rows],
+        facts=(f"n = {n:,}; {legend}",),
+        notes=(*(contest.notes if bucket == ALL else ()), *dict.fromkeys(noted)),
+    )
+
+
+def _cells(row: Compared, letters: dict[str, str]) -> list[str]:
+    held = row.difference
+    value = "–" if held.value is None else short(held.value, 3)
+    if held.low is not None and held.high is not None:
+        value += f" [{short(held.low, 3)}, {short(held.high, 3)}]"
+    first, second = letters[row.first], letters[row.second]
+    return [
+        f"{first} − {second}",
+        _SYMBOLS.get(held.statistic, held.statistic),
+        _known(held.first),
+        _known(held.second),
+        value,
+        _p(row.p_permutation),
+        _p(row.p_bootstrap),
+        _p(row.p_williams),
+        _known(held.detectable),
+        {"first": first, "second": second, "cannot be told apart": "?", "undefined": "–"}[row.verdict],
+    ]
+
+
+def _known(value: float | None) -> str:
+    return "–" if value is None else short(value, 3)
+
+
+def _p(value: float | None) -> str:
+    if value is None:
+        return "–"
+    return "< .001" if value < 0.001 else short(value, 3)
+
+
+def _record(row: Compared) -> dict[str, Any]:
+    held = row.difference
+    return {
+        "dataset": row.dataset,
+        "split": row.split,
+        "bucket": row.bucket,
+        "first": row.first,
+        "second": row.second,
+        "statistic": held.statistic,
+        "first_value": held.first,
+        "second_value": held.second,
+        "difference": held.value,
+        "low": held.low,
+        "high": held.high,
+        "p_permutation": held.p_permutation,
+        "p_bootstrap": held.p_bootstrap,
+        "p_williams": held.p_williams,
+        "adjusted_p_permutation": row.p_permutation,
+        "adjusted_p_bootstrap": row.p_bootstrap,
+        "adjusted_p_williams": row.p_williams,
+        "detectable": held.detectable,
+        "n": held.n,
+        "verdict": row.verdict,
+        "note": held.note,
+    }
+
+
+def _pairs_sheet(contest: Contest, couple: tuple[str, str], found: Sequence[Disagreement]) -> Sheet:
+    rows = []
+    asked = "question" in contest.data.table.column_names
+    for one in found:
+        texts = contest.data.texts(one.row)
+        rows.append(
+            [
+                *([texts["question"]] if asked else []),
+                texts["reference"],
+                texts["candidate"],
+                f"{one.label:g}",
+                f"{one.label_rank:,.0f}",
+                f"{one.scores[0]:.3g}",
+                f"{one.ranks[0]:,.0f}",
+                f"{one.scores[1]:.3g}",
+                f"{one.ranks[1]:,.0f}",
+            ]
+        )
+    n = found[0].n if found else 0
+    return Sheet(
+        f"{contest.data.title}: where {couple[0]} and {couple[1]} differ most",
+        _PAIR_HEADS if asked else _PAIR_HEADS[1:],
+        rows,
+        facts=(f"first: {couple[0]}; second: {couple[1]}; ranks from 1, the least similar, to {n:,}",),
+    )
+
+
+def _pair_record(contest: Contest, couple: tuple[str, str], one: Disagreement) -> dict[str, Any]:
+    return {
+        "dataset": contest.data.name,
+        "pair_id": contest.data.table.column("pair_id")[one.row].as_py(),
+        **contest.data.texts(one.row),
+        "label": one.label,
+        "label_rank": one.label_rank,
+        "first": couple[0],
+        "first_score": one.scores[0],
+        "first_rank": one.ranks[0],
+        "second": couple[1],
+        "second_score": one.scores[1],
+        "second_rank": one.ranks[1],
+    }

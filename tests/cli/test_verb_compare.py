@@ -1,0 +1,53 @@
+"""``assay compare``."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+from calling import call
+
+
+@pytest.fixture
+def scored(tmp_path):
+    file = tmp_path / "scored.csv"
+    lines = [f"gold {i},<script>alert({i})</script>|x,{i % 3},{i % 3 + i % 7 / 10},{i % 5}" for i in range(60)]
+    file.write_text("reference,candidate,label,good,bad\n" + "\n".join(lines) + "\n")
+    return file
+
+
+def test_a_table_with_tests_and_the_pairs_they_differ_on(scored):
+    done = call("compare", scored, "--permutations", 100, "--resamples", 100, "-q")
+    assert done.code == 0, done.err
+    assert "A recorded:good, B recorded:bad" in done.out
+    assert "where recorded:good and recorded:bad differ most" in done.out
+    assert "<script>" in done.out
+
+
+def test_every_format(scored):
+    common = ("compare", scored, "--permutations", 100, "--resamples", 100, "-q", "--pairs", 2, "-f")
+    held = json.loads(call(*common, "json").out)
+    assert len(held["comparisons"]) == 3
+    assert len(held["pairs"]) == 2
+    assert {row["verdict"] for row in held["comparisons"]} == {"first"}
+    rows = call(*common, "csv").rows
+    assert [row["difference"] for row in rows] == [repr(row["difference"]) for row in held["comparisons"]]
+    assert r"\<script\>" in call(*common, "md").out
+    assert r"\toprule" in call(*common, "latex").out
+    html = call(*common, "html").out
+    assert "&lt;script&gt;" in html
+    assert "<script>" not in html
+
+
+def test_the_same_seed_gives_the_same_numbers(scored):
+    lines = ("compare", scored, "--permutations", 100, "--resamples", 100, "-q", "-f", "csv")
+    assert call(*lines).out == call(*lines).out
+    assert call(*lines).out != call(*lines, "--seed", 1).out
+
+
+def test_bad_input_is_one_line(scored, tmp_path):
+    assert "there is no such run folder" in call("compare", tmp_path / "nowhere", "-q").complaint
+    assert "compare takes one or two" in call("compare", scored, scored, scored, "-q").complaint
+    assert "Did you mean 'recorded:good'" in call("compare", scored, "-m", "recorded:goood", "-q").complaint
+    assert "at least 100" in call("compare", scored, "--permutations", 3, "-q").complaint
+    assert "unknown statistic" in call("compare", scored, "--statistic", "peerson", "-q").complaint

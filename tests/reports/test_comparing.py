@@ -1,0 +1,180 @@
+"""Metrics of a run compared, and runs with each other."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from scipy.stats import rankdata
+
+import assay
+from assay.api import compare
+from assay.errors import InputError
+from assay.reports.comparing.compare import Settings, compare_metrics, contests
+from assay.reports.comparing.disagreements import disagreements
+from assay.reports.comparing.matching import match
+from assay.reports.data import read_datasets
+from assay.reports.folder import read_run
+from assay.statistics.corrections import adjust
+
+SETTINGS = Settings(("pearson", "spearman"), permutations=200, resamples=200)
+
+
+@pytest.fixture(autouse=True)
+def cache(tmp_path, monkeypatch):
+    monkeypatch.setenv("ASSAY_CACHE", str(tmp_path / "cache"))
+
+
+def rows_of(n=80, seed=0, changed=()):
+    """Pairs with three recorded scores: a good one, one nearly as good, and noise."""
+    rng = np.random.default_rng(seed)
+    labels = rng.integers(3, size=n)
+    good, near, noise = labels + 0.5 * rng.normal(size=n), labels + 0.6 * rng.normal(size=n), rng.normal(size=n)
+    return [
+        {
+            "reference": f"gold {i}",
+            "candidate": f"answer {i}",
+            "label": int(labels[i]) if i not in changed else (int(labels[i]) + 1) % 3,
+            "good": float(good[i]),
+            "near": float(near[i]),
+            "noise": float(noise[i]),
+        }
+        for i in range(n)
+    ]
+
+
+def run_of(tmp_path, name, rows, metrics=("recorded:good", "recorded:near", "recorded:noise")):
+    assay.run([rows], metrics, buckets=["label<2"], resamples=0, out=tmp_path / name)
+    return read_run(tmp_path / name)
+
+
+def test_every_couple_in_every_bucket_with_corrected_p_values(tmp_path):
+    run = run_of(tmp_path, "run", rows_of())
+    (contest,) = contests([run])
+    assert contest.couples == (
+        ("recorded:good", "recorded:near"),
+        ("recorded:good", "recorded:noise"),
+        ("recorded:near", "recorded:noise"),
+    )
+    found = compare_metrics(contest, SETTINGS)
+    assert {row.bucket for row in found} == {"all", "label<2", "label>=2"}
+    family = [row for row in found if (row.bucket, row.difference.statistic) == ("all", "spearman")]
+    raw = np.array([row.difference.p_permutation for row in family])
+    assert [row.p_permutation for row in family] == adjust(raw, "holm").tolist()
+    assert [row.verdict for row in family] == ["cannot be told apart", "first", "first"]
+    (constant,) = {row.verdict for row in found if row.bucket == "label>=2"}
+    assert constant == "undefined", "one label has no correlation"
+
+
+def test_the_values_are_those_of_the_run(tmp_path):
+    run = run_of(tmp_path, "run", rows_of())
+    held = {(row["bucket"], row["metric"], row["statistic"]): row["value"] for row in run.agreement}
+    for contest in contests([run], ["recorded:near", "recorded:good"]):
+        assert contest.couples == (("recorded:near", "recorded:good"),)
+        for row in compare_metrics(contest, SETTINGS):
+            for name, value in ((row.first, row.difference.first), (row.second, row.difference.second)):
+                assert value == held[row.bucket, name, row.difference.statistic]
+
+
+def test_where_two_metrics_differ_most(tmp_path):
+    run = run_of(tmp_path, "run", rows_of())
+    (contest,) = contests([run], ["recorded:good", "recorded:noise"])
+    found = disagreements(contest, contest.couples[0], 5)
+    ranks = [rankdata(contest.scores[name]) for name in contest.couples[0]]
+    distances = np.abs(ranks[0] - ranks[1])
+    assert [abs(one.ranks[0] - one.ranks[1]) for one in found] == sorted(distances, reverse=True)[:5]
+    for one in found:
+        assert (one.ranks[0], one.ranks[1]) == (ranks[0][one.row], ranks[1][one.row])
+        assert one.label == contest.data.labels[one.row]
+
+
+def test_a_metric_for_which_lower_is_better_is_turned(tmp_path):
+    rows = [{"reference": "a b c d e", "candidate": " ".join("abcde"[: 1 + i % 5]), "label": i % 5} for i in range(25)]
+    run = run_of(tmp_path, "run", rows, metrics=("f1", "ter"))
+    (contest,) = contests([run])
+    (row,) = [
+        row
+        for row in compare_metrics(contest, SETTINGS)
+        if (row.bucket, row.difference.statistic) == ("all", "spearman")
+    ]
+    assert row.difference.first > 0.9
+    assert row.difference.second > 0.9
+
+
+def test_two_runs_on_the_same_data(tmp_path):
+    first = run_of(tmp_path, "one", rows_of())
+    worse = rows_of()
+    for row in worse:
+        row["good"] = row["noise"]
+    second = run_of(tmp_path, "two", worse)
+    (contest,) = contests([first, second], ["recorded:good"])
+    assert contest.couples == (("recorded:good [one]", "recorded:good [two]"),)
+    (row,) = [
+        row
+        for row in compare_metrics(contest, SETTINGS)
+        if (row.bucket, row.difference.statistic) == ("all", "pearson")
+    ]
+    assert row.verdict == "first"
+
+
+def test_runs_on_different_data_are_refused_and_can_be_forced(tmp_path):
+    first = run_of(tmp_path, "one", rows_of())
+    second = run_of(tmp_path, "two", list(reversed(rows_of(changed=(3, 4))))[:70])
+    with pytest.raises(
+        InputError,
+        match=r"80 against 70 pairs, 70 of them with the same texts.* --force compares the pairs that both have",
+    ):
+        contests([first, second])
+    (contest,) = contests([first, second], force=True)
+    assert len(contest.data) == 70
+    name = "recorded:good"
+    assert (contest.scores[f"{name} [one]"] == contest.scores[f"{name} [two]"]).all(), "matched by text"
+    assert "not the same data" in contest.notes[0]
+
+
+def test_labels_that_differ_are_counted(tmp_path):
+    first = run_of(tmp_path, "one", rows_of())
+    second = run_of(tmp_path, "two", rows_of(changed=(3, 4)))
+    found = match(read_datasets(first)[0], read_datasets(second)[0])
+    assert (found.relabelled, found.same) == (2, False)
+    assert "2 of those with another label" in found.differs
+    again = match(read_datasets(first)[0], read_datasets(run_of(tmp_path, "three", rows_of()))[0])
+    assert again.same
+
+
+def test_pairs_that_repeat_are_matched_as_often_as_both_have_them(tmp_path):
+    twice = [*rows_of(20), *rows_of(20)[:5]]
+    first, second = run_of(tmp_path, "one", twice), run_of(tmp_path, "two", [*rows_of(20)[:4], *rows_of(20)])
+    found = match(read_datasets(first)[0], read_datasets(second)[0])
+    assert len(found.first) == 24
+    assert len(set(found.second.tolist())) == 24
+
+
+@pytest.mark.parametrize(
+    ("metrics", "said"),
+    [
+        (["recorded:god"], "has no scores of 'recorded:god'. Did you mean 'recorded:good'"),
+        (["recorded:good"], "needs two metrics"),
+    ],
+)
+def test_what_cannot_be_compared(tmp_path, metrics, said):
+    run = run_of(tmp_path, "run", rows_of(20))
+    with pytest.raises(InputError, match=said):
+        contests([run], metrics)
+
+
+def test_settings_out_of_range():
+    for wrong in ({"permutations": 10}, {"resamples": 99}, {"confidence": 1.0}, {"seed": -1}):
+        with pytest.raises(InputError, match=next(iter(wrong))):
+            Settings(("pearson",), **wrong)
+
+
+def test_the_python_function_reads_runs_and_files_of_scores(tmp_path):
+    run = run_of(tmp_path, "run", rows_of())
+    report = compare(run.path, ["recorded:good", "recorded:noise"], permutations=200, resamples=200)
+    frame = report.records
+    assert set(frame["statistic"]) == {"pearson", "spearman", "kendall"}
+    file = tmp_path / "scored.csv"
+    file.write_text("label,good,noise\n" + "".join(f"{r['label']},{r['good']},{r['noise']}\n" for r in rows_of()))
+    (same,) = compare(file, statistics=["spearman"], permutations=200, resamples=200).document.records
+    (held,) = frame[(frame.bucket == "all") & (frame.statistic == "spearman")].to_dict("records")
+    assert same["difference"] == pytest.approx(held["difference"], abs=1e-12)
