@@ -41,7 +41,7 @@ def test_permutations_and_resamples_are_those_of_scipy_on_the_same_draws(decimal
         first, second, labels, statistics=STATISTICS, permutations=99, resamples=99, confidence=0.9, seed=(3,)
     )
     swaps = np.concatenate(list(Swaps(60, 99, (3, 1)).blocks()), axis=1).astype(bool)
-    drawn = np.concatenate(list(Resampler(60, 99, (3, 0)).blocks()), axis=1).astype(int)
+    drawn = np.concatenate(list(Resampler(60, 99, (3,)).blocks()), axis=1).astype(int)
     z = [(one - one.mean()) / one.std() for one in (first, second)]
     for difference in found:
         coefficient = SCIPY[difference.statistic]

@@ -180,6 +180,20 @@ def expanded_tail(units: int, confidence: float) -> float:
     return float(ndtr(quantile))
 
 
+def percentile_interval(resampled: Floats, units: int, confidence: float) -> tuple[float, float] | None:
+    """Return the expanded percentile interval of values of shape (resamples,), NaN where undefined.
+
+    None where fewer than :data:`FEWEST` units were drawn: the few distinct resamples would feign certainty (three pairs
+    in order give [1, 1]); and where most of the values are undefined: a minority describes another population.
+    """
+    defined = resampled[~np.isnan(resampled)]
+    if units < FEWEST or 2 * len(defined) < len(resampled):
+        return None
+    tail = expanded_tail(units, confidence)
+    low, high = np.quantile(defined, [tail, 1 - tail])
+    return float(low), float(high)
+
+
 def _estimate(
     one: _Prepared, statistic: str, value: float, resampled: Floats | None, confidence: float, units: int, unit: str
 ) -> Estimate:
@@ -189,16 +203,12 @@ def _estimate(
     notes = [] if one.rows is None else [f"{n} of {len(one.rows)} pairs have a score"]
     low = high = None
     if resampled is not None and units < FEWEST:
-        # the few distinct resamples would feign certainty: three pairs in order give [1, 1]
         notes.append(f"no interval below {FEWEST} {unit}")
     elif resampled is not None:
         defined = resampled[~np.isnan(resampled)]
         if len(defined) < len(resampled):
             notes.append(f"undefined in {len(resampled) - len(defined)} of {len(resampled)} resamples")
-        # an interval from a minority of the resamples would describe another population
-        if 2 * len(defined) >= len(resampled):
-            tail = expanded_tail(units, confidence)
-            low, high = (float(bound) for bound in np.quantile(defined, [tail, 1 - tail]))
+        low, high = percentile_interval(resampled, units, confidence) or (None, None)
     return Estimate(one.metric, statistic, float(value), low, high, n, "; ".join(notes))
 
 

@@ -8,11 +8,11 @@ from typing import Any
 
 import numpy as np
 
-from assay.statistics.agreement import FEWEST, expanded_tail
+from assay.statistics.agreement import FEWEST, percentile_interval
 from assay.statistics.concordance import Floats
-from assay.statistics.draws import Couple, Drawn, draw_all
+from assay.statistics.draws import Coefficients, Couple, Drawn, draw_all
 
-__all__ = ["POWER", "Difference", "average", "compare", "compare_all", "summarise"]
+__all__ = ["POWER", "Difference", "average", "average_drawn", "compare", "compare_all", "summarise"]
 
 #: Differences nearer than this to the observed one count as equal to it.
 NOISE = 1e-12
@@ -85,24 +85,27 @@ def compare_all(
     return {couple: summarise(one, statistics, confidence) for couple, one in drawn.items()}
 
 
-def average(drawn: Sequence[Drawn]) -> Drawn:
-    """Return the mean of each coefficient over datasets that count the same, drawn independently of each other."""
-
-    def mean(parts: Sequence[Floats | None]) -> Floats | None:
-        known = [part for part in parts if part is not None]
-        return np.mean(known, axis=0) if len(known) == len(parts) else None
-
-    fewest = min(drawn, key=lambda one: one.units)
-    return Drawn(
-        np.mean([one.first for one in drawn], axis=0),
-        np.mean([one.second for one in drawn], axis=0),
-        mean([one.resampled for one in drawn]),
-        mean([one.permuted for one in drawn]),
-        np.nan,
-        sum(one.n for one in drawn),
+def average(parts: Sequence[Coefficients]) -> Coefficients:
+    """Return the mean of each coefficient over datasets that count the same and were drawn independently."""
+    fewest = min(parts, key=lambda part: part.units)
+    return Coefficients(
+        np.mean([part.values for part in parts], axis=0),
+        _mean([part.resampled for part in parts]),
+        sum(part.n for part in parts),
         fewest.units,
         fewest.unit,
     )
+
+
+def average_drawn(parts: Sequence[Drawn]) -> Drawn:
+    """Return two scores compared by the mean of each coefficient over datasets; without Williams' test."""
+    first, second = average([part.first for part in parts]), average([part.second for part in parts])
+    return Drawn(first, second, _mean([part.permuted for part in parts]), np.nan)
+
+
+def _mean(parts: Sequence[Floats | None]) -> Floats | None:
+    known = [part for part in parts if part is not None]
+    return np.mean(known, axis=0) if len(known) == len(parts) else None
 
 
 def summarise(drawn: Drawn, statistics: Sequence[str], confidence: float) -> list[Difference]:
@@ -111,18 +114,19 @@ def summarise(drawn: Drawn, statistics: Sequence[str], confidence: float) -> lis
 
 
 def _difference(name: str, place: int, drawn: Drawn, confidence: float) -> Difference:
-    first, second = drawn.first[place], drawn.second[place]
+    first, second = drawn.first.values[place], drawn.second.values[place]
     if np.isnan(first) or np.isnan(second):
-        why = "undefined" if drawn.n else "no pair has both scores"
-        return Difference(name, _known(first), _known(second), None, None, None, None, None, None, drawn.n, why)
+        why = "undefined" if drawn.first.n else "no pair has both scores"
+        return Difference(name, _known(first), _known(second), None, None, None, None, None, None, drawn.first.n, why)
     note, low, high, detectable, p_bootstrap, p_permutation = "", None, None, None, None, None
-    if drawn.resampled is not None:
-        known = drawn.resampled[place][~np.isnan(drawn.resampled[place])]
-        if drawn.units < FEWEST:
-            note = f"no interval below {FEWEST} {drawn.unit}"
-        elif 2 * len(known) >= drawn.resampled.shape[1]:
-            tail = expanded_tail(drawn.units, confidence)
-            low, high = (float(bound) for bound in np.quantile(known, [tail, 1 - tail]))
+    if drawn.first.resampled is not None and drawn.second.resampled is not None:
+        resampled = drawn.first.resampled[place] - drawn.second.resampled[place]
+        known = resampled[~np.isnan(resampled)]
+        interval = percentile_interval(resampled, drawn.first.units, confidence)
+        if drawn.first.units < FEWEST:
+            note = f"no interval below {FEWEST} {drawn.first.unit}"
+        elif interval is not None:
+            low, high = interval
             detectable = _detectable(known, confidence)
             side = min(int((known <= 0).sum()), int((known >= 0).sum()))
             p_bootstrap = min(1.0, 2 * (1 + side) / (1 + len(known)))
@@ -131,7 +135,17 @@ def _difference(name: str, place: int, drawn: Drawn, confidence: float) -> Diffe
         p_permutation = float(1 + (np.abs(null) >= abs(first - second) - NOISE).sum()) / (1 + len(null))
     p_williams = _known(drawn.p_williams) if name == "pearson" else None
     return Difference(
-        name, float(first), float(second), low, high, p_permutation, p_bootstrap, p_williams, detectable, drawn.n, note
+        name,
+        float(first),
+        float(second),
+        low,
+        high,
+        p_permutation,
+        p_bootstrap,
+        p_williams,
+        detectable,
+        drawn.first.n,
+        note,
     )
 
 

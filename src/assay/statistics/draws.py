@@ -14,7 +14,7 @@ from itertools import combinations
 import numpy as np
 from numpy.typing import NDArray
 
-from assay.statistics.agreement import PREPARED_BYTES
+from assay.statistics.agreement import PREPARED_BYTES, percentile_interval
 from assay.statistics.cells import Labels
 from assay.statistics.concordance import Floats
 from assay.statistics.corrections import williams
@@ -22,7 +22,7 @@ from assay.statistics.exchange import Exchange
 from assay.statistics.held import HeldScore
 from assay.statistics.resampling import BLOCK, Resampler
 
-__all__ = ["Couple", "Drawn", "Swaps", "draw_all"]
+__all__ = ["Coefficients", "Couple", "Drawn", "Swaps", "draw_all", "draw_scores"]
 
 #: Bytes of an :class:`Exchange` a pair of texts, about.
 _EXCHANGE_BYTES = 400
@@ -64,69 +64,97 @@ class Swaps:
 
 
 @dataclass(frozen=True)
-class _Rows:
-    """Pairs that have both scores of some couples, and what is drawn of them.
+class Coefficients:
+    """The coefficients of one score.
 
     Attributes:
-        labels: shape (n,).
-        resampler: of the bootstrap.
-        swaps: of the permutation test.
-        units: pairs, or groups of pairs.
-    """
-
-    labels: Labels
-    resampler: Resampler
-    swaps: Swaps
-    units: int
-
-    @classmethod
-    def of(
-        cls, labels: Floats, groups: NDArray[np.intp] | None, resamples: int, permutations: int, seed: tuple[int, ...]
-    ) -> _Rows:
-        n = len(labels)
-        if groups is not None:
-            groups = np.unique(groups, return_inverse=True)[1]
-        units = n if groups is None else int(groups.max(initial=-1)) + 1
-        return cls(
-            Labels.of(labels),
-            Resampler(n, resamples, (*seed, 0), groups),
-            Swaps(n, permutations, (*seed, 1), groups),
-            units,
-        )
-
-
-@dataclass(frozen=True)
-class _Held:
-    """One score on some rows: its coefficients, shape (statistics,), and those of each resample, or None."""
-
-    scores: Floats
-    values: Floats
-    resampled: Floats | None
-
-
-@dataclass(frozen=True)
-class Drawn:
-    """Two scores compared, as drawn: what :func:`summarise` reads.
-
-    Attributes:
-        first: coefficients of the first score, shape (statistics,), NaN where undefined.
-        second: of the second score.
-        resampled: first less second under each resample, shape (statistics, resamples), or None.
-        permuted: first less second after each exchange, shape (statistics, permutations), or None.
-        p_williams: of Pearson's r, NaN where undefined, not asked for, or pairs are not independent.
-        n: pairs with both scores.
+        values: shape (statistics,), NaN where undefined.
+        resampled: under each resample, shape (statistics, resamples), or None.
+        n: pairs.
         units: pairs, or groups of pairs, that were drawn.
         unit: what they are called.
     """
 
-    first: Floats
-    second: Floats
+    values: Floats
     resampled: Floats | None
-    permuted: Floats | None
-    p_williams: float
     n: int
     units: int
     unit: str
+
+    def interval(self, place: int, confidence: float) -> tuple[float, float] | None:
+        """Return the interval of the statistic at *place*, None where there is none."""
+        if self.resampled is None or np.isnan(self.values[place]):
+            return None
+        return percentile_interval(self.resampled[place], self.units, confidence)
+
+
+@dataclass(frozen=True)
+class Drawn:
+    """Two scores compared, as drawn: what :func:`~assay.statistics.comparison.summarise` reads.
+
+    Attributes:
+        first: of the first score.
+        second: of the second score, on the same pairs and under the same resamples.
+        permuted: first less second after each exchange, shape (statistics, permutations), or None.
+        p_williams: of Pearson's r, NaN where undefined, not asked for, or pairs are not independent.
+    """
+
+    first: Coefficients
+    second: Coefficients
+    permuted: Floats | None
+    p_williams: float
+
+
+@dataclass(frozen=True)
+class _Rows:
+    """Some of the pairs: sorted labels, shape (n,), and codes of their groups 0 … k-1, or None."""
+
+    labels: Labels
+    groups: NDArray[np.intp] | None
+
+    @classmethod
+    def of(cls, labels: Floats, groups: NDArray[np.intp] | None) -> _Rows:
+        return cls(Labels.of(labels), None if groups is None else np.unique(groups, return_inverse=True)[1])
+
+    def coefficients(
+        self, scores: Floats, statistics: Sequence[str], resamples: int, seed: tuple[int, ...]
+    ) -> Coefficients:
+        n = len(scores)
+        held = HeldScore.of(scores, self.labels)
+        ones = np.ones((n, 1))
+        values = held.values(ones, self.labels.count(ones), statistics)[:, 0]
+        resampler = Resampler(n, resamples, seed, self.groups)
+        drawn = [held.values(weights, self.labels.count(weights), statistics) for weights in resampler.blocks()]
+        unit = "pairs" if self.groups is None else "groups"
+        return Coefficients(values, np.concatenate(drawn, axis=1) if drawn else None, n, resampler.units, unit)
+
+
+def draw_scores(
+    scores: Mapping[str, Floats],
+    labels: Floats,
+    *,
+    statistics: Sequence[str],
+    resamples: int,
+    seed: Sequence[int],
+    groups: NDArray[np.intp] | None = None,
+) -> dict[str, Coefficients]:
+    """Draw resamples for each score on the pairs that have it; arguments as for :func:`draw_all`.
+
+    The same seed gives the same resamples as :func:`~assay.statistics.agreement.agreement`.
+    """
+    found = {}
+    for name, values in scores.items():
+        known = np.isfinite(values)
+        if not known.any():
+            found[name] = _nothing(statistics)
+            continue
+        rows = _Rows.of(labels[known], None if groups is None else groups[known])
+        found[name] = rows.coefficients(values[known], statistics, resamples, tuple(seed))
+    return found
+
+
+def _nothing(statistics: Sequence[str]) -> Coefficients:
+    return Coefficients(np.full(len(statistics), np.nan), None, 0, 0, "pairs")
 
 
 def draw_all(
@@ -165,49 +193,36 @@ def draw_all(
         one, other = sharing[0]
         inside = known[one] & known[other]
         if not inside.any():
-            nothing = np.full(len(statistics), np.nan)
-            found |= dict.fromkeys(sharing, Drawn(nothing, nothing, None, None, np.nan, 0, 0, "pairs"))
+            found |= dict.fromkeys(sharing, Drawn(_nothing(statistics), _nothing(statistics), None, np.nan))
             continue
-        rows = _Rows.of(
-            labels[inside], None if groups is None else groups[inside], resamples, permutations, tuple(seed)
-        )
-        names = dict.fromkeys(name for couple in sharing for name in couple)
-        held = {name: _hold(scores[name][inside], rows, statistics) for name in names}
-        for couple, permuted in _permuted(sharing, held, rows, statistics, advance):
-            first, second = (held[name] for name in couple)
-            found[couple] = _drawn(first, second, permuted, rows, statistics)
+        rows = _Rows.of(labels[inside], None if groups is None else groups[inside])
+        held = {name: scores[name][inside] for couple in sharing for name in couple}
+        coefficients = {
+            name: rows.coefficients(values, statistics, resamples, tuple(seed)) for name, values in held.items()
+        }
+        swaps = Swaps(int(inside.sum()), permutations, (*seed, 1), rows.groups)
+        for couple, permuted in _permuted(sharing, held, rows.labels.values, swaps, statistics, advance):
+            first, second = (coefficients[name] for name in couple)
+            p_williams = np.nan
+            if groups is None and "pearson" in statistics:
+                place = list(statistics).index("pearson")
+                p_williams = _williams(held[couple[0]], held[couple[1]], first.values[place], second.values[place])
+            found[couple] = Drawn(first, second, permuted, p_williams)
     return {couple: found[couple] for couple in asked}
 
 
-def _hold(scores: Floats, rows: _Rows, statistics: Sequence[str]) -> _Held:
-    held = HeldScore.of(scores, rows.labels)
-    ones = np.ones((len(scores), 1))
-    values = held.values(ones, rows.labels.count(ones), statistics)[:, 0]
-    drawn = [held.values(weights, rows.labels.count(weights), statistics) for weights in rows.resampler.blocks()]
-    return _Held(scores, values, np.concatenate(drawn, axis=1) if drawn else None)
-
-
-def _drawn(one: _Held, other: _Held, permuted: Floats | None, rows: _Rows, statistics: Sequence[str]) -> Drawn:
-    n = len(one.scores)
-    single = rows.resampler.groups is None
-    p_williams = np.nan
-    if "pearson" in statistics and single:
-        first, second = (held.values[list(statistics).index("pearson")] for held in (one, other))
-        if not np.isnan(first + second):
-            between = float(np.corrcoef(one.scores, other.scores)[0, 1])
-            p_williams = williams(first, second, between, n)[1]
-    resampled = None
-    if one.resampled is not None and other.resampled is not None:
-        resampled = one.resampled - other.resampled
-    return Drawn(
-        one.values, other.values, resampled, permuted, p_williams, n, rows.units, "pairs" if single else "groups"
-    )
+def _williams(one: Floats, other: Floats, first: float, second: float) -> float:
+    """Return the p-value of two scores with their correlations to the label, NaN where one is undefined."""
+    if np.isnan(first + second):
+        return np.nan
+    return williams(first, second, float(np.corrcoef(one, other)[0, 1]), len(one))[1]
 
 
 def _permuted(
     couples: Sequence[Couple],
-    held: Mapping[str, _Held],
-    rows: _Rows,
+    held: Mapping[str, Floats],
+    labels: Floats,
+    swaps: Swaps,
     statistics: Sequence[str],
     advance: Callable[[int], None] | None,
 ) -> Iterator[tuple[Couple, Floats | None]]:
@@ -215,20 +230,19 @@ def _permuted(
 
     As many couples see a block of exchanges as memory holds.
     """
-    n = len(rows.labels.values)
-    step = max(1, PREPARED_BYTES // (n * _EXCHANGE_BYTES))
+    step = max(1, PREPARED_BYTES // (len(labels) * _EXCHANGE_BYTES))
     for start in range(0, len(couples), step):
         batch = couples[start : start + step]
         exchanges = {
-            (one, other): Exchange.of(held[one].scores, held[other].scores, rows.labels.values)
+            (one, other): Exchange.of(held[one], held[other], labels)
             for one, other in batch
-            if np.ptp(held[one].scores) and np.ptp(held[other].scores)
+            if np.ptp(held[one]) and np.ptp(held[other])
         }
         drawn: dict[Couple, list[Floats]] = {couple: [] for couple in exchanges}
-        for swaps in rows.swaps.blocks():
+        for block in swaps.blocks():
             for couple, exchange in exchanges.items():
-                drawn[couple].append(exchange.differences(swaps, statistics))
+                drawn[couple].append(exchange.differences(block, statistics))
             if advance:
-                advance(swaps.shape[1] * len(batch))
+                advance(block.shape[1] * len(batch))
         for couple in batch:
             yield couple, np.concatenate(drawn[couple], axis=1) if drawn.get(couple) else None
