@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from enum import StrEnum
 from pathlib import Path
 from typing import Annotated
 
@@ -11,7 +10,10 @@ import typer
 from assay.cli.guard import guarded, print_report, progress_on_stderr
 from assay.cli.options import (
     ConfidenceOption,
+    Correction,
+    CorrectionOption,
     MetricOption,
+    PermutationsOption,
     QuietOption,
     ReportFormat,
     ReportFormatOption,
@@ -22,15 +24,6 @@ from assay.cli.options import (
 __all__ = ["compare"]
 
 
-class Correction(StrEnum):
-    """For the number of couples in a bucket."""
-
-    holm = "holm"
-    benjamini_hochberg = "benjamini-hochberg"
-    bonferroni = "bonferroni"
-    none = "none"
-
-
 @guarded
 def compare(
     runs: Annotated[
@@ -39,10 +32,10 @@ def compare(
     ],
     metric: MetricOption = None,
     statistic: StatisticOption = None,
-    permutations: Annotated[int, typer.Option(help="Draws of the permutation test.")] = 1000,
+    permutations: PermutationsOption = 1000,
     resamples: Annotated[int, typer.Option(help="Draws of the paired bootstrap.")] = 1000,
     confidence: ConfidenceOption = 0.95,
-    correction: Annotated[Correction, typer.Option(help="For the number of couples in a bucket.")] = Correction.holm,
+    correction: CorrectionOption = Correction.holm,
     seed: SeedOption = 0,
     pairs: Annotated[
         int | None,

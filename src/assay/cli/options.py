@@ -9,11 +9,11 @@ from typing import Annotated
 import typer
 
 __all__ = [
-    "BucketOption", "ColumnsOption", "ConfidenceOption", "DatasetOption", "DeviceOption",
-    "DropDuplicatesOption", "Format", "FormatOption", "FreshOption", "GroupByOption", "KeepModelsOption",
-    "LanguageOption", "LimitOption", "MetricOption", "OfflineOption", "OptionalOutFolder", "OutFolder", "QuietOption",
-    "ReferencesOption", "ReportFormat", "ReportFormatOption", "ResamplesOption", "SeedOption",
-    "StatisticOption", "ThreadsOption",
+    "BucketOption", "ColumnsOption", "ConfidenceOption", "Correction", "CorrectionOption", "DatasetOption",
+    "DeviceOption", "DropDuplicatesOption", "Format", "FormatOption", "FreshOption", "GroupByOption",
+    "KeepModelsOption", "LanguageOption", "LimitOption", "MetricOption", "OfflineOption", "OptionalOutFolder",
+    "OutFolder", "PermutationsOption", "QuietOption", "ReferencesOption", "ReportFormat", "ReportFormatOption",
+    "ResamplesOption", "SeedOption", "StatisticOption", "ThreadsOption",
 ]  # fmt: skip
 
 
@@ -102,6 +102,19 @@ ThreadsOption = Annotated[
 KeepModelsOption = Annotated[bool, typer.Option("--keep-models", help="Let several models be in memory at a time.")]
 QuietOption = Annotated[bool, typer.Option("--quiet", "-q", help="No progress, no hints.")]
 FormatOption = Annotated[Format, typer.Option("--format", "-f", help="How the table is printed.")]
+
+
+class Correction(StrEnum):
+    """For the number of couples that are compared."""
+
+    holm = "holm"
+    benjamini_hochberg = "benjamini-hochberg"
+    bonferroni = "bonferroni"
+    none = "none"
+
+
+PermutationsOption = Annotated[int, typer.Option(help="Draws of the permutation test.")]
+CorrectionOption = Annotated[Correction, typer.Option(help="For the number of couples in a table.")]
 ReportFormatOption = Annotated[ReportFormat, typer.Option("--format", "-f", help="How the report is printed.")]
 OutFolder = Annotated[Path | None, typer.Option("--out", "-o", help="The run folder [default: runs/NAME-TIME].")]
 OptionalOutFolder = Annotated[Path | None, typer.Option("--out", "-o", help="Write a run folder, too.")]

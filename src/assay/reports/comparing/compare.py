@@ -57,6 +57,11 @@ class Settings:
         if self.seed < 0:
             raise InputError(f"--seed {self.seed}: must not be negative")
 
+    def rejects(self, p: float | None) -> bool:
+        """Tell whether a corrected p-value, NaN or None where there is none, counts as more than chance."""
+        # 1 - .95 is a little more than .05: a p-value on the level counts in either case
+        return p is not None and p <= 1 - self.confidence + 1e-9
+
 
 @dataclass(frozen=True)
 class Contest:
@@ -232,14 +237,13 @@ def _corrected(rows: Sequence[Compared], settings: Settings) -> Iterator[Compare
             p_permutation=permutation,
             p_bootstrap=bootstrap,
             p_williams=williams,
-            verdict=_verdict(row.difference.value, permutation, 1 - settings.confidence),
+            verdict=_verdict(row.difference.value, permutation, settings),
         )
 
 
-def _verdict(value: float | None, p: float | None, level: float) -> Verdict:
+def _verdict(value: float | None, p: float | None, settings: Settings) -> Verdict:
     if value is None or p is None:
         return "undefined"
-    # 1 - .95 is a little more than .05: a p-value on the level counts in either case
-    if p > level + 1e-9 or value == 0:
+    if value == 0 or not settings.rejects(p):
         return "cannot be told apart"
     return "first" if value > 0 else "second"

@@ -12,9 +12,10 @@ from assay.reports.layout import short
 from assay.reports.sheets import Column, Document, Sheet
 from assay.statistics.comparison import POWER
 
-__all__ = ["document"]
+__all__ = ["CORRECTIONS", "document"]
 
-_CORRECTIONS = {
+#: What a correction is called.
+CORRECTIONS = {
     "holm": "Holm",
     "bonferroni": "Bonferroni",
     "benjamini-hochberg": "Benjamini and Hochberg",
@@ -79,7 +80,7 @@ def _explanations(settings: Settings) -> list[str]:
     tests = (
         f"p perm.: permutation of the paired scores (PERM-BOTH, {settings.permutations:,} draws); p boot.: paired "
         "bootstrap; p Will.: Williams' test, for Pearson of independent pairs; all two-sided, corrected over the "
-        f"couples of a bucket ({_CORRECTIONS[settings.correction]})"
+        f"couples of a bucket ({CORRECTIONS[settings.correction]})"
     )
     power = (
         "detectable: the smallest difference that so many pairs would have shown with probability "

@@ -1,0 +1,245 @@
+"""The leaderboard: a table a dataset and bucket, and one over all datasets."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from statistics import harmonic_mean
+
+import numpy as np
+
+from assay.errors import InputError
+from assay.reports.comparing.compare import Settings
+from assay.reports.leaderboard.entries import Joined
+from assay.reports.leaderboard.ranks import Rank, rank
+from assay.statistics.comparison import average, average_drawn, summarise
+from assay.statistics.corrections import adjust
+from assay.statistics.draws import Coefficients, Couple, Drawn, draw_all, draw_scores
+from assay.statistics.resampling import seed_of
+
+__all__ = ["Board", "Line", "better", "boards", "couples_of"]
+
+
+@dataclass(frozen=True)
+class Line:
+    """One metric on one board.
+
+    Attributes:
+        metric: its name.
+        kind: its family.
+        values: by statistic: value, lower and upper bound; None where there is none.
+        n: pairs that have a score.
+        pairs_per_second: None where it is not known: scores from the store, or recorded ones, cost nothing in the run.
+        signature: the short one.
+        rank: None where the coefficient that ranks is undefined, or the metric lacks a dataset.
+        on_front: whether no other metric of known cost is both better and faster.
+        missing: datasets that the metric has no score on.
+    """
+
+    metric: str
+    kind: str
+    values: Mapping[str, tuple[float | None, float | None, float | None]]
+    n: int
+    pairs_per_second: float | None
+    signature: str
+    rank: Rank | None = None
+    on_front: bool = False
+    missing: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True)
+class Board:
+    """Metrics ranked by one coefficient.
+
+    Attributes:
+        title: the dataset, or what was averaged.
+        bucket: its condition.
+        n: pairs.
+        lines: the best first, those without a rank last.
+    """
+
+    title: str
+    bucket: str
+    n: int
+    lines: tuple[Line, ...]
+
+
+@dataclass(frozen=True)
+class _Cell:
+    """One bucket of one dataset: what was drawn of each metric and each couple."""
+
+    joined: Joined
+    bucket: str
+    n: int
+    alone: dict[str, Coefficients]
+    couples: dict[Couple, Drawn]
+
+
+def couples_of(joined: Sequence[Joined], buckets: Sequence[str] = ()) -> int:
+    """Return how many couples :func:`boards` will compare, over all buckets."""
+    return sum(
+        len(one.scores) * (len(one.scores) - 1) // 2
+        for one in joined
+        for bucket in one.data.buckets
+        if _is_used(one, bucket, buckets)
+    )
+
+
+def boards(
+    joined: Sequence[Joined],
+    settings: Settings,
+    *,
+    by: str,
+    buckets: Sequence[str] = (),
+    advance: Callable[[int], None] | None = None,
+) -> list[Board]:
+    """Rank the metrics on every dataset and bucket, and over the datasets where there are several.
+
+    Over several datasets a coefficient is averaged, every dataset counting the same; the probe set is left out, since
+    its labels follow a rule. A metric without scores on one of them has no mean, and no rank; where that is so of all
+    metrics there is no such board.
+
+    Args:
+        joined: the datasets.
+        settings: of the tests.
+        by: the coefficient that ranks, one of the settings' statistics.
+        buckets: which; all by default.
+        advance: told of every permutation of every couple.
+
+    Raises:
+        InputError: a bucket that no dataset has.
+    """
+    known = list(dict.fromkeys(bucket for one in joined for bucket in one.data.buckets))
+    for bucket in buckets:
+        if bucket not in known:
+            raise InputError(f"--bucket {bucket}: no run has it; the runs have {', '.join(known)}")
+    cells = [
+        _draw(one, bucket, settings, advance)
+        for one in joined
+        for bucket in one.data.buckets
+        if _is_used(one, bucket, buckets)
+    ]
+    found = [_board(cell, settings, by) for cell in cells]
+    for bucket in known:
+        parts = [cell for cell in cells if cell.bucket == bucket and cell.joined.data.facts["kind"] != "probe"]
+        if len(parts) > 1 and set.intersection(*(set(part.alone) for part in parts)):
+            found.append(_overall(bucket, parts, settings, by))
+    return found
+
+
+def _is_used(joined: Joined, bucket: str, buckets: Sequence[str]) -> bool:
+    return bool(joined.data.buckets[bucket].any()) and (not buckets or bucket in buckets)
+
+
+def _draw(joined: Joined, bucket: str, settings: Settings, advance: Callable[[int], None] | None) -> _Cell:
+    data, inside = joined.data, joined.data.buckets[bucket]
+    scores = {name: values[inside] for name, values in joined.scores.items()}
+    labels = data.labels[inside]
+    groups = None if data.groups is None else data.groups[inside]
+    statistics, resamples = settings.statistics, settings.resamples
+    seed = seed_of(settings.seed, data.name, data.facts["split"], bucket)
+    alone = draw_scores(scores, labels, statistics=statistics, resamples=resamples, seed=seed, groups=groups)
+    couples = draw_all(
+        scores,
+        labels,
+        statistics=statistics,
+        permutations=settings.permutations,
+        resamples=resamples,
+        seed=seed,
+        groups=groups,
+        advance=advance,
+    )
+    return _Cell(joined, bucket, int(inside.sum()), alone, couples)
+
+
+def _board(cell: _Cell, settings: Settings, by: str) -> Board:
+    joined = cell.joined
+    lines = [
+        _line(name, [cell], alone, settings, joined.facts[name].pairs_per_second) for name, alone in cell.alone.items()
+    ]
+    return Board(joined.title, cell.bucket, cell.n, _ranked(lines, cell.couples, settings, by))
+
+
+def _overall(bucket: str, parts: Sequence[_Cell], settings: Settings, by: str) -> Board:
+    """Average over datasets; a metric that lacks one of them stands below, without a value."""
+    names = list(dict.fromkeys(name for part in parts for name in part.alone))
+    complete = [name for name in names if all(name in part.alone for part in parts)]
+    lines = [
+        _line(name, parts, average([part.alone[name] for part in parts]), settings, _mean_speed(name, parts))
+        for name in complete
+    ]
+    couples = {
+        (one, other): average_drawn([_couple(part, one, other) for part in parts])
+        for place, one in enumerate(complete)
+        for other in complete[place + 1 :]
+    }
+    nothing = dict.fromkeys(settings.statistics, (None, None, None))
+    for name in names:
+        if name not in complete:
+            held = next(part.joined.facts[name] for part in parts if name in part.alone)
+            lacking = tuple(part.joined.title for part in parts if name not in part.alone)
+            lines.append(Line(name, held.kind, nothing, 0, None, held.short_signature, missing=lacking))
+    title = f"mean over {len(parts)} datasets that count the same"
+    return Board(title, bucket, sum(part.n for part in parts), _ranked(lines, couples, settings, by))
+
+
+def _couple(part: _Cell, one: str, other: str) -> Drawn:
+    """Return what was drawn of a couple, in the order asked for."""
+    if (one, other) in part.couples:
+        return part.couples[one, other]
+    held = part.couples[other, one]
+    permuted = None if held.permuted is None else -held.permuted
+    return replace(held, first=held.second, second=held.first, permuted=permuted)
+
+
+def _line(
+    name: str, parts: Sequence[_Cell], held: Coefficients, settings: Settings, pairs_per_second: float | None
+) -> Line:
+    facts = parts[0].joined.facts[name]
+    values = {}
+    for place, statistic in enumerate(settings.statistics):
+        value = held.values[place]
+        low, high = held.interval(place, settings.confidence) or (None, None)
+        values[statistic] = (None if np.isnan(value) else float(value), low, high)
+    signatures = dict.fromkeys(part.joined.facts[name].short_signature for part in parts)
+    return Line(name, facts.kind, values, held.n, pairs_per_second, "; ".join(signatures))
+
+
+def _mean_speed(name: str, parts: Sequence[_Cell]) -> float | None:
+    """Return the pairs a second over datasets that count the same; None where one of them does not know it."""
+    speeds = [part.joined.facts[name].pairs_per_second for part in parts]
+    known = [speed for speed in speeds if speed is not None]
+    return harmonic_mean(known) if len(known) == len(speeds) else None
+
+
+def _ranked(lines: Sequence[Line], couples: Mapping[Couple, Drawn], settings: Settings, by: str) -> tuple[Line, ...]:
+    values = {line.metric: value for line in lines if (value := line.values[by][0]) is not None}
+    among = {couple: drawn for couple, drawn in couples.items() if couple[0] in values and couple[1] in values}
+    found = rank(values, better(among, settings, by))
+    order = sorted(lines, key=lambda line: -values.get(line.metric, -np.inf))
+    return tuple(replace(line, rank=found.get(line.metric), on_front=_is_on_front(line, lines, by)) for line in order)
+
+
+def better(couples: Mapping[Couple, Drawn], settings: Settings, by: str) -> dict[Couple, int]:
+    """Return by couple 1 or -1 where one is better by the corrected permutation test, else 0."""
+    place = list(settings.statistics).index(by)
+    held = [summarise(drawn, settings.statistics, settings.confidence)[place] for drawn in couples.values()]
+    p_values = adjust(
+        np.array([np.nan if one.p_permutation is None else one.p_permutation for one in held]), settings.correction
+    )
+    return {
+        couple: int(np.sign(one.value or 0.0)) if settings.rejects(p) else 0
+        for couple, one, p in zip(couples, held, p_values, strict=True)
+    }
+
+
+def _is_on_front(line: Line, lines: Sequence[Line], by: str) -> bool:
+    """Tell whether no metric of known cost is at least as good and as fast, and better in one of the two."""
+    value, speed = line.values[by][0], line.pairs_per_second
+    if value is None or speed is None:
+        return False
+    for other in lines:
+        good, fast = other.values[by][0], other.pairs_per_second
+        if good is not None and fast is not None and good >= value and fast >= speed and (good, fast) != (value, speed):
+            return False
+    return True
