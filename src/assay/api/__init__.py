@@ -6,23 +6,45 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from assay.api.comparing import compare
     from assay.api.diagnosis import diagnose
     from assay.api.files import agree_file, score_file
     from assay.api.profiling import profile
     from assay.api.published import list_published, reproduce
+    from assay.api.ranking import leaderboard
+    from assay.api.recommending import recommend
+    from assay.api.report import Report
     from assay.api.result import Result
     from assay.api.running import run
     from assay.api.sweeping import sweep
 
-__all__ = ["Result", "agree_file", "diagnose", "list_published", "profile", "reproduce", "run", "score_file", "sweep"]
+__all__ = [
+    "Report",
+    "Result",
+    "agree_file",
+    "compare",
+    "diagnose",
+    "leaderboard",
+    "list_published",
+    "profile",
+    "recommend",
+    "reproduce",
+    "run",
+    "score_file",
+    "sweep",
+]
 
 #: No module has the name of its function: once imported, it would hide the function.
 _HOMES = {
     "Result": "result",
+    "Report": "report",
     "agree_file": "files",
+    "compare": "comparing",
     "diagnose": "diagnosis",
+    "leaderboard": "ranking",
     "list_published": "published",
     "profile": "profiling",
+    "recommend": "recommending",
     "reproduce": "published",
     "run": "running",
     "score_file": "files",

@@ -4,7 +4,21 @@ from __future__ import annotations
 
 import typer
 
-from assay.cli import agree, datasets, doctor, metrics, models, profile, reproduce, run, score, sweep
+from assay.cli import (
+    agree,
+    compare,
+    datasets,
+    doctor,
+    leaderboard,
+    metrics,
+    models,
+    profile,
+    recommend,
+    reproduce,
+    run,
+    score,
+    sweep,
+)
 from assay.cli.guard import OneLineErrors
 
 __all__ = ["app", "main"]
@@ -25,6 +39,9 @@ app.command("agree", short_help="Agreement of columns that are there.")(agree.ag
 app.command("sweep", short_help="Agreement layer by layer.")(sweep.sweep)
 app.command("profile", short_help="What metrics cost, measured alone.")(profile.profile)
 app.command("reproduce", short_help="Reproduce a published table.")(reproduce.reproduce)
+app.command("compare", short_help="Which of two is better, and is it real?")(compare.compare)
+app.command("leaderboard", short_help="Rank metrics over runs.")(leaderboard.leaderboard)
+app.command("recommend", short_help="Which metric to use on your data.")(recommend.recommend)
 app.command("doctor", short_help="What is here, what is missing.")(doctor.doctor)
 app.add_typer(metrics.app, name="metrics", short_help="List, show, check metrics.")
 app.add_typer(models.app, name="models", short_help="List, show, fetch models.")

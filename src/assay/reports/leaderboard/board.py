@@ -56,12 +56,14 @@ class Board:
         bucket: its condition.
         n: pairs.
         lines: the best first, those without a rank last.
+        compared: what the tests say of each couple with a value, see :func:`better`.
     """
 
     title: str
     bucket: str
     n: int
     lines: tuple[Line, ...]
+    compared: Mapping[Couple, int]
 
 
 @dataclass(frozen=True)
@@ -157,7 +159,7 @@ def _board(cell: _Cell, settings: Settings, by: str) -> Board:
     lines = [
         _line(name, [cell], alone, settings, joined.facts[name].pairs_per_second) for name, alone in cell.alone.items()
     ]
-    return Board(joined.title, cell.bucket, cell.n, _ranked(lines, cell.couples, settings, by))
+    return _ranked(joined.title, cell.bucket, cell.n, lines, cell.couples, settings, by)
 
 
 def _overall(bucket: str, parts: Sequence[_Cell], settings: Settings, by: str) -> Board:
@@ -180,7 +182,7 @@ def _overall(bucket: str, parts: Sequence[_Cell], settings: Settings, by: str) -
             lacking = tuple(part.joined.title for part in parts if name not in part.alone)
             lines.append(Line(name, held.kind, nothing, 0, None, held.short_signature, missing=lacking))
     title = f"mean over {len(parts)} datasets that count the same"
-    return Board(title, bucket, sum(part.n for part in parts), _ranked(lines, couples, settings, by))
+    return _ranked(title, bucket, sum(part.n for part in parts), lines, couples, settings, by)
 
 
 def _couple(part: _Cell, one: str, other: str) -> Drawn:
@@ -212,12 +214,22 @@ def _mean_speed(name: str, parts: Sequence[_Cell]) -> float | None:
     return harmonic_mean(known) if len(known) == len(speeds) else None
 
 
-def _ranked(lines: Sequence[Line], couples: Mapping[Couple, Drawn], settings: Settings, by: str) -> tuple[Line, ...]:
+def _ranked(
+    title: str,
+    bucket: str,
+    n: int,
+    lines: Sequence[Line],
+    couples: Mapping[Couple, Drawn],
+    settings: Settings,
+    by: str,
+) -> Board:
     values = {line.metric: value for line in lines if (value := line.values[by][0]) is not None}
     among = {couple: drawn for couple, drawn in couples.items() if couple[0] in values and couple[1] in values}
-    found = rank(values, better(among, settings, by))
+    compared = better(among, settings, by)
+    found = rank(values, compared)
     order = sorted(lines, key=lambda line: -values.get(line.metric, -np.inf))
-    return tuple(replace(line, rank=found.get(line.metric), on_front=_is_on_front(line, lines, by)) for line in order)
+    ranked = [replace(line, rank=found.get(line.metric), on_front=_is_on_front(line, lines, by)) for line in order]
+    return Board(title, bucket, n, tuple(ranked), compared)
 
 
 def better(couples: Mapping[Couple, Drawn], settings: Settings, by: str) -> dict[Couple, int]:

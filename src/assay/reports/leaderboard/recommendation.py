@@ -1,0 +1,137 @@
+"""Which metric to use within a cost, and how sure that is."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from assay.errors import InputError
+from assay.reports.layout import TITLES, Cell
+from assay.reports.leaderboard.board import Board, Line
+from assay.reports.sheets import Document, Sheet
+
+__all__ = ["Advice", "advise", "parse_budget", "with_advice"]
+
+_BUDGET = re.compile(r"(?P<pairs>\d+(?:\.\d+)?(?:e\d+)?)\s*(?:/\s*(?P<unit>s|min|h))?")
+_SECONDS = {"s": 1.0, "min": 60.0, "h": 3600.0}
+
+
+def parse_budget(text: str) -> float:
+    """Return pairs per second of ``1000/s``, ``1000``, ``600/min`` or ``5e5/h``.
+
+    Raises:
+        InputError: it is none of these.
+    """
+    found = _BUDGET.fullmatch(text.strip())
+    if found is None or not float(found["pairs"]):
+        raise InputError(f"--budget {text}: cannot be read; write pairs per time, such as 1000/s, 600/min or 5e5/h")
+    return float(found["pairs"]) / _SECONDS[found["unit"] or "s"]
+
+
+@dataclass(frozen=True)
+class Advice:
+    """What one board says.
+
+    Attributes:
+        board: the evidence.
+        use: the metric with the highest agreement within the budget; None where there is none.
+        alike: metrics within the budget that the tests cannot tell from it, the fastest first.
+        too_slow: metrics with a higher agreement that the budget leaves out.
+        warning: why the advice is weak; an empty string where it is not.
+    """
+
+    board: Board
+    use: Line | None
+    alike: tuple[Line, ...]
+    too_slow: tuple[Line, ...]
+    warning: str
+
+
+def advise(board: Board, budget: float | None, by: str) -> Advice:
+    """Choose a metric.
+
+    Args:
+        board: with the cost of its metrics.
+        budget: pairs per second that the metric must reach, or None.
+        by: the coefficient that decides.
+    """
+    ranked = [line for line in board.lines if line.rank is not None]
+    affordable = [line for line in ranked if budget is None or (line.pairs_per_second or 0.0) >= budget]
+    if not affordable:
+        fastest = max(ranked, key=lambda line: line.pairs_per_second or 0.0, default=None)
+        if fastest is None:
+            return Advice(board, None, (), (), "no metric has an agreement: scores or labels do not vary")
+        reached = f"{fastest.metric} with {fastest.pairs_per_second or 0.0:,.0f} pairs/s"
+        return Advice(board, None, (), (), f"no metric is fast enough; the fastest is {reached}")
+    best = affordable[0]
+    alike = [line for line in affordable[1:] if not _is_told_apart(board, best, line)]
+    alike.sort(key=lambda line: -(line.pairs_per_second or 0.0))
+    better = [
+        line for line in ranked if line not in affordable and (line.values[by][0] or 0) > (best.values[by][0] or 0)
+    ]
+    value, low, _ = best.values[by]
+    warning = ""
+    if low is None:
+        warning = "too few pairs for an interval: label more before you rely on it"
+    elif low <= 0:
+        warning = f"its interval holds 0: on {board.n:,} pairs no metric is known to agree with people at all"
+    elif value is not None and len(alike) == len(affordable) - 1 and alike:
+        warning = f"{board.n:,} pairs cannot tell it from any other metric within the budget: label more to choose"
+    return Advice(board, best, tuple(alike), tuple(better), warning)
+
+
+def _is_told_apart(board: Board, one: Line, other: Line) -> bool:
+    couple = (one.metric, other.metric)
+    return bool(board.compared.get(couple) or board.compared.get(couple[::-1]))
+
+
+def with_advice(document: Document, advice: Sequence[Advice], budget: float | None, by: str) -> Document:
+    """Return the evidence with the advice above it, and as records the advice alone."""
+    sheets = [Sheet(_headline(one), (), (), facts=tuple(_reasons(one, budget, by))) for one in advice]
+    records = [
+        {
+            "dataset": one.board.title,
+            "bucket": one.board.bucket,
+            "use": one.use.metric if one.use else None,
+            by: one.use.values[by][0] if one.use else None,
+            f"{by}_low": one.use.values[by][1] if one.use else None,
+            f"{by}_high": one.use.values[by][2] if one.use else None,
+            "pairs_per_second": one.use.pairs_per_second if one.use else None,
+            "signature": one.use.signature if one.use else None,
+            "cannot_be_told_apart": "; ".join(line.metric for line in one.alike),
+            "too_slow": "; ".join(line.metric for line in one.too_slow),
+            "warning": one.warning,
+            "n": one.board.n,
+        }
+        for one in advice
+    ]
+    value = {"advice": records, "evidence": list(document.records)}
+    return Document([*sheets, *document.sheets], records, document.notes, value)
+
+
+def _headline(advice: Advice) -> str:
+    name = advice.use.metric if advice.use else "no metric"
+    return f"{advice.board.title}, {advice.board.bucket}: use {name}"
+
+
+def _reasons(advice: Advice, budget: float | None, by: str) -> list[str]:
+    title = TITLES.get(by, by)
+    lines = []
+    if advice.use:
+        speed = advice.use.pairs_per_second
+        cost = "at unknown cost" if speed is None else f"{speed:,.0f} pairs/s"
+        within = "" if budget is None else f", the highest of those that reach {budget:,.4g} pairs/s"
+        lines.append(f"{title} {Cell(*advice.use.values[by], '').text} on {advice.board.n:,} pairs, {cost}{within}")
+    if advice.alike:
+        shown = ", ".join(f"{line.metric} ({line.pairs_per_second or 0:,.0f} pairs/s)" for line in advice.alike)
+        lines.append(f"cannot be told from it: {shown}")
+    if advice.too_slow:
+        shown = ", ".join(
+            f"{line.metric} ({Cell(*line.values[by], '').text}, {line.pairs_per_second or 0:,.0f} pairs/s)"
+            for line in advice.too_slow
+        )
+        lines.append(f"higher, but too slow: {shown}")
+    if advice.warning:
+        lines.append(advice.warning)
+    return lines

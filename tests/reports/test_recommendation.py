@@ -1,0 +1,68 @@
+"""Which metric to use within a cost."""
+
+from __future__ import annotations
+
+import pytest
+
+from assay.errors import InputError
+from assay.reports.leaderboard.board import Board, Line
+from assay.reports.leaderboard.ranks import Rank
+from assay.reports.leaderboard.recommendation import advise, parse_budget
+
+
+def line(name, value, speed, low=0.1):
+    rank = None if value is None else Rank(1, 1, 3)
+    return Line(name, "lexical", {"spearman": (value, low, 0.9)}, 50, speed, name, rank)
+
+
+def board(*lines, compared=None):
+    return Board("own", "all", 50, lines, compared or {})
+
+
+SLOW, GOOD, FAST = line("slow", 0.8, 10.0), line("good", 0.7, 500.0), line("fast", 0.6, 5000.0)
+
+
+def test_the_best_within_the_budget():
+    free = advise(board(SLOW, GOOD, FAST), None, "spearman")
+    assert (free.use, free.too_slow) == (SLOW, ())
+    some = advise(board(SLOW, GOOD, FAST), 100.0, "spearman")
+    assert (some.use, some.too_slow, some.alike) == (GOOD, (SLOW,), (FAST,))
+    tight = advise(board(SLOW, GOOD, FAST), 1000.0, "spearman")
+    assert (tight.use, tight.too_slow) == (FAST, (SLOW, GOOD))
+    none = advise(board(SLOW, GOOD, FAST), 1e6, "spearman")
+    assert none.use is None
+    assert none.warning == "no metric is fast enough; the fastest is fast with 5,000 pairs/s"
+
+
+def test_what_the_tests_say_of_it():
+    sure = advise(board(SLOW, GOOD, compared={("slow", "good"): 1}), None, "spearman")
+    assert (sure.alike, sure.warning) == ((), "")
+    unsure = advise(board(SLOW, GOOD, FAST, compared={("slow", "good"): 0}), None, "spearman")
+    assert unsure.alike == (FAST, GOOD), "the fastest first"
+    assert "cannot tell it from any other metric" in unsure.warning
+
+
+def test_weak_evidence_is_said():
+    assert "its interval holds 0" in advise(board(line("one", 0.2, 9.0, low=-0.1)), None, "spearman").warning
+    assert "too few pairs" in advise(board(line("one", 0.2, 9.0, low=None)), None, "spearman").warning
+    assert "do not vary" in advise(board(line("one", None, 9.0)), None, "spearman").warning
+
+
+def test_an_unknown_cost_is_not_within_a_budget():
+    unknown = line("unknown", 0.9, None)
+    assert advise(board(unknown, GOOD), 1.0, "spearman").use == GOOD
+    assert advise(board(unknown, GOOD), None, "spearman").use == unknown
+
+
+@pytest.mark.parametrize(
+    ("text", "budget"),
+    [("1000/s", 1000), ("1000", 1000), ("600/min", 10), ("7200 / h", 2), ("1.5/s", 1.5), ("5e5/h", 5e5 / 3600)],
+)
+def test_budgets(text, budget):
+    assert parse_budget(text) == pytest.approx(budget)
+
+
+@pytest.mark.parametrize("text", ["", "fast", "1000/day", "-3/s", "0/s"])
+def test_what_is_no_budget(text):
+    with pytest.raises(InputError, match="--budget"):
+        parse_budget(text)
