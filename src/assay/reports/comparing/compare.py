@@ -57,6 +57,14 @@ class Settings:
         if self.seed < 0:
             raise InputError(f"--seed {self.seed}: must not be negative")
 
+    @property
+    def signature(self) -> str:
+        """One line that lets another person draw the same."""
+        return (
+            f"seed:{self.seed}|permutations:{self.permutations}|resamples:{self.resamples}"
+            f"|confidence:{self.confidence}|correction:{self.correction}"
+        )
+
     def rejects(self, p: float | None) -> bool:
         """Tell whether a corrected p-value, NaN or None where there is none, counts as more than chance."""
         # 1 - .95 is a little more than .05: a p-value on the level counts in either case

@@ -87,11 +87,7 @@ def _explanations(settings: Settings) -> list[str]:
         f"{short(POWER, 1)} at {level}; better: by the corrected permutation test at {level}, ? where they cannot be "
         "told apart"
     )
-    signature = (
-        f"seed:{settings.seed}|permutations:{settings.permutations}|resamples:{settings.resamples}"
-        f"|confidence:{settings.confidence}|correction:{settings.correction}"
-    )
-    return [interval, tests, power, signature]
+    return [interval, tests, power, settings.signature]
 
 
 def _letters(contest: Contest) -> dict[str, str]:

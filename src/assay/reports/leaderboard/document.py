@@ -15,40 +15,45 @@ __all__ = ["document"]
 
 
 def document(boards: Sequence[Board], settings: Settings, by: str) -> Document:
-    """Lay out boards; the front of cost and agreement is marked in its column."""
+    """Lay out boards; metrics that no other one beats stand out, and the front of cost and agreement has a column."""
+    priced = any(line.pairs_per_second is not None for board in boards for line in board.lines)
     heads = [
         Column("rank", number=True),
         Column("could be", number=True),
         Column("metric"),
         *[Column(TITLES.get(name, name), number=True) for name in settings.statistics],
-        Column("pairs/s", number=True),
-        Column("front"),
+        *([Column("pairs/s", number=True), Column("front")] if priced else []),
     ]
-    sheets = [_sheet(board, heads, settings) for board in boards]
+    sheets = [_sheet(board, heads, settings, priced) for board in boards]
     records = [record for board in boards for record in _records(board)]
-    return Document(sheets, records, list(_explanations(settings, by, boards)))
+    return Document(sheets, records, list(_explanations(settings, by, boards, priced)))
 
 
-def _sheet(board: Board, heads: Sequence[Column], settings: Settings) -> Sheet:
-    rows = [_cells(line, settings) for line in board.lines]
-    best = frozenset(place for place, line in enumerate(board.lines) if line.rank and line.rank.rank == 1)
+def _sheet(board: Board, heads: Sequence[Column], settings: Settings, priced: bool) -> Sheet:
+    rows = [_cells(line, settings, priced) for line in board.lines]
+    unbeaten = frozenset(place for place, line in enumerate(board.lines) if line.rank and line.rank.low == 1)
     notes = [f"{line.metric}: no score on {', '.join(line.missing)}" for line in board.lines if line.missing]
     notes += [
         f"{line.metric}: {line.n:,} of {board.n:,} pairs have a score"
         for line in board.lines
         if not line.missing and line.n < board.n
     ]
-    return Sheet(f"{board.title}, {board.bucket}", heads, rows, facts=(f"n = {board.n:,}",), notes=notes, marked=best)
+    return Sheet(
+        f"{board.title}, {board.bucket}", heads, rows, facts=(f"n = {board.n:,}",), notes=notes, marked=unbeaten
+    )
 
 
-def _cells(line: Line, settings: Settings) -> list[str]:
+def _cells(line: Line, settings: Settings, priced: bool) -> list[str]:
     values = [Cell(*line.values[name], "").text for name in settings.statistics]
-    speed = "–" if line.pairs_per_second is None else f"{line.pairs_per_second:,.0f}"
+    cost = []
+    if priced:
+        speed = "–" if line.pairs_per_second is None else f"{line.pairs_per_second:,.0f}"
+        cost = [speed, "yes" if line.on_front else ""]
     if line.rank is None:
-        return ["–", "–", line.metric, *values, speed, ""]
+        return ["–", "–", line.metric, *values, *cost]
     held = line.rank
     could_be = f"{held.low}" if held.low == held.high else f"{held.low}–{held.high}"
-    return [str(held.rank), could_be, line.metric, *values, speed, "yes" if line.on_front else ""]
+    return [str(held.rank), could_be, line.metric, *values, *cost]
 
 
 def _records(board: Board) -> Iterator[dict[str, Any]]:
@@ -73,7 +78,7 @@ def _records(board: Board) -> Iterator[dict[str, Any]]:
         }
 
 
-def _explanations(settings: Settings, by: str, boards: Sequence[Board]) -> Iterator[str]:
+def _explanations(settings: Settings, by: str, boards: Sequence[Board], priced: bool) -> Iterator[str]:
     yield (
         f"ranked by {TITLES.get(by, by)}; metrics that cannot be told apart share a rank: a group ends where all above "
         f"are better than all below by the permutation test of paired scores ({settings.permutations:,} draws, "
@@ -82,13 +87,12 @@ def _explanations(settings: Settings, by: str, boards: Sequence[Board]) -> Itera
     )
     yield (
         f"{settings.confidence:.0%} bootstrap intervals (expanded percentile) from {settings.resamples:,} resamples; "
-        "seed:{0}|permutations:{1}|resamples:{2}|confidence:{3}|correction:{4}".format(
-            settings.seed, settings.permutations, settings.resamples, settings.confidence, settings.correction
+        f"{settings.signature}"
+    )
+    if priced:
+        yield (
+            "pairs/s: what the run reached, on its machine; – where scores came from the store or were recorded; "
+            "front: no other metric of known cost is both better and faster"
         )
-    )
-    yield (
-        "pairs/s: what the run reached, on its machine; – where scores came from the store or were recorded; front: no "
-        "other metric of known cost is both better and faster"
-    )
     signatures = dict.fromkeys((line.metric, line.signature) for board in boards for line in board.lines)
     yield from (f"{metric}: {signature}" for metric, signature in signatures if signature)
