@@ -9,7 +9,7 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from assay.api import Result, profile, run, sweep
+    from assay.api import Report, Result, compare, leaderboard, profile, recommend, run, sweep
     from assay.datasets import Pairs, load_dataset
     from assay.errors import AssayError, InputError, UnavailableError
     from assay.metrics import Batch, Metric, MetricName, as_evaluate, list_metrics, load_metric
@@ -17,7 +17,11 @@ if TYPE_CHECKING:
 __version__ = "0.1.0"
 
 _HOMES = {
+    "Report": "assay.api",
     "Result": "assay.api",
+    "compare": "assay.api",
+    "leaderboard": "assay.api",
+    "recommend": "assay.api",
     "profile": "assay.api",
     "run": "assay.api",
     "sweep": "assay.api",
@@ -41,14 +45,18 @@ __all__ = [
     "Metric",
     "MetricName",
     "Pairs",
+    "Report",
     "Result",
     "UnavailableError",
     "__version__",
     "as_evaluate",
+    "compare",
+    "leaderboard",
     "list_metrics",
     "load_dataset",
     "load_metric",
     "profile",
+    "recommend",
     "run",
     "sweep",
 ]

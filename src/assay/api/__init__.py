@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from assay.api.published import list_published, reproduce
     from assay.api.ranking import leaderboard
     from assay.api.recommending import recommend
-    from assay.api.report import Report
+    from assay.api.reporting import Report
     from assay.api.result import Result
     from assay.api.running import run
     from assay.api.sweeping import sweep
@@ -37,7 +37,7 @@ __all__ = [
 #: No module has the name of its function: once imported, it would hide the function.
 _HOMES = {
     "Result": "result",
-    "Report": "report",
+    "Report": "reporting",
     "agree_file": "files",
     "compare": "comparing",
     "diagnose": "diagnosis",

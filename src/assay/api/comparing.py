@@ -6,9 +6,15 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from assay.api.evidence import open_runs
-from assay.api.report import Report
+from assay.api.reporting import Report
 from assay.benchmark.progress import Progress, Silent
-from assay.reports.comparing.compare import Settings, compare_metrics, contests
+from assay.reports.comparing.compare import (
+    Settings,
+    check_buckets,
+    compare_metrics,
+    contests,
+    used_buckets,
+)
 from assay.reports.comparing.document import document
 from assay.statistics.coefficients import check_statistics
 from assay.statistics.corrections import Correction
@@ -23,6 +29,7 @@ def compare(
     runs: str | Path | Sequence[str | Path],
     metrics: Sequence[str] = (),
     *,
+    buckets: Sequence[str] = (),
     statistics: Sequence[str] = (),
     permutations: int = 1000,
     resamples: int = 1000,
@@ -39,6 +46,7 @@ def compare(
         runs: run folders, or files with a label and score columns: one, whose metrics are compared two by two, or two,
             of which each metric is compared with itself.
         metrics: which; all by default.
+        buckets: which, by name; all by default.
         statistics: coefficients; those of the first run by default.
         permutations: draws of the permutation test.
         resamples: draws of the paired bootstrap.
@@ -55,12 +63,14 @@ def compare(
     progress = progress or Silent()
     with open_runs([runs] if isinstance(runs, str | Path) else runs) as opened:
         found = contests(opened, metrics, force=force)
+        check_buckets([contest.data for contest in found], buckets)
         chosen = check_statistics(tuple(statistics or opened[0].manifest["request"]["statistics"]))
         settings = Settings(chosen, permutations, resamples, confidence, correction, seed)
         compared = []
         for contest in found:
-            used = sum(1 for inside in contest.data.buckets.values() if inside.any())
+            used = len(used_buckets(contest.data, buckets))
             progress.begin(f"comparing on {contest.data.name}", used * len(contest.couples) * permutations)
-            compared.append((contest, compare_metrics(contest, settings, advance=progress.advance)))
+            found_here = compare_metrics(contest, settings, buckets=buckets, advance=progress.advance)
+            compared.append((contest, found_here))
         shown = SHOWN // max(1, sum(len(contest.couples) for contest in found)) if pairs is None else pairs
         return Report(document(compared, settings, shown))

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from assay.api.evidence import open_runs
-from assay.api.report import Report
+from assay.api.reporting import Report
 from assay.benchmark.progress import Progress, Silent
 from assay.errors import InputError
 from assay.reports.comparing.compare import Settings

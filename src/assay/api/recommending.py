@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from assay.api.report import Report
+from assay.api.reporting import Report
 from assay.api.running import run
 from assay.benchmark.progress import Progress, Silent
 from assay.reports.comparing.compare import Settings

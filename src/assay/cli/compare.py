@@ -17,6 +17,7 @@ from assay.cli.options import (
     QuietOption,
     ReportFormat,
     ReportFormatOption,
+    RunBucketOption,
     SeedOption,
     StatisticOption,
 )
@@ -31,6 +32,7 @@ def compare(
         typer.Argument(help="One run folder, or two of the same data; or files with a label and score columns."),
     ],
     metric: MetricOption = None,
+    bucket: RunBucketOption = None,
     statistic: StatisticOption = None,
     permutations: PermutationsOption = 1000,
     resamples: Annotated[int, typer.Option(help="Draws of the paired bootstrap.")] = 1000,
@@ -59,6 +61,7 @@ def compare(
         report = api.compare(
             runs,
             metric or [],
+            buckets=bucket or [],
             statistics=statistic or [],
             permutations=permutations,
             resamples=resamples,

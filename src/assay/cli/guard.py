@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from rich.progress import TaskID
     from rich.table import Table
 
-    from assay.api.report import Report
+    from assay.api.reporting import Report
     from assay.benchmark.progress import Progress
 
 __all__ = ["OneLineErrors", "grid", "guarded", "print_report", "progress_on_stderr", "show", "tell"]

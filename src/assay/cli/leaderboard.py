@@ -18,6 +18,7 @@ from assay.cli.options import (
     ReportFormat,
     ReportFormatOption,
     ResamplesOption,
+    RunBucketOption,
     SeedOption,
     StatisticOption,
 )
@@ -31,7 +32,7 @@ def leaderboard(
     by: Annotated[str, typer.Option(help="The coefficient that ranks.")] = "spearman",
     metric: MetricOption = None,
     dataset: Annotated[list[str] | None, typer.Option("--dataset", "-d", help="Only this dataset; repeatable.")] = None,
-    bucket: Annotated[list[str] | None, typer.Option("--bucket", "-b", help="Only this bucket; repeatable.")] = None,
+    bucket: RunBucketOption = None,
     language: Annotated[list[str] | None, typer.Option(help="Only datasets in this language; repeatable.")] = None,
     kind: Annotated[
         list[str] | None,

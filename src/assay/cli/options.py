@@ -13,7 +13,7 @@ __all__ = [
     "DeviceOption", "DropDuplicatesOption", "Format", "FormatOption", "FreshOption", "GroupByOption",
     "KeepModelsOption", "LanguageOption", "LimitOption", "MetricOption", "OfflineOption", "OptionalOutFolder",
     "OutFolder", "PermutationsOption", "QuietOption", "ReferencesOption", "ReportFormat", "ReportFormatOption",
-    "ResamplesOption", "SeedOption", "StatisticOption", "ThreadsOption",
+    "ResamplesOption", "RunBucketOption", "SeedOption", "StatisticOption", "ThreadsOption",
 ]  # fmt: skip
 
 
@@ -67,6 +67,9 @@ BucketOption = Annotated[
         "-b",
         help="f1, f1:0,0.5,1, label<2, subset, length, number, any column; a+b combines; none.",
     ),
+]
+RunBucketOption = Annotated[
+    list[str] | None, typer.Option("--bucket", "-b", help="Only this bucket of the run, such as f1=0; repeatable.")
 ]
 StatisticOption = Annotated[
     list[str] | None,

@@ -19,7 +19,7 @@ from assay.statistics.corrections import Correction, adjust
 from assay.statistics.draws import Couple
 from assay.statistics.resampling import seed_of
 
-__all__ = ["Compared", "Contest", "Settings", "Verdict", "compare_metrics", "contests"]
+__all__ = ["Compared", "Contest", "Settings", "Verdict", "check_buckets", "compare_metrics", "contests", "used_buckets"]
 
 Floats = NDArray[np.float64]
 Verdict = Literal["first", "second", "cannot be told apart", "undefined"]
@@ -199,14 +199,24 @@ def _check_known(metrics: Sequence[str], datasets: Sequence[ScoredDataset], wher
 
 
 def compare_metrics(
-    contest: Contest, settings: Settings, *, advance: Callable[[int], None] | None = None
+    contest: Contest,
+    settings: Settings,
+    *,
+    buckets: Sequence[str] = (),
+    advance: Callable[[int], None] | None = None,
 ) -> list[Compared]:
-    """Compare every couple in every bucket that has pairs; p-values are corrected over the couples of a bucket."""
+    """Compare every couple in every bucket that has pairs; p-values are corrected over the couples of a bucket.
+
+    Args:
+        contest: what is compared.
+        settings: how.
+        buckets: which; all by default.
+        advance: told of every permutation of every couple.
+    """
     data = contest.data
     found: list[Compared] = []
-    for bucket, inside in data.buckets.items():
-        if not inside.any():
-            continue
+    for bucket in used_buckets(data, buckets):
+        inside = data.buckets[bucket]
         by_couple = compare_all(
             {name: scores[inside] for name, scores in contest.scores.items()},
             data.labels[inside],
@@ -227,6 +237,19 @@ def compare_metrics(
         for name in settings.statistics:
             found += _corrected([row for row in rows if row.difference.statistic == name], settings)
     return found
+
+
+def used_buckets(data: ScoredDataset, buckets: Sequence[str] = ()) -> list[str]:
+    """Return the buckets of a dataset that have pairs; those of *buckets* alone where there are any."""
+    return [name for name, inside in data.buckets.items() if inside.any() and (not buckets or name in buckets)]
+
+
+def check_buckets(datasets: Sequence[ScoredDataset], buckets: Sequence[str]) -> None:
+    """Raise InputError for a bucket that no dataset has."""
+    known = list(dict.fromkeys(bucket for data in datasets for bucket in data.buckets))
+    for bucket in buckets:
+        if bucket not in known:
+            raise InputError(f"--bucket {bucket}: no run has it; the runs have {', '.join(known)}")
 
 
 def _corrected(rows: Sequence[Compared], settings: Settings) -> Iterator[Compared]:

@@ -8,8 +8,7 @@ from statistics import harmonic_mean
 
 import numpy as np
 
-from assay.errors import InputError
-from assay.reports.comparing.compare import Settings
+from assay.reports.comparing.compare import Settings, check_buckets, used_buckets
 from assay.reports.leaderboard.entries import Joined
 from assay.reports.leaderboard.ranks import Rank, rank
 from assay.statistics.comparison import average, average_drawn, summarise
@@ -79,12 +78,7 @@ class _Cell:
 
 def couples_of(joined: Sequence[Joined], buckets: Sequence[str] = ()) -> int:
     """Return how many couples :func:`boards` will compare, over all buckets."""
-    return sum(
-        len(one.scores) * (len(one.scores) - 1) // 2
-        for one in joined
-        for bucket in one.data.buckets
-        if _is_used(one, bucket, buckets)
-    )
+    return sum(len(one.scores) * (len(one.scores) - 1) // 2 for one in joined for _ in used_buckets(one.data, buckets))
 
 
 def boards(
@@ -111,26 +105,14 @@ def boards(
     Raises:
         InputError: a bucket that no dataset has.
     """
-    known = list(dict.fromkeys(bucket for one in joined for bucket in one.data.buckets))
-    for bucket in buckets:
-        if bucket not in known:
-            raise InputError(f"--bucket {bucket}: no run has it; the runs have {', '.join(known)}")
-    cells = [
-        _draw(one, bucket, settings, advance)
-        for one in joined
-        for bucket in one.data.buckets
-        if _is_used(one, bucket, buckets)
-    ]
+    check_buckets([one.data for one in joined], buckets)
+    cells = [_draw(one, bucket, settings, advance) for one in joined for bucket in used_buckets(one.data, buckets)]
     found = [_board(cell, settings, by) for cell in cells]
-    for bucket in known:
+    for bucket in dict.fromkeys(cell.bucket for cell in cells):
         parts = [cell for cell in cells if cell.bucket == bucket and cell.joined.data.facts["kind"] != "probe"]
         if len(parts) > 1 and set.intersection(*(set(part.alone) for part in parts)):
             found.append(_overall(bucket, parts, settings, by))
     return found
-
-
-def _is_used(joined: Joined, bucket: str, buckets: Sequence[str]) -> bool:
-    return bool(joined.data.buckets[bucket].any()) and (not buckets or bucket in buckets)
 
 
 def _draw(joined: Joined, bucket: str, settings: Settings, advance: Callable[[int], None] | None) -> _Cell:
