@@ -93,12 +93,23 @@ class ScoredDataset:
 
     @cached_property
     def groups(self) -> NDArray[np.intp] | None:
-        """Codes of what was resampled as a whole, shape (n,); None where single pairs were. No name: a group alone."""
-        if not self.facts["group"] or "group" not in self.table.column_names:
+        """Codes of what was resampled as a whole, shape (n,); None where single pairs were. No name: a group alone.
+
+        Raises:
+            InputError: the folder, of an assay that did not keep the groups, does not have them.
+        """
+        asked = self.facts["group"]
+        if not asked:
             return None
+        column = next((name for name in ("group", asked) if name in self.table.column_names), None)
+        if column is None:
+            raise InputError(
+                f"{self.run.title}: {self.name} was resampled by {asked!r}, which this older folder did not keep; "
+                "run the same line again"
+            )
         names: dict[str, int] = {}
         codes = np.empty(len(self), dtype=np.intp)
-        for row, name in enumerate(self.table.column("group").to_pylist()):
+        for row, name in enumerate(self.table.column(column).to_pylist()):
             codes[row] = names.setdefault(name, len(names)) if name else -1
         alone = codes < 0
         codes[alone] = len(names) + np.arange(int(alone.sum()))
