@@ -6,6 +6,8 @@ import typer
 
 from assay.cli import (
     agree,
+    baseline,
+    check,
     compare,
     datasets,
     doctor,
@@ -18,6 +20,7 @@ from assay.cli import (
     run,
     score,
     sweep,
+    thresholds,
 )
 from assay.cli.guard import OneLineErrors
 
@@ -42,6 +45,9 @@ app.command("reproduce", short_help="Reproduce a published table.")(reproduce.re
 app.command("compare", short_help="Which of two is better, and is it real?")(compare.compare)
 app.command("leaderboard", short_help="Rank metrics over runs.")(leaderboard.leaderboard)
 app.command("recommend", short_help="Which metric to use on your data.")(recommend.recommend)
+app.command("check", short_help="Fail when a run is worse than its baseline.")(check.check)
+app.command("baseline", short_help="Keep a run to check later ones against.")(baseline.baseline)
+app.command("thresholds", short_help="The best threshold for a yes/no decision.")(thresholds.thresholds)
 app.command("doctor", short_help="What is here, what is missing.")(doctor.doctor)
 app.add_typer(metrics.app, name="metrics", short_help="List, show, check metrics.")
 app.add_typer(models.app, name="models", short_help="List, show, fetch models.")

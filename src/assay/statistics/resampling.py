@@ -21,7 +21,7 @@ BLOCK = 1 << 17
 
 def seed_of(seed: int, dataset: str, split: str, bucket: str) -> tuple[int, int]:
     """Return what seeds the draws of one bucket: the same in a run and in every report on it."""
-    return seed, zlib.crc32(f"{dataset}|{split}|{bucket}".encode())
+    return seed, zlib.crc32(f"{dataset}|{split}|{bucket}".encode("utf-8", "surrogatepass"))
 
 
 @dataclass(frozen=True)

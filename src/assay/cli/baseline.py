@@ -1,0 +1,33 @@
+"""``assay baseline``: keep a run to hold later ones against."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from assay.cli.guard import guarded, tell
+from assay.cli.options import QuietOption
+
+__all__ = ["baseline"]
+
+
+@guarded
+def baseline(
+    run: Annotated[Path, typer.Argument(help="A run folder.")],
+    out: Annotated[Path, typer.Option("--out", "-o", help="The file to write, such as baseline.json.")],
+    quiet: QuietOption = False,
+) -> None:
+    """Write the agreement and the scores of a run to one small file, for assay check.
+
+    assay baseline runs/main --out baseline.json
+    """
+    from assay.reports.folder import read_run
+    from assay.reports.gate.baseline import take_baseline, to_text
+    from assay.reports.gate.files import write_file
+
+    write_file(out, to_text(take_baseline(read_run(run))))
+    if not quiet:
+        tell(f"wrote {out}")
+        tell(f"next: assay check RUN --against {out}")

@@ -1,0 +1,95 @@
+"""``assay check``: the gate of a project's tests."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from assay.cli.guard import guarded, print_report, progress_on_stderr, tell
+from assay.cli.options import (
+    ConfidenceOption,
+    QuietOption,
+    ReportFormat,
+    ReportFormatOption,
+    ResamplesOption,
+    SeedOption,
+)
+
+__all__ = ["check"]
+
+#: Exit code of a gate that is not passed.
+FAILED = 3
+
+
+@guarded
+def check(
+    run: Annotated[Path, typer.Argument(help="A run folder.")],
+    against: Annotated[Path, typer.Option("--against", help="The baseline, written by assay baseline.")],
+    margin: Annotated[float, typer.Option(help="What a coefficient may lose.")] = 0.01,
+    metric: Annotated[
+        list[str] | None, typer.Option("--metric", "-m", help="Only this metric; repeatable [default: all].")
+    ] = None,
+    dataset: Annotated[
+        list[str] | None, typer.Option("--dataset", "-d", help="Only this dataset of the run; repeatable.")
+    ] = None,
+    bucket: Annotated[
+        list[str] | None, typer.Option("--bucket", "-b", help="A bucket to judge; repeatable [default: all].")
+    ] = None,
+    statistic: Annotated[
+        list[str] | None, typer.Option("--statistic", help="A coefficient to judge; repeatable [default: spearman].")
+    ] = None,
+    confidence: ConfidenceOption = 0.95,
+    resamples: ResamplesOption = 1000,
+    seed: SeedOption = 0,
+    allow_changed_data: Annotated[
+        bool, typer.Option("--allow-changed-data", help="Compare other pairs, too, by independent intervals.")
+    ] = False,
+    junit: Annotated[Path | None, typer.Option(help="Write JUnit XML, too.")] = None,
+    summary: Annotated[Path | None, typer.Option(help="Write a summary in Markdown, too.")] = None,
+    output: ReportFormatOption = ReportFormat.table,
+    quiet: QuietOption = False,
+) -> None:
+    """Fail (exit code 3) when a metric agrees less with people than in the baseline, beyond margin and chance.
+
+    assay check runs/new --against baseline.json --junit check.xml
+    """
+    from assay.api import Report
+    from assay.reports.folder import read_run
+    from assay.reports.gate.checking import check as hold_against
+    from assay.reports.gate.document import headline, to_document
+    from assay.reports.gate.files import write_file
+    from assay.reports.gate.junit import to_junit
+    from assay.reports.gate.reading import read_baseline
+    from assay.reports.gate.settings import Settings
+
+    settings = Settings(
+        margin=margin,
+        metrics=tuple(metric or ()),
+        datasets=tuple(dataset or ()),
+        buckets=tuple(bucket or ()),
+        statistics=tuple(statistic or ()),
+        confidence=confidence,
+        resamples=resamples,
+        seed=seed,
+        allow_changed_data=allow_changed_data,
+    )
+    with progress_on_stderr(quiet) as progress:
+
+        def told(done: int, total: int) -> None:
+            if done == 1:
+                progress.begin("comparing with the baseline", total)
+            progress.advance(1)
+
+        report = hold_against(read_run(run), read_baseline(against), settings, told)
+    shown = Report(to_document(report))
+    for path, text in ((junit, to_junit(report)), (summary, shown.to_markdown())):
+        if path is not None:
+            write_file(path, text)
+    print_report(shown, output)
+    if not report.passed:
+        tell(f"assay: {headline(report)}")
+        raise typer.Exit(FAILED)
+    if not quiet:
+        tell(headline(report))

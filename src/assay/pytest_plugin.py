@@ -1,0 +1,232 @@
+"""Agreement with people as an assertion, for projects that test in pytest.
+
+``assert_agreement`` is a fixture and a function of this module. pytest imports the module in every session, so it
+imports nothing of assay before it is used.
+"""
+
+from __future__ import annotations
+
+import functools
+import tempfile
+import warnings
+from collections.abc import Callable, Mapping, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+if TYPE_CHECKING:
+    from assay.datasets import Pairs
+    from assay.metrics import Metric, MetricName
+    from assay.reports.folder import RunFolder
+    from assay.reports.gate.settings import Settings
+
+__all__ = ["AgreementWarning", "assert_agreement"]
+
+#: pytest shows the line of the test, not those of this module.
+__tracebackhide__ = True
+
+#: A function of references and candidates, as many of each, to as many scores.
+ScoreFunction = Callable[[list[str], list[str]], Sequence[float]]
+
+
+class AgreementWarning(UserWarning):
+    """There is too little data to tell whether an assertion holds; it passes."""
+
+
+def pytest_addoption(parser: pytest.Parser) -> None:
+    """Add ``--assay-update``."""
+    parser.getgroup("assay").addoption(
+        "--assay-update", action="store_true", help="write the baselines of assert_agreement(against=FILE) anew"
+    )
+
+
+@pytest.fixture(name="assert_agreement")
+def _fixture(request: pytest.FixtureRequest) -> Callable[..., None]:
+    """:func:`assay.pytest_plugin.assert_agreement`, which ``--assay-update`` reaches."""
+    return functools.partial(assert_agreement, update=request.config.getoption("--assay-update"))
+
+
+def assert_agreement(
+    metric: ScoreFunction | Metric | MetricName | str,
+    dataset: Any,
+    *,
+    at_least: float | None = None,
+    against: str | Path | ScoreFunction | Metric | MetricName | None = None,
+    margin: float = 0.01,
+    statistic: str = "spearman",
+    bucket: str = "all",
+    columns: str | Mapping[str, str] | None = None,
+    language: str | None = None,
+    group_by: str | None = None,
+    resamples: int = 1000,
+    confidence: float = 0.95,
+    seed: int = 0,
+    update: bool = False,
+) -> None:
+    """Fail where a metric agrees less with people than it must, and the data is enough to say so.
+
+    Args:
+        metric: ``score(references, candidates)``, which returns as many numbers, higher where the texts are more
+            similar (of several gold answers the best counts); or the name of a metric, such as ``"f1"``.
+        dataset: a card (``"stsb:test"``), a file, a data frame, a list of (reference, candidate, label).
+        at_least: the bar. Fails where the whole interval of the coefficient lies below it.
+        against: what the metric must not fall behind by more than *margin*: a baseline (the path of a ``.json`` file,
+            written by ``pytest --assay-update`` or ``assay baseline``), or another metric on the same pairs. Fails
+            where the whole interval of the paired difference lies below ``-margin``.
+        margin: what may be lost, 0 or more.
+        statistic: a coefficient of :data:`assay.statistics.coefficients.STATISTICS`.
+        bucket: one condition, such as ``"f1=0"`` or ``"label<2"``; all pairs by default.
+        columns, language, group_by: as for :func:`assay.run`.
+        resamples, confidence, seed: of the intervals.
+        update: write the baseline and compare nothing.
+
+    Raises:
+        AssertionError: the metric agrees too little, or gives no scores.
+        InputError: data, metric, bucket or baseline cannot be used.
+        TypeError: neither *at_least* nor *against* is given.
+
+    Warns:
+        AgreementWarning: the interval holds the bar, so that the data cannot tell.
+    """
+    from assay import api
+    from assay.datasets import load_dataset
+    from assay.reports.folder import read_run
+    from assay.reports.gate.baseline import take_baseline, to_text
+    from assay.reports.gate.files import write_file
+    from assay.reports.gate.settings import Settings
+
+    if at_least is None and against is None:
+        raise TypeError("assert_agreement needs at_least=, against=, or both")
+    pairs = load_dataset(dataset, columns=columns, language=language)
+    baseline = Path(against) if isinstance(against, str | Path) and str(against).endswith(".json") else None
+    pairs, first = _with_scores(pairs, metric)
+    asked = [first]
+    if against is not None and baseline is None:
+        pairs, second = _with_scores(pairs, against)
+        asked.append(second)
+    settings = Settings(
+        margin=margin,
+        buckets=(bucket,),
+        statistics=(statistic,),
+        confidence=confidence,
+        resamples=resamples,
+        seed=seed,
+    )
+    with tempfile.TemporaryDirectory(prefix="assay-") as folder:
+        place = Path(folder) / "run"
+        result = api.run(
+            [pairs],
+            asked,
+            buckets=[bucket],
+            statistics=[statistic],
+            resamples=resamples,
+            confidence=confidence,
+            group_by=group_by,
+            seed=seed,
+            out=place,
+        )
+        if result.failures:
+            raise AssertionError("; ".join(result.failures))
+        run = read_run(place)
+        if at_least is not None:
+            _hold_to_bar(run, str(first), settings, at_least)
+        if baseline is not None and update:
+            write_file(baseline, to_text(take_baseline(run)))
+        elif baseline is not None:
+            _hold_to_baseline(run, baseline, settings)
+        elif against is not None:
+            _hold_to_rival(run, settings)
+
+
+def _with_scores(pairs: Pairs, metric: Any) -> tuple[Pairs, Any]:
+    """Return the pairs and what to run on them: for a function, a column with its scores and the name of it."""
+    import numpy as np
+
+    from assay.metrics.recorded import Recorded
+
+    if not callable(metric):
+        return pairs, metric
+    references, candidates, _ = pairs.texts()
+    golds = [[one] if isinstance(one, str) else list(one) for one in references]
+    starts = np.cumsum([0, *(len(one) for one in golds)])
+    repeated = [candidate for one, candidate in zip(golds, candidates, strict=True) for _ in one]
+    name = f"{getattr(metric, '__name__', type(metric).__name__)}()"
+    scores = np.asarray([float(score) for score in metric([gold for one in golds for gold in one], repeated)])
+    if len(scores) != len(repeated):
+        raise AssertionError(f"{name} gave {len(scores):,} scores for {len(repeated):,} pairs")
+    if not np.isfinite(scores).all():
+        raise AssertionError(f"{name} gave {scores[~np.isfinite(scores)][0]}, which is no score")
+    return pairs.with_column(name, np.maximum.reduceat(scores, starts[:-1])), Recorded(subject=name)
+
+
+def _hold_to_bar(run: RunFolder, metric: str, settings: Settings, bar: float) -> None:
+    from assay.reports.layout import TITLES, Cell
+
+    (bucket,), (statistic,) = settings.buckets, settings.statistics
+    row = next(one for one in run.agreement if (one["metric"], one["bucket"]) == (metric, bucket))
+    cell = Cell(row["value"], row["low"], row["high"], row["note"])
+    said = f"{metric} on {row['dataset']}, {bucket}: {TITLES[statistic]} {cell.text} (n = {row['n']:,})"
+    if cell.value is None:
+        raise AssertionError(f"{said} is undefined: {cell.note}")
+    if cell.low is None or cell.high is None:
+        _too_little(f"{said} has no interval to hold against {bar:g}: {cell.note}")
+    elif cell.high < bar:
+        raise AssertionError(f"{said} lies below {bar:g}")
+    elif cell.low < bar:
+        _too_little(f"{said} may lie below or above {bar:g}")
+
+
+def _hold_to_baseline(run: RunFolder, path: Path, settings: Settings) -> None:
+    from assay.reports.gate.cells import Verdict
+    from assay.reports.gate.checking import check
+    from assay.reports.gate.document import headline, to_document
+    from assay.reports.gate.reading import read_baseline
+    from assay.reports.sheets import write
+
+    if not path.exists():
+        raise AssertionError(f"{path}: there is no such baseline yet; write it with: pytest --assay-update")
+    report = check(run, read_baseline(path), settings)
+    if not report.passed:
+        raise AssertionError(f"against {path} {headline(report)}\n\n{write(to_document(report), 'md')}")
+    if any(cell.verdict is Verdict.too_little for cell in report.judged):
+        _too_little(f"against {path}: {headline(report)}")
+
+
+def _hold_to_rival(run: RunFolder, settings: Settings) -> None:
+    import numpy as np
+
+    from assay.reports.data import read_datasets
+    from assay.reports.gate.cells import Verdict, judge
+    from assay.reports.layout import TITLES, Cell
+    from assay.statistics.comparison import compare
+
+    (data,), (bucket,), (statistic,) = read_datasets(run), settings.buckets, settings.statistics
+    inside = data.buckets[bucket]
+    first, second = data.scores
+    (found,) = compare(
+        data.oriented(first)[inside],
+        data.oriented(second)[inside],
+        data.labels[inside],
+        statistics=(statistic,),
+        permutations=0,
+        resamples=settings.resamples,
+        confidence=settings.confidence,
+        seed=(settings.seed,),
+        groups=None if data.groups is None else np.unique(data.groups[inside], return_inverse=True)[1],
+    )
+    difference = Cell(found.value, found.low, found.high, found.note).text
+    said = (
+        f"{TITLES[statistic]} of {first} less that of {second} on {data.name}, {bucket}: {difference} (n = {found.n:,})"
+    )
+    if found.value is None:
+        raise AssertionError(f"{said}: {found.note}")
+    verdict = judge(found.second, found.first, found.low, found.high, settings.margin)
+    if verdict.fails:
+        raise AssertionError(f"{said}: {verdict} by more than {settings.margin:g}")
+    if verdict is Verdict.too_little:
+        _too_little(f"{said}{f'; {found.note}' if found.note else ''}")
+
+
+def _too_little(said: str) -> None:
+    warnings.warn(AgreementWarning(f"too little data to tell: {said}"), stacklevel=4)

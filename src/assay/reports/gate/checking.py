@@ -1,0 +1,132 @@
+"""A run held against a baseline: which numbers are judged, and what else differs."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass, field
+
+from assay.errors import InputError, suggest
+from assay.reports.data import ScoredDataset, read_datasets
+from assay.reports.folder import RunFolder
+from assay.reports.gate.baseline import Baseline
+from assay.reports.gate.cells import Cell
+from assay.reports.gate.findings import Finding, about_metric, about_run, changed_data, missing_metric
+from assay.reports.gate.pairing import Pairing, cells_of
+from assay.reports.gate.settings import Settings
+
+__all__ = ["GateReport", "check"]
+
+
+@dataclass(frozen=True)
+class GateReport:
+    """What the gate found.
+
+    Attributes:
+        cells: judged ones and others, in the order of the run.
+        findings: what else differs.
+        settings: what was asked.
+        family: judged cells whose scores changed: the number of tests that the level is corrected for.
+        titles: how tables name each dataset.
+    """
+
+    cells: tuple[Cell, ...]
+    findings: tuple[Finding, ...]
+    settings: Settings
+    family: int
+    titles: dict[str, str] = field(default_factory=dict)
+
+    @property
+    def judged(self) -> list[Cell]:
+        """The cells that count."""
+        return [cell for cell in self.cells if cell.judged]
+
+    @property
+    def passed(self) -> bool:
+        """Whether nothing fails."""
+        return not (any(cell.fails for cell in self.cells) or any(one.fails for one in self.findings))
+
+
+def check(
+    run: RunFolder, baseline: Baseline, settings: Settings, progress: Callable[[int, int], None] | None = None
+) -> GateReport:
+    """Hold a run against a baseline.
+
+    A number that comes from the same scores is unchanged and no test; the level is corrected for the others.
+
+    Args:
+        run: what is judged.
+        baseline: what it is held against.
+        settings: what is judged, and how strictly.
+        progress: called with the number of metrics compared so far, and of all.
+
+    Raises:
+        InputError: a broken run folder, a name that neither has, or pairs that differ from those of the baseline.
+    """
+    datasets = {one.name: one for one in read_datasets(run)}
+    old_metrics = [metric for one in baseline.datasets.values() for metric in one.metrics]
+    _check_known("metric", settings.metrics, [*old_metrics, *(m for one in datasets.values() for m in one.scores)])
+    _check_known("bucket", settings.buckets, [bucket for one in datasets.values() for bucket in one.buckets])
+    names = list(dict.fromkeys([*datasets, *baseline.datasets]))
+    _check_known("dataset", settings.datasets, names)
+    findings = list(about_run(run.manifest["signature"], baseline))
+    pairings: list[Pairing] = []
+    for name in settings.datasets or names:
+        if name not in datasets:
+            why = run.manifest["request"].get("unavailable", {}).get(name, "the run was not asked for it")
+            findings.append(Finding("missing", name, "", f"in the baseline, not in the run ({why})", fails=True))
+        elif name not in baseline.datasets:
+            findings.append(Finding("new", name, "", "not in the baseline"))
+        else:
+            found, said = _pair(datasets[name], baseline, settings)
+            pairings += found
+            findings += said
+    family = len(settings.statistics) * sum(
+        bucket in one.data.buckets for one in pairings if not one.same_scores for bucket in settings.buckets
+    )
+    cells: list[Cell] = []
+    for number, one in enumerate(pairings, start=1):
+        cells += cells_of(one, settings, family)
+        if progress:
+            progress(number, len(pairings))
+    return GateReport(
+        tuple(cells), tuple(findings), settings, family, {name: one.title for name, one in datasets.items()}
+    )
+
+
+def _check_known(what: str, wanted: Sequence[str], known: Iterable[str]) -> None:
+    names = dict.fromkeys(known)
+    for name in wanted:
+        if name not in names:
+            raise InputError(
+                f"--{what} {name}: neither run nor baseline has it.{suggest(name, names)} There is {', '.join(names)}."
+            )
+
+
+def _pair(data: ScoredDataset, baseline: Baseline, settings: Settings) -> tuple[list[Pairing], list[Finding]]:
+    """Return what both have of a dataset, and what only one of them has.
+
+    Raises:
+        InputError: the pairs differ, and that was not allowed.
+    """
+    old = baseline.datasets[data.name]
+    changed = changed_data(data, old)
+    if changed and not settings.allow_changed_data:
+        raise InputError(
+            f"{data.run.title}: {data.name} has other pairs than the baseline ({changed}), so that no paired test is "
+            "possible; write a new baseline with: assay baseline RUN --out FILE, or give --allow-changed-data"
+        )
+    found, said = [], []
+    if changed:
+        said.append(Finding("changed data", data.name, "", f"{changed}; compared by independent intervals"))
+    for metric in dict.fromkeys([*data.scores, *old.metrics]):
+        if settings.metrics and metric not in settings.metrics:
+            continue
+        if metric not in data.scores:
+            said.append(missing_metric(data, metric))
+        elif metric not in old.metrics:
+            said.append(Finding("new", data.name, metric, "not in the baseline"))
+        else:
+            held = old.metrics[metric]
+            said += about_metric(data, metric, held, same_data=not changed)
+            found.append(Pairing(data, metric, held, changed, baseline.confidence))
+    return found, said

@@ -1,0 +1,152 @@
+"""What the gate found, as tables."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from assay.reports.gate.cells import Cell, Verdict
+from assay.reports.gate.checking import GateReport
+from assay.reports.layout import TITLES, short
+from assay.reports.sheets import Column, Document, Sheet
+
+__all__ = ["headline", "to_document"]
+
+_HEADS = (
+    Column("bucket"),
+    Column("metric"),
+    Column("statistic"),
+    Column("before", number=True),
+    Column("now", number=True),
+    Column("difference", number=True),
+    Column("verdict"),
+)
+
+
+def headline(report: GateReport) -> str:
+    """Return in one line whether the gate is passed, and why not."""
+    judged = report.judged
+    counts = {verdict: sum(cell.verdict is verdict for cell in judged) for verdict in Verdict}
+    failing = [one for one in report.findings if one.fails]
+    parts = [f"{count} {verdict}" for verdict, count in counts.items() if count]
+    parts += [f"{sum(one.kind == kind for one in failing)} {kind}" for kind in dict.fromkeys(f.kind for f in failing)]
+    return f"{'passed' if report.passed else 'FAILED'}: {', '.join(parts) or 'nothing was judged'}"
+
+
+def to_document(report: GateReport) -> Document:
+    """Return the judged numbers of each dataset, what else differs, and other numbers that moved."""
+    settings = report.settings
+    sheets = [Sheet(f"Gate {headline(report)}", (), (), facts=_facts(report))]
+    for dataset in dict.fromkeys(cell.dataset for cell in report.cells):
+        cells = [cell for cell in report.judged if cell.dataset == dataset]
+        if cells:
+            sheets.append(_sheet(report.titles.get(dataset, dataset), cells, _level(report)))
+    if report.findings:
+        rows = [(one.dataset or "–", one.metric or "–", one.kind, one.text) for one in report.findings]
+        sheets.append(
+            Sheet(
+                "What else differs",
+                [Column("dataset"), Column("metric"), Column("what"), Column("how")],
+                rows,
+                marked=frozenset(row for row, one in enumerate(report.findings) if one.fails),
+            )
+        )
+    others = [cell for cell in report.cells if not cell.judged]
+    moved = [cell for cell in others if _moved(cell)]
+    for dataset in dict.fromkeys(cell.dataset for cell in moved):
+        cells = [cell for cell in moved if cell.dataset == dataset]
+        level = f"{settings.confidence:.0%} intervals, not corrected: some of many numbers move by chance"
+        sheets.append(_sheet(f"{report.titles.get(dataset, dataset)}: not judged, but moved", cells, level))
+    notes = [f"{len(others) - len(moved):,} other numbers did not move beyond chance"] if others else []
+    return Document(sheets, [_record(cell) for cell in report.cells], notes, value=_value(report))
+
+
+def _facts(report: GateReport) -> list[str]:
+    settings = report.settings
+    statistics = ", ".join(TITLES[name] for name in settings.statistics)
+    bar = _signed(-settings.margin)
+    return [
+        f"judged: {statistics} in {', '.join(settings.buckets)}; all else is shown only",
+        f"worse: the interval of the difference (now less before) lies below {bar}; no worse: it lies above",
+    ]
+
+
+def _level(report: GateReport) -> str:
+    settings = report.settings
+    if report.family < 2:
+        return f"{settings.confidence:.0%} intervals of the paired difference"
+    corrected = 1 - (1 - settings.confidence) / report.family
+    return (
+        f"{settings.confidence:.0%} intervals of the paired difference, for all {report.family} numbers whose scores "
+        f"changed together: each at {corrected:.4%} (Bonferroni)"
+    )
+
+
+def _moved(cell: Cell) -> bool:
+    if cell.verdict is Verdict.lost:
+        return True
+    return cell.low is not None and cell.high is not None and (cell.high < 0 or cell.low > 0)
+
+
+def _sheet(title: str, cells: list[Cell], level: str) -> Sheet:
+    notes = dict.fromkeys(f"{cell.metric}, {cell.bucket}: {cell.note}" for cell in cells if cell.note)
+    return Sheet(
+        title,
+        _HEADS,
+        [_row(cell) for cell in cells],
+        facts=(level,),
+        notes=list(notes),
+        marked=frozenset(row for row, cell in enumerate(cells) if cell.fails),
+    )
+
+
+def _row(cell: Cell) -> tuple[str, ...]:
+    before, now = ("–" if one is None else short(one, 3) for one in (cell.before, cell.now))
+    return cell.bucket, cell.metric, TITLES[cell.statistic], before, now, difference_text(cell), str(cell.verdict)
+
+
+def difference_text(cell: Cell) -> str:
+    """Return the difference with its interval, such as ``-.020 [-.031, -.011]``, or a dash."""
+    if cell.verdict is Verdict.unchanged:
+        return "0"
+    if cell.difference is None:
+        return "–"
+    if cell.low is None or cell.high is None:
+        return _signed(cell.difference)
+    return f"{_signed(cell.difference)} [{_signed(cell.low)}, {_signed(cell.high)}]"
+
+
+def _signed(value: float) -> str:
+    text = short(value, 3)
+    return text if text.startswith("-") else f"+{text}"
+
+
+def _record(cell: Cell) -> dict[str, Any]:
+    return {
+        "dataset": cell.dataset,
+        "bucket": cell.bucket,
+        "metric": cell.metric,
+        "statistic": cell.statistic,
+        "judged": cell.judged,
+        "verdict": str(cell.verdict),
+        "before": cell.before,
+        "now": cell.now,
+        "difference": cell.difference,
+        "low": cell.low,
+        "high": cell.high,
+        "confidence": cell.confidence,
+        "n": cell.n,
+        "note": cell.note,
+    }
+
+
+def _value(report: GateReport) -> dict[str, Any]:
+    settings = report.settings
+    return {
+        "passed": report.passed,
+        "summary": headline(report),
+        "margin": settings.margin,
+        "confidence": settings.confidence,
+        "family": report.family,
+        "cells": [_record(cell) for cell in report.cells],
+        "findings": [vars(one) for one in report.findings],
+    }

@@ -1,0 +1,176 @@
+"""From a run folder to decisions: which datasets, which parts, which metrics."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from assay.errors import InputError, suggest
+from assay.reports.data import ScoredDataset, read_datasets
+from assay.reports.folder import RunFolder
+from assay.reports.thresholds.labels import read_positive
+from assay.reports.thresholds.parts import Part, Rows, by_value, folds, group_codes, one_part
+from assay.reports.thresholds.settings import FOLDS, Settings
+from assay.reports.thresholds.study import Decision, Drawing, study
+from assay.statistics.agreement import FEWEST
+
+__all__ = ["Subject", "find_thresholds"]
+
+
+@dataclass(frozen=True)
+class Subject:
+    """One dataset, or one to tune on and one to test on.
+
+    Attributes:
+        dataset: name of the dataset tested.
+        title: how tables name it.
+        rule: which labels mean yes.
+        way: how pairs were parted, in a few words.
+        unit: what is resampled: pairs, or groups.
+        decisions: by metric, in the order of the run.
+        rising: by metric, whether a higher score means more similar.
+        notes: metrics that could not be used and why, pairs without a score.
+    """
+
+    dataset: str
+    title: str
+    rule: str
+    way: str
+    unit: str
+    decisions: dict[str, Decision]
+    rising: dict[str, bool]
+    notes: list[str]
+
+
+def find_thresholds(run: RunFolder, settings: Settings) -> list[Subject]:
+    """Find and test thresholds of the metrics of a run.
+
+    A metric that was not named and has no threshold (all its scores are equal, say) is told of in the notes.
+
+    Raises:
+        InputError: a broken run folder, an unknown name, parts that cannot be made, or a metric that was named and has
+            no threshold.
+    """
+    datasets = {one.name: one for one in read_datasets(run)}
+
+    def find(name: str, option: str) -> ScoredDataset:
+        if name not in datasets:
+            known = ", ".join(datasets)
+            raise InputError(f"--{option} {name}: {run.title} has {known}.{suggest(name, datasets)}")
+        return datasets[name]
+
+    if settings.tune is not None and settings.test is not None:
+        if settings.tune == settings.test:
+            raise InputError(f"--tune and --test are both {settings.test}; take --folds, or say --same-pairs")
+        return [_subject(find(settings.tune, "tune"), find(settings.test, "test"), settings)]
+    chosen = [find(name, "dataset") for name in settings.datasets] or list(datasets.values())
+    return [_subject(one, one, settings) for one in chosen]
+
+
+def _subject(tune: ScoredDataset, test: ScoredDataset, settings: Settings) -> Subject:
+    rule, _ = read_positive(tune, settings.positive)
+    if test is not tune:
+        read_positive(test, rule)
+        _check_apart(tune, test)
+    decisions, notes, way = {}, [], ""
+    named = test.find_metrics(list(settings.metrics))
+    for metric in named:
+        try:
+            if metric not in tune.scores:
+                raise InputError(f"{tune.run.title}: {tune.name} has no scores of {metric!r}")
+            decisions[metric], way, lost = _decide(metric, tune, test, rule, settings)
+        except InputError as error:
+            if settings.metrics:
+                raise
+            notes.append(f"{metric} left out: {error}")
+            continue
+        if lost:
+            notes.append(f"{metric}: {lost:,} pairs have no score and are left out")
+    if not decisions:
+        raise InputError(
+            f"{test.run.title}: no metric of {test.name} has a threshold ({'; '.join(notes) or 'none there'})"
+        )
+    groups = group_codes(test, settings.group_by)
+    units, unit = (len(test), "pairs") if groups is None else (len(np.unique(groups)), "groups")
+    if settings.resamples and units < FEWEST:
+        notes.append(f"no interval below {FEWEST} {unit}; there are {units}")
+    return Subject(
+        dataset=test.name,
+        title=test.title,
+        rule=rule,
+        way=way,
+        unit=unit,
+        decisions=decisions,
+        rising={metric: test.metrics[metric].higher_is_better for metric in decisions},
+        notes=notes,
+    )
+
+
+def _decide(
+    metric: str, tune: ScoredDataset, test: ScoredDataset, rule: str, settings: Settings
+) -> tuple[Decision, str, int]:
+    """Return the decision, how pairs were parted, and how many have no score."""
+    whole = len(tune) + (0 if test is tune else len(test))
+    scored = [_scored(one, metric) for one in ([tune] if test is tune else [tune, test])]
+    tune, test = scored[0], scored[-1]
+    groups = group_codes(test, settings.group_by)
+    repeats, way = _parts(tune, test, groups, settings)
+    facts = test.metrics[metric]
+    decision = study(
+        f"{test.name}, {metric}",
+        (tune.oriented(metric), read_positive(tune, rule)[1]),
+        (test.oriented(metric), read_positive(test, rule)[1]),
+        repeats,
+        settings.measure,
+        Drawing(settings.resamples, settings.confidence, settings.seed),
+        groups=None if groups is None else np.unique(groups, return_inverse=True)[1],
+        probabilities=facts.higher_is_better and (facts.low, facts.high) == (0.0, 1.0),
+    )
+    return decision, way, whole - sum(len(one) for one in scored)
+
+
+def _scored(data: ScoredDataset, metric: str) -> ScoredDataset:
+    known = np.isfinite(data.scores[metric])
+    return data if known.all() else data.take(np.flatnonzero(known))
+
+
+def _parts(
+    tune: ScoredDataset, test: ScoredDataset, groups: Rows | None, settings: Settings
+) -> tuple[Sequence[Sequence[Part]], str]:
+    n = len(test)
+    if tune is not test:
+        part = Part(f"tuned on {tune.name}", np.arange(len(tune)), np.arange(n))
+        return [[part]], f"threshold from {tune.title} ({len(tune):,} pairs)"
+    if settings.same_pairs:
+        return [[one_part(n)]], "threshold from the same pairs: its values are too good"
+    if settings.split_by is not None:
+        parts = by_value(test, settings.split_by, groups)
+        return [parts], f"each of {len(parts)} values of {settings.split_by} tested with the threshold of the others"
+    k = settings.folds or FOLDS
+    apart = "pairs" if groups is None else f"whole groups ({settings.group_by or test.facts['group']})"
+    again = f", dealt {settings.repeats} times" if settings.repeats > 1 else ""
+    codes = _same_texts(test) if groups is None else groups
+    return list(folds(codes, k, settings.repeats, settings.seed)), f"{k} folds of {apart}{again}"
+
+
+def _texts(data: ScoredDataset) -> list[tuple[tuple[str, ...], str]]:
+    references = map(tuple, data.table.column("reference").to_pylist())
+    return list(zip(references, data.table.column("candidate").to_pylist(), strict=True))
+
+
+def _same_texts(data: ScoredDataset) -> Rows:
+    """Return codes of pairs with the same texts, shape (n,): a pair that repeats is not on both sides."""
+    known: dict[tuple[tuple[str, ...], str], int] = {}
+    return np.asarray([known.setdefault(texts, len(known)) for texts in _texts(data)], dtype=np.intp)
+
+
+def _check_apart(tune: ScoredDataset, test: ScoredDataset) -> None:
+    """Refuse a pair of texts that stands in both datasets."""
+    both = len(set(_texts(tune)) & set(_texts(test)))
+    if both:
+        raise InputError(
+            f"{tune.run.title}: {both:,} pairs of {test.name} stand in {tune.name}, too, where the threshold would be "
+            "found; take another dataset to tune on, or --folds"
+        )

@@ -1,0 +1,390 @@
+"""The gate: what it catches, what it lets pass, and what it says it cannot tell."""
+
+from __future__ import annotations
+
+import json
+from xml.etree import ElementTree as ET
+
+import numpy as np
+import pandas as pd
+import pytest
+from scipy.stats import spearmanr
+
+import assay
+from assay.errors import InputError
+from assay.reports.data import read_datasets
+from assay.reports.folder import read_run
+from assay.reports.gate.baseline import take_baseline, to_text
+from assay.reports.gate.cells import Verdict, judge, unpaired_interval
+from assay.reports.gate.checking import check
+from assay.reports.gate.document import headline, to_document
+from assay.reports.gate.junit import to_junit
+from assay.reports.gate.packing import pack, rounded, unpack
+from assay.reports.gate.pairing import Pairing, cells_of
+from assay.reports.gate.reading import read_baseline
+from assay.reports.gate.settings import Settings
+from assay.reports.sheets import write
+
+
+@pytest.fixture
+def run_of(tmp_path):
+    """Write a run with these score columns; labels and texts depend on nothing but their number."""
+    made = iter(range(10_000))
+
+    def make(scores, labels, *, name="data", group=None, resamples=100, **settings):
+        frame = pd.DataFrame({"reference": [f"r {i}" for i in range(len(labels))], "candidate": "c", "label": labels})
+        if group is not None:
+            frame["group"] = [f"g{one}" for one in group]
+        pairs = assay.load_dataset(pd.concat([frame, pd.DataFrame(scores)], axis=1), name=name)
+        out = tmp_path / f"run{next(made)}"
+        metrics = [f"recorded:{column}" for column in scores]
+        assay.run(
+            pairs,
+            metrics,
+            buckets=["none"],
+            resamples=resamples,
+            statistics=["pearson", "spearman"],
+            out=out,
+            **settings,
+        )
+        return read_run(out)
+
+    return make
+
+
+def noisy(labels, rng, spread):
+    return labels + rng.normal(0, spread, len(labels))
+
+
+@pytest.fixture
+def labels():
+    return np.repeat([0.0, 1.0, 2.0], 100)
+
+
+def test_what_a_review_sees(run_of, labels, tmp_path):
+    rng = np.random.default_rng(1)
+    run = run_of({"b": noisy(labels, rng, 1), "a": noisy(labels, rng, 2)}, labels)
+    text = to_text(take_baseline(run))
+    assert text == to_text(take_baseline(run))
+    value = json.loads(text)
+    assert list(value) == ["schema", "assay", "run", "confidence", "datasets"]
+    data = value["datasets"]["data"]
+    assert list(data["metrics"]) == ["recorded:a", "recorded:b"]
+    held = data["metrics"]["recorded:b"]
+    # the numbers of the run, four decimals
+    rows = {(row["metric"], row["statistic"]): row for row in run.agreement}
+    row = rows["recorded:b", "spearman"]
+    assert held["agreement"]["all"]["spearman"] == [round(row[key], 4) for key in ("value", "low", "high")]
+    assert "created" not in text and "platform" not in text and str(tmp_path) not in text
+    # a line of scores a metric, nothing else that a screen could not show
+    assert sum(len(line) > 160 for line in text.splitlines()) == 2
+    path = tmp_path / "baseline.json"
+    path.write_text(text, encoding="utf-8")
+    assert to_text(read_baseline(path)) == text
+
+
+def test_speed_is_kept_with_one_digit(run_of, labels):
+    run = run_of({"a": labels + 0.5}, labels)
+    run.manifest["metrics"][0]["cost"] = {"pairs_per_second": 26_419.8}
+    assert take_baseline(run).datasets["data"].metrics["recorded:a"].pairs_per_second == 30_000
+
+
+@pytest.mark.parametrize("n", [0, 1, 500])
+def test_scores_survive_the_line_of_text(n):
+    scores = np.random.default_rng(n).normal(size=n)
+    scores[::7] = np.nan
+    assert np.array_equal(unpack(pack(scores), n), rounded(scores), equal_nan=True)
+    assert np.allclose(rounded(scores), scores, rtol=1e-7, equal_nan=True)
+
+
+@pytest.mark.parametrize(
+    ("before", "now", "interval", "verdict"),
+    [
+        (0.5, 0.4, (-0.12, -0.08), Verdict.worse),
+        (0.5, 0.4, (-0.12, -0.01), Verdict.too_little),  # the upper bound touches the margin
+        (0.5, 0.49, (-0.0099, -0.005), Verdict.no_worse),  # a real loss, smaller than what may be lost
+        (0.5, 0.5, (-0.01, 0.01), Verdict.no_worse),
+        (0.5, 0.5, (-0.2, 0.2), Verdict.too_little),
+        (0.5, 0.6, (0.01, 0.2), Verdict.better),
+        (0.5, None, (None, None), Verdict.lost),
+        (None, 0.5, (None, None), Verdict.too_little),
+        (0.5, 0.4, (None, None), Verdict.too_little),
+    ],
+)
+def test_verdicts_at_a_margin_of_a_hundredth(before, now, interval, verdict):
+    assert judge(before, now, *interval, 0.01) is verdict
+
+
+def test_the_interval_of_independent_samples_by_hand():
+    # Zou (2007): .5 [.4, .58] now, .3 [.1, .45] before: .2 - sqrt(.1² + .15²), .2 + sqrt(.08² + .2²)
+    low, high = unpaired_interval((0.3, 0.1, 0.45), (0.5, 0.4, 0.58))
+    assert low == pytest.approx(0.2 - 0.0325**0.5)
+    assert high == pytest.approx(0.2 + 0.0464**0.5)
+
+
+@pytest.fixture(scope="module")
+def answers(shared_data):
+    """The recorded scores of NQ-open."""
+    file = shared_data / "sas" / "recorded" / "nq_open_relabelled.csv"
+    return pd.read_csv(file, keep_default_na=False)
+
+
+def worsened(scores, rng):
+    """Blur a score by a fifth of its spread: the ranks of near scores change, the mean stays."""
+    return scores + rng.normal(0, 0.4 * scores.std(), len(scores))
+
+
+def real(answers, rows=None):
+    label = next(name for name in answers.columns if name.startswith("label"))
+    part = answers if rows is None else answers.sample(rows, random_state=0)
+    return part["sas"].astype(float).to_numpy(), part[label].astype(float).to_numpy()
+
+
+def test_slightly_worse_is_caught_at_large_n(run_of, answers):
+    scores, labels = real(answers)
+    worse = worsened(scores, np.random.default_rng(0))
+    # the loss is small: three hundredths to seven
+    assert 0.03 < spearmanr(scores, labels)[0] - spearmanr(worse, labels)[0] < 0.07
+    report = check(run_of({"sas": worse}, labels), take_baseline(run_of({"sas": scores}, labels)), Settings())
+    (cell,) = report.judged
+    assert cell.verdict is Verdict.worse
+    assert cell.before == pytest.approx(spearmanr(rounded(scores), labels)[0])
+    assert cell.high < -0.01
+    assert not report.passed
+
+
+def test_slightly_worse_is_too_little_data_at_small_n(run_of, answers):
+    scores, labels = real(answers, 60)
+    worse = worsened(scores, np.random.default_rng(0))
+    report = check(run_of({"sas": worse}, labels), take_baseline(run_of({"sas": scores}, labels)), Settings())
+    (cell,) = report.judged
+    assert cell.verdict is Verdict.too_little
+    assert cell.low < -0.01 < cell.high
+    assert report.passed
+    assert "1 too little data to tell" in headline(report)
+
+
+def test_unchanged_passes_with_a_hundred_seeds(run_of, answers):
+    scores, labels = real(answers, 400)
+    baseline = take_baseline(run_of({"same": scores, "scaled": scores}, labels))
+    run = run_of({"same": scores, "scaled": scores * 2 - 1}, labels)
+    for seed in range(100):
+        report = check(run, baseline, Settings(seed=seed, resamples=400))
+        same, scaled = report.judged
+        assert same.verdict is Verdict.unchanged
+        # other scores, the same ranks: resampled, and different by exactly nothing
+        assert (scaled.verdict, scaled.low, scaled.high) == (Verdict.no_worse, 0, 0)
+        assert report.passed
+
+
+def test_noise_without_direction_does_not_fail(run_of, labels):
+    """Two blurred copies of one score, 100 times: at a margin of 0, one in forty may be called worse."""
+    rng = np.random.default_rng(7)
+    base = noisy(labels, rng, 1)
+    columns = [f"m{i}" for i in range(100)]
+    before, now = ({name: noisy(base, rng, 0.05) for name in columns} for _ in range(2))
+    baseline = take_baseline(run_of(before, labels, resamples=0)).datasets["data"]
+    (data,) = read_datasets(run_of(now, labels, resamples=0))
+    pairings = [Pairing(data, metric, baseline.metrics[metric], "", 0.95) for metric in data.scores]
+    strict, usual = (
+        [next(cells_of(one, Settings(margin=margin, resamples=400), 1)).verdict for one in pairings]
+        for margin in (0, 0.01)
+    )
+    assert strict.count(Verdict.worse) <= 8  # P(Binomial(100, .025) > 8) < .001
+    assert usual.count(Verdict.worse) == 0
+    assert usual.count(Verdict.no_worse) > 50
+
+
+def test_the_level_is_corrected_for_what_can_fail(run_of, labels):
+    rng = np.random.default_rng(2)
+    scores = {name: noisy(labels, rng, 1) for name in "abcd"}
+    baseline = take_baseline(run_of(scores, labels))
+    run = run_of({**scores, "a": scores["a"] + rng.normal(0, 0.1, 300), "b": scores["b"] * 2}, labels)
+    report = check(run, baseline, Settings(statistics=("spearman", "pearson")))
+    assert report.family == 4  # two changed metrics, two coefficients; the unchanged ones are no test
+    assert {cell.confidence for cell in report.judged} == {1 - 0.05 / 4}
+    wide = next(cell for cell in report.judged if cell.metric == "recorded:a" and cell.statistic == "spearman")
+    alone = check(run, baseline, Settings(metrics=("recorded:a",)))
+    narrow = alone.judged[0]
+    assert narrow.confidence == pytest.approx(0.95)
+    assert wide.low < narrow.low < narrow.high < wide.high
+    assert [cell.judged for cell in alone.cells] == [True, False]
+
+
+def test_groups_are_resampled_as_in_the_run(run_of, labels):
+    rng = np.random.default_rng(3)
+    group = np.arange(300) // 10
+    drift = rng.normal(0, 1, 30)[group]
+    scores = noisy(labels, rng, 1)
+    old, new = {"a": scores}, {"a": scores + 0.8 * drift}
+    single = check(run_of(new, labels), take_baseline(run_of(old, labels)), Settings()).judged[0]
+    grouped = check(
+        run_of(new, labels, group=group), take_baseline(run_of(old, labels, group=group)), Settings()
+    ).judged[0]
+    assert grouped.difference == single.difference
+    assert grouped.high - grouped.low > 1.2 * (single.high - single.low)
+
+
+def test_lower_is_better_is_turned(run_of, labels, tmp_path):
+    rng = np.random.default_rng(5)
+    frame = pd.DataFrame({"reference": [f"r {i}" for i in range(300)], "candidate": "c", "label": labels})
+    for name, spread in (("good", 0.3), ("bad", 3.0)):
+        pairs = assay.load_dataset(frame.assign(distance=-noisy(labels, rng, spread)), name="data")
+        assay.run(pairs, ["recorded:distance,lower_is_better=true"], resamples=0, buckets=["none"], out=tmp_path / name)
+    good, bad = read_run(tmp_path / "good"), read_run(tmp_path / "bad")
+    assert check(bad, take_baseline(good), Settings()).judged[0].verdict is Verdict.worse
+    assert check(good, take_baseline(bad), Settings()).judged[0].verdict is Verdict.better
+
+
+def test_a_score_that_became_constant_fails(run_of, labels):
+    baseline = take_baseline(run_of({"a": noisy(labels, np.random.default_rng(1), 1)}, labels))
+    report = check(run_of({"a": np.ones(300)}, labels), baseline, Settings())
+    assert report.judged[0].verdict is Verdict.lost
+    assert not report.passed
+
+
+def test_what_else_differs(run_of, labels):
+    rng = np.random.default_rng(1)
+    scores = {name: noisy(labels, rng, 1) for name in ("kept", "gone", "holes")}
+    old = run_of(scores, labels)
+    old.manifest["metrics"][0] |= {"cost": {"pairs_per_second": 1000.0}}
+    baseline = take_baseline(old)
+    holes = scores["holes"].copy()
+    holes[:3] = np.nan
+    run = run_of({"kept": scores["kept"], "fresh": scores["kept"], "holes": holes}, labels, seed=5, references="mean")
+    run.manifest["metrics"][0] |= {
+        "cost": {"pairs_per_second": 200.0},
+        "signature": run.manifest["metrics"][0]["signature"] | {"assay": "9.9"},
+    }
+    report = check(run, baseline, Settings())
+    found = {(one.kind, one.metric): one for one in report.findings}
+    assert found["changed settings", ""].text == "references best -> mean"
+    assert found["changed signature", "recorded:kept"].text.endswith("-> 9.9")
+    assert "5.0 times slower" in found["slower", "recorded:kept"].text
+    assert found["new", "recorded:fresh"].fails is False
+    assert found["missing", "recorded:gone"].text == "in the baseline, not in the run (the run was not asked for it)"
+    assert found["missing scores", "recorded:holes"].text == "3 of 300 pairs had a score and have none now"
+    assert {key for key, one in found.items() if one.fails} == {
+        ("missing", "recorded:gone"),
+        ("missing scores", "recorded:holes"),
+    }
+    assert not report.passed
+    assert check(run, baseline, Settings(metrics=("recorded:kept",))).passed
+    assert [one.kind for one in check(run, baseline, Settings(metrics=("recorded:fresh",))).findings][-1] == "new"
+
+
+def test_a_metric_that_failed_is_missing_with_its_reason(run_of, labels):
+    scores = {"a": labels + 0.1, "b": labels * 2}
+    baseline = take_baseline(run_of(scores, labels))
+    run = run_of(scores, labels)
+    run.manifest["metrics"][1] |= {"status": "unavailable", "reason": "no WordNet", "remedy": "apt install wordnet"}
+    (finding,) = check(run, baseline, Settings()).findings
+    assert finding.text == "in the baseline, not in the run (unavailable: no WordNet -> apt install wordnet)"
+
+
+def test_other_data_cannot_be_compared(run_of, labels):
+    scores = {"a": noisy(labels, np.random.default_rng(1), 1)}
+    baseline = take_baseline(run_of(scores, labels, resamples=200))
+    turned = labels[::-1].copy()
+    with pytest.raises(
+        InputError, match=r"data has other pairs than the baseline \(texts, labels or groups of the 300"
+    ):
+        check(run_of(scores, turned), baseline, Settings())
+    run = run_of({"a": scores["a"][:200]}, labels[:200])
+    with pytest.raises(InputError, match=r"300 -> 200 pairs.*--allow-changed-data"):
+        check(run, baseline, Settings())
+    report = check(run, baseline, Settings(allow_changed_data=True))
+    assert report.findings[0].kind == "changed data"
+    (cell,) = report.judged
+    assert "not paired" in cell.note
+    # no narrower than the interval of either sample alone
+    low, high = json.loads(to_text(baseline))["datasets"]["data"]["metrics"]["recorded:a"]["agreement"]["all"][
+        "spearman"
+    ][1:]
+    assert cell.high - cell.low > high - low
+
+
+def test_other_data_that_is_far_worse_fails_where_it_is_allowed(run_of, labels):
+    rng = np.random.default_rng(1)
+    baseline = take_baseline(run_of({"a": noisy(labels, rng, 0.5)}, labels, resamples=200))
+    report = check(run_of({"a": rng.normal(size=200)}, labels[:200]), baseline, Settings(allow_changed_data=True))
+    assert report.judged[0].verdict is Verdict.worse
+
+
+def test_a_dataset_that_is_not_there_fails(run_of, labels):
+    scores = {"a": labels + 0.1}
+    baseline = take_baseline(run_of(scores, labels, name="old"))
+    report = check(run_of(scores, labels, name="new"), baseline, Settings())
+    assert [(one.kind, one.dataset, one.fails) for one in report.findings] == [
+        ("new", "new", False),
+        ("missing", "old", True),
+    ]
+
+
+@pytest.mark.parametrize(
+    ("settings", "said"),
+    [
+        ({"metrics": ("recorded:b",)}, "--metric recorded:b: neither run nor baseline has it"),
+        ({"datasets": ("dat",)}, "--dataset dat: .*Did you mean 'data'"),
+        ({"buckets": ("f1=0",)}, "--bucket f1=0: .*There is all"),
+    ],
+)
+def test_names_that_neither_has(run_of, labels, settings, said):
+    run = run_of({"a": labels + 0.1}, labels)
+    with pytest.raises(InputError, match=said):
+        check(run, take_baseline(run), Settings(**settings))
+
+
+@pytest.mark.parametrize(
+    ("settings", "said"),
+    [
+        ({"margin": -0.1}, "--margin -0.1"),
+        ({"margin": float("nan")}, "--margin nan"),
+        ({"confidence": 1.0}, "--confidence 1.0"),
+        ({"resamples": 0}, "--resamples 0"),
+        ({"statistics": ("spearmann",)}, "unknown statistic 'spearmann'"),
+    ],
+)
+def test_settings_out_of_range(settings, said):
+    with pytest.raises(InputError, match=said):
+        Settings(**settings)
+
+
+def test_tables_and_junit(run_of, labels):
+    rng = np.random.default_rng(4)
+    evil = 'a|<b>&"\x07'
+    scores = {"worse": noisy(labels, rng, 0.5), "same": noisy(labels, rng, 1), evil: labels + 0.1}
+    baseline = take_baseline(run_of(scores, labels))
+    run = run_of({"worse": noisy(labels, rng, 3), "same": scores["same"]}, labels)
+    report = check(run, baseline, Settings())
+    document = to_document(report)
+    markdown = write(document, "md")
+    assert "FAILED: 1 unchanged, 1 worse, 1 missing" in markdown
+    assert "**recorded:worse**" in markdown
+    assert r"recorded:a\|\<b\>" in markdown
+    value = json.loads(write(document, "json"))
+    assert value["passed"] is False
+    assert [cell["verdict"] for cell in value["cells"] if cell["judged"]] == ["worse", "unchanged"]
+    root = ET.fromstring(to_junit(report))
+    assert root.tag == "testsuites"
+    (suite,) = root
+    assert {key: suite.get(key) for key in ("tests", "failures", "errors", "skipped")} == {
+        "tests": "3",
+        "failures": "2",
+        "errors": "0",
+        "skipped": "0",
+    }
+    cases = suite.findall("testcase")
+    assert all(set(case.attrib) == {"classname", "name"} for case in cases)
+    assert [[child.tag for child in case] for case in cases] == [["failure", "system-out"], ["system-out"], ["failure"]]
+    assert cases[0].find("failure").get("type") == "worse"
+    assert "\ufffd" in cases[2].get("name")  # XML has no bell
+
+
+def test_junit_skips_what_cannot_be_told(run_of):
+    labels = np.tile([0.0, 1.0, 2.0], 7)
+    rng = np.random.default_rng(0)
+    baseline = take_baseline(run_of({"a": noisy(labels, rng, 1)}, labels))
+    root = ET.fromstring(to_junit(check(run_of({"a": noisy(labels, rng, 1)}, labels), baseline, Settings())))
+    assert root.find("testsuite").get("skipped") == "1"
+    assert root.find("testsuite/testcase/skipped").get("message").startswith("too little data to tell: ")

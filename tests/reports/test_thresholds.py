@@ -1,0 +1,399 @@
+"""Thresholds, curves and calibration: by hand, and against scikit-learn where it is installed."""
+
+from __future__ import annotations
+
+import json
+
+import numpy as np
+import pandas as pd
+import pytest
+
+import assay
+from assay.errors import InputError
+from assay.reports.folder import read_run
+from assay.reports.sheets import write
+from assay.reports.thresholds.calibration import calibrate, fit_isotonic
+from assay.reports.thresholds.curves import average_precision, precision_recall, resampled_average_precision, roc
+from assay.reports.thresholds.document import to_document
+from assay.reports.thresholds.measures import MEASURES, OPTIMISED, Counts
+from assay.reports.thresholds.parts import Part, folds, one_part
+from assay.reports.thresholds.planning import find_thresholds
+from assay.reports.thresholds.search import Levels, best_threshold, decide
+from assay.reports.thresholds.settings import Settings
+from assay.reports.thresholds.study import Drawing, study
+from assay.statistics.resampling import Resampler
+
+SCORES = np.array([0.1, 0.2, 0.3, 0.4, 0.8, 0.9])
+POSITIVE = np.array([False, False, True, False, True, True])
+
+
+def examine(scores, positive, repeats, measure, *, resamples=0, groups=None):
+    """Study one dataset without a name."""
+    pairs, drawing = (scores, positive), Drawing(resamples, 0.95, 0)
+    return study("s", pairs, pairs, repeats, measure, drawing, groups=groups, probabilities=False)
+
+
+@pytest.fixture(scope="module")
+def drawn():
+    """300 pairs with tied scores and two classes."""
+    rng = np.random.default_rng(0)
+    positive = rng.random(300) < 0.35
+    return np.round(positive + rng.normal(0, 1, 300), 1), positive
+
+
+def test_measures_by_hand():
+    # 3 hits, 1 alarm, 2 misses, 4 rests
+    counts = Counts(*(np.array(float(n)) for n in (3, 1, 2, 4)))
+    expected = {
+        "precision": 3 / 4,
+        "recall": 3 / 5,
+        "f1": 6 / 9,
+        "f1-no": 8 / 11,
+        "f1-macro": (6 / 9 + 8 / 11) / 2,
+        "accuracy": 7 / 10,
+        "youden": 3 / 5 + 4 / 5 - 1,
+        "mcc": (3 * 4 - 1 * 2) / (5 * 5 * 4 * 6) ** 0.5,
+    }
+    assert {name: float(take(counts)) for name, take in MEASURES.items()} == pytest.approx(expected)
+
+
+def test_measures_at_the_ends():
+    nothing = Counts(*(np.array(float(n)) for n in (0, 0, 5, 5)))  # decided no, always
+    assert np.isnan(MEASURES["precision"](nothing))
+    assert (MEASURES["f1"](nothing), MEASURES["youden"](nothing), MEASURES["mcc"](nothing)) == (0, 0, 0)
+    one_class = Counts(*(np.array(float(n)) for n in (0, 0, 0, 5)))
+    assert all(np.isnan(MEASURES[name](one_class)) for name in ("f1", "f1-macro", "recall", "youden", "mcc"))
+
+
+def test_the_best_threshold_by_hand():
+    # accuracy 5/6 with a yes from .3 (one alarm) and from .8 (one miss): the gap .4 to .8 is the wider
+    assert best_threshold(SCORES, POSITIVE, "accuracy") == (pytest.approx(0.6), pytest.approx(5 / 6))
+    # F1 6/7 from .3, 4/5 from .8
+    assert best_threshold(SCORES, POSITIVE, "f1") == (pytest.approx(0.25), pytest.approx(6 / 7))
+
+
+def test_all_or_none_may_be_best():
+    threshold, value = best_threshold(np.array([0.3, 0.1, 0.2]), np.array([False, True, True]), "f1")
+    assert (threshold, value) == (0.1, pytest.approx(4 / 5))
+    threshold, value = best_threshold(np.array([0.9, 0.8, 0.1, 0.2]), np.array([False, False, True, False]), "accuracy")
+    assert (threshold > 0.9, value) == (True, 3 / 4)
+    assert not decide(np.array([0.9]), threshold).any()
+
+
+@pytest.mark.parametrize("measure", OPTIMISED)
+def test_no_threshold_is_better(drawn, measure):
+    metrics = pytest.importorskip("sklearn.metrics")
+    scores, positive = drawn
+    value_of = {
+        "f1-macro": lambda decided: metrics.f1_score(positive, decided, average="macro"),
+        "f1": lambda decided: metrics.f1_score(positive, decided),
+        "accuracy": lambda decided: metrics.accuracy_score(positive, decided),
+        "youden": lambda decided: metrics.balanced_accuracy_score(positive, decided) * 2 - 1,
+        "mcc": lambda decided: metrics.matthews_corrcoef(positive, decided),
+    }[measure]
+    threshold, value = best_threshold(scores, positive, measure)
+    assert value == pytest.approx(value_of(decide(scores, threshold)))
+    tried = np.arange(scores.min() - 0.15, scores.max() + 0.15, 0.1)
+    assert value == pytest.approx(max(value_of(scores >= one) for one in tried))
+
+
+def test_curves_are_those_of_scikit_learn(drawn):
+    metrics = pytest.importorskip("sklearn.metrics")
+    scores, positive = drawn
+    levels = Levels.of(scores, positive)
+    alarms, recall, thresholds = metrics.roc_curve(positive, scores, drop_intermediate=False)
+    found = roc(levels)
+    points = set(zip(thresholds[1:], alarms[1:], recall[1:], strict=True))
+    assert set(zip(*(found[name][1:] for name in ("threshold", "alarms", "recall")), strict=True)) < points
+    assert (found["alarms"][0], found["recall"][0]) == (0, 0)
+    # what is left out lies on a line
+    assert metrics.auc(found["alarms"], found["recall"]) == pytest.approx(metrics.roc_auc_score(positive, scores))
+    precision, recall, thresholds = metrics.precision_recall_curve(positive, scores)
+    found = precision_recall(levels)
+    assert found["threshold"][::-1] == pytest.approx(thresholds)
+    assert found["recall"][::-1] == pytest.approx(recall[:-1])
+    assert found["precision"][::-1] == pytest.approx(precision[:-1])
+    assert average_precision(levels) == pytest.approx(metrics.average_precision_score(positive, scores))
+
+
+def test_curves_by_hand():
+    found = roc(Levels.of(SCORES, POSITIVE))
+    # from .9 and .8: two of three yes; .4: an alarm; .3: the third yes; the rest
+    assert found["alarms"] == pytest.approx([0, 0, 1 / 3, 1 / 3, 1])
+    assert found["recall"] == pytest.approx([0, 2 / 3, 2 / 3, 1, 1])
+    # 1/3 each at precision 1, 1 and 3/4
+    assert average_precision(Levels.of(SCORES, POSITIVE)) == pytest.approx((1 + 1 + 3 / 4) / 3)
+
+
+def test_average_precision_under_multiplicities(drawn):
+    metrics = pytest.importorskip("sklearn.metrics")
+    scores, positive = drawn
+    resampler = Resampler(300, 5, (0,))
+    found = resampled_average_precision(scores, positive, resampler.blocks())
+    (weights,) = resampler.blocks()
+    expected = [metrics.average_precision_score(positive, scores, sample_weight=one) for one in weights.T]
+    assert found == pytest.approx(expected)
+
+
+def test_isotonic_regression_is_that_of_scikit_learn(drawn):
+    isotonic = pytest.importorskip("sklearn.isotonic")
+    scores, positive = drawn
+    model = isotonic.IsotonicRegression(out_of_bounds="clip").fit(scores, positive)
+    asked = np.linspace(-4, 5, 200)
+    assert np.interp(asked, *fit_isotonic(scores, positive)) == pytest.approx(model.predict(asked))
+
+
+def test_calibration_error_by_hand():
+    # five pairs at .2 of which two are yes, five at .8 of which all are: .5 * .2 + .5 * .2
+    probabilities = np.repeat([0.2, 0.8], 5)
+    positive = np.array([1, 1, 0, 0, 0, 1, 1, 1, 1, 1], dtype=bool)
+    found = calibrate(probabilities, positive, 0)
+    assert [(one.n, one.predicted, one.observed) for one in found.bins] == [(5, 0.2, 0.4), (5, 0.8, 1.0)]
+    assert found.error == pytest.approx(0.2)
+    assert found.brier == pytest.approx((2 * 0.64 + 3 * 0.04 + 5 * 0.04) / 10)
+
+
+def test_bins_hold_equally_many_pairs(drawn):
+    rng = np.random.default_rng(1)
+    bins = calibrate(rng.random(1000), rng.random(1000) < 0.5, 0).bins
+    assert [one.n for one in bins] == [100] * 10
+    tied = calibrate(np.repeat([0.1, 0.5], [700, 300]), rng.random(1000) < 0.5, 0).bins
+    assert [one.n for one in tied] == [700, 300]
+
+
+def test_a_calibrated_score_stays_below_the_limit_as_often_as_stated():
+    rng = np.random.default_rng(3)
+    below = 0
+    for draw in range(100):
+        probabilities = rng.random(200)
+        found = calibrate(probabilities, rng.random(200) < probabilities, draw)
+        below += found.error <= found.limit
+        assert found.expected < found.limit
+    assert 88 <= below <= 100  # Binomial(100, .95)
+    crooked = calibrate(rng.random(1000) ** 3, rng.random(1000) < 0.5, 0)
+    assert crooked.error > crooked.limit
+
+
+@pytest.mark.parametrize("k", [2, 5, 7])
+def test_a_group_is_never_on_both_sides(k):
+    groups = np.random.default_rng(0).integers(0, 40, 500)
+    for parts in folds(groups, k, 3, 0):
+        assert len(parts) == k
+        assert sorted(np.concatenate([part.test for part in parts])) == list(range(500))
+        for part in parts:
+            assert not set(groups[part.tune]) & set(groups[part.test])
+            assert len(part.tune) + len(part.test) == 500
+    first, second, _ = folds(groups, k, 3, 0)
+    assert [part.test.tolist() for part in first] != [part.test.tolist() for part in second]
+
+
+def test_folds_deal_groups_evenly():
+    (parts,) = folds(np.repeat(np.arange(28), 10), 4, 1, 0)
+    assert [len(part.test) for part in parts] == [70] * 4
+
+
+@pytest.mark.parametrize(
+    ("k", "repeats", "said"), [(1, 1, "--folds 1"), (29, 1, "--folds 29: expected 2 to 28"), (4, 0, "--repeats 0")]
+)
+def test_folds_that_cannot_be(k, repeats, said):
+    with pytest.raises(InputError, match=said):
+        list(folds(np.repeat(np.arange(28), 10), k, repeats, 0))
+
+
+def test_a_threshold_is_worth_less_on_other_pairs():
+    """A score without any sense: on its own pairs a threshold seems to help, on others it does not."""
+    rng = np.random.default_rng(5)
+    scores, positive = rng.random(60), rng.random(60) < 0.5
+    same = examine(scores, positive, [[one_part(60)]], "mcc")
+    repeats = list(folds(np.arange(60), 5, 20, 0))
+    other = examine(scores, positive, repeats, "mcc")
+    assert same.tested["mcc"].value == pytest.approx(same.tuned)
+    assert same.tuned > 0.15
+    assert other.tuned > 0.15
+    assert other.tested["mcc"].value < 0.08
+
+
+def test_all_parts_together_and_their_mean(drawn):
+    metrics = pytest.importorskip("sklearn.metrics")
+    scores, positive = drawn
+    repeats = list(folds(np.arange(300), 3, 2, 0))
+    found = examine(*drawn, repeats, "f1", resamples=200)
+    together, apart = [], []
+    for parts in repeats:
+        decided = np.empty(300, dtype=bool)
+        for part in parts:
+            threshold, _ = best_threshold(scores[part.tune], positive[part.tune], "f1")
+            decided[part.test] = scores[part.test] >= threshold
+            apart.append(metrics.f1_score(positive[part.test], decided[part.test]))
+        together.append(metrics.f1_score(positive, decided))
+    assert found.tested["f1"].value == pytest.approx(np.mean(together))
+    assert found.averaged["f1"] == pytest.approx(np.mean(apart))
+    assert found.spread["f1"] == pytest.approx(abs(np.mean(apart[:3]) - np.mean(apart[3:])) / 2**0.5)
+    assert found.tested["f1"].low < found.tested["f1"].value < found.tested["f1"].high
+    assert found.auc.value == pytest.approx(metrics.roc_auc_score(positive, scores))
+    assert found.thresholds.shape == (2, 3)
+
+
+def test_intervals_draw_whole_groups():
+    rng = np.random.default_rng(1)
+    groups = np.repeat(np.arange(30), 10)
+    positive = rng.random(30)[groups] < 0.5
+    scores = positive + rng.normal(0, 1, 30)[groups]
+    widths = []
+    for codes in (None, groups):
+        parts = [[Part("other", np.arange(300), np.arange(300))]]
+        found = examine(scores, positive, parts, "accuracy", resamples=500, groups=codes)
+        for value in (found.tested["accuracy"], found.auc, found.average_precision):
+            widths.append(value.high - value.low)
+    assert (np.array(widths[3:]) > 1.5 * np.array(widths[:3])).all()
+
+
+@pytest.fixture
+def run(tmp_path):
+    """Two datasets with a good, a turned and a constant score; labels 0 to 2; topics, and a group of one class."""
+    rng = np.random.default_rng(0)
+    made = []
+    for name, n in (("big", 240), ("small", 90)):
+        labels = np.arange(n) % 3
+        good = labels + rng.normal(0, 1, n)
+        frame = pd.DataFrame({
+            "reference": [f"{name} {i}" for i in range(n)],
+            "candidate": "c",
+            "label": labels,
+            "topic": [f"t{i // 30}" for i in range(n)],
+            "good": good,
+            "turned": -good,
+            "constant": 1.0,
+            "holes": np.where(np.arange(n) < 12, np.nan, good),
+        })  # fmt: skip
+        made.append(assay.load_dataset(frame, name=name))
+    metrics = ["recorded:good", "recorded:turned,lower_is_better=true", "recorded:constant", "recorded:holes"]
+    assay.run(made, metrics, buckets=["none"], resamples=0, out=tmp_path / "run")
+    return read_run(tmp_path / "run")
+
+
+def test_a_metric_where_lower_is_better_decides_alike(run):
+    subject = find_thresholds(run, Settings(positive="label>=2", datasets=("big",), resamples=0))[0]
+    good, turned = (subject.decisions[name] for name in ("recorded:good", "recorded:turned,lower_is_better=true"))
+    assert good.tested == turned.tested
+    value = json.loads(write(to_document([subject], Settings(resamples=0)), "json"))
+    one, other = value[0]["metrics"][:2]
+    assert one["decision"] == "score >= threshold"
+    assert other["decision"] == "score <= threshold"
+    assert other["threshold"] == pytest.approx(-one["threshold"])
+    assert other["roc"]["threshold"] == pytest.approx([-point for point in one["roc"]["threshold"]])
+    assert "≤ " in write(to_document([subject], Settings(resamples=0)), "md")
+
+
+def test_what_is_left_out_is_told(run):
+    subject = find_thresholds(run, Settings(positive="label>=2", datasets=("big",), resamples=0))[0]
+    assert set(subject.decisions) == {"recorded:good", "recorded:turned,lower_is_better=true", "recorded:holes"}
+    assert any("recorded:constant left out: " in note and "have the score 1" in note for note in subject.notes)
+    assert "recorded:holes: 12 pairs have no score and are left out" in subject.notes
+    assert subject.decisions["recorded:holes"].n == 228
+
+
+def test_parts_by_a_column(run):
+    subject = find_thresholds(run, Settings(positive="label>=2", datasets=("big",), split_by="topic", resamples=0))[0]
+    assert subject.decisions["recorded:good"].thresholds.shape == (1, 8)
+    assert subject.way == "each of 8 values of topic tested with the threshold of the others"
+
+
+def test_found_on_one_dataset_and_tested_on_another(run):
+    asked = {"positive": "label>=2", "metrics": ("recorded:good",)}
+    (subject,) = find_thresholds(run, Settings(tune="big", test="small", **asked))
+    found = subject.decisions["recorded:good"]
+    assert (subject.dataset, found.n, found.positive) == ("small", 90, 30)
+    big = find_thresholds(run, Settings(datasets=("big",), same_pairs=True, **asked))
+    assert found.thresholds == big[0].decisions["recorded:good"].thresholds
+    assert found.tuned == pytest.approx(big[0].decisions["recorded:good"].tested["f1-macro"].value)
+
+
+@pytest.mark.parametrize(
+    ("settings", "said"),
+    [
+        ({}, "the label of big has 3 values; say which mean yes, such as --positive 'label>=2'"),
+        ({"positive": "label>=3"}, "label>=3 makes all pairs of big no"),
+        ({"positive": "label>=0"}, "label>=0 makes all pairs of big yes"),
+        ({"positive": "score>1"}, "--positive 'score>1': write label>=2"),
+        ({"positive": "label>=1.2.3"}, "--positive 'label>=1.2.3': write label>=2"),
+        ({"positive": "label>=2", "metrics": ("recorded:constant",)}, "big, recorded:constant, fold 1: all .* score 1"),
+        ({"positive": "label>=2", "metrics": ("recorded:goood",)}, "no scores of 'recorded:goood'"),
+        ({"positive": "label>=2", "datasets": ("bgi",)}, "--dataset bgi: .*Did you mean 'big'"),
+        ({"positive": "label>=2", "split_by": "topics"}, "no column 'topics'.*Did you mean 'topic'"),
+        ({"positive": "label>=2", "split_by": "candidate"}, "--split-by candidate: big has one value"),
+        ({"positive": "label>=2", "split_by": "label", "group_by": "topic"}, "groups with several values"),
+        ({"positive": "label>=2", "group_by": "reference"}, "holds lists"),
+        ({"positive": "label>=2", "group_by": "topic", "folds": 9}, "--folds 9: expected 2 to 8, the number of"),
+        ({"positive": "label>=2", "tune": "big", "test": "big"}, "--tune and --test are both big"),
+    ],
+)  # fmt: skip
+def test_what_cannot_be_done(run, settings, said):
+    with pytest.raises(InputError, match=said):
+        find_thresholds(run, Settings(resamples=0, **settings))
+
+
+def test_pairs_in_both_datasets_are_refused(tmp_path):
+    rows = [{"reference": f"r {i}", "candidate": "c", "label": i % 2, "mine": i} for i in range(40)]
+    pairs = [assay.load_dataset(rows[:30], name="one"), assay.load_dataset(rows[25:], name="two")]
+    assay.run(pairs, ["recorded:mine"], buckets=["none"], resamples=0, out=tmp_path / "run")
+    with pytest.raises(InputError, match="5 pairs of two stand in one, too"):
+        find_thresholds(read_run(tmp_path / "run"), Settings(tune="one", test="two"))
+
+
+def test_a_pair_that_repeats_is_not_on_both_sides(tmp_path):
+    rows = [{"reference": f"r {i % 20}", "candidate": "c", "label": i % 2, "mine": i} for i in range(40)]
+    assay.run([rows], ["recorded:mine"], buckets=["none"], resamples=0, out=tmp_path / "run")
+    with pytest.raises(InputError, match="--folds 21: expected 2 to 20"):
+        find_thresholds(read_run(tmp_path / "run"), Settings(folds=21, metrics=("recorded:mine",)))
+
+
+def test_few_groups_give_no_interval(run):
+    settings = Settings(positive="label>=2", datasets=("big",), group_by="topic", metrics=("recorded:good",))
+    (subject,) = find_thresholds(run, settings)
+    assert subject.decisions["recorded:good"].tested["f1"].low is None
+    assert subject.notes == ["no interval below 10 groups; there are 8"]
+
+
+def test_a_part_with_one_class(run):
+    # by label, each part to test has one class, and that without 2 has none to tune on
+    with pytest.raises(InputError, match=r"big, recorded:good, 2.0: the pairs to tune on are all no; take fewer folds"):
+        find_thresholds(run, Settings(positive="label>=2", split_by="label", metrics=("recorded:good",)))
+
+
+@pytest.mark.parametrize(
+    ("settings", "said"),
+    [
+        ({"measure": "precision"}, "--measure precision"),
+        ({"tune": "a"}, "--tune and --test belong together"),
+        ({"folds": 3, "split_by": "topic"}, "--folds and --split-by"),
+        ({"same_pairs": True, "repeats": 2}, "--repeats is for --folds"),
+        ({"resamples": 50}, "--resamples 50"),
+        ({"confidence": 0.3}, "--confidence 0.3"),
+    ],
+)
+def test_settings_that_contradict(settings, said):
+    with pytest.raises(InputError, match=said):
+        Settings(**settings)
+
+
+def test_the_argument_similarity_protocol(shared_data):
+    """UKP ASPECT, 28 topics in four folds, ten times: S2match with concept focus, whose authors published 68.6."""
+    folder = shared_data / "ukp-aspect"
+    table = pd.read_csv(folder / "UKP_ASPECT.tsv", sep="\t", quoting=3, keep_default_na=False)
+
+    def predictions(name):
+        lines = (folder / "sim_preds" / f"{name}.txt").read_text(encoding="utf-8").splitlines()
+        return np.array([float(line.rsplit(" ", 1)[1]) for line in lines[1 : 1 + len(table)]])
+
+    sentences, conclusions = (predictions(f"s2match-090-100{part}-conceptfocus3") for part in ("", "-c-cbar"))
+    scores = 0.95 * sentences + 0.05 * conclusions
+    positive = table["label"].isin(["SS", "HS"]).to_numpy()
+    topics = np.unique(table["topic"], return_inverse=True)[1]
+    assert topics.max() == 27
+    repeats = list(folds(topics, 4, 10, 0))
+    found = examine(scores, positive, repeats, "f1-macro")
+    # table 3 of Opitz et al. (2022), row OP21: macro 68.6, similar 60.4, not similar 77.0
+    assert found.averaged["f1-macro"] == pytest.approx(0.686, abs=0.004)
+    assert found.averaged["f1"] == pytest.approx(0.604, abs=0.01)
+    assert found.averaged["f1-no"] == pytest.approx(0.770, abs=0.01)

@@ -1,0 +1,181 @@
+"""The pytest plugin, as a project's own tests see it."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from importlib import metadata
+
+import pytest
+
+from assay.pytest_plugin import assert_agreement
+
+pytest_plugins = ["pytester"]
+
+DATA = """
+import random
+
+def pairs(n, noise=0.6):
+    draw = random.Random(0)
+    rows = []
+    for i in range(n):
+        label = i % 3
+        rows.append((f"{label + draw.gauss(0, noise)}", f"pair {i}", float(label)))
+    return rows
+
+def score(references, candidates):
+    return [float(one) for one in references]
+
+def blurred(references, candidates):
+    draw = random.Random(1)
+    return [float(one) + draw.gauss(0, 2) for one in references]
+"""
+
+
+@pytest.fixture(scope="module")
+def loaded(tmp_path_factory):
+    """What a run imports: an inner session forgets what it imported, and NumPy cannot be imported twice."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("ASSAY_CACHE", str(tmp_path_factory.mktemp("cache")))
+        rows = [("a b", "a b", 2), ("a b", "a c", 1), ("a b", "c d", 0)] * 5
+        path = tmp_path_factory.mktemp("kept") / "kept.json"
+        assert_agreement("f1", rows, at_least=0.5, against=path, update=True)
+        assert_agreement("f1", rows, against=path)
+        assert_agreement("f1", rows, against="chrf", margin=0.9)
+
+
+@pytest.fixture
+def project(pytester, monkeypatch, loaded):
+    """Run the body of a test of a project with the plugin, and no other plugin of this machine."""
+    monkeypatch.setenv("PYTEST_DISABLE_PLUGIN_AUTOLOAD", "1")
+    pytester.makepyfile(mine=DATA)
+
+    def run(body, *args):
+        pytester.makepyfile(test_it=f"from mine import *\n\ndef test_it(assert_agreement):\n    {body}\n")
+        quiet = "ignore::pytest.PytestAssertRewriteWarning"  # the plugin was imported above
+        return pytester.runpytest_inprocess("-p", "assay.pytest_plugin", "-W", quiet, *args)
+
+    return run
+
+
+def test_above_the_bar(project):
+    done = project("assert_agreement(score, pairs(300), at_least=0.6)")
+    done.assert_outcomes(passed=1, warnings=0)
+
+
+def test_below_the_bar(project):
+    done = project("assert_agreement(blurred, pairs(300), at_least=0.6)")
+    done.assert_outcomes(failed=1)
+    done.stdout.fnmatch_lines(
+        ["*AssertionError: recorded:blurred() on data, all: Spearman ρ .3* [[].2*, .4*] (n = 300) lies below 0.6"]
+    )
+    assert "pytest_plugin.py" not in done.stdout.str()
+
+
+def test_too_little_data_passes_with_a_warning(project):
+    done = project("assert_agreement(blurred, pairs(20), at_least=0.6)")
+    done.assert_outcomes(passed=1, warnings=1)
+    done.stdout.fnmatch_lines(
+        ["*AgreementWarning: too little data to tell: recorded:blurred()*may lie below or above*"]
+    )
+    # the warning stands at the line of the test
+    done.stdout.fnmatch_lines(["*test_it.py:4: AgreementWarning*"])
+
+
+def test_the_warning_can_be_made_an_error(project):
+    error = "error::assay.pytest_plugin.AgreementWarning"
+    project("assert_agreement(blurred, pairs(20), at_least=0.6)", "-W", error).assert_outcomes(failed=1)
+
+
+def test_too_few_pairs_for_an_interval(project):
+    done = project("assert_agreement(score, pairs(6), at_least=0.1)")
+    done.assert_outcomes(passed=1, warnings=1)
+    done.stdout.fnmatch_lines(["*has no interval to hold against 0.1: no interval below 10 pairs"])
+
+
+def test_undefined_fails(project):
+    done = project("assert_agreement(lambda r, c: [1.0] * len(r), pairs(30), at_least=0.1)")
+    done.assert_outcomes(failed=1)
+    done.stdout.fnmatch_lines(["*is undefined: constant score"])
+
+
+@pytest.mark.parametrize(
+    ("function", "said"),
+    [
+        ("lambda r, c: [1.0]", "gave 1 scores for 30 pairs"),
+        ("lambda r, c: [float('nan')] * len(r)", "gave nan, which is no score"),
+    ],
+)
+def test_a_function_that_is_none(project, function, said):
+    done = project(f"assert_agreement({function}, pairs(30), at_least=0.1)")
+    done.assert_outcomes(failed=1)
+    done.stdout.fnmatch_lines([f"*AssertionError: <lambda>() {said}"])
+
+
+def test_a_metric_by_name_a_bucket_and_another_statistic(project):
+    body = """rows = [("x b", "x b", 2), ("x b", "x c", 1), ("x b", "c d", 0)] * 20
+    assert_agreement("f1", rows, at_least=0.99, statistic="kendall")
+    assert_agreement("f1", rows, at_least=0.99, statistic="auc", bucket="label>=1")"""
+    project(body).assert_outcomes(passed=1)
+
+
+def test_several_gold_answers_count_by_the_best(project):
+    body = """rows = [{"reference": ["0", str(i % 3)], "candidate": "x", "label": i % 3} for i in range(30)]
+    assert_agreement(score, rows, at_least=0.99)"""
+    project(body).assert_outcomes(passed=1)
+
+
+def test_a_file_with_columns_of_its_own(project, pytester):
+    lines = "\n".join(f"{i % 3},x,{i % 3}" for i in range(60))
+    pytester.path.joinpath("own.csv").write_text(f"gold,answer,human\n{lines}\n")
+    columns = "reference=gold,candidate=answer,label=human"
+    project(f"assert_agreement(score, 'own.csv', columns='{columns}', at_least=0.9)").assert_outcomes(passed=1)
+
+
+def test_against_another_metric(project):
+    worse = project("assert_agreement(blurred, pairs(300), against=score)")
+    worse.assert_outcomes(failed=1)
+    worse.stdout.fnmatch_lines(
+        ["*Spearman ρ of recorded:blurred() less that of recorded:score()*worse by more than 0.01"]
+    )
+    project("assert_agreement(score, pairs(300), against=blurred)").assert_outcomes(passed=1, warnings=0)
+    few = project("assert_agreement(lambda r, c: [round(float(one)) for one in r], pairs(15), against=score)")
+    few.assert_outcomes(passed=1, warnings=1)
+    undefined = project("assert_agreement(score, pairs(300), against='f1')")
+    undefined.assert_outcomes(failed=1)
+    undefined.stdout.fnmatch_lines(["*Spearman ρ of recorded:score() less that of f1 on data, all: – *: undefined"])
+
+
+def test_against_a_baseline(project, pytester):
+    body = "assert_agreement(score, pairs(300), against='kept.json')"
+    first = project(body)
+    first.assert_outcomes(failed=1)
+    first.stdout.fnmatch_lines(["*there is no such baseline yet; write it with: pytest --assay-update"])
+    project(body, "--assay-update").assert_outcomes(passed=1)
+    text = pytester.path.joinpath("kept.json").read_text()
+    project(body).assert_outcomes(passed=1)
+    assert pytester.path.joinpath("kept.json").read_text() == text
+    # the project's function gets worse
+    pytester.makepyfile(mine=DATA.replace("def score", "def better").replace("def blurred", "def score"))
+    sys.modules.pop("mine", None)
+    worse = project(body)
+    worse.assert_outcomes(failed=1)
+    worse.stdout.fnmatch_lines(["*against kept.json FAILED: 1 worse"])
+    pytester.path.joinpath("kept.json").write_text("{")
+    project(body).stdout.fnmatch_lines(["*InputError: kept.json: is no valid JSON*"])
+
+
+def test_as_a_function(project):
+    body = "from assay.pytest_plugin import assert_agreement as f; f(score, pairs(100), at_least=0.5)"
+    project(body).assert_outcomes(passed=1)
+    project("assert_agreement(score, pairs(100))").stdout.fnmatch_lines(
+        ["*TypeError: assert_agreement needs at_least=*"]
+    )
+
+
+def test_it_is_an_entry_point_and_light():
+    (point,) = [one for one in metadata.entry_points(group="pytest11") if one.name == "assay"]
+    assert point.value == "assay.pytest_plugin"
+    code = "import sys, assay.pytest_plugin; print({'numpy', 'pandas', 'pyarrow', 'typer'} & set(sys.modules))"
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert done.stdout.strip() == "set()"
