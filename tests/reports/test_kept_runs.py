@@ -13,7 +13,7 @@ from assay.errors import InputError
 from assay.reports.data import read_datasets
 from assay.reports.folder import read_run
 
-KEPT = sorted((Path(__file__).parent / "kept").iterdir())
+KEPT = sorted(path.parent for path in Path(__file__).with_name("examples").glob("*/scores.parquet"))
 
 
 @pytest.mark.parametrize("folder", KEPT, ids=lambda folder: folder.name)

@@ -14,6 +14,7 @@ from assay.reports.published import compare, judge, list_tables, load_table, sum
 from assay.reports.render import to_csv, to_html, to_json, to_latex, to_markdown, to_rich
 from assay.tables import RUN_SCHEMA
 
+EXAMPLES = Path(__file__).with_name("examples")
 NAME = "a|b_<script>"
 ROW = {
     "dataset": NAME,
@@ -155,8 +156,7 @@ def test_a_folder_must_be_one(tmp_path):
     (tmp_path / "run.json").write_text(json.dumps({"schema": RUN_SCHEMA + 1}))
     with pytest.raises(InputError, match=r"newer assay .*pip install --upgrade assay"):
         read_run(tmp_path)
-    manifest = {"schema": RUN_SCHEMA, "request": {}, "signature": "", "datasets": [], "metrics": [], "buckets": []}
-    (tmp_path / "run.json").write_text(json.dumps(manifest))
+    (tmp_path / "run.json").write_text((EXAMPLES / "schema-1-with-scores" / "run.json").read_text())
     with pytest.raises(InputError, match=r"agreement.json is missing"):
         read_run(tmp_path)
     (tmp_path / "agreement.json").write_text("[]")
@@ -199,9 +199,6 @@ def test_every_published_table_names_its_source():
     assert all("arXiv" in table.source for table in tables)
 
 
-EXAMPLES = Path(__file__).with_name("examples")
-
-
 @pytest.mark.parametrize("folder", sorted(EXAMPLES.iterdir()), ids=lambda path: path.name)
 def test_old_run_folders_stay_readable(folder):
     run = read_run(folder)
@@ -213,5 +210,5 @@ def test_old_run_folders_stay_readable(folder):
 def test_a_manifest_that_is_not_whole_is_one_line(tmp_path):
     (tmp_path / "run.json").write_text('{"schema": 1}')
     (tmp_path / "agreement.json").write_text("[]")
-    with pytest.raises(InputError, match="has no 'request'"):
+    with pytest.raises(InputError, match=r"run.json: signature: Field required; the file was changed"):
         read_run(tmp_path)

@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from assay.api.result import Result
     from assay.api.running import run
     from assay.api.sweeping import sweep
+    from assay.api.verifying import verify
 
 __all__ = [
     "Report",
@@ -32,6 +33,7 @@ __all__ = [
     "run",
     "score_file",
     "sweep",
+    "verify",
 ]
 
 #: No module has the name of its function: once imported, it would hide the function.
@@ -49,6 +51,7 @@ _HOMES = {
     "run": "running",
     "score_file": "files",
     "sweep": "sweeping",
+    "verify": "verifying",
 }
 
 

@@ -21,6 +21,7 @@ from assay.cli import (
     score,
     sweep,
     thresholds,
+    verify,
 )
 from assay.cli.guard import OneLineErrors
 
@@ -47,6 +48,7 @@ app.command("leaderboard", short_help="Rank metrics over runs.")(leaderboard.lea
 app.command("recommend", short_help="Which metric to use on your data.")(recommend.recommend)
 app.command("check", short_help="Fail when a run is worse than its baseline.")(check.check)
 app.command("baseline", short_help="Keep a run to check later ones against.")(baseline.baseline)
+app.command("verify", short_help="Recompute a run: still the same numbers?")(verify.verify)
 app.command("thresholds", short_help="The best threshold for a yes/no decision.")(thresholds.thresholds)
 app.command("doctor", short_help="What is here, what is missing.")(doctor.doctor)
 app.add_typer(metrics.app, name="metrics", short_help="List, show, check metrics.")

@@ -8,13 +8,10 @@ from pathlib import Path
 from typing import Any
 
 from assay.errors import InputError
+from assay.reports.manifest import check_manifest
 from assay.tables import RUN_SCHEMA
 
 __all__ = ["RunFolder", "read_run"]
-
-
-#: What a manifest of schema 1 has and the reports read.
-_NEEDED = ("request", "signature", "datasets", "metrics", "buckets")
 
 
 @dataclass(frozen=True)
@@ -52,10 +49,9 @@ def read_run(path: Path) -> RunFolder:
             f"{path}: was written by a newer assay (schema {schema}, this one reads up to {RUN_SCHEMA}); "
             "update assay with: pip install --upgrade assay"
         )
-    missing = [key for key in _NEEDED if key not in manifest]
-    if missing:
-        raise InputError(f"{path / 'run.json'}: has no {missing[0]!r}; the manifest was changed or is not whole")
-    return RunFolder(path, manifest, _read(path, "agreement.json", list))
+    agreement = _read(path, "agreement.json", list)
+    check_manifest(path, manifest, agreement)
+    return RunFolder(path, manifest, agreement)
 
 
 def _read(folder: Path, name: str, kind: type) -> Any:

@@ -1,0 +1,221 @@
+"""A run held against its recomputation: what is the same, what differs, and why that may be."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import asdict, dataclass
+from typing import Any, Literal
+
+from assay.reports.recomputed import Change, Outcome, Recomputed
+from assay.reports.sheets import Column, Document, Sheet
+
+__all__ = ["DataNow", "MetricNow", "Verification", "headline", "likely_cause", "to_document"]
+
+#: What decides a coefficient and the bounds of its interval, beside scores and labels.
+_STATISTICS = ("python", "machine", "assay", "numpy", "scipy")
+
+
+@dataclass(frozen=True)
+class DataNow:
+    """A dataset of a run, held against what its source gives now.
+
+    Attributes:
+        dataset: its name in the run.
+        outcome: ``same``; ``changed`` (the source gives other pairs); ``folder changed`` (the source gives what it gave
+            then, and the folder holds something else); ``not to be had``.
+        source: where the run read it.
+        counts: rows that are gone or new, and rows in which a column differs, by column; without zeros.
+        says: what else a reader should know, such as why it cannot be had.
+    """
+
+    dataset: str
+    outcome: Literal["same", "changed", "folder changed", "not to be had"]
+    source: str
+    counts: Mapping[str, int]
+    says: str = ""
+
+    @property
+    def difference(self) -> str:
+        """The counts in words."""
+        return ", ".join(f"{what}: {count:,}" for what, count in self.counts.items())
+
+
+@dataclass(frozen=True)
+class MetricNow:
+    """One metric on one dataset.
+
+    Attributes:
+        agreement: coefficients and interval bounds, recomputed from scores and labels of the folder.
+        scores: scores, recomputed from the texts of the folder, or read again from the data.
+        tolerance: how far a score may move by the promise of its metric.
+        changed: the parts of its signature that are others now.
+        cause: why something differs, as far as it can be told; empty where nothing does.
+    """
+
+    dataset: str
+    metric: str
+    agreement: Recomputed
+    scores: Recomputed
+    tolerance: float
+    changed: tuple[Change, ...] = ()
+    cause: str = ""
+
+    @property
+    def outcome(self) -> Outcome:
+        """The worse of the two."""
+        both = (self.agreement.outcome, self.scores.outcome)
+        return next((outcome for outcome in ("differs", "not recomputed") if outcome in both), "same")
+
+
+@dataclass(frozen=True)
+class Verification:
+    """A run, recomputed.
+
+    Attributes:
+        run: how messages name it.
+        created: when it was made.
+        sample: pairs of each dataset whose scores were recomputed; None for all.
+        seed: what chose them.
+        metrics: one entry a metric and dataset.
+        data: one entry a dataset.
+        environment: Python, machine and packages that are others now.
+        without: metrics that had no score in the run, and are not verified.
+    """
+
+    run: str
+    created: str
+    sample: int | None
+    seed: int
+    metrics: tuple[MetricNow, ...]
+    data: tuple[DataNow, ...]
+    environment: tuple[Change, ...]
+    without: tuple[str, ...] = ()
+
+    @property
+    def same(self) -> bool:
+        """Whether every number was recomputed and is the same, and no dataset is known to have changed.
+
+        A dataset that cannot be had fails nothing: the folder holds the texts.
+        """
+        return all(one.outcome == "same" for one in self.metrics) and all(
+            one.outcome in ("same", "not to be had") for one in self.data
+        )
+
+
+def likely_cause(
+    agreement: Recomputed,
+    scores: Recomputed,
+    *,
+    changed: Sequence[Change],
+    signed: Collection[str],
+    environment: Sequence[Change],
+    data: DataNow,
+    recorded: bool,
+    loose: str,
+    sampled: bool,
+) -> str:
+    """Return why numbers differ, as far as it can be told; an empty string where none do.
+
+    Args:
+        agreement: see :class:`MetricNow`.
+        scores: likewise.
+        changed: parts of the metric's signature.
+        signed: the names of all its parts.
+        environment: Python, machine and packages.
+        data: the dataset.
+        recorded: whether the scores are read from the data.
+        loose: a precision in which a score may move with its batch, or an empty string.
+        sampled: whether only some scores were recomputed.
+    """
+    moved, shifted = scores.outcome == "differs", agreement.outcome == "differs"
+    if (moved or shifted) and data.outcome == "folder changed":
+        return f"pairs.parquet was changed after the run: {data.difference}"
+    reasons = []
+    if moved and changed:
+        reasons.append(f"the signature changed: {_listed(changed)}")
+    elif moved and recorded and data.outcome == "changed":
+        reasons.append(f"the dataset changed: {data.difference or data.says}")
+    elif moved and loose:
+        reasons.append(f"in {loose} a score may move with its batch" + (", and a sample has others" if sampled else ""))
+    elif moved:
+        # what the signature names is the same
+        others = [] if recorded else [one for one in environment if one.what not in signed]
+        installed = f"other software ({_listed(others)}), or " if others else ""
+        texts = "" if recorded else " or the texts in pairs.parquet"
+        reasons.append(f"the signature is the same: {installed}scores.parquet{texts} changed after the run")
+    if shifted:
+        software = [one for one in environment if one.what in _STATISTICS]
+        if software:
+            reasons.append(f"the statistics were computed by other software: {_listed(software)}")
+        elif not moved:
+            files = ["agreement.json", "labels, buckets or groups in pairs.parquet"]
+            files += ["scores.parquet"] if scores.outcome == "not recomputed" else []
+            files += ["scores.parquet outside of the sample"] if sampled and scores.outcome == "same" else []
+            reasons.append(f"changed after the run: {', or '.join(files)}")
+    return "; ".join(reasons)
+
+
+def _listed(changed: Sequence[Change]) -> str:
+    return ", ".join(map(str, changed))
+
+
+def headline(found: Verification) -> str:
+    """Return the result in one line."""
+    counts = [
+        (sum(one.outcome == "differs" for one in found.metrics), "differ"),
+        (sum(one.outcome == "not recomputed" for one in found.metrics), "could not be recomputed"),
+    ]
+    said = [f"{count} of {len(found.metrics)} {what}" for count, what in counts if count]
+    changed = [one.dataset for one in found.data if one.outcome in ("changed", "folder changed")]
+    said += [f"changed data: {', '.join(changed)}"] if changed else []
+    return f"{found.run}: " + ("; ".join(said) or f"the same numbers, {len(found.metrics)} of {len(found.metrics)}")
+
+
+def to_document(found: Verification) -> Document:
+    """Lay a verification out: a table a dataset, and other software."""
+    how = "all pairs" if found.sample is None else f"a sample of {found.sample:,} pairs a dataset (seed {found.seed})"
+    sheets = [_sheet(data, [one for one in found.metrics if one.dataset == data.dataset]) for data in found.data]
+    if found.environment:
+        cells = [(one.what, one.then, one.now) for one in found.environment]
+        sheets.append(Sheet("Other software", [Column("what"), Column("then"), Column("now")], cells))
+    metrics = [asdict(one) | {"outcome": one.outcome} for one in found.metrics]
+    value = asdict(found) | {"same": found.same, "metrics": metrics}
+    notes = (
+        f"run of {found.created}; scores of {how} recomputed",
+        *(f"no score in the run, so nothing to verify: {one}" for one in found.without),
+        headline(found),
+    )
+    return Document(sheets, [_record(one) for one in found.metrics], notes, value)
+
+
+def _sheet(data: DataNow, metrics: Sequence[MetricNow]) -> Sheet:
+    rows = [
+        (
+            one.metric,
+            one.outcome,
+            one.agreement.text,
+            one.scores.text,
+            one.cause or (f"the signature changed: {_listed(one.changed)}" if one.changed else ""),
+        )
+        for one in metrics
+    ]
+    said = "; ".join(filter(None, (data.difference, data.says)))
+    return Sheet(
+        data.dataset,
+        [Column(head) for head in ("metric", "outcome", "coefficients", "scores", "what changed")],
+        rows,
+        facts=[f"the data now: {data.outcome}{f', {said}' if said else ''} ({data.source})"],
+        marked=frozenset(place for place, one in enumerate(metrics) if one.outcome != "same"),
+    )
+
+
+def _record(one: MetricNow) -> dict[str, Any]:
+    numbers = {
+        f"{what}_{key}": cell
+        for what, held in (("agreement", one.agreement), ("scores", one.scores))
+        for key, cell in asdict(held).items()
+    }
+    head = {"dataset": one.dataset, "metric": one.metric, "outcome": one.outcome}
+    return (
+        head | numbers | {"tolerance": one.tolerance, "changed": [asdict(c) for c in one.changed], "cause": one.cause}
+    )
