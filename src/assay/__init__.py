@@ -9,7 +9,19 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from assay.api import Report, Result, compare, leaderboard, profile, recommend, run, sweep
+    from assay.api import (
+        Report,
+        Result,
+        compare,
+        find_errors,
+        leaderboard,
+        profile,
+        recommend,
+        report,
+        run,
+        sweep,
+        verify,
+    )
     from assay.datasets import Pairs, load_dataset
     from assay.errors import AssayError, InputError, UnavailableError
     from assay.metrics import Batch, Metric, MetricName, as_evaluate, list_metrics, load_metric
@@ -20,8 +32,11 @@ _HOMES = {
     "Report": "assay.api",
     "Result": "assay.api",
     "compare": "assay.api",
+    "find_errors": "assay.api",
     "leaderboard": "assay.api",
     "recommend": "assay.api",
+    "report": "assay.api",
+    "verify": "assay.api",
     "profile": "assay.api",
     "run": "assay.api",
     "sweep": "assay.api",
@@ -51,14 +66,17 @@ __all__ = [
     "__version__",
     "as_evaluate",
     "compare",
+    "find_errors",
     "leaderboard",
     "list_metrics",
     "load_dataset",
     "load_metric",
     "profile",
     "recommend",
+    "report",
     "run",
     "sweep",
+    "verify",
 ]
 
 

@@ -202,7 +202,7 @@ def test_run_folder(tmp_path):
     result = assay.run(["probe"], ["f1", "em"], out=tmp_path / "out", resamples=100, buckets=["f1", "subset=negation"])
     folder = tmp_path / "out"
     names = {"run.json", "agreement.json", "agreement.csv", "scores.parquet", "pairs.parquet", "table.md", "table.tex"}
-    assert {path.name for path in folder.iterdir()} == names
+    assert {path.name for path in folder.iterdir()} == names | {"report.html"}
     rows = json.loads((folder / "agreement.json").read_text(encoding="utf-8"))
     assert list(rows[0]) == ["dataset", "split", "bucket", "metric", "statistic", "value", "low", "high", "n", "note"]
     flat = next(row for row in rows if row["metric"] == "em" and row["bucket"] == "f1=0")

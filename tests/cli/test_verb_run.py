@@ -19,6 +19,7 @@ FILES = {
     "pairs.parquet",
     "table.md",
     "table.tex",
+    "report.html",
 }
 OWN = ("run", "--dataset", "own.csv", *COLUMNS, "--metric", "f1", "--metric", "levenshtein")
 

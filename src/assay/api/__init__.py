@@ -9,6 +9,8 @@ if TYPE_CHECKING:
     from assay.api.comparing import compare
     from assay.api.diagnosis import diagnose
     from assay.api.files import agree_file, score_file
+    from assay.api.finding import evaluate_categories, find_errors
+    from assay.api.paging import report
     from assay.api.profiling import profile
     from assay.api.published import list_published, reproduce
     from assay.api.ranking import leaderboard
@@ -25,10 +27,13 @@ __all__ = [
     "agree_file",
     "compare",
     "diagnose",
+    "evaluate_categories",
+    "find_errors",
     "leaderboard",
     "list_published",
     "profile",
     "recommend",
+    "report",
     "reproduce",
     "run",
     "score_file",
@@ -43,10 +48,13 @@ _HOMES = {
     "agree_file": "files",
     "compare": "comparing",
     "diagnose": "diagnosis",
+    "evaluate_categories": "finding",
+    "find_errors": "finding",
     "leaderboard": "ranking",
     "list_published": "published",
     "profile": "profiling",
     "recommend": "recommending",
+    "report": "paging",
     "reproduce": "published",
     "run": "running",
     "score_file": "files",

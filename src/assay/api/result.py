@@ -6,16 +6,19 @@ from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from assay.benchmark.folder import describe_run, write_run
+from assay.benchmark.folder import PAGE, describe_run, write_run
 from assay.benchmark.outcome import Outcome
 from assay.reports import render
-from assay.reports.folder import RunFolder
+from assay.reports.folder import RunFolder, read_run
 from assay.tables import AGREEMENT_COLUMNS, SCORE_COLUMNS
 
 if TYPE_CHECKING:
     import pandas as pd
 
-__all__ = ["Result"]
+__all__ = ["MOST_PAIRS", "Result"]
+
+#: Pairs of a run whose page is written at once: more would make whoever waits for the tables wait for the page.
+MOST_PAIRS = 100_000
 
 
 class Result:
@@ -92,10 +95,19 @@ class Result:
     def save(self, folder: str | Path) -> Path:
         """Write the run folder; see :mod:`assay.benchmark.folder`.
 
+        A run of at most :data:`MOST_PAIRS` pairs gets a page to look at, without what takes long: ranks and categories.
+
         Raises:
             InputError: the folder holds something else, or cannot be written.
         """
         self.folder = write_run(self.outcome, Path(folder), finish=self._write_tables)
+        if sum(len(one.pairs) for one in self.outcome.datasets) <= MOST_PAIRS:
+            from assay.reports.page import page_html
+            from assay.reports.page.place import put_page
+
+            # read back from where it stands: the page says where that is
+            page = page_html([read_run(self.folder)], leaderboard=False, categories=False)
+            put_page(page, self.folder / PAGE)
         return self.folder
 
     def _write_tables(self, folder: Path) -> None:

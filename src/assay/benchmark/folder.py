@@ -9,6 +9,7 @@
 ``pairs.parquet``         the pairs as they were scored, with their dataset, their buckets, the group that was
                           resampled, and further columns of the source that hold names or counts
 ``table.md, table.tex``   what a reader sees; written by the reports
+``report.html``           the page to look at, but for very large runs; written last, by the reports
 ========================  ===============================================================================
 """
 
@@ -33,7 +34,7 @@ from assay.benchmark.outcome import DatasetScores, Outcome
 from assay.errors import InputError
 from assay.tables import AGREEMENT_COLUMNS, RUN_SCHEMA
 
-__all__ = ["check_place", "check_target", "describe_run", "write_run"]
+__all__ = ["PAGE", "check_place", "check_target", "describe_run", "write_run"]
 
 _PACKAGES = (
     "assay",
@@ -53,6 +54,8 @@ _PACKAGES = (
 _ROWS = 1 << 16
 #: Columns of the pairs table that are kept as they are.
 _KEPT = ("pair_id", "question", "reference", "candidate", "label", "subset", "split", "language", "group")
+#: The page to look at.
+PAGE = "report.html"
 #: What a run folder holds; anything else is somebody's own and is never removed.
 FILES = (
     "run.json",
@@ -62,6 +65,7 @@ FILES = (
     "pairs.parquet",
     "table.md",
     "table.tex",
+    PAGE,
 )
 
 

@@ -14,6 +14,7 @@ from assay.cli.options import OfflineOption, QuietOption
 __all__ = ["app"]
 
 app = typer.Typer(
+    add_completion=False,
     no_args_is_help=True,
     rich_markup_mode=None,
     help="The datasets: list them, show a card, fetch the files, check the data.",

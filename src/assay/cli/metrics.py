@@ -11,6 +11,7 @@ from assay.cli.guard import grid, guarded, show, tell
 __all__ = ["app"]
 
 app = typer.Typer(
+    add_completion=False,
     no_args_is_help=True,
     rich_markup_mode=None,
     help="The metrics: list them, show one with its options, check a plugin.",

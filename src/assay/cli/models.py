@@ -15,6 +15,7 @@ if TYPE_CHECKING:
 __all__ = ["app"]
 
 app = typer.Typer(
+    add_completion=False,
     no_args_is_help=True,
     rich_markup_mode=None,
     help="The models of neural metrics: list them, show one, fetch one. Safetensors only, no code of a model runs.",

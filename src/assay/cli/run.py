@@ -105,6 +105,8 @@ def run(
         tell(f"assay: {line}")
     if not quiet:
         tell(f"wrote {place}")
+        page = place / "report.html"
+        tell(f"look at {page}" if page.exists() else f"a page to look at: assay report {place} --out page")
         tell(f"next: assay run --dataset FILE --columns reference=…,candidate=…,label=…{_metrics_hint(result)}")
         tell("      assay metrics list; assay datasets list; assay doctor")
     if result.failures:

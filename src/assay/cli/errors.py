@@ -1,0 +1,90 @@
+"""``assay errors``: where a metric and people diverge, and why."""
+
+from __future__ import annotations
+
+from enum import StrEnum
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from assay.cli.guard import guarded, print_report
+from assay.cli.options import ConfidenceOption, ReportFormat, ReportFormatOption, SeedOption
+
+__all__ = ["errors"]
+
+
+class By(StrEnum):
+    """What counts as diverging."""
+
+    threshold = "threshold"
+    rank = "rank"
+
+
+@guarded
+def errors(
+    run: Annotated[Path, typer.Argument(help="A run folder, or a file with a label and score columns.", metavar="RUN")],
+    metric: Annotated[
+        list[str] | None, typer.Option("--metric", "-m", help="A metric of the run; repeatable [default: all].")
+    ] = None,
+    dataset: Annotated[
+        list[str] | None, typer.Option("--dataset", "-d", help="A dataset of the run; repeatable [default: all].")
+    ] = None,
+    bucket: Annotated[str, typer.Option("--bucket", "-b", help="Only the pairs of this bucket of the run.")] = "all",
+    by: Annotated[
+        By | None,
+        typer.Option(help="Diverging by threshold, or by rank [default: threshold where scores run from 0 to 1]."),
+    ] = None,
+    low: Annotated[float, typer.Option(help="Too low with the highest label: a score below this.")] = 0.25,
+    high: Annotated[float, typer.Option(help="Too high with the lowest label: a score above this.")] = 0.5,
+    residual: Annotated[
+        float, typer.Option(help="By rank: how far the ranks of score and label are apart, as a share of the pairs.")
+    ] = 0.5,
+    scale: Annotated[
+        tuple[float, float] | None,
+        typer.Option(help="Lowest and highest label [default: as the data declares, else the ones that occur]."),
+    ] = None,
+    corrected: Annotated[
+        Path | None, typer.Option(help="A run of the same pairs with other labels: the cleaning experiment.")
+    ] = None,
+    statistic: Annotated[
+        list[str] | None, typer.Option(help="Coefficients of the agreement; repeatable [default: kendall].")
+    ] = None,
+    top: Annotated[int, typer.Option(min=0, help="How many of the worst pairs the tables show.")] = 10,
+    limit: Annotated[
+        int | None, typer.Option(min=0, help="At most so many pairs of each metric in JSON and CSV [default: all].")
+    ] = None,
+    resamples: Annotated[int, typer.Option(min=0, help="Bootstrap resamples for the intervals; 0 for none.")] = 1000,
+    confidence: ConfidenceOption = 0.95,
+    seed: SeedOption = 0,
+    evaluate: Annotated[
+        bool, typer.Option("--evaluate", help="Hold the rules against the categories annotated in the data, instead.")
+    ] = False,
+    output: ReportFormatOption = ReportFormat.table,
+) -> None:
+    """Show the pairs on which a metric and people diverge, with categories that say why.
+
+    assay errors runs/RUN --metric cross-encoder:MODEL --top 20
+    """
+    from assay import api
+    from assay.reports.errors.divergence import Rule
+
+    if evaluate:
+        print_report(api.evaluate_categories(run, datasets=dataset or [], scale=scale), output)
+        return
+    report = api.find_errors(
+        run,
+        metric or [],
+        datasets=dataset or [],
+        bucket=bucket,
+        rule=Rule(by.value if by is not None else None, low, high, residual, scale),
+        corrected=corrected,
+        statistics=statistic or [],
+        # the list of pairs has no intervals
+        resamples=0 if output in (ReportFormat.json, ReportFormat.csv) else resamples,
+        confidence=confidence,
+        seed=seed,
+        top=top,
+        limit=limit,
+    )
+    print_report(report, output)

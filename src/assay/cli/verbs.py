@@ -1,0 +1,85 @@
+"""The verbs of the command line, each imported when it is called: the list alone is there at once."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from importlib import import_module
+from typing import Any
+
+import typer
+
+from assay.cli.guard import OneLineErrors
+
+__all__ = ["VERBS", "VerbGroup"]
+
+#: Verb and what it does, in the order of the help. The module has its name, and holds a function of that name or an
+#: ``app`` with verbs of its own.
+VERBS = {
+    "run": "Score labelled pairs, print the agreement.",
+    "score": "Add a column per metric to a file.",
+    "agree": "Agreement of columns that are there.",
+    "compare": "Which of two is better, and is it real?",
+    "leaderboard": "Rank metrics over runs.",
+    "recommend": "Which metric to use on your data.",
+    "errors": "Where a metric and people diverge, and why.",
+    "thresholds": "The best threshold for a yes/no decision.",
+    "report": "A page to look at, in one HTML file.",
+    "baseline": "Keep a run to check later ones against.",
+    "check": "Fail when a run is worse than its baseline.",
+    "verify": "Recompute a run: still the same numbers?",
+    "sweep": "Agreement layer by layer.",
+    "profile": "What metrics cost, measured alone.",
+    "reproduce": "Reproduce a published table.",
+    "doctor": "What is here, what is missing.",
+    "metrics": "List, show, check metrics.",
+    "models": "List, show, fetch models.",
+    "datasets": "List, show, fetch, check data.",
+}
+
+
+class _Commands(Mapping[str, Any]):
+    """Commands by verb, made when they are asked for."""
+
+    def __init__(self) -> None:
+        self._made: dict[str, Any] = {}
+
+    def __getitem__(self, verb: str) -> Any:
+        if verb not in VERBS:
+            raise KeyError(verb)
+        if verb not in self._made:
+            self._made[verb] = _make(verb)
+        return self._made[verb]
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(VERBS)
+
+    def __len__(self) -> int:
+        return len(VERBS)
+
+
+def _make(verb: str) -> Any:
+    module = import_module(f"assay.cli.{verb}")
+    app = getattr(module, "app", None)
+    if app is None:
+        app = typer.Typer(add_completion=False, rich_markup_mode=None, pretty_exceptions_enable=False)
+        app.command(verb)(getattr(module, verb))
+    command = typer.main.get_command(app)
+    command.name = verb
+    return command
+
+
+class VerbGroup(OneLineErrors):
+    """The root of the command line."""
+
+    def __init__(self, **settings: Any) -> None:
+        super().__init__(**settings)
+        self.commands = _Commands()  # type: ignore[assignment]  # read only, and never added to
+
+    def list_commands(self, ctx: Any) -> list[str]:
+        """Return the verbs."""
+        return list(VERBS)
+
+    def format_commands(self, ctx: Any, formatter: Any) -> None:
+        """Write the verbs and what they do, without importing them."""
+        with formatter.section("Commands"):
+            formatter.write_dl(list(VERBS.items()))

@@ -1,0 +1,177 @@
+"""Dates, times of day, and words for them, found in a text whose number words are digits. English and German."""
+
+from __future__ import annotations
+
+import functools
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from assay.reports.categories.texts import fold
+
+__all__ = ["Moment", "find_moments"]
+
+_MONTHS = {
+    name: number
+    for number, names in enumerate(
+        (
+            "january januar janner jan",
+            "february februar feb",
+            "march marz mar mrz",
+            "april apr",
+            "may mai",
+            "june juni jun",
+            "july juli jul",
+            "august aug",
+            "september sept sep",
+            "october oktober oct okt",
+            "november nov",
+            "december dezember dec dez",
+        ),
+        1,
+    )
+    for name in names.split()
+}
+_CLASSES = {
+    "weekday": "monday tuesday wednesday thursday friday saturday sunday montag dienstag mittwoch donnerstag freitag "
+    "samstag sonnabend sonntag",
+    "season": "spring summer autumn winter fruhling fruhjahr sommer herbst",
+    "part of the day": "morning forenoon noon afternoon evening night midnight dawn dusk morgens vormittag mittag "
+    "nachmittag abend nacht mitternacht morgendammerung",
+    "day as seen from now": "today yesterday tomorrow tonight heute gestern vorgestern ubermorgen",
+    "holiday": "christmas easter halloween thanksgiving epiphany pentecost ramadan hanukkah passover weihnachten "
+    "heiligabend ostern pfingsten silvester neujahr",
+}
+_WORDS = {word: kind for kind, words in _CLASSES.items() for word in words.split()}
+_M = "|".join(sorted(_MONTHS, key=len, reverse=True))
+_PATTERNS = tuple(
+    (name, re.compile(pattern))
+    for name, pattern in (
+        ("day", r"\b(?P<y>\d{4})-(?P<m>\d\d?)-(?P<d>\d\d?)\b"),
+        ("day", rf"\b(?P<d>\d\d?)(?:st|nd|rd|th|\.)?[ -]*(?:of )?(?P<n>{_M})\b\.?,?(?:[ -]*(?P<y>\d{{4}}|\d\d)\b)?"),
+        ("day", rf"\b(?P<n>{_M})\b\.? *(?P<d>\d\d?)(?:st|nd|rd|th)?\b(?!-?\d)(?:,? *(?P<y>\d{{4}})\b)?"),
+        ("day", rf"\b(?P<n>{_M})\b\.?,?[ -]*(?P<y>\d{{4}}|\d\d(?!\d))\b"),
+        ("day", r"\b(?P<d>\d\d?)\.(?P<m>\d\d?)\.(?P<y>\d{4}|\d\d)?(?!\d)"),
+        ("us", r"\b(?P<m>\d\d?)/(?P<d>\d\d?)/(?P<y>\d{4}|\d\d)\b"),
+        ("clock", r"\b(?P<h>\d\d?)[:.](?P<min>\d\d)(?::\d\d)? ?(?P<half>[ap]\.?m\b\.?)?(?: ?uhr)?(?!\d)"),
+        ("clock", r"\b(?P<h>\d\d?) ?(?:(?P<half>[ap]\.?m\b\.?)|o'?clock|uhr(?: (?P<min>\d\d?))?)"),
+        ("clock", r"\b(?P<part>half past|quarter past|quarter to|viertel nach|viertel vor|halb) (?P<h>\d\d?)\b"),
+        ("century", (r"\b(?P<c>\d\d?)(?:st|nd|rd|th|\.)?[ -](?:century|centuries|jahrhunderts?|jh\.?)"
+                    r"(?P<era> *(?:bce?\b|v\. ?chr))?")),
+        ("decade", r"(?P<y>\b\d{3}0|['\u2019]\d0)(?:'?s|er)\b(?: jahren?)?"),
+        ("decade", r"\b(?P<y>\d0)er[ -]jahren?\b"),
+        ("year", r"\b(?P<y>\d{1,4}) ?(?:(?P<era>bce?\b|v\. ?chr\.?)|ad\b|ce\b|n\. ?chr\.?)"),
+        ("year", (r"\b(?:(?:in|since|until|by|from|year|circa|around|after|before|of|seit|bis|ab|jahr|um|late|early) )?"
+                 r"(?P<y>1\d{3}|20\d\d)\b(?![,.]\d|%|-\d{3})(?P<after> [a-z]+)?")),
+        ("month", rf"\b(?P<n>{_M})\b"),
+    )
+)  # fmt: skip
+_SHIFTS = {"half past": 30, "quarter past": 15, "quarter to": -15, "viertel nach": 15, "viertel vor": -15, "halb": -30}
+
+
+@dataclass(frozen=True)
+class Moment:
+    """A point or stretch of time.
+
+    Attributes:
+        written: as in the text, folded.
+        kind: ``date``, ``clock``, or the class of a word such as ``season``.
+        years: first and last year, None where the text has none.
+        month, day: None where the text has none.
+        minute: of the day, for a clock.
+        word: for a class of words.
+        span: where it stands in the text.
+    """
+
+    written: str
+    kind: str
+    span: tuple[int, int]
+    years: tuple[int, int] | None = None
+    month: int | None = None
+    day: int | None = None
+    minute: int | None = None
+    word: str = ""
+
+    @property
+    def fields(self) -> tuple[object, ...]:
+        """What it says, however it is written."""
+        return self.kind, self.years, self.month, self.day, self.minute, self.word
+
+    def within(self, other: Moment) -> bool:
+        """Tell whether a date lies in a longer stretch that the other one names."""
+        if self.kind != "date" or other.kind != "date" or self.fields == other.fields:
+            return False
+        if other.years and not (self.years and other.years[0] <= self.years[0] and self.years[1] <= other.years[1]):
+            return False
+        return other.month in (None, self.month) and other.day in (None, self.day)
+
+
+@functools.lru_cache(maxsize=1 << 15)
+def find_moments(text: str) -> tuple[Moment, ...]:
+    """Return dates, clocks and words for times in a text with digits, in order, none inside another.
+
+    >>> [moment.years for moment in find_moments("from the 1960s to 8 May 1972")]
+    [(1960, 1969), (1972, 1972)]
+    """
+    folded = fold(text)
+    found: list[Moment] = []
+    for kind, pattern in _PATTERNS:
+        for match in pattern.finditer(folded):
+            if any(match.start() < one.span[1] and one.span[0] < match.end() for one in found):
+                continue
+            if moment := _moment(kind, match):
+                found.append(moment)
+    found += _words(folded, found)
+    return tuple(sorted(found, key=lambda one: one.span))
+
+
+def _words(folded: str, found: list[Moment]) -> Iterator[Moment]:
+    for match in re.finditer(r"[a-z]+", folded):
+        kind = _WORDS.get(match[0])
+        if kind and not any(one.span[0] <= match.start() < one.span[1] for one in found):
+            yield Moment(match[0], kind, match.span(), word=match[0])
+
+
+def _moment(kind: str, match: re.Match[str]) -> Moment | None:
+    part = match.groupdict()
+    written, span = match[0].strip(), match.span()
+    if kind == "clock":
+        return _clock(part, written, span)
+    if kind == "century":
+        last = int(part["c"]) * 100
+        return Moment(written, "date", span, years=(-last, -last + 99) if part["era"] else (last - 99, last))
+    if kind == "decade":
+        first = int(part["y"].lstrip("'\u2019"))
+        first += 1900 if first < 100 else 0
+        return Moment(written, "date", span, years=(first, first + 9))
+    if kind == "year" and part.get("after") and not match[0].split()[0].isalpha():
+        # "1945 people" counts people; "in 1945 people" does not
+        return None
+    year = int(part["y"]) if part.get("y") else None
+    if kind == "year" and part.get("after"):
+        span = (span[0], match.end("y"))
+        written = match.string[slice(*span)]
+    if year is not None and part.get("era"):
+        year = -year
+    elif year is not None and part["y"] and len(part["y"]) == 2 and kind != "year":
+        year += 2000 if year < 50 else 1900
+    month = _MONTHS[part["n"]] if part.get("n") else int(part["m"]) if part.get("m") else None
+    day = int(part["d"]) if part.get("d") else None
+    if kind == "us" and month is not None and day is not None and month > 12:
+        month, day = day, month
+    if (month is not None and not 1 <= month <= 12) or (day is not None and not 1 <= day <= 31):
+        return None
+    if kind == "month" and match[0] in ("may", "mar", "march", "jan", "dec", "sep"):
+        # a verb, a name or an abbreviation of something else as long as no day or year stands beside it
+        return None if match[0] != match.string else Moment(written, "date", span, month=month)
+    return Moment(written, "date", span, (year, year) if year is not None else None, month, day)
+
+
+def _clock(part: dict[str, str | None], written: str, span: tuple[int, int]) -> Moment | None:
+    hour, minute = int(part["h"] or 0), int(part.get("min") or 0)
+    if hour > 24 or minute > 59:
+        return None
+    half = (part.get("half") or "")[:1]
+    hour = hour % 12 + (12 if half == "p" else 0) if half else hour
+    minutes = hour * 60 + minute + _SHIFTS.get(part.get("part") or "", 0)
+    return Moment(written, "clock", span, minute=minutes)

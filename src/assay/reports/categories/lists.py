@@ -1,0 +1,86 @@
+"""Answers that list several things, and answers that are a part of the other."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+
+from assay.reports.categories.dates import find_moments
+from assay.reports.categories.numbers import digits, find_numbers
+from assay.reports.categories.persons import reads_as_person
+from assay.reports.categories.places import find_places
+from assay.reports.categories.texts import Pair, Text, read
+from assay.reports.categories.vocabulary import Tag
+
+__all__ = ["lists"]
+
+_AND = re.compile(r"\s*(?:[;/]|,(?!\d)|\b(?:and|und|sowie|as well as|plus)\b|&)\s*", re.IGNORECASE)
+_OR = re.compile(r"\s*\b(?:or|oder|bzw|alternatively)\b\s*", re.IGNORECASE)
+_ASKS_EXAMPLE = re.compile(
+    r"\b(an? (?:\w+ )?example|examples|name (?:an?|one|some|any|two|three)|give an?|one of|such as|would be an?|nenne|"
+    r"ein beispiel|beispiele|zum beispiel|eine[rs]? der)\b",
+    re.IGNORECASE,
+)
+_ASKS_SEVERAL = re.compile(
+    r"^(?:what|which|who|welche|was|wer)(?: \w+)? (?:are|were|sind|waren)\b|\bwhat (?:are|were)\b|\b(?:types|kinds|"
+    r"forms|list) of\b",
+    re.IGNORECASE,
+)
+
+
+def lists(pair: Pair) -> Iterator[Tag]:
+    """Tag lists whose members differ, texts that are a part of the other, and questions with several answers."""
+    if pair.same:
+        return
+    alternatives = [_items(text, _OR) for text, _ in pair.sides]
+    for own, other in (alternatives, alternatives[::-1]):
+        if len(own) > 1 and other[0] in own and len(other) == 1:
+            yield Tag("multiple correct answers", f"one text gives {other[0]!r} as one of {len(own)} alternatives")
+            return
+    mine, others = (_items(text, _AND) for text, _ in pair.sides)
+    several = [len(items) > 1 and not _one_thing(text) for items, (text, _) in zip((mine, others), pair.sides,
+                                                                                   strict=True)]  # fmt: skip
+    if any(several) and (found := _listed(mine, others, several)):
+        yield found
+        return
+    asks_example, asks_several = (bool(rule.search(pair.question.clean)) for rule in (_ASKS_EXAMPLE, _ASKS_SEVERAL))
+    if not pair.shared and asks_example:
+        yield Tag("multiple correct answers", "the question asks for an example, and the texts give two")
+    elif not pair.shared and asks_several:
+        yield Tag("incomplete answer", "the question asks for several things, and the texts give different ones")
+    elif not pair.shared and all(several):
+        yield Tag("multiple correct answers", "two lists without a common member")
+    yield from _part(pair)
+
+
+def _listed(mine: list[str], others: list[str], several: list[bool]) -> Tag | None:
+    left, right = set(mine), set(others)
+    for part, whole, is_list in ((left, right, several[1]), (right, left, several[0])):
+        if part < whole and is_list:
+            return Tag("incomplete answer", f"one text lists {min(whole - part)!r} as well")
+    if left & right and left - right and right - left:
+        what = f"the texts share {min(left & right)!r} and differ in {min(left - right)!r} and {min(right - left)!r}"
+        return Tag("multiple correct answers", what)
+    return None
+
+
+def _items(text: Text, joint: re.Pattern[str]) -> list[str]:
+    return [read(part).phrase for part in joint.split(text.clean) if part.strip()] or [text.phrase]
+
+
+def _one_thing(text: Text) -> bool:
+    """Tell whether commas stand inside one thing: a place in its country, a date."""
+    return (bool(find_places(text)) and " and " not in text.clean) or bool(re.search(r"\d, ?\d", text.clean))
+
+
+def _part(pair: Pair) -> Iterator[Tag]:
+    """Tag a text whose content words all stand in the other one, but for names, numbers, times and denials."""
+    for text, other in pair.sides:
+        left, whole = set(text.content), set(other.content)
+        if left < whole:
+            more = " ".join(word for word in other.content if word not in left)
+            spoken = digits(more, pair.language)
+            named = all(reads_as_person(side, pair.question, pair.language) for side in (text, other))
+            if not named and not find_moments(spoken) and not find_numbers(spoken.upper(), pair.language):
+                yield Tag("different levels of precision", f"{other.clean!r} says {more!r} as well")
+            return

@@ -1,0 +1,1 @@
+"""Where a metric and people diverge, and why."""

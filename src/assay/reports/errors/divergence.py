@@ -1,0 +1,130 @@
+"""Which pairs a metric and people diverge on."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Literal
+
+import numpy as np
+from numpy.typing import NDArray
+
+from assay.errors import InputError
+from assay.reports.data import ScoredDataset
+
+__all__ = ["By", "Divergence", "Rule", "diverging", "label_scale"]
+
+By = Literal["threshold", "rank"]
+
+
+@dataclass(frozen=True)
+class Rule:
+    """What counts as diverging.
+
+    Attributes:
+        by: ``threshold`` or ``rank``; None takes thresholds where a metric declares a scale from 0 to 1, else ranks.
+        low: a score below it is too low for the highest label. The paper's thresholds are the defaults.
+        high: a score above it is too high for the lowest label.
+        residual: difference of ranks, as a share of the pairs, from which a pair diverges.
+        scale: lowest and highest label; see :func:`label_scale` for the default.
+    """
+
+    by: By | None = None
+    low: float = 0.25
+    high: float = 0.5
+    residual: float = 0.5
+    scale: tuple[float, float] | None = None
+
+    def __post_init__(self) -> None:
+        if not 0 < self.residual <= 1:
+            raise InputError(f"--residual {self.residual:g}: a share of the pairs is above 0 and at most 1")
+        if self.scale is not None and not self.scale[0] < self.scale[1]:
+            raise InputError(f"--scale {self.scale[0]:g} {self.scale[1]:g}: the lowest label comes first")
+
+
+@dataclass(frozen=True)
+class Divergence:
+    """The pairs of a dataset on which one metric and people diverge.
+
+    Attributes:
+        metric: its name.
+        by: the rule that was used.
+        condition: the same in words, with its numbers.
+        rows: numbers of the pairs, the worst first, shape (k,).
+        distances: how far each is off, in the same order: by threshold, from the end of the scale where the label
+            stands; by rank, the difference of ranks as a share of the pairs. Both 0 to 1.
+        too_low: which of them have a score that is too low; the others have one that is too high. Shape (k,).
+        considered: pairs that have a score (and stand in the bucket asked for).
+    """
+
+    metric: str
+    by: By
+    condition: str
+    rows: NDArray[np.intp]
+    distances: NDArray[np.float64]
+    too_low: NDArray[np.bool_]
+    considered: NDArray[np.bool_]
+
+    @property
+    def mask(self) -> NDArray[np.bool_]:
+        """Which of all n pairs diverge, shape (n,)."""
+        mask = np.zeros(len(self.considered), dtype=bool)
+        mask[self.rows] = True
+        return mask
+
+
+def label_scale(data: ScoredDataset) -> tuple[float, float]:
+    """Return the lowest and the highest label: of the scale that the data declares, else the ones that occur."""
+    declared = data.facts.get("scale")
+    if declared:
+        return float(declared[0]), float(declared[1])
+    return (float(data.labels.min()), float(data.labels.max())) if len(data) else (0.0, 0.0)
+
+
+def diverging(
+    data: ScoredDataset, metric: str, rule: Rule | None = None, inside: NDArray[np.bool_] | None = None
+) -> Divergence:
+    """Find the pairs on which a metric and people diverge.
+
+    By threshold: a score below ``low`` with the highest label, or one above ``high`` with the lowest. By rank: the
+    ranks of score and label among the pairs (ties share the mean of their ranks) are ``residual`` of n or more apart.
+
+    Args:
+        data: the pairs.
+        metric: a metric that the data has scores of.
+        rule: see :class:`Rule`; the paper's by default.
+        inside: pairs to consider, shape (n,); all by default.
+    """
+    rule = rule or Rule()
+    facts = data.metrics[metric]
+    by: By = rule.by or ("threshold" if (facts.low, facts.high) == (0, 1) else "rank")
+    scores = data.scores[metric]
+    considered = np.isfinite(scores) if inside is None else np.isfinite(scores) & inside
+    if by == "threshold":
+        similar = scores if facts.higher_is_better else 1 - scores
+        low, high = rule.scale or label_scale(data)
+        too_low = considered & (similar < rule.low) & (data.labels >= high)
+        too_high = considered & (similar > rule.high) & (data.labels <= low)
+        distance = np.where(too_low, 1 - similar, similar)
+        said = "score" if facts.higher_is_better else "1 − score"
+        condition = f"{said} < {rule.low:g} and label = {high:g}, or {said} > {rule.high:g} and label = {low:g}"
+    else:
+        residual = _residuals(data.oriented(metric), data.labels, considered)
+        too_low, too_high = residual <= -rule.residual, residual >= rule.residual
+        distance = np.abs(residual)
+        condition = f"ranks of score and label differ by {rule.residual:g} of n or more"
+    rows = np.flatnonzero(too_low | too_high)
+    rows = rows[np.argsort(-distance[rows], kind="stable")]
+    return Divergence(metric, by, condition, rows, distance[rows], too_low[rows], considered)
+
+
+def _residuals(
+    scores: NDArray[np.float64], labels: NDArray[np.float64], considered: NDArray[np.bool_]
+) -> NDArray[np.float64]:
+    """Return rank of the score less rank of the label as a share of the pairs; 0 for pairs left out."""
+    from scipy.stats import rankdata
+
+    residual = np.zeros(len(scores))
+    if considered.any():
+        ranks = rankdata(scores[considered]) - rankdata(labels[considered])
+        residual[considered] = ranks / int(considered.sum())
+    return residual

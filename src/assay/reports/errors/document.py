@@ -1,0 +1,186 @@
+"""The errors of a run laid out as tables, and the diverging pairs behind them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+
+from assay.reports.categories.vocabulary import LAST_RESORTS
+from assay.reports.errors.corrected import Cleaning
+from assay.reports.errors.frequency import FEWEST, Frequency, Share
+from assay.reports.errors.report import ErrorReport, records
+from assay.reports.errors.subsets import Part
+from assay.reports.layout import TITLES, Cell
+from assay.reports.sheets import Column, Document, Sheet
+
+__all__ = ["error_document"]
+
+_CUT = 60
+_ABOUT_SHARES = (
+    "A pair may have several categories, or none. Shares with Wilson's interval, the ratio of the two shares with a "
+    "bootstrap interval; 1 is as frequent among errors as anywhere."
+)
+_ABOUT_FEW = (
+    f"few: below {FEWEST} diverging pairs, no interval. {', '.join(LAST_RESORTS)} are read from the label as well, "
+    "which also decides what diverges: their ratio says little."
+)
+
+
+def error_document(reports: Sequence[ErrorReport], *, top: int = 10, limit: int | None = None) -> Document:
+    """Return tables for a reader, and as records the diverging pairs.
+
+    Args:
+        reports: one a dataset.
+        top: diverging pairs of each metric to show in the tables.
+        limit: diverging pairs of each metric among the records; all by default.
+    """
+    sheets = [sheet for report in reports for sheet in _sheets(report, top)]
+    missing = dict.fromkeys(line for report in reports for line in report.tagged.missing)
+    return Document(sheets, [one for report in reports for one in records(report, limit)], notes=list(missing))
+
+
+def _sheets(report: ErrorReport, top: int) -> Iterator[Sheet]:
+    for metric in report.divergences:
+        yield _frequencies(report, metric)
+        yield _worst(report, metric, top)
+        yield _inside(report, metric)
+    yield from _numbers(report)
+    if report.cleaning is not None:
+        yield _cleaning(report, report.cleaning)
+
+
+def _title(report: ErrorReport) -> str:
+    return report.data.title + ("" if report.bucket == "all" else f", {report.bucket}")
+
+
+def _frequencies(report: ErrorReport, metric: str) -> Sheet:
+    found = report.divergences[metric]
+    n, low = len(found.rows), int(found.too_low.sum())
+    rows = [
+        [
+            row.category,
+            f"{row.too_low:,}",
+            f"{row.too_high:,}",
+            _percent(row.diverging),
+            _percent(row.everywhere),
+            _ratio(row),
+        ]
+        for row in report.frequencies[metric]
+    ]
+    facts = [
+        (
+            f"{n:,} of {int(found.considered.sum()):,} pairs diverge ({found.condition}): "
+            f"{low:,} scored too low, {n - low:,} too high"
+        )
+    ]
+    if report.data.facts.get("kind") == "probe":
+        facts.append("probe set: the categories are those the pairs were written for")
+    heads = ["category", "too low", "too high", "share of diverging", "share of all", "times as frequent"]
+    return Sheet(
+        f"Why {metric} and people diverge: {_title(report)}",
+        [Column(heads[0]), *(Column(head, number=True) for head in heads[1:])],
+        rows,
+        facts=facts,
+        notes=[_ABOUT_SHARES, _ABOUT_FEW],
+    )
+
+
+def _worst(report: ErrorReport, metric: str, top: int) -> Sheet:
+    rows = [
+        [
+            one["side"],
+            f"{one['label']:g}",
+            f"{one['score']:.3f}",
+            _cut(one["question"]),
+            _cut(one["reference"]),
+            _cut(one["candidate"]),
+            "; ".join(given["category"] for given in one["categories"]) or "–",
+        ]
+        for one in records(report, top)
+        if one["metric"] == metric
+    ]
+    heads = [("side", False), ("label", True), ("score", True), ("question", False), ("reference", False)]
+    heads += [("candidate", False), ("categories", False)]
+    return Sheet(
+        f"The {len(rows)} pairs on which {metric} and people diverge most",
+        [Column(head, number) for head, number in heads],
+        rows,
+    )
+
+
+def _inside(report: ErrorReport, metric: str) -> Sheet:
+    heads = [head for name in report.statistics for head in (f"{TITLES.get(name, name)} inside", "all but it")]
+    rows = [
+        ["all pairs", f"{report.everywhere.n:,}"]
+        + [cell for name in report.statistics for cell in (_cell(report.everywhere, metric, name), "")]
+    ]
+    notes = []
+    for within, without in report.categories:
+        row = [within.name, f"{within.n:,}"]
+        for name in report.statistics:
+            row += [_cell(within, metric, name), _cell(without, metric, name)]
+            if (note := within.of(metric, name).note) and within.of(metric, name).low is None:
+                notes.append(f"{within.name}: {note}")
+        rows.append(row)
+    return Sheet(
+        f"Agreement of {metric} by category: {_title(report)}",
+        [Column("category"), Column("pairs", number=True), *(Column(head, number=True) for head in heads)],
+        rows,
+        notes=list(dict.fromkeys(notes)),
+    )
+
+
+def _numbers(report: ErrorReport) -> Iterator[Sheet]:
+    for name in report.statistics:
+        rows = [
+            [bucket, metric, *(_cell(part, metric, name) for part in (every, without, rest)), f"{rest.n:,}"]
+            for bucket, every, without, rest in report.numbers
+            for metric in report.divergences
+        ]
+        heads = ["all pairs", "without numbers", "only with numbers", "pairs with numbers"]
+        yield Sheet(
+            f"{TITLES.get(name, name)} with and without numbers: {_title(report)}",
+            [Column("bucket"), Column("metric"), *(Column(head, number=True) for head in heads)],
+            rows,
+            notes=["A pair has a number where a gold answer has a digit."],
+        )
+
+
+def _cleaning(report: ErrorReport, found: Cleaning) -> Sheet:
+    rows = [
+        [metric, TITLES.get(name, name)]
+        + [_cell(part, metric, name) for part in (found.first, found.corrected, found.unchanged)]
+        for metric in report.divergences
+        for name in report.statistics
+    ]
+    heads = ["first labels", "corrected labels", "without the changed"]
+    joined = f"{found.joined:,} pairs joined by their texts, {found.changed:,} with another label in {found.title}"
+    alone = f"{found.only_first:,} and {found.only_second:,} pairs stand in one run alone"
+    return Sheet(
+        f"Agreement with corrected labels: {report.data.title}",
+        [Column("metric"), Column("statistic"), *(Column(head, number=True) for head in heads)],
+        rows,
+        facts=[joined, alone],
+    )
+
+
+def _cell(part: Part, metric: str, statistic: str) -> str:
+    one = part.of(metric, statistic)
+    return Cell(one.value, one.low, one.high, one.note).text
+
+
+def _percent(share: Share) -> str:
+    if share.value is None or share.low is None or share.high is None:
+        return "–"
+    return f"{100 * share.value:.1f} % [{100 * share.low:.1f}, {100 * share.high:.1f}]"
+
+
+def _ratio(row: Frequency) -> str:
+    if row.ratio is None:
+        return "–"
+    if row.low is None or row.high is None:
+        return f"{row.ratio:.1f}{', few' if row.few else ''}"
+    return f"{row.ratio:.1f} [{row.low:.1f}, {row.high:.1f}]"
+
+
+def _cut(text: str) -> str:
+    return text if len(text) <= _CUT else text[: _CUT - 1] + "…"

@@ -1,0 +1,94 @@
+"""Small parts of SVG drawings: elements, scales, ticks. Whatever is text is escaped."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from markupsafe import Markup
+
+from assay.reports.sheets import Sheet
+
+__all__ = ["Figure", "Scale", "drawing", "element", "log_ticks", "text", "ticks"]
+
+#: Scores of 32-bit floats end a hair beyond 1, which needs no further tick.
+_HAIR = 1e-6
+
+
+@dataclass(frozen=True)
+class Figure:
+    """A drawing and the table behind it."""
+
+    svg: Markup
+    table: Sheet
+
+
+@dataclass(frozen=True)
+class Scale:
+    """Maps values from *low* to *high* to coordinates from *start* to *end*."""
+
+    low: float
+    high: float
+    start: float
+    end: float
+
+    def __call__(self, value: float) -> float:
+        """Return the coordinate of a value."""
+        return self.start + (value - self.low) / (self.high - self.low) * (self.end - self.start)
+
+
+def element(tag: str, *children: str, **attributes: object) -> Markup:
+    """Return an element; children that are no Markup are escaped, ``class_`` and ``font_size`` give their names."""
+    parts = [
+        Markup(' {}="{}"').format(name.rstrip("_").replace("_", "-"), _number(value))
+        for name, value in attributes.items()
+        if value is not None
+    ]
+    inner = Markup("").join(children)
+    return Markup("<{0}{1}>{2}</{0}>").format(Markup(tag), Markup("").join(parts), inner)
+
+
+def _number(value: object) -> object:
+    return f"{value:.1f}".removesuffix(".0") if isinstance(value, float) else value
+
+
+def text(x: float, y: float, content: str, *children: str, class_: str = "", anchor: str = "start") -> Markup:
+    """Return a line of text with its baseline at *y*."""
+    return element("text", *children, content, x=x, y=y, class_=class_ or None, text_anchor=anchor)
+
+
+def drawing(key: str, width: float, height: float, title: str, about: str, *children: str) -> Markup:
+    """Return a drawing of a size in pixels with a name and a description for those who cannot see it."""
+    return element(
+        "svg",
+        element("title", title, id=f"{key}-title"),
+        element("desc", about, id=f"{key}-about"),
+        *children,
+        viewBox=f"0 0 {width:.0f} {height:.0f}",
+        width=width,
+        height=height,
+        role="img",
+        aria_labelledby=f"{key}-title {key}-about",
+    )
+
+
+def ticks(low: float, high: float, most: int = 6) -> list[float]:
+    """Return round numbers that cover *low* to *high*, at most about *most* of them.
+
+    The first is at or below *low*, the last at or above *high*.
+    """
+    if high <= low:
+        low, high = low - 0.5, high + 0.5
+    rough = (high - low) / most
+    power = 10.0 ** math.floor(math.log10(rough))
+    step = next(power * factor for factor in (1, 2, 2.5, 5, 10) if power * factor >= rough * (1 - _HAIR))
+    first, last = math.floor(low / step + _HAIR), math.ceil(high / step - _HAIR)
+    return [round(number * step, 10) for number in range(first, last + 1)]
+
+
+def log_ticks(values: Sequence[float]) -> list[float]:
+    """Return the powers of ten that cover positive *values*, two at least."""
+    first = math.floor(math.log10(min(values)))
+    last = max(math.ceil(math.log10(max(values))), first + 1)
+    return [10.0**power for power in range(first, last + 1)]

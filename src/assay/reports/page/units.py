@@ -1,0 +1,119 @@
+"""What the page shows one of: a dataset of a run, with its tables laid out and its pairs read."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cached_property
+
+from assay.errors import InputError
+from assay.reports.data import ALL, ScoredDataset, read_datasets
+from assay.reports.folder import RunFolder
+from assay.reports.layout import Block, Cell, Section, lay_out
+from assay.reports.page.classes import LabelClasses, classify
+from assay.reports.page.names import short_names
+
+__all__ = ["Unit", "main_statistic", "read_units", "run_titles"]
+
+
+@dataclass(frozen=True)
+class Unit:
+    """One dataset of one run.
+
+    Attributes:
+        key: names it in the page, such as ``unit-0``.
+        title: how a reader calls it; with the run where there are several.
+        run: where it stands.
+        section: its tables, laid out.
+        data: its pairs and scores.
+        names: the short name of each metric of the page.
+    """
+
+    key: str
+    title: str
+    run: RunFolder
+    section: Section
+    data: ScoredDataset
+    names: dict[str, str]
+
+    @property
+    def main_statistic(self) -> str:
+        """The statistic that is shown first."""
+        return main_statistic(self.section.statistics)
+
+    @cached_property
+    def labels(self) -> LabelClasses:
+        """The labels in classes."""
+        return classify(self.data.labels)
+
+    @property
+    def is_probe(self) -> bool:
+        """Whether labels follow a rule, so that metrics are not ranked by it."""
+        return bool(self.data.facts["kind"] == "probe")
+
+    @property
+    def blocks(self) -> list[Block]:
+        """Its buckets that hold pairs and have a line for some metric."""
+        return [block for block in self.section.blocks if block.rows]
+
+    def cell(self, block: Block, metric: str, statistic: str) -> Cell | None:
+        """Return one number, or None where the metric has no line in this bucket."""
+        column = self.section.statistics.index(statistic)
+        return next((cells[column] for name, cells, _ in block.rows if name == metric), None)
+
+    def value(self, metric: str, statistic: str, bucket: str = ALL) -> float | None:
+        """Return the agreement of a metric in a bucket, or None where it is undefined."""
+        block = next((block for block in self.blocks if block.bucket == bucket), None)
+        cell = self.cell(block, metric, statistic) if block else None
+        return cell.value if cell else None
+
+    def ranking(self, statistic: str) -> list[str]:
+        """Return the metrics from the highest value over all pairs to the lowest, undefined ones last."""
+        metrics = list(dict.fromkeys(name for block in self.blocks for name, _, _ in block.rows))
+        values = {name: self.value(name, statistic) for name in metrics}
+        return sorted(metrics, key=lambda name: (values[name] is None, -(values[name] or 0.0)))
+
+
+def main_statistic(statistics: Sequence[str]) -> str:
+    """Return the statistic that is shown first: Spearman's where it was computed."""
+    return "spearman" if "spearman" in statistics else statistics[0]
+
+
+def run_titles(runs: Sequence[RunFolder]) -> list[str]:
+    """Return what to call each run: the folder's name, or its path where two folders have the same name.
+
+    Raises:
+        InputError: a run is given twice.
+    """
+    paths = [run.path.resolve() if run.path else None for run in runs]
+    for path in paths:
+        if path is not None and paths.count(path) > 1:
+            raise InputError(f"{path}: is given twice; give each run once")
+    names = [path.name if path else run.title for path, run in zip(paths, runs, strict=True)]
+    return [name if names.count(name) == 1 else run.title for name, run in zip(names, runs, strict=True)]
+
+
+def read_units(runs: Sequence[RunFolder]) -> list[Unit]:
+    """Read every dataset of every run, in order.
+
+    Raises:
+        InputError: a run folder is not whole, or is given twice.
+    """
+    titles = run_titles(runs)
+    names = short_names(dict.fromkeys(one["metric"] for run in runs for one in run.manifest["metrics"]))
+    found = [
+        (run, title, section, data)
+        for run, title in zip(runs, titles, strict=True)
+        for section, data in zip(lay_out(run), read_datasets(run), strict=True)
+    ]
+    return [
+        Unit(
+            f"unit-{number}",
+            section.title if len(runs) == 1 else f"{title}: {section.title}",
+            run,
+            section,
+            data,
+            names,
+        )
+        for number, (run, title, section, data) in enumerate(found)
+    ]

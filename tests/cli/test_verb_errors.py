@@ -1,0 +1,96 @@
+"""``assay errors``."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+from calling import call
+
+import assay
+from assay.lexicon.wordnet import find_wordnet
+
+ROWS = [
+    {"question": "how many", "reference": "9", "candidate": "nine", "label": 2, "kind": "numeric"},
+    {"question": "who", "reference": "IMF", "candidate": "International Monetary Fund", "label": 2, "kind": "acronym"},
+    {"question": "what", "reference": "the red <b>", "candidate": "the red <b>!", "label": 0, "kind": "wrong label"},
+    {"question": "what", "reference": "a bear", "candidate": "a brown bear", "label": 1, "kind": ""},
+    {"question": "what", "reference": "salt", "candidate": "stone", "label": 0, "kind": ""},
+    {"question": "what", "reference": "grey", "candidate": "grey", "label": 2, "kind": ""},
+]
+
+
+@pytest.fixture
+def run(tmp_path):
+    assay.run([[{**row, "kind": ""} for row in ROWS]], ["f1", "ter"], resamples=0, out=tmp_path / "run")
+    return tmp_path / "run"
+
+
+def test_json_is_a_list_of_pairs_with_their_categories(run):
+    done = call("errors", run, "--metric", "f1", "--format", "json", "--resamples", 50)
+    assert done.code == 0
+    found = json.loads(done.out)
+    assert {(one["reference"], one["side"]) for one in found} == {
+        ("9", "too-low"),
+        ("IMF", "too-low"),
+        ("the red <b>", "too-high"),
+    }
+    assert {one["reference"]: one["categories"][0]["category"] for one in found} == {
+        "9": "numeric",
+        "IMF": "acronym",
+        "the red <b>": "wrong label",
+    }
+    assert all(one["categories"][0]["reason"] for one in found)
+    assert len(json.loads(call("errors", run, "-m", "f1", "-f", "json", "--limit", 1).out)) == 1
+
+
+def test_the_table_shows_why_where_and_how_often(run):
+    done = call("errors", run, "--metric", "f1", "--top", 3, "--resamples", 50)
+    assert done.code == 0
+    assert "3 of 6 pairs diverge" in done.out
+    for line in ("Why f1 and people diverge", "The 3 pairs on which f1", "Agreement of f1 by category", "with numbers"):
+        assert line in done.out
+    assert "<b>" in done.out
+
+
+def test_the_rule_can_be_chosen(run):
+    by_rank = json.loads(call("errors", run, "-m", "f1", "--by", "rank", "--residual", 0.6, "-f", "json").out)
+    # ranks of f1 are 2, 2, 5.5, 4, 2, 5.5 and of the labels 5, 5, 1.5, 3, 1.5, 5: only row 2 is 4/6 apart
+    assert [one["reference"] for one in by_rank] == ["the red <b>"]
+    lenient = json.loads(call("errors", run, "-m", "f1", "--high", 1, "-f", "json").out)
+    assert {one["side"] for one in lenient} == {"too-low"}
+    assert call("errors", run, "-m", "ter", "-f", "csv").rows[0]["metric"] == "ter"
+
+
+def test_corrected_labels(run, tmp_path):
+    fixed = [{**row, "kind": "", "label": 2 if row["kind"] == "wrong label" else row["label"]} for row in ROWS]
+    assay.run([fixed], ["f1"], resamples=0, out=tmp_path / "fixed")
+    done = call("errors", run, "-m", "f1", "--corrected", tmp_path / "fixed", "--resamples", 0, "-f", "md")
+    assert "6 pairs joined by their texts, 1 with another label" in done.out
+    # tau-b of f1 (0, 0, 1, .5…) with the first labels is negative, with the corrected ones positive
+    line = next(line for line in done.out.splitlines() if line.startswith("| f1 | Kendall"))
+    first, corrected = (float(cell) for cell in line.split("|")[3:5])
+    assert first < corrected
+
+
+@pytest.mark.skipif(find_wordnet() is None, reason="WordNet is not on this machine")
+def test_the_rules_against_annotated_categories(tmp_path):
+    rows = [{**row, "category": row["kind"]} for row in ROWS]
+    assay.run([rows], ["f1"], resamples=0, out=tmp_path / "annotated")
+    done = call("errors", tmp_path / "annotated", "--evaluate", "--format", "json")
+    found = {one["category"]: one for one in json.loads(done.out)}
+    assert (found["numeric"]["precision"], found["numeric"]["recall"], found["numeric"]["n"]) == (1, 1, 3)
+    assert "3 annotated pairs" in call("errors", tmp_path / "annotated", "--evaluate").out
+
+
+def test_what_cannot_be_is_refused_in_one_line(run, tmp_path):
+    assert "no such run folder" in call("errors", tmp_path / "nothing").complaint
+    assert "has no scores of 'f2'" in call("errors", run, "-m", "f2").complaint
+    assert "has no dataset" in call("errors", run, "-d", "nowhere").complaint
+    assert "has no bucket" in call("errors", run, "-b", "f1=1").complaint
+    assert "--residual" in call("errors", run, "--residual", 2).complaint
+    assert "--scale" in call("errors", run, "--scale", 2, 0).complaint
+    assert "no column category" in call("errors", run, "--evaluate").complaint
+    assert "statistic" in call("errors", run, "--statistic", "kendal").complaint
+    (run / "pairs.parquet").unlink()
+    assert "pairs.parquet is missing" in call("errors", run).complaint

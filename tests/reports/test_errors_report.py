@@ -1,0 +1,322 @@
+"""Where metrics and people diverge, how often which category is there, and what agreement is without it."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import numpy as np
+import pandas as pd
+import pytest
+from scipy.stats import kendalltau, rankdata
+
+import assay
+from assay.errors import InputError
+from assay.reports.data import read_datasets
+from assay.reports.errors.corrected import clean
+from assay.reports.errors.divergence import Divergence, Rule, diverging, label_scale
+from assay.reports.errors.document import error_document
+from assay.reports.errors.frequency import Settings, Share, frequencies
+from assay.reports.errors.report import analyse, records
+from assay.reports.errors.run import choose_datasets, errors_of
+from assay.reports.errors.subsets import by_number, has_number
+from assay.reports.errors.tagged import Category, Tagged, categories_of_people, tag_all
+from assay.reports.folder import read_run
+from assay.reports.sheets import write
+
+NO_RESAMPLES = Settings(resamples=0)
+
+
+@pytest.fixture
+def run_of(tmp_path):
+    """Write a run of one dataset with these columns and return its dataset; metrics are recorded columns or names."""
+    made = iter(range(1000))
+
+    def make(columns, metrics, *, name="answers", **settings):
+        frame = pd.DataFrame(columns)
+        for column, value in (("reference", "r"), ("candidate", "c")):
+            if column not in frame:
+                frame[column] = [f"{value}{i}" for i in range(len(frame))]
+        out = tmp_path / f"run{next(made)}"
+        assay.run([assay.load_dataset(frame, name=name)], metrics, resamples=0, out=out, **settings)
+        (data,) = read_datasets(read_run(out))
+        return data
+
+    return make
+
+
+def test_by_threshold_the_ends_of_the_scale_count(run_of):
+    data = run_of({"label": [2, 2, 0, 0, 2, 1], "s": [0.1, 0.3, 0.6, 0.2, 0.9, 0.0]}, ["recorded:s"])
+    found = diverging(data, "recorded:s", Rule(by="threshold"))
+    # row 0: .1 < .25 and label 2, .9 from its end; row 2: .6 > .5 and label 0, .6 from its end; label 1 never counts
+    assert found.rows.tolist() == [0, 2]
+    assert found.distances == pytest.approx([0.9, 0.6])
+    assert found.too_low.tolist() == [True, False]
+    assert found.condition == "score < 0.25 and label = 2, or score > 0.5 and label = 0"
+    wider = diverging(data, "recorded:s", Rule(by="threshold", low=0.35, high=0.1))
+    assert wider.rows.tolist() == [0, 1, 2, 3]
+    # on a scale that ends at 3, nobody gave the highest label
+    assert diverging(data, "recorded:s", Rule(by="threshold", scale=(0, 3))).rows.tolist() == [2]
+
+
+def test_by_rank_the_difference_of_mid_ranks_counts(run_of):
+    data = run_of({"label": [2, 0, 0, 0], "s": [1.0, 20.0, 30.0, 400.0]}, ["recorded:s"])
+    # ranks of the labels 4, 2, 2, 2 and of the scores 1, 2, 3, 4: differences -3/4, 0, 1/4, 2/4
+    found = diverging(data, "recorded:s")
+    assert found.by == "rank"
+    assert found.rows.tolist() == [0, 3]
+    assert found.distances == pytest.approx([0.75, 0.5])
+    assert found.too_low.tolist() == [True, False]
+    assert diverging(data, "recorded:s", Rule(residual=0.25)).rows.tolist() == [0, 3, 2]
+
+
+def test_rank_residuals_are_those_of_scipy_and_lower_may_be_better(run_of):
+    rng = np.random.default_rng(7)
+    texts = [" ".join(rng.choice(list("abcdef"), 4)) for _ in range(60)]
+    others = [" ".join(rng.choice(list("abcdef"), 4)) for _ in range(60)]
+    data = run_of({"reference": texts, "candidate": others, "label": rng.integers(0, 3, 60)}, ["f1", "ter"])
+    assert diverging(data, "f1").by == "threshold"
+    found = diverging(data, "ter", Rule(residual=0.3))
+    assert found.by == "rank"
+    residual = (rankdata(-data.scores["ter"]) - rankdata(data.labels)) / 60
+    assert set(found.rows) == set(np.flatnonzero(np.abs(residual) >= 0.3))
+    assert found.distances == pytest.approx(np.sort(np.abs(residual[np.abs(residual) >= 0.3]))[::-1])
+
+
+def test_pairs_outside_the_bucket_and_without_a_score_are_not_ranked(run_of):
+    data = run_of({"label": [2, 0, 0, 0, 1], "s": [1, 2, 3, 4, 99]}, ["recorded:s"])
+    inside = np.array([True, True, True, True, False])
+    assert diverging(data, "recorded:s", inside=inside).distances == pytest.approx([0.75, 0.5])
+    again = diverging(replace(data, scores={"recorded:s": np.array([1, 2, 3, 4, np.nan])}), "recorded:s")
+    assert again.distances == pytest.approx([0.75, 0.5])
+    assert again.considered.tolist() == inside.tolist()
+
+
+@pytest.mark.parametrize("settings", [{"resamples": -1}, {"confidence": 1}, {"seed": -1}])
+def test_settings_that_cannot_be_are_refused(settings):
+    with pytest.raises(InputError):
+        Settings(**settings)
+
+
+@pytest.mark.parametrize("rule", [{"residual": 0}, {"residual": 1.5}, {"scale": (2, 0)}])
+def test_rules_that_cannot_be_are_refused(rule):
+    with pytest.raises(InputError, match=r"--residual|--scale"):
+        Rule(**rule)
+
+
+def tagged(names):
+    return Tagged([tuple(Category(name, "", "rules") for name in given) for given in names], [])
+
+
+def divergence(n, rows, too_low):
+    return Divergence(
+        "m", "rank", "", np.array(rows), np.ones(len(rows)), np.array(too_low, dtype=bool), np.ones(n, dtype=bool)
+    )
+
+
+def test_frequency_among_errors_is_held_against_frequency_anywhere():
+    # 4 of 20 pairs diverge; "numeric" is on 3 of them and on 2 others: (3/4) / (5/20) = 3
+    names = [["numeric"], ["numeric"], ["numeric", "alias"], [], ["numeric"], ["numeric"], *[["alias"]] * 14]
+    rows = frequencies(tagged(names), divergence(20, [0, 1, 2, 3], [1, 0, 1, 1]), None, Settings(200))
+    by_name = {row.category: row for row in rows}
+    numeric = by_name["numeric"]
+    assert (numeric.too_low, numeric.too_high) == (2, 1)
+    assert (numeric.diverging.count, numeric.diverging.of) == (3, 4)
+    assert (numeric.everywhere.count, numeric.everywhere.of) == (5, 20)
+    assert numeric.ratio == pytest.approx(3)
+    assert numeric.few and numeric.low is None
+    assert by_name["alias"].ratio == pytest.approx((1 / 4) / (15 / 20))
+    assert [row.category for row in rows] == ["numeric", "alias"]
+
+
+def test_wilson_intervals():
+    # z = 1.959964: centre (.75 + z²/8) / (1 + z²/4) = .62755, half width z sqrt(.75 * .25 / 4 + z²/64) / (1 + z²/4)
+    share = Share.count_in(np.array([1, 1, 1, 0], dtype=bool), np.ones(4, dtype=bool), 0.95)
+    assert (share.low, share.high) == pytest.approx((0.300642, 0.954413), abs=1e-6)
+    assert Share.count_in(np.zeros(3, dtype=bool), np.zeros(3, dtype=bool), 0.95).value is None
+
+
+def test_the_interval_of_the_ratio_is_that_of_a_plain_bootstrap():
+    rng = np.random.default_rng(3)
+    n = 300
+    diverges = rng.random(n) < 0.3
+    has = rng.random(n) < np.where(diverges, 0.4, 0.2)
+    found = divergence(n, np.flatnonzero(diverges), np.ones(diverges.sum()))
+    (row,) = frequencies(tagged([["alias"] if one else [] for one in has]), found, None, Settings(4000))
+    ratios = []
+    for _ in range(4000):
+        drawn = rng.integers(0, n, n)
+        ratios.append(has[drawn][diverges[drawn]].mean() / has[drawn].mean())
+    assert (row.low, row.high) == pytest.approx(np.quantile(ratios, [0.025, 0.975]), abs=0.06)
+    # whole groups: ten copies of thirty pairs say less than three hundred pairs
+    groups = np.arange(n) // 10
+    copies = np.repeat(has[:30], 10), np.repeat(diverges[:30], 10)
+    found = divergence(n, np.flatnonzero(copies[1]), np.ones(copies[1].sum()))
+    names = tagged([["alias"] if one else [] for one in copies[0]])
+    alone, grouped = (frequencies(names, found, codes, Settings(2000))[0] for codes in (None, groups))
+    assert grouped.high - grouped.low > 2 * (alone.high - alone.low)
+
+
+def test_resamples_without_an_error_are_left_out():
+    # all five diverging pairs are one group of ten: a third of the resamples have none of them
+    n = 50
+    found = divergence(n, range(5), [1] * 5)
+    (row,) = frequencies(tagged([["alias"]] * n), found, np.arange(n) // 5, Settings(500))
+    assert (row.ratio, row.low, row.high) == (1, 1, 1)
+
+
+def test_categories_come_from_people_where_they_gave_them(run_of):
+    data = run_of(
+        {"label": [2, 0], "reference": ["9", "9"], "candidate": ["x", "12"], "category": ["Medical term", ""], "s": 1},
+        ["recorded:s"],
+    )
+    assert categories_of_people(data) == ["medical term", ""]
+    first, second = tag_all(data).categories
+    assert first == (Category("medical term", "annotated in the data", "people"),)
+    assert [(one.name, one.source) for one in second] == [("numeric", "rules")]
+
+
+def test_the_nearest_gold_answer_and_the_language_of_the_pair_are_looked_at(run_of):
+    frame = {
+        "label": [2, 0],
+        "reference": [["a bear", "9"], ["halb neun"]],
+        "candidate": ["12 of 9", "8:30 Uhr"],
+        "language": ["en", "de"],
+        "s": 1.0,
+    }
+    data = run_of(frame, ["recorded:s"])
+    names = [{one.name for one in given} for given in tag_all(data).categories]
+    assert "different levels of precision" not in names[0]
+    assert "date and temporal" in names[1]
+
+
+def test_agreement_inside_and_without_a_category_is_that_of_the_pairs_themselves(run_of):
+    rng = np.random.default_rng(5)
+    n = 80
+    labels, scores = rng.integers(0, 3, n), rng.random(n)
+    names = np.where(rng.random(n) < 0.4, "alias", "numeric")
+    data = run_of({"label": labels, "s": scores, "category": names}, ["recorded:s"])
+    report = analyse(data, ["recorded:s"], rule=Rule(), statistics=["kendall"], settings=NO_RESAMPLES)
+    ((number_in, number_out), (alias_in, alias_out)) = report.categories
+    is_alias = names == "alias"
+    assert (number_in.name, alias_in.name, alias_in.n) == ("numeric", "alias", is_alias.sum())
+    inside = kendalltau(labels[is_alias], scores[is_alias])[0]
+    assert alias_in.of("recorded:s", "kendall").value == pytest.approx(inside)
+    assert number_out.of("recorded:s", "kendall").value == pytest.approx(inside)
+    assert alias_out.of("recorded:s", "kendall").value == number_in.of("recorded:s", "kendall").value
+
+
+def test_pairs_without_numbers(run_of):
+    data = run_of(
+        {"label": [0, 1, 2, 0, 2], "reference": ["a", "b 7", "c²", "d", "e"], "s": [1, 2, 3, 4, 5]}, ["recorded:s"]
+    )
+    assert has_number(data).tolist() == [False, True, True, False, False]
+    ((bucket, every, without, rest),) = by_number(data, ["all"], ["recorded:s"], ["kendall"], NO_RESAMPLES)
+    assert (bucket, every.n, without.n, rest.n) == ("all", 5, 3, 2)
+    # labels 0, 0, 2 with scores 1, 4, 5: two couples in order, one tied
+    assert without.of("recorded:s", "kendall").value == pytest.approx(2 / np.sqrt(2 * 3))
+
+
+def test_the_cleaning_experiment_joins_by_texts(run_of):
+    texts = {"reference": ["a", "b", "b", "d", "e"], "candidate": ["x", "y", "y", "z", "w"]}
+    first = run_of({**texts, "label": [0, 0, 2, 2, 1], "s": [1, 2, 3, 4, 5]}, ["recorded:s"], drop_duplicates=False)
+    # in another order, the twice-told pair in its own, one label changed, one pair gone and another come
+    second = run_of(
+        {"reference": ["d", "b", "a", "b", "f"], "candidate": ["z", "y", "x", "y", "v"], "label": [1, 0, 0, 2, 2],
+         "s": 0.0},
+        ["recorded:s"],
+        drop_duplicates=False,
+    )  # fmt: skip
+    found = clean(first, second, ["recorded:s"], ["kendall"], NO_RESAMPLES)
+    assert (found.joined, found.only_first, found.only_second, found.changed) == (4, 1, 1, 1)
+    values = [part.of("recorded:s", "kendall").value for part in (found.first, found.corrected, found.unchanged)]
+    expected = [([0, 0, 2, 2], [1, 2, 3, 4]), ([0, 0, 2, 1], [1, 2, 3, 4]), ([0, 0, 2], [1, 2, 3])]
+    assert values == pytest.approx([kendalltau(*one)[0] for one in expected])
+    with pytest.raises(InputError, match="no pair of"):
+        clean(first, run_of({"label": [1, 2], "s": 0.0}, ["recorded:s"]), ["recorded:s"], ["kendall"], NO_RESAMPLES)
+
+
+def test_records_hold_what_the_issue_of_a_reader_needs(run_of):
+    data = run_of(
+        {"label": [2, 0, 0, 0], "reference": ["9", "b", "c", "d"], "candidate": ["nine", "y", "z", "<b>"],
+         "question": "how many", "s": [1.0, 2, 3, 4]},
+        ["recorded:s"],
+    )  # fmt: skip
+    report = analyse(data, [], rule=Rule(), statistics=["kendall"], settings=Settings(50))
+    first, second = records(report)
+    assert first["categories"] == [
+        {"category": "numeric", "reason": "the number 9 is written in two ways", "source": "rules"}
+    ]
+    assert {key: first[key] for key in ("dataset", "question", "reference", "candidate", "label", "score", "side")} == {
+        "dataset": "answers",
+        "question": "how many",
+        "reference": "9",
+        "candidate": "nine",
+        "label": 2.0,
+        "score": 1.0,
+        "side": "too-low",
+    }
+    assert (second["side"], second["metric"], second["distance"]) == ("too-high", "recorded:s", 0.5)
+    assert len(list(records(report, 1))) == 1
+    document = error_document([report], top=2)
+    assert "&lt;b&gt;" in write(document, "html") and "<b>" not in write(document, "html")
+    for form in ("json", "csv", "md", "latex"):
+        assert "nine" in write(document, form)
+
+
+def test_unknown_datasets_buckets_and_metrics_are_named(run_of):
+    data = run_of({"label": [0, 1, 2], "s": [1, 2, 3]}, ["recorded:s"])
+    with pytest.raises(InputError, match=r"no dataset 'answer'\. Did you mean 'answers'"):
+        choose_datasets(data.run, ["answer"])
+    with pytest.raises(InputError, match="no bucket 'f1=1'"):
+        errors_of(data.run, bucket="f1=1", settings=NO_RESAMPLES)
+    with pytest.raises(InputError, match="no scores of 'recorded:t'"):
+        errors_of(data.run, ["recorded:t"])
+    other = run_of({"label": [0, 1, 2], "s": [1, 2, 3]}, ["recorded:s"], name="others")
+    with pytest.raises(InputError, match="none of the datasets"):
+        errors_of(data.run, corrected=other.run)
+
+
+@pytest.fixture(scope="module")
+def recorded(shared_data, tmp_path_factory):
+    """The recorded scores of SQuAD and NQ-open, by dataset."""
+    folder = tmp_path_factory.mktemp("recorded")
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("ASSAY_DATA", str(shared_data))
+        patch.setenv("ASSAY_CACHE", str(folder / "cache"))
+        metrics = [f"recorded:{name}" for name in ("bertvanilla", "bi_encoder", "sas")]
+        names = ["squad-sas-recorded", "nq-open-sas-recorded"]
+        assay.run(names, metrics, buckets=["f1"], resamples=0, out=folder / "run")
+    return {data.name: data for data in read_datasets(read_run(folder / "run"))}
+
+
+def test_the_paper_s_sixteen_cases_on_squad(recorded):
+    # section 5: SAS diverges completely in 16 cases, 7 with a score above 0.5 and label 0, 9 below 0.25 and label 2
+    data = recorded["squad-sas-recorded"]
+    assert label_scale(data) == (0, 2)
+    found = diverging(data, "recorded:sas", Rule(by="threshold"))
+    assert (len(found.rows), int(found.too_low.sum())) == (16, 9)
+
+
+def test_numbers_in_nq_open_as_the_paper_counts_them(recorded):
+    # appendix C: 28 % of NQ-open and 13 % of SQuAD have a number in the gold answer
+    assert has_number(recorded["nq-open-sas-recorded"]).mean() == pytest.approx(0.28, abs=0.005)
+    assert has_number(recorded["squad-sas-recorded"]).mean() == pytest.approx(0.13, abs=0.01)
+
+
+def test_without_numbers_the_tables_move_as_in_the_paper(recorded):
+    # table 8 (SQuAD): f_BERT f1>0 46.9 to 49.9, bi-encoder f1=0 29.2 to 31.4; table 7 (NQ-open): SAS f1=0 11.3 to 9.7,
+    # f_BERT f1=0 10.9 to 13.5, f1>0 7.1 to 22.6. The recorded labels are corrected ones, so only the moves are the same
+    moves = {
+        (name, bucket, metric): every.of(f"recorded:{metric}", "kendall").value
+        - without.of(f"recorded:{metric}", "kendall").value
+        for name, data in recorded.items()
+        for metric in ("bertvanilla", "bi_encoder", "sas")
+        for bucket, every, without, _ in by_number(
+            data, ["f1=0", "f1>0"], [f"recorded:{metric}"], ["kendall"], NO_RESAMPLES
+        )
+    }
+    assert moves["squad-sas-recorded", "f1>0", "bertvanilla"] < -0.01
+    assert moves["squad-sas-recorded", "f1=0", "bi_encoder"] < -0.02
+    assert moves["nq-open-sas-recorded", "f1=0", "sas"] > 0.01
+    assert moves["nq-open-sas-recorded", "f1=0", "bertvanilla"] < -0.015
+    assert moves["nq-open-sas-recorded", "f1>0", "bertvanilla"] < -0.15
