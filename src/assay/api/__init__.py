@@ -7,9 +7,11 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from assay.api.comparing import compare
+    from assay.api.deciding import thresholds
     from assay.api.diagnosis import diagnose
     from assay.api.files import agree_file, score_file
     from assay.api.finding import evaluate_categories, find_errors
+    from assay.api.gating import Checked, baseline, check
     from assay.api.paging import report
     from assay.api.profiling import profile
     from assay.api.published import list_published, reproduce
@@ -22,9 +24,12 @@ if TYPE_CHECKING:
     from assay.api.verifying import verify
 
 __all__ = [
+    "Checked",
     "Report",
     "Result",
     "agree_file",
+    "baseline",
+    "check",
     "compare",
     "diagnose",
     "evaluate_categories",
@@ -38,14 +43,18 @@ __all__ = [
     "run",
     "score_file",
     "sweep",
+    "thresholds",
     "verify",
 ]
 
 #: No module has the name of its function: once imported, it would hide the function.
 _HOMES = {
-    "Result": "result",
+    "Checked": "gating",
     "Report": "reporting",
+    "Result": "result",
     "agree_file": "files",
+    "baseline": "gating",
+    "check": "gating",
     "compare": "comparing",
     "diagnose": "diagnosis",
     "evaluate_categories": "finding",
@@ -59,6 +68,7 @@ _HOMES = {
     "run": "running",
     "score_file": "files",
     "sweep": "sweeping",
+    "thresholds": "deciding",
     "verify": "verifying",
 }
 

@@ -16,6 +16,7 @@ from assay.reports.comparing.compare import (
     used_buckets,
 )
 from assay.reports.comparing.document import document
+from assay.reports.signatures import signed
 from assay.statistics.coefficients import check_statistics
 from assay.statistics.corrections import Correction
 
@@ -73,4 +74,6 @@ def compare(
             found_here = compare_metrics(contest, settings, buckets=buckets, advance=progress.advance)
             compared.append((contest, found_here))
         shown = SHOWN // max(1, sum(len(contest.couples) for contest in found)) if pairs is None else pairs
-        return Report(document(compared, settings, shown))
+        laid_out = document(compared, settings, shown)
+        compared_metrics = dict.fromkeys(name for contest in found for name in contest.metrics)
+        return Report(signed(laid_out, [contest.data for contest in found], compared_metrics, settings.signature))

@@ -13,6 +13,7 @@ from assay.reports.comparing.compare import Settings
 from assay.reports.leaderboard.board import boards, couples_of
 from assay.reports.leaderboard.document import document
 from assay.reports.leaderboard.entries import Filters, join
+from assay.reports.signatures import signed
 from assay.statistics.coefficients import check_statistics
 from assay.statistics.corrections import Correction
 
@@ -67,4 +68,5 @@ def leaderboard(
         joined = join(opened, filters)
         progress.begin("comparing metrics", couples_of(joined, buckets) * permutations)
         found = boards(joined, settings, by=by, buckets=buckets, advance=progress.advance)
-        return Report(document(found, settings, by))
+        laid_out = document(found, settings, by)
+        return Report(signed(laid_out, [one.data for one in joined], (), settings.signature))

@@ -16,6 +16,7 @@ from assay.reports.leaderboard.board import boards, couples_of
 from assay.reports.leaderboard.document import document
 from assay.reports.leaderboard.entries import Filters, join
 from assay.reports.leaderboard.recommendation import advise, parse_budget, with_advice
+from assay.reports.signatures import signed
 from assay.statistics.coefficients import DEFAULT_STATISTICS, check_statistics
 
 __all__ = ["recommend"]
@@ -90,4 +91,5 @@ def recommend(
         progress.begin("comparing metrics", couples_of(joined) * permutations)
         found = boards(joined, tests, by=by, advance=progress.advance)
     advice = [advise(board, needed, by) for board in found]
-    return Report(with_advice(document(found, tests, by), advice, needed, by))
+    evidence = signed(document(found, tests, by), [one.data for one in joined], (), tests.signature)
+    return Report(with_advice(evidence, advice, needed, by))

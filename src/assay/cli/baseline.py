@@ -23,11 +23,9 @@ def baseline(
 
     assay baseline runs/main --out baseline.json
     """
-    from assay.reports.folder import read_run
-    from assay.reports.gate.baseline import take_baseline, to_text
-    from assay.reports.gate.files import write_file
+    from assay import api
 
-    write_file(out, to_text(take_baseline(read_run(run))))
+    api.baseline(run, out)
     if not quiet:
         tell(f"wrote {out}")
         tell(f"next: assay check RUN --against {out}")

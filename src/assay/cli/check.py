@@ -55,41 +55,30 @@ def check(
 
     assay check runs/new --against baseline.json --junit check.xml
     """
-    from assay.api import Report
-    from assay.reports.folder import read_run
-    from assay.reports.gate.checking import check as hold_against
-    from assay.reports.gate.document import headline, to_document
+    from assay import api
     from assay.reports.gate.files import write_file
-    from assay.reports.gate.junit import to_junit
-    from assay.reports.gate.reading import read_baseline
-    from assay.reports.gate.settings import Settings
 
-    settings = Settings(
-        margin=margin,
-        metrics=tuple(metric or ()),
-        datasets=tuple(dataset or ()),
-        buckets=tuple(bucket or ()),
-        statistics=tuple(statistic or ()),
-        confidence=confidence,
-        resamples=resamples,
-        seed=seed,
-        allow_changed_data=allow_changed_data,
-    )
     with progress_on_stderr(quiet) as progress:
-
-        def told(done: int, total: int) -> None:
-            if done == 1:
-                progress.begin("comparing with the baseline", total)
-            progress.advance(1)
-
-        report = hold_against(read_run(run), read_baseline(against), settings, told)
-    shown = Report(to_document(report))
-    for path, text in ((junit, to_junit(report)), (summary, shown.to_markdown())):
+        checked = api.check(
+            run,
+            against,
+            margin=margin,
+            metrics=tuple(metric or ()),
+            datasets=tuple(dataset or ()),
+            buckets=tuple(bucket or ()),
+            statistics=tuple(statistic or ()),
+            confidence=confidence,
+            resamples=resamples,
+            seed=seed,
+            allow_changed_data=allow_changed_data,
+            progress=progress,
+        )
+    for path, text in ((junit, checked.to_junit()), (summary, checked.to_markdown())):
         if path is not None:
             write_file(path, text)
-    print_report(shown, output)
-    if not report.passed:
-        tell(f"assay: {headline(report)}")
+    print_report(checked, output)
+    if not checked.passed:
+        tell(f"assay: {checked.headline}")
         raise typer.Exit(FAILED)
     if not quiet:
-        tell(headline(report))
+        tell(checked.headline)

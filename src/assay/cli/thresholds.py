@@ -22,7 +22,7 @@ __all__ = ["thresholds"]
 
 @guarded
 def thresholds(
-    run: Annotated[Path, typer.Argument(help="A run folder.")],
+    run: Annotated[Path, typer.Argument(help="A run folder, or a file with a label and score columns.")],
     metric: MetricOption = None,
     dataset: Annotated[
         list[str] | None, typer.Option("--dataset", "-d", help="A dataset of the run; repeatable [default: all].")
@@ -55,13 +55,10 @@ def thresholds(
 
     assay thresholds runs/main --metric f1 --positive 'label>=2'
     """
-    from assay.api import Report
-    from assay.reports.folder import read_run
-    from assay.reports.thresholds.document import to_document
-    from assay.reports.thresholds.planning import find_thresholds
-    from assay.reports.thresholds.settings import Settings
+    from assay import api
 
-    settings = Settings(
+    report = api.thresholds(
+        run,
         metrics=tuple(metric or ()),
         datasets=tuple(dataset or ()),
         positive=positive,
@@ -77,4 +74,4 @@ def thresholds(
         confidence=confidence,
         seed=seed,
     )
-    print_report(Report(to_document(find_thresholds(read_run(run), settings), settings)), output)
+    print_report(report, output)

@@ -77,12 +77,14 @@ class Contest:
 
     Attributes:
         data: the pairs.
-        scores: by name, shape (n,), a higher one means more similar.
+        metrics: what is compared.
+        scores: by name, with the mark of its run where there are two, shape (n,), a higher one means more similar.
         couples: which are compared, the first less the second.
         notes: what a reader should know, such as pairs left out.
     """
 
     data: ScoredDataset
+    metrics: tuple[str, ...]
     scores: dict[str, Floats]
     couples: tuple[Couple, ...]
     notes: tuple[str, ...] = ()
@@ -140,7 +142,7 @@ def _within(run: RunFolder, metrics: Sequence[str]) -> list[Contest]:
             scores = {name: data.oriented(name) for name in chosen}
             absent = [name for name in metrics if name not in data.scores]
             notes = tuple(f"no scores of {name}" for name in absent)
-            found.append(Contest(data, scores, tuple(combinations(chosen, 2)), notes))
+            found.append(Contest(data, tuple(chosen), scores, tuple(combinations(chosen, 2)), notes))
     if not found:
         have = ", ".join(dict.fromkeys(name for data in datasets for name in data.scores))
         raise InputError(f"{run.title}: a comparison needs two metrics on one dataset; the run has {have or 'none'}")
@@ -180,7 +182,7 @@ def _between(first: RunFolder, second: RunFolder, metrics: Sequence[str], force:
             for name in names
             if one.metrics[name].signature != two.metrics[name].signature
         ]
-        yield Contest(one, scores, couples, tuple(notes))
+        yield Contest(one, tuple(names), scores, couples, tuple(notes))
     if not compared:
         raise InputError(f"{first.title} and {second.title}: have no metric in common")
 

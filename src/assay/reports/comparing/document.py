@@ -87,7 +87,7 @@ def _explanations(settings: Settings) -> list[str]:
         f"{short(POWER, 1)} at {level}; better: by the corrected permutation test at {level}, ? where they cannot be "
         "told apart"
     )
-    return [interval, tests, power, settings.signature]
+    return [interval, tests, power]
 
 
 def _letters(contest: Contest) -> dict[str, str]:

@@ -47,7 +47,7 @@ class GateReport:
 
 
 def check(
-    run: RunFolder, baseline: Baseline, settings: Settings, progress: Callable[[int, int], None] | None = None
+    run: RunFolder, baseline: Baseline, settings: Settings, advance: Callable[[int], None] | None = None
 ) -> GateReport:
     """Hold a run against a baseline.
 
@@ -57,7 +57,7 @@ def check(
         run: what is judged.
         baseline: what it is held against.
         settings: what is judged, and how strictly.
-        progress: called with the number of metrics compared so far, and of all.
+        advance: called with the number of metrics compared.
 
     Raises:
         InputError: a broken run folder, a name that neither has, or pairs that differ from those of the baseline.
@@ -84,10 +84,10 @@ def check(
         bucket in one.data.buckets for one in pairings if not one.same_scores for bucket in settings.buckets
     )
     cells: list[Cell] = []
-    for number, one in enumerate(pairings, start=1):
+    for one in pairings:
         cells += cells_of(one, settings, family)
-        if progress:
-            progress(number, len(pairings))
+        if advance:
+            advance(1)
     return GateReport(
         tuple(cells), tuple(findings), settings, family, {name: one.title for name, one in datasets.items()}
     )

@@ -85,10 +85,7 @@ def _explanations(settings: Settings, by: str, boards: Sequence[Board], priced: 
         f"{CORRECTIONS[settings.correction]} over the couples of a table, {1 - settings.confidence:.2g}); could be: "
         "ranks that the tests leave open"
     )
-    yield (
-        f"{settings.confidence:.0%} bootstrap intervals (expanded percentile) from {settings.resamples:,} resamples; "
-        f"{settings.signature}"
-    )
+    yield (f"{settings.confidence:.0%} bootstrap intervals (expanded percentile) from {settings.resamples:,} resamples")
     if priced:
         yield (
             "pairs/s: what the run reached, on its machine; – where scores came from the store or were recorded; "
