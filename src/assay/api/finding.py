@@ -7,12 +7,14 @@ from pathlib import Path
 
 from assay.api.evidence import open_runs
 from assay.api.reporting import Report
+from assay.reports.categories import PartsOfSpeech
 from assay.reports.data import ALL
 from assay.reports.errors.divergence import Rule
 from assay.reports.errors.document import error_document
 from assay.reports.errors.evaluation import evaluation_document
 from assay.reports.errors.frequency import Settings
 from assay.reports.errors.run import choose_datasets, errors_of
+from assay.reports.signatures import draws_of, signed
 
 __all__ = ["evaluate_categories", "find_errors"]
 
@@ -31,6 +33,7 @@ def find_errors(
     seed: int = 0,
     top: int = 10,
     limit: int | None = None,
+    tagger: str | Path | None = None,
 ) -> Report:
     """Find the pairs on which metrics and people diverge, with categories that say why.
 
@@ -47,10 +50,13 @@ def find_errors(
         seed: seeds the draws.
         top: pairs in the tables.
         limit: pairs of each metric among the records; None for all.
+        tagger: folder or name of a spaCy pipeline that reads parts of speech for the categories; None for none.
 
     Raises:
-        InputError: the run cannot be read, or lacks what was asked for.
+        InputError: the run cannot be read, or lacks what was asked for; there is no such pipeline.
+        MissingExtraError: a pipeline is named and spaCy is not installed.
     """
+    speech = PartsOfSpeech(tagger) if tagger is not None else None
     with open_runs([run, *([] if corrected is None else [corrected])]) as opened:
         found = errors_of(
             opened[0],
@@ -61,12 +67,20 @@ def find_errors(
             settings=Settings(resamples, confidence, seed),
             bucket=bucket,
             corrected=opened[1] if corrected is not None else None,
+            speech=speech,
         )
-        return Report(error_document(found, top=top, limit=limit))
+        data = [one.data for one in found]
+        names = dict.fromkeys(name for one in found for name in one.divergences)
+        draws = draws_of(resamples=resamples, confidence=confidence, seed=seed)
+        return Report(signed(error_document(found, top=top, limit=limit), data, names, draws))
 
 
 def evaluate_categories(
-    run: str | Path, *, datasets: Sequence[str] = (), scale: tuple[float, float] | None = None
+    run: str | Path,
+    *,
+    datasets: Sequence[str] = (),
+    scale: tuple[float, float] | None = None,
+    tagger: str | Path | None = None,
 ) -> Report:
     """Hold the rules that give categories against those that people gave the pairs of a run.
 
@@ -74,9 +88,12 @@ def evaluate_categories(
         run: a run folder, or a file with a label, a category and score columns.
         datasets: which; all by default.
         scale: lowest and highest label; as the data declares, else those that occur, by default.
+        tagger: folder or name of a spaCy pipeline that reads parts of speech; None for none.
 
     Raises:
-        InputError: the run cannot be read, or has no categories of people.
+        InputError: the run cannot be read, or has no categories of people; there is no such pipeline.
+        MissingExtraError: a pipeline is named and spaCy is not installed.
     """
+    speech = PartsOfSpeech(tagger) if tagger is not None else None
     with open_runs([run]) as opened:
-        return Report(evaluation_document(choose_datasets(opened[0], datasets), scale))
+        return Report(evaluation_document(choose_datasets(opened[0], datasets), scale, speech))

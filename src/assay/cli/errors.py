@@ -60,6 +60,13 @@ def errors(
     evaluate: Annotated[
         bool, typer.Option("--evaluate", help="Hold the rules against the categories annotated in the data, instead.")
     ] = False,
+    tagger: Annotated[
+        str | None,
+        typer.Option(
+            help="Also read parts of speech for the categories: a folder with a spaCy pipeline, or an installed one.",
+            metavar="FOLDER_OR_NAME",
+        ),
+    ] = None,
     output: ReportFormatOption = ReportFormat.table,
 ) -> None:
     """Show the pairs on which a metric and people diverge, with categories that say why.
@@ -70,7 +77,7 @@ def errors(
     from assay.reports.errors.divergence import Rule
 
     if evaluate:
-        print_report(api.evaluate_categories(run, datasets=dataset or [], scale=scale), output)
+        print_report(api.evaluate_categories(run, datasets=dataset or [], scale=scale, tagger=tagger), output)
         return
     report = api.find_errors(
         run,
@@ -86,5 +93,6 @@ def errors(
         seed=seed,
         top=top,
         limit=limit,
+        tagger=tagger,
     )
     print_report(report, output)

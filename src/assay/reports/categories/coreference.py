@@ -62,7 +62,8 @@ def _describes(text: Text, language: str, person: bool) -> bool:
     if lexicon is None or language != "en":
         return person or not match["loose"]
     if match["owner"]:
-        return any(lexicon.is_common(word) for word in text.content[1:])
+        # a name where the parts of speech say so: France's National Assembly
+        return any(lexicon.is_common(word) and text.parts_of(word) <= {"NOUN"} for word in text.content[1:])
     if match["loose"] and not person:
         return False
     head = text.content[0]

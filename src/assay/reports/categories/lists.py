@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import re
 from collections.abc import Iterator
 
@@ -26,6 +27,8 @@ _ASKS_SEVERAL = re.compile(
     r"forms|list) of\b",
     re.IGNORECASE,
 )
+#: What stands between "which" and its verb.
+_BEFORE_VERB = ("NUM", "ADJ", "NOUN")
 
 
 def lists(pair: Pair) -> Iterator[Tag]:
@@ -43,14 +46,41 @@ def lists(pair: Pair) -> Iterator[Tag]:
     if any(several) and (found := _listed(mine, others, several)):
         yield found
         return
-    asks_example, asks_several = (bool(rule.search(pair.question.clean)) for rule in (_ASKS_EXAMPLE, _ASKS_SEVERAL))
-    if not pair.shared and asks_example:
+    if not pair.shared and _ASKS_EXAMPLE.search(pair.question.clean):
         yield Tag("multiple correct answers", "the question asks for an example, and the texts give two")
-    elif not pair.shared and asks_several:
-        yield Tag("incomplete answer", "the question asks for several things, and the texts give different ones")
+    elif not pair.shared and (why := _asks_several(pair.question)):
+        yield Tag("incomplete answer", f"{why}, and the texts give different ones")
     elif not pair.shared and all(several):
         yield Tag("multiple correct answers", "two lists without a common member")
     yield from _part(pair)
+
+
+def _asks_several(question: Text) -> str:
+    """Return what shows that a question asks for several things, or an empty string."""
+    match = _ASKS_SEVERAL.search(question.clean)
+    if match and match[0].lower().endswith(("are", "were")) and _asks_one_of_several(question):
+        return ""
+    if match:
+        return "the question asks for several things"
+    noun = _plural_asked(question)
+    return f"the question asks for several things ({noun!r} is a plural)" if noun else ""
+
+
+def _asks_one_of_several(question: Text) -> bool:
+    """Tell whether a question ends with a verb of which what is asked is a part (what are they called, made of)."""
+    return question.parts[-1:] == ("VERB",) or question.parts[-2:] == ("VERB", "ADP")
+
+
+def _plural_asked(question: Text) -> str:
+    """Return the noun in the plural with which a question asks which or what, or an empty string."""
+    for place, (word, part) in enumerate(zip(question.folded, question.parts, strict=False)):
+        if word in ("which", "what") and part == "DET":
+            after = range(place + 1, len(question.parts))
+            noun = max(itertools.takewhile(lambda at: question.parts[at] in _BEFORE_VERB, after), default=place)
+            # where no verb follows, the plural is a verb that was taken for a noun: which molecule stores the genome
+            verb_follows = question.parts[noun + 1 : noun + 2] in (("AUX",), ("VERB",), ("ADP",))
+            return question.folded[noun] if question.plural[noun] and verb_follows else ""
+    return ""
 
 
 def _listed(mine: list[str], others: list[str], several: list[bool]) -> Tag | None:

@@ -44,6 +44,8 @@ _FORMS = {
         r"\w{3,}(aceae|idae|inae|phyta|mycetes|sperms?|spermae|pods?|poda|phyll|phyte|phytes|plast|plasts|zoa)$"
     ),
 }
+#: Parts of speech with WordNet's letter; a preposition stands there as an adverb.
+_LETTERS = {"VERB": "v", "AUX": "v", "ADV": "r", "ADP": "r"}
 _ELEMENTS = word_set(
     "H He Li Be B C N O F Ne Na Mg Al Si P S Cl Ar K Ca Sc Ti V Cr Mn Fe Co Ni Cu Zn Ga Ge As Se Br Kr Rb Sr Y Zr Nb "
     "Mo Tc Ru Rh Pd Ag Cd In Sn Sb Te I Xe Cs Ba La Ce Pr Nd Pm Sm Eu Gd Tb Dy Ho Er Tm Yb Lu Hf Ta W Re Os Ir Pt Au "
@@ -65,7 +67,7 @@ def fields_of(text: Text) -> dict[str, str]:
     for length in (3, 2, 1):
         for start in range(len(text.folded) - length + 1):
             phrase = " ".join(text.folded[start : start + length])
-            for field in _fields(phrase):
+            for field in () if _is_no_noun(text, phrase) else _fields(phrase):
                 found.setdefault(field, phrase)
     return found
 
@@ -81,6 +83,16 @@ def _fields(phrase: str) -> tuple[str, ...]:
         return ()
     above = lexicon.all_above(sense)
     return tuple(field for field, roots in _ABOVE.items() if not above.isdisjoint(roots))
+
+
+def _is_no_noun(text: Text, phrase: str) -> bool:
+    """Tell whether a phrase that may be a noun is used as something else (behind the sofa)."""
+    lexicon = words()
+    letters = {_LETTERS.get(part, "n") for part in text.parts_of(phrase)}
+    if lexicon is None or not letters or "n" in letters:
+        return False
+    # WordNet corrects the tagger: a bicarbonate is no verb
+    return all(lexicon.knows_as(phrase, letter) for letter in letters)
 
 
 def _is_formula(word: str) -> bool:

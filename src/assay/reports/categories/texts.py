@@ -11,9 +11,9 @@ from functools import cached_property
 from assay.reports.categories.repair import repair
 from assay.reports.categories.words import FUNCTION_WORDS
 
-__all__ = ["Pair", "Text", "fold"]
+__all__ = ["WORD", "Pair", "Text", "fold", "read"]
 
-_WORD = re.compile(r"[^\W_]+(?:['\u2019.\-][^\W_]+)*\.?")
+WORD = re.compile(r"[^\W_]+(?:['\u2019.\-][^\W_]+)*\.?")
 _DOTTED = re.compile(r"(?:[^\W\d_]\.)+[^\W\d_]?\.?$")
 
 
@@ -38,12 +38,27 @@ class Text:
         clean: the same with repaired characters and single spaces.
         words: its words as written, without punctuation at the ends; dots of ``b. r.`` and ``U.S.`` are left out.
         folded: the words without case and accents, shape as *words*.
+        parts: part of speech of each word by the universal tag set (``NOUN``, ``PROPN``, ``VERB`` …), shape as
+            *words*; empty where no pipeline read the text.
+        plural: whether each word is a plural, shape as *parts*.
     """
 
     raw: str
     clean: str
     words: tuple[str, ...]
     folded: tuple[str, ...]
+    parts: tuple[str, ...] = ()
+    plural: tuple[bool, ...] = ()
+
+    def parts_of(self, phrase: str) -> frozenset[str]:
+        """Return the parts of speech that the last word of a folded phrase has in the text.
+
+        Empty where they are not known, or not to be relied on: a text of one word gives a tagger nothing to go by.
+        """
+        if not self.parts or len(self.words) < 2:
+            return frozenset()
+        last = phrase.rsplit(" ", 1)[-1]
+        return frozenset(part for word, part in zip(self.folded, self.parts, strict=True) if word == last)
 
     @cached_property
     def content(self) -> tuple[str, ...]:
@@ -71,7 +86,7 @@ class Text:
 def read(raw: str) -> Text:
     """Return a text cut into words; the last ones are remembered, since answers repeat."""
     clean = " ".join(repair(raw).split())
-    words = tuple(word.replace(".", "") if _DOTTED.match(word) else word.rstrip(".") for word in _WORD.findall(clean))
+    words = tuple(word.replace(".", "") if _DOTTED.match(word) else word.rstrip(".") for word in WORD.findall(clean))
     return Text(raw, clean, words, tuple(map(fold, words)))
 
 

@@ -7,7 +7,10 @@ from typing import Any
 
 from assay.lexicon.wordnet import find_wordnet, open_wordnet
 
-__all__ = ["Words", "words"]
+__all__ = ["PARTS", "Words", "words"]
+
+#: WordNet's letters of the parts of speech: nouns, verbs, adjectives (their satellites have one of their own), adverbs.
+PARTS = "nvasr"
 
 #: A word's senses beyond these are rare, and would relate anything to anything.
 _SENSES = 4
@@ -57,6 +60,15 @@ class Words:
         """Tell whether a phrase is in WordNet in any form."""
         return bool(self.senses(phrase))
 
+    def knows_as(self, phrase: str, parts: str) -> bool:
+        """Tell whether a phrase is in WordNet as one of some parts of speech.
+
+        Args:
+            phrase: one or more words.
+            parts: letters, as in :data:`PARTS`.
+        """
+        return any(synset.pos() in parts for synset in self.senses(phrase))
+
     def is_common(self, phrase: str) -> bool:
         """Tell whether a phrase is, in its commonest sense or as another part of speech, no proper name."""
         senses = self.senses(phrase)
@@ -73,14 +85,16 @@ class Words:
         verbs = sum(synset.pos() == "v" for synset in self.senses(phrase))
         return nouns[0] if nouns and len(nouns) >= verbs else None
 
-    def synonym(self, left: str, right: str, rare: bool = False) -> Any | None:
+    def synonym(self, left: str, right: str, parts: str = PARTS, rare: bool = False) -> Any | None:
         """Return a sense that both have, or None; for adjectives, a sense said to be similar.
 
         Args:
             left, right: words or phrases.
+            parts: letters of the parts of speech that count.
             rare: whether rare senses count as well.
         """
         mine, others = (self._every(word) if rare else self.senses(word) for word in (left, right))
+        mine = [synset for synset in mine if synset.pos() in parts]
         for synset in mine:
             if synset in others:
                 return synset
@@ -89,9 +103,9 @@ class Words:
                 return synset
         return None
 
-    def is_kind_of(self, narrow: str, wide: str) -> bool:
+    def is_kind_of(self, narrow: str, wide: str, parts: str = PARTS) -> bool:
         """Tell whether one word names a kind, an instance or a way of what the other names, a few steps up."""
-        wanted = set(self.senses(wide))
+        wanted = {synset for synset in self.senses(wide) if synset.pos() in parts}
         return bool(wanted) and any(not wanted.isdisjoint(self.above(synset)) for synset in self.senses(narrow))
 
     def is_part_of(self, part: str, whole: str) -> bool:
@@ -104,9 +118,9 @@ class Words:
             step = {one for synset in step for one in synset.part_holonyms()}
         return False
 
-    def opposite(self, left: str, right: str) -> bool:
+    def opposite(self, left: str, right: str, parts: str = PARTS) -> bool:
         """Tell whether two words are antonyms in one of their senses."""
-        others = set(self.senses(right))
+        others = {synset for synset in self.senses(right) if synset.pos() in parts}
         return any(
             antonym.synset() in others
             for synset in self.senses(left)

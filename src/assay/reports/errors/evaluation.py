@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from assay.errors import InputError
+from assay.reports.categories import PartsOfSpeech
 from assay.reports.categories.evaluation import Agreement, Evaluation, evaluate
 from assay.reports.data import ScoredDataset
 from assay.reports.errors.tagged import categories_of_people, tag_by_rules
@@ -14,29 +15,34 @@ from assay.reports.sheets import Column, Document, Sheet
 __all__ = ["evaluate_rules", "evaluation_document"]
 
 
-def evaluate_rules(data: ScoredDataset, scale: tuple[float, float] | None = None) -> tuple[Evaluation, list[str]]:
+def evaluate_rules(
+    data: ScoredDataset, scale: tuple[float, float] | None = None, speech: PartsOfSpeech | None = None
+) -> tuple[Evaluation, list[str]]:
     """Hold the rules against people on the annotated pairs of a dataset; also return what the rules lacked.
 
     Args:
         data: the pairs.
         scale: lowest and highest label; those of the data by default.
+        speech: what reads parts of speech.
 
     Raises:
         InputError: people gave no categories.
     """
     people = categories_of_people(data)
-    rules, missing = tag_by_rules(data, scale)
+    rules, missing = tag_by_rules(data, scale, speech)
     annotated = [(name, [tag.category for tag in tags]) for name, tags in zip(people, rules, strict=True) if name]
     if not annotated:
         raise InputError(f"{data.run.title}: {data.name} has no column category that people filled in")
     return evaluate([name for name, _ in annotated], [tags for _, tags in annotated]), missing
 
 
-def evaluation_document(datasets: Sequence[ScoredDataset], scale: tuple[float, float] | None = None) -> Document:
+def evaluation_document(
+    datasets: Sequence[ScoredDataset], scale: tuple[float, float] | None = None, speech: PartsOfSpeech | None = None
+) -> Document:
     """Return precision, recall, F1 and Cohen's kappa of the rules, by category and with groups as one."""
     sheets, records, notes = [], [], []
     for data in datasets:
-        found, missing = evaluate_rules(data, scale)
+        found, missing = evaluate_rules(data, scale, speech)
         notes += missing
         rows = [*found.categories, *found.groups]
         sheets.append(

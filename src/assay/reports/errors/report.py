@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from assay.errors import InputError, suggest
+from assay.reports.categories import PartsOfSpeech
 from assay.reports.data import ALL, ScoredDataset
 from assay.reports.errors.corrected import Cleaning, clean, partner
 from assay.reports.errors.divergence import Divergence, Rule, diverging
@@ -55,6 +56,7 @@ def analyse(
     settings: Settings,
     bucket: str = ALL,
     corrected: Sequence[ScoredDataset] = (),
+    speech: PartsOfSpeech | None = None,
 ) -> ErrorReport:
     """Find where metrics and people diverge on a dataset, and hold it against the categories of the pairs.
 
@@ -66,6 +68,7 @@ def analyse(
         settings: of the intervals.
         bucket: which pairs to look at.
         corrected: datasets of a run of the same pairs with other labels.
+        speech: what reads parts of speech for the categories.
 
     Raises:
         InputError: the dataset lacks a metric or the bucket.
@@ -77,7 +80,7 @@ def analyse(
             f"It has {', '.join(data.buckets)}."
         )
     inside = data.buckets[bucket]
-    tagged = tag_all(data, rule.scale)
+    tagged = tag_all(data, rule.scale, speech)
     divergences = {name: diverging(data, name, rule, inside) for name in names}
     other = partner(data, corrected)
     numbered = [bucket] if bucket != ALL else [ALL, *(name for name in ("f1=0", "f1>0") if name in data.buckets)]

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from assay.errors import InputError, suggest
+from assay.reports.categories import PartsOfSpeech
 from assay.reports.data import ALL, ScoredDataset, read_datasets
 from assay.reports.errors.divergence import Rule
 from assay.reports.errors.frequency import Settings
@@ -42,6 +43,7 @@ def errors_of(
     settings: Settings | None = None,
     bucket: str = ALL,
     corrected: RunFolder | None = None,
+    speech: PartsOfSpeech | None = None,
 ) -> list[ErrorReport]:
     """Find where metrics and people diverge in a run, dataset by dataset.
 
@@ -54,6 +56,7 @@ def errors_of(
         settings: of the intervals.
         bucket: which pairs to look at.
         corrected: a run of the same pairs with other labels.
+        speech: what reads parts of speech for the categories.
 
     Raises:
         InputError: the run lacks what was asked for, or has no dataset in common with the corrected one.
@@ -73,6 +76,7 @@ def errors_of(
             settings=settings or Settings(),
             bucket=bucket,
             corrected=others,
+            speech=speech,
         )
         for data in chosen
     ]

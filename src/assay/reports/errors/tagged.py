@@ -10,11 +10,14 @@ from typing import Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from assay.reports.categories import CATEGORIES, Tag, Tagger, from_people
+from assay.reports.categories import CATEGORIES, PartsOfSpeech, Tag, Tagger, from_people
 from assay.reports.data import ScoredDataset
 from assay.reports.errors.divergence import label_scale
 
 __all__ = ["Category", "Tagged", "categories_of_people", "tag_all", "tag_by_rules"]
+
+#: Pairs whose parts of speech are read at once.
+_AHEAD = 2000
 
 
 @dataclass(frozen=True)
@@ -38,7 +41,7 @@ class Tagged:
 
     Attributes:
         categories: of each pair, what explains most first; n of them.
-        missing: lines on what could not be found, and how to get it.
+        missing: lines on what could not be found, and how to get it; and on the pipeline that read parts of speech.
     """
 
     categories: Sequence[tuple[Category, ...]]
@@ -68,7 +71,7 @@ def categories_of_people(data: ScoredDataset) -> list[str]:
 
 
 def tag_by_rules(
-    data: ScoredDataset, scale: tuple[float, float] | None = None
+    data: ScoredDataset, scale: tuple[float, float] | None = None, speech: PartsOfSpeech | None = None
 ) -> tuple[list[tuple[Tag, ...]], list[str]]:
     """Return what the rules find on each pair, whatever people gave, and what they lack here.
 
@@ -78,36 +81,45 @@ def tag_by_rules(
     Args:
         data: n pairs.
         scale: lowest and highest label; see :func:`label_scale` for the default.
+        speech: what reads parts of speech.
     """
-    taggers: dict[str | None, Tagger] = {}
     columns = {
         name: data.table.column(name).to_pylist() if name in data.table.column_names else [None] * len(data)
         for name in ("reference", "candidate", "question", "language")
     }
+    language = data.facts.get("language") or "en"
+    rows = [
+        (_nearest(golds or [""], candidate or ""), candidate or "", question or "", spoken or language)
+        for golds, candidate, question, spoken in zip(*columns.values(), strict=True)
+    ]
+    taggers = {spoken: Tagger(spoken, speech) for spoken in dict.fromkeys(spoken for *_, spoken in rows)}
+    ends = scale or label_scale(data)
     found = []
-    for golds, candidate, question, language, label in zip(*columns.values(), data.labels.tolist(), strict=True):
-        spoken = language or data.facts.get("language")
-        tagger = taggers.setdefault(spoken, Tagger(spoken))
-        reference = _nearest(golds or [""], candidate or "")
-        found.append(
-            tagger.tag(reference, candidate or "", question or "", label=label, scale=scale or label_scale(data))
-        )
+    for start in range(0, len(rows), _AHEAD):
+        for spoken, tagger in taggers.items():
+            tagger.read_ahead(text for *texts, own in rows[start : start + _AHEAD] if own == spoken for text in texts)
+        for row, label in zip(rows[start : start + _AHEAD], data.labels[start : start + _AHEAD].tolist(), strict=True):
+            *texts, spoken = row
+            found.append(taggers[spoken].tag(*texts, label=label, scale=ends))
     missing = dict.fromkeys(line for tagger in taggers.values() for line in tagger.missing())
     return found, list(missing)
 
 
-def tag_all(data: ScoredDataset, scale: tuple[float, float] | None = None) -> Tagged:
+def tag_all(
+    data: ScoredDataset, scale: tuple[float, float] | None = None, speech: PartsOfSpeech | None = None
+) -> Tagged:
     """Return the categories of every pair: that of people where they gave one, else what the rules find.
 
     Args:
         data: n pairs.
         scale: lowest and highest label; see :func:`label_scale` for the default.
+        speech: what reads parts of speech.
     """
     given = categories_of_people(data)
     rules: list[tuple[Tag, ...]] = [()] * len(data)
     missing: list[str] = []
     if not all(given):
-        rules, missing = tag_by_rules(data, scale)
+        rules, missing = tag_by_rules(data, scale, speech)
     return Tagged(
         [
             (Category(name, "annotated in the data", "people"),)
