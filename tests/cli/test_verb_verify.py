@@ -370,7 +370,10 @@ def test_a_folder_with_a_missing_file(assay, made, name):
             lambda manifest: manifest["request"].update(resamples="many"),
             "request.resamples: Input should be a valid int",
         ),
-        (lambda manifest: manifest["request"].update(statistics=["r"]), "'r'"),
+        (
+            lambda manifest: manifest["request"].update(statistics=["r"]),
+            "request.statistics.0: Input should be 'pearson'",
+        ),
         (lambda manifest: manifest["request"].update(references="worst"), "request.references: Input should be 'best'"),
         (lambda manifest: manifest["datasets"][0].pop("digest"), "datasets.0.digest: Field required"),
         (lambda manifest: manifest["metrics"][1].update(signature=[]), "metrics.1.signature: Input should be a valid"),

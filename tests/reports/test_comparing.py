@@ -78,7 +78,7 @@ def test_the_values_are_those_of_the_run(tmp_path):
 def test_where_two_metrics_differ_most(tmp_path):
     run = run_of(tmp_path, "run", rows_of())
     (contest,) = contests([run], ["recorded:good", "recorded:noise"])
-    found = disagreements(contest, contest.couples[0], 5)
+    found = disagreements(contest, contest.couples[0], 5, ["all"])
     ranks = [rankdata(contest.scores[name]) for name in contest.couples[0]]
     distances = np.abs(ranks[0] - ranks[1])
     assert [abs(one.ranks[0] - one.ranks[1]) for one in found] == sorted(distances, reverse=True)[:5]

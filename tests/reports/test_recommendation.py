@@ -43,7 +43,8 @@ def test_what_the_tests_say_of_it():
 
 
 def test_weak_evidence_is_said():
-    assert "its interval holds 0" in advise(board(line("one", 0.2, 9.0, low=-0.1)), None, "spearman").warning
+    weak = advise(board(line("one", 0.2, 9.0, low=-0.1)), None, "spearman").warning
+    assert "its interval holds 0, which is chance" in weak
     assert "too few pairs" in advise(board(line("one", 0.2, 9.0, low=None)), None, "spearman").warning
     assert "do not vary" in advise(board(line("one", None, 9.0)), None, "spearman").warning
 

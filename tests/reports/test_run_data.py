@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 
 import numpy as np
+import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
@@ -90,6 +91,57 @@ def test_a_folder_that_was_changed_is_refused(folder, spoil, said):
     spoil(folder)
     with pytest.raises(InputError, match=said):
         read_datasets(read_run(folder))
+
+
+def _edit(change):
+    def spoil(folder):
+        manifest = json.loads((folder / "run.json").read_text())
+        change(manifest)
+        (folder / "run.json").write_text(json.dumps(manifest))
+
+    return spoil
+
+
+def _replace_column(name, values):
+    def spoil(folder):
+        table = pq.read_table(folder / "pairs.parquet")
+        column = pa.array(values(len(table)))
+        pq.write_table(table.set_column(table.column_names.index(name), name, column), folder / "pairs.parquet")
+
+    return spoil
+
+
+def _be_a_folder(folder):
+    (folder / "run.json").unlink()
+    (folder / "run.json").mkdir()
+
+
+@pytest.mark.parametrize(
+    ("spoil", "said"),
+    [
+        (_be_a_folder, "is no run folder, run.json is missing"),
+        (lambda folder: (folder / "run.json").write_text("[" * 100_000), "run.json: is no valid JSON"),
+        (_edit(lambda held: held["request"].update(statistics=["foo"])), r"request.statistics.0"),
+        (_edit(lambda held: held["request"].update(statistics=[])), r"request.statistics"),
+        (_edit(lambda held: held["metrics"][0].update(cost={"pairs_per_second": "fast"})), r"cost.pairs_per_second"),
+        (_edit(lambda held: held["buckets"][0].update(reliability={"x": 1.0})), r"reliability"),
+        (lambda folder: _spoil_bound(folder / "agreement.json"), "agreement.json: 0.low"),
+        (_replace_column("label", lambda n: ["2"] * n), "column 'label' should hold numbers"),
+        (_replace_column("label", lambda n: [float("nan")] * n), "has no label for 24 pairs"),
+        (_replace_column("reference", lambda n: [["a"]] * (n - 1) + [None]), "has no reference for 1 pairs"),
+        (_replace_column("buckets", lambda n: ["all"] * n), "column 'buckets' should hold lists of text"),
+    ],
+)
+def test_a_value_of_another_kind_is_refused(folder, spoil, said):
+    spoil(folder)
+    with pytest.raises(InputError, match=said):
+        read_datasets(read_run(folder))
+
+
+def _spoil_bound(path):
+    rows = json.loads(path.read_text())
+    rows[0]["low"] = float("inf")
+    path.write_text(json.dumps(rows))
 
 
 def _keep(path, rows):

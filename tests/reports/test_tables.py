@@ -79,13 +79,13 @@ MARKDOWN = r"""### a\|b\_\<script\>@1
 LATEX = r"""% needs \usepackage{booktabs}
 \begin{table}
 \centering
-\caption{a|b\_$<$script$>$@1: 1,234 pairs; resampled by question; 2 duplicate rows left out; 95\% bootstrap intervals (expanded percentile) from 1,000 resamples.}
+\caption{a\textbar{}b\_$<$script$>$@1: 1,234 pairs; resampled by question; 2 duplicate rows left out; 95\% bootstrap intervals (expanded percentile) from 1,000 resamples.}
 \begin{tabular}{lr}
 \toprule
 Metric & Spearman $\rho$ \\
 \midrule
 \multicolumn{2}{l}{\emph{all (n = 3)}} \\
-m\_1|x & .735 [.68, .78] \\
+m\_1\textbar{}x & .735 [.68, .78] \\
 \emph{tie-free ceiling} & .887 \\
 \bottomrule
 \end{tabular}
@@ -128,7 +128,7 @@ def test_undefined_values_are_null_empty_or_a_dash():
     assert json.loads(to_json(run))[0]["value"] is None
     assert to_csv(run).splitlines()[1] == f"{NAME},,all,m_1|x,spearman,,,,3,constant score"
     assert r"| all | m\_1\|x | – | constant score |" in to_markdown(run)
-    assert r"m\_1|x & -- \\" in to_latex(run)
+    assert r"m\_1\textbar{}x & -- \\" in to_latex(run)
 
 
 def test_cells_and_facts():
@@ -212,3 +212,11 @@ def test_a_manifest_that_is_not_whole_is_one_line(tmp_path):
     (tmp_path / "agreement.json").write_text("[]")
     with pytest.raises(InputError, match=r"run.json: signature: Field required; the file was changed"):
         read_run(tmp_path)
+
+
+def test_text_stays_text_in_markdown_and_latex():
+    from assay.reports.escape import latex, markdown
+
+    assert markdown("&lt; ~~a~~ [x](y)\nb") == r"&amp;lt; \~\~a\~\~ [x]\(y) b"
+    assert latex("[a] | b") == r"{}[a] \textbar{} b"
+    assert latex("a_1 & 50 %") == r"a\_1 \& 50 \%"

@@ -8,6 +8,7 @@ from pathlib import Path
 from assay.api.evidence import open_runs
 from assay.api.reporting import Report
 from assay.benchmark.progress import Progress, Silent
+from assay.errors import InputError
 from assay.reports.comparing.compare import (
     Settings,
     check_buckets,
@@ -49,7 +50,7 @@ def compare(
         metrics: which; all by default.
         buckets: which, by name; all by default.
         statistics: coefficients; those of the first run by default.
-        permutations: draws of the permutation test.
+        permutations: draws of the permutation test; more where the correction for many couples needs them.
         resamples: draws of the paired bootstrap.
         confidence: level of intervals and tests.
         correction: for the number of couples in a bucket: "holm", "benjamini-hochberg", "bonferroni" or "none".
@@ -62,6 +63,8 @@ def compare(
         InputError: runs on different data, an unknown metric, or a value outside its range.
     """
     progress = progress or Silent()
+    if pairs is not None and pairs < 0:
+        raise InputError(f"--pairs {pairs}: must not be negative")
     with open_runs([runs] if isinstance(runs, str | Path) else runs) as opened:
         found = contests(opened, metrics, force=force)
         check_buckets([contest.data for contest in found], buckets)
@@ -70,10 +73,14 @@ def compare(
         compared = []
         for contest in found:
             used = len(used_buckets(contest.data, buckets))
-            progress.begin(f"comparing on {contest.data.name}", used * len(contest.couples) * permutations)
+            progress.begin(
+                f"comparing on {contest.data.name}",
+                used * len(contest.couples) * settings.permutations_for(len(contest.couples)),
+            )
             found_here = compare_metrics(contest, settings, buckets=buckets, advance=progress.advance)
             compared.append((contest, found_here))
         shown = SHOWN // max(1, sum(len(contest.couples) for contest in found)) if pairs is None else pairs
+        sides = [side for contest in found for side in (contest.data, contest.other) if side is not None]
         laid_out = document(compared, settings, shown)
         compared_metrics = dict.fromkeys(name for contest in found for name in contest.metrics)
-        return Report(signed(laid_out, [contest.data for contest in found], compared_metrics, settings.signature))
+        return Report(signed(laid_out, sides, compared_metrics, settings.signature))

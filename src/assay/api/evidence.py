@@ -5,6 +5,7 @@ from __future__ import annotations
 import tempfile
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
+from dataclasses import replace
 from pathlib import Path
 
 from assay.api.files import agree_file
@@ -34,4 +35,4 @@ def _open(path: Path, scratch: Path) -> RunFolder:
         return read_run(path)
     folder = scratch / path.stem
     agree_file(path, resamples=0, out=folder)
-    return read_run(folder)
+    return replace(read_run(folder), source=path)

@@ -10,9 +10,9 @@ from assay.api.reporting import Report
 from assay.benchmark.progress import Progress, Silent
 from assay.errors import InputError
 from assay.reports.comparing.compare import Settings
-from assay.reports.leaderboard.board import boards, couples_of
+from assay.reports.leaderboard.board import boards, enough_draws, work_of
 from assay.reports.leaderboard.document import document
-from assay.reports.leaderboard.entries import Filters, join
+from assay.reports.leaderboard.entries import Filters, join, missing_metrics
 from assay.reports.signatures import signed
 from assay.statistics.coefficients import check_statistics
 from assay.statistics.corrections import Correction
@@ -46,7 +46,7 @@ def leaderboard(
         by: the coefficient that ranks.
         metrics, datasets, buckets, languages, kinds: what to look at; everything by default.
         statistics: coefficients to show; Pearson, Spearman and Kendall by default.
-        permutations: draws of the permutation test.
+        permutations: draws of the permutation test; more where the correction for many couples needs them.
         resamples: draws of the bootstrap.
         confidence: level of intervals and tests.
         correction: for the number of couples in a table.
@@ -63,10 +63,11 @@ def leaderboard(
     shown = check_statistics(tuple(statistics))
     chosen = check_statistics(tuple(dict.fromkeys([*shown, by])))
     settings = Settings(chosen, permutations, resamples, confidence, correction, seed)
-    filters = Filters(tuple(metrics), tuple(datasets), tuple(buckets), tuple(languages), tuple(kinds))
+    filters = Filters(tuple(metrics), tuple(datasets), tuple(languages), tuple(kinds))
     with open_runs(paths) as opened:
         joined = join(opened, filters)
-        progress.begin("comparing metrics", couples_of(joined, buckets) * permutations)
+        progress.begin("comparing metrics", work_of(joined, settings, buckets))
+        settings = enough_draws(joined, settings)
         found = boards(joined, settings, by=by, buckets=buckets, advance=progress.advance)
-        laid_out = document(found, settings, by)
+        laid_out = document(found, settings, by, missing_metrics(opened))
         return Report(signed(laid_out, [one.data for one in joined], (), settings.signature))

@@ -10,11 +10,12 @@ from typing import Any
 from assay.api.reporting import Report
 from assay.api.running import run
 from assay.benchmark.progress import Progress, Silent
+from assay.errors import UnavailableError
 from assay.reports.comparing.compare import Settings
 from assay.reports.folder import read_run
-from assay.reports.leaderboard.board import boards, couples_of
+from assay.reports.leaderboard.board import boards, enough_draws, work_of
 from assay.reports.leaderboard.document import document
-from assay.reports.leaderboard.entries import Filters, join
+from assay.reports.leaderboard.entries import Filters, join, missing_metrics
 from assay.reports.leaderboard.recommendation import advise, parse_budget, with_advice
 from assay.reports.signatures import signed
 from assay.statistics.coefficients import DEFAULT_STATISTICS, check_statistics
@@ -61,6 +62,7 @@ def recommend(
 
     Raises:
         InputError: something that was given cannot be used.
+        UnavailableError: none of the metrics can be had.
     """
     progress = progress or Silent()
     needed = None if budget is None else parse_budget(budget)
@@ -87,9 +89,15 @@ def recommend(
             out=folder,
             progress=progress,
         )
-        joined = join([read_run(folder)], Filters())
-        progress.begin("comparing metrics", couples_of(joined) * permutations)
+        opened = read_run(folder)
+        if not any(status["status"] == "done" for status in opened.manifest["metrics"]):
+            raise UnavailableError("no metric gave scores", "; ".join(missing_metrics([opened])))
+        joined = join([opened], Filters())
+        tests = enough_draws(joined, tests)
+        progress.begin("comparing metrics", work_of(joined, tests))
         found = boards(joined, tests, by=by, advance=progress.advance)
     advice = [advise(board, needed, by) for board in found]
-    evidence = signed(document(found, tests, by), [one.data for one in joined], (), tests.signature)
+    evidence = signed(
+        document(found, tests, by, missing_metrics([opened])), [one.data for one in joined], (), tests.signature
+    )
     return Report(with_advice(evidence, advice, needed, by))

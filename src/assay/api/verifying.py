@@ -75,6 +75,8 @@ def verify(
     progress = progress or Silent()
     if sample is not None and sample < 1:
         raise InputError(f"--sample {sample}: must be at least 1")
+    if seed < 0:
+        raise InputError(f"--seed {seed}: must not be negative")
     folder = read_run(Path(run))
     manifest = check_manifest(Path(run), folder.manifest, folder.agreement)
     asked = _asked(manifest, offline)

@@ -22,7 +22,14 @@ Floats = NDArray[np.float64]
 
 #: The bucket that holds every pair.
 ALL = "all"
-_PAIR_COLUMNS = ("dataset", "pair_id", "reference", "candidate", "label")
+_PAIR_COLUMNS = {
+    "dataset": "text",
+    "pair_id": "text",
+    "reference": "lists of text",
+    "candidate": "text",
+    "label": "numbers",
+}
+_SCORE_COLUMNS = {"dataset": "text", "pair_id": "text", "metric": "text", "score": "numbers"}
 
 
 @dataclass(frozen=True)
@@ -168,11 +175,11 @@ def read_datasets(run: RunFolder) -> list[ScoredDataset]:
         InputError: a table is missing or broken, or does not fit the manifest.
     """
     pairs = _read(run, "pairs.parquet", _PAIR_COLUMNS)
-    scores = _read(run, "scores.parquet", ("dataset", "pair_id", "metric", "score"))
+    scores = _read(run, "scores.parquet", _SCORE_COLUMNS)
     return [_dataset(run, facts, pairs, scores) for facts in run.manifest["datasets"]]
 
 
-def _read(run: RunFolder, name: str, columns: tuple[str, ...]) -> pa.Table:
+def _read(run: RunFolder, name: str, columns: dict[str, str]) -> pa.Table:
     import pyarrow as pa
     import pyarrow.parquet as pq
 
@@ -187,10 +194,23 @@ def _read(run: RunFolder, name: str, columns: tuple[str, ...]) -> pa.Table:
         reason = str(error).splitlines()[0]
         raise InputError(f"{path}: cannot be read ({reason}); run the same line again to get it back") from error
     # a run without pairs has a table without columns
-    missing = [column for column in columns if column not in table.column_names]
-    if missing and run.manifest["datasets"]:
-        raise InputError(f"{path}: has no column {missing[0]!r}; is this a file of assay?")
+    for column, kind in columns.items() if run.manifest["datasets"] else ():
+        if column not in table.column_names:
+            raise InputError(f"{path}: has no column {column!r}; is this a file of assay?")
+        if not _is(table.schema.field(column).type, kind):
+            raise InputError(f"{path}: column {column!r} should hold {kind}; run the same line again to get it back")
     return table
+
+
+def _is(held: pa.DataType, kind: str) -> bool:
+    import pyarrow as pa
+
+    if kind == "lists of text":
+        return bool(pa.types.is_list(held)) and _is(held.value_type, "text")
+    if kind == "numbers":
+        return bool(pa.types.is_floating(held))
+    value = held.value_type if pa.types.is_dictionary(held) else held
+    return bool(pa.types.is_string(value) or pa.types.is_large_string(value))
 
 
 def _dataset(run: RunFolder, facts: dict[str, Any], pairs: pa.Table, scores: pa.Table) -> ScoredDataset:
@@ -202,6 +222,19 @@ def _dataset(run: RunFolder, facts: dict[str, Any], pairs: pa.Table, scores: pa.
         raise InputError(
             f"{run.title}: pairs.parquet has {table.num_rows:,} pairs of {name}, run.json says {facts['n']:,}; "
             "files of two runs were mixed, run the same line again"
+        )
+    for column in ("reference", "candidate", "label"):
+        cells = table.column(column)
+        known = pc.is_finite(cells) if column == "label" else pc.is_valid(cells)
+        lacking = len(table) - int(pc.sum(pc.fill_null(known, False)).as_py() or 0)
+        if lacking:
+            raise InputError(
+                f"{run.title}: pairs.parquet has no {column} for {lacking:,} pairs of {name}; the file was changed, "
+                "run the same line again to get it back"
+            )
+    if "buckets" in table.column_names and not _is(table.schema.field("buckets").type, "lists of text"):
+        raise InputError(
+            f"{run.title}: pairs.parquet, column 'buckets' should hold lists of text; run the same line again"
         )
     own = scores.filter(pc.equal(scores.column("dataset"), name))
     ids = table.column("pair_id").combine_chunks()

@@ -7,13 +7,14 @@ __all__ = ["latex", "markdown"]
 _LATEX = {
     "\\": r"\textbackslash{}", "&": r"\&", "%": r"\%", "$": r"\$", "#": r"\#", "_": r"\_", "{": r"\{", "}": r"\}",
     "~": r"\textasciitilde{}", "^": r"\textasciicircum{}", "<": r"$<$", ">": r"$>$", "ρ": r"$\rho$", "τ": r"$\tau$",
-    "–": "--", "−": "$-$", "×": r"$\times$", "≤": r"$\leq$", "≥": r"$\geq$",
+    "|": r"\textbar{}", "→": r"$\rightarrow$", "–": "--", "−": "$-$", "×": r"$\times$", "≤": r"$\leq$", "≥": r"$\geq$",
 }  # fmt: skip
 
 
 def markdown(text: str) -> str:
     """Return a line of text as Markdown that shows it as it is, also in a cell of a table."""
-    for mark in ("\\", "|", "<", ">", "*", "_", "`", "#"):
+    text = text.replace("&", "&amp;")
+    for mark in ("\\", "|", "<", ">", "*", "_", "`", "#", "~"):
         text = text.replace(mark, "\\" + mark)
     text = text.replace("](", "]\\(")  # no link; an interval keeps its brackets
     return " ".join(text.splitlines())
@@ -21,4 +22,6 @@ def markdown(text: str) -> str:
 
 def latex(text: str) -> str:
     """Return text as LaTeX that prints it as it is."""
-    return "".join(_LATEX.get(character, character) for character in text)
+    escaped = "".join(_LATEX.get(character, character) for character in " ".join(text.splitlines()))
+    # at the start of a row a bracket would be an argument of the line break before it
+    return "{}" + escaped if escaped.startswith("[") else escaped

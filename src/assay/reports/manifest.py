@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Any, Literal
+from typing import Literal
 
-from pydantic import BaseModel, ConfigDict, TypeAdapter, ValidationError
+from pydantic import BaseModel, ConfigDict, Field, TypeAdapter, ValidationError
 
 from assay.errors import InputError
 
@@ -14,7 +14,7 @@ __all__ = ["Environment", "Manifest", "check_manifest"]
 
 class _Part(BaseModel):
     # what is not read here may be anything; a number written as text was written by hand
-    model_config = ConfigDict(extra="ignore", frozen=True, strict=True)
+    model_config = ConfigDict(extra="ignore", frozen=True, strict=True, allow_inf_nan=False)
 
 
 class _Asked(_Part):
@@ -25,7 +25,9 @@ class _Asked(_Part):
 class _Request(_Part):
     datasets: list[_Asked]
     buckets: list[str]
-    statistics: list[str]
+    statistics: list[Literal["pearson", "spearman", "kendall", "kendall-tau-c", "pairwise-accuracy", "auc"]] = Field(
+        min_length=1
+    )
     resamples: int
     confidence: float
     drop_duplicates: bool
@@ -56,6 +58,10 @@ class _Declared(_Part):
     higher_is_better: bool = True
 
 
+class _Cost(_Part):
+    pairs_per_second: float | None = None
+
+
 class _Metric(_Part):
     dataset: str
     metric: str
@@ -67,7 +73,13 @@ class _Metric(_Part):
     declared: _Declared = _Declared()
     says: str = ""
     flags: dict[str, int] = {}
-    cost: dict[str, Any] = {}
+    cost: _Cost = _Cost()
+
+
+class _Reliability(_Part):
+    pearson: float | None
+    spearman: float | None
+    annotators: int
 
 
 class _Bucket(_Part):
@@ -78,7 +90,7 @@ class _Bucket(_Part):
     labels: dict[str, float]
     ties: float | None
     ceiling: dict[str, float | None]
-    reliability: dict[str, float | None] | None
+    reliability: _Reliability | None
     groups: int | None
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from itertools import combinations
@@ -13,7 +14,7 @@ from numpy.typing import NDArray
 from assay.errors import InputError, suggest
 from assay.reports.comparing.matching import match
 from assay.reports.data import ScoredDataset, read_datasets
-from assay.reports.folder import RunFolder
+from assay.reports.folder import RunFolder, run_titles
 from assay.statistics.comparison import Difference, compare_all
 from assay.statistics.corrections import Correction, adjust
 from assay.statistics.draws import Couple
@@ -31,7 +32,7 @@ class Settings:
 
     Attributes:
         statistics: names of coefficients.
-        permutations: draws of the permutation test, at least 100.
+        permutations: draws of the permutation test, at least 100; see :meth:`permutations_for`.
         resamples: draws of the paired bootstrap, at least 100.
         confidence: level of intervals and of the family of tests, in (0.5, 1).
         correction: for the number of couples in a bucket.
@@ -65,6 +66,16 @@ class Settings:
             f"|confidence:{self.confidence}|correction:{self.correction}"
         )
 
+    def permutations_for(self, couples: int) -> int:
+        """Return how many exchanges so many couples need.
+
+        The smallest p-value of r draws is 1 / (r + 1). Corrected for k couples it has to stay well below the level, or
+        nothing could be told apart: r is at least twice k / (1 - confidence).
+        """
+        if self.correction == "none":
+            return self.permutations
+        return max(self.permutations, math.ceil(2 * couples / (1 - self.confidence)))
+
     def rejects(self, p: float | None) -> bool:
         """Tell whether a corrected p-value, NaN or None where there is none, counts as more than chance."""
         # 1 - .95 is a little more than .05: a p-value on the level counts in either case
@@ -81,6 +92,7 @@ class Contest:
         scores: by name, with the mark of its run where there are two, shape (n,), a higher one means more similar.
         couples: which are compared, the first less the second.
         notes: what a reader should know, such as pairs left out.
+        other: the same pairs in the second of two runs.
     """
 
     data: ScoredDataset
@@ -88,6 +100,7 @@ class Contest:
     scores: dict[str, Floats]
     couples: tuple[Couple, ...]
     notes: tuple[str, ...] = ()
+    other: ScoredDataset | None = None
 
 
 @dataclass(frozen=True)
@@ -159,7 +172,7 @@ def _between(first: RunFolder, second: RunFolder, metrics: Sequence[str], force:
             f"{first.title} and {second.title}: have no dataset in common ({', '.join(data.title for data in datasets)}"
             f" against {', '.join(data.title for data in others.values())})"
         )
-    marks = _marks(first, second)
+    marks = run_titles([first, second])
     compared = 0
     for data in shared:
         other = others[data.name, data.facts["split"]]
@@ -176,21 +189,17 @@ def _between(first: RunFolder, second: RunFolder, metrics: Sequence[str], force:
         scores |= {f"{name} [{marks[1]}]": two.oriented(name) for name in names}
         couples = tuple((f"{name} [{marks[0]}]", f"{name} [{marks[1]}]") for name in names)
         notes = [] if matched.same else [f"not the same data: {matched.differs}; labels of {marks[0]}"]
+        asked = metrics or dict.fromkeys([*data.scores, *other.scores])
+        notes += [f"{name} has scores in one of the runs alone" for name in asked if name not in names]
         notes += [
             f"{name} has another signature: {one.metrics[name].short_signature} against "
             f"{two.metrics[name].short_signature}"
             for name in names
             if one.metrics[name].signature != two.metrics[name].signature
         ]
-        yield Contest(one, tuple(names), scores, couples, tuple(notes))
+        yield Contest(one, tuple(names), scores, couples, tuple(notes), two)
     if not compared:
         raise InputError(f"{first.title} and {second.title}: have no metric in common")
-
-
-def _marks(first: RunFolder, second: RunFolder) -> tuple[str, str]:
-    """Return short names that tell two runs apart."""
-    names = first.path.name if first.path else "first", second.path.name if second.path else "second"
-    return names if names[0] != names[1] else (first.title, second.title)
 
 
 def _check_known(metrics: Sequence[str], datasets: Sequence[ScoredDataset], where: str) -> None:
@@ -223,7 +232,7 @@ def compare_metrics(
             {name: scores[inside] for name, scores in contest.scores.items()},
             data.labels[inside],
             statistics=settings.statistics,
-            permutations=settings.permutations,
+            permutations=settings.permutations_for(len(contest.couples)),
             resamples=settings.resamples,
             confidence=settings.confidence,
             seed=seed_of(settings.seed, data.name, data.facts["split"], bucket),

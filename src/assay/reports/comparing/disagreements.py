@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -33,12 +34,13 @@ class Disagreement:
     n: int
 
 
-def disagreements(contest: Contest, couple: Couple, limit: int) -> list[Disagreement]:
-    """Return the pairs whose ranks under two metrics lie farthest apart, the farthest first."""
+def disagreements(contest: Contest, couple: Couple, limit: int, buckets: Sequence[str]) -> list[Disagreement]:
+    """Return the pairs of some buckets whose ranks under two metrics lie farthest apart, the farthest first."""
     from scipy.stats import rankdata
 
     first, second = (contest.scores[name] for name in couple)
-    rows = np.flatnonzero(np.isfinite(first) & np.isfinite(second))
+    inside = np.any([contest.data.buckets[bucket] for bucket in buckets], axis=0)
+    rows = np.flatnonzero(inside & np.isfinite(first) & np.isfinite(second))
     labels = contest.data.labels[rows]
     ranks = [rankdata(scores[rows]) for scores in (first, second)]
     label_ranks = rankdata(labels)

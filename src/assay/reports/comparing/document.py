@@ -7,7 +7,6 @@ from typing import Any
 
 from assay.reports.comparing.compare import Compared, Contest, Settings
 from assay.reports.comparing.disagreements import Disagreement, disagreements
-from assay.reports.data import ALL
 from assay.reports.layout import short
 from assay.reports.sheets import Column, Document, Sheet
 from assay.statistics.comparison import POWER
@@ -60,27 +59,31 @@ def document(compared: Sequence[tuple[Contest, Sequence[Compared]]], settings: S
     farthest: list[dict[str, Any]] = []
     for contest, rows in compared:
         letters = _letters(contest)
-        for bucket in dict.fromkeys(row.bucket for row in rows):
+        buckets = list(dict.fromkeys(row.bucket for row in rows))
+        for bucket in buckets:
             inside = [row for row in rows if row.bucket == bucket]
-            sheets.append(_sheet(contest, bucket, inside, letters))
+            sheets.append(_sheet(contest, bucket, inside, letters, contest.notes if bucket == buckets[0] else ()))
         records += [_record(row) for row in rows]
         for couple in contest.couples if pairs else ():
-            found = disagreements(contest, couple, pairs)
+            found = disagreements(contest, couple, pairs, buckets)
             sheets.append(_pairs_sheet(contest, couple, found))
             farthest += [_pair_record(contest, couple, one) for one in found]
-    return Document(sheets, records, _explanations(settings), {"comparisons": records, "pairs": farthest})
+    couples = max((len(contest.couples) for contest, _ in compared), default=0)
+    told = [f"{contest.data.title}: {note}" for contest, _ in compared for note in contest.notes]
+    value = {"comparisons": records, "pairs": farthest, "notes": told}
+    return Document(sheets, records, _explanations(settings, couples), value)
 
 
-def _explanations(settings: Settings) -> list[str]:
+def _explanations(settings: Settings, couples: int) -> list[str]:
     level = f"{1 - settings.confidence:.2g}"
     interval = (
         f"difference: first less second, with the {settings.confidence:.0%} interval of the paired bootstrap "
         f"({settings.resamples:,} resamples, expanded percentile)"
     )
     tests = (
-        f"p perm.: permutation of the paired scores (PERM-BOTH, {settings.permutations:,} draws); p boot.: paired "
-        "bootstrap; p Will.: Williams' test, for Pearson of independent pairs; all two-sided, corrected over the "
-        f"couples of a bucket ({CORRECTIONS[settings.correction]})"
+        f"p perm.: permutation of the paired scores (PERM-BOTH, {settings.permutations_for(couples):,} draws); "
+        "p boot.: paired bootstrap; p Will.: Williams' test, for Pearson of independent pairs; all two-sided, "
+        f"corrected over the couples of a bucket ({CORRECTIONS[settings.correction]})"
     )
     power = (
         "detectable: the smallest difference that so many pairs would have shown with probability "
@@ -95,7 +98,9 @@ def _letters(contest: Contest) -> dict[str, str]:
     return {name: chr(ord("A") + place) if place < 26 else f"M{place + 1}" for place, name in enumerate(contest.scores)}
 
 
-def _sheet(contest: Contest, bucket: str, rows: Sequence[Compared], letters: dict[str, str]) -> Sheet:
+def _sheet(
+    contest: Contest, bucket: str, rows: Sequence[Compared], letters: dict[str, str], told: Sequence[str]
+) -> Sheet:
     noted = [
         f"{letters[row.first]}, {letters[row.second]}: {row.difference.note}" for row in rows if row.difference.note
     ]
@@ -106,7 +111,7 @@ def _sheet(contest: Contest, bucket: str, rows: Sequence[Compared], letters: dic
         _HEADS,
         [_cells(row, letters) for row in rows],
         facts=(f"n = {n:,}; {legend}",),
-        notes=(*(contest.notes if bucket == ALL else ()), *dict.fromkeys(noted)),
+        notes=(*told, *dict.fromkeys(noted)),
     )
 
 

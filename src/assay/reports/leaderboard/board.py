@@ -16,7 +16,7 @@ from assay.statistics.corrections import adjust
 from assay.statistics.draws import Coefficients, Couple, Drawn, draw_all, draw_scores
 from assay.statistics.resampling import seed_of
 
-__all__ = ["Board", "Line", "better", "boards", "couples_of"]
+__all__ = ["Board", "Line", "better", "boards", "enough_draws", "work_of"]
 
 
 @dataclass(frozen=True)
@@ -30,7 +30,7 @@ class Line:
         n: pairs that have a score.
         pairs_per_second: None where it is not known: scores from the store, or recorded ones, cost nothing in the run.
         signature: the short one.
-        rank: None where the coefficient that ranks is undefined, or the metric lacks a dataset.
+        rank: None where the coefficient that ranks is undefined, or the metric lacks a dataset or some of the pairs.
         on_front: whether no other metric of known cost is both better and faster.
         missing: datasets that the metric has no score on.
     """
@@ -76,9 +76,16 @@ class _Cell:
     couples: dict[Couple, Drawn]
 
 
-def couples_of(joined: Sequence[Joined], buckets: Sequence[str] = ()) -> int:
-    """Return how many couples :func:`boards` will compare, over all buckets."""
-    return sum(len(one.scores) * (len(one.scores) - 1) // 2 for one in joined for _ in used_buckets(one.data, buckets))
+def enough_draws(joined: Sequence[Joined], settings: Settings) -> Settings:
+    """Return settings with as many permutations as the widest table needs: tables that are averaged see the same."""
+    most = max((len(one.scores) * (len(one.scores) - 1) // 2 for one in joined), default=0)
+    return replace(settings, permutations=settings.permutations_for(most))
+
+
+def work_of(joined: Sequence[Joined], settings: Settings, buckets: Sequence[str] = ()) -> int:
+    """Return how many permutations :func:`boards` will make, over all couples and buckets."""
+    couples = [len(one.scores) * (len(one.scores) - 1) // 2 for one in joined for _ in used_buckets(one.data, buckets)]
+    return sum(couples) * enough_draws(joined, settings).permutations
 
 
 def boards(
@@ -106,13 +113,25 @@ def boards(
         InputError: a bucket that no dataset has.
     """
     check_buckets([one.data for one in joined], buckets)
+    settings = enough_draws(joined, settings)
     cells = [_draw(one, bucket, settings, advance) for one in joined for bucket in used_buckets(one.data, buckets)]
     found = [_board(cell, settings, by) for cell in cells]
     for bucket in dict.fromkeys(cell.bucket for cell in cells):
-        parts = [cell for cell in cells if cell.bucket == bucket and cell.joined.data.facts["kind"] != "probe"]
+        parts = _to_average([cell for cell in cells if cell.bucket == bucket])
         if len(parts) > 1 and set.intersection(*(set(part.alone) for part in parts)):
             found.append(_overall(bucket, parts, settings, by))
     return found
+
+
+def _to_average(cells: Sequence[_Cell]) -> list[_Cell]:
+    """Return the datasets that a mean counts: human labels, and of several versions or parts of one the largest."""
+    largest: dict[tuple[str, str], _Cell] = {}
+    for cell in cells:
+        facts = cell.joined.data.facts
+        key = (facts["name"], facts["split"])
+        if facts["kind"] != "probe" and (key not in largest or cell.n > largest[key].n):
+            largest[key] = cell
+    return list(largest.values())
 
 
 def _draw(joined: Joined, bucket: str, settings: Settings, advance: Callable[[int], None] | None) -> _Cell:
@@ -205,7 +224,9 @@ def _ranked(
     settings: Settings,
     by: str,
 ) -> Board:
-    values = {line.metric: value for line in lines if (value := line.values[by][0]) is not None}
+    # a metric that lacks pairs is not held against the others: its coefficient is of other pairs than the tests
+    most = max((line.n for line in lines), default=0)
+    values = {line.metric: value for line in lines if (value := line.values[by][0]) is not None and line.n == most}
     among = {couple: drawn for couple, drawn in couples.items() if couple[0] in values and couple[1] in values}
     compared = better(among, settings, by)
     found = rank(values, compared)

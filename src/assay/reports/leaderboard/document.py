@@ -14,8 +14,15 @@ from assay.reports.sheets import Column, Document, Sheet
 __all__ = ["document"]
 
 
-def document(boards: Sequence[Board], settings: Settings, by: str) -> Document:
-    """Lay out boards; metrics that no other one beats stand out, and the front of cost and agreement has a column."""
+def document(boards: Sequence[Board], settings: Settings, by: str, absent: Sequence[str] = ()) -> Document:
+    """Lay out boards; metrics that no other one beats stand out, and the front of cost and agreement has a column.
+
+    Args:
+        boards: the tables.
+        settings: of the tests.
+        by: the coefficient that ranks.
+        absent: lines about metrics that a run was asked for and has no scores of.
+    """
     priced = any(line.pairs_per_second is not None for board in boards for line in board.lines)
     heads = [
         Column("rank", number=True),
@@ -26,7 +33,7 @@ def document(boards: Sequence[Board], settings: Settings, by: str) -> Document:
     ]
     sheets = [_sheet(board, heads, settings, priced) for board in boards]
     records = [record for board in boards for record in _records(board)]
-    return Document(sheets, records, list(_explanations(settings, by, boards, priced)))
+    return Document(sheets, records, [*absent, *_explanations(settings, by, boards, priced)])
 
 
 def _sheet(board: Board, heads: Sequence[Column], settings: Settings, priced: bool) -> Sheet:
@@ -34,7 +41,7 @@ def _sheet(board: Board, heads: Sequence[Column], settings: Settings, priced: bo
     unbeaten = frozenset(place for place, line in enumerate(board.lines) if line.rank and line.rank.low == 1)
     notes = [f"{line.metric}: no score on {', '.join(line.missing)}" for line in board.lines if line.missing]
     notes += [
-        f"{line.metric}: {line.n:,} of {board.n:,} pairs have a score"
+        f"{line.metric}: {line.n:,} of {board.n:,} pairs have a score" + ("" if line.rank else ", hence no rank")
         for line in board.lines
         if not line.missing and line.n < board.n
     ]

@@ -11,9 +11,9 @@ from numpy.typing import NDArray
 
 from assay.errors import InputError, suggest
 from assay.reports.data import MetricFacts, ScoredDataset, read_datasets
-from assay.reports.folder import RunFolder
+from assay.reports.folder import RunFolder, run_titles
 
-__all__ = ["Filters", "Joined", "join"]
+__all__ = ["Filters", "Joined", "join", "missing_metrics"]
 
 
 @dataclass(frozen=True)
@@ -21,14 +21,13 @@ class Filters:
     """What of the runs is looked at; everything where a filter is empty.
 
     Attributes:
-        metrics, datasets, buckets: by name.
+        metrics, datasets: by name.
         languages: of the datasets.
         kinds: of the metrics, such as ``lexical``.
     """
 
     metrics: tuple[str, ...] = ()
     datasets: tuple[str, ...] = ()
-    buckets: tuple[str, ...] = ()
     languages: tuple[str, ...] = ()
     kinds: tuple[str, ...] = ()
 
@@ -61,21 +60,41 @@ def join(runs: Sequence[RunFolder], filters: Filters) -> list[Joined]:
     everything = [data for run in runs for data in read_datasets(run)]
     chosen = [data for data in everything if _wanted(data, filters)]
     if not chosen:
-        have = sorted({f"{data.name} ({data.facts['language'] or 'several languages'})" for data in everything})
+        have = sorted(
+            {f"{data.name} ({data.facts['language'] or 'unknown or several languages'})" for data in everything}
+        )
         raise InputError(f"no dataset is left; the runs have {', '.join(have) or 'none'}")
-    signatures = _signatures(chosen)
+    marks = {id(run): mark for run, mark in zip(runs, run_titles(runs), strict=True)}
+    labels = _labels(chosen, marks)
     titles = Counter(title for title, _ in {(data.title, data.facts["digest"]) for data in chosen})
     joined: dict[tuple[str, str], Joined] = {}
     for data in chosen:
-        title = f"{data.title} [{_mark(data.run)}]" if titles[data.title] > 1 else data.title
+        title = f"{data.title} [{marks[id(data.run)]}]" if titles[data.title] > 1 else data.title
         held = joined.setdefault((data.title, data.facts["digest"]), Joined(title, data))
-        _add(held, data, filters, signatures)
+        _add(held, data, filters, labels)
     found = [one for one in joined.values() if one.scores]
+    names = list(dict.fromkeys(name for data in chosen for name in data.scores))
+    for name in filters.metrics if found else filters.metrics[:1]:
+        if name not in names:
+            raise InputError(
+                f"--metric {name}: no run has its scores.{suggest(name, names)} There is {', '.join(names)}"
+            )
     if not found:
-        names = list(dict.fromkeys(name for data in chosen for name in data.scores))
-        said = "".join(suggest(name, names) for name in filters.metrics[:1])
-        raise InputError(f"no metric is left.{said} The runs have {', '.join(names) or 'none'}")
+        raise InputError(f"no metric is left. The runs have {', '.join(names) or 'none'}")
     return found
+
+
+def missing_metrics(runs: Sequence[RunFolder]) -> list[str]:
+    """Return a line for each metric that a run was asked for and has no scores of, with the reason and the remedy."""
+    return list(
+        dict.fromkeys(
+            f"{one['metric']} on {one['dataset']}: {one['status']}, {one['reason']}"
+            + (f" -> {one['remedy']}" if one["remedy"] else "")
+            for run in runs
+            for one in run.manifest["metrics"]
+            if one["status"] != "done"
+        )
+    )
 
 
 def _wanted(data: ScoredDataset, filters: Filters) -> bool:
@@ -83,28 +102,27 @@ def _wanted(data: ScoredDataset, filters: Filters) -> bool:
     return language and (not filters.datasets or data.name in filters.datasets)
 
 
-def _signatures(chosen: Sequence[ScoredDataset]) -> dict[str, int]:
-    """Return how many signatures a metric has; one that picks by language has one a language."""
-    seen: dict[tuple[str, str], set[str]] = {}
+def _labels(chosen: Sequence[ScoredDataset], marks: dict[int, str]) -> dict[tuple[str, str], str]:
+    """Return what to call each metric, by name and signature.
+
+    A metric that has two signatures on one dataset gets the mark of the first run that has that signature. Different
+    signatures on different datasets alone are one metric: a preset picks its model by the language.
+    """
+    by_place: dict[tuple[str, str], set[str]] = {}
+    first: dict[tuple[str, str], str] = {}
     for data in chosen:
         for name, facts in data.metrics.items():
-            seen.setdefault((name, data.title), set()).add(repr(facts.signature))
-    counts: dict[str, int] = {}
-    for (name, _), found in seen.items():
-        counts[name] = max(counts.get(name, 0), len(found))
-    return counts
+            signature = repr(sorted(facts.signature.items()))
+            by_place.setdefault((name, data.title), set()).add(signature)
+            first.setdefault((name, signature), marks[id(data.run)])
+    ambiguous = {name for (name, _), signatures in by_place.items() if len(signatures) > 1}
+    return {key: f"{key[0]} [{mark}]" if key[0] in ambiguous else key[0] for key, mark in first.items()}
 
 
-def _add(held: Joined, data: ScoredDataset, filters: Filters, signatures: dict[str, int]) -> None:
+def _add(held: Joined, data: ScoredDataset, filters: Filters, labels: dict[tuple[str, str], str]) -> None:
     for name, facts in data.metrics.items():
         if (filters.metrics and name not in filters.metrics) or (filters.kinds and facts.kind not in filters.kinds):
             continue
-        entry = f"{name} [{_mark(data.run)}]" if signatures[name] > 1 else name
-        if entry in held.scores:
-            continue
-        held.scores[entry] = data.oriented(name)
-        held.facts[entry] = facts
-
-
-def _mark(run: RunFolder) -> str:
-    return run.path.name if run.path else "this run"
+        entry = labels[name, repr(sorted(facts.signature.items()))]
+        held.scores.setdefault(entry, data.oriented(name))
+        held.facts.setdefault(entry, facts)

@@ -14,6 +14,8 @@ from assay.reports.sheets import Document, Sheet
 __all__ = ["Advice", "advise", "parse_budget", "with_advice"]
 
 _BUDGET = re.compile(r"(?P<pairs>\d+(?:\.\d+)?(?:e\d+)?)\s*(?:/\s*(?P<unit>s|min|h))?")
+#: What a score that knows nothing reaches; 0 for coefficients of correlation.
+_CHANCE = {"auc": 0.5, "pairwise-accuracy": 0.5}
 _SECONDS = {"s": 1.0, "min": 60.0, "h": 3600.0}
 
 
@@ -38,6 +40,7 @@ class Advice:
         use: the metric with the highest agreement within the budget; None where there is none.
         alike: metrics within the budget that the tests cannot tell from it, the fastest first.
         too_slow: metrics with a higher agreement that the budget leaves out.
+        unknown: metrics whose cost is not known, with a higher agreement, that a budget leaves out.
         warning: why the advice is weak; an empty string where it is not.
     """
 
@@ -45,6 +48,7 @@ class Advice:
     use: Line | None
     alike: tuple[Line, ...]
     too_slow: tuple[Line, ...]
+    unknown: tuple[Line, ...]
     warning: str
 
 
@@ -59,26 +63,38 @@ def advise(board: Board, budget: float | None, by: str) -> Advice:
     ranked = [line for line in board.lines if line.rank is not None]
     affordable = [line for line in ranked if budget is None or (line.pairs_per_second or 0.0) >= budget]
     if not affordable:
-        fastest = max(ranked, key=lambda line: line.pairs_per_second or 0.0, default=None)
-        if fastest is None:
-            return Advice(board, None, (), (), "no metric has an agreement: scores or labels do not vary")
-        reached = f"{fastest.metric} with {fastest.pairs_per_second or 0.0:,.0f} pairs/s"
-        return Advice(board, None, (), (), f"no metric is fast enough; the fastest is {reached}")
+        known = [line for line in ranked if line.pairs_per_second is not None]
+        fastest = max(known, key=lambda line: line.pairs_per_second or 0.0, default=None)
+        if fastest is not None:
+            reached = f"{fastest.metric} with {fastest.pairs_per_second:,.0f} pairs/s"
+            why = f"no metric is fast enough; the fastest is {reached}"
+        elif ranked:
+            why = "the cost of no metric is known: recorded scores cost nothing now"
+        else:
+            why = "no metric has an agreement: scores or labels do not vary"
+        return Advice(board, None, (), (), (), why)
     best = affordable[0]
     alike = [line for line in affordable[1:] if not _is_told_apart(board, best, line)]
     alike.sort(key=lambda line: -(line.pairs_per_second or 0.0))
-    better = [
-        line for line in ranked if line not in affordable and (line.values[by][0] or 0) > (best.values[by][0] or 0)
-    ]
-    value, low, _ = best.values[by]
+    # lines are in the order of agreement: what stands above the best affordable one is better
+    better = ranked[: ranked.index(best)]
+    too_slow = tuple(line for line in better if line.pairs_per_second is not None)
+    unknown = tuple(line for line in better if line.pairs_per_second is None)
+    _, low, high = best.values[by]
+    chance = _CHANCE.get(by, 0.0)
     warning = ""
-    if low is None:
+    if low is None or high is None:
         warning = "too few pairs for an interval: label more before you rely on it"
-    elif low <= 0:
-        warning = f"its interval holds 0: on {board.n:,} pairs no metric is known to agree with people at all"
-    elif value is not None and len(alike) == len(affordable) - 1 and alike:
+    elif high < chance:
+        warning = "it agrees less with people than chance would: look at the labels and at what a high score means"
+    elif low <= chance:
+        warning = (
+            f"its interval holds {chance:g}, which is chance: on {board.n:,} pairs no metric is known to agree with "
+            "people at all"
+        )
+    elif alike and len(alike) == len(affordable) - 1:
         warning = f"{board.n:,} pairs cannot tell it from any other metric within the budget: label more to choose"
-    return Advice(board, best, tuple(alike), tuple(better), warning)
+    return Advice(board, best, tuple(alike), too_slow, unknown, warning)
 
 
 def _is_told_apart(board: Board, one: Line, other: Line) -> bool:
@@ -132,6 +148,9 @@ def _reasons(advice: Advice, budget: float | None, by: str) -> list[str]:
             for line in advice.too_slow
         )
         lines.append(f"higher, but too slow: {shown}")
+    if advice.unknown:
+        shown = ", ".join(f"{line.metric} ({Cell(*line.values[by], '').text})" for line in advice.unknown)
+        lines.append(f"higher, at unknown cost: {shown}")
     if advice.warning:
         lines.append(advice.warning)
     return lines

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 from assay.reports.comparing.compare import Settings
 from assay.reports.folder import RunFolder
-from assay.reports.leaderboard.board import boards
+from assay.reports.leaderboard.board import boards, enough_draws
 from assay.reports.leaderboard.document import document
 from assay.reports.leaderboard.entries import Filters, join
 from assay.reports.sheets import Document
@@ -24,9 +24,9 @@ def rank_metrics(runs: Sequence[RunFolder], statistic: str) -> Document | str:
 
     Ranks stand on permutation tests of every couple of metrics in the first three buckets of each dataset.
     """
-    settings = Settings((statistic,))
     scored = any(status["status"] == "done" for run in runs for status in run.manifest["metrics"])
     joined = join(runs, Filters()) if scored else []
+    settings = enough_draws(joined, Settings((statistic,)))
     buckets = list(dict.fromkeys(name for one in joined for name in list(one.data.buckets)[:BUCKETS]))
     work = 0
     for one in joined:

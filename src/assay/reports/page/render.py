@@ -11,13 +11,13 @@ from jinja2 import Environment, PackageLoader, StrictUndefined
 from markupsafe import Markup, escape
 
 from assay.errors import InputError
-from assay.reports.folder import RunFolder
+from assay.reports.folder import RunFolder, run_titles
 from assay.reports.layout import TITLES
 from assay.reports.page.distributions import by_dataset
 from assay.reports.page.parts import RunPart, UnitPart
 from assay.reports.page.ranking import rank_metrics
 from assay.reports.page.tagging import MOST
-from assay.reports.page.units import main_statistic, read_units, run_titles
+from assay.reports.page.units import main_statistic, read_units
 from assay.reports.sheets import Document, Sheet, write
 
 __all__ = ["GENERATOR", "page_html"]

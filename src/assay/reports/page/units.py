@@ -6,14 +6,13 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
-from assay.errors import InputError
 from assay.reports.data import ALL, ScoredDataset, read_datasets
-from assay.reports.folder import RunFolder
+from assay.reports.folder import RunFolder, run_titles
 from assay.reports.layout import Block, Cell, Section, lay_out
 from assay.reports.page.classes import LabelClasses, classify
 from assay.reports.page.names import short_names
 
-__all__ = ["Unit", "main_statistic", "read_units", "run_titles"]
+__all__ = ["Unit", "main_statistic", "read_units"]
 
 
 @dataclass(frozen=True)
@@ -77,20 +76,6 @@ class Unit:
 def main_statistic(statistics: Sequence[str]) -> str:
     """Return the statistic that is shown first: Spearman's where it was computed."""
     return "spearman" if "spearman" in statistics else statistics[0]
-
-
-def run_titles(runs: Sequence[RunFolder]) -> list[str]:
-    """Return what to call each run: the folder's name, or its path where two folders have the same name.
-
-    Raises:
-        InputError: a run is given twice.
-    """
-    paths = [run.path.resolve() if run.path else None for run in runs]
-    for path in paths:
-        if path is not None and paths.count(path) > 1:
-            raise InputError(f"{path}: is given twice; give each run once")
-    names = [path.name if path else run.title for path, run in zip(paths, runs, strict=True)]
-    return [name if names.count(name) == 1 else run.title for name, run in zip(names, runs, strict=True)]
 
 
 def read_units(runs: Sequence[RunFolder]) -> list[Unit]:
