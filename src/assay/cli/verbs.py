@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from importlib import import_module
-from typing import Any
+from typing import Any, cast
 
 import typer
 
@@ -73,7 +73,7 @@ class VerbGroup(OneLineErrors):
 
     def __init__(self, **settings: Any) -> None:
         super().__init__(**settings)
-        self.commands = _Commands()  # type: ignore[assignment]  # read only, and never added to
+        self.commands = cast(Any, _Commands())  # read only, and never added to
 
     def list_commands(self, ctx: Any) -> list[str]:
         """Return the verbs."""
