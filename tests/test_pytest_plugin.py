@@ -179,3 +179,42 @@ def test_it_is_an_entry_point_and_light():
     code = "import sys, assay.pytest_plugin; print({'numpy', 'pandas', 'pyarrow', 'typer'} & set(sys.modules))"
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert done.stdout.strip() == "set()"
+
+
+@pytest.mark.parametrize(
+    ("call", "said"),
+    [
+        ("'f1', at_least=0.1, bucket='f1'", "InputError: bucket 'f1': names no single bucket; take one of all, f1=0*"),
+        ("score, against=score, bucket='f1'", "InputError: bucket 'f1': names no single bucket; take one of all, f1=*"),
+        ("score, against=Path('foo.txt')", "InputError: against='foo.txt': a baseline is a file that ends in .json"),
+        ("'f1', against='f1'", "InputError: against='f1': is the metric itself"),
+        ("lambda r, c: None, at_least=0.1", "AssertionError: <lambda>() must return a list of 60 numbers, not None*"),
+        (
+            "lambda r, c: 'x' * 60, at_least=0.1",
+            "AssertionError: <lambda>() must return a list of 60 numbers, not str*",
+        ),
+    ],
+)
+def test_what_cannot_be_asked(project, call, said):
+    first, rest = call.rsplit(", ", 1) if "bucket" not in call else call.split(", ", 1)
+    done = project(f"from pathlib import Path; assert_agreement({first}, pairs(60), {rest})")
+    done.assert_outcomes(failed=1)
+    done.stdout.fnmatch_lines([f"*{said}"])
+
+
+def test_two_functions_of_one_name(project):
+    blurs = "lambda r, c: blurred(r, c), pairs(300), against=lambda r, c: score(r, c)"
+    done = project(f"assert_agreement({blurs})")
+    done.assert_outcomes(failed=1)
+    done.stdout.fnmatch_lines(
+        ["*of recorded:<lambda>() less that of recorded:against <lambda>() on data*worse by more*"]
+    )
+
+
+def test_against_a_baseline_of_several_metrics(project):
+    body = """import assay.api
+    rows = [("a b", "a b", 2), ("a b", "a c", 1), ("a b", "c d", 0)] * 5
+    assay.run([assay.load_dataset(rows)], ["f1", "chrf"], resamples=0, statistics=["spearman"], out="run")
+    assay.api.baseline("run", "both.json")
+    assert_agreement("f1", rows, against="both.json")"""
+    project(body).assert_outcomes(passed=1)

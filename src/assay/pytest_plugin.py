@@ -91,6 +91,8 @@ def assert_agreement(
     """
     from assay import api
     from assay.datasets import load_dataset
+    from assay.errors import InputError
+    from assay.reports.data import read_datasets
     from assay.reports.folder import read_run
     from assay.reports.gate.baseline import take_baseline, to_text
     from assay.reports.gate.files import write_file
@@ -100,13 +102,19 @@ def assert_agreement(
         raise TypeError("assert_agreement needs at_least=, against=, or both")
     pairs = load_dataset(dataset, columns=columns, language=language)
     baseline = Path(against) if isinstance(against, str | Path) and str(against).endswith(".json") else None
+    if isinstance(against, Path) and baseline is None:
+        raise InputError(f"against={str(against)!r}: a baseline is a file that ends in .json")
     pairs, first = _with_scores(pairs, metric)
     asked = [first]
     if against is not None and baseline is None:
-        pairs, second = _with_scores(pairs, against)
+        pairs, second = _with_scores(pairs, against, taken=str(first))
         asked.append(second)
+        if str(first) == str(second):
+            raise InputError(f"against={str(second)!r}: is the metric itself")
     settings = Settings(
         margin=margin,
+        metrics=(str(first),),
+        datasets=(pairs.name,),
         buckets=(bucket,),
         statistics=(statistic,),
         confidence=confidence,
@@ -129,6 +137,9 @@ def assert_agreement(
         if result.failures:
             raise AssertionError("; ".join(result.failures))
         run = read_run(place)
+        known = list(read_datasets(run)[0].buckets)
+        if bucket not in known:
+            raise InputError(f"bucket {bucket!r}: names no single bucket; take one of {', '.join(known)}")
         if at_least is not None:
             _hold_to_bar(run, str(first), settings, at_least)
         if baseline is not None and update:
@@ -139,8 +150,8 @@ def assert_agreement(
             _hold_to_rival(run, settings)
 
 
-def _with_scores(pairs: Pairs, metric: Any) -> tuple[Pairs, Any]:
-    """Return the pairs and what to run on them: for a function, a column with its scores and the name of it."""
+def _with_scores(pairs: Pairs, metric: Any, taken: str = "") -> tuple[Pairs, Any]:
+    """Return the pairs and what to run on them: for a function, a column with its scores; *taken* is no name for it."""
     import numpy as np
 
     from assay.metrics.recorded import Recorded
@@ -152,12 +163,19 @@ def _with_scores(pairs: Pairs, metric: Any) -> tuple[Pairs, Any]:
     starts = np.cumsum([0, *(len(one) for one in golds)])
     repeated = [candidate for one, candidate in zip(golds, candidates, strict=True) for _ in one]
     name = f"{getattr(metric, '__name__', type(metric).__name__)}()"
-    scores = np.asarray([float(score) for score in metric([gold for one in golds for gold in one], repeated)])
+    column = f"against {name}" if taken == str(Recorded(subject=name)) else name
+    given = metric([gold for one in golds for gold in one], repeated)
+    try:
+        scores = np.asarray([float(score) for score in given])
+    except (TypeError, ValueError) as error:
+        raise AssertionError(
+            f"{name} must return a list of {len(repeated):,} numbers, not {type(given).__name__} ({error})"
+        ) from error
     if len(scores) != len(repeated):
         raise AssertionError(f"{name} gave {len(scores):,} scores for {len(repeated):,} pairs")
     if not np.isfinite(scores).all():
         raise AssertionError(f"{name} gave {scores[~np.isfinite(scores)][0]}, which is no score")
-    return pairs.with_column(name, np.maximum.reduceat(scores, starts[:-1])), Recorded(subject=name)
+    return pairs.with_column(column, np.maximum.reduceat(scores, starts[:-1])), Recorded(subject=column)
 
 
 def _hold_to_bar(run: RunFolder, metric: str, settings: Settings, bar: float) -> None:

@@ -58,6 +58,6 @@ def test_interrupted(own_cache):
     out, err = run.communicate(timeout=60)
     assert run.returncode == 130, err
     assert out == ""
-    assert err.splitlines() == ["assay: stopped; scores so far are kept, the same line goes on from there"]
+    assert err.splitlines() == ["assay: stopped; what was scored so far is kept"]
     assert 0 < stored(own_cache) < 6000
     assert sorted(path.name for path in Path().iterdir()) == ["many.csv", "own.csv"]

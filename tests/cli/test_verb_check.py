@@ -158,3 +158,9 @@ def test_other_data(assay, runs):
     complaint = assay("check", "o", "--against", "baseline.json").complaint
     assert "has other pairs than the baseline" in complaint
     assert assay("check", "o", "--against", "baseline.json", "--allow-changed-data").code == 0
+
+
+def test_nothing_judged_is_defined(assay, runs):
+    # the labels have three levels, the coefficient needs two
+    complaint = assay("check", "same", "--against", "baseline.json", "--statistic", "auc").complaint
+    assert "auc in all is defined for no metric" in complaint

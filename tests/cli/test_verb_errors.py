@@ -94,3 +94,11 @@ def test_what_cannot_be_is_refused_in_one_line(run, tmp_path):
     assert "statistic" in call("errors", run, "--statistic", "kendal").complaint
     (run / "pairs.parquet").unlink()
     assert "pairs.parquet is missing" in call("errors", run).complaint
+
+
+def test_labels_that_are_all_equal_need_a_scale(tmp_path):
+    file = tmp_path / "equal.csv"
+    file.write_text("reference,candidate,label,score\n" + "".join(f"a{i},b{i},1,0.{i}\n" for i in range(1, 9)))
+    said = call("errors", file, "--by", "threshold").complaint
+    assert "all labels of equal are 1; give the scale: --scale LOW HIGH" in said
+    assert call("errors", file, "--by", "threshold", "--scale", 0, 1).code == 0

@@ -290,3 +290,10 @@ def test_importing_the_tagger_imports_no_data():
     code = "import sys, assay.reports.categories; print({'nltk', 'babel', 'pycountry', 'scipy'} & sys.modules.keys())"
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True, timeout=60)
     assert done.stdout.strip() == "set()"
+
+
+@pytest.mark.parametrize("text", [r"\ud83d\ude00", r"a \ud83d b", r"\ude00\ud83d"])
+def test_escaped_halves_of_a_character_are_no_trouble(text):
+    tags = Tagger("en").tag(text, "\N{GRINNING FACE}")
+    assert "encoding" in {tag.category for tag in tags}
+    Tagger("en").tag(text, "3 km", "how far")

@@ -89,6 +89,16 @@ def test_speed_is_kept_with_one_digit(run_of, labels):
     assert take_baseline(run).datasets["data"].metrics["recorded:a"].pairs_per_second == 30_000
 
 
+def test_a_speed_of_0_is_none(run_of, labels, tmp_path):
+    run = run_of({"a": labels + 0.5}, labels)
+    run.manifest["metrics"][0]["cost"] = {"pairs_per_second": 0.0}
+    baseline = take_baseline(run)
+    assert baseline.datasets["data"].metrics["recorded:a"].pairs_per_second is None
+    path = tmp_path / "baseline.json"
+    path.write_text(to_text(baseline), encoding="utf-8")
+    assert to_text(read_baseline(path)) == to_text(baseline)
+
+
 @pytest.mark.parametrize("n", [0, 1, 500])
 def test_scores_survive_the_line_of_text(n):
     scores = np.random.default_rng(n).normal(size=n)
@@ -108,6 +118,7 @@ def test_scores_survive_the_line_of_text(n):
         (0.5, 0.6, (0.01, 0.2), Verdict.better),
         (0.5, None, (None, None), Verdict.lost),
         (None, 0.5, (None, None), Verdict.too_little),
+        (None, None, (None, None), Verdict.undefined),
         (0.5, 0.4, (None, None), Verdict.too_little),
     ],
 )
@@ -270,7 +281,10 @@ def test_what_else_differs(run_of, labels):
     }
     assert not report.passed
     assert check(run, baseline, Settings(metrics=("recorded:kept",))).passed
-    assert [one.kind for one in check(run, baseline, Settings(metrics=("recorded:fresh",))).findings][-1] == "new"
+    with pytest.raises(InputError, match="share no number in all; recorded:fresh is not in the baseline, so that"):
+        check(run, baseline, Settings(metrics=("recorded:fresh",)))
+    fresh = check(run, baseline, Settings(metrics=("recorded:fresh", "recorded:gone")))
+    assert ("new", "recorded:fresh") in [(one.kind, one.metric) for one in fresh.findings]
 
 
 def test_a_metric_that_failed_is_missing_with_its_reason(run_of, labels):
@@ -297,6 +311,8 @@ def test_other_data_cannot_be_compared(run_of, labels):
     assert report.findings[0].kind == "changed data"
     (cell,) = report.judged
     assert "not paired" in cell.note
+    page = write(to_document(report), "md")
+    assert "95% intervals of the difference of two samples" in page and "the paired difference" not in page
     # no narrower than the interval of either sample alone
     low, high = json.loads(to_text(baseline))["datasets"]["data"]["metrics"]["recorded:a"]["agreement"]["all"][
         "spearman"
@@ -388,3 +404,43 @@ def test_junit_skips_what_cannot_be_told(run_of):
     root = ET.fromstring(to_junit(check(run_of({"a": noisy(labels, rng, 1)}, labels), baseline, Settings())))
     assert root.find("testsuite").get("skipped") == "1"
     assert root.find("testsuite/testcase/skipped").get("message").startswith("too little data to tell: ")
+
+
+def test_what_is_undefined_on_both_sides_is_no_pass(run_of, labels):
+    rng = np.random.default_rng(1)
+    scores = {"a": noisy(labels, rng, 1), "b": noisy(labels, rng, 1)}
+    baseline = take_baseline(run_of(scores, labels))
+    for now in (scores, {name: column + 0.1 * rng.normal(size=300) for name, column in scores.items()}):
+        run = run_of(now, labels)
+        # three levels have no area under a curve
+        with pytest.raises(InputError, match=r"auc in all is defined for no metric .*nothing to pass or fail"):
+            check(run, baseline, Settings(statistics=("auc",), resamples=100))
+        report = check(run, baseline, Settings(statistics=("auc", "spearman"), resamples=100, margin=0.5))
+        verdicts = [cell.verdict for cell in report.judged if cell.statistic == "auc"]
+        assert verdicts == [Verdict.undefined] * 2
+        assert report.passed and "2 undefined" in headline(report)
+        assert ET.fromstring(to_junit(report).split("\n", 1)[1]).find("testsuite").get("skipped") == "2"
+
+
+def test_a_bucket_without_pairs_is_no_pass(run_of, labels):
+    run = run_of({"a": labels + 0.1}, labels)
+    (data,) = run.manifest["datasets"]
+    assert data["n"] == 300
+    one = read_datasets(run)[0]
+    one.buckets["empty"] = np.zeros(300, dtype=bool)
+    held = take_baseline(run).datasets["data"].metrics["recorded:a"]
+    settings = Settings(buckets=("empty",))
+    (cell,) = [cell for cell in cells_of(Pairing(one, "recorded:a", held, "", 0.95), settings, 1) if cell.judged]
+    assert (cell.verdict, cell.now, cell.n) == (Verdict.undefined, None, 0)
+
+
+def test_another_version_of_the_same_pairs_is_told_only(run_of, labels):
+    scores = {"a": noisy(labels, np.random.default_rng(1), 1)}
+    baseline = take_baseline(run_of(scores, labels))
+    run = run_of(scores, labels)
+    run.manifest["datasets"][0]["version"] = "2"
+    report = check(run, baseline, Settings())
+    assert headline(report) == "passed: 1 unchanged"
+    (finding,) = report.findings
+    assert (finding.kind, finding.fails) == ("changed version", False)
+    assert finding.text.endswith("-> '2'; the pairs are the same")

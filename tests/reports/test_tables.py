@@ -220,3 +220,26 @@ def test_text_stays_text_in_markdown_and_latex():
     assert markdown("&lt; ~~a~~ [x](y)\nb") == r"&amp;lt; \~\~a\~\~ [x]\(y) b"
     assert latex("[a] | b") == r"{}[a] \textbar{} b"
     assert latex("a_1 & 50 %") == r"a\_1 \& 50 \%"
+
+
+def test_a_report_in_a_narrow_terminal_keeps_its_columns_and_is_no_escape_sequence():
+    from rich.console import Console
+    from rich.measure import Measurement
+
+    from assay.reports.sheets import Column, Document, Sheet
+    from assay.reports.sheets import to_rich as document_to_rich
+
+    heads = (Column("category"), *(Column(f"number {i}", number=True) for i in range(7)))
+    sheet = Sheet("title \x1b[2J", heads, [["different levels of precision", *["0.123 [0.1, 0.2]"] * 7]])
+    console = Console(width=80, record=True, force_terminal=False)
+    roomy = console.options.update(max_width=10_000)
+    needed = Measurement.get(console, roomy, document_to_rich(Document([sheet], [])))
+    assert needed.minimum > 80
+    console.width = needed.minimum
+    console.print(document_to_rich(Document([sheet], [])))
+    shown = console.export_text()
+    assert "category" in shown
+    assert "precision" in shown
+    assert shown.count("0.123 [0.1, 0.2]") == 7
+    assert "\x1b" not in shown
+    assert r"title \u001b[2J" in shown

@@ -10,13 +10,14 @@ import pytest
 
 import assay
 from assay.errors import InputError
+from assay.reports.data import read_datasets
 from assay.reports.folder import read_run
 from assay.reports.sheets import write
 from assay.reports.thresholds.calibration import calibrate, fit_isotonic
 from assay.reports.thresholds.curves import average_precision, precision_recall, resampled_average_precision, roc
 from assay.reports.thresholds.document import to_document
 from assay.reports.thresholds.measures import MEASURES, OPTIMISED, Counts
-from assay.reports.thresholds.parts import Part, folds, one_part
+from assay.reports.thresholds.parts import Part, by_value, folds, group_codes, joined, one_part
 from assay.reports.thresholds.planning import find_thresholds
 from assay.reports.thresholds.search import Levels, best_threshold, decide
 from assay.reports.thresholds.settings import Settings
@@ -192,12 +193,10 @@ def test_folds_deal_groups_evenly():
     assert [len(part.test) for part in parts] == [70] * 4
 
 
-@pytest.mark.parametrize(
-    ("k", "repeats", "said"), [(1, 1, "--folds 1"), (29, 1, "--folds 29: expected 2 to 28"), (4, 0, "--repeats 0")]
-)
-def test_folds_that_cannot_be(k, repeats, said):
+@pytest.mark.parametrize(("k", "said"), [(1, "--folds 1: expected 2 to 28"), (29, "--folds 29: expected 2 to 28")])
+def test_folds_that_cannot_be(k, said):
     with pytest.raises(InputError, match=said):
-        list(folds(np.repeat(np.arange(28), 10), k, repeats, 0))
+        list(folds(np.repeat(np.arange(28), 10), k, 1, 0))
 
 
 def test_a_threshold_is_worth_less_on_other_pairs():
@@ -241,7 +240,7 @@ def test_intervals_draw_whole_groups():
     scores = positive + rng.normal(0, 1, 30)[groups]
     widths = []
     for codes in (None, groups):
-        parts = [[Part("other", np.arange(300), np.arange(300))]]
+        parts = [[Part("other", np.arange(300), np.arange(300), "")]]
         found = examine(scores, positive, parts, "accuracy", resamples=500, groups=codes)
         for value in (found.tested["accuracy"], found.auc, found.average_precision):
             widths.append(value.high - value.low)
@@ -357,7 +356,9 @@ def test_few_groups_give_no_interval(run):
 
 def test_a_part_with_one_class(run):
     # by label, each part to test has one class, and that without 2 has none to tune on
-    with pytest.raises(InputError, match=r"big, recorded:good, 2.0: the pairs to tune on are all no; take fewer folds"):
+    with pytest.raises(
+        InputError, match=r"big, recorded:good, 2.0: the pairs to tune on are all no; take another column"
+    ):
         find_thresholds(run, Settings(positive="label>=2", split_by="label", metrics=("recorded:good",)))
 
 
@@ -368,6 +369,9 @@ def test_a_part_with_one_class(run):
         ({"tune": "a"}, "--tune and --test belong together"),
         ({"folds": 3, "split_by": "topic"}, "--folds and --split-by"),
         ({"same_pairs": True, "repeats": 2}, "--repeats is for --folds"),
+        ({"folds": 0}, "--folds 0: expected 2 or more"),
+        ({"folds": 1}, "--folds 1: expected 2 or more"),
+        ({"repeats": 0}, "--repeats 0: expected 1 or more"),
         ({"resamples": 50}, "--resamples 50"),
         ({"confidence": 0.3}, "--confidence 0.3"),
     ],
@@ -397,3 +401,84 @@ def test_the_argument_similarity_protocol(shared_data):
     assert found.averaged["f1-macro"] == pytest.approx(0.686, abs=0.004)
     assert found.averaged["f1"] == pytest.approx(0.604, abs=0.01)
     assert found.averaged["f1-no"] == pytest.approx(0.770, abs=0.01)
+
+
+def test_codes_joined_by_hand():
+    # 0-5, 0-6 and 1-6 hang together, 2-7 stands alone, 3 and 4 share 8
+    codes = joined(np.array([0, 0, 1, 2, 3, 4]), np.array([5, 6, 6, 7, 8, 8]))
+    assert [np.flatnonzero(codes == code).tolist() for code in dict.fromkeys(codes)] == [[0, 1, 2], [3], [4, 5]]
+
+
+@pytest.fixture
+def repeated(tmp_path):
+    """40 pairs of 10 topics; the texts of the first 20 stand again among the last 20, under another topic."""
+    rows = [
+        {"reference": f"r {i % 20}", "candidate": "c", "label": i // 4 % 2, "mine": i * 7 % 11, "topic": f"t{i // 4}"}
+        for i in range(40)
+    ]
+    assay.run([rows], ["recorded:mine"], buckets=["none"], resamples=0, out=tmp_path / "run")
+    return read_run(tmp_path / "run")
+
+
+def test_neither_groups_nor_texts_are_on_both_sides(repeated):
+    # ten topics, joined two by two by their texts, are five units
+    asked = {"group_by": "topic", "resamples": 0}
+    (subject,) = find_thresholds(repeated, Settings(folds=5, **asked))
+    assert subject.decisions["recorded:mine"].thresholds.shape == (1, 5)
+    assert subject.way == "5 folds of whole groups (topic), 10 groups joined to 5 where they share texts"
+    with pytest.raises(InputError, match="--folds 6: expected 2 to 5, the number of pairs or groups that differ"):
+        find_thresholds(repeated, Settings(folds=6, **asked))
+
+
+def test_texts_that_are_tested_are_not_tuned_on(repeated):
+    (data,) = read_datasets(repeated)
+    texts = np.arange(40) % 20
+    for part in by_value(data, "topic", group_codes(data, "topic"), texts):
+        assert (len(part.test), len(part.tune)) == (4, 32)  # less the four with the same texts
+        assert not set(texts[part.tune]) & set(texts[part.test])
+    (subject,) = find_thresholds(repeated, Settings(split_by="topic", resamples=0))
+    assert [note for note in subject.notes if note.startswith("the texts of 40 pairs stand under several values")]
+
+
+def test_nothing_is_left_to_tune_on(tmp_path):
+    rows = [
+        {"reference": f"r {i % 20}", "candidate": "c", "label": i % 2, "mine": i, "half": f"h{i // 20}"}
+        for i in range(40)
+    ]
+    assay.run([rows], ["recorded:mine"], buckets=["none"], resamples=0, out=tmp_path / "run")
+    with pytest.raises(InputError, match="h0: no pair is left to tune on; take another column"):
+        find_thresholds(read_run(tmp_path / "run"), Settings(split_by="half", resamples=0))
+
+
+def test_no_note_where_texts_do_not_repeat(run):
+    (subject,) = find_thresholds(
+        run, Settings(positive="label>=2", datasets=("big",), split_by="topic", metrics=("recorded:good",), resamples=0)
+    )
+    assert subject.notes == []
+
+
+@pytest.mark.parametrize("in_the_run", [True, False])
+def test_groups_in_both_datasets_are_refused(tmp_path, in_the_run):
+    rows = [
+        {"reference": f"r {i}", "candidate": "c", "label": i % 2, "mine": i, "topic": f"t{i // 4}"} for i in range(40)
+    ]
+    pairs = [assay.load_dataset(rows[:22], name="one"), assay.load_dataset(rows[22:], name="two")]
+    group = {"group_by": "topic"}
+    made = group if in_the_run else {}
+    assay.run(pairs, ["recorded:mine"], buckets=["none"], resamples=0, out=tmp_path / "run", **made)
+    asked = Settings(tune="one", test="two", resamples=0, **({} if in_the_run else group))
+    with pytest.raises(InputError, match="1 groups of two stand in one, too, such as 't5'"):
+        find_thresholds(read_run(tmp_path / "run"), asked)
+
+
+def test_labels_that_no_short_decimal_holds(tmp_path):
+    rows = [{"reference": f"r {i}", "candidate": "c", "label": (1 + i % 2) / 3, "mine": i % 2} for i in range(40)]
+    assay.run([rows], ["recorded:mine"], buckets=["none"], resamples=0, out=tmp_path / "run")
+    (subject,) = find_thresholds(read_run(tmp_path / "run"), Settings(resamples=0))
+    assert subject.rule == "label>=0.6666666666666666"
+    assert subject.decisions["recorded:mine"].positive == 20
+
+
+def test_a_reason_that_all_metrics_share_is_said_once(run):
+    with pytest.raises(InputError, match=r"^--folds 500: expected 2 to [0-9]+, the number of pairs or groups that dif"):
+        find_thresholds(run, Settings(positive="label>=2", datasets=("small",), folds=500, group_by="topic"))

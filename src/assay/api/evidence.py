@@ -10,6 +10,7 @@ from pathlib import Path
 
 from assay.api.files import agree_file
 from assay.datasets.files import is_table_file
+from assay.errors import InputError
 from assay.reports.folder import RunFolder, read_run
 
 __all__ = ["open_runs"]
@@ -34,5 +35,10 @@ def _open(path: Path, scratch: Path) -> RunFolder:
     if path.is_dir() or not is_table_file(path):
         return read_run(path)
     folder = scratch / path.stem
-    agree_file(path, resamples=0, out=folder)
+    try:
+        agree_file(path, resamples=0, out=folder)
+    except InputError as error:
+        raise InputError(
+            f"{error}; a report takes the names as they are: assay agree {path} --columns … --out RUN makes a run of it"
+        ) from error
     return replace(read_run(folder), source=path)

@@ -49,7 +49,7 @@ def guarded(verb: Callable[P, None]) -> Callable[P, None]:
             tell(f"assay: {error}")
             raise typer.Exit(error.exit_code) from error
         except KeyboardInterrupt:
-            tell("assay: stopped; scores so far are kept, the same line goes on from there")
+            tell("assay: stopped; what was scored so far is kept")
             raise typer.Exit(130) from None
         except BrokenPipeError:
             # the reader of stdout went away (| head); nothing is lost
@@ -97,7 +97,13 @@ class OneLineErrors(TyperGroup):
 
 def show(renderable: Any) -> None:
     """Print a Rich renderable to stdout, wide enough for a table where stdout is a file or a pipe."""
-    console().print(renderable)
+    from rich.measure import Measurement
+
+    where = console()
+    # what does not fit is wrapped by the terminal, where Rich would cut columns off
+    needed = Measurement.get(where, where.options.update(max_width=10_000), renderable).minimum
+    where.width = max(where.width, needed)
+    where.print(renderable)
 
 
 def print_report(report: Report, output: ReportFormat) -> None:

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-__all__ = ["latex", "markdown"]
+import unicodedata
+
+__all__ = ["latex", "markdown", "terminal"]
 
 _LATEX = {
     "\\": r"\textbackslash{}", "&": r"\&", "%": r"\%", "$": r"\$", "#": r"\#", "_": r"\_", "{": r"\{", "}": r"\}",
@@ -18,6 +20,15 @@ def markdown(text: str) -> str:
         text = text.replace(mark, "\\" + mark)
     text = text.replace("](", "]\\(")  # no link; an interval keeps its brackets
     return " ".join(text.splitlines())
+
+
+def terminal(text: str) -> str:
+    """Return text whose control and formatting characters are spelt out: no escape sequence reaches a terminal."""
+    return "".join(f"\\u{ord(letter):04x}" if _acts(letter) else letter for letter in text)
+
+
+def _acts(letter: str) -> bool:
+    return letter not in "\n\t\N{ZERO WIDTH JOINER}" and unicodedata.category(letter) in ("Cc", "Cf", "Cs")
 
 
 def latex(text: str) -> str:

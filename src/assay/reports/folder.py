@@ -75,6 +75,8 @@ def run_titles(runs: Sequence[RunFolder]) -> list[str]:
 def _read(folder: Path, name: str, kind: type) -> Any:
     path = folder / name
     if not folder.is_dir():
+        if folder.is_file():
+            raise InputError(f"{folder}: is a file; assay agree {folder} --out RUN makes a run of its scores")
         raise InputError(f"{folder}: there is no such run folder")
     if not path.is_file():
         raise InputError(f"{folder}: is no run folder, {name} is missing")

@@ -9,13 +9,15 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Literal
 
-from assay.reports.escape import latex, markdown
+from assay.reports.escape import latex, markdown, terminal
 
 if TYPE_CHECKING:
     from rich.console import Group
 
 __all__ = ["Column", "Document", "Sheet", "Written", "to_rich", "write"]
 
+#: Width that a word of a table in a terminal has before it is broken.
+LONGEST_WORD = 24
 #: Formats of :func:`write`.
 Written = Literal["json", "csv", "md", "latex", "html"]
 
@@ -175,20 +177,25 @@ def to_rich(document: Document) -> Group:
 
     parts: list[RenderableType] = []
     for sheet in document.sheets:
-        parts.append(Text(sheet.title, style="bold"))
-        parts += [Text(fact, style="dim") for fact in sheet.facts]
+        parts.append(Text(terminal(sheet.title), style="bold"))
+        parts += [Text(terminal(fact), style="dim") for fact in sheet.facts]
         if sheet.columns:
             table = Table(box=box.SIMPLE_HEAD, pad_edge=False, show_edge=False)
-            for column in sheet.columns:
+            for place, column in enumerate(sheet.columns):
+                cells = [row[place] for row in sheet.rows]
+                # numbers are never cut, and text keeps room for its longest word up to a limit
+                words = [word for cell in cells for word in cell.split()]
+                widest = max(map(len, [column.head, *(cells if column.number else words)]))
                 table.add_column(
                     Text(column.head),
                     justify="right" if column.number else "left",
                     no_wrap=column.number,
                     overflow="fold",
+                    min_width=widest if column.number else min(widest, LONGEST_WORD),
                 )
             for number, row in enumerate(sheet.rows):
                 style = "bold" if number in sheet.marked else ""
-                table.add_row(*[Text(cell, style=style) for cell in row])
+                table.add_row(*[Text(terminal(cell), style=style) for cell in row])
             parts.append(table)
         parts += [Text(note, style="dim") for note in sheet.notes]
         parts.append(Text(""))

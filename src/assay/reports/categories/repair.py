@@ -44,7 +44,10 @@ def repair(text: str) -> str:
     if "&" in text and _ENTITY.search(text):
         text = html.unescape(text)
     if "\\" in text:
-        text = _ESCAPE.sub(lambda found: chr(int(found[0][2:], 16)), text)
+        # two escapes may be the halves of one character; a half that stands alone stays as it was written
+        joined = _ESCAPE.sub(lambda found: chr(int(found[0][2:], 16)), text)
+        joined = joined.encode("utf-16", "surrogatepass").decode("utf-16", "replace")
+        text = text if "\N{REPLACEMENT CHARACTER}" in joined else joined
     if text.isascii():
         return text
     return unicodedata.normalize("NFKC", _decoded(text)).replace("\N{SOFT HYPHEN}", "")

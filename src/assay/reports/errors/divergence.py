@@ -77,7 +77,10 @@ def label_scale(data: ScoredDataset) -> tuple[float, float]:
     declared = data.facts.get("scale")
     if declared:
         return float(declared[0]), float(declared[1])
-    return (float(data.labels.min()), float(data.labels.max())) if len(data) else (0.0, 0.0)
+    low, high = (float(data.labels.min()), float(data.labels.max())) if len(data) else (0.0, 0.0)
+    if low == high and len(data):
+        raise InputError(f"{data.run.title}: all labels of {data.name} are {low:g}; give the scale: --scale LOW HIGH")
+    return low, high
 
 
 def diverging(

@@ -6,7 +6,7 @@ A baseline is JSON, laid out so that a changed number is a changed line::
     assay       version that wrote it
     run         signature of the run: how it resampled, what it left out
     confidence  level of the intervals below
-    datasets    by name: version, split, kind, n, digest of pairs and labels, metrics
+    datasets    by name: version, split, n, digest of pairs and labels, metrics
     metrics     by name: signature, pairs_per_second (one digit), agreement (by bucket and statistic: value, low, high),
                 scores (single precision), digest of all of these
 """
@@ -61,7 +61,6 @@ class BaselineDataset:
 
     version: str
     split: str
-    kind: str
     n: int
     digest: str
     metrics: dict[str, BaselineMetric]
@@ -96,13 +95,13 @@ def _dataset(data: ScoredDataset) -> BaselineDataset:
     return BaselineDataset(
         version=facts["version"],
         split=facts["split"],
-        kind=facts["kind"],
         n=len(data),
         digest=facts["digest"],
         metrics={
             name: BaselineMetric(
                 signature=known.signature,
-                pairs_per_second=None if known.pairs_per_second is None else float(f"{known.pairs_per_second:.0e}"),
+                # a speed of 0 is one that was too fast or too slow to be measured
+                pairs_per_second=float(f"{known.pairs_per_second:.0e}") if known.pairs_per_second else None,
                 agreement=_agreement(data, name),
                 scores=rounded(data.oriented(name)),
             )
@@ -133,7 +132,6 @@ def to_text(baseline: Baseline) -> str:
             name: {
                 "version": one.version,
                 "split": one.split,
-                "kind": one.kind,
                 "n": one.n,
                 "digest": one.digest,
                 "metrics": {

@@ -18,11 +18,17 @@ class Verdict(StrEnum):
     too_little = "too little data to tell"
     worse = "worse"
     lost = "no longer defined"
+    undefined = "undefined"
 
     @property
     def fails(self) -> bool:
         """Whether a judged number with this verdict fails the gate."""
         return self in (Verdict.worse, Verdict.lost)
+
+    @property
+    def says_nothing(self) -> bool:
+        """Whether a judged number with this verdict neither passes nor fails."""
+        return self in (Verdict.too_little, Verdict.undefined)
 
 
 @dataclass(frozen=True)
@@ -79,8 +85,8 @@ def judge(before: float | None, now: float | None, low: float | None, high: floa
         high: upper bound.
         margin: what may be lost, 0 or more.
     """
-    if now is None and before is not None:
-        return Verdict.lost
+    if now is None:
+        return Verdict.undefined if before is None else Verdict.lost
     if low is None or high is None:
         return Verdict.too_little
     if high < -margin:

@@ -9,8 +9,8 @@ from assay.errors import InputError, suggest
 from assay.reports.data import ScoredDataset, read_datasets
 from assay.reports.folder import RunFolder
 from assay.reports.gate.baseline import Baseline
-from assay.reports.gate.cells import Cell
-from assay.reports.gate.findings import Finding, about_metric, about_run, changed_data, missing_metric
+from assay.reports.gate.cells import Cell, Verdict
+from assay.reports.gate.findings import Finding, about_metric, about_run, changed_data, changed_names, missing_metric
 from assay.reports.gate.pairing import Pairing, cells_of
 from assay.reports.gate.settings import Settings
 
@@ -60,7 +60,8 @@ def check(
         advance: called with the number of metrics compared.
 
     Raises:
-        InputError: a broken run folder, a name that neither has, or pairs that differ from those of the baseline.
+        InputError: a broken run folder, a name that neither has, pairs that differ from those of the baseline, or no
+            judged number that is defined in either.
     """
     datasets = {one.name: one for one in read_datasets(run)}
     old_metrics = [metric for one in baseline.datasets.values() for metric in one.metrics]
@@ -88,9 +89,23 @@ def check(
         cells += cells_of(one, settings, family)
         if advance:
             advance(1)
-    return GateReport(
+    report = GateReport(
         tuple(cells), tuple(findings), settings, family, {name: one.title for name, one in datasets.items()}
     )
+    # what is missing fails by itself
+    if report.passed and all(cell.verdict is Verdict.undefined for cell in report.judged):
+        raise InputError(f"{run.title}: {_nothing_judged(report)}, so that there is nothing to pass or fail")
+    return report
+
+
+def _nothing_judged(report: GateReport) -> str:
+    settings, judged = report.settings, report.judged
+    if judged:
+        reasons = dict.fromkeys(cell.note for cell in judged if cell.note)
+        why = f" ({'; '.join(reasons)})" if reasons else ""
+        return f"{', '.join(settings.statistics)} in {', '.join(settings.buckets)} is defined for no metric{why}"
+    new = [f"{one.metric or one.dataset} is {one.text}" for one in report.findings if one.kind == "new"]
+    return f"run and baseline share no number in {', '.join(settings.buckets)}{''.join(f'; {one}' for one in new)}"
 
 
 def _check_known(what: str, wanted: Sequence[str], known: Iterable[str]) -> None:
@@ -109,13 +124,16 @@ def _pair(data: ScoredDataset, baseline: Baseline, settings: Settings) -> tuple[
         InputError: the pairs differ, and that was not allowed.
     """
     old = baseline.datasets[data.name]
-    changed = changed_data(data, old)
+    changed, names = changed_data(data, old), changed_names(data, old)
     if changed and not settings.allow_changed_data:
+        what = "; ".join(filter(None, (names, changed)))
         raise InputError(
-            f"{data.run.title}: {data.name} has other pairs than the baseline ({changed}), so that no paired test is "
+            f"{data.run.title}: {data.name} has other pairs than the baseline ({what}), so that no paired test is "
             "possible; write a new baseline with: assay baseline RUN --out FILE, or give --allow-changed-data"
         )
     found, said = [], []
+    if names:
+        said.append(Finding("changed version", data.name, "", names if changed else f"{names}; the pairs are the same"))
     if changed:
         said.append(Finding("changed data", data.name, "", f"{changed}; compared by independent intervals"))
     for metric in dict.fromkeys([*data.scores, *old.metrics]):

@@ -29,7 +29,7 @@ def headline(report: GateReport) -> str:
     failing = [one for one in report.findings if one.fails]
     parts = [f"{count} {verdict}" for verdict, count in counts.items() if count]
     parts += [f"{sum(one.kind == kind for one in failing)} {kind}" for kind in dict.fromkeys(f.kind for f in failing)]
-    return f"{'passed' if report.passed else 'FAILED'}: {', '.join(parts) or 'nothing was judged'}"
+    return f"{'passed' if report.passed else 'FAILED'}: {', '.join(parts)}"
 
 
 def to_document(report: GateReport) -> Document:
@@ -39,7 +39,7 @@ def to_document(report: GateReport) -> Document:
     for dataset in dict.fromkeys(cell.dataset for cell in report.cells):
         cells = [cell for cell in report.judged if cell.dataset == dataset]
         if cells:
-            sheets.append(_sheet(report.titles.get(dataset, dataset), cells, _level(report)))
+            sheets.append(_sheet(report.titles.get(dataset, dataset), cells, _level(report, dataset)))
     if report.findings:
         rows = [(one.dataset or "–", one.metric or "–", one.kind, one.text) for one in report.findings]
         sheets.append(
@@ -70,13 +70,15 @@ def _facts(report: GateReport) -> list[str]:
     ]
 
 
-def _level(report: GateReport) -> str:
+def _level(report: GateReport, dataset: str) -> str:
     settings = report.settings
+    changed = any((one.kind, one.dataset) == ("changed data", dataset) for one in report.findings)
+    difference = "difference of two samples (other pairs, hence not paired)" if changed else "paired difference"
     if report.family < 2:
-        return f"{settings.confidence:.0%} intervals of the paired difference"
+        return f"{settings.confidence:.0%} intervals of the {difference}"
     corrected = 1 - (1 - settings.confidence) / report.family
     return (
-        f"{settings.confidence:.0%} intervals of the paired difference, for all {report.family} numbers whose scores "
+        f"{settings.confidence:.0%} intervals of the {difference}, for all {report.family} numbers whose scores "
         f"changed together: each at {corrected:.4%} (Bonferroni)"
     )
 

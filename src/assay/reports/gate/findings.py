@@ -11,7 +11,7 @@ import numpy as np
 from assay.reports.data import ScoredDataset
 from assay.reports.gate.baseline import Baseline, BaselineDataset, BaselineMetric
 
-__all__ = ["Finding", "about_metric", "about_run", "changed_data", "missing_metric"]
+__all__ = ["Finding", "about_metric", "about_run", "changed_data", "changed_names", "missing_metric"]
 
 #: A metric at less than this share of its old speed is told of. Speeds in a baseline have one digit, hence are up to
 #: a half off, and machines differ.
@@ -30,7 +30,16 @@ class Finding:
         fails: whether it fails the gate.
     """
 
-    kind: Literal["changed settings", "changed data", "changed signature", "missing", "missing scores", "new", "slower"]
+    kind: Literal[
+        "changed settings",
+        "changed version",
+        "changed data",
+        "changed signature",
+        "missing",
+        "missing scores",
+        "new",
+        "slower",
+    ]
     dataset: str
     metric: str
     text: str
@@ -55,22 +64,19 @@ def _part(text: str) -> tuple[str, str]:
 
 
 def changed_data(data: ScoredDataset, old: BaselineDataset) -> str:
-    """Return in which way the pairs differ, or an empty string where they are the same."""
-    parts = [
-        f"{name} {before!r} -> {after!r}"
-        for name, before, after in (
-            ("version", old.version, data.facts["version"]),
-            ("split", old.split, data.facts["split"]),
-        )
-        if before != after
-    ]
+    """Return in which way the pairs differ, or an empty string where they are the same, whatever they are called."""
     if old.n != len(data):
-        parts.append(f"{old.n:,} -> {len(data):,} pairs")
-    elif old.digest != data.facts["digest"]:
-        parts.append(
-            f"texts, labels or groups of the {old.n:,} pairs (digest {old.digest[:8]} -> {data.facts['digest'][:8]})"
-        )
-    return "; ".join(parts)
+        return f"{old.n:,} -> {len(data):,} pairs"
+    new = data.facts["digest"]
+    if old.digest != new:
+        return f"texts, labels or groups of the {old.n:,} pairs (digest {old.digest[:8]} -> {new[:8]})"
+    return ""
+
+
+def changed_names(data: ScoredDataset, old: BaselineDataset) -> str:
+    """Return how the version or the split of a dataset differs, or an empty string."""
+    names = ("version", old.version, data.facts["version"]), ("split", old.split, data.facts["split"])
+    return "; ".join(f"{name} {before!r} -> {after!r}" for name, before, after in names if before != after)
 
 
 def missing_metric(data: ScoredDataset, metric: str) -> Finding:

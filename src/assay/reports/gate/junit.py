@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from xml.etree import ElementTree as ET
 
-from assay.reports.gate.cells import Cell, Verdict
+from assay.reports.gate.cells import Cell
 from assay.reports.gate.checking import GateReport
 from assay.reports.gate.document import difference_text, headline
 from assay.reports.layout import short
@@ -19,11 +19,11 @@ _FORBIDDEN = re.compile("[^\t\n\r -\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
 def to_junit(report: GateReport) -> str:
     """Return JUnit XML as the services for continuous integration read it.
 
-    A number with too little data is skipped; warnings stand in the suite's ``system-out``.
+    A number with too little data, or undefined in both, is skipped; warnings stand in the suite's ``system-out``.
     """
     failing = [one for one in report.findings if one.fails]
     failures = sum(cell.fails for cell in report.judged) + len(failing)
-    skipped = sum(cell.verdict is Verdict.too_little for cell in report.judged)
+    skipped = sum(cell.verdict.says_nothing for cell in report.judged)
     counts = {
         "name": "assay check",
         "tests": str(len(report.judged) + len(failing)),
@@ -54,7 +54,7 @@ def _add_cell(suite: ET.Element, cell: Cell, margin: float) -> None:
     told = _clean(f"{told}; {cell.note}" if cell.note else told)
     if cell.fails:
         ET.SubElement(case, "failure", {"message": told, "type": str(cell.verdict)})
-    elif cell.verdict is Verdict.too_little:
+    elif cell.verdict.says_nothing:
         ET.SubElement(case, "skipped", {"message": told})
     ET.SubElement(case, "system-out").text = told
 

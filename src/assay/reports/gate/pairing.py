@@ -20,7 +20,8 @@ from assay.statistics.resampling import seed_of
 
 __all__ = ["Pairing", "cells_of"]
 
-#: Resamples that must lie beyond each bound of an interval, so that the bound is no single extreme draw.
+#: Resamples that must lie beyond each bound of a plain percentile interval, so that the bound is no single extreme
+#: draw. The expanded interval of few units reaches farther out, where there are fewer.
 BEYOND = 5
 
 
@@ -98,7 +99,8 @@ def _cells(one: Pairing, settings: Settings, part: _Part) -> Iterator[Cell]:
         n: int,
         note: str,
     ) -> Cell:
-        verdict = Verdict.unchanged if one.same_scores else judge(*values, *bounds, settings.margin)
+        same = one.same_scores and values[1] is not None
+        verdict = Verdict.unchanged if same else judge(*values, *bounds, settings.margin)
         place = (data.name, part.bucket, one.metric, statistic, part.judged)
         return Cell(*place, *values, *bounds, part.confidence, n, verdict, note)
 

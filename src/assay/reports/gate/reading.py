@@ -77,7 +77,6 @@ class _Reader:
         return BaselineDataset(
             version=self.take(held, "version", str, place),
             split=self.take(held, "split", str, place),
-            kind=self.take(held, "kind", str, place),
             n=n,
             digest=self.take(held, "digest", str, place),
             metrics={

@@ -56,7 +56,7 @@ def tag_pairs(data: ScoredDataset, most: int) -> TagColumns:
             tags[row] = found
         about += [*_about_rules(people, len(rows)), *chosen.missing]
     elif not all(people):
-        about.append("Rules that suggest categories did not look at the pairs: the page of assay report has theirs.")
+        about.append("Rules that suggest categories did not look at the pairs; assay report RUN --out DIR asks them.")
     known = {tag.name for row in tags for tag in row}
     names = [name for name in CATEGORIES if name in known] + sorted(known - set(CATEGORIES))
     places = {name: place for place, name in enumerate(names)}

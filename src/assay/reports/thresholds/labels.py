@@ -28,12 +28,12 @@ def read_positive(data: ScoredDataset, rule: str | None) -> tuple[str, NDArray[n
     values = np.unique(data.labels)
     if rule is None:
         if len(values) != 2:
-            example = f"--positive 'label>={values[-1]:g}'" if len(values) else "--positive"
+            example = f"--positive 'label>={_plain(values[-1])}'" if len(values) else "--positive"
             raise InputError(
                 f"{data.run.title}: the label of {data.name} has {len(values)} values; say which mean yes, such as "
                 f"{example}"
             )
-        rule = f"label>={values[-1]:g}"
+        rule = f"label>={_plain(values[-1])}"
     match = _RULE.fullmatch(rule)
     try:
         bound = float(match["value"]) if match else None
@@ -45,8 +45,13 @@ def read_positive(data: ScoredDataset, rule: str | None) -> tuple[str, NDArray[n
     if positive.all() or not positive.any():
         raise InputError(
             f"{data.run.title}: {rule} makes all pairs of {data.name} {'yes' if positive.any() else 'no'} "
-            f"(labels {values[0]:g} to {values[-1]:g}); a threshold needs both classes"
+            f"(labels {_plain(values[0])} to {_plain(values[-1])}); a threshold needs both classes"
             if len(values)
             else f"{data.run.title}: {data.name} has no pairs"
         )
     return rule.replace(" ", ""), positive
+
+
+def _plain(label: float) -> str:
+    """Return a label in full, so that it is read back as the same number."""
+    return repr(float(label)).removesuffix(".0")

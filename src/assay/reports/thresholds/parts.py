@@ -11,18 +11,26 @@ from numpy.typing import NDArray
 from assay.errors import InputError, suggest
 from assay.reports.data import ScoredDataset
 
-__all__ = ["Part", "by_value", "folds", "group_codes", "one_part"]
+__all__ = ["Part", "by_value", "folds", "group_codes", "group_names", "joined", "one_part"]
 
 Rows = NDArray[np.intp]
 
 
 @dataclass(frozen=True)
 class Part:
-    """One threshold: rows that it is found on, rows that it is tested on, and what messages call the test part."""
+    """One threshold: rows that it is found on, rows that it is tested on.
+
+    Attributes:
+        name: what messages call the test part.
+        tune: rows to find it on.
+        test: rows to test it on.
+        remedy: what to do where no threshold can be found on *tune*.
+    """
 
     name: str
     tune: Rows
     test: Rows
+    remedy: str
 
 
 def group_codes(data: ScoredDataset, column: str | None) -> Rows | None:
@@ -35,15 +43,52 @@ def group_codes(data: ScoredDataset, column: str | None) -> Rows | None:
     """
     if column is None:
         return data.groups
-    _check_column(data, column)
-    cells = data.table.column(column).to_pylist()
-    if any(isinstance(cell, list) for cell in cells):
-        raise InputError(f"{data.run.title}: the column {column!r} of {data.name} holds lists, which name no groups")
+    cells = _cells(data, column)
     known: dict[object, int] = {}
     codes = np.empty(len(cells), dtype=np.intp)
     for row, cell in enumerate(cells):
         codes[row] = known.setdefault(("alone", row) if cell in (None, "") else cell, len(known))
     return codes
+
+
+def _cells(data: ScoredDataset, column: str) -> list[object]:
+    _check_column(data, column)
+    cells: list[object] = data.table.column(column).to_pylist()
+    if any(isinstance(cell, list) for cell in cells):
+        raise InputError(f"{data.run.title}: the column {column!r} of {data.name} holds lists, which name no groups")
+    return cells
+
+
+def group_names(data: ScoredDataset, column: str | None) -> set[str]:
+    """Return the names behind :func:`group_codes`, as text; empty where there are none.
+
+    Raises:
+        InputError: there is no such column in the run.
+    """
+    if column is None:
+        asked = data.facts["group"]
+        column = next((name for name in ("group", asked) if name in data.table.column_names), None) if asked else None
+    cells = [] if column is None else _cells(data, column)
+    return {str(cell) for cell in cells if cell not in (None, "")}
+
+
+def joined(first: Rows, second: Rows) -> Rows:
+    """Return codes under which pairs that share a code of either stay together, shape (n,).
+
+    These are the connected components of the graph whose nodes are the codes and whose edges are the pairs.
+
+    Args:
+        first: codes, shape (n,), integers.
+        second: others, shape (n,).
+    """
+    from scipy.sparse import coo_array
+    from scipy.sparse.csgraph import connected_components
+
+    one, other = (np.unique(codes, return_inverse=True)[1] for codes in (first, second))
+    other = other + len(one)
+    size = 2 * len(one)
+    _, components = connected_components(coo_array((np.ones(len(one)), (one, other)), shape=(size, size)), False)
+    return components[one].astype(np.intp)
 
 
 def _check_column(data: ScoredDataset, column: str) -> None:
@@ -72,19 +117,26 @@ def folds(codes: Rows, k: int, repeats: int, seed: int) -> Iterator[list[Part]]:
     units = np.unique(codes)
     if not 2 <= k <= len(units):
         raise InputError(f"--folds {k}: expected 2 to {len(units):,}, the number of pairs or groups that differ")
-    if repeats < 1:
-        raise InputError(f"--repeats {repeats}: expected 1 or more")
     rng = np.random.default_rng(seed)
     for _ in range(repeats):
         parts = []
         for number, chosen in enumerate(np.array_split(rng.permutation(units), k), 1):
             inside = np.isin(codes, chosen)
-            parts.append(Part(f"fold {number}", np.flatnonzero(~inside), np.flatnonzero(inside)))
+            remedy = "take more folds, or another --seed"
+            parts.append(Part(f"fold {number}", np.flatnonzero(~inside), np.flatnonzero(inside), remedy))
         yield parts
 
 
-def by_value(data: ScoredDataset, column: str, groups: Rows | None) -> list[Part]:
+def by_value(data: ScoredDataset, column: str, groups: Rows | None, texts: Rows) -> list[Part]:
     """Return a part for each value of a column: tested on its pairs, found on all others.
+
+    A pair with the same texts as a tested one is not tuned on there.
+
+    Args:
+        data: n pairs.
+        column: whose values make the parts.
+        groups: codes of groups, shape (n,), or None.
+        texts: codes of pairs with the same texts, shape (n,).
 
     Raises:
         InputError: there is no such column, it has one value, or a group has several values.
@@ -95,15 +147,19 @@ def by_value(data: ScoredDataset, column: str, groups: Rows | None) -> list[Part
     if len(values) < 2:
         raise InputError(f"--split-by {column}: {data.name} has one value there, so that nothing is left to tune on")
     held = np.asarray(cells)
-    parts = [Part(value, np.flatnonzero(held != value), np.flatnonzero(held == value)) for value in values]
-    if groups is not None and any(np.isin(groups[part.tune], groups[part.test]).any() for part in parts):
+    if groups is not None and len(set(zip(groups, cells, strict=True))) > len(np.unique(groups)):
         raise InputError(
             f"--split-by {column}: {data.name} has groups with several values there, which would be on both sides"
         )
+    parts = []
+    for value in values:
+        inside = held == value
+        tune = np.flatnonzero(~inside & ~np.isin(texts, texts[inside]))
+        parts.append(Part(value, tune, np.flatnonzero(inside), "take another column, or --folds"))
     return parts
 
 
 def one_part(n: int) -> Part:
     """Return the part that finds and tests on the same n pairs, which flatters a threshold."""
     rows = np.arange(n)
-    return Part("the same pairs", rows, rows)
+    return Part("the same pairs", rows, rows, "take other pairs")

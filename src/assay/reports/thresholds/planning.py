@@ -11,7 +11,7 @@ from assay.errors import InputError, suggest
 from assay.reports.data import ScoredDataset, read_datasets
 from assay.reports.folder import RunFolder
 from assay.reports.thresholds.labels import read_positive
-from assay.reports.thresholds.parts import Part, Rows, by_value, folds, group_codes, one_part
+from assay.reports.thresholds.parts import Part, Rows, by_value, folds, group_codes, group_names, joined, one_part
 from assay.reports.thresholds.settings import FOLDS, Settings
 from assay.reports.thresholds.study import Decision, Drawing, study
 from assay.statistics.agreement import FEWEST
@@ -73,8 +73,9 @@ def _subject(tune: ScoredDataset, test: ScoredDataset, settings: Settings) -> Su
     rule, _ = read_positive(tune, settings.positive)
     if test is not tune:
         read_positive(test, rule)
-        _check_apart(tune, test)
-    decisions, notes, way = {}, [], ""
+        _check_apart(tune, test, settings.group_by)
+    decisions, way = {}, ""
+    notes, failures = _shared_texts(test, settings.split_by), {}
     named = test.find_metrics(list(settings.metrics))
     for metric in named:
         try:
@@ -84,10 +85,13 @@ def _subject(tune: ScoredDataset, test: ScoredDataset, settings: Settings) -> Su
         except InputError as error:
             if settings.metrics:
                 raise
+            failures[metric] = error
             notes.append(f"{metric} left out: {error}")
             continue
         if lost:
             notes.append(f"{metric}: {lost:,} pairs have no score and are left out")
+    if not decisions and len({str(error) for error in failures.values()}) == 1:
+        raise next(iter(failures.values()))
     if not decisions:
         raise InputError(
             f"{test.run.title}: no metric of {test.name} has a threshold ({'; '.join(notes) or 'none there'})"
@@ -141,17 +145,21 @@ def _parts(
 ) -> tuple[Sequence[Sequence[Part]], str]:
     n = len(test)
     if tune is not test:
-        part = Part(f"tuned on {tune.name}", np.arange(len(tune)), np.arange(n))
+        part = Part(f"tuned on {tune.name}", np.arange(len(tune)), np.arange(n), "take another dataset to tune on")
         return [[part]], f"threshold from {tune.title} ({len(tune):,} pairs)"
     if settings.same_pairs:
         return [[one_part(n)]], "threshold from the same pairs: its values are too good"
     if settings.split_by is not None:
-        parts = by_value(test, settings.split_by, groups)
+        parts = by_value(test, settings.split_by, groups, _same_texts(test))
         return [parts], f"each of {len(parts)} values of {settings.split_by} tested with the threshold of the others"
-    k = settings.folds or FOLDS
+    k = FOLDS if settings.folds is None else settings.folds
     apart = "pairs" if groups is None else f"whole groups ({settings.group_by or test.facts['group']})"
     again = f", dealt {settings.repeats} times" if settings.repeats > 1 else ""
-    codes = _same_texts(test) if groups is None else groups
+    codes = _same_texts(test)
+    if groups is not None:
+        codes = joined(groups, codes)
+        units, given = len(np.unique(codes)), len(np.unique(groups))
+        apart += f", {given:,} groups joined to {units:,} where they share texts" if units < given else ""
     return list(folds(codes, k, settings.repeats, settings.seed)), f"{k} folds of {apart}{again}"
 
 
@@ -166,11 +174,29 @@ def _same_texts(data: ScoredDataset) -> Rows:
     return np.asarray([known.setdefault(texts, len(known)) for texts in _texts(data)], dtype=np.intp)
 
 
-def _check_apart(tune: ScoredDataset, test: ScoredDataset) -> None:
-    """Refuse a pair of texts that stands in both datasets."""
+def _shared_texts(data: ScoredDataset, column: str | None) -> list[str]:
+    """Return a note on the pairs whose texts stand under several values of a column, if there are some."""
+    if column is None or column not in data.table.column_names:
+        return []
+    codes, cells = _same_texts(data), map(str, data.table.column(column).to_pylist())
+    held = np.asarray([code for code, _ in set(zip(codes, cells, strict=True))], dtype=np.intp)
+    shared = int((np.bincount(held)[codes] > 1).sum())
+    note = f"the texts of {shared:,} pairs stand under several values of {column}; where they are tested, no pair with "
+    return [f"{note}them is tuned on"] if shared else []
+
+
+def _check_apart(tune: ScoredDataset, test: ScoredDataset, group_by: str | None) -> None:
+    """Refuse a pair of texts, or a group, that stands in both datasets."""
     both = len(set(_texts(tune)) & set(_texts(test)))
     if both:
         raise InputError(
             f"{tune.run.title}: {both:,} pairs of {test.name} stand in {tune.name}, too, where the threshold would be "
             "found; take another dataset to tune on, or --folds"
+        )
+    names = [group_names(one, group_by) for one in (tune, test)]
+    shared = sorted(names[0] & names[1])
+    if shared:
+        raise InputError(
+            f"{tune.run.title}: {len(shared):,} groups of {test.name} stand in {tune.name}, too, such as "
+            f"{shared[0]!r}, and would be on both sides; take another dataset to tune on, or rename groups that differ"
         )

@@ -69,6 +69,10 @@ class Settings:
             raise InputError(f"{' and '.join(chosen)}: give one of them, they part the pairs in different ways")
         if self.repeats != 1 and chosen not in ([], ["--folds"]):
             raise InputError(f"--repeats is for --folds; {chosen[0]} parts the pairs in one way only")
+        if self.folds is not None and self.folds < 2:
+            raise InputError(f"--folds {self.folds}: expected 2 or more; one part is tested with the others' threshold")
+        if self.repeats < 1:
+            raise InputError(f"--repeats {self.repeats}: expected 1 or more")
         if self.tune is not None and self.datasets:
             raise InputError("--dataset: --tune and --test name the datasets already")
         if self.resamples and self.resamples < 100:

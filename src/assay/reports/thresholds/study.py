@@ -109,7 +109,7 @@ def study(
         by_part = []
         for column, part in enumerate(parts):
             seen, truth = tune[0][part.tune], tune[1][part.tune]
-            _check_tuning(f"{name}, {part.name}", seen, truth)
+            _check_tuning(f"{name}, {part.name}", seen, truth, part.remedy)
             thresholds[row, column], value = best_threshold(seen, truth, measure)
             tuned.append(value)
             decided[part.test, row] = decide(scores[part.test], thresholds[row, column])
@@ -139,9 +139,11 @@ def study(
     )
 
 
-def _check_tuning(place: str, scores: Floats, positive: NDArray[np.bool_]) -> None:
+def _check_tuning(place: str, scores: Floats, positive: NDArray[np.bool_], remedy: str) -> None:
+    if not len(positive):
+        raise InputError(f"{place}: no pair is left to tune on; {remedy}")
     if positive.all() or not positive.any():
-        raise InputError(f"{place}: the pairs to tune on are all {'yes' if positive.any() else 'no'}; take fewer folds")
+        raise InputError(f"{place}: the pairs to tune on are all {'yes' if positive.any() else 'no'}; {remedy}")
     if np.ptp(scores) == 0:
         raise InputError(f"{place}: all pairs to tune on have the score {scores[0]:g}; no threshold tells them apart")
 

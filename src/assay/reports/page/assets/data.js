@@ -42,7 +42,11 @@ function make(tag, attributes, ...children) {
 
 /** Fill a list with [value, text] and keep the choice where it is still there; at first, choose the value given. */
 function fill(list, choices, value) {
-  const before = list.length ? list.value : String(value ?? "");
+  // numbers mean something else on another dataset: the same name stays chosen, where there is one
+  const before = list.selectedOptions[0]?.textContent;
   list.replaceChildren(...choices.map(([value, text]) => make("option", { value }, text)));
-  if (choices.some(([value]) => String(value) === before)) list.value = before;
+  const usual = [...list.options].find((option) => option.value === String(value ?? "")) ?? list.options[0];
+  if (usual) usual.defaultSelected = true;
+  const same = [...list.options].find((option) => option.textContent === before);
+  if (same) same.selected = true;
 }

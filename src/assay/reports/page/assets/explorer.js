@@ -24,7 +24,7 @@ function startExplorer() {
     find();
   }
 
-  /** Rank of each score less rank of its label, as a share of the scored pairs; see tagging.py. */
+  /** Rank of each score less rank of its label, as a share of the scored pairs; see divergence.py. */
   function disagreement(metric) {
     if (!apart.has(metric)) {
       const sign = data.metrics[metric].higher ? 1 : -1;
