@@ -102,3 +102,5 @@ def test_labels_that_are_all_equal_need_a_scale(tmp_path):
     said = call("errors", file, "--by", "threshold").complaint
     assert "all labels of equal are 1; give the scale: --scale LOW HIGH" in said
     assert call("errors", file, "--by", "threshold", "--scale", 0, 1).code == 0
+    assert call("errors", file, "--by", "rank").code == 0
+    assert call("report", file, "--out", tmp_path / "page").code == 0

@@ -77,10 +77,7 @@ def label_scale(data: ScoredDataset) -> tuple[float, float]:
     declared = data.facts.get("scale")
     if declared:
         return float(declared[0]), float(declared[1])
-    low, high = (float(data.labels.min()), float(data.labels.max())) if len(data) else (0.0, 0.0)
-    if low == high and len(data):
-        raise InputError(f"{data.run.title}: all labels of {data.name} are {low:g}; give the scale: --scale LOW HIGH")
-    return low, high
+    return (float(data.labels.min()), float(data.labels.max())) if len(data) else (0.0, 0.0)
 
 
 def diverging(
@@ -105,6 +102,10 @@ def diverging(
     if by == "threshold":
         similar = scores if facts.higher_is_better else 1 - scores
         low, high = rule.scale or label_scale(data)
+        if low == high and len(data):
+            raise InputError(
+                f"{data.run.title}: all labels of {data.name} are {low:g}; give the scale: --scale LOW HIGH"
+            )
         too_low = considered & (similar < rule.low) & (data.labels >= high)
         too_high = considered & (similar > rule.high) & (data.labels <= low)
         distance = np.where(too_low, 1 - similar, similar)
