@@ -7,7 +7,7 @@ from typing import Annotated
 
 import typer
 
-from assay.cli.guard import guarded, progress_on_stderr, tell
+from assay.cli.guard import guarded, print_report, progress_on_stderr, tell
 from assay.cli.options import (
     BucketOption,
     ColumnsOption,
@@ -51,7 +51,6 @@ def agree(
     assay agree scored.csv --columns label=human --score f1 --score chrf
     """
     from assay import api
-    from assay.cli.run import print_result
 
     with progress_on_stderr(quiet) as progress:
         result = api.agree_file(
@@ -69,6 +68,6 @@ def agree(
             out=out,
             progress=progress,
         )
-    print_result(result, output)
+    print_report(result, output)
     if out and not quiet:
         tell(f"wrote {out}")

@@ -12,7 +12,6 @@ from typing import TYPE_CHECKING, Any, ParamSpec
 import typer
 from typer.core import TyperGroup
 
-from assay.cli.options import ReportFormat
 from assay.errors import AssayError
 
 if TYPE_CHECKING:
@@ -22,7 +21,9 @@ if TYPE_CHECKING:
     from rich.table import Table
 
     from assay.api.reporting import Report
+    from assay.api.result import Result
     from assay.benchmark.progress import Progress
+    from assay.cli.options import Format, ReportFormat
 
 __all__ = ["OneLineErrors", "grid", "guarded", "print_report", "progress_on_stderr", "show", "tell"]
 
@@ -106,19 +107,13 @@ def show(renderable: Any) -> None:
     where.print(renderable)
 
 
-def print_report(report: Report, output: ReportFormat) -> None:
-    """Print a report to stdout."""
-    if output is ReportFormat.table:
+def print_report(report: Report | Result, output: Format | ReportFormat) -> None:
+    """Print the tables of a run or of a report to stdout."""
+    if output.value == "table":
         show(report.to_rich())
         return
-    text = {
-        ReportFormat.json: report.to_json,
-        ReportFormat.csv: report.to_csv,
-        ReportFormat.md: report.to_markdown,
-        ReportFormat.latex: report.to_latex,
-        ReportFormat.html: report.to_html,
-    }[output]()
-    typer.echo(text, nl=False)
+    method = {"md": "to_markdown"}.get(output.value, f"to_{output.value}")
+    typer.echo(getattr(report, method)(), nl=False)
 
 
 def grid(*heads: str) -> Table:

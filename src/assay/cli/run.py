@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from assay.cli.guard import guarded, progress_on_stderr, show, tell
+from assay.cli.guard import guarded, print_report, progress_on_stderr, tell
 from assay.cli.options import (
     BucketOption,
     ColumnsOption,
@@ -37,7 +37,7 @@ from assay.cli.options import (
 if TYPE_CHECKING:
     from assay.api import Result
 
-__all__ = ["print_result", "run"]
+__all__ = ["run"]
 
 
 @guarded
@@ -100,7 +100,7 @@ def run(
             keep_models=keep_models,
             progress=progress,
         )
-    print_result(result, output)
+    print_report(result, output)
     for line in result.failures:
         tell(f"assay: {line}")
     if not quiet:
@@ -111,20 +111,6 @@ def run(
         tell("      assay metrics list; assay datasets list; assay doctor")
     if result.failures:
         raise typer.Exit(1)
-
-
-def print_result(result: Result, output: Format) -> None:
-    """Print the tables of a run to stdout."""
-    if output is Format.table:
-        show(result.to_rich())
-        return
-    text = {
-        Format.json: result.to_json,
-        Format.csv: result.to_csv,
-        Format.md: result.to_markdown,
-        Format.latex: result.to_latex,
-    }[output]()
-    typer.echo(text, nl=False)
 
 
 def _metrics_hint(result: Result) -> str:

@@ -6,7 +6,7 @@ from typing import Annotated
 
 import typer
 
-from assay.cli.guard import guarded, progress_on_stderr, show, tell
+from assay.cli.guard import guarded, print_report, progress_on_stderr, show, tell
 from assay.cli.options import (
     BucketOption,
     ColumnsOption,
@@ -59,7 +59,6 @@ def sweep(
     assay sweep bertscore:all-MiniLM-L6-v2 --dataset stsb:test
     """
     from assay import api
-    from assay.cli.run import print_result
     from assay.reports import sweep as report
 
     with progress_on_stderr(quiet) as progress:
@@ -88,7 +87,7 @@ def sweep(
     elif output is Format.md:
         typer.echo(report.to_markdown(result.report), nl=False)
     else:
-        print_result(result, output)
+        print_report(result, output)
     for line in result.failures:
         tell(f"assay: {line}")
     if out is not None and not quiet:

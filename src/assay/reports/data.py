@@ -12,13 +12,14 @@ from numpy.typing import NDArray
 
 from assay.errors import InputError, suggest
 from assay.reports.folder import RunFolder
+from assay.reports.layout import dataset_title
+from assay.statistics.concordance import Floats
 
 if TYPE_CHECKING:
     import pyarrow as pa
 
 __all__ = ["ALL", "MetricFacts", "ScoredDataset", "read_datasets"]
 
-Floats = NDArray[np.float64]
 
 #: The bucket that holds every pair.
 ALL = "all"
@@ -89,9 +90,7 @@ class ScoredDataset:
     @property
     def title(self) -> str:
         """Name with version and split, as tables show it."""
-        version = f"@{self.facts['version']}" if self.facts["version"] else ""
-        split = f" ({self.facts['split']})" if self.facts["split"] else ""
-        return f"{self.name}{version}{split}"
+        return dataset_title(self.facts)
 
     @cached_property
     def labels(self) -> Floats:

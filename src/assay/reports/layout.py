@@ -8,7 +8,7 @@ from typing import Any
 
 from assay.reports.folder import RunFolder
 
-__all__ = ["TITLES", "Block", "Cell", "Section", "lay_out", "short"]
+__all__ = ["TITLES", "Block", "Cell", "Section", "dataset_title", "lay_out", "short"]
 
 #: What a statistic is called in the head of a table.
 TITLES = {
@@ -99,10 +99,11 @@ def lay_out(run: RunFolder) -> Iterator[Section]:
         remarks = [
             line for one in run.manifest["metrics"] if one["dataset"] == name and (line := _remark(one, dataset["n"]))
         ]
-        yield Section(_title(dataset), _facts(dataset), statistics, blocks, remarks, missing)
+        yield Section(dataset_title(dataset), _facts(dataset), statistics, blocks, remarks, missing)
 
 
-def _title(dataset: dict[str, Any]) -> str:
+def dataset_title(dataset: dict[str, Any]) -> str:
+    """Return name, version and split of a dataset, from its entry in the manifest."""
     version = f"@{dataset['version']}" if dataset["version"] else ""
     split = f" ({dataset['split']})" if dataset["split"] else ""
     return f"{dataset['name']}{version}{split}"

@@ -7,7 +7,8 @@ from dataclasses import dataclass
 from typing import Any, Literal
 
 import numpy as np
-from numpy.typing import NDArray
+
+from assay.statistics.concordance import Floats
 
 __all__ = ["EXACT", "Change", "Outcome", "Recomputed", "changes", "hold_agreement", "hold_scores", "not_recomputed"]
 
@@ -17,7 +18,6 @@ _ABSENT = "absent"
 _NUMBERS = ("value", "low", "high")
 
 Outcome = Literal["same", "differs", "not recomputed"]
-Floats = NDArray[np.float64]
 
 
 @dataclass(frozen=True)

@@ -104,6 +104,11 @@ class Drawn:
     permuted: Floats | None
     p_williams: float
 
+    @property
+    def sides(self) -> tuple[Coefficients, Coefficients]:
+        """Both scores, in the order of the couple."""
+        return self.first, self.second
+
 
 @dataclass(frozen=True)
 class _Rows:
@@ -230,6 +235,9 @@ def _permuted(
 
     As many couples see a block of exchanges as memory holds.
     """
+    if not swaps.permutations:
+        yield from ((couple, None) for couple in couples)
+        return
     step = max(1, PREPARED_BYTES // (len(labels) * _EXCHANGE_BYTES))
     for start in range(0, len(couples), step):
         batch = couples[start : start + step]

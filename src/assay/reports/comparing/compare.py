@@ -9,20 +9,19 @@ from itertools import combinations
 from typing import Literal
 
 import numpy as np
-from numpy.typing import NDArray
 
 from assay.errors import InputError, suggest
 from assay.reports.comparing.matching import match
 from assay.reports.data import ScoredDataset, read_datasets
 from assay.reports.folder import RunFolder, run_titles
 from assay.statistics.comparison import Difference, compare_all
+from assay.statistics.concordance import Floats
 from assay.statistics.corrections import Correction, adjust
 from assay.statistics.draws import Couple
 from assay.statistics.resampling import seed_of
 
 __all__ = ["Compared", "Contest", "Settings", "Verdict", "check_buckets", "compare_metrics", "contests", "used_buckets"]
 
-Floats = NDArray[np.float64]
 Verdict = Literal["first", "second", "cannot be told apart", "undefined"]
 
 

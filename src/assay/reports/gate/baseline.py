@@ -17,9 +17,10 @@ import json
 from dataclasses import dataclass
 from typing import Any
 
-from assay.reports.data import Floats, ScoredDataset, read_datasets
+from assay.reports.data import ScoredDataset, read_datasets
 from assay.reports.folder import RunFolder
 from assay.reports.gate.packing import digest_of, pack, rounded
+from assay.statistics.concordance import Floats
 
 __all__ = ["BASELINE_SCHEMA", "Baseline", "BaselineDataset", "BaselineMetric", "take_baseline", "to_text"]
 

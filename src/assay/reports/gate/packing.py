@@ -9,11 +9,10 @@ import json
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
+
+from assay.statistics.concordance import Floats
 
 __all__ = ["digest_of", "pack", "rounded", "unpack"]
-
-Floats = NDArray[np.float64]
 
 
 def rounded(scores: Floats) -> Floats:

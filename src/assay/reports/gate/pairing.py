@@ -9,13 +9,14 @@ from functools import cached_property
 
 import numpy as np
 
-from assay.reports.data import Floats, ScoredDataset
+from assay.reports.data import ScoredDataset
 from assay.reports.gate.baseline import BaselineMetric
 from assay.reports.gate.cells import Cell, Verdict, judge, unpaired_interval
 from assay.reports.gate.packing import rounded
 from assay.reports.gate.settings import Settings
 from assay.statistics.agreement import agreement
 from assay.statistics.comparison import compare
+from assay.statistics.concordance import Floats
 from assay.statistics.resampling import seed_of
 
 __all__ = ["Pairing", "cells_of"]

@@ -10,6 +10,7 @@ import numpy as np
 
 from assay.reports.comparing.compare import Settings, check_buckets, used_buckets
 from assay.reports.leaderboard.entries import Joined
+from assay.reports.leaderboard.front import on_front
 from assay.reports.leaderboard.ranks import Rank, rank
 from assay.statistics.comparison import average, average_drawn, summarise
 from assay.statistics.corrections import adjust
@@ -141,7 +142,6 @@ def _draw(joined: Joined, bucket: str, settings: Settings, advance: Callable[[in
     groups = None if data.groups is None else data.groups[inside]
     statistics, resamples = settings.statistics, settings.resamples
     seed = seed_of(settings.seed, data.name, data.facts["split"], bucket)
-    alone = draw_scores(scores, labels, statistics=statistics, resamples=resamples, seed=seed, groups=groups)
     couples = draw_all(
         scores,
         labels,
@@ -152,7 +152,12 @@ def _draw(joined: Joined, bucket: str, settings: Settings, advance: Callable[[in
         groups=groups,
         advance=advance,
     )
-    return _Cell(joined, bucket, int(inside.sum()), alone, couples)
+    # most scores were drawn on all of their pairs with some other one already
+    sides = [(name, held) for couple, drawn in couples.items() for name, held in zip(couple, drawn.sides, strict=True)]
+    known = {name: held for name, held in sides if held.n == int(np.isfinite(scores[name]).sum())}
+    rest = {name: values for name, values in scores.items() if name not in known}
+    known |= draw_scores(rest, labels, statistics=statistics, resamples=resamples, seed=seed, groups=groups)
+    return _Cell(joined, bucket, int(inside.sum()), {name: known[name] for name in scores}, couples)
 
 
 def _board(cell: _Cell, settings: Settings, by: str) -> Board:
@@ -229,9 +234,16 @@ def _ranked(
     values = {line.metric: value for line in lines if (value := line.values[by][0]) is not None and line.n == most}
     among = {couple: drawn for couple, drawn in couples.items() if couple[0] in values and couple[1] in values}
     compared = better(among, settings, by)
+    front = on_front(
+        {
+            line.metric: (line.pairs_per_second, value)
+            for line in lines
+            if line.pairs_per_second is not None and (value := line.values[by][0]) is not None
+        }
+    )
     found = rank(values, compared)
     order = sorted(lines, key=lambda line: -values.get(line.metric, -np.inf))
-    ranked = [replace(line, rank=found.get(line.metric), on_front=_is_on_front(line, lines, by)) for line in order]
+    ranked = [replace(line, rank=found.get(line.metric), on_front=line.metric in front) for line in order]
     return Board(title, bucket, n, tuple(ranked), compared)
 
 
@@ -246,15 +258,3 @@ def better(couples: Mapping[Couple, Drawn], settings: Settings, by: str) -> dict
         couple: int(np.sign(one.value or 0.0)) if settings.rejects(p) else 0
         for couple, one, p in zip(couples, held, p_values, strict=True)
     }
-
-
-def _is_on_front(line: Line, lines: Sequence[Line], by: str) -> bool:
-    """Tell whether no metric of known cost is at least as good and as fast, and better in one of the two."""
-    value, speed = line.values[by][0], line.pairs_per_second
-    if value is None or speed is None:
-        return False
-    for other in lines:
-        good, fast = other.values[by][0], other.pairs_per_second
-        if good is not None and fast is not None and good >= value and fast >= speed and (good, fast) != (value, speed):
-            return False
-    return True

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from markupsafe import Markup
 
 from assay.reports.layout import TITLES, short
+from assay.reports.leaderboard.front import on_front
 from assay.reports.page.names import fit
 from assay.reports.page.svg import Figure, Scale, drawing, element, log_ticks, text, ticks
 from assay.reports.page.units import Unit
@@ -59,18 +60,16 @@ def draw_cost(unit: Unit, statistic: str) -> CostFigure:
     undefined = [metric for metric, speed in speeds.items() if speed and values[metric] is None]
     if not known:
         return CostFigure(None, unknown, undefined)
-    points = [
-        _Point(metric, speed, value, not any(_beats(other, (speed, value)) for _, *other in known))
-        for metric, speed, value in known
-    ]
+    front = on_front({metric: (speed, value) for metric, speed, value in known})
+    points = [_Point(metric, speed, value, metric in front) for metric, speed, value in known]
     head = TITLES.get(statistic, statistic)
-    front = [point.metric for point in sorted(points, key=lambda point: -point.value) if point.best]
+    best = [point.metric for point in sorted(points, key=lambda point: -point.value) if point.best]
     svg = drawing(
         f"cost-{unit.key}-{statistic}",
         WIDTH,
         HEIGHT,
         f"{head} against pairs per second on {unit.title}",
-        f"Each metric is a point; filled points are on the Pareto front: {', '.join(front)}.",
+        f"Each metric is a point; filled points are on the Pareto front: {', '.join(best)}.",
         *_draw(unit, points, head),
     )
     rows = [
@@ -89,10 +88,6 @@ def draw_cost(unit: Unit, statistic: str) -> CostFigure:
         Column("Pareto front"),
     ]
     return CostFigure(Figure(svg, Sheet(f"Cost and agreement on {unit.title}", heads, rows)), unknown, undefined)
-
-
-def _beats(other: list[float], own: tuple[float, float]) -> bool:
-    return other[0] >= own[0] and other[1] >= own[1] and tuple(other) != own
 
 
 def _draw(unit: Unit, points: list[_Point], head: str) -> list[Markup]:

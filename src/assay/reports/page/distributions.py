@@ -16,10 +16,10 @@ from assay.reports.page.names import fit
 from assay.reports.page.svg import Scale, drawing, element, text, ticks
 from assay.reports.page.units import Unit
 from assay.reports.sheets import Column, Sheet
+from assay.statistics.concordance import Floats
 
 __all__ = ["BINS", "Spread", "by_dataset", "by_label"]
 
-Floats = NDArray[np.float64]
 
 BINS = 20
 WIDTH = 260

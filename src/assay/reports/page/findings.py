@@ -56,7 +56,9 @@ def _sentence(unit: Unit, block: Block, statistic: str) -> str:
         return f"{head} {ends}; metrics are not ranked by a probe set.{left_out}"
     _, best, cell = known[0]
     said = f"{unit.names[best]} agrees best with people, {head} {_kept(cell)}"
-    if cell.low is not None and cell.low <= 0:
+    if cell.low is None or cell.high is None:
+        said += ", without an interval"
+    elif cell.low <= 0 <= cell.high:
         said += ", an interval that holds 0"
     if len(known) > 1:
         _, after, other = known[1]

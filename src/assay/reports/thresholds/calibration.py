@@ -7,7 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from assay.reports.data import Floats
+from assay.statistics.concordance import Floats
 
 __all__ = ["Bin", "Calibration", "calibrate", "fit_isotonic"]
 

@@ -7,8 +7,8 @@ from collections.abc import Iterator
 import numpy as np
 from numpy.typing import NDArray
 
-from assay.reports.data import Floats
 from assay.reports.thresholds.search import Levels
+from assay.statistics.concordance import Floats
 
 __all__ = ["average_precision", "precision_recall", "resampled_average_precision", "roc"]
 

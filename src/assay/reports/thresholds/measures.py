@@ -8,7 +8,7 @@ from typing import Final
 
 import numpy as np
 
-from assay.reports.data import Floats
+from assay.statistics.concordance import Floats
 
 __all__ = ["MEASURES", "OPTIMISED", "Counts"]
 

@@ -7,8 +7,8 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from assay.reports.data import Floats
 from assay.reports.thresholds.measures import MEASURES, Counts
+from assay.statistics.concordance import Floats
 
 __all__ = ["Levels", "best_threshold", "decide"]
 
