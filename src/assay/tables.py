@@ -6,6 +6,7 @@ from typing import Final
 
 __all__ = [
     "AGREEMENT_COLUMNS",
+    "GRAPH_COLUMNS",
     "OPTIONAL_PAIR_COLUMNS",
     "PAIR_COLUMNS",
     "RUN_SCHEMA",
@@ -14,8 +15,10 @@ __all__ = [
 
 #: One labelled pair a row.
 PAIR_COLUMNS: Final = ("pair_id", "reference", "candidate", "label")
+#: The AMR graphs of the two texts, in Penman notation.
+GRAPH_COLUMNS: Final = ("reference_graph", "candidate_graph")
 #: What a pairs table carries where the data has it. ``group``: what makes pairs dependent.
-OPTIONAL_PAIR_COLUMNS: Final = ("question", "subset", "split", "language", "group", "annotations")
+OPTIONAL_PAIR_COLUMNS: Final = ("question", "subset", "split", "language", "group", "annotations", *GRAPH_COLUMNS)
 #: One pair under one metric a row.
 SCORE_COLUMNS: Final = ("dataset", "pair_id", "metric", "score")
 #: One number a row.

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gzip
 import hashlib
 import io
 import json
@@ -79,6 +80,25 @@ def test_data_folders(card_of: MakeCard, tmp_path: Path, monkeypatch: pytest.Mon
     monkeypatch.setenv("ASSAY_DATA", os.pathsep.join([str(tmp_path / "first"), str(tmp_path / "second")]))
     card = make(card_of, {"kind": "data", "folder": "elsewhere"})
     assert fetch_dataset(card)[0].path == path
+
+
+def test_a_file_that_lies_there_with_gzip_is_unpacked(
+    card_of: MakeCard, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, own_cache: Path
+) -> None:
+    (tmp_path / "d.csv.gz").write_bytes(gzip.compress(CONTENT))
+    monkeypatch.setenv("ASSAY_DATA", str(tmp_path))
+    card = make(card_of, {"kind": "data"})
+    found = fetch_dataset(card)[0].path
+    assert own_cache in found.parents and found.read_bytes() == CONTENT
+    found.write_bytes(b"changed since")
+    assert fetch_dataset(card)[0].path.read_bytes() == CONTENT
+    (tmp_path / "d.csv.gz").write_bytes(gzip.compress(CONTENT + b"more"))
+    found.unlink()
+    with pytest.raises(ChecksumError):
+        fetch_dataset(card)
+    (tmp_path / "d.csv.gz").write_bytes(b"no gzip")
+    with pytest.raises(UnavailableError, match="cannot be unpacked"):
+        fetch_dataset(card)
 
 
 def test_a_card_of_ones_own_with_a_relative_path(card_of: MakeCard, tmp_path: Path) -> None:

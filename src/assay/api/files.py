@@ -19,9 +19,10 @@ from assay.benchmark.folder import check_place, check_target
 from assay.benchmark.progress import Progress, Silent
 from assay.benchmark.request import Request
 from assay.benchmark.runner import run, score_pairs
-from assay.datasets import Pairs, load_dataset, read_table_file
+from assay.datasets import Pairs, join_graphs, load_dataset, read_table_file
 from assay.datasets.columns import parse_columns
 from assay.datasets.convert import pairs_table
+from assay.datasets.graphs import GraphFiles
 from assay.errors import InputError
 from assay.metrics import load_metric
 from assay.metrics.neural.runtime import Runtime, use_runtime
@@ -46,6 +47,7 @@ def score_file(
     limit: int | None = None,
     references: Literal["best", "mean"] = "best",
     language: str | None = None,
+    graphs: GraphFiles | str | None = None,
     store: Path | None = None,
     fresh: bool = False,
     offline: bool = False,
@@ -63,6 +65,7 @@ def score_file(
         limit: only the first so many rows.
         references: how several gold answers become one score.
         language: of the texts.
+        graphs: AMR graphs of the texts, as for :func:`assay.run`.
         store: file with the scores; the shared one by default.
         fresh: compute anew what the store has.
         offline: fetch nothing.
@@ -83,8 +86,9 @@ def score_file(
     if out.resolve() == file.resolve():
         raise InputError(f"{out}: is the file that is read; give --out another name")
     check_place(out)
-    chosen = tuple(load_metric(name) for name in metrics)
+    chosen = tuple(metric for name in metrics for metric in load_metric(name).expand())
     pairs = load_dataset(str(file), columns=columns, language=language, allow_unlabelled=True)
+    pairs = pairs if graphs is None else join_graphs(pairs, graphs)
     table = read_table_file(file).table
     taken = [str(metric) for metric in chosen if str(metric) in table.column_names]
     if taken:

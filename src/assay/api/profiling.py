@@ -135,6 +135,10 @@ def _load(name: str | MetricName | Metric) -> Metric | UnavailableError:
         return error
     if isinstance(metric, ColumnMetric):
         raise InputError(f"metric {metric}: a recorded score is read from the data, there is nothing to measure")
+    if metric.declaration.reads_graphs:
+        raise InputError(
+            f"metric {metric}: a profile grows texts, and this metric reads graphs (run.json has its cost)"
+        )
     return metric
 
 
@@ -152,7 +156,7 @@ def _data(dataset: Any, *, columns: str | Mapping[str, str] | None, language: st
 
 def _sample(data: Pairs, metric: Metric, most: int) -> tuple[Batch, int]:
     """Return the first so many distinct pairs in an order by chance (the same each time), and how many there are."""
-    singles = Singles(data, with_question=metric.declaration.reads_question)
+    singles = Singles.read_by(metric, data)
     order = np.random.default_rng(0).permutation(len(singles.digests))
     return singles.batch(order[:most]), len(order)
 

@@ -55,7 +55,7 @@ class Excerpt(PreparedDataset):
         super().__init__(pairs, {}, 0, None)
         self._metrics = frozenset(metrics)
         self._all = sample is None or sample >= len(pairs)
-        self._chosen: dict[tuple[bool, bytes], Singles] = {}
+        self._chosen: dict[tuple[bool, bool, bytes], Singles] = {}
         self.rows = np.arange(len(pairs)) if sample is None or self._all else _draw(pairs, sample, seed)
 
     def parts(self, metric: Metric) -> list[Part]:
@@ -78,10 +78,10 @@ class Excerpt(PreparedDataset):
         """See :class:`PreparedDataset`."""
         if not isinstance(part, _Chosen) or part.rows is None:
             return super().singles(metric, part)
-        reads = metric.declaration.reads_question
-        key = reads, part.rows.tobytes()
+        held = metric.declaration
+        key = held.reads_question, held.reads_graphs, part.rows.tobytes()
         if key not in self._chosen:
-            self._chosen[key] = Singles(self.pairs.take(part.rows), with_question=reads)
+            self._chosen[key] = Singles.read_by(metric, self.pairs.take(part.rows))
         return self._chosen[key]
 
 

@@ -15,8 +15,9 @@ from assay.benchmark.progress import Progress, Silent
 from assay.benchmark.request import Request
 from assay.benchmark.runner import run as run_request
 from assay.benchmark.suite import load_suite
-from assay.datasets import Pairs, load_dataset
+from assay.datasets import Pairs, join_graphs, load_dataset
 from assay.datasets.files import is_table_file
+from assay.datasets.graphs import GraphFiles
 from assay.errors import InputError, OfflineError, UnavailableError
 from assay.metrics import Metric, MetricName, load_metric
 from assay.metrics.neural.runtime import Runtime, device_of, use_runtime
@@ -35,6 +36,7 @@ def plan(
     progress: Progress | None = None,
     language: str | None = None,
     drop_duplicates: bool | None = None,
+    graphs: GraphFiles | str | None = None,
     **settings: Any,
 ) -> Request:
     """Load what is to be run; see :func:`run` for the arguments.
@@ -68,6 +70,10 @@ def plan(
                 raise
             unavailable[str(spec)] = str(error)
             progress.say(f"{spec}: cannot be had, going on with the others; the reason follows at the end")
+    if graphs is not None:
+        if len(specs) > 1:
+            raise InputError("--graphs is for one dataset; run the others by themselves")
+        pairs = [join_graphs(one, graphs) for one in pairs]
     if not pairs:
         raise UnavailableError("none of the datasets can be had", "; ".join(unavailable.values()))
     if chosen and not settings.get("statistics"):
@@ -90,12 +96,12 @@ def plan(
 def _load_metrics(
     names: Iterable[str | MetricName | Metric],
 ) -> tuple[tuple[Metric, ...], dict[str, UnavailableError]]:
-    """Build the metrics; one of a third party that cannot be imported costs the others nothing."""
+    """Build the metrics, each with its aspects; one that cannot be imported costs the others nothing."""
     loaded: list[Metric] = []
     absent: dict[str, UnavailableError] = {}
     for name in names:
         try:
-            loaded.append(load_metric(name))
+            loaded.extend(load_metric(name).expand())
         except UnavailableError as error:
             absent[str(name)] = error
     if absent and not loaded:
@@ -139,6 +145,7 @@ def run(
     *,
     suite: str | None = None,
     columns: str | Mapping[str, str] | None = None,
+    graphs: GraphFiles | str | None = None,
     buckets: Sequence[str] = (),
     statistics: Sequence[str] = (),
     resamples: int = 1000,
@@ -167,6 +174,7 @@ def run(
         metrics: metric names, such as ``"f1"`` or ``"bleu:paper"``.
         suite: a named set of both; what is given beside it replaces its part.
         columns: ``"reference=answer1,candidate=answer2,label=score"``, or a mapping.
+        graphs: AMR graphs of the texts of one dataset: ``"reference=A.amr,candidate=B.amr"``, or a mapping.
         buckets: rules, see :mod:`assay.benchmark.buckets`; ``("f1",)`` by default, ``("none",)`` for all pairs only.
         statistics: coefficients; Pearson, Spearman and Kendall by default.
         resamples: bootstrap resamples, 0 for no intervals.
@@ -200,6 +208,7 @@ def run(
         datasets=as_list(datasets),
         metrics=[metrics] if isinstance(metrics, str | MetricName | Metric) else metrics,
         columns=columns,
+        graphs=graphs,
         buckets=[buckets] if isinstance(buckets, str) else buckets,
         statistics=(statistics,) if isinstance(statistics, str) else tuple(statistics),
         resamples=resamples,

@@ -32,7 +32,7 @@ from typing import Any
 from assay.benchmark.buckets import ALL
 from assay.benchmark.outcome import DatasetScores, Outcome
 from assay.errors import InputError
-from assay.tables import AGREEMENT_COLUMNS, RUN_SCHEMA
+from assay.tables import AGREEMENT_COLUMNS, GRAPH_COLUMNS, RUN_SCHEMA
 
 __all__ = ["PAGE", "check_place", "check_target", "describe_run", "write_run"]
 
@@ -53,7 +53,18 @@ _PACKAGES = (
 )
 _ROWS = 1 << 16
 #: Columns of the pairs table that are kept as they are.
-_KEPT = ("pair_id", "question", "reference", "candidate", "label", "subset", "split", "language", "group")
+_KEPT = (
+    "pair_id",
+    "question",
+    "reference",
+    "candidate",
+    "label",
+    "subset",
+    "split",
+    "language",
+    "group",
+    *GRAPH_COLUMNS,
+)
 #: The page to look at.
 PAGE = "report.html"
 #: What a run folder holds; anything else is somebody's own and is never removed.

@@ -14,6 +14,7 @@ from assay.benchmark.request import Request
 from assay.benchmark.singles import Singles
 from assay.errors import InputError, UnavailableError, suggest
 from assay.metrics import ColumnMetric, Metric
+from assay.statistics.within import PAIR_ACCURACY
 
 if TYPE_CHECKING:
     from assay.datasets import Pairs
@@ -54,7 +55,7 @@ class PreparedDataset:
         self.dropped = dropped
         self.group_column = group
         self.scores: dict[str, NDArray[np.float64]] = {}
-        self._singles: dict[tuple[bool, bytes | None], Singles] = {}
+        self._singles: dict[tuple[bool, bool, bytes | None], Singles] = {}
         self._rows: dict[frozenset[str], NDArray[np.intp] | None] = {}
 
     def parts(self, metric: Metric) -> list[Part]:
@@ -69,11 +70,11 @@ class PreparedDataset:
         return [Part(np.flatnonzero(held == language), language) for language in languages]
 
     def singles(self, metric: Metric, part: Part) -> Singles:
-        """Return the distinct pairs of a part, with the question for metrics that read it."""
-        reads = metric.declaration.reads_question
-        key = reads, None if part.rows is None else part.rows.tobytes()
+        """Return the distinct pairs of a part, with the question and the graphs for metrics that read them."""
+        held = metric.declaration
+        key = held.reads_question, held.reads_graphs, None if part.rows is None else part.rows.tobytes()
         if key not in self._singles:
-            self._singles[key] = Singles(self.taken(part), with_question=reads)
+            self._singles[key] = Singles.read_by(metric, self.taken(part))
         return self._singles[key]
 
     def taken(self, part: Part) -> Pairs:
@@ -111,7 +112,7 @@ def prepare(request: Request) -> list[PreparedDataset]:
 
     Raises:
         InputError: a recorded column that no dataset has, or a cell of it that is no number; a group column that a
-            dataset lacks.
+            dataset lacks; pair accuracy where no dataset has groups.
     """
     recorded: list[dict[str, NDArray[np.float64]]] = [{} for _ in request.pairs]
     for metric in request.metrics:
@@ -127,7 +128,14 @@ def prepare(request: Request) -> list[PreparedDataset]:
                 f"{', '.join(pairs.name for pairs in request.pairs)}: there is no column {metric.column!r} for metric "
                 f"{metric}; there are {', '.join(names)}.{suggest(metric.column, names)}"
             )
-    return [_prepare(request, pairs, held) for pairs, held in zip(request.pairs, recorded, strict=True)]
+    prepared = [_prepare(request, pairs, held) for pairs, held in zip(request.pairs, recorded, strict=True)]
+    if PAIR_ACCURACY in request.statistics and all(one.group_column is None for one in prepared):
+        where = ", ".join(one.pairs.name for one in prepared)
+        raise InputError(
+            f"--statistic {PAIR_ACCURACY} compares the pairs of one group, and there are no groups in {where}: give a "
+            "column 'group', or name one with --group-by"
+        )
+    return prepared
 
 
 def _prepare(request: Request, pairs: Pairs, recorded: dict[str, NDArray[np.float64]]) -> PreparedDataset:

@@ -16,11 +16,13 @@ from numpy.typing import NDArray
 from assay.benchmark.store import DIGEST
 from assay.errors import InputError
 from assay.metrics import Batch
+from assay.tables import GRAPH_COLUMNS
 
 if TYPE_CHECKING:
     import pyarrow as pa
 
     from assay.datasets import Pairs
+    from assay.metrics import Metric
 
 __all__ = ["ReferenceChoice", "Singles"]
 
@@ -35,31 +37,33 @@ class Singles:
     Args:
         pairs: the table; it is not copied.
         with_question: whether the question is part of a single (for metrics that read it).
+        with_graphs: whether the AMR graphs are.
 
     Attributes:
         digests: one a distinct single, shape (u,).
         inverse: for each single of the table, the index of its digest, shape (s,).
     """
 
-    def __init__(self, pairs: Pairs, *, with_question: bool = False) -> None:
+    def __init__(self, pairs: Pairs, *, with_question: bool = False, with_graphs: bool = False) -> None:
         import pyarrow as pa
         import pyarrow.compute as pc
 
         table = pairs.table
-        reference = table.column("reference")
-        self.with_question = with_question and "question" in table.column_names
+        further = (*(["question"] if with_question else []), *(GRAPH_COLUMNS if with_graphs else ()))
+        columns = {
+            name: table.column(name) for name in ("reference", "candidate", *further) if name in table.column_names
+        }
+        reference = columns["reference"]
         self._parents: NDArray[np.int64] | None = None
-        candidate = table.column("candidate")
-        question = table.column("question") if self.with_question else None
         if pa.types.is_list(reference.type) or pa.types.is_large_list(reference.type):
             lists = reference.combine_chunks()
             if len(lists) and not pc.min(pc.fill_null(pc.list_value_length(lists), 0)).as_py():
                 raise InputError(f"{pairs.name}: a pair has no gold answer (an empty list)")
             self._parents = pc.list_parent_indices(lists).to_numpy(zero_copy_only=False).astype(np.int64)
-            reference = pc.list_flatten(lists)
-            candidate = candidate.combine_chunks().take(pa.array(self._parents))
-            question = None if question is None else question.combine_chunks().take(pa.array(self._parents))
-        self._reference, self._candidate, self._question = reference, candidate, question
+            parents = pa.array(self._parents)
+            columns = {name: column.combine_chunks().take(parents) for name, column in columns.items()}
+            columns["reference"] = pc.list_flatten(lists)
+        self._columns = columns
         self._rows = len(pairs)
         digests, first, inverse = np.unique(self._digests(), return_index=True, return_inverse=True)
         # in order of first appearance: neighbours in the file are scored together
@@ -70,15 +74,16 @@ class Singles:
         self._first = first[order]
         self.inverse = place[inverse.reshape(-1)]
 
+    @classmethod
+    def read_by(cls, metric: Metric, pairs: Pairs) -> Singles:
+        """Return the singles of what a metric reads."""
+        held = metric.declaration
+        return cls(pairs, with_question=held.reads_question, with_graphs=held.reads_graphs)
+
     def _digests(self) -> NDArray[np.bytes_]:
-        out = np.empty(len(self._reference), dtype=DIGEST)
+        out = np.empty(len(self._columns["reference"]), dtype=DIGEST)
         for start in range(0, len(out), SLICE):
-            columns = [
-                self._reference,
-                self._candidate,
-                *([] if self._question is None else [self._question]),
-            ]
-            texts = [column.slice(start, SLICE).to_pylist() for column in columns]
+            texts = [column.slice(start, SLICE).to_pylist() for column in self._columns.values()]
             for offset, parts in enumerate(zip(*texts, strict=True)):
                 # lengths keep ("ab", "c") and ("a", "bc") apart
                 head = ",".join(str(len(part or "")) for part in parts)
@@ -92,25 +97,17 @@ class Singles:
         import pyarrow as pa
 
         rows = pa.array(self._first[indices])
-        take = self._take
-        questions = None if self._question is None else take("question", rows)
-        return Batch(take("reference", rows), take("candidate", rows), questions)
-
-    def _take(self, name: str, rows: pa.Array) -> list[str]:
-        texts: list[str] = self._columns[name].take(rows).to_pylist()
-        return ["" if text is None else text for text in texts] if name == "question" else texts
+        return Batch(**{f"{name}s": _texts(column.take(rows)) for name, column in self._whole.items()})
 
     @cached_property
-    def _columns(self) -> dict[str, pa.Array]:
+    def _whole(self) -> dict[str, pa.Array]:
         import pyarrow as pa
 
         # one chunk each, since taking from a chunked column would join its chunks anew at every call; a large one,
         # since together they may hold more than 2 GiB
-        columns = {"reference": self._reference, "candidate": self._candidate, "question": self._question}
         return {
             name: column.cast(pa.large_string()).combine_chunks() if isinstance(column, pa.ChunkedArray) else column
-            for name, column in columns.items()
-            if column is not None
+            for name, column in self._columns.items()
         }
 
     def reduce(
@@ -127,3 +124,8 @@ class Singles:
         best = np.maximum if higher_is_better else np.minimum
         result: NDArray[np.float64] = best.reduceat(each, starts)
         return result
+
+
+def _texts(column: pa.Array) -> list[str]:
+    """Return the cells as strings; what is not known is empty."""
+    return ["" if text is None else text for text in column.to_pylist()]

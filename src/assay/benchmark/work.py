@@ -249,7 +249,8 @@ def _done(name: str, where: str, metric: Metric) -> MetricStatus:
 def _declared(metric: Metric) -> dict[str, Any]:
     held = metric.declaration
     low, high = (bound if math.isfinite(bound) else None for bound in (held.low, held.high))
-    return {"kind": held.kind, "low": low, "high": high, "higher_is_better": held.higher_is_better}
+    part = {"aspect": held.aspect, "whole": held.whole} if held.aspect else {}
+    return {"kind": held.kind, "low": low, "high": high, "higher_is_better": held.higher_is_better} | part
 
 
 def _finished(task: _Task, scored: Scored, cost: dict[str, Any], names: list[str]) -> MetricStatus:

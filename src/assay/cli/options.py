@@ -10,7 +10,7 @@ import typer
 
 __all__ = [
     "BucketOption", "ColumnsOption", "ConfidenceOption", "Correction", "CorrectionOption", "DatasetOption",
-    "DeviceOption", "DropDuplicatesOption", "Format", "FormatOption", "FreshOption", "GroupByOption",
+    "DeviceOption", "DropDuplicatesOption", "Format", "FormatOption", "FreshOption", "GraphsOption", "GroupByOption",
     "KeepModelsOption", "LanguageOption", "LimitOption", "MetricOption", "OfflineOption", "OptionalOutFolder",
     "OutFolder", "PermutationsOption", "QuietOption", "ReferencesOption", "ReportFormat", "ReportFormatOption",
     "ResamplesOption", "RunBucketOption", "SeedOption", "StatisticOption", "ThreadsOption",
@@ -60,6 +60,10 @@ ColumnsOption = Annotated[
         "--columns", help="Which columns are what: reference=answer1,candidate=answer2,label=a1+a2,question=q"
     ),
 ]
+GraphsOption = Annotated[
+    str | None,
+    typer.Option("--graphs", help="AMR graphs of the texts, by row or ::id: reference=A.amr[+B.amr],candidate=C.amr"),
+]
 BucketOption = Annotated[
     list[str] | None,
     typer.Option(
@@ -75,7 +79,7 @@ StatisticOption = Annotated[
     list[str] | None,
     typer.Option(
         "--statistic",
-        help="pearson, spearman, kendall (the default three), kendall-tau-c, pairwise-accuracy, auc.",
+        help="pearson, spearman, kendall (the default three), kendall-tau-c, pairwise-accuracy, auc, pair-accuracy.",
     ),
 ]
 ResamplesOption = Annotated[int, typer.Option(help="Bootstrap resamples for the intervals; 0 for none.")]

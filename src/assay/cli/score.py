@@ -12,6 +12,7 @@ from assay.cli.options import (
     ColumnsOption,
     DeviceOption,
     FreshOption,
+    GraphsOption,
     LanguageOption,
     LimitOption,
     MetricOption,
@@ -30,6 +31,7 @@ def score(
     out: Annotated[Path, typer.Option("--out", "-o", help="Where to: the ending says the format.")],
     metric: MetricOption = None,
     columns: ColumnsOption = None,
+    graphs: GraphsOption = None,
     limit: LimitOption = None,
     references: ReferencesOption = "best",
     language: LanguageOption = None,
@@ -51,6 +53,7 @@ def score(
             metric or [],
             out,
             columns=columns,
+            graphs=graphs,
             limit=limit,
             references=references,  # type: ignore[arg-type]
             language=language,

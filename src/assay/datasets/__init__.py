@@ -13,6 +13,7 @@ if TYPE_CHECKING:
     from assay.datasets.checks import Finding, check_dataset
     from assay.datasets.fetch import fetch_dataset, is_here
     from assay.datasets.files import read_table_file
+    from assay.datasets.graphs import join_graphs
     from assay.datasets.load import load_card_splits, load_dataset
     from assay.datasets.pairs import Pairs
     from assay.datasets.registry import DatasetEntry, list_datasets, load_card
@@ -29,6 +30,7 @@ __all__ = [
     "describe_card",
     "fetch_dataset",
     "is_here",
+    "join_graphs",
     "list_datasets",
     "load_card",
     "load_card_splits",
@@ -46,6 +48,7 @@ _HOMES = {
     "describe_card": "show",
     "fetch_dataset": "fetch",
     "is_here": "fetch",
+    "join_graphs": "graphs",
     "list_datasets": "registry",
     "load_card": "registry",
     "load_card_splits": "load",

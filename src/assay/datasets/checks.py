@@ -148,12 +148,13 @@ def _leaks(pairs_by_split: Mapping[str, Pairs]) -> list[Finding]:
 def _keys(parts: list[Pairs]) -> list[tuple[np.ndarray[Any, Any], np.ndarray[Any, Any]]]:
     """Return for each table the codes of its pairs, with and without regard to the order of the texts.
 
-    Codes are shared by all tables. Texts count as they are, but for space around them.
+    Codes are shared by all tables. Texts count as they are, but for space around them; where there is none, the graph
+    stands for it.
     """
     asked = any("question" in part.table.column_names for part in parts)
     texts, questions, sizes = [], [], [len(part) for part in parts]
     for side in ("reference", "candidate"):
-        texts += [_plain(part.table.column(side)) for part in parts]
+        texts += [_content(part, side) for part in parts]
     if asked:
         questions = [
             _plain(part.table.column("question"))
@@ -174,6 +175,14 @@ def _keys(parts: list[Pairs]) -> list[tuple[np.ndarray[Any, Any], np.ndarray[Any
     ordered, unordered = key(left, right), key(np.minimum(left, right), np.maximum(left, right))
     cuts = np.cumsum(sizes)[:-1]
     return list(zip(np.split(ordered, cuts), np.split(unordered, cuts), strict=True))
+
+
+def _content(part: Pairs, side: str) -> pa.ChunkedArray:
+    text = _plain(part.table.column(side))
+    name = f"{side}_graph"
+    if name not in part.table.column_names:
+        return text
+    return pc.if_else(pc.equal(text, ""), pc.fill_null(part.table.column(name), ""), text)
 
 
 def _join(parts: list[pa.ChunkedArray]) -> pa.ChunkedArray:

@@ -11,11 +11,12 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from assay.datasets.columns import parse_columns, resolve_columns
+from assay.datasets.graphs import check_graph_cells
 from assay.datasets.labels import annotator_labels, one_label
 from assay.datasets.pairs import RENAMED
 from assay.datasets.source_table import SourceTable
 from assay.errors import InputError
-from assay.tables import OPTIONAL_PAIR_COLUMNS, PAIR_COLUMNS
+from assay.tables import GRAPH_COLUMNS, OPTIONAL_PAIR_COLUMNS, PAIR_COLUMNS
 
 __all__ = ["ordered_pairs", "pairs_table", "table_from_memory"]
 
@@ -53,9 +54,10 @@ def pairs_table(
         made["label"] = one_label(source, parts[0], allow_missing=allow_unlabelled)
     else:
         made["label"], made["annotations"] = annotator_labels(source, parts, allow_missing=allow_unlabelled)
-    for name in ("subset", "split", "language", "group"):
+    for name in ("subset", "split", "language", "group", *GRAPH_COLUMNS):
         if name in mapping:
             made[name] = _texts(source, mapping[name][0], several=False, refuse_null=False)
+    check_graph_cells(made, source)
     return _assemble(table, made, mapping)
 
 

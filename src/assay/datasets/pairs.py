@@ -14,7 +14,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from assay.errors import InputError, suggest
-from assay.tables import OPTIONAL_PAIR_COLUMNS, PAIR_COLUMNS
+from assay.tables import GRAPH_COLUMNS, OPTIONAL_PAIR_COLUMNS, PAIR_COLUMNS
 
 __all__ = ["RENAMED", "Pairs", "codes"]
 
@@ -154,9 +154,10 @@ class Pairs:
     def drop_duplicates(self) -> tuple[Pairs, int]:
         """Return the pairs without repeated rows and how many rows that left out.
 
-        Rows repeat when question, reference, candidate and label are all equal; the first stays.
+        Rows repeat when question, reference, candidate, their graphs and label are all equal; the first stays.
         """
-        names = [n for n in ("question", "reference", "candidate", "label") if n in self.table.column_names]
+        compared = ("question", "reference", "candidate", *GRAPH_COLUMNS, "label")
+        names = [n for n in compared if n in self.table.column_names]
         first = np.unique(codes(self.table, names), return_index=True)[1]
         dropped = len(self) - len(first)
         if not dropped:

@@ -30,25 +30,24 @@ class Batch:
         references: the gold answers.
         candidates: the answers to judge, as many.
         questions: the questions, as many, or None.
+        reference_graphs, candidate_graphs: the AMR graphs of the texts in Penman notation, as many each; None where
+            the data has none.
 
     Raises:
-        InputError: the three are not equally long.
+        InputError: they are not equally long.
     """
 
     references: Sequence[str]
     candidates: Sequence[str]
     questions: Sequence[str] | None = None
+    reference_graphs: Sequence[str] | None = None
+    candidate_graphs: Sequence[str] | None = None
 
     def __post_init__(self) -> None:
-        lengths = {len(self.references), len(self.candidates)}
-        if self.questions is not None:
-            lengths.add(len(self.questions))
-        if len(lengths) > 1:
-            raise InputError(
-                f"a batch needs as many candidates as references: {len(self.references)} references, "
-                f"{len(self.candidates)} candidates"
-                + ("" if self.questions is None else f", {len(self.questions)} questions")
-            )
+        lengths = {name.replace("_", " "): len(column) for name, column in vars(self).items() if column is not None}
+        if len(set(lengths.values())) > 1:
+            shown = ", ".join(f"{count} {name}" for name, count in lengths.items())
+            raise InputError(f"a batch needs as many candidates as references: {shown}")
 
     def __len__(self) -> int:
         return len(self.references)
@@ -59,12 +58,17 @@ class Batch:
 
     def take(self, indices: Sequence[int]) -> Batch:
         """Return the pairs at *indices*, in that order."""
-        questions = None if self.questions is None else [self.questions[i] for i in indices]
-        return Batch([self.references[i] for i in indices], [self.candidates[i] for i in indices], questions)
+
+        def pick(column: Sequence[str]) -> list[str]:
+            return [column[i] for i in indices]
+
+        further = (self.questions, self.reference_graphs, self.candidate_graphs)
+        picked = (None if column is None else pick(column) for column in further)
+        return Batch(pick(self.references), pick(self.candidates), *picked)
 
     def swapped(self) -> Batch:
         """Return the batch with references and candidates exchanged."""
-        return Batch(self.candidates, self.references, self.questions)
+        return Batch(self.candidates, self.references, self.questions, self.candidate_graphs, self.reference_graphs)
 
 
 @dataclass(frozen=True)
@@ -93,6 +97,9 @@ class Declaration:
         perfect: the score of two identical texts, or None where it depends on the text.
         languages: ISO 639-1 codes it is made for; None for any.
         reads_question: whether the question changes the score.
+        reads_graphs: whether it compares the AMR graphs of the texts.
+        aspect: the aspect of meaning that it measures, such as ``negation``; empty for a metric of the whole.
+        whole: the metric of which it is an aspect, as that is named; empty for a metric of the whole.
         citation: the paper or script it comes from.
         option_sets: named sets of options, used as ``name:set``.
         subject: what the text after the colon means, or None where it can only be an option set.
@@ -112,6 +119,9 @@ class Declaration:
     perfect: float | None = None
     languages: frozenset[str] | None = None
     reads_question: bool = False
+    reads_graphs: bool = False
+    aspect: str = ""
+    whole: str = ""
     citation: str = ""
     option_sets: Mapping[str, Mapping[str, object]] = field(default_factory=dict)
     subject: str | None = None
@@ -145,6 +155,10 @@ class Metric(ABC):
 
         The score of a pair depends on that pair alone: not on the rest of the batch, nor on its order.
         """
+
+    def expand(self) -> tuple[Metric, ...]:
+        """Return the metrics that its name asks for; by default itself. A metric of aspects adds one for each."""
+        return (self,)
 
     def needs(self) -> Engine | None:
         """Return what must be loaded to score, shared by all metrics with an equal one; by default nothing."""

@@ -40,6 +40,8 @@ READERS = {
     "sas": "sas:read_sas",
     "nq-relabelled": "sas:read_nq_relabelled",
     "str": "str2022:read_str",
+    "bamboo": "bamboo:read_bamboo",
+    "bamboo-role": "bamboo:read_roles",
     "table": "table:read_table",
 }
 

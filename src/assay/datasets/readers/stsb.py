@@ -10,7 +10,7 @@ from typing import Any
 from assay.datasets.readers.base import ReaderResult, number, pairs_of
 from assay.errors import InputError
 
-__all__ = ["read_stsb", "read_stsb_de"]
+__all__ = ["genre_of", "read_stsb", "read_stsb_de"]
 
 
 def _lines(path: Path) -> list[list[str]]:
@@ -23,7 +23,7 @@ def _lines(path: Path) -> list[list[str]]:
     return rows
 
 
-def _genre(text: str) -> str:
+def genre_of(text: str) -> str:
     """Name the forum posts alike: they are ``main-forum`` in train and ``main-forums`` elsewhere."""
     return "main-forums" if text == "main-forum" else text
 
@@ -39,7 +39,7 @@ def read_stsb(files: Mapping[str, Path], options: Mapping[str, Any]) -> ReaderRe
                 "reference": [row[5].strip() for row in rows],
                 "candidate": [row[6].strip() for row in rows],
                 "label": [number(path, place, "score", row[4]) for place, row in enumerate(rows, 1)],
-                "subset": [_genre(row[0]) for row in rows],
+                "subset": [genre_of(row[0]) for row in rows],
                 "genre_file": [row[1] for row in rows],
                 "year": [row[2] for row in rows],
                 "sid": [row[3] for row in rows],
@@ -68,5 +68,5 @@ def read_stsb_de(files: Mapping[str, Path], options: Mapping[str, Any]) -> Reade
     genres = _lines(files[english])
     if [float(row[4]) for row in genres] != columns["label"]:
         raise InputError(f"{path}: its labels are not those of {files[english]}, row by row")
-    columns["subset"] = [_genre(row[0]) for row in genres]
+    columns["subset"] = [genre_of(row[0]) for row in genres]
     return ReaderResult(pairs_of(columns))

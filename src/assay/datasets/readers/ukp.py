@@ -6,9 +6,11 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
+from assay.datasets.graphs import read_checked
 from assay.datasets.readers.base import ReaderResult, pairs_of
 from assay.datasets.readers.delimited import read_delimited
 from assay.errors import InputError
+from assay.tables import GRAPH_COLUMNS
 
 __all__ = ["CLASSES", "read_ukp"]
 
@@ -19,8 +21,13 @@ CLASSES = {"DTORCD": 0.0, "NS": 0.0, "SS": 1.0, "HS": 2.0}
 
 
 def read_ukp(files: Mapping[str, Path], options: Mapping[str, Any]) -> ReaderResult:
-    """Read columns topic, sentence_1, sentence_2, label; the topic is the subset, the class stays a column."""
-    ((_, path),) = files.items()
+    """Read columns topic, sentence_1, sentence_2, label; the topic is the subset, the class stays a column.
+
+    The options ``reference_graph`` and ``candidate_graph`` name files of AMR graphs, whose first and last graph belong
+    to no pair.
+    """
+    named = {side: str(options[side]) for side in GRAPH_COLUMNS if side in options}
+    path = next(path for name, path in files.items() if name not in named.values())
     table = read_delimited(path, delimiter="\t", quoted=False).table
     expected = ["topic", "sentence_1", "sentence_2", "label"]
     if table.column_names != expected:
@@ -29,6 +36,12 @@ def read_ukp(files: Mapping[str, Path], options: Mapping[str, Any]) -> ReaderRes
     for row, name in enumerate(classes, 2):
         if name not in CLASSES:
             raise InputError(f"{path}, row {row}, column label: {name!r} is none of {', '.join(CLASSES)}")
+    graphs = {}
+    for side, name in named.items():
+        blocks = read_checked([files[name]])[1:-1]
+        if len(blocks) != table.num_rows:
+            raise InputError(f"{files[name]}: has {len(blocks)} graphs of sentences; {path} has {table.num_rows} rows")
+        graphs[side] = [block.text for block in blocks]
     return ReaderResult(
         pairs_of(
             {
@@ -38,5 +51,6 @@ def read_ukp(files: Mapping[str, Path], options: Mapping[str, Any]) -> ReaderRes
                 "subset": table.column("topic").to_pylist(),
                 "class": classes,
             }
+            | graphs
         )
     )

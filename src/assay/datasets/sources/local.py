@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import gzip
 from pathlib import Path
 
 from assay.datasets.card import FileEntry, SourceEntry
+from assay.datasets.sources.archives import store
 from assay.datasets.sources.base import Context, MismatchMiss, SourceMiss, verify
 from assay.paths import cache_dir, data_dirs
 
@@ -32,7 +34,10 @@ def from_cache(source: SourceEntry, entry: FileEntry, context: Context) -> Path:
 
 
 def from_data_dirs(source: SourceEntry, entry: FileEntry, context: Context) -> Path:
-    """Find a file under DIR/<card>, DIR/<folder of the card> or DIR itself, for each DIR of $ASSAY_DATA."""
+    """Find a file under DIR/<card>, DIR/<folder of the card> or DIR itself, for each DIR of $ASSAY_DATA.
+
+    One that lies there with gzip (NAME.gz) is unpacked into the cache.
+    """
     folders = data_dirs()
     if not folders:
         raise SourceMiss("not set")
@@ -41,16 +46,36 @@ def from_data_dirs(source: SourceEntry, entry: FileEntry, context: Context) -> P
     for folder in folders:
         for place in dict.fromkeys((folder / context.card.name, folder / source.folder, folder)):
             for path in dict.fromkeys((place / name, place / Path(name).name)):
-                if path.is_file():
-                    try:
+                try:
+                    if path.is_file():
                         verify(path, entry)
-                    except MismatchMiss as miss:
-                        wrong = wrong or miss
-                        continue
-                    return path
+                        return path
+                    packed = path.with_name(f"{path.name}.gz")
+                    if packed.is_file():
+                        return _unpacked(packed, entry, context)
+                except MismatchMiss as miss:
+                    wrong = wrong or miss
     if wrong is not None:
         raise wrong
     raise SourceMiss("no such file there")
+
+
+def _unpacked(packed: Path, entry: FileEntry, context: Context) -> Path:
+    target = context.cache_path(entry.name)
+    if target.is_file():
+        try:
+            verify(target, entry)
+        except MismatchMiss:
+            target.unlink()
+        else:
+            return target
+    try:
+        with gzip.open(packed) as stream:
+            # no more than the card says, and one byte that would show that there is more
+            content = stream.read(-1 if entry.bytes is None else entry.bytes + 1)
+    except (OSError, EOFError) as error:
+        raise SourceMiss(f"{packed} cannot be unpacked ({error})") from None
+    return store(content, target, entry)
 
 
 def _present(path: Path) -> Path:

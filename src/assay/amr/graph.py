@@ -1,0 +1,122 @@
+"""An AMR graph: nodes with concepts, relations between them, constants at them."""
+
+from __future__ import annotations
+
+import logging
+import re
+from dataclasses import dataclass
+
+from assay.errors import InputError, MissingExtraError
+
+__all__ = ["Graph", "normalized", "parse_graph"]
+
+#: Comments and quoted constants, in which parentheses do not count, and the parentheses that do.
+_COMMENT = re.compile(r"^\s*#.*$", re.MULTILINE)
+_MARKS = re.compile(r"""^\s*\#.*$ | "(?:[^"\\]|\\.)*" | [()]""", re.MULTILINE | re.VERBOSE)
+
+
+@dataclass(frozen=True)
+class Graph:
+    """A graph whose node ``i`` is the i-th variable that appears in its text.
+
+    Attributes:
+        variables: as written, n of them.
+        concepts: the concept of each node as written, ``cut-01``; empty where the text gives none, shape (n,).
+        relations: (source, role, target) between nodes, in order; roles stand without their colon, and an inverted one
+            (``ARG0-of``) is turned round.
+        attributes: (source, role, constant): constants as written, with their quotes.
+        root: the node at the top.
+    """
+
+    variables: tuple[str, ...]
+    concepts: tuple[str, ...]
+    relations: tuple[tuple[int, str, int], ...]
+    attributes: tuple[tuple[int, str, str], ...]
+    root: int
+
+
+def parse_graph(text: str) -> Graph:
+    """Read one graph in Penman notation; lines that begin with ``#`` are passed over.
+
+    Raises:
+        InputError: the text is no graph; the message says what is wrong, and the line and place in the text.
+        MissingExtraError: penman is not installed.
+
+    Example:
+        >>> parse_graph("(c / cut-01 :ARG0 (m / man :quant 2))").relations
+        ((0, 'ARG0', 1),)
+    """
+    try:
+        import penman
+    except ImportError as error:
+        raise MissingExtraError("penman", "amr") from error
+    # a relation that stands twice is no fault of the user, and what becomes of it is said in normalized
+    logging.getLogger("penman").setLevel(logging.ERROR)
+    try:
+        tree = penman.decode(text)
+    except penman.PenmanError as error:
+        raise InputError(f"not a graph in Penman notation ({_one_line(error)})") from None
+    _check_end(text)
+    if tree.top is None:
+        raise InputError("not a graph in Penman notation: it has no root")
+    places: dict[str, int] = {}
+    concepts: dict[str, str] = {}
+    for source, role, target in tree.triples:
+        if role == ":instance":
+            if source in places:
+                raise InputError(f"the variable {source} has two concepts, {concepts[source]} and {target}")
+            places[source] = len(places)
+            concepts[source] = target or ""
+    relations: list[tuple[int, str, int]] = []
+    attributes: list[tuple[int, str, str]] = []
+    for source, role, target in tree.triples:
+        if role == ":instance":
+            continue
+        name = role.removeprefix(":")
+        if target in places:
+            relations.append((places[source], name, places[target]))
+        elif target is not None:
+            attributes.append((places[source], name, str(target)))
+    return Graph(
+        tuple(places), tuple(concepts[name] for name in places), tuple(relations), tuple(attributes), places[tree.top]
+    )
+
+
+def _check_end(text: str) -> None:
+    """Refuse what follows the first graph, which penman passes over."""
+    depth = 0
+    for found in _MARKS.finditer(text):
+        depth += {"(": 1, ")": -1}.get(found.group(), 0)
+        if depth == 0 and found.group() == ")":
+            rest = _COMMENT.sub("", text[found.end() :]).split()
+            if rest:
+                raise InputError(f"not a graph in Penman notation: {rest[0]!r} stands after its end")
+            return
+
+
+def _one_line(error: Exception) -> str:
+    return " ".join(str(error).split())
+
+
+def normalized(graph: Graph) -> Graph:
+    """Return the graph in lower case, without quotes, with ``domain`` as an inverted ``mod``, each triple once.
+
+    AMR defines ``domain`` as the inverse of ``mod``; what a triple that stands twice would mean is not defined (AMR
+    guidelines 1.2.6).
+    """
+    relations = [
+        (target, "mod", source) if role.lower() == "domain" else (source, role.lower(), target)
+        for source, role, target in graph.relations
+    ]
+    attributes = [(source, role.lower(), _plain(constant)) for source, role, constant in graph.attributes]
+    return Graph(
+        graph.variables,
+        tuple(_plain(concept) for concept in graph.concepts),
+        tuple(dict.fromkeys(relations)),
+        tuple(dict.fromkeys(attributes)),
+        graph.root,
+    )
+
+
+def _plain(text: str) -> str:
+    return text.lower().replace('"', "").replace("'", "")
