@@ -39,7 +39,7 @@ def file(content: str | bytes, name: str = "bad.csv") -> str:
     [
         ([], ["own.csv", "no column reference", "--columns reference=gold,candidate=answer,label=human"]),
         (["reference=gold,candidate=answr,label=human"], ["own.csv", "'answr'", "Did you mean 'answer'?"]),
-        (["refrence=gold,candidate=answer,label=human"], ["'refrence'", "Did you mean 'reference'?"]),
+        (["refrence=gold,candidate=answer,label=human"], ["'refrence'", "Did you mean 'reference'"]),
         (["reference=gold,candidate=answer,label=gold"], ["own.csv, row 2, column gold", "'Berlin' is no number"]),
         (["reference"], ["reference=answer1,candidate=answer2"]),
     ],
