@@ -15,6 +15,7 @@ from assay.metrics.options import describe_options, format_value, read_value
 from assay.metrics.registry import Entry, Registry
 
 BUILT_IN = [
+    "amr",
     "bertscore",
     "bertscore-trained",
     "bertscore-vanilla",
@@ -65,7 +66,7 @@ def test_listing_imports_nothing_heavy():
     [
         ("blue", "no metric 'blue'.*'bleu'"),
         ("rouge", "'rouge-l'"),
-        ("zzzzzz", "Metrics: bertscore, .*bleu, chrf"),
+        ("zzzzzz", "Metrics: amr, bertscore, .*bleu, chrf"),
         ("bleu:papr", "no option set 'papr'; its option sets: paper.*'paper'"),
         ("em:paper", "no option set 'paper'; it has none"),
         ("bleu,smothing=exp", "no option 'smothing'; its options: blank, .*'smoothing'"),

@@ -5,10 +5,11 @@ from __future__ import annotations
 import dataclasses
 import math
 import pickle
+import re
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, NamedTuple
 
-from assay.errors import AssayError
+from assay.errors import AssayError, InputError
 from assay.metrics.base import Batch, ColumnMetric, Metric
 from assay.metrics.name import MetricName
 from assay.metrics.options import SUBJECT, Option, describe_options
@@ -62,11 +63,13 @@ def check_metric(metric: str | MetricName | Metric) -> list[Finding]:
     texts, independence from batch and order, determinism.
 
     Raises:
-        InputError: the name cannot be read, or has an option it cannot have.
+        InputError: the name cannot be read, has an option it cannot have, or stands for several metrics.
         UnavailableError: the metric cannot be computed here.
     """
     loaded = load_metric(metric)
     loaded.check_available()
+    if loaded not in loaded.expand():
+        raise InputError(f"metric {str(loaded)!r} stands for several metrics; check one of them: {loaded.expand()[0]}")
     findings = [_run(name, check, loaded) for name, check in _STATIC]
     if isinstance(loaded, ColumnMetric):
         return [*findings, Finding("scores", True, "not computed: a recorded score is read from the data")]
@@ -93,7 +96,15 @@ def _require(holds: bool, message: str) -> None:
 
 def _batch(pairs: tuple[tuple[str, str], ...] = _PAIRS + _EMPTY) -> Batch:
     references, candidates = zip(*pairs, strict=True)
-    return Batch(references, candidates, ["what?"] * len(pairs))
+    graphs = [[_graph(text) for text in texts] for texts in (references, candidates)]
+    return Batch(references, candidates, ["what?"] * len(pairs), *graphs)
+
+
+def _graph(text: str) -> str:
+    """Return an AMR graph for a text, a chain of its words: not its meaning, but equal for equal texts."""
+    words = re.findall(r"\w+", text.lower()) or ["amr-empty"]
+    nodes = "".join(f"{f' :ARG{place} ' if place else ''}(n{place} / {word}" for place, word in enumerate(words))
+    return nodes + ")" * len(words)
 
 
 def _scores(metric: Metric, batch: Batch) -> NDArray[np.float64]:

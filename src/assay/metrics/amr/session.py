@@ -1,0 +1,111 @@
+"""One session for all metrics of AMR graphs: a graph is read once, a pair compared once, on all cores."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Collection, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, cast
+
+import numpy as np
+
+from assay.errors import InputError
+from assay.metrics.amr.workers import Workers
+from assay.metrics.work import Scores
+
+if TYPE_CHECKING:
+    from assay.metrics.amr_metric import Amr
+    from assay.metrics.base import Batch, Metric
+
+__all__ = ["AmrEngine", "AmrSession", "graphs_of"]
+
+
+@dataclass(frozen=True)
+class AmrEngine:
+    """What compares graphs.
+
+    Attributes:
+        processes: that share the pairs.
+        parser: what parses texts that have no graph, empty for nothing.
+    """
+
+    processes: int
+    parser: str = ""
+
+    @property
+    def pairs(self) -> int:
+        """Pairs in a unit of work."""
+        return 1024
+
+    def open(self) -> AmrSession:
+        """Return a session; processes start with the first batch that is large enough."""
+        return AmrSession(self)
+
+
+class AmrSession:
+    """Compares graphs under several metrics at once."""
+
+    def __init__(self, engine: AmrEngine) -> None:
+        self._workers = Workers(engine.processes)
+        self._processes = engine.processes
+        self._parser = engine.parser
+        self._compared = 0
+
+    def score(self, metrics: Sequence[Metric], batch: Batch, again: Collection[str] = ()) -> Scores:
+        """See :meth:`assay.metrics.work.Session.score`.
+
+        Raises:
+            InputError: a pair has no graph, or one that cannot be read.
+        """
+        begun = time.perf_counter()
+        questions = [cast("Amr", metric).question() for metric in metrics]
+        first, second = graphs_of(batch, self._parser)
+        # no aspect depends on which graph comes first, so that both orders are one pair
+        keys = [(one, other) if one <= other else (other, one) for one, other in zip(first, second, strict=True)]
+        places = {key: place for place, key in enumerate(dict.fromkeys(keys))}
+        scores, spent = self._workers.answer(questions, list(places))
+        self._compared += len(places)
+        values = scores[[places[key] for key in keys]].reshape(len(batch), len(metrics))
+        # processes work at the same time: each metric has its share of what passed
+        whole = time.perf_counter() - begun
+        share = spent / spent.sum() if spent.sum() else np.full(len(metrics), 1 / len(metrics))
+        return Scores(values, np.zeros(values.shape, dtype=np.uint8), whole * share)
+
+    def cost(self) -> dict[str, Any]:
+        """Return the number of distinct pairs that were compared, and of processes."""
+        return {"graph_pairs": self._compared, "processes": self._processes}
+
+    def close(self) -> None:
+        """See :meth:`assay.metrics.work.Session.close`."""
+        self._workers.close()
+
+
+def graphs_of(batch: Batch, parser: str = "") -> tuple[Sequence[str], Sequence[str]]:
+    """Return the graphs of the references and of the candidates; texts without one are parsed where *parser* can.
+
+    Raises:
+        InputError: a text has no graph, and there is no parser.
+        UnavailableError: the parser cannot be had.
+    """
+    absent = [""] * len(batch)
+    first = list(batch.reference_graphs or absent)
+    second = list(batch.candidate_graphs or absent)
+    missing = {
+        text
+        for texts, graphs in ((batch.references, first), (batch.candidates, second))
+        for text, graph in zip(texts, graphs, strict=True)
+        if not graph.strip()
+    }
+    if not missing:
+        return first, second
+    if not parser:
+        shown = next(iter(sorted(missing)))[:40]
+        what = "this data has no AMR graphs" if not batch.reference_graphs else f"a text has no AMR graph ({shown!r})"
+        raise InputError(f"{what}; take data that brings them, or write parser=amrlib:FOLDER")
+    from assay.metrics.amr.parsing import parse_texts
+
+    parsed = parse_texts(parser, sorted(missing))
+    return (
+        [graph if graph.strip() else parsed[text] for text, graph in zip(batch.references, first, strict=True)],
+        [graph if graph.strip() else parsed[text] for text, graph in zip(batch.candidates, second, strict=True)],
+    )

@@ -1,0 +1,209 @@
+"""What two AMR graphs have in common, aspect by aspect."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Final, Literal
+
+from assay.amr.aspects import ASPECTS
+from assay.errors import AssayError, InputError, suggest
+from assay.metrics.amr.question import ALIGNED, SETS, WITH_VECTORS, Question
+from assay.metrics.base import Batch, Declaration, Metric, option
+from assay.metrics.provenance import version_of
+
+if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
+
+    from assay.metrics.work import Engine
+
+__all__ = ["Amr"]
+
+_ALL: Final = "all"
+_NAMES: Final = (*ASPECTS, "bag-of-nodes", "s2match")
+#: Option -> the aspects that it changes; the others refuse it.
+_TAKEN: Final = {
+    "solver": ALIGNED,
+    "seed": ALIGNED,
+    "standardize": (*ALIGNED, *SETS),
+    "vectors": WITH_VECTORS,
+    "iterations": ("wlk", "wwlk"),
+    "cutoff": ("s2match",),
+    "diffsense": ("s2match",),
+    "concept_weight": ("s2match",),
+    "engine": ("smatch",),
+}
+_GLOBAL = "Opitz and Frank 2022, SBERT studies Meaning Representations"
+_FINE = "Damonte, Cohen and Satta 2017, An Incremental Parser for Abstract Meaning Representation"
+_KERNEL = "Opitz, Daza and Frank 2021, Weisfeiler-Leman in the Bamboo"
+_CITATIONS: Final = {
+    "smatch": "Cai and Knight 2013, Smatch; Opitz 2023, SMATCH++",
+    "wlk": _KERNEL,
+    "wwlk": _KERNEL,
+    "s2match": "Opitz, Parcalabescu and Frank 2020, AMR Similarity Metrics from Principles",
+    **dict.fromkeys((*SETS, "unlabeled", "coreference", "srl"), _FINE),
+}
+
+
+@dataclass(frozen=True)
+class Amr(Metric):
+    """Similarity of the AMR graphs of two texts in one aspect, from 0 to 1; ``amr:all`` stands for the fifteen.
+
+    It is 1 where the aspect is absent from both graphs, as in Opitz and Frank 2022. Alignments are optimal, which is
+    proven for each pair; ``solver=hill-climbing`` takes the best of five climbs, a lower bound.
+    """
+
+    subject: str = option(_ALL, "the aspect, or all")
+    solver: Literal["exact", "hill-climbing"] = option("exact", "how graphs are aligned: optimally, or nearly so")
+    seed: int = option(0, "of the restarts of hill climbing", minimum=0)
+    standardize: bool = option(
+        True, "compare graphs in one form: case, quotes, domain and mod, frames that stand for a relation (SMATCH++)"
+    )
+    vectors: str | None = option(None, "FILE of word vectors (word2vec, GloVe, fastText .vec), or a folder")
+    iterations: int = option(2, "rounds of the Weisfeiler-Leman kernels", minimum=0)
+    cutoff: float = option(0.95, "cosines of word vectors up to it are no match", minimum=0, maximum=1)
+    diffsense: float = option(0.5, "factor of a match of other senses", minimum=0, maximum=1)
+    concept_weight: float = option(1.0, "what a match of concepts is worth; 3 focuses on concepts", minimum=1)
+    engine: Literal["assay", "smatchpp"] = option("assay", "smatchpp runs the package itself, pair by pair")
+    parser: str | None = option(None, "amrlib:FOLDER parses the texts that have no graph")
+
+    declaration = Declaration(
+        name="amr",
+        kind="amr",
+        summary="similarity of AMR graphs, by aspect",
+        symmetric=True,
+        perfect=1.0,
+        reads_graphs=True,
+        whole="amr",
+        citation=_GLOBAL,
+        subject="ASPECT",
+        provider=("penman", "scipy"),
+        extra="amr",
+        tolerance=1e-6,
+    )
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        if self.subject == _ALL:
+            return
+        if self.subject not in _NAMES:
+            near = suggest(self.subject, (*_NAMES, _ALL))
+            raise InputError(f"metric 'amr' has no aspect {self.subject!r}; valid: {', '.join((*_NAMES, _ALL))}.{near}")
+        for name, _ in self._changed():
+            if self.subject not in _TAKEN.get(name, _NAMES):
+                raise InputError(f"metric 'amr:{self.subject}' does not take {name}; {', '.join(_TAKEN[name])} do")
+        if self.subject in WITH_VECTORS and not self.vectors:
+            raise InputError(f"metric 'amr:{self.subject}' needs word vectors: write amr:{self.subject},vectors=FILE")
+        if self.engine == "smatchpp" and (self.solver != "exact" or not self.standardize):
+            raise InputError("metric 'amr:smatch': engine=smatchpp aligns optimally and standardizes only")
+        self.redeclare(
+            aspect=self.subject,
+            citation=_CITATIONS.get(self.subject, _GLOBAL),
+            provider=(
+                "penman",
+                *(("scipy",) if self.subject in ALIGNED else ()),
+                *(("POT",) if self.subject == "wwlk" else ()),
+                *(("smatchpp",) if self.engine == "smatchpp" else ()),
+            ),
+        )
+
+    def expand(self) -> tuple[Metric, ...]:
+        """Return the fifteen aspects for ``amr`` and ``amr:all``, each with the options that it takes; else itself.
+
+        Raises:
+            InputError: there are no word vectors.
+        """
+        if self.subject != _ALL:
+            return (self,)
+        if not self.vectors:
+            raise InputError(f"metric {str(self)!r} needs word vectors for some aspects: write amr:all,vectors=FILE")
+        given = {name: getattr(self, name) for name, _ in self._changed()}
+        return tuple(
+            type(self)(aspect, **{name: value for name, value in given.items() if aspect in _TAKEN.get(name, _NAMES)})
+            for aspect in ASPECTS
+        )
+
+    def question(self) -> Question:
+        """Return what is asked of a pair of graphs."""
+        self._one()
+        return Question(
+            self.subject,
+            self.solver,
+            self.seed,
+            self.standardize,
+            self.iterations,
+            self.vectors or "",
+            self.cutoff,
+            self.diffsense,
+            self.concept_weight,
+        )
+
+    def check_available(self) -> None:
+        """Return when the packages are installed, and word vectors and parser are there."""
+        super().check_available()
+        if self.vectors:
+            from assay.metrics.words import check_source
+
+            check_source(Path(self.vectors).expanduser())
+        if self.parser:
+            from assay.metrics.amr.parsing import check_parser
+
+            check_parser(self.parser)
+
+    def needs(self) -> Engine:
+        """Return what compares graphs: one for all aspects."""
+        from assay.metrics.neural.runtime import current_runtime, free_cores
+
+        if self.engine == "smatchpp":
+            from assay.metrics.amr.library import LibraryEngine
+
+            return LibraryEngine(self.parser or "")
+        from assay.metrics.amr.session import AmrEngine
+
+        return AmrEngine(current_runtime().threads or free_cores(), self.parser or "")
+
+    def score(self, batch: Batch) -> NDArray[np.float64]:
+        """Return one score a pair: float64, shape ``(len(batch),)``.
+
+        Raises:
+            InputError: the metric is ``amr:all``; a text has no graph, or one that cannot be read.
+            UnavailableError: a package is missing, or a process ended.
+        """
+        from assay.metrics.work import open_session, release_sessions
+
+        self._one()
+        self.check_available()
+        try:
+            values: NDArray[np.float64] = open_session(self.needs()).score([self], batch).values[:, 0]
+        except (AssayError, KeyboardInterrupt):
+            release_sessions()
+            raise
+        return values
+
+    def data_signature(self) -> dict[str, str]:
+        """Return the digests of word vectors and of the parser's model."""
+        more: dict[str, str] = {}
+        if self.vectors:
+            from assay.metrics.words import check_source, source_digest
+
+            path = Path(self.vectors).expanduser()
+            check_source(path)
+            more["vectors"] = f"{path.name}@{source_digest(path)[:16]}"
+        if self.parser:
+            from assay.metrics.amr.parsing import parser_digest
+
+            more |= {"parser": parser_digest(self.parser), "amrlib": version_of("amrlib")}
+        return more
+
+    def signature(self) -> dict[str, str]:
+        """See :class:`Metric`; options that the aspect does not take are left out."""
+        return {
+            key: value
+            for key, value in super().signature().items()
+            if self.subject == _ALL or self.subject in _TAKEN.get(key, _NAMES)
+        }
+
+    def _one(self) -> None:
+        if self.subject == _ALL:
+            raise InputError(f"metric {str(self)!r} stands for fifteen metrics: name one, such as amr:smatch")
