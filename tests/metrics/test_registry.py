@@ -34,6 +34,7 @@ BUILT_IN = [
     "pooled",
     "recorded",
     "rouge-l",
+    "s3bert",
     "sas",
     "static",
     "ter",

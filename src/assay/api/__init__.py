@@ -9,6 +9,7 @@ if TYPE_CHECKING:
     from assay.api.comparing import compare
     from assay.api.deciding import thresholds
     from assay.api.diagnosis import diagnose
+    from assay.api.explaining import Explained, explain
     from assay.api.files import agree_file, score_file
     from assay.api.finding import evaluate_categories, find_errors
     from assay.api.gating import Checked, baseline, check
@@ -25,6 +26,7 @@ if TYPE_CHECKING:
 
 __all__ = [
     "Checked",
+    "Explained",
     "Report",
     "Result",
     "agree_file",
@@ -33,6 +35,7 @@ __all__ = [
     "compare",
     "diagnose",
     "evaluate_categories",
+    "explain",
     "find_errors",
     "leaderboard",
     "list_published",
@@ -50,6 +53,7 @@ __all__ = [
 #: No module has the name of its function: once imported, it would hide the function.
 _HOMES = {
     "Checked": "gating",
+    "Explained": "explaining",
     "Report": "reporting",
     "Result": "result",
     "agree_file": "files",
@@ -58,6 +62,7 @@ _HOMES = {
     "compare": "comparing",
     "diagnose": "diagnosis",
     "evaluate_categories": "finding",
+    "explain": "explaining",
     "find_errors": "finding",
     "leaderboard": "ranking",
     "list_published": "published",

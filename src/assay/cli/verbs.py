@@ -22,6 +22,7 @@ VERBS = {
     "leaderboard": "Rank metrics over runs.",
     "recommend": "Which metric to use on your data.",
     "errors": "Where a metric and people diverge, and why.",
+    "explain": "What the score of a pair comes from.",
     "thresholds": "The best threshold for a yes/no decision.",
     "report": "A page to look at, in one HTML file.",
     "baseline": "Keep a run to check later ones against.",

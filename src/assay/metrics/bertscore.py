@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
 
+    from assay.metrics.neural.corpus import Weigh
     from assay.metrics.neural.rows import TextRows
     from assay.metrics.work import Engine
 
@@ -130,16 +131,19 @@ class BertScore(EncoderBased):
 
     def compare(self, rows: TextRows, left: NDArray[np.intp], right: NDArray[np.intp]) -> NDArray[np.float64]:
         """See :class:`EncoderBased`."""
-        from assay.metrics.neural.corpus import plain_weights, token_weights
         from assay.metrics.neural.matching import harmonic, match
+
+        precision, recall = match(rows, left, right, self.weights())
+        return self.finish({"precision": precision, "recall": recall, "f": harmonic(precision, recall)})
+
+    def weights(self) -> Weigh:
+        """Return what gives the weights of token numbers, of the same shape."""
+        from assay.metrics.neural.corpus import plain_weights, token_weights
 
         found = self.located()
         if self.idf == "none":
-            weigh = plain_weights(str(found.folder), found.digest)
-        else:
-            weigh = token_weights(str(found.folder), found.digest, self.idf, self._corpus_digest(), self._prep())
-        precision, recall = match(rows, left, right, weigh)
-        return self.finish({"precision": precision, "recall": recall, "f": harmonic(precision, recall)})
+            return plain_weights(str(found.folder), found.digest)
+        return token_weights(str(found.folder), found.digest, self.idf, self._corpus_digest(), self._prep())
 
     def finish(self, outputs: Mapping[str, NDArray[np.float64]]) -> NDArray[np.float64]:
         """Return the output that is asked for, rescaled where that is asked for, each of shape (n,)."""

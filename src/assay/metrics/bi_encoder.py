@@ -48,7 +48,9 @@ class BiEncoder(EncoderBased):
     def __post_init__(self) -> None:
         super().__post_init__()
         if self.prompt is not None and self.prefix is not None:
-            raise InputError("metric 'bi-encoder': prompt and prefix are two names of one thing; give one of them")
+            raise InputError(
+                f"metric {self.declaration.name!r}: prompt and prefix are two names of one thing; give one of them"
+            )
 
     @property
     def reads_sentences(self) -> bool:

@@ -38,6 +38,7 @@ BUILT_IN = {
     "pooled": f"{_HERE}.pooled:Pooled",
     "recorded": f"{_HERE}.recorded:Recorded",
     "rouge-l": f"{_HERE}.rouge:RougeL",
+    "s3bert": f"{_HERE}.s3bert:S3Bert",
     "sas": f"{_HERE}.cross_encoder:Sas",
     "static": f"{_HERE}.static:Static",
     "ter": f"{_HERE}.ter:Ter",

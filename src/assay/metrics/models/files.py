@@ -12,13 +12,15 @@ from typing import Any
 from assay.errors import InputError
 from assay.metrics.provenance import file_digest
 
-__all__ = ["CARD", "SMALL", "WEIGHTS", "decides", "digest_of", "list_files", "read_json"]
+__all__ = ["BESIDE", "CARD", "SMALL", "WEIGHTS", "decides", "digest_of", "list_files", "read_json"]
 
 #: Patterns of the files that decide the numbers: weights, and all that is small.
 WEIGHTS = ("*.safetensors",)
 SMALL = ("*.json", "*.txt", "*.model", "*.bpe", "*.vocab", "*.tiktoken")
 #: Decides no number, but says for which languages a model is.
 CARD = "README.md"
+#: Files that decide no number and come along: the card, and the scores by which one of S3BERT is called usual.
+BESIDE = (CARD, "s3bert-reference.parquet")
 _SUFFIXES = frozenset(pattern[1:] for pattern in WEIGHTS + SMALL)
 
 

@@ -17,7 +17,7 @@ from typing import Any
 from urllib.parse import quote, unquote
 
 from assay.errors import ChecksumError, MissingExtraError, OfflineError, UnavailableError
-from assay.metrics.models.files import CARD, SMALL, WEIGHTS, decides
+from assay.metrics.models.files import BESIDE, SMALL, WEIGHTS, decides
 from assay.metrics.models.reference import ModelReference
 from assay.metrics.models.safety import check_code, check_model, check_names
 from assay.metrics.provenance import file_digest
@@ -59,7 +59,7 @@ def _cached(reference: ModelReference, *, by_variable: bool) -> tuple[Path, str]
     from huggingface_hub import snapshot_download
     from huggingface_hub.errors import LocalEntryNotFoundError
 
-    patterns = [*SMALL, *WEIGHTS, CARD]
+    patterns = [*SMALL, *WEIGHTS, *BESIDE]
     try:
         folder = snapshot_download(
             reference.name, revision=reference.revision, allow_patterns=patterns, local_files_only=True
@@ -82,7 +82,7 @@ def _fetched(reference: ModelReference) -> tuple[Path, str]:
     names = [str(sibling.rfilename) for sibling in siblings]
     check_names(names, where=where)
     with _hub_errors(reference):
-        folder = Path(snapshot_download(reference.name, revision=commit, allow_patterns=[*SMALL, CARD]))
+        folder = Path(snapshot_download(reference.name, revision=commit, allow_patterns=[*SMALL, *BESIDE]))
     check_code(folder, where=where)
     with _hub_errors(reference):
         _bring_weights(reference, commit)
@@ -104,7 +104,7 @@ def _bring_weights(reference: ModelReference, commit: str) -> None:
 
     for attempt in range(ATTEMPTS):
         try:
-            snapshot_download(reference.name, revision=commit, allow_patterns=[*SMALL, *WEIGHTS, CARD])
+            snapshot_download(reference.name, revision=commit, allow_patterns=[*SMALL, *WEIGHTS, *BESIDE])
         except Exception as error:
             if attempt == ATTEMPTS - 1 or not _passing(error):
                 raise

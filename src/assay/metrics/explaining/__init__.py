@@ -1,0 +1,1 @@
+"""What a score comes from: one family of metrics a file, each giving plain values."""

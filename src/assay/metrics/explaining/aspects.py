@@ -1,0 +1,111 @@
+"""S3BERT: the score of each aspect beside what is usual for pairs of that overall score."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import ClassVar
+
+from assay.errors import InputError
+from assay.metrics.aspects.layout import LAYOUT_FILE, OVERALL, read_layout
+from assay.metrics.aspects.reference import REFERENCE_FILE, Reference, read_reference
+from assay.metrics.aspects.usual import FEWEST, Usual, find_neighbours
+from assay.metrics.base import Batch
+from assay.metrics.explaining.base import Explanation, notes_of, score_together
+from assay.metrics.s3bert import S3Bert
+
+__all__ = ["AspectExplanation", "AspectScore", "Compared", "explain_aspects"]
+
+NO_SET = (
+    f"what is usual is not known: the model keeps no reference set ({REFERENCE_FILE}); assay train s3bert writes one, "
+    "and docs/explain.md says how to make one for another model"
+)
+
+
+@dataclass(frozen=True)
+class AspectScore:
+    """One aspect of a pair.
+
+    Attributes:
+        aspect: its name, or ``residual``.
+        score: cosine of its dimensions, in [-1, 1].
+        usual: what pairs of that overall score have; None where it is not known.
+    """
+
+    aspect: str
+    score: float
+    usual: Usual | None
+
+
+@dataclass(frozen=True)
+class Compared:
+    """The reference pairs that say what is usual.
+
+    Attributes:
+        pairs: how many.
+        total: how many the set has.
+        low, high: their lowest and highest overall score.
+    """
+
+    pairs: int
+    total: int
+    low: float
+    high: float
+
+
+@dataclass(frozen=True)
+class AspectExplanation(Explanation):
+    """The aspects of a pair, in the order of the layout, the residual last.
+
+    Attributes:
+        aspects: each with its score.
+        compared: what they are held against, or None.
+    """
+
+    kind: ClassVar[str] = "aspects"
+
+    aspects: tuple[AspectScore, ...]
+    compared: Compared | None
+
+
+def explain_aspects(metric: S3Bert, batch: Batch) -> list[AspectExplanation]:
+    """Explain pairs under the whole of an S3BERT model.
+
+    Raises:
+        InputError: the metric is one aspect, or the reference set is not one of this layout.
+    """
+    if metric.aspect is not None:
+        raise InputError(f"metric {metric}: one aspect has no parts; explain the whole: {metric.declaration.whole}")
+    parts = metric.expand()
+    reference, why = _reference(metric)
+    scores = score_together(parts, batch)
+    names = tuple(part.declaration.aspect or OVERALL for part in parts)
+    found = []
+    for row, (first, second) in enumerate(batch.pairs()):
+        overall = float(scores.values[row, 0])
+        near = None if reference is None else find_neighbours(reference, overall)
+        aspects = tuple(
+            AspectScore(name, float(score), None if near is None else near.usual(name, float(score)))
+            for name, score in zip(names[1:], scores.values[row, 1:], strict=True)
+        )
+        compared = None if near is None else Compared(len(near.scores), near.total, *near.reach)
+        notes = (*why, *notes_of(scores.flags[row, 0]))
+        if compared and not compared.low <= overall <= compared.high:
+            notes += ("no reference pair has an overall score this far out: what is usual is a guess",)
+        found.append(AspectExplanation(str(metric), first, second, overall, notes, aspects, compared))
+    return found
+
+
+def _reference(metric: S3Bert) -> tuple[Reference | None, tuple[str, ...]]:
+    """Return the model's reference set, or why it is not used."""
+    folder = metric.located().folder
+    found = read_reference(folder)
+    if found is None:
+        return None, (NO_SET,)
+    held = metric.read_layout()
+    if not (folder / LAYOUT_FILE).is_file() or read_layout(folder, held.dimensions) != held:
+        return None, ("what is usual is not known: the model's reference set belongs to another layout",)
+    if set(found.names) != {OVERALL, *held.parts}:
+        raise InputError(f"{folder / REFERENCE_FILE}: has not the aspects of {folder / LAYOUT_FILE}")
+    if len(found.scores) < FEWEST:
+        return None, (f"what is usual is not known: the reference set has {len(found.scores)} pairs, not {FEWEST}",)
+    return found, ()

@@ -1,0 +1,149 @@
+"""S3BERT: sentence embeddings whose parts say in which aspect two texts differ."""
+
+from __future__ import annotations
+
+import dataclasses
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Self
+
+from assay.errors import InputError, UnavailableError
+from assay.metrics.aspects.layout import Layout, read_layout, read_layout_file
+from assay.metrics.aspects.size import embedding_size
+from assay.metrics.base import option
+from assay.metrics.bi_encoder import BiEncoder
+from assay.metrics.name import MetricName
+
+if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
+
+    from assay.metrics.neural.rows import TextRows
+
+__all__ = ["S3Bert"]
+
+
+@dataclass(frozen=True)
+class S3Bert(BiEncoder):
+    """Cosine of the embeddings of two texts, or of one aspect's dimensions of them, in [-1, 1].
+
+    ``s3bert:MODEL`` is the whole embedding, ``s3bert:MODEL#ASPECT`` an aspect of the model's layout, and
+    ``s3bert:MODEL#residual`` what no aspect has. All of one model come from one pass. The texts are made ready as for
+    ``bi-encoder``, so that the whole is the number that ``bi-encoder:MODEL`` gives.
+
+    Opitz and Frank (2022), equation 1 and section 3.1; the learned scales of their equation 3 are no part of a score.
+
+    Raises:
+        InputError: no model, or an aspect is named twice.
+    """
+
+    aspect: str | None = option(None, "an aspect of the layout, or residual; also written after a # in the name")
+    layout: str | None = option(
+        None, "the layout: JSON, or the .py of the published models; by default the model's own s3bert.json"
+    )
+
+    declaration = dataclasses.replace(
+        BiEncoder.declaration,
+        name="s3bert",
+        summary="cosine of sentence embeddings, whole and aspect by aspect",
+        citation="Opitz and Frank 2022, SBERT studies Meaning Representations",
+    )
+
+    def __post_init__(self) -> None:
+        model, aspect = _take_apart(self.subject)
+        if model is None:
+            raise InputError("metric 's3bert' needs a model: write s3bert:FOLDER, a model that assay train s3bert made")
+        if aspect is not None:
+            if self.aspect is not None:
+                raise InputError(f"metric 's3bert': the aspect is given twice, {aspect} and {self.aspect}")
+            object.__setattr__(self, "subject", model)
+            object.__setattr__(self, "aspect", aspect)
+        super().__post_init__()
+        if self.aspect is not None:
+            self.redeclare(aspect=self.aspect, whole=str(self._named(None)))
+
+    @property
+    def name(self) -> MetricName:
+        """See :class:`Metric`; without a typed name, the aspect stands after a ``#``."""
+        typed: MetricName | None = self.__dict__.get("_typed")
+        return typed or self._named(self.aspect)
+
+    def expand(self) -> tuple[S3Bert, ...]:
+        """Return the whole, each aspect of the layout and the residual; an aspect stays alone.
+
+        Raises:
+            UnavailableError: the model is not on this machine.
+            InputError: it has no layout, or none that fits it.
+        """
+        if self.aspect is not None:
+            return (self,)
+        return (self, *(self.part(aspect) for aspect in self.read_layout().parts))
+
+    def part(self, aspect: str) -> Self:
+        """Return the metric of one aspect, with the options of this one."""
+        found = dataclasses.replace(self, aspect=aspect)
+        typed: MetricName | None = self.__dict__.get("_typed")
+        if typed is not None:
+            object.__setattr__(found, "_typed", MetricName(typed.name, f"{self.subject}#{aspect}", typed.options))
+            found.redeclare(whole=str(self))
+        return found
+
+    def read_layout(self) -> Layout:
+        """Return which dimensions are whose.
+
+        Raises:
+            InputError: there is no layout, or none that fits the embedding.
+        """
+        folder = self.located().folder
+        dimensions = embedding_size(folder)
+        if self.layout is not None:
+            return read_layout_file(Path(self.layout).expanduser(), dimensions)
+        return read_layout(folder, dimensions)
+
+    def span(self) -> tuple[int, int]:
+        """Return the first dimension that is compared, and one past the last.
+
+        Raises:
+            InputError: the layout has no such aspect.
+        """
+        held = self.read_layout()
+        return (0, held.dimensions) if self.aspect is None else held.range_of(self.aspect)
+
+    def check_available(self) -> None:
+        """See :class:`Metric`; the layout must fit as well."""
+        super().check_available()
+        self.span()
+
+    def data_signature(self) -> dict[str, str]:
+        """See :class:`Metric`; of the layout its digest, and the dimensions that are compared."""
+        first, stop = self.span()
+        parts = {"layout": self.read_layout().digest, "dimensions": f"{first}-{stop}"}
+        return super().data_signature() | parts
+
+    def compare(self, rows: TextRows, left: NDArray[np.intp], right: NDArray[np.intp]) -> NDArray[np.float64]:
+        """See :class:`EncoderBased`.
+
+        Raises:
+            UnavailableError: the embedding has not the size that the model's files say.
+        """
+        first, stop = self.span()
+        held = self.read_layout().dimensions
+        if rows.values.shape[1] != held:
+            raise UnavailableError(
+                f"model {self.subject}: its embeddings have {rows.values.shape[1]} dimensions, not {held}"
+            )
+        return super().compare(dataclasses.replace(rows, values=rows.values[:, first:stop]), left, right)
+
+    def _named(self, aspect: str | None) -> MetricName:
+        options = tuple((key, value) for key, value in self._changed() if key != "aspect")
+        return MetricName(self.declaration.name, f"{self.subject}#{aspect}" if aspect else self.subject, options)
+
+
+def _take_apart(subject: str | None) -> tuple[str | None, str | None]:
+    """Return model and aspect of a subject; the form ``pypi:PACKAGE==VERSION#path`` has a # of its own."""
+    if subject is None or "#" not in subject or Path(subject).expanduser().is_dir():
+        return subject, None
+    model, _, aspect = subject.rpartition("#")
+    if model.startswith("pypi:") and "#" not in model:
+        return subject, None
+    return model, aspect

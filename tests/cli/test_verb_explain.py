@@ -1,0 +1,102 @@
+"""``assay explain``: two texts, files, datasets, pictures, and what is refused."""
+
+from __future__ import annotations
+
+import json
+import xml.etree.ElementTree as ET
+
+import pytest
+
+pytest.importorskip("penman", reason="penman is absent: pip install assay[amr]")
+
+FIRST = "(l / look-01 :ARG0 (c / cat :quant 2) :ARG1 (w / window))"
+SECOND = "(l / look-01 :ARG0 (c / cat) :ARG1 (w / window))"
+GRAPHS = ("--graphs", "reference=a.amr,candidate=b.amr")
+SMATCH = ("--metric", "amr:smatch")
+
+
+@pytest.fixture(autouse=True)
+def files(workplace):
+    (workplace / "a.amr").write_text(FIRST)
+    (workplace / "b.amr").write_text(SECOND)
+    rows = [
+        {
+            "pair_id": "p1",
+            "reference": "two cats",
+            "candidate": "cats",
+            "reference_graph": FIRST,
+            "candidate_graph": SECOND,
+        },
+        {
+            "pair_id": "p2",
+            "reference": "cats",
+            "candidate": "cats",
+            "reference_graph": SECOND,
+            "candidate_graph": SECOND,
+        },
+    ]
+    (workplace / "graphs.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows))
+
+
+def test_two_texts_with_graphs(assay):
+    done = assay("explain", "two cats", "cats", *SMATCH, *GRAPHS)
+    assert done.code == 0
+    # 6 of 7 and 6 triples: 2 * 6 / 13
+    assert "amr:smatch: .923" in done.out
+    assert "c/cat :quant 2" in done.out
+    assert "triples that match: 6 of 7 and 6" in done.out
+
+
+def test_pairs_of_a_file_and_a_picture(assay, workplace):
+    done = assay("explain", "--pairs", "graphs.jsonl", *SMATCH, "-f", "json", "--svg", "out.svg")
+    assert (done.code, done.err) == (0, "wrote out.svg\n")
+    found = json.loads(done.out)
+    assert [(one["pair_id"], one["score"]) for one in found] == [("p1", pytest.approx(12 / 13)), ("p2", 1.0)]
+    assert ET.parse(workplace / "out.svg").getroot().tag.endswith("svg")
+    (only,) = json.loads(assay("explain", "-p", "graphs.jsonl", "--pair", "p2", *SMATCH, "-f", "json").out)
+    assert only["pair_id"] == "p2"
+    rows = assay("explain", "-p", "graphs.jsonl", "--limit", "1", *SMATCH, "-f", "csv").rows
+    assert [row["item_reference"] for row in rows if not row["item_candidate"]] == ["c/cat :quant 2"]
+
+
+@pytest.mark.parametrize("form", ["table", "md", "html", "latex"])
+def test_other_formats(assay, form):
+    done = assay("explain", "-p", "graphs.jsonl", *SMATCH, "-f", form)
+    assert done.code == 0
+    assert "quant" in done.out
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (("a", "b", "-m", "f1"), "its score has no parts to show; these have: s3bert:FOLDER"),
+        (("a", "b", *SMATCH), "this data has no AMR graphs"),
+        (("a", *SMATCH), "give two texts, or data with --pairs, and not both"),
+        (("a", "b", "--pairs", "graphs.jsonl", *SMATCH), "and not both"),
+        (("--pairs", "graphs.jsonl", "--pair", "p3", *SMATCH), "has no pair 'p3'"),
+        (("--pairs", "nowhere.csv", *SMATCH), "nowhere.csv"),
+        (("a", "b", *SMATCH, *GRAPHS, "--svg", "nowhere/out.svg"), "nowhere/out.svg: cannot be written"),
+        (("a", "b", "-m", "s3bert:nowhere/else"), "nowhere/else"),
+    ],
+)
+def test_what_cannot_be_explained_is_one_line(assay, arguments, message):
+    done = assay("explain", *arguments)
+    assert (done.code, done.out) == (2, "") or (done.code, done.out) == (1, "")
+    assert len(done.err.splitlines()) == 1
+    assert message in done.err
+
+
+def test_a_gold_answer_is_a_pair_of_its_own(tmp_path):
+    torch = pytest.importorskip("torch", reason="torch is absent: pip install assay[neural]")
+    pytest.importorskip("sentence_transformers", reason="sentence-transformers is absent: pip install assay[neural]")
+    from tiny import make_bert
+
+    import assay
+
+    torch.set_num_threads(1)
+    model = make_bert(tmp_path / "encoder", pooling="mean")
+    data = [{"pair_id": "q", "reference": ["red dog", "big dog"], "candidate": "dog"}]
+    found = assay.explain(pairs=data, metric=f"bertscore:{model}", device="cpu", threads=1)
+    assert [(one["pair_id"], one["reference"]) for one in found.explanations] == [("q", "red dog"), ("q", "big dog")]
+    assert len(found.records) == 6
+    assert found.to_svg().startswith("<svg")
