@@ -76,6 +76,7 @@ def test_the_lexical_rows_come_out_of_our_own_metrics(published, assay, name, ve
 def test_the_published_tables_are_listed_and_a_wrong_name_answered(assay):
     done = assay("reproduce")
     assert [line.partition(":")[0] for line in done.out.splitlines()] == [
+        "bamboo",
         "sas-table-2",
         "sas-table-2-lexical",
         "sas-table-3-lexical",

@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 from assay.api.running import run
 from assay.benchmark.progress import Progress
+from assay.errors import InputError
 from assay.reports.published import CellVerdict, PublishedTable, compare, list_tables, load_table
 
 __all__ = ["list_published", "reproduce"]
@@ -15,12 +18,13 @@ def list_published() -> list[PublishedTable]:
 
 
 def reproduce(
-    name: str, *, offline: bool = False, progress: Progress | None = None
+    name: str, *, vectors: str | Path | None = None, offline: bool = False, progress: Progress | None = None
 ) -> tuple[PublishedTable, list[CellVerdict], list[str]]:
     """Reproduce a published table.
 
     Args:
         name: of the table.
+        vectors: file of word vectors for the rows that need one, which are left out otherwise.
         offline: fetch nothing.
         progress: told how far it is.
 
@@ -28,21 +32,24 @@ def reproduce(
         The table, a verdict a cell in reading order, and lines about what could not be done.
 
     Raises:
-        InputError: no such table.
+        InputError: no such table; word vectors that no row of it reads.
         UnavailableError: its data cannot be had.
     """
     table = load_table(name)
-    rules = tuple(dict.fromkeys(column.bucket.partition("=")[0].partition(">")[0] for column in table.columns))
+    words = None if vectors is None else str(vectors)
+    if words is not None and not table.rows_with_vectors:
+        raise InputError(f"--vectors {words}: no row of {name} reads word vectors")
+    rules = dict.fromkeys(column.bucket.partition("=")[0].partition(">")[0] for column in table.columns)
+    rules.pop("all", None)
     result = run(
         list(table.datasets),
-        table.metrics,
-        buckets=rules,
+        table.metrics(words),
+        buckets=tuple(rules) or ("none",),
         statistics=table.statistics,
         resamples=0,
-        group_by="none",
         drop_duplicates=False,
         offline=offline,
         progress=progress,
     )
     rows = [row.as_dict() for row in result.outcome.agreement]
-    return table, compare(table, rows), result.failures
+    return table, compare(table, rows, words), result.failures

@@ -118,7 +118,7 @@ def _summarise(
         n=len(labels),
         labels=listed,
         ties=tie_share(labels),
-        ceiling=tie_free_ceiling(labels, request.statistics) if len(labels) else empty,
+        ceiling=tie_free_ceiling(labels, request.statistics, groups) if len(labels) else empty,
         reliability=reliability,
         groups=None if groups is None else int(groups.max(initial=-1)) + 1,
     )

@@ -19,6 +19,9 @@ __all__ = ["reproduce"]
 @guarded
 def reproduce(
     name: Annotated[str | None, typer.Argument(help="A published table; without a name they are listed.")] = None,
+    vectors: Annotated[
+        str | None, typer.Option("--vectors", help="Word vectors (a GloVe file, say) for the rows that need them.")
+    ] = None,
     offline: OfflineOption = False,
     output: FormatOption = Format.table,
     quiet: QuietOption = False,
@@ -26,6 +29,8 @@ def reproduce(
     """Reproduce a published table, cell by cell, with the difference; exit 1 if a cell differs.
 
     assay reproduce sas-table-2
+
+    assay reproduce bamboo --vectors glove.6B.100d.txt
     """
     from assay import api
 
@@ -36,11 +41,16 @@ def reproduce(
     if output is Format.latex:
         raise InputError("--format latex: assay reproduce prints table, json, csv or md")
     with progress_on_stderr(quiet) as progress:
-        table, verdicts, failures = api.reproduce(name, offline=offline, progress=progress)
+        table, verdicts, failures = api.reproduce(name, vectors=vectors, offline=offline, progress=progress)
     _print(table, verdicts, output)
     for line in failures:
         tell(f"assay: {line}")
-    if failures or any(cell.verdict in ("differs", "missing") for cell in verdicts):
+    if vectors is None and table.rows_with_vectors:
+        tell(
+            f"assay: {', '.join(table.rows_with_vectors)} left out, since they read word vectors: "
+            f"assay reproduce {table.name} --vectors FILE"
+        )
+    if failures or any(cell.failed for cell in verdicts):
         raise typer.Exit(1)
 
 
@@ -62,9 +72,7 @@ def _print(table: PublishedTable, verdicts: list[CellVerdict], output: Format) -
         writer.writeheader()
         writer.writerows(vars(cell) for cell in verdicts)
     else:
-        rows = [
-            [cell.row, cell.column, cell.printed, _number(cell.value), _signed(cell), cell.verdict] for cell in verdicts
-        ]
+        rows = [[cell.row, cell.column, cell.printed, _number(cell), _signed(cell), cell.verdict] for cell in verdicts]
         heads = ["", "column", "printed", "here", "difference", ""]
         if output is Format.md:
             typer.echo("| " + " | ".join(heads) + " |\n|" + "---|" * len(heads))
@@ -76,11 +84,14 @@ def _print(table: PublishedTable, verdicts: list[CellVerdict], output: Format) -
                 grid.add_row(*[Text(cell) for cell in row])
             show(grid)
         typer.echo(summarise(verdicts))
-        typer.echo(table.note)
+        for line in (table.note, *(f"{row.title}: {row.note}" for row in table.rows if row.note)):
+            typer.echo(line)
 
 
-def _number(value: float | None) -> str:
-    return "undefined" if value is None else f"{value:.4f}"
+def _number(cell: CellVerdict) -> str:
+    if cell.value is None:
+        return "" if cell.left_out else "undefined"
+    return f"{cell.value:.4f}"
 
 
 def _signed(cell: CellVerdict) -> str:

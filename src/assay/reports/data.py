@@ -46,6 +46,8 @@ class MetricFacts:
         signature: the same in full, by part.
         pairs_per_second: what scoring reached; None where the scores came from the store or were recorded.
         cost: everything that is known of its cost.
+        aspect: the aspect of meaning that it measures; empty for a metric of the whole.
+        whole: name of the metric that it is an aspect of; empty for a metric of the whole.
     """
 
     name: str
@@ -57,6 +59,8 @@ class MetricFacts:
     signature: dict[str, str]
     pairs_per_second: float | None
     cost: dict[str, Any]
+    aspect: str = ""
+    whole: str = ""
 
 
 @dataclass(frozen=True)
@@ -273,6 +277,8 @@ def _facts(run: RunFolder, status: dict[str, Any]) -> MetricFacts:
         signature=status["signature"],
         pairs_per_second=cost.get("pairs_per_second"),
         cost=cost,
+        aspect=declared.get("aspect", ""),
+        whole=declared.get("whole", ""),
     )
 
 

@@ -18,6 +18,7 @@ TITLES = {
     "kendall-tau-c": "Kendall τ-c",
     "pairwise-accuracy": "pairwise accuracy (ties counted)",
     "auc": "AUC",
+    "pair-accuracy": "pair accuracy (within groups)",
 }
 
 

@@ -25,9 +25,9 @@ class _Asked(_Part):
 class _Request(_Part):
     datasets: list[_Asked]
     buckets: list[str]
-    statistics: list[Literal["pearson", "spearman", "kendall", "kendall-tau-c", "pairwise-accuracy", "auc"]] = Field(
-        min_length=1
-    )
+    statistics: list[
+        Literal["pearson", "spearman", "kendall", "kendall-tau-c", "pairwise-accuracy", "auc", "pair-accuracy"]
+    ] = Field(min_length=1)
     resamples: int
     confidence: float
     drop_duplicates: bool
@@ -56,6 +56,8 @@ class _Declared(_Part):
     low: float | None = None
     high: float | None = None
     higher_is_better: bool = True
+    aspect: str = ""
+    whole: str = ""
 
 
 class _Cost(_Part):

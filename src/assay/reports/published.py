@@ -1,12 +1,14 @@
 """Published tables beside reproduced ones, cell by cell.
 
 The published numbers live in TOML files with their source; a column is a dataset, a bucket and a statistic, a row a
-metric. Numbers are kept as they were printed, so that their decimals are known.
+metric. Numbers are kept as they were printed, so that their decimals are known. A metric that reads word vectors has
+``{vectors}`` in its name, where the file of whoever reproduces the table is put in.
 """
 
 from __future__ import annotations
 
 import tomllib
+from collections.abc import Mapping
 from dataclasses import dataclass
 from decimal import ROUND_HALF_UP, Decimal
 from importlib import resources
@@ -19,7 +21,10 @@ from assay.errors import InputError, suggest
 
 __all__ = ["CellVerdict", "PublishedTable", "compare", "list_tables", "load_table", "summarise"]
 
-Verdict = Literal["equal", "undefined, printed as zero", "rounded twice in print", "differs", "missing"]
+LEFT_OUT = "left out"
+_VECTORS = "{vectors}"
+
+Judgement = Literal["equal", "undefined, printed as zero", "rounded twice in print", "differs", "missing"]
 
 
 class _Strict(BaseModel):
@@ -27,29 +32,59 @@ class _Strict(BaseModel):
 
 
 class Column(_Strict):
-    """One column: where its numbers come from."""
+    """One column: where its numbers come from; a dataset may name its version and split."""
 
     title: str
     dataset: str
     bucket: str
     statistic: str
 
+    def holds(self, row: Mapping[str, Any]) -> bool:
+        """Tell whether a row of an agreement table belongs to this column."""
+        name, _, split = self.dataset.partition(":")
+        wanted = name.partition("@")[0], self.bucket, self.statistic
+        return (row["dataset"], row["bucket"], row["statistic"]) == wanted and split in ("", row["split"])
+
 
 class Row(_Strict):
-    """One row: the metric and the numbers as printed, one a column."""
+    """One row: the metric and the numbers as printed, one a column.
+
+    Attributes:
+        within: how far a number may lie from the printed one, in the unit of the print, where an equal one cannot be
+            expected; the reason stands in *note*.
+    """
 
     title: str
     metric: str
     printed: tuple[str, ...]
+    within: float | None = Field(default=None, gt=0)
+    note: str = ""
+
+    def metric_with(self, vectors: str | None) -> str | None:
+        """Return the metric's name with a file of word vectors; None where it needs one and there is none."""
+        if _VECTORS not in self.metric:
+            return self.metric
+        return None if vectors is None else self.metric.replace(_VECTORS, vectors)
+
+    @model_validator(mode="after")
+    def _reasoned(self) -> Row:
+        if self.within is not None and not self.note:
+            raise ValueError(f"row {self.title}: a tolerance needs its reason, as a note")
+        return self
 
 
 class PublishedTable(_Strict):
-    """A published table."""
+    """A published table.
+
+    Attributes:
+        scale: what the numbers were multiplied by before they were printed.
+    """
 
     name: str
     title: str
     source: str
     note: str = ""
+    scale: float = Field(default=1, gt=0)
     columns: tuple[Column, ...] = Field(min_length=1)
     rows: tuple[Row, ...] = Field(min_length=1)
 
@@ -65,10 +100,14 @@ class PublishedTable(_Strict):
         """The datasets, each once."""
         return tuple(dict.fromkeys(column.dataset for column in self.columns))
 
+    def metrics(self, vectors: str | None = None) -> tuple[str, ...]:
+        """Return the metrics that can be computed with a file of word vectors or without, each once, in order."""
+        return tuple(dict.fromkeys(name for row in self.rows if (name := row.metric_with(vectors)) is not None))
+
     @property
-    def metrics(self) -> tuple[str, ...]:
-        """The metrics, in order."""
-        return tuple(row.metric for row in self.rows)
+    def rows_with_vectors(self) -> tuple[str, ...]:
+        """The titles of the rows that need word vectors."""
+        return tuple(row.title for row in self.rows if row.metric_with(None) is None)
 
     @property
     def statistics(self) -> tuple[str, ...]:
@@ -78,14 +117,32 @@ class PublishedTable(_Strict):
 
 @dataclass(frozen=True)
 class CellVerdict:
-    """One cell: what was printed, what came out, and how they compare; difference = reproduced - printed."""
+    """One cell: what was printed, what came out, and how they compare.
+
+    Attributes:
+        row, column: titles.
+        printed: the number as printed.
+        value: what came out, in the unit of the print; None where undefined or not computed.
+        difference: value less printed.
+        verdict: ``equal``, ``within .5`` (or another tolerance of the row), ``differs`` and so on.
+    """
 
     row: str
     column: str
     printed: str
     value: float | None
     difference: float | None
-    verdict: Verdict
+    verdict: str
+
+    @property
+    def left_out(self) -> bool:
+        """Whether it was not computed, since its row needs word vectors."""
+        return self.verdict == LEFT_OUT
+
+    @property
+    def failed(self) -> bool:
+        """Whether it was to come out as printed and did not."""
+        return self.verdict in ("differs", "missing")
 
 
 def _folder() -> dict[str, Traversable]:
@@ -112,23 +169,33 @@ def load_table(name: str) -> PublishedTable:
     return PublishedTable.model_validate(tomllib.loads(known[name].read_text(encoding="utf-8")))
 
 
-def compare(table: PublishedTable, agreement: list[dict[str, Any]]) -> list[CellVerdict]:
-    """Hold every published cell against an agreement table (a list of its rows), row by row."""
-    found = {(r["dataset"], r["bucket"], r["metric"], r["statistic"]): r["value"] for r in agreement}
+def compare(table: PublishedTable, agreement: list[dict[str, Any]], vectors: str | None = None) -> list[CellVerdict]:
+    """Hold every published cell against an agreement table (a list of its rows), row by row.
+
+    Args:
+        table: what was published.
+        agreement: what came out.
+        vectors: the file of word vectors that the metrics of the agreement table were named with.
+    """
     verdicts = []
     for row in table.rows:
+        metric = row.metric_with(vectors)
         for column, printed in zip(table.columns, row.printed, strict=True):
-            key = (column.dataset, column.bucket, row.metric, column.statistic)
-            if key not in found:
-                verdicts.append(CellVerdict(row.title, column.title, printed, None, None, "missing"))
+            found = [one["value"] for one in agreement if one["metric"] == metric and column.holds(one)]
+            if not found:
+                verdict = LEFT_OUT if metric is None else "missing"
+                verdicts.append(CellVerdict(row.title, column.title, printed, None, None, verdict))
                 continue
-            value = found[key]
+            value = None if found[0] is None else found[0] * table.scale
             difference = None if value is None else value - float(printed)
-            verdicts.append(CellVerdict(row.title, column.title, printed, value, difference, judge(printed, value)))
+            verdict = str(judge(printed, value))
+            if verdict == "differs" and row.within and difference is not None and abs(difference) <= row.within:
+                verdict = f"within {row.within:g}".replace(" 0.", " .")
+            verdicts.append(CellVerdict(row.title, column.title, printed, value, difference, verdict))
     return verdicts
 
 
-def judge(printed: str, value: float | None) -> Verdict:
+def judge(printed: str, value: float | None) -> Judgement:
     """Compare a number with its printed form, to the decimals of the print.
 
     A number that fits only when it is rounded to one decimal more first (.7346, .735, .74) was rounded twice.

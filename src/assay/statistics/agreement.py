@@ -12,6 +12,7 @@ from assay.statistics.cells import LabelCounts, Labels
 from assay.statistics.concordance import Floats
 from assay.statistics.held import HeldScore
 from assay.statistics.resampling import Resampler
+from assay.statistics.within import PAIR_ACCURACY
 
 __all__ = ["Estimate", "agreement"]
 
@@ -77,7 +78,8 @@ def agreement(
         resamples: bootstrap resamples; 0 for values without intervals.
         confidence: level of the expanded percentile interval, in (0, 1).
         seed: non-negative integers; the same seed gives the same resamples for all scores.
-        groups: None, or integer codes 0 … k-1 of shape (n,): whole groups are resampled.
+        groups: None, or integer codes 0 … k-1 of shape (n,): whole groups are resampled, and pair accuracy, undefined
+            without them, compares the pairs of one group.
         advance: called with the number of (score, resample) units done.
 
     Returns:
@@ -86,7 +88,7 @@ def agreement(
     n = len(labels)
     resampler = Resampler(n, resamples, tuple(seed), groups)
     estimates: dict[str, list[Estimate]] = {}
-    for batch in _batches(scores, labels):
+    for batch in _batches(scores, labels, groups):
         ones = np.ones((n, 1))
         values = dict(_count(batch, ones, statistics))
         drawn: dict[str, list[Floats]] = {one.metric: [] for one in batch}
@@ -98,7 +100,6 @@ def agreement(
                         advance(weights.shape[1])
         for one in batch:
             resampled = np.concatenate(drawn[one.metric], axis=1) if resamples else None
-            units = _units(one, groups)
             estimates[one.metric] = [
                 _estimate(
                     one,
@@ -106,7 +107,7 @@ def agreement(
                     values[one.metric][s, 0],
                     None if resampled is None else resampled[s],
                     confidence,
-                    units,
+                    _units(one, name, groups),
                     "pairs" if groups is None else "groups",
                 )
                 for s, name in enumerate(statistics)
@@ -118,14 +119,18 @@ def agreement(
     return [estimate for metric in scores for estimate in estimates[metric]]
 
 
-def _units(one: _Prepared, groups: NDArray[np.intp] | None) -> int:
-    """Return how many pairs, or groups of pairs, stand behind a score."""
+def _units(one: _Prepared, statistic: str, groups: NDArray[np.intp] | None) -> int:
+    """Return how many pairs, or groups of pairs, stand behind a coefficient of a score."""
+    if statistic == PAIR_ACCURACY and one.held.within is not None:
+        return one.held.within.units
     if groups is None:
         return len(one.labels.values)
     return len(np.unique(groups if one.rows is None else groups[one.rows]))
 
 
-def _batches(scores: Mapping[str, Floats], labels: Floats) -> Iterator[list[_Prepared]]:
+def _batches(
+    scores: Mapping[str, Floats], labels: Floats, groups: NDArray[np.intp] | None
+) -> Iterator[list[_Prepared]]:
     """Prepare scores, as many at a time as :data:`PREPARED_BYTES` holds; scores known nowhere are left out."""
     by_rows: dict[bytes, tuple[NDArray[np.bool_] | None, Labels]] = {}
     batch: list[_Prepared] = []
@@ -144,7 +149,8 @@ def _batches(scores: Mapping[str, Floats], labels: Floats) -> Iterator[list[_Pre
             yield batch
             batch, held = [], 0
         usable = values if rows is None else values[rows]
-        batch.append(_Prepared(metric, rows, HeldScore.of(usable, sorted_labels)))
+        own_groups = groups if groups is None or rows is None else groups[rows]
+        batch.append(_Prepared(metric, rows, HeldScore.of(usable, sorted_labels, own_groups)))
         held += size
     if batch:
         yield batch
@@ -219,4 +225,6 @@ def _why_undefined(one: _Prepared, statistic: str, n: int) -> str:
         return "constant label"
     if statistic == "auc" and one.labels.levels != 2:
         return "the label is not binary"
+    if statistic == PAIR_ACCURACY:
+        return "there are no groups" if one.held.groups is None else "no group has two labels"
     return "constant score" if len(one.held.cells.score_starts) == 1 else "undefined"

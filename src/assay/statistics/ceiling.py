@@ -25,7 +25,9 @@ def tie_share(labels: Floats) -> float | None:
     return _tied_couples(labels) / (n * (n - 1) / 2) if n > 1 else None
 
 
-def tie_free_ceiling(labels: Floats, statistics: Sequence[str]) -> dict[str, float | None]:
+def tie_free_ceiling(
+    labels: Floats, statistics: Sequence[str], groups: NDArray[np.intp] | None = None
+) -> dict[str, float | None]:
     """Return the largest value of each coefficient for a score without ties that orders the labels perfectly.
 
     With tied labels Spearman and Kendall stay below 1 for any score that has no ties itself. Pearson's supremum is 1
@@ -34,6 +36,7 @@ def tie_free_ceiling(labels: Floats, statistics: Sequence[str]) -> dict[str, flo
     Args:
         labels: shape (n,).
         statistics: names of coefficients.
+        groups: codes of shape (n,) of what pair accuracy looks into, or None.
 
     Returns:
         By statistic; None where the labels do not allow the coefficient.
@@ -46,6 +49,7 @@ def tie_free_ceiling(labels: Floats, statistics: Sequence[str]) -> dict[str, flo
         order = np.argsort(labels, kind="stable")
         perfect = np.empty(len(labels))
         perfect[order] = np.arange(len(labels))
-        found = agreement({"perfect": perfect}, labels, statistics=rank_based, resamples=0, confidence=0.95, seed=(0,))
+        scores = {"perfect": perfect}
+        found = agreement(scores, labels, statistics=rank_based, resamples=0, confidence=0.95, seed=(0,), groups=groups)
         values |= {estimate.statistic: estimate.value for estimate in found}
     return {name: values[name] for name in statistics}

@@ -2,7 +2,8 @@
 
 Every function returns one value a resample, NaN where the coefficient is undefined (a constant score or label has no
 correlation). Sources: Kendall, The treatment of ties in ranking problems (1945), for tau-b and the mid-rank form of
-Spearman; Stuart (1953) for tau-c; Deutsch, Foster & Freitag, Ties Matter (2023), for pairwise accuracy with ties.
+Spearman; Stuart (1953) for tau-c; Deutsch, Foster & Freitag, Ties Matter (2023), for pairwise accuracy with ties. Pair
+accuracy, which looks at couples of one group only, stands in :mod:`assay.statistics.within`.
 """
 
 from __future__ import annotations
@@ -16,6 +17,7 @@ import numpy as np
 from assay.errors import InputError, suggest
 from assay.statistics.cells import RankCounts
 from assay.statistics.concordance import Floats
+from assay.statistics.within import PAIR_ACCURACY
 
 __all__ = ["DEFAULT_STATISTICS", "RANK_STATISTICS", "STATISTICS", "Moments", "check_statistics"]
 
@@ -73,7 +75,7 @@ RANK_STATISTICS: Final[dict[str, Callable[[RankCounts], Floats]]] = {
     "pairwise-accuracy": pairwise_accuracy,
     "auc": auc,
 }
-STATISTICS: Final = ("pearson", *RANK_STATISTICS)
+STATISTICS: Final = ("pearson", *RANK_STATISTICS, PAIR_ACCURACY)
 DEFAULT_STATISTICS: Final = ("pearson", "spearman", "kendall")
 
 

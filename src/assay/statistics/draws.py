@@ -14,13 +14,14 @@ from itertools import combinations
 import numpy as np
 from numpy.typing import NDArray
 
-from assay.statistics.agreement import PREPARED_BYTES, percentile_interval
+from assay.statistics.agreement import FEWEST, PREPARED_BYTES, percentile_interval
 from assay.statistics.cells import Labels
 from assay.statistics.concordance import Floats
 from assay.statistics.corrections import williams
 from assay.statistics.exchange import Exchange
 from assay.statistics.held import HeldScore
 from assay.statistics.resampling import BLOCK, Resampler
+from assay.statistics.within import PAIR_ACCURACY
 
 __all__ = ["Coefficients", "Couple", "Drawn", "Swaps", "draw_all", "draw_scores"]
 
@@ -125,13 +126,16 @@ class _Rows:
         self, scores: Floats, statistics: Sequence[str], resamples: int, seed: tuple[int, ...]
     ) -> Coefficients:
         n = len(scores)
-        held = HeldScore.of(scores, self.labels)
+        held = HeldScore.of(scores, self.labels, self.groups)
         ones = np.ones((n, 1))
         values = held.values(ones, self.labels.count(ones), statistics)[:, 0]
         resampler = Resampler(n, resamples, seed, self.groups)
         drawn = [held.values(weights, self.labels.count(weights), statistics) for weights in resampler.blocks()]
-        unit = "pairs" if self.groups is None else "groups"
-        return Coefficients(values, np.concatenate(drawn, axis=1) if drawn else None, n, resampler.units, unit)
+        resampled = np.concatenate(drawn, axis=1) if drawn else None
+        if resampled is not None and PAIR_ACCURACY in statistics and held.within and held.within.units < FEWEST:
+            # many groups, but few that can be right or wrong: they would feign certainty
+            resampled[list(statistics).index(PAIR_ACCURACY)] = np.nan
+        return Coefficients(values, resampled, n, resampler.units, "pairs" if self.groups is None else "groups")
 
 
 def draw_scores(
@@ -206,7 +210,7 @@ def draw_all(
             name: rows.coefficients(values, statistics, resamples, tuple(seed)) for name, values in held.items()
         }
         swaps = Swaps(int(inside.sum()), permutations, (*seed, 1), rows.groups)
-        for couple, permuted in _permuted(sharing, held, rows.labels.values, swaps, statistics, advance):
+        for couple, permuted in _permuted(sharing, held, rows, swaps, statistics, advance):
             first, second = (coefficients[name] for name in couple)
             p_williams = np.nan
             if groups is None and "pearson" in statistics:
@@ -226,7 +230,7 @@ def _williams(one: Floats, other: Floats, first: float, second: float) -> float:
 def _permuted(
     couples: Sequence[Couple],
     held: Mapping[str, Floats],
-    labels: Floats,
+    rows: _Rows,
     swaps: Swaps,
     statistics: Sequence[str],
     advance: Callable[[int], None] | None,
@@ -238,11 +242,12 @@ def _permuted(
     if not swaps.permutations:
         yield from ((couple, None) for couple in couples)
         return
+    labels = rows.labels.values
     step = max(1, PREPARED_BYTES // (len(labels) * _EXCHANGE_BYTES))
     for start in range(0, len(couples), step):
         batch = couples[start : start + step]
         exchanges = {
-            (one, other): Exchange.of(held[one], held[other], labels)
+            (one, other): Exchange.of(held[one], held[other], labels, rows.groups)
             for one, other in batch
             if np.ptp(held[one]) and np.ptp(held[other])
         }

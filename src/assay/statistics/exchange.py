@@ -5,7 +5,8 @@ Balance and rank product of a choice w (0 or 1 a value) are sums over couples, o
 w(u) w(v) becomes (1 - w(u)) (1 - w(v)), and the difference of the two is w(u) + w(v) - 1: the products cancel, so that
 the difference is a sum over single values, laid out once for all exchanges. Where no two of the 2 n values are tied the
 coefficients have fixed denominators, and nothing else is needed; with ties the choice itself is counted, and the
-complement follows from the difference.
+complement follows from the difference. Whole groups are exchanged where there are any, so that pair accuracy is linear,
+too.
 """
 
 from __future__ import annotations
@@ -18,6 +19,7 @@ import numpy as np
 from assay.statistics.cells import Cells, Labels, RankCounts, score_codes
 from assay.statistics.coefficients import RANK_STATISTICS
 from assay.statistics.concordance import Floats, Indices
+from assay.statistics.within import PAIR_ACCURACY, Within
 
 __all__ = ["Exchange"]
 
@@ -52,6 +54,8 @@ class Exchange:
         totals: the same sums over both scores.
         balance: how far the balance of the first score is above that of the second one.
         rank_product: the same of the rank product.
+        pair_accuracy: pair accuracy of the first score less that of the second one; None without groups, or where no
+            group has two labels.
     """
 
     labels: Labels
@@ -60,10 +64,14 @@ class Exchange:
     totals: tuple[float, float, float]
     balance: _Linear
     rank_product: _Linear
+    pair_accuracy: _Linear | None
 
     @classmethod
-    def of(cls, first: Floats, second: Floats, labels: Floats) -> Exchange:
-        """Join two scores, neither of them constant, of pairs with finite labels, each of shape (n,)."""
+    def of(cls, first: Floats, second: Floats, labels: Floats, groups: Indices | None = None) -> Exchange:
+        """Join two scores, neither of them constant, of pairs with finite labels, each of shape (n,).
+
+        With groups (codes of shape (n,)) the exchanges must be the same for all pairs of a group.
+        """
         joined = np.concatenate([_standardised(first), _standardised(second)])
         spread = labels.std()
         y = np.tile((labels - labels.mean()) / spread if spread else labels * 0, 2)
@@ -78,6 +86,7 @@ class Exchange:
             (float(rows[0].sum()), float(rows[1].sum()), float(rows[2].sum())),
             _excess(_own_balance(codes, doubled.codes)),
             _excess(_own_rank_product(codes, ranks[doubled.codes])),
+            None if groups is None else _accuracy_difference(first, second, labels, groups),
         )
 
     def differences(self, swaps: Floats, statistics: Sequence[str]) -> Floats:
@@ -90,10 +99,13 @@ class Exchange:
         Returns:
             Shape (statistics, b), NaN where undefined.
         """
-        ranked = self._ranked(swaps) if any(name != "pearson" for name in statistics) else None
+        ranked = self._ranked(swaps) if any(name in RANK_STATISTICS for name in statistics) else None
         found = []
         for name in statistics:
-            if name == "pearson" or ranked is None:
+            if name == PAIR_ACCURACY:
+                unknown = np.full(swaps.shape[1], np.nan)
+                found.append(unknown if self.pair_accuracy is None else self.pair_accuracy.under(swaps))
+            elif name == "pearson" or ranked is None:
                 found.append(self._pearson(swaps))
             else:
                 first, second = (RANK_STATISTICS[name](counts) for counts in ranked)
@@ -140,6 +152,15 @@ def _excess(own: Floats) -> _Linear:
     """Return the sum over couples of a choice less that of its complement, from each value's sum over all others."""
     linear = _Linear.of(own)
     return replace(linear, constant=linear.constant - float(own.sum()) / 2)
+
+
+def _accuracy_difference(first: Floats, second: Floats, labels: Floats, groups: Indices) -> _Linear | None:
+    """Return the pair accuracy of the first score less that of the second one under exchanges of whole groups."""
+    one, other = (Within.of(scores, labels, groups) for scores in (first, second))
+    if not one.units:
+        return None
+    difference = (one.ordered - other.ordered) / one.couples.sum()
+    return _Linear(float(difference.sum()), -2 * difference)
 
 
 def _own_balance(scores: Indices, labels: Indices) -> Floats:

@@ -15,7 +15,7 @@ __all__ = ["Advice", "advise", "parse_budget", "with_advice"]
 
 _BUDGET = re.compile(r"(?P<pairs>\d+(?:\.\d+)?(?:e\d+)?)\s*(?:/\s*(?P<unit>s|min|h))?")
 #: What a score that knows nothing reaches; 0 for coefficients of correlation.
-_CHANCE = {"auc": 0.5, "pairwise-accuracy": 0.5}
+_CHANCE = {"auc": 0.5, "pairwise-accuracy": 0.5, "pair-accuracy": 0.5}
 _SECONDS = {"s": 1.0, "min": 60.0, "h": 3600.0}
 
 

@@ -6,13 +6,26 @@ from collections.abc import Iterator
 
 from markupsafe import Markup
 
-from assay.reports.layout import TITLES, Block, short
+from assay.reports.layout import TITLES, Block, Cell, short
 from assay.reports.page.names import fit
 from assay.reports.page.svg import Figure, Scale, drawing, element, text, ticks
 from assay.reports.page.units import Unit
 from assay.reports.sheets import Column, Sheet
 
-__all__ = ["forest"]
+__all__ = [
+    "ABREAST",
+    "CHARACTER",
+    "FOOT",
+    "GAP",
+    "HEAD",
+    "LINE",
+    "LONGEST",
+    "MARGIN",
+    "WIDTH",
+    "draw_grid",
+    "draw_interval",
+    "forest",
+]
 
 WIDTH = 1080
 #: Panels side by side; further buckets stand below.
@@ -97,29 +110,43 @@ def _panel(
         text(scale.start, top + 16, fit(block.bucket, 30), element("title", block.bucket), class_="strong"),
         text(scale.start, top + 31, block.facts[0], class_="muted"),
     ]
-    for mark in marks:
-        x = scale(mark)
-        parts.append(element("line", x1=x, x2=x, y1=first, y2=last, class_="zero" if mark == 0 else "grid"))
-        parts.append(text(x, last + 16, short(mark, 1) if mark else "0", class_="muted", anchor="middle"))
+    parts += draw_grid(marks, scale, first, last)
     ceiling = block.ceiling[unit.section.statistics.index(statistic)].value
     if ceiling is not None:
         hint = element("title", f"tie-free ceiling {short(ceiling, 3)}")
         x = scale(ceiling)
         parts.append(element("line", hint, x1=x, x2=x, y1=first, y2=last, class_="ceiling"))
     parts += [
-        element("g", *_line(unit, block, metric, statistic, scale, first + LINE * (number + 0.5)), data_metric=metric)
+        element(
+            "g",
+            *draw_interval(
+                unit.cell(block, metric, statistic),
+                f"{metric}, {block.bucket}",
+                scale,
+                first + LINE * (number + 0.5),
+            ),
+            data_metric=metric,
+        )
         for number, metric in enumerate(metrics)
     ]
     return element("g", *parts, data_bucket=block.bucket)
 
 
-def _line(unit: Unit, block: Block, metric: str, statistic: str, scale: Scale, y: float) -> Iterator[Markup]:
-    cell = unit.cell(block, metric, statistic)
+def draw_grid(marks: list[float], scale: Scale, first: float, last: float) -> Iterator[Markup]:
+    """Yield the lines of a panel from *first* down to *last*, with their numbers below."""
+    for mark in marks:
+        x = scale(mark)
+        yield element("line", x1=x, x2=x, y1=first, y2=last, class_="zero" if mark == 0 else "grid")
+        yield text(x, last + 16, short(mark, 1) if mark else "0", class_="muted", anchor="middle")
+
+
+def draw_interval(cell: Cell | None, title: str, scale: Scale, y: float) -> Iterator[Markup]:
+    """Yield the dot and the bar of one number, or a word where there is none."""
     if cell is None or cell.value is None:
         reason = cell.note if cell else "not computed"
         yield text(scale(0.0) + 5, y + 4, "undefined", element("title", reason), class_="small muted")
         return
-    yield element("title", f"{metric}, {block.bucket}: {cell.text}")
+    yield element("title", f"{title}: {cell.text}")
     if cell.low is not None and cell.high is not None:
         yield element("line", x1=scale(cell.low), x2=scale(cell.high), y1=y, y2=y, class_="interval")
     yield element("circle", cx=scale(cell.value), cy=y, r=3.6, class_="value")

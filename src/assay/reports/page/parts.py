@@ -3,23 +3,26 @@
 from __future__ import annotations
 
 import shlex
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
 from assay.reports.data import MetricFacts
 from assay.reports.folder import RunFolder
 from assay.reports.page.agreement import AgreementTable, agreement_table
+from assay.reports.page.aspects import AspectModel, draw_aspects
 from assay.reports.page.cost import CostFigure, draw_cost
 from assay.reports.page.distributions import Spread, by_label
 from assay.reports.page.embedded import pack
 from assay.reports.page.findings import find
 from assay.reports.page.forest import forest
 from assay.reports.page.layers import draw_layers, layered_models
+from assay.reports.page.profile import Profile, draw_profile
 from assay.reports.page.svg import Figure
 from assay.reports.page.tagging import tag_pairs
 from assay.reports.page.units import Unit
 
-__all__ = ["RunPart", "UnitPart"]
+__all__ = ["AspectPart", "RunPart", "UnitPart"]
 
 #: Buckets of a dataset whose distributions are drawn; the list of pairs has them all.
 MOST_BUCKETS = 6
@@ -126,3 +129,16 @@ class UnitPart:
     def notes(self) -> list[str]:
         """What a reader should know of buckets: labels, ties, the human ceiling, groups."""
         return [f"{block.bucket}: {'; '.join(block.facts)}" for block in self.unit.section.blocks]
+
+
+class AspectPart:
+    """What the page shows of a model whose aspects were scored, on all datasets that have them."""
+
+    def __init__(self, model: AspectModel, parts: Sequence[UnitPart], statistics: Sequence[str]) -> None:
+        self.number, self.title = model.number, model.title
+        self.has_whole = any(model.whole in unit.data.scores for unit in model.units)
+        drawn = ((name, draw_aspects(model, name)) for name in statistics)
+        self.figures: list[tuple[str, Figure]] = [(name, figure) for name, figure in drawn if figure]
+        keys = {unit.key for unit in model.units}
+        profiles = ((part, draw_profile(part.unit, model, part.tagged)) for part in parts if part.key in keys)
+        self.profiles: list[tuple[UnitPart, Profile]] = [(part, profile) for part, profile in profiles if profile]

@@ -13,8 +13,9 @@ from markupsafe import Markup, escape
 from assay.errors import InputError
 from assay.reports.folder import RunFolder, run_titles
 from assay.reports.layout import TITLES
+from assay.reports.page.aspects import aspect_models
 from assay.reports.page.distributions import by_dataset
-from assay.reports.page.parts import RunPart, UnitPart
+from assay.reports.page.parts import AspectPart, RunPart, UnitPart
 from assay.reports.page.ranking import rank_metrics
 from assay.reports.page.tagging import MOST
 from assay.reports.page.units import main_statistic, read_units
@@ -50,17 +51,20 @@ def page_html(runs: Sequence[RunFolder], *, leaderboard: bool = True, categories
     script = "\n".join(_asset(name) for name in SCRIPTS)
     digest = base64.b64encode(hashlib.sha256(script.encode()).digest()).decode("ascii")
     parts = [UnitPart(unit, max(1, MOST * len(unit.data) // max(pairs, MOST)) if categories else 0) for unit in units]
+    aspects = [AspectPart(model, parts, statistics) for model in aspect_models(units)]
     page: str = (
         _environment()
         .get_template("page.html")
         .render(
             generator=Markup(GENERATOR),
-            style=Markup(_asset("page.css")),
+            style=Markup(_asset("page.css") + (_asset("aspects.css") if aspects else "")),
             script=Markup(script),
             script_digest=digest,
             runs=[RunPart(title, run) for title, run in zip(run_titles(runs), runs, strict=True)],
             units=parts,
             layered=[part for part in parts if part.layers],
+            aspects=aspects,
+            profiled=[part for part in parts if any(part is one for model in aspects for one, _ in model.profiles)],
             titles=TITLES,
             statistics=statistics,
             main=main,
