@@ -6,11 +6,12 @@ import itertools
 
 import numpy as np
 import pytest
+from amr_data import bamboo
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from assay.amr.graph import parse_graph
-from assay.metrics.amr.alignment import Triples, make_problem, triples_of
+from assay.metrics.amr.alignment import Alignment, Triples, make_problem, triples_of
 from assay.metrics.amr.bound import Bound
 from assay.metrics.amr.climbing import hill_climbing
 from assay.metrics.amr.exact import integer_program, optimal_alignment
@@ -69,6 +70,11 @@ def test_no_alignment_is_worth_more(first, second, by_degrees):
     assert worth(first, second, climbed.mapping, similarity) == pytest.approx(climbed.value, abs=1e-9)
     if len(problem.sources):
         assert integer_program(problem).value == pytest.approx(best, abs=1e-9)
+        # asked for more than a known one: of the first climb, and of nothing at all
+        for known in (climbed, Alignment((-1,) * len(first.concepts), 0.0, optimal=False)):
+            told = integer_program(problem, known, best + 3)
+            assert told.optimal
+            assert told.value == pytest.approx(best, abs=1e-9)
         bound = Bound(problem)
         for _ in range(5):
             assert bound.value >= best - 1e-9
@@ -90,6 +96,22 @@ def test_a_graph_that_hill_climbing_cannot_align_is_aligned():
     found = optimal_alignment(make_problem(one, other))
     assert found.value == 6 + 4
     assert found.mapping == (4, 2, 0, 5, 3, 1)
+
+
+def test_unrelated_graphs_that_need_the_program(shared_data):
+    pairs = bamboo(shared_data, "para")
+    asked = 0
+    for number in range(24):
+        first, second = (triples_of(parse_graph(pairs[row][side])) for row, side in ((number, 0), (number + 7, 1)))
+        plain = [
+            Triples(one.concepts, tuple(sorted({(s, "any", t) for s, _, t in one.relations})), one.attributes)
+            for one in (first, second)
+        ]
+        problem = make_problem(*plain)
+        bound = Bound(problem)
+        asked += bound.value - optimal_alignment(problem).value >= 1
+        assert optimal_alignment(problem).value == integer_program(problem).value
+    assert asked
 
 
 def test_the_seed_decides_the_climbs():

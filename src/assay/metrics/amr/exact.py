@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 from numpy.typing import NDArray
 from scipy.optimize import Bounds, LinearConstraint, linear_sum_assignment, milp
@@ -19,6 +21,10 @@ __all__ = ["integer_program", "optimal_alignment"]
 _STEPS, _APART = 48, 4
 #: Worths that are nearer than this are equal but for rounding.
 _EQUAL = 1e-9
+#: HiGHS keeps constraints to 1e-6: what is asked for as "a unit more" is this share of a unit less.
+_SLACK = 1e-3
+#: What milp says where nothing fulfils the constraints.
+_INFEASIBLE = 2
 
 
 def optimal_alignment(problem: Problem) -> Alignment:
@@ -48,7 +54,7 @@ def optimal_alignment(problem: Problem) -> Alignment:
             return Alignment(tuple(mapping.tolist()), best, optimal=True)
         if not bound.step(best):
             break
-    return integer_program(problem)
+    return integer_program(problem, Alignment(tuple(mapping.tolist()), best, optimal=False), bound.value)
 
 
 def _assigned(problem: Problem) -> Alignment:
@@ -64,11 +70,22 @@ def _highest(problem: Problem, bound: float) -> float:
     return bound if not problem.unit else float(np.floor(bound / problem.unit + _EQUAL)) * problem.unit
 
 
-def integer_program(problem: Problem) -> Alignment:
+def integer_program(problem: Problem, known: Alignment | None = None, bound: float = np.inf) -> Alignment:
     """Return the optimum of a problem with matches of relations by its integer program, as HiGHS finds it.
 
     It has a variable for each pair of nodes and each match. Of the matches of one relation at one pair of nodes, one at
     most can be, and none without that pair: four families of constraints, whose relaxation is often whole already.
+
+    Where every worth is a multiple of a unit, HiGHS is asked for an alignment worth a unit more than the known one, and
+    may stop when less than a unit lies between what it has and what there can be: both prove as much, and sooner.
+
+    Args:
+        problem: with at least one match.
+        known: a good alignment.
+        bound: of what any alignment is worth.
+
+    Raises:
+        AssayError: HiGHS finds no optimum.
     """
     rows, columns = problem.unary.shape
     unary = problem.unary.ravel()
@@ -85,13 +102,21 @@ def integer_program(problem: Problem) -> Alignment:
             block = _under(relation * unary.size + end, place[end], len(pairs), total)
             blocks.append(block)
             highs.append(np.zeros(block.shape[0]))
+    constraints = [LinearConstraint(vstack(blocks), -np.inf, np.concatenate(highs))]
+    gap = 0.0
+    if known is not None and problem.unit:
+        more = known.value + (1 - _SLACK) * problem.unit
+        constraints.append(LinearConstraint(csr_array(gain[None]), more, np.inf))
+        gap = (1 - _SLACK) * problem.unit / bound
     found = milp(
         -gain,
         integrality=np.concatenate([np.ones(len(pairs)), np.zeros(matches)]),
         bounds=Bounds(0, 1),
-        constraints=LinearConstraint(vstack(blocks), -np.inf, np.concatenate(highs)),
-        options={"mip_rel_gap": 0.0},
+        constraints=constraints,
+        options={"mip_rel_gap": gap},
     )
+    if known is not None and found.status == _INFEASIBLE:
+        return replace(known, optimal=True)
     if found.x is None or found.status != 0:
         raise AssayError(f"no optimal alignment was found: {found.message}")
     mapping = np.full(rows, -1, dtype=np.intp)
