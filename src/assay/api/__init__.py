@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     from assay.api.result import Result
     from assay.api.running import run
     from assay.api.sweeping import sweep
+    from assay.api.training import train_s3bert
     from assay.api.verifying import verify
 
 __all__ = [
@@ -47,6 +48,7 @@ __all__ = [
     "score_file",
     "sweep",
     "thresholds",
+    "train_s3bert",
     "verify",
 ]
 
@@ -74,6 +76,7 @@ _HOMES = {
     "score_file": "files",
     "sweep": "sweeping",
     "thresholds": "deciding",
+    "train_s3bert": "training",
     "verify": "verifying",
 }
 

@@ -31,6 +31,7 @@ VERBS = {
     "sweep": "Agreement layer by layer.",
     "profile": "What metrics cost, measured alone.",
     "reproduce": "Reproduce a published table.",
+    "train": "Train models that metrics read.",
     "doctor": "What is here, what is missing.",
     "metrics": "List, show, check metrics.",
     "models": "List, show, fetch models.",

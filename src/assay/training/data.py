@@ -1,0 +1,193 @@
+"""The pairs that a model is trained, chosen and tested on: loaded, kept apart, and told where they come from."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from assay.datasets import Pairs, load_card, load_dataset
+from assay.datasets.files import is_table_file
+from assay.datasets.registry import parse_spec
+from assay.errors import InputError
+from assay.tables import GRAPH_COLUMNS
+
+__all__ = ["Examples", "Source", "cut_off", "keep_apart", "load_examples"]
+
+#: Share of the training pairs that is cut off where no development or test set is named, and how many at most
+#: (Opitz and Frank 2022 cut off 2,500 each).
+SHARE, MOST = 0.1, 2500
+
+
+@dataclass(frozen=True)
+class Source:
+    """One dataset: how it was asked for, and what its card says of it."""
+
+    spec: str
+    name: str
+    version: str
+    split: str
+    language: str | None
+    licence: str
+    digest: str
+
+
+@dataclass(frozen=True, eq=False)
+class Examples:
+    """Pairs of texts, n of them.
+
+    Attributes:
+        references, candidates: the texts.
+        labels: human labels, float64, NaN where there is none, shape (n,).
+        reference_graphs, candidate_graphs: AMR graphs in Penman notation; empty tuples where they were not asked for.
+        origins: which of *sources* each pair is from, shape (n,).
+        sources: the datasets.
+    """
+
+    references: tuple[str, ...]
+    candidates: tuple[str, ...]
+    labels: NDArray[np.float64]
+    reference_graphs: tuple[str, ...]
+    candidate_graphs: tuple[str, ...]
+    origins: NDArray[np.int64]
+    sources: tuple[Source, ...]
+
+    def __len__(self) -> int:
+        return len(self.references)
+
+    @property
+    def keys(self) -> list[tuple[str, str]]:
+        """Each pair in an order that does not depend on which text stands first."""
+        return [(a, b) if a <= b else (b, a) for a, b in zip(self.references, self.candidates, strict=True)]
+
+    @property
+    def texts(self) -> set[str]:
+        """The distinct texts."""
+        return {*self.references, *self.candidates}
+
+    def take(self, rows: Sequence[int] | NDArray[Any]) -> Examples:
+        """Return the pairs at *rows*."""
+
+        def pick(column: tuple[str, ...]) -> tuple[str, ...]:
+            return tuple(column[row] for row in rows) if column else ()
+
+        texts = (pick(self.references), pick(self.candidates))
+        index = np.asarray(rows, dtype=np.int64)
+        graphs = (pick(self.reference_graphs), pick(self.candidate_graphs))
+        return Examples(*texts, self.labels[index], *graphs, self.origins[index], self.sources)
+
+
+def load_examples(specs: Sequence[str], *, limit: int | None, graphs: bool) -> Examples:
+    """Load datasets one after the other.
+
+    Args:
+        specs: whatever :func:`assay.datasets.load_dataset` takes as text.
+        limit: only the first so many pairs of each.
+        graphs: whether every pair must have the graphs of its texts.
+
+    Raises:
+        InputError: a dataset cannot be read, is empty, has several gold answers, or lacks a graph; with its row.
+    """
+    references: list[str] = []
+    candidates: list[str] = []
+    labels, origins = [], []
+    sources: list[Source] = []
+    found: dict[str, list[str]] = {column: [] for column in GRAPH_COLUMNS}
+    for spec in specs:
+        pairs = load_dataset(spec, allow_unlabelled=True).limit(limit)
+        if len(pairs) == 0:
+            raise InputError(f"{spec}: has no pairs")
+        if pairs.has_several_references:
+            raise InputError(f"{spec}: has several gold answers a pair; training takes pairs of single texts")
+        if graphs:
+            for column in GRAPH_COLUMNS:
+                found[column] += _graphs(pairs, column, spec)
+        texts = pairs.table.select(["reference", "candidate"]).to_pydict()
+        references += texts["reference"]
+        candidates += texts["candidate"]
+        labels.append(pairs.labels)
+        origins.append(np.full(len(pairs), len(sources), dtype=np.int64))
+        sources.append(_source(spec, pairs))
+    return Examples(
+        tuple(references),
+        tuple(candidates),
+        np.concatenate(labels),
+        tuple(found[GRAPH_COLUMNS[0]]),
+        tuple(found[GRAPH_COLUMNS[1]]),
+        np.concatenate(origins),
+        tuple(sources),
+    )
+
+
+def _graphs(pairs: Pairs, column: str, spec: str) -> list[str]:
+    if column not in pairs.table.column_names:
+        raise InputError(f"{spec}: has no column {column!r}; the graphs of both texts are needed, in Penman notation")
+    cells: list[str | None] = pairs.table.column(column).to_pylist()
+    for row, cell in enumerate(cells, start=1):
+        if not cell or not cell.strip():
+            raise InputError(f"{spec}, pair {row}, column {column}: there is no graph")
+    return [str(cell) for cell in cells]
+
+
+def _source(spec: str, pairs: Pairs) -> Source:
+    licence = "own data, no licence stated"
+    name, version, _ = parse_spec(spec)
+    if not is_table_file(spec) and not is_table_file(name):
+        licence = load_card(name, version).licence
+    return Source(spec, pairs.name, pairs.version, pairs.split, pairs.language, licence, pairs.digest)
+
+
+def cut_off(examples: Examples, seed: int) -> tuple[Examples, Examples]:
+    """Return what stays and what is cut off: a share of the pairs, drawn by *seed*, in the order they stand in.
+
+    Raises:
+        InputError: there are too few pairs to cut any off.
+    """
+    number = min(MOST, int(SHARE * len(examples)))
+    if number < 2:
+        raise InputError(f"{len(examples)} training pairs are too few to cut a set off; name one with --dev and --test")
+    away = np.sort(np.random.default_rng(seed).permutation(len(examples))[:number])
+    return examples.take(np.setdiff1d(np.arange(len(examples)), away)), examples.take(away)
+
+
+def keep_apart(
+    train: Examples, dev: Examples, test: Examples, say: Callable[[str], None]
+) -> tuple[Examples, Examples, dict[str, int]]:
+    """Return training and development pairs without those of the test set, and training without development.
+
+    A pair is the same with its texts exchanged.
+
+    Args:
+        train, dev, test: as they were loaded.
+        say: gets a line for everything that is left out, and for texts that are shared.
+
+    Returns:
+        Training pairs, development pairs, and counts for the model's card.
+
+    Raises:
+        InputError: nothing is left.
+    """
+    in_test = set(test.keys)
+    kept_dev = dev.take([row for row, key in enumerate(dev.keys) if key not in in_test])
+    held_out = in_test | set(kept_dev.keys)
+    kept_train = train.take([row for row, key in enumerate(train.keys) if key not in held_out])
+    for what, one in (("training", kept_train), ("development", kept_dev)):
+        if len(one) < 2:
+            raise InputError(f"the {what} set has {len(one)} pairs that are not in the held-out sets; 2 are needed")
+    counts = {
+        "train_pairs_left_out": len(train) - len(kept_train),
+        "dev_pairs_left_out": len(dev) - len(kept_dev),
+        "dev_texts_in_train": len(kept_dev.texts & kept_train.texts),
+        "test_texts_in_train": len(test.texts & kept_train.texts),
+    }
+    if left_out := counts["train_pairs_left_out"]:
+        say(f"{left_out:,} training pairs stand in the held-out sets, too; they are not trained on")
+    if counts["dev_pairs_left_out"]:
+        say(f"{counts['dev_pairs_left_out']:,} development pairs stand in the test set, too; they are left out")
+    for name, one in (("dev", kept_dev), ("test", test)):
+        if shared := counts[f"{name}_texts_in_train"]:
+            say(f"warning: {shared:,} of {len(one.texts):,} {name} texts also occur in training pairs, with others")
+    return kept_train, kept_dev, counts

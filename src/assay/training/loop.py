@@ -1,0 +1,200 @@
+"""What every recipe adds to sentence-transformers' trainers: resuming, curves, progress, the order of the pairs."""
+
+from __future__ import annotations
+
+import contextlib
+import json
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import torch
+from safetensors.torch import load_file, save_file
+from sentence_transformers import SentenceTransformerTrainingArguments
+from sentence_transformers.base.sampler import DefaultBatchSampler
+from transformers import PrinterCallback, TrainerCallback
+
+from assay.metrics.neural.loading import quiet
+
+if TYPE_CHECKING:
+    from assay.training.progress import Progress
+
+__all__ = ["Course", "Kept", "arguments", "last_checkpoint", "train"]
+
+#: The learnable parameters of the loss, beside the model in a checkpoint.
+LOSS_FILE = "loss.safetensors"
+#: Steps between two points of the training curve.
+EVERY = 50
+
+
+@dataclass(frozen=True)
+class Course:
+    """How long and how fast a model learns.
+
+    Attributes:
+        epochs: passes over the training pairs.
+        batch_size: pairs a step.
+        learning_rate: after the warm-up; it falls linearly to 0 at the end.
+        warmup: steps over which the learning rate rises from 0.
+        eval_steps: steps between two evaluations on the development set, each with a checkpoint.
+        seed: decides the order of the pairs.
+    """
+
+    epochs: int
+    batch_size: int
+    learning_rate: float
+    warmup: int
+    eval_steps: int
+    seed: int
+
+
+class Kept:
+    """Beside a trainer of sentence-transformers: a checkpoint keeps the loss's own parameters, curves are not rounded.
+
+    Without the first a resumed training would begin them anew.
+    """
+
+    model: Any
+    loss: Any
+    args: Any
+    _weight: int = 1
+    accum_loss_components: dict[str, dict[str, Any]]
+
+    def add_model_card_callback(self, default_args_dict: dict[str, Any]) -> None:
+        """Write no card: assay writes its own."""
+
+    def get_batch_sampler(self, dataset: Any, batch_size: int, drop_last: bool, **settings: Any) -> Any:
+        """Return batches in an order that seed and epoch decide, wherever the training begins."""
+        return _Shuffled(dataset, batch_size=batch_size, drop_last=drop_last, seed=self.args.seed)
+
+    def _save(self, output_dir: str | None = None, state_dict: Any = None) -> None:
+        folder = Path(output_dir or self.args.output_dir)
+        self.model.save_pretrained(str(folder), create_model_card=False)
+        save_file({name: value.detach().cpu().contiguous() for name, value in self._own()}, folder / LOSS_FILE)
+
+    def _load_from_checkpoint(self, checkpoint_path: str) -> None:
+        super()._load_from_checkpoint(checkpoint_path)  # type: ignore[misc]  # of the trainer
+        held = load_file(Path(checkpoint_path) / LOSS_FILE)
+        with torch.no_grad():
+            for name, value in self._own():
+                value.copy_(held[name])
+
+    def _own(self) -> list[tuple[str, Any]]:
+        """Return the parameters of the loss that are not the model's."""
+        return [(name, value) for name, value in self.loss.named_parameters() if not name.startswith("model.")]
+
+    def compute_loss(self, model: Any, inputs: dict[str, Any], *args: Any, **settings: Any) -> Any:
+        """Compute the loss; in an evaluation, a batch weighs as many as its pairs, as the mean loss has it."""
+        self._weight = 1 if self.model.training else len(inputs["label"])
+        return super().compute_loss(model, inputs, *args, **settings)  # type: ignore[misc]  # of the trainer
+
+    def track_loss_components(self, loss: dict[str, Any]) -> None:
+        """Add up the parts of the loss."""
+        held = self.accum_loss_components["train" if self.model.training else "eval"]
+        for name, value in (loss | {"steps": torch.ones(())}).items():
+            held[name] = held.get(name, 0.0) + self._weight * value.detach()
+
+    def log(self, logs: dict[str, float], start_time: float | None = None) -> None:
+        """Log the parts of the loss with all their digits, where sentence-transformers rounds to four."""
+        kind = "train" if "loss" in logs else "eval" if "eval_loss" in logs else None
+        held = self.accum_loss_components.get(kind, {}) if kind else {}
+        steps = float(held.get("steps", 0))
+        if steps:
+            before = "eval_" if kind == "eval" else ""
+            parts = {f"{before}{name}": float(value) / steps for name, value in held.items() if name != "steps"}
+            logs = logs | parts | (self.extra_curves() if kind == "eval" else {})
+            self.accum_loss_components[str(kind)] = {}
+        super().log(logs, start_time)  # type: ignore[misc]  # of the trainer
+
+    def extra_curves(self) -> dict[str, float]:
+        """Return what else belongs into the curves at an evaluation; by default nothing."""
+        return {}
+
+
+class _Shuffled(DefaultBatchSampler):  # type: ignore[misc]  # sentence-transformers has no types here
+    """Batches of row numbers, shuffled anew every epoch; rows of one ``unit`` of the dataset follow one another."""
+
+    def __init__(self, dataset: Any, **settings: Any) -> None:
+        super().__init__(dataset, **settings)
+        units = torch.tensor(list(dataset["unit"]) if "unit" in dataset.column_names else list(range(len(dataset))))
+        self.units = torch.unique(units, return_inverse=True)[1]
+
+    def __iter__(self) -> Iterator[list[int]]:
+        dice = torch.Generator().manual_seed(1_000_003 * self.seed + self.epoch)
+        places = torch.randperm(int(self.units.max()) + 1, generator=dice)
+        for part in torch.split(torch.argsort(places[self.units], stable=True), self.batch_size):
+            if len(part) == self.batch_size or not self.drop_last:
+                yield part.tolist()
+
+
+class _Told(TrainerCallback):  # type: ignore[misc]  # transformers has no types here
+    """Tells a progress how far the training is, and what it has reached."""
+
+    def __init__(self, progress: Progress, what: str) -> None:
+        self._progress, self._what = progress, what
+
+    def on_train_begin(self, args: Any, state: Any, control: Any, **_: Any) -> None:
+        self._progress.begin(self._what, state.max_steps)
+        self._progress.advance(state.global_step)
+
+    def on_step_end(self, args: Any, state: Any, control: Any, **_: Any) -> None:
+        self._progress.advance(1)
+
+    def on_evaluate(self, args: Any, state: Any, control: Any, metrics: dict[str, float], **_: Any) -> None:
+        loss = metrics.get("eval_loss")
+        self._progress.say(f"{self._what}: step {state.global_step:,} of {state.max_steps:,}, dev loss {loss:.5f}")
+
+
+def arguments(folder: Path, course: Course, device: str) -> Any:
+    """Return the arguments of a trainer that keeps the last checkpoint and the one of lowest development loss."""
+    return SentenceTransformerTrainingArguments(
+        output_dir=str(folder),
+        num_train_epochs=course.epochs,
+        per_device_train_batch_size=course.batch_size,
+        per_device_eval_batch_size=course.batch_size,
+        learning_rate=course.learning_rate,
+        warmup_steps=course.warmup,
+        weight_decay=0.01,
+        lr_scheduler_type="linear",
+        eval_strategy="steps",
+        eval_steps=course.eval_steps,
+        save_strategy="steps",
+        save_steps=course.eval_steps,
+        save_total_limit=2,
+        load_best_model_at_end=True,
+        metric_for_best_model="eval_loss",
+        greater_is_better=False,
+        logging_steps=min(EVERY, course.eval_steps),
+        seed=course.seed,
+        use_cpu=device == "cpu",
+        dataloader_pin_memory=device.startswith("cuda"),
+        disable_tqdm=True,
+        report_to=[],
+    )
+
+
+def train(trainer: Any, folder: Path, progress: Progress, what: str) -> list[dict[str, float]]:
+    """Run a trainer from its last whole checkpoint in *folder*, or from the start; return its log, a record a step.
+
+    Afterwards its model is the best one.
+    """
+    trainer.remove_callback(PrinterCallback)  # it writes to stdout
+    trainer.add_callback(_Told(progress, what))
+    checkpoint = last_checkpoint(folder)
+    if checkpoint is not None:
+        progress.say(f"{what}: continues from step {checkpoint.name.rpartition('-')[2]}")
+    with quiet():
+        trainer.train(resume_from_checkpoint=None if checkpoint is None else str(checkpoint))
+    history: list[dict[str, float]] = trainer.state.log_history
+    return history
+
+
+def last_checkpoint(folder: Path) -> Path | None:
+    """Return the last checkpoint that was written to its end, or None; the state of the trainer is its last file."""
+    found = []
+    for path in folder.glob("checkpoint-*"):
+        with contextlib.suppress(OSError, ValueError):  # a killed writer leaves no file, or half of one
+            json.loads((path / "trainer_state.json").read_text(encoding="utf-8"))
+            found.append(path)
+    return max(found, key=lambda path: int(path.name.rpartition("-")[2]), default=None)

@@ -1,0 +1,1 @@
+"""S3BERT: sentence embeddings whose parts are trained to measure aspects of meaning (Opitz and Frank 2022)."""

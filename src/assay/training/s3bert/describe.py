@@ -1,0 +1,63 @@
+"""The card of an S3BERT model."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+from assay.training.card import Card, write_card
+from assay.training.data import Source
+
+__all__ = ["describe"]
+
+_LIMITS = (
+    "The aspects are what AMR metrics measure on graphs that a parser wrote; what the parser gets wrong, they learn.",
+    "An aspect's score is a cosine, not a probability: read it beside what is usual for such pairs (assay explain).",
+    "It was trained and tested on sentences of the datasets named above; other texts and languages are untested.",
+    "Held-out pairs are not trained on; single texts of them may be, in other pairs: the counts above say how many.",
+    "Dropout is off in training, and models of several seeds differ in the order of the pairs alone.",
+)
+
+
+def describe(facts: Mapping[str, Any], data: Mapping[str, Sequence[Source]], results: str, folder: Path) -> None:
+    """Write the card of a model.
+
+    Args:
+        facts: what ``training.json`` holds.
+        data: the datasets by use.
+        results: in Markdown.
+        folder: of the model.
+    """
+    settings = facts["settings"]
+    parts = [name for name in ("decomposition", "consistency") if settings[name]]
+    about = (
+        f"Sentence embeddings in which {settings['width']} dimensions each measure one of {len(facts['scales'])} "
+        "aspects of meaning (Opitz and Frank 2022, SBERT studies Meaning Representations); the last "
+        f"{settings['layers']} layers were trained with {' and '.join(parts)}. "
+        "`s3bert.json` says which dimensions are whose."
+    )
+    languages = sorted({one.language for sources in data.values() for one in sources if one.language})
+    made_with = {
+        "seed": str(settings["seed"]),
+        "base digest": facts["base"]["digest"],
+        "targets made from": facts["targets"]["made_from"],
+        "best of the evaluations": f"step {facts['best_step']} of {facts['steps']}, "
+        f"development loss {facts['best_dev_loss']:.6f}",
+        "device": f"{facts['device']}, {facts['threads']} threads",
+        "versions": ", ".join(f"{name} {version}" for name, version in facts["versions"].items()),
+    }
+    card = Card(
+        title="S3BERT",
+        about=about,
+        base=facts["base"]["name"],
+        command=facts["command"],
+        data=data,
+        counts=facts["counts"],
+        made_with=made_with,
+        results=results,
+        use=("assay run bamboo-sts --metric s3bert:FOLDER", 'assay explain "TEXT" "TEXT" --metric s3bert:FOLDER'),
+        limits=_LIMITS,
+        languages=languages,
+    )
+    write_card(card, folder)

@@ -1,0 +1,174 @@
+"""How well sub-embeddings follow the aspects they are for, and whether the whole still agrees with people."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.stats import ttest_1samp
+
+from assay.metrics.aspects.layout import Layout
+from assay.statistics.comparison import compare_all
+from assay.training.data import Examples
+from assay.training.s3bert.partition import Part, assign_dimensions, dimension_weights, random_dimensions
+from assay.training.s3bert.targets import ScoredPairs
+
+__all__ = ["SYSTEMS", "Embedded", "agreement_with_people", "cosines", "follow_aspects", "over_seeds"]
+
+#: What is compared: the whole embedding of the base, and four ways to have a part of it for each aspect.
+SYSTEMS = ("full", "random", "ilp", "ilp_even", "trained")
+#: Against which the trained model is tested.
+RIVALS = ("full", "ilp")
+#: Resamples of the paired bootstrap, and the level of its intervals.
+RESAMPLES, CONFIDENCE = 500, 0.95
+Floats = NDArray[np.float64]
+
+
+@dataclass(frozen=True, eq=False)
+class Embedded:
+    """Embeddings of texts before and after training.
+
+    Attributes:
+        numbers: of each text.
+        base, trained: float32, shape (texts, dimensions).
+    """
+
+    numbers: Mapping[str, int]
+    base: NDArray[np.float32]
+    trained: NDArray[np.float32]
+
+    def sides(self, references: Sequence[str], candidates: Sequence[str]) -> tuple[Part, Part]:
+        """Return the numbers of the texts of some pairs, shape (n,) each."""
+        first, second = ([self.numbers[text] for text in side] for side in (references, candidates))
+        return np.array(first, dtype=np.int64), np.array(second, dtype=np.int64)
+
+
+def cosines(first: NDArray[np.float32], second: NDArray[np.float32], part: Part | slice = slice(None)) -> Floats:
+    """Return the cosines of n pairs of embeddings over some dimensions, shape (n,); 0 where one is nothing there."""
+    one, other = first[:, part].astype(np.float64), second[:, part].astype(np.float64)
+    lengths = np.linalg.norm(one, axis=1) * np.linalg.norm(other, axis=1)
+    return np.asarray((one * other).sum(axis=1) / np.where(lengths > 0, lengths, 1))
+
+
+def follow_aspects(
+    dev: ScoredPairs, test: ScoredPairs, embedded: Embedded, layout: Layout, seed: int
+) -> list[dict[str, Any]]:
+    """Return for each aspect Spearman's rho x 100 of cosine and AMR metric on the test pairs and their negatives.
+
+    Table 1 of Opitz and Frank 2022: ``full`` is the cosine of the base's whole embeddings, ``random`` and ``ilp`` are
+    partitions of the base (``ilp_even``: with as many dimensions an aspect as the trained model has), chosen on the
+    development pairs. The differences of the trained model to ``full`` and ``ilp`` have a paired bootstrap over the
+    pairs (those that exchanged candidates are drawn together), two-sided.
+
+    Returns:
+        A record an aspect: ``aspect``, a value for each of :data:`SYSTEMS` (None where undefined), and for each rival
+        ``over_RIVAL``, ``low_RIVAL``, ``high_RIVAL``, ``p_RIVAL``.
+    """
+    width = layout.aspects[0][2] - layout.aspects[0][1]
+    on_dev = embedded.sides(dev.references, dev.candidates)
+    weights = dimension_weights(embedded.base[on_dev[0]], embedded.base[on_dev[1]], dev.scores)
+    partitions = {
+        "random": random_dimensions(layout.dimensions, len(layout.aspects), width, seed),
+        "ilp": assign_dimensions(weights),
+        "ilp_even": assign_dimensions(weights, exactly=width),
+    }
+    left, right = embedded.sides(test.references, test.candidates)
+    base, trained = (embedded.base[left], embedded.base[right]), (embedded.trained[left], embedded.trained[right])
+    full = cosines(*base)
+    records = []
+    for place, (name, first, stop) in enumerate(layout.aspects):
+        systems = {"full": full} | {title: cosines(*base, parts[place]) for title, parts in partitions.items()}
+        systems["trained"] = cosines(*trained, slice(first, stop))
+        target = test.scores[:, place].astype(np.float64)
+        records.append({"aspect": name} | _compared(systems, target, RIVALS, test.unit, seed))
+    return records
+
+
+def agreement_with_people(test: Examples, embedded: Embedded, seed: int) -> list[dict[str, Any]]:
+    """Return for each test dataset with labels Spearman's rho x 100 of whole cosine and label, before and after.
+
+    Table 2 of Opitz and Frank 2022.
+
+    Returns:
+        A record a dataset: ``dataset``, ``n``, ``full``, ``trained``, ``over_full``, ``low_full``, ``high_full``,
+        ``p_full``.
+    """
+    left, right = embedded.sides(test.references, test.candidates)
+    records = []
+    for number, source in enumerate(test.sources):
+        rows = np.flatnonzero((test.origins == number) & np.isfinite(test.labels))
+        if not len(rows):
+            continue
+        systems = {
+            "full": cosines(embedded.base[left[rows]], embedded.base[right[rows]]),
+            "trained": cosines(embedded.trained[left[rows]], embedded.trained[right[rows]]),
+        }
+        name = f"{source.name}:{source.split}" if source.split else source.name
+        compared = _compared(systems, test.labels[rows], ("full",), None, seed)
+        records.append({"dataset": name, "n": len(rows)} | compared)
+    return records
+
+
+def over_seeds(runs: Sequence[Sequence[Mapping[str, Any]]], key: str) -> list[dict[str, Any]]:
+    """Return the records of several seeds as one: means, the trained model's deviation, and a test over the seeds.
+
+    The test is Student's t over the seeds' differences to each rival (one sample, two-sided); None for fewer than two
+    seeds, or where all differences are equal.
+
+    Args:
+        runs: what :func:`follow_aspects` or :func:`agreement_with_people` gave, by seed.
+        key: ``aspect`` or ``dataset``.
+    """
+    records = []
+    for same in zip(*runs, strict=True):
+        record: dict[str, Any] = {name: same[0][name] for name in (key, "n") if name in same[0]}
+        for system in (name for name in SYSTEMS if name in same[0]):
+            values = [one[system] for one in same]
+            record[system] = None if None in values else float(np.mean(values))
+        trained = [one["trained"] for one in same]
+        record["sd_trained"] = float(np.std(trained, ddof=1)) if len(trained) > 1 and None not in trained else None
+        for rival in (name for name in RIVALS if f"over_{name}" in same[0]):
+            gains = [one[f"over_{rival}"] for one in same]
+            known = None not in gains
+            record[f"over_{rival}"] = float(np.mean(gains)) if known else None
+            spread = known and len(gains) > 1 and float(np.ptp(gains)) > 0
+            record[f"p_{rival}"] = float(ttest_1samp(gains, 0.0).pvalue) if spread else None
+        records.append(record)
+    return records
+
+
+def _compared(
+    systems: Mapping[str, Floats], target: Floats, rivals: Sequence[str], groups: Part | None, seed: int
+) -> dict[str, Any]:
+    """Return each system's coefficient, and the differences of the trained one to its rivals."""
+    couples = [("trained", rival) for rival in systems if rival != "trained"]
+    tested = [couple for couple in couples if couple[1] in rivals]
+    settings: dict[str, Any] = {"statistics": ("spearman",), "confidence": CONFIDENCE, "permutations": 0}
+    plain = compare_all(systems, target, resamples=0, seed=(seed,), couples=couples, **settings)
+    drawn = compare_all(
+        {name: systems[name] for name in (*rivals, "trained")},
+        target,
+        resamples=RESAMPLES,
+        seed=(seed,),
+        couples=tested,
+        groups=None if groups is None else np.unique(groups, return_inverse=True)[1].astype(np.intp),
+        **settings,
+    )
+    found: dict[str, Any] = {rival: _hundred(plain[couple][0].second) for couple in couples for rival in couple[1:]}
+    found["trained"] = _hundred(plain[couples[0]][0].first)
+    for couple in tested:
+        one = drawn[couple][0]
+        found |= {
+            f"over_{couple[1]}": _hundred(one.value),
+            f"low_{couple[1]}": _hundred(one.low),
+            f"high_{couple[1]}": _hundred(one.high),
+            f"p_{couple[1]}": one.p_bootstrap,
+        }
+    return found
+
+
+def _hundred(value: float | None) -> float | None:
+    return None if value is None else 100 * value

@@ -1,0 +1,140 @@
+"""What the frozen layers say of every text, computed once: hidden states of its tokens, and the base's embedding."""
+
+from __future__ import annotations
+
+import tempfile
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import numpy as np
+import torch
+
+from assay.training.s3bert.layers import Halves
+
+__all__ = ["FrozenTexts", "freeze", "upper_embeddings"]
+
+#: Bytes of hidden states held in memory; more go to a nameless file that is mapped into it.
+MEMORY = 2 * 2**30
+#: Texts that go through the layers together: of nearly equal length, so that little is padding.
+TOGETHER = 16
+#: Texts tokenized at a time.
+SLICE = 2048
+
+
+class FrozenTexts:
+    """Hidden states below the trained layers, and embeddings by the base, of n texts.
+
+    Args:
+        states: of all tokens, text after text, float32, shape (tokens, d).
+        lengths: tokens of each text, special ones included, int64, shape (n,).
+        device: torch's name of the device where batches are wanted.
+
+    Attributes:
+        teacher: the base's embeddings, float32, shape (n, dimensions); set by :func:`freeze`.
+    """
+
+    def __init__(self, states: torch.Tensor, lengths: torch.Tensor, device: str) -> None:
+        self.states = states
+        self.lengths = lengths
+        self.starts = torch.cumsum(lengths, 0) - lengths
+        self.device = device
+        self.teacher = torch.empty(0)
+
+    def __len__(self) -> int:
+        return len(self.lengths)
+
+    def padded(self, numbers: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor]:
+        """Return the hidden states of some texts, shape (b, l, d), and their mask, int64, shape (b, l).
+
+        What stands behind the end of a text is another text's, and masked.
+        """
+        lengths = self.lengths[numbers]
+        places = torch.arange(int(lengths.max()))
+        index = (self.starts[numbers][:, None] + places).clamp_(max=len(self.states) - 1)
+        mask = (places < lengths[:, None]).long()
+        states = self.states[index.to(self.states.device)]
+        return states.to(self.device), mask.to(self.device)
+
+
+def upper_embeddings(halves: Halves, frozen: FrozenTexts, numbers: torch.Tensor) -> torch.Tensor:
+    """Return the sentence embeddings of texts by the trained layers, shape (len(numbers), dimensions).
+
+    Args:
+        halves: the model.
+        frozen: what its frozen layers say.
+        numbers: of the texts, on the CPU, int64, shape (b,).
+    """
+    order = torch.argsort(frozen.lengths[numbers], stable=True)
+    found = []
+    for part in torch.split(numbers[order], TOGETHER):
+        states, mask = frozen.padded(part)
+        found.append(_finish(halves, halves.upper(inputs_embeds=states, attention_mask=mask).last_hidden_state, mask))
+    return torch.cat(found)[torch.argsort(order).to(frozen.device)]
+
+
+def freeze(halves: Halves, texts: Sequence[str], device: str, *, advance: Callable[[int], None]) -> FrozenTexts:
+    """Run the frozen layers over texts once, and the layers above them for the base's embeddings.
+
+    Args:
+        halves: the base model, as it is before training.
+        texts: distinct ones.
+        device: torch's name of the device.
+        advance: called with the number of texts done.
+    """
+    whole = halves.whole
+    prompt = whole.prompts.get(whole.default_prompt_name) if whole.default_prompt_name else None
+    # two passes: the number of tokens decides where the states are held
+    tokens = [
+        row for start in range(0, len(texts), SLICE) for row in _tokens(whole, texts[start : start + SLICE], prompt)
+    ]
+    lengths = torch.tensor([len(row["input_ids"]) for row in tokens], dtype=torch.int64)
+    width = int(halves.lower.config.hidden_size)
+    frozen = FrozenTexts(_room(int(lengths.sum()), width), lengths, device)
+    teacher = torch.empty((len(texts), halves.dimensions), device=device)
+    whole.eval()
+    with torch.inference_mode():
+        for part in torch.split(torch.argsort(lengths, stable=True), TOGETHER):
+            rows = whole.tokenizer.pad([tokens[number] for number in part.tolist()], return_tensors="pt").to(device)
+            mask = rows["attention_mask"]
+            states = halves.lower(**rows).last_hidden_state
+            upper = halves.upper(inputs_embeds=states, attention_mask=mask).last_hidden_state
+            teacher[part.to(device)] = _finish(halves, upper, mask)
+            for number, row in zip(part.tolist(), states.cpu(), strict=True):
+                start, length = int(frozen.starts[number]), int(lengths[number])
+                frozen.states[start : start + length] = row[:length]
+            advance(len(part))
+    frozen.teacher = teacher.clone()
+    if device != "cpu" and frozen.states.nbytes <= MEMORY:
+        frozen.states = frozen.states.to(device)
+    return frozen
+
+
+def _tokens(whole: Any, texts: Sequence[str], prompt: str | None) -> list[dict[str, Any]]:
+    """Return the inputs of each text without padding."""
+    found = whole.preprocess(list(texts), prompt=prompt)
+    keys = [key for key in ("input_ids", "token_type_ids", "attention_mask") if key in found]
+    sizes = found["attention_mask"].sum(1).tolist()
+    ends = found["attention_mask"].size(1)
+    left = getattr(whole.tokenizer, "padding_side", "right") == "left"
+    return [
+        {key: (found[key][i, ends - size :] if left else found[key][i, :size]).tolist() for key in keys}
+        for i, size in enumerate(sizes)
+    ]
+
+
+def _room(tokens: int, width: int) -> torch.Tensor:
+    """Return a place for hidden states: in memory, or beyond a size in a file that has no name."""
+    if 4 * tokens * width <= MEMORY:
+        return torch.empty((tokens, width), dtype=torch.float32)
+    with tempfile.TemporaryFile(prefix="assay-") as file:
+        # the map keeps the file alive after its name and its handle are gone
+        return torch.from_numpy(np.memmap(file, dtype=np.float32, mode="w+", shape=(tokens, width)))
+
+
+def _finish(halves: Halves, tokens: torch.Tensor, mask: torch.Tensor) -> torch.Tensor:
+    """Return sentence embeddings from the last layer's tokens."""
+    features: dict[str, Any] = {"token_embeddings": tokens, "attention_mask": mask}
+    for module in halves.tail:
+        features = module(features)
+    found: torch.Tensor = features["sentence_embedding"]
+    return found

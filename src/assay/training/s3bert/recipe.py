@@ -1,0 +1,232 @@
+"""The whole training of S3BERT: data, targets, frozen part, one model a seed, evaluation, and what is left behind."""
+
+from __future__ import annotations
+
+import shutil
+from collections.abc import Callable, Mapping
+from dataclasses import asdict, dataclass, replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from assay.errors import InputError
+from assay.metrics.aspects.layout import Layout, even_layout, write_layout
+from assay.metrics.aspects.reference import write_reference
+from assay.metrics.aspects.size import embedding_size
+from assay.metrics.models import LocatedModel, locate
+from assay.metrics.neural.loading import quiet
+from assay.metrics.neural.runtime import Runtime, device_of, set_threads
+from assay.training.curves import write_curves
+from assay.training.data import Examples, cut_off, keep_apart, load_examples
+from assay.training.folder import Workplace, open_workplace, write_json
+from assay.training.loop import Course
+from assay.training.packages import versions
+from assay.training.progress import Progress
+from assay.training.s3bert.describe import describe
+from assay.training.s3bert.evaluation import Embedded, agreement_with_people, cosines, follow_aspects, over_seeds
+from assay.training.s3bert.frozen import FrozenTexts, freeze
+from assay.training.s3bert.layers import load_base, split
+from assay.training.s3bert.settings import Settings
+from assay.training.s3bert.targets import TARGETS, AmrScorer, AspectScorer, ScoredPairs, score_pairs, write_targets
+from assay.training.s3bert.trainer import Trained, embed_all, train_one
+
+__all__ = ["RESULTS", "Results", "train_s3bert"]
+
+#: The results as JSON; the same as Markdown stands beside it.
+RESULTS = "results.json"
+Results = dict[str, Any]
+
+
+@dataclass(frozen=True, eq=False)
+class _Job:
+    """What all seeds of a training share."""
+
+    settings: Settings
+    out: Path
+    base: LocatedModel
+    layout: Layout
+    sets: Mapping[str, Examples]
+    scored: Mapping[str, ScoredPairs]
+    counts: Mapping[str, int]
+    made_from: str
+    metrics: str
+    frozen: FrozenTexts
+    numbers: Mapping[str, int]
+    device: str
+    threads: int
+    render: Callable[[Results], str]
+    progress: Progress
+
+
+def train_s3bert(
+    settings: Settings,
+    out: Path,
+    *,
+    runtime: Runtime,
+    render: Callable[[Results], str],
+    progress: Progress,
+    scorer: AspectScorer | None = None,
+) -> Results:
+    """Train a model, or one a seed, and write *out* in one step; a killed training continues where it was.
+
+    Args:
+        settings: the request.
+        out: the folder of the model; with several seeds, a folder ``seed-N`` for each and a summary.
+        runtime: device and threads.
+        render: gives results as Markdown.
+        progress: told of every step.
+        scorer: gives the targets; by default the AMR metrics.
+
+    Returns:
+        ``aspects`` and ``people``: records as in :mod:`~assay.training.s3bert.evaluation`; ``seeds``: their seeds.
+
+    Raises:
+        InputError: something that was asked for cannot be used.
+        UnavailableError: model or metrics cannot be had here.
+    """
+    base = locate(settings.base)
+    scorer = scorer or AmrScorer(settings.vectors)
+    layout = even_layout(scorer.names, settings.width, embedding_size(base.folder))
+    device, threads = device_of(runtime)[0], set_threads(runtime.threads)
+    sets, counts = _load(settings, progress)
+    digests = {name: [source.digest for source in one.sources] for name, one in sets.items()}
+    request = {"settings": settings.plain(), "base": base.digest, "data": digests, "metrics": scorer.signature}
+    place = open_workplace(out, request)
+    scored = {
+        name: score_pairs(name, one, negatives=settings.negatives, seed=settings.seed, scorer=scorer, progress=progress)
+        for name, one in sets.items()
+    }
+    close = getattr(scorer, "close", None)
+    if close is not None:
+        close()
+    made_from = write_targets(scored, scorer.names, scorer.signature, place.folder)
+    texts = sorted({text for one in scored.values() for text in (*one.references, *one.candidates)})
+    progress.begin("frozen layers", len(texts))
+    halves = split(load_base(base.folder, device), settings.layers, settings.base)
+    frozen = freeze(halves, texts, device, advance=progress.advance)
+    job = _Job(
+        settings, out, base, layout, sets, scored, counts, made_from, scorer.signature, frozen,
+        {text: number for number, text in enumerate(texts)}, device, threads, render, progress,
+    )  # fmt: skip
+    return _finish(job, place)
+
+
+def _load(settings: Settings, progress: Progress) -> tuple[dict[str, Examples], dict[str, int]]:
+    """Return the three sets, apart from each other, and what is to be said of them."""
+    train = load_examples(settings.pairs, limit=settings.limit, graphs=True)
+    held: dict[str, Examples] = {}
+    for number, name in enumerate(("dev", "test")):
+        named = getattr(settings, name)
+        if named:
+            held[name] = load_examples(named, limit=settings.limit, graphs=True)
+        else:
+            train, held[name] = cut_off(train, settings.seed + number)
+            progress.say(f"no --{name}: {len(held[name]):,} of the pairs are cut off for it")
+    kept, dev, counts = keep_apart(train, held["dev"], held["test"], progress.say)
+    sets = {"train": kept, "dev": dev, "test": held["test"]}
+    return sets, {f"{name}_pairs": len(one) for name, one in sets.items()} | counts
+
+
+def _finish(job: _Job, place: Workplace) -> Results:
+    """Train what is not trained yet, and put all of it in place."""
+    seeds = [job.settings.seed + number for number in range(job.settings.seeds or 1)]
+    found = []
+    for seed in seeds:
+        made = place.made if job.settings.seeds is None else place.made / f"seed-{seed}"
+        if not (made / RESULTS).is_file():
+            new = place.folder / f"new-{seed}"
+            shutil.rmtree(new, ignore_errors=True)
+            _make(job, place, seed, new)
+            made.parent.mkdir(exist_ok=True)
+            new.rename(made)
+        found.append(_read(made / RESULTS))
+    results = found[0]
+    if job.settings.seeds is not None:
+        results = {key: over_seeds([one[key] for one in found], name) for key, name in _KEYS.items()} | {"seeds": seeds}
+        _write_results(results, job, place.made)
+    (place.folder / TARGETS).rename(place.made / TARGETS)
+    place.finish()
+    return results
+
+
+#: Results and what names a record of them.
+_KEYS = {"aspects": "aspect", "people": "dataset"}
+
+
+def _make(job: _Job, place: Workplace, seed: int, new: Path) -> None:
+    """Train and evaluate one model into a new folder."""
+    settings = job.settings
+    halves = split(load_base(job.base.folder, job.device), settings.layers, settings.base)
+    pace = ("epochs", "batch_size", "learning_rate", "warmup", "eval_steps")
+    course = Course(**{name: getattr(settings, name) for name in pace}, seed=seed)
+    trained = train_one(
+        halves, job.frozen, job.numbers, (job.scored["train"], job.scored["dev"]), job.layout.names, settings, course,
+        place.folder / f"checkpoints-{seed}", job.device, job.progress,
+    )  # fmt: skip
+    embedded = Embedded(job.numbers, job.frozen.teacher.cpu().numpy(), embed_all(halves, job.frozen))
+    job.progress.begin("evaluation", 0)
+    results: Results = {
+        "aspects": follow_aspects(job.scored["dev"], job.scored["test"], embedded, job.layout, seed),
+        "people": agreement_with_people(job.sets["test"], embedded, seed),
+        "seeds": [seed],
+    }
+    with quiet():
+        halves.whole.save_pretrained(str(new), create_model_card=False)
+    write_layout(job.layout, new)
+    _write_reference(job, embedded, new)
+    write_curves(trained.history, new)
+    _describe(job, trained, results, seed, new)
+    _write_results(results, job, new)
+    shutil.rmtree(place.folder / f"checkpoints-{seed}")
+
+
+def _write_reference(job: _Job, embedded: Embedded, folder: Path) -> None:
+    """Write the scores of the held-out development pairs and their negatives, by which a score is called usual."""
+    dev = job.scored["dev"]
+    left, right = embedded.sides(dev.references, dev.candidates)
+    first, second = embedded.trained[left], embedded.trained[right]
+    ranges = [slice(None), *(slice(*job.layout.range_of(part)) for part in job.layout.parts)]
+    scores = np.stack([cosines(first, second, one) for one in ranges], axis=1).astype(np.float32)
+    write_reference(folder, ("overall", *job.layout.parts), scores)
+
+
+def _describe(job: _Job, trained: Trained, results: Results, seed: int, folder: Path) -> None:
+    """Write ``training.json`` and the card."""
+    one = replace(job.settings, seed=seed, seeds=None) if job.settings.seeds is not None else job.settings
+    counts = dict(job.counts) | {f"{name}_pairs_with_negatives": len(pairs) for name, pairs in job.scored.items()}
+    facts = {
+        "recipe": "s3bert",
+        "settings": one.plain(),
+        "command": job.settings.command(str(job.out)),
+        "base": {"name": str(job.base.reference), "digest": job.base.digest, "revision": job.base.revision},
+        "data": {name: [asdict(source) for source in examples.sources] for name, examples in job.sets.items()},
+        "counts": counts,
+        "targets": {"made_from": job.made_from, "metrics": job.metrics.splitlines()},
+        "device": job.device,
+        "threads": job.threads,
+        "versions": versions(),
+        "steps": trained.steps,
+        "best_step": trained.best_step,
+        "best_dev_loss": trained.best_loss,
+        "scales": trained.scales,
+        "results": results,
+    }
+    write_json(folder / "training.json", facts)
+    describe(facts, {name: one.sources for name, one in job.sets.items()}, job.render(results), folder)
+
+
+def _write_results(results: Results, job: _Job, folder: Path) -> None:
+    # the Markdown first: the JSON says that all is there
+    (folder / RESULTS).with_suffix(".md").write_text(job.render(results), encoding="utf-8")
+    write_json(folder / RESULTS, results)
+
+
+def _read(path: Path) -> Results:
+    import json
+
+    try:
+        found: Results = json.loads(path.read_text(encoding="utf-8"))
+    except ValueError as error:
+        raise InputError(f"{path}: is no JSON ({error}); remove {path.parent} to train this seed anew") from None
+    return found

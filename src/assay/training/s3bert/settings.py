@@ -1,0 +1,104 @@
+"""What can be asked of a training of S3BERT."""
+
+from __future__ import annotations
+
+import dataclasses
+import math
+import shlex
+from dataclasses import dataclass
+from typing import Any
+
+from assay.errors import InputError
+
+__all__ = ["Settings"]
+
+#: Settings whose flag on the command line has another form than ``--name value``.
+_FLAGS = {"decomposition": "--no-decomposition", "consistency": "--no-consistency"}
+
+
+@dataclass(frozen=True)
+class Settings:
+    """The request; the defaults are those of Opitz and Frank 2022, appendix A.1.
+
+    Attributes:
+        base: the sentence encoder to start from: a folder, a hub id or a short name.
+        pairs: datasets of pairs with AMR graphs.
+        dev, test: held-out datasets; where there are none, a tenth of the pairs is cut off for each, at most 2,500.
+        vectors: file of word vectors for the aspects that compare words.
+        epochs, batch_size, learning_rate, warmup, eval_steps: see :class:`~assay.training.loop.Course`.
+        alpha: weight of the decomposition (equation 6).
+        width: dimensions of each aspect's sub-embedding.
+        layers: the last so many layers are trained.
+        negatives: shuffled pairs for each pair.
+        decomposition, consistency: which parts of the loss are in force.
+        seed: of the negatives, of what is cut off, and of the order of the pairs.
+        seeds: train so many models, with the seeds from *seed* on; None for one model.
+        limit: only the first so many pairs of each dataset.
+
+    Raises:
+        InputError: a value outside its range.
+    """
+
+    base: str
+    pairs: tuple[str, ...]
+    dev: tuple[str, ...] = ()
+    test: tuple[str, ...] = ()
+    vectors: str | None = None
+    epochs: int = 8
+    batch_size: int = 64
+    learning_rate: float = 1e-5
+    warmup: int = 100
+    eval_steps: int = 1000
+    alpha: float = 1.0
+    width: int = 16
+    layers: int = 2
+    negatives: int = 1
+    decomposition: bool = True
+    consistency: bool = True
+    seed: int = 0
+    seeds: int | None = None
+    limit: int | None = None
+
+    def __post_init__(self) -> None:
+        if not self.pairs:
+            raise InputError("--pairs: name at least one dataset of pairs with graphs")
+        least = {"epochs": 1, "batch_size": 2, "eval_steps": 1, "width": 1, "layers": 1, "seeds": 1, "limit": 1}
+        for name, low in (least | {"warmup": 0, "negatives": 0, "seed": 0}).items():
+            value = getattr(self, name)
+            if value is not None and value < low:
+                raise InputError(f"{_flag(name)} {value}: must be at least {low}")
+        for name in ("learning_rate", "alpha"):
+            if not (math.isfinite(getattr(self, name)) and getattr(self, name) > 0):
+                raise InputError(f"{_flag(name)} {getattr(self, name)}: must be above 0")
+        if not (self.decomposition or self.consistency):
+            raise InputError("--no-decomposition and --no-consistency leave nothing to train on; give one of them")
+
+    @property
+    def parts(self) -> tuple[str, ...]:
+        """The parts of the loss in force."""
+        return tuple(name for name in ("decomposition", "consistency") if getattr(self, name))
+
+    def command(self, out: str) -> str:
+        """Return the line that asks for this training and writes to *out*; what is left at its default is left out."""
+        words = ["assay", "train", "s3bert"]
+        for item in dataclasses.fields(self):
+            value = getattr(self, item.name)
+            if value == item.default:
+                continue
+            words += _words(item.name, value)
+        return shlex.join([*words, "--out", out])
+
+    def plain(self) -> dict[str, Any]:
+        """Return the settings as plain values."""
+        return dataclasses.asdict(self)
+
+
+def _flag(name: str) -> str:
+    return f"--{name.replace('_', '-')}"
+
+
+def _words(name: str, value: Any) -> list[str]:
+    if name in _FLAGS:
+        return [_FLAGS[name]]
+    values = value if isinstance(value, tuple) else (value,)
+    return [word for one in values for word in (_flag(name), f"{one:g}" if isinstance(one, float) else str(one))]

@@ -1,0 +1,188 @@
+"""The whole training: what it leaves, that it resumes, that seeds and ablations do what they say."""
+
+from __future__ import annotations
+
+import csv
+import json
+import os
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import numpy as np
+import pyarrow.parquet as pq
+import pytest
+from safetensors.numpy import load_file
+from training_run import LetterScorer, train
+
+from assay.amr.aspects import ASPECTS
+from assay.errors import InputError
+from assay.metrics import Batch, load_metric
+from assay.metrics.aspects.layout import read_layout
+from assay.metrics.aspects.reference import read_reference
+
+FILES = {
+    "README.md", "curves.csv", "model.safetensors", "results.json", "results.md", "s3bert-reference.parquet",
+    "s3bert.json", "targets.parquet", "training.json",
+}  # fmt: skip
+
+
+@pytest.fixture
+def files(pairs_file):
+    """Training, development and test pairs."""
+    return pairs_file(40, 1), pairs_file(20, 2), pairs_file(20, 3)
+
+
+def curve(folder):
+    return list(csv.DictReader((folder / "curves.csv").read_text().splitlines()))
+
+
+def test_what_a_training_leaves(tiny_base, files, tmp_path):
+    out = tmp_path / "out"
+    progress = train(tiny_base, out, *files)
+    assert {path.name for path in out.iterdir()} >= FILES
+    assert not list(tmp_path.glob(".out*"))
+    assert any("dev loss" in line for line in progress.lines)
+
+    before, after = load_file(tiny_base / "model.safetensors"), load_file(out / "model.safetensors")
+    changed = {name for name in after if not np.array_equal(after[name], before[name])}
+    assert changed
+    assert all("encoder.layer.2." in name or "encoder.layer.3." in name for name in changed)
+
+    facts = json.loads((out / "training.json").read_text())
+    assert facts["settings"]["epochs"] == 3
+    assert facts["counts"]["train_pairs"] == 40
+    assert "accelerate" in facts["versions"]
+    rows = [row for row in curve(out) if row["dev_loss"]]
+    assert [int(row["step"]) for row in rows][-1] == facts["steps"]
+    for row in rows:
+        parts = float(row["dev_decomposition"]) + float(row["dev_consistency"])
+        assert float(row["dev_loss"]) == pytest.approx(parts, rel=1e-4)
+    best = min(rows, key=lambda row: float(row["dev_loss"]))
+    assert (facts["best_step"], facts["best_dev_loss"]) == (int(best["step"]), pytest.approx(float(best["dev_loss"])))
+    assert facts["scales"]["smatch"] == pytest.approx(float(best["beta_smatch"]), abs=1e-6)
+    assert float(rows[-1]["dev_decomposition"]) < 0.9 * float(curve(out)[0]["decomposition"])
+    targets = pq.read_table(out / "targets.parquet")
+    assert targets.column_names == ["set", "reference", "candidate", "positive", *ASPECTS]
+    assert targets.num_rows == sum(facts["counts"][f"{name}_pairs_with_negatives"] for name in ("train", "dev", "test"))
+    card = (out / "README.md").read_text()
+    assert all(word in card for word in (facts["command"], str(tiny_base), "licence", "## Limits", files[0]))
+
+
+def test_the_metric_gives_what_numpy_gives(tiny_base, files, tmp_path):
+    from sentence_transformers import SentenceTransformer
+
+    train(tiny_base, tmp_path / "out", *files, epochs=1)
+    texts = pq.read_table(files[2]).select(["reference", "candidate"]).to_pydict()
+    first, second = (SentenceTransformer(str(tmp_path / "out"), device="cpu").encode(side) for side in texts.values())
+    layout = read_layout(tmp_path / "out", 32)
+    assert layout.residual == (30, 32)
+    for part, (start, stop) in {"smatch": (0, 2), "quantifiers": (28, 30), "residual": (30, 32)}.items():
+        one, other = first[:, start:stop], second[:, start:stop]
+        by_hand = (one * other).sum(1) / np.linalg.norm(one, axis=1) / np.linalg.norm(other, axis=1)
+        metric = load_metric(f"s3bert:{tmp_path / 'out'}#{part}")
+        assert metric.score(Batch(*texts.values())) == pytest.approx(by_hand, abs=1e-5)
+    reference = read_reference(tmp_path / "out")
+    assert reference.names == ("overall", *ASPECTS, "residual")
+    assert (
+        len(reference.scores)
+        == json.loads((tmp_path / "out/training.json").read_text())["counts"]["dev_pairs_with_negatives"]
+    )
+
+
+@pytest.mark.slow
+def test_a_killed_training_continues_to_the_same_model(tiny_base, files, tmp_path):
+    train(tiny_base, tmp_path / "whole", *files)
+    out = tmp_path / "killed"
+    script = Path(__file__).with_name("training_run.py")
+    command = [sys.executable, str(script), str(tiny_base), str(out), "0.2", *files]
+    paths = os.pathsep.join(path for path in sys.path if path)
+    process = subprocess.Popen(command, env=os.environ | {"PYTHONPATH": paths})
+    work = tmp_path / ".killed.training" / "checkpoints-0"
+    until = time.monotonic() + 120
+    while process.poll() is None and time.monotonic() < until:
+        if list(work.glob("checkpoint-*/trainer_state.json")):
+            break
+        time.sleep(0.01)
+    time.sleep(0.4)
+    process.send_signal(signal.SIGKILL)
+    assert process.wait() == -signal.SIGKILL
+    assert not out.exists()
+    with pytest.raises(InputError, match=r"unfinished training with another request .*settings"):
+        train(tiny_base, out, *files, epochs=4)
+    progress = train(tiny_base, out, *files)
+    assert any("continues from step" in line for line in progress.lines)
+    whole, resumed = (load_file(tmp_path / name / "model.safetensors") for name in ("whole", "killed"))
+    for name, values in whole.items():
+        assert resumed[name] == pytest.approx(values, abs=1e-6), name
+    facts = [json.loads((tmp_path / name / "training.json").read_text()) for name in ("whole", "killed")]
+    assert facts[1]["scales"] == pytest.approx(facts[0]["scales"], abs=1e-6)
+    assert facts[1]["best_step"] == facts[0]["best_step"]
+    assert facts[1]["results"]["aspects"] == facts[0]["results"]["aspects"]
+    assert [row["step"] for row in curve(out)] == [row["step"] for row in curve(tmp_path / "whole")]
+
+
+def test_seeds_share_their_targets_and_are_summed_up(tiny_base, files, tmp_path, monkeypatch):
+    asked = []
+    score = LetterScorer.score
+    monkeypatch.setattr(LetterScorer, "score", lambda self, batch: asked.append(len(batch)) or score(self, batch))
+    train(tiny_base, tmp_path / "out", *files, seeds=3, seed=5, epochs=1)
+    assert len(asked) == 3  # one a set
+    summary = json.loads((tmp_path / "out/results.json").read_text())
+    single = [json.loads((tmp_path / f"out/seed-{seed}/results.json").read_text()) for seed in (5, 6, 7)]
+    assert summary["seeds"] == [5, 6, 7]
+    values = [one["aspects"][3]["trained"] for one in single]
+    assert summary["aspects"][3]["trained"] == pytest.approx(np.mean(values))
+    assert summary["aspects"][3]["sd_trained"] == pytest.approx(np.std(values, ddof=1))
+    weights = [load_file(tmp_path / f"out/seed-{seed}/model.safetensors") for seed in (5, 6)]
+    assert any(not np.array_equal(weights[0][name], weights[1][name]) for name in weights[0])
+    train(tiny_base, tmp_path / "again", *files, seed=5, epochs=1)
+    assert len(asked) == 3
+    again = load_file(tmp_path / "again/model.safetensors")
+    assert all(np.array_equal(again[name], weights[0][name]) for name in again)
+
+
+@pytest.mark.parametrize("left_out", ["decomposition", "consistency"])
+def test_ablations(tiny_base, files, tmp_path, left_out):
+    train(tiny_base, tmp_path / "out", *files, epochs=1, **{left_out: False})
+    facts = json.loads((tmp_path / "out/training.json").read_text())
+    assert f"--no-{left_out}" in facts["command"]
+    assert f"dev_{left_out}" not in curve(tmp_path / "out")[-1]
+    moved = any(scale != 1 for scale in facts["scales"].values())
+    assert moved == (left_out == "consistency")
+
+
+def test_what_cannot_be_used_is_one_line(tiny_base, files, pairs_file, tmp_path):
+    out = tmp_path / "out"
+    with pytest.raises(InputError, match=r"pair 1, column reference_graph: there is no graph"):
+        train(tiny_base, out, pairs_file(4, 9, reference_graph=""), *files[1:])
+    with pytest.raises(InputError, match="the embedding has 32"):
+        train(tiny_base, out, *files, width=16)
+    with pytest.raises(InputError, match="--layers 7: the model has 4 layers"):
+        train(tiny_base, tmp_path / "other", *files, layers=7)
+    with pytest.raises(InputError, match="there is no such folder and no such short name"):
+        train("nothing", out, *files)
+    with pytest.raises(InputError, match="the training set has 0 pairs"):
+        train(tiny_base, out, files[1], *files[1:])
+    with pytest.raises(InputError, match="nothing to train on"):
+        train(tiny_base, out, *files, decomposition=False, consistency=False)
+    with pytest.raises(InputError, match="--epochs 0: must be at least 1"):
+        train(tiny_base, out, *files, epochs=0)
+    assert not out.exists()
+    out.mkdir()
+    (out / "mine.txt").write_text("mine")
+    with pytest.raises(InputError, match="is not an empty folder; give --out another name"):
+        train(tiny_base, out, *files)
+    assert [path.name for path in out.iterdir()] == ["mine.txt"]
+
+
+def test_the_command_needs_vectors_and_names_what_is_wrong(tiny_base, files, tmp_path, capsys):
+    from assay.cli import app
+
+    line = ["train", "s3bert", "--base", str(tiny_base), "--pairs", files[0], "--out", str(tmp_path / "out")]
+    with pytest.raises(SystemExit) as stop:
+        app(line, prog_name="assay")
+    assert stop.value.code == 2
+    assert capsys.readouterr().err.startswith("assay: --vectors FILE is needed")

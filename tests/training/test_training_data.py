@@ -1,0 +1,97 @@
+"""Pairs are kept apart, negatives are other pairs' candidates, and all of it is told."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from assay.errors import InputError
+from assay.training.data import cut_off, keep_apart, load_examples
+from assay.training.s3bert.targets import UNIT, draw_negatives
+
+
+def test_pairs_of_held_out_sets_are_not_trained_on(pairs_file, tmp_path):
+    import pyarrow as pa
+    import pyarrow.parquet as pq
+
+    train = load_examples([pairs_file(30, 1)], limit=None, graphs=True)
+    dev, test = train.take([1, 2, 3, 29]), train.take([3, 4])
+    exchanged = pa.table(
+        {
+            "reference": [train.candidates[7]],
+            "candidate": [train.references[7]],
+            "label": [0.5],
+            "reference_graph": ["(a / a)"],
+            "candidate_graph": ["(b / b)"],
+        }
+    )
+    pq.write_table(exchanged, tmp_path / "exchanged.parquet")
+    other = load_examples([str(tmp_path / "exchanged.parquet")], limit=None, graphs=True)
+    said = []
+    kept, kept_dev, counts = keep_apart(train, dev, test, said.append)
+    assert (len(kept), len(kept_dev)) == (25, 3)
+    assert not set(kept.keys) & (set(kept_dev.keys) | set(test.keys))
+    assert counts["train_pairs_left_out"] == 5
+    assert any("5 training pairs" in line for line in said)
+    assert any("1 development pairs" in line for line in said)
+    again, _, _ = keep_apart(train, test, other, said.append)
+    assert train.references[7] not in again.references
+
+
+def test_shared_texts_are_counted(pairs_file):
+    train = load_examples([pairs_file(30, 1)], limit=None, graphs=True)
+    said = []
+    from dataclasses import replace
+
+    dev = replace(train.take([0, 1, 2]), candidates=("new a", "new b", "new c"))
+    _, _, counts = keep_apart(train, dev, train.take([5, 6]), said.append)
+    assert counts["dev_texts_in_train"] == 3
+    assert any(line.startswith("warning: 3 of 6 dev texts") for line in said)
+
+
+def test_cutting_off_follows_the_seed(pairs_file):
+    examples = load_examples([pairs_file(50, 1)], limit=40, graphs=True)
+    assert len(examples) == 40
+    stays, away = cut_off(examples, 0)
+    assert (len(stays), len(away)) == (36, 4)
+    assert set(stays.keys) | set(away.keys) == set(examples.keys)
+    assert cut_off(examples, 0)[1].keys == away.keys
+    assert cut_off(examples, 1)[1].keys != away.keys
+    with pytest.raises(InputError, match="too few to cut a set off"):
+        cut_off(examples.take(range(10)), 0)
+
+
+@pytest.mark.parametrize("times", [0, 1, 3, 12])
+def test_negatives_are_other_pairs_candidates(pairs_file, times):
+    examples = load_examples([pairs_file(50, 1)], limit=None, graphs=True)
+    left, right, units = draw_negatives(examples, times, seed=4)
+    assert (left != right).all()
+    assert len(left) == 50 * times
+    assert len(set(zip(left.tolist(), right.tolist(), strict=True))) == len(left)
+    assert (units[left] == units[right]).all()
+    assert np.bincount(units).min() >= max(UNIT, times + 1)
+    again = draw_negatives(examples, times, seed=4)
+    assert (again[1] == right).all()
+    if times:
+        assert (draw_negatives(examples, times, seed=5)[1] != right).any()
+
+
+def test_a_negative_that_is_a_pair_is_left_out(pairs_file):
+    from dataclasses import replace
+
+    examples = load_examples([pairs_file(8, 1)], limit=None, graphs=True)
+    same = replace(examples, candidates=("always this",) * 8)
+    assert len(draw_negatives(same, 3, seed=0)[0]) == 0
+
+
+def test_bad_data_is_one_line(pairs_file, tmp_path):
+    with pytest.raises(InputError, match=r"pair 1, column candidate_graph: there is no graph"):
+        load_examples([pairs_file(3, 1, candidate_graph=None)], limit=None, graphs=True)
+    bare = tmp_path / "bare.csv"
+    bare.write_text("reference,candidate,label\na,b,1\n")
+    with pytest.raises(InputError, match="has no column 'reference_graph'"):
+        load_examples([str(bare)], limit=None, graphs=True)
+    assert len(load_examples([str(bare)], limit=None, graphs=False)) == 1
+    bare.write_text("reference,candidate,label\n")
+    with pytest.raises(InputError, match=r"bare.csv"):
+        load_examples([str(bare)], limit=None, graphs=False)
