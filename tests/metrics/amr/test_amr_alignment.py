@@ -98,20 +98,23 @@ def test_a_graph_that_hill_climbing_cannot_align_is_aligned():
     assert found.mapping == (4, 2, 0, 5, 3, 1)
 
 
-def test_unrelated_graphs_that_need_the_program(shared_data):
+@pytest.mark.parametrize("row", [0, 6, 8, 31])
+def test_unrelated_graphs_that_need_the_program(shared_data, row):
+    # without labels nearly everything matches something, and the bound stays a unit above the best alignment
     pairs = bamboo(shared_data, "para")
-    asked = 0
-    for number in range(24):
-        first, second = (triples_of(parse_graph(pairs[row][side])) for row, side in ((number, 0), (number + 7, 1)))
-        plain = [
-            Triples(one.concepts, tuple(sorted({(s, "any", t) for s, _, t in one.relations})), one.attributes)
-            for one in (first, second)
-        ]
-        problem = make_problem(*plain)
-        bound = Bound(problem)
-        asked += bound.value - optimal_alignment(problem).value >= 1
-        assert optimal_alignment(problem).value == integer_program(problem).value
-    assert asked
+    first, second = pairs[row][0], pairs[row + 7][1]
+    plain = []
+    for text in (first, second):
+        whole = triples_of(parse_graph(text))
+        edges = tuple(sorted({(source, "any", target) for source, _, target in whole.relations}))
+        plain.append(Triples(whole.concepts, edges, whole.attributes))
+    problem = make_problem(*plain)
+    bound = Bound(problem)
+    found = optimal_alignment(problem)
+    for _ in range(48):
+        bound.step(found.value)
+    assert bound.value - found.value >= 1
+    assert found.value == integer_program(problem).value
 
 
 def test_the_seed_decides_the_climbs():
