@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+import os
 
 import numpy as np
 import pytest
@@ -11,6 +12,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from assay.amr.graph import parse_graph
+from assay.metrics.amr import exact
 from assay.metrics.amr.alignment import Alignment, Triples, make_problem, triples_of
 from assay.metrics.amr.bound import Bound
 from assay.metrics.amr.climbing import hill_climbing
@@ -115,6 +117,23 @@ def test_unrelated_graphs_that_need_the_program(shared_data, row):
         bound.step(found.value)
     assert bound.value - found.value >= 1
     assert found.value == integer_program(problem).value
+
+
+def test_what_highs_prints_goes_to_stderr(capfd, monkeypatch):
+    solve = exact.milp
+
+    def noisy(*arguments, **settings):
+        os.write(1, b"a remark\n")
+        return solve(*arguments, **settings)
+
+    monkeypatch.setattr(exact, "milp", noisy)
+    problem = make_problem(*(Triples(("a",) * 3, ((0, "x", 1), (1, "x", 2)), ()) for _ in range(2)))
+    print("data")
+    assert integer_program(problem).value == 5
+    print("more data")
+    out, err = capfd.readouterr()
+    assert out == "data\nmore data\n"
+    assert "a remark" in err
 
 
 def test_the_seed_decides_the_climbs():

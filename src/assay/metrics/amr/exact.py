@@ -2,6 +2,10 @@
 
 from __future__ import annotations
 
+import contextlib
+import os
+import sys
+from collections.abc import Iterator
 from dataclasses import replace
 
 import numpy as np
@@ -108,13 +112,14 @@ def integer_program(problem: Problem, known: Alignment | None = None, bound: flo
         more = known.value + (1 - _SLACK) * problem.unit
         constraints.append(LinearConstraint(csr_array(gain[None]), more, np.inf))
         gap = (1 - _SLACK) * problem.unit / bound
-    found = milp(
-        -gain,
-        integrality=np.concatenate([np.ones(len(pairs)), np.zeros(matches)]),
-        bounds=Bounds(0, 1),
-        constraints=constraints,
-        options={"mip_rel_gap": gap},
-    )
+    with _stdout_to_stderr():
+        found = milp(
+            -gain,
+            integrality=np.concatenate([np.ones(len(pairs)), np.zeros(matches)]),
+            bounds=Bounds(0, 1),
+            constraints=constraints,
+            options={"mip_rel_gap": gap},
+        )
     if known is not None and found.status == _INFEASIBLE:
         return replace(known, optimal=True)
     if found.x is None or found.status != 0:
@@ -123,6 +128,19 @@ def integer_program(problem: Problem, known: Alignment | None = None, bound: flo
     held = pairs[found.x[: len(pairs)] > 0.5]
     mapping[held // columns] = held % columns
     return Alignment(tuple(mapping.tolist()), problem.value(mapping), optimal=True)
+
+
+@contextlib.contextmanager
+def _stdout_to_stderr() -> Iterator[None]:
+    """Send what HiGHS prints now and then, whatever its options say, where it spoils no data."""
+    sys.stdout.flush()
+    kept = os.dup(1)
+    os.dup2(2, 1)
+    try:
+        yield
+    finally:
+        os.dup2(kept, 1)
+        os.close(kept)
 
 
 def _occurs(problem: Problem) -> NDArray[np.bool_]:
