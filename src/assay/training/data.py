@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -15,11 +17,12 @@ from assay.datasets.registry import parse_spec
 from assay.errors import InputError
 from assay.tables import GRAPH_COLUMNS
 
-__all__ = ["Examples", "Source", "cut_off", "keep_apart", "load_examples"]
+__all__ = ["Examples", "Source", "cut_off", "keep_apart", "load_examples", "pair_key"]
 
 #: Share of the training pairs that is cut off where no development or test set is named, and how many at most
 #: (Opitz and Frank 2022 cut off 2,500 each).
 SHARE, MOST = 0.1, 2500
+_WORD = re.compile(r"\w+")
 
 
 @dataclass(frozen=True)
@@ -58,10 +61,16 @@ class Examples:
     def __len__(self) -> int:
         return len(self.references)
 
-    @property
+    @cached_property
     def keys(self) -> list[tuple[str, str]]:
-        """Each pair in an order that does not depend on which text stands first."""
-        return [(a, b) if a <= b else (b, a) for a, b in zip(self.references, self.candidates, strict=True)]
+        """What makes two pairs the same; see :func:`pair_key`."""
+        return [pair_key(*pair) for pair in zip(self.references, self.candidates, strict=True)]
+
+    @cached_property
+    def graph_keys(self) -> list[tuple[str, str]]:
+        """The graphs of each pair in either order; none where they were not asked for."""
+        graphs = zip(self.reference_graphs, self.candidate_graphs, strict=True)
+        return [_in_order(" ".join(a.split()), " ".join(b.split())) for a, b in graphs]
 
     @property
     def texts(self) -> set[str]:
@@ -153,12 +162,31 @@ def cut_off(examples: Examples, seed: int) -> tuple[Examples, Examples]:
     return examples.take(np.setdiff1d(np.arange(len(examples)), away)), examples.take(away)
 
 
+def pair_key(first: str, second: str) -> tuple[str, str]:
+    """Return the words of two texts in an order of their own, without case and marks: equal for the same pair."""
+    return _in_order(*(" ".join(_WORD.findall(text.casefold())) for text in (first, second)))
+
+
+def _in_order(first: str, second: str) -> tuple[str, str]:
+    return (first, second) if first <= second else (second, first)
+
+
+def _without(examples: Examples, held_out: Sequence[Examples]) -> Examples:
+    """Return the pairs that stand in none of the other sets, by words and by graphs."""
+    words = {key for one in held_out for key in one.keys}
+    graphs = {key for one in held_out for key in one.graph_keys}
+    out = np.array([key in words for key in examples.keys], dtype=bool)
+    if examples.graph_keys:
+        out |= np.array([key in graphs for key in examples.graph_keys], dtype=bool)
+    return examples.take(np.flatnonzero(~out))
+
+
 def keep_apart(
     train: Examples, dev: Examples, test: Examples, say: Callable[[str], None]
 ) -> tuple[Examples, Examples, dict[str, int]]:
     """Return training and development pairs without those of the test set, and training without development.
 
-    A pair is the same with its texts exchanged.
+    A pair is the same with its texts exchanged, with other case or marks, and with the same two graphs.
 
     Args:
         train, dev, test: as they were loaded.
@@ -170,10 +198,8 @@ def keep_apart(
     Raises:
         InputError: nothing is left.
     """
-    in_test = set(test.keys)
-    kept_dev = dev.take([row for row, key in enumerate(dev.keys) if key not in in_test])
-    held_out = in_test | set(kept_dev.keys)
-    kept_train = train.take([row for row, key in enumerate(train.keys) if key not in held_out])
+    kept_dev = _without(dev, [test])
+    kept_train = _without(train, [kept_dev, test])
     for what, one in (("training", kept_train), ("development", kept_dev)):
         if len(one) < 2:
             raise InputError(f"the {what} set has {len(one)} pairs that are not in the held-out sets; 2 are needed")

@@ -33,7 +33,7 @@ class Embedded:
 
     Attributes:
         numbers: of each text.
-        base, trained: float32, shape (texts, dimensions).
+        base, trained: float32, shape (texts, dimensions); what is not compared may be NaN.
     """
 
     numbers: Mapping[str, int]

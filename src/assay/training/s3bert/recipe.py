@@ -29,7 +29,7 @@ from assay.training.s3bert.frozen import FrozenTexts, freeze
 from assay.training.s3bert.layers import load_base, split
 from assay.training.s3bert.settings import Settings
 from assay.training.s3bert.targets import TARGETS, AmrScorer, AspectScorer, ScoredPairs, score_pairs, write_targets
-from assay.training.s3bert.trainer import Trained, embed_all, train_one
+from assay.training.s3bert.trainer import Trained, embed_texts, train_one
 
 __all__ = ["RESULTS", "Results", "train_s3bert"]
 
@@ -93,10 +93,12 @@ def train_s3bert(
     digests = {name: [source.digest for source in one.sources] for name, one in sets.items()}
     request = {"settings": settings.plain(), "base": base.digest, "data": digests, "metrics": scorer.signature}
     place = open_workplace(out, request)
-    scored = {
-        name: score_pairs(name, one, negatives=settings.negatives, seed=settings.seed, scorer=scorer, progress=progress)
-        for name, one in sets.items()
+    drawn = {
+        "negatives": settings.negatives,
+        "seed": settings.seed,
+        "taken": {k for one in sets.values() for k in one.keys},
     }
+    scored = {name: score_pairs(name, one, scorer=scorer, progress=progress, **drawn) for name, one in sets.items()}
     close = getattr(scorer, "close", None)
     if close is not None:
         close()
@@ -164,8 +166,11 @@ def _make(job: _Job, place: Workplace, seed: int, new: Path) -> None:
         halves, job.frozen, job.numbers, (job.scored["train"], job.scored["dev"]), job.layout.names, settings, course,
         place.folder / f"checkpoints-{seed}", job.device, job.progress,
     )  # fmt: skip
-    embedded = Embedded(job.numbers, job.frozen.teacher.cpu().numpy(), embed_all(halves, job.frozen))
     job.progress.begin("evaluation", 0)
+    held_out = [job.scored[name] for name in ("dev", "test")]
+    texts = {text for pairs in held_out for text in (*pairs.references, *pairs.candidates)}
+    trained_ones = embed_texts(halves, job.frozen, sorted(job.numbers[text] for text in texts))
+    embedded = Embedded(job.numbers, job.frozen.teacher.cpu().numpy(), trained_ones)
     results: Results = {
         "aspects": follow_aspects(job.scored["dev"], job.scored["test"], embedded, job.layout, seed),
         "people": agreement_with_people(job.sets["test"], embedded, seed),

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Mapping, Sequence
+import uuid
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Protocol
@@ -19,7 +20,7 @@ from assay.metrics import Batch, load_metric
 from assay.metrics.name import MetricName
 from assay.metrics.work import Engine, open_session, release_sessions
 from assay.paths import cache_dir
-from assay.training.data import Examples
+from assay.training.data import Examples, pair_key
 from assay.training.progress import Progress
 
 __all__ = ["TARGETS", "AmrScorer", "AspectScorer", "ScoredPairs", "score_pairs", "write_targets"]
@@ -113,33 +114,40 @@ class ScoredPairs:
 
 
 def draw_negatives(
-    examples: Examples, times: int, seed: int
+    examples: Examples, times: int, seed: int, taken: Collection[tuple[str, str]] = ()
 ) -> tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.int64]]:
     """Return rows of references, rows of candidates, and the unit of every pair of the set.
 
     The pairs are shuffled and cut into units of at least :data:`UNIT` (more where more negatives are asked for); inside
     a unit each reference gets the candidates of the pairs that follow, *times* of them. So a negative is drawn from all
     other pairs alike, and a batch that holds whole units needs each text once for a pair and its negatives. A negative
-    that would be a pair of the set, or one text twice, is left out.
+    that would be a pair of the set or one of *taken* (keys of other sets), or one text twice, is left out.
     """
     order = np.random.default_rng(seed).permutation(len(examples))
     parts = np.array_split(order, max(1, len(order) // max(UNIT, times + 1)))
     units = np.empty(len(examples), dtype=np.int64)
-    taken = {*examples.keys}
+    known = {*examples.keys, *taken}
     left, right = [], []
     for number, unit in enumerate(parts):
         units[unit] = number
         for shift in range(1, min(times, len(unit) - 1) + 1):
             for row, other in zip(unit.tolist(), np.roll(unit, -shift).tolist(), strict=True):
                 one, two = examples.references[row], examples.candidates[other]
-                if one != two and ((one, two) if one <= two else (two, one)) not in taken:
+                if one != two and pair_key(one, two) not in known:
                     left.append(row)
                     right.append(other)
     return np.array(left, dtype=np.int64), np.array(right, dtype=np.int64), units
 
 
 def score_pairs(
-    what: str, examples: Examples, *, negatives: int, seed: int, scorer: AspectScorer, progress: Progress
+    what: str,
+    examples: Examples,
+    *,
+    negatives: int,
+    seed: int,
+    scorer: AspectScorer,
+    progress: Progress,
+    taken: Collection[tuple[str, str]] = (),
 ) -> ScoredPairs:
     """Return pairs and shuffled negatives with their scores; what was scored before comes from the cache.
 
@@ -150,9 +158,10 @@ def score_pairs(
         seed: of the negatives.
         scorer: the metrics.
         progress: told of each chunk.
+        taken: keys of pairs that no negative may be, those of other sets.
     """
     rows = np.arange(len(examples), dtype=np.int64)
-    references, candidates, units = draw_negatives(examples, negatives, seed)
+    references, candidates, units = draw_negatives(examples, negatives, seed, taken)
     left, right = np.concatenate([rows, references]), np.concatenate([rows, candidates])
     columns = (examples.references, examples.candidates, examples.reference_graphs, examples.candidate_graphs)
     sides = (left, right, left, right)
@@ -179,7 +188,7 @@ def _chunk_scores(batch: Batch, scorer: AspectScorer) -> NDArray[np.float64]:
         return held
     scores = scorer.score(batch)
     path.parent.mkdir(parents=True, exist_ok=True)
-    scratch = path.with_suffix(".new.npy")
+    scratch = path.with_suffix(f".{uuid.uuid4().hex[:8]}.npy")
     np.save(scratch, scores)
     scratch.replace(path)
     return scores
@@ -195,6 +204,7 @@ def write_targets(sets: Mapping[str, ScoredPairs], names: Sequence[str], signatu
     for title, pairs in sets.items():
         for text in (*pairs.references, *pairs.candidates):
             digest.update(hashlib.sha256(text.encode()).digest())
+        digest.update(pairs.positive.tobytes() + pairs.scores.tobytes())
         columns = {
             "set": [title] * len(pairs),
             "reference": list(pairs.references),

@@ -22,7 +22,7 @@ from assay.training.s3bert.settings import Settings
 from assay.training.s3bert.targets import ScoredPairs
 from datasets import Dataset
 
-__all__ = ["Trained", "embed_all", "train_one"]
+__all__ = ["Trained", "embed_texts", "train_one"]
 
 #: Texts embedded at a time where no gradient is wanted.
 MANY = 512
@@ -137,11 +137,19 @@ def _rows(pairs: ScoredPairs, start: int) -> Any:
     return Dataset.from_dict({"row": list(range(start, start + len(pairs))), "unit": pairs.unit.tolist()})
 
 
-def embed_all(halves: Halves, frozen: FrozenTexts) -> NDArray[np.float32]:
-    """Return the embeddings of all texts by the model as it is now, float32, shape (n, dimensions)."""
+def embed_texts(halves: Halves, frozen: FrozenTexts, wanted: Sequence[int]) -> NDArray[np.float32]:
+    """Return the embeddings of texts by the model as it is now, float32, shape (n, dimensions); NaN for the others.
+
+    Args:
+        halves: the model.
+        frozen: what its frozen layers say of n texts.
+        wanted: numbers of the texts.
+    """
+    numbers = torch.tensor(wanted)
+    found = np.full((len(frozen), halves.dimensions), np.nan, dtype=np.float32)
     with torch.inference_mode():
-        parts = [upper_embeddings(halves, frozen, part) for part in torch.split(torch.arange(len(frozen)), MANY)]
-        found: NDArray[np.float32] = torch.cat(parts).float().cpu().numpy()
+        for part in torch.split(numbers, MANY):
+            found[part.numpy()] = upper_embeddings(halves, frozen, part).float().cpu().numpy()
     return found
 
 
