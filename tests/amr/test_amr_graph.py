@@ -41,6 +41,24 @@ def test_what_is_no_graph_is_refused_in_one_line(text):
     assert "\n" not in str(raised.value)
 
 
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("(b / boy :ARG0)", "the relation :ARG0 of b has no target"),
+        ("(b / boy :mod (t / tall) :ARG0-of )", "the relation :ARG0-of of b has no target"),
+        ("(b / boy :ARG0-of x)", "the relation :ARG0-of of b leads from x, which is no variable of the graph"),
+    ],
+)
+def test_a_relation_needs_both_ends(text, message):
+    with pytest.raises(InputError, match=message):
+        parse_graph(text)
+
+
+def test_constants_have_any_role():
+    graph = parse_graph('(b / brass :consist-of "zinc" :quant 3 :polarity - :mode imperative :instance-of e2)')
+    assert [role for _, role, _ in graph.attributes] == ["consist-of", "quant", "polarity", "mode", "instance-of"]
+
+
 def test_a_file_gives_its_graphs_with_identifier_sentence_and_line(tmp_path):
     file = tmp_path / "two.amr"
     head = "# a bank of graphs\n\n# ::id a.1 ::date 2012 ::preferred\n# ::snt The boy.\n"

@@ -4,11 +4,17 @@ from __future__ import annotations
 
 import json
 from dataclasses import dataclass, replace
+from typing import ClassVar
 
 import numpy as np
 import pyarrow.parquet as pq
+import pytest
 
 import assay
+from assay.api.files import score_file
+from assay.benchmark.singles import Singles
+from assay.datasets import load_dataset
+from assay.errors import UnavailableError
 from assay.metrics import Batch, Declaration, Metric
 
 ROWS = [
@@ -74,3 +80,57 @@ def test_a_batch_carries_graphs_with_its_pairs():
     assert batch.take([1]) == Batch(["b"], ["d"], None, ["B"], ["D"])
     assert batch.swapped() == Batch(["c", "d"], ["a", "b"], None, ["C", "D"], ["A", "B"])
     assert replace(batch, questions=["?", "!"]).take([0]).questions == ["?"]
+
+
+def test_a_graph_of_one_side_is_not_taken_for_one_of_the_other():
+    digests = []
+    for name in ("reference_graph", "candidate_graph"):
+        row = {"reference": "a", "candidate": "b", "label": 1, name: "(b / boy)"}
+        digests.append(Singles(load_dataset([row]), with_graphs=True).digests.tolist())
+    assert digests[0] != digests[1]
+
+
+@dataclass(frozen=True)
+class Fetched(SameGraph):
+    """Has to be fetched before it knows its aspects; ``gone`` cannot be had."""
+
+    gone: bool = False
+    here: ClassVar[list[bool]] = []
+
+    declaration = Declaration(name="fetched", summary="equal texts")
+
+    def score(self, batch: Batch) -> np.ndarray:
+        return np.array([float(one == other) for one, other in batch.pairs()])
+
+    def obtain(self, *, offline: bool = False) -> None:
+        if self.gone or offline:
+            raise UnavailableError("it is nowhere", "look elsewhere")
+        self.here.append(True)
+
+    def expand(self) -> tuple[Metric, ...]:
+        if not self.here:
+            raise UnavailableError("it is not on this machine", "fetch it")
+        return self, Fetched(less=0.5)
+
+
+def test_what_a_metric_needs_is_fetched_before_its_aspects_are_asked_for(monkeypatch, tmp_path):
+    monkeypatch.setattr(Fetched, "here", [])
+    with pytest.raises(UnavailableError, match="nowhere"):
+        assay.run([ROWS], [Fetched()], resamples=0, offline=True)
+    result = assay.run([ROWS], ["em", Fetched(gone=True)], resamples=0, buckets=("none",))
+    assert result.failures == ["metric fetched,gone=true on data: it is nowhere -> look elsewhere"]
+    result = assay.run([ROWS], [Fetched()], resamples=0, buckets=("none",))
+    assert set(result.scores["metric"]) == {"fetched", "fetched,less=0.5"}
+
+    monkeypatch.setattr(Fetched, "here", [])
+    monkeypatch.setattr(
+        "assay.api.running.load_metric", lambda name: {"fetched": Fetched()}.get(name, Fetched(gone=True))
+    )
+    (tmp_path / "pairs.csv").write_text("reference,candidate\na,b\nc,c\n")
+    lines = score_file(tmp_path / "pairs.csv", ["gone", "fetched"], tmp_path / "out.csv")
+    assert lines == ["metric gone on pairs: it is nowhere -> look elsewhere"]
+    assert (tmp_path / "out.csv").read_text().split() == [
+        'reference,candidate,fetched,"fetched,less=0.5"',
+        "a,b,0.0,0.0",
+        "c,c,1.0,1.0",
+    ]

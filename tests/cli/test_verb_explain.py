@@ -70,12 +70,14 @@ def test_other_formats(assay, form):
     ("arguments", "message"),
     [
         (("a", "b", "-m", "f1"), "its score has no parts to show; these have: s3bert:FOLDER"),
-        (("a", "b", *SMATCH), "this data has no AMR graphs"),
+        (
+            ("a", "b", *SMATCH),
+            "no AMR graph for 1 of 1 references and 1 of 1 candidates (such as 'a'); give graphs with",
+        ),
         (("a", *SMATCH), "give two texts, or data with --pairs, and not both"),
         (("a", "b", "--pairs", "graphs.jsonl", *SMATCH), "and not both"),
         (("--pairs", "graphs.jsonl", "--pair", "p3", *SMATCH), "has no pair 'p3'"),
         (("--pairs", "nowhere.csv", *SMATCH), "nowhere.csv"),
-        (("a", "b", *SMATCH, *GRAPHS, "--svg", "nowhere/out.svg"), "nowhere/out.svg: cannot be written"),
         (("a", "b", "-m", "s3bert:nowhere/else"), "nowhere/else"),
     ],
 )
@@ -100,3 +102,34 @@ def test_a_gold_answer_is_a_pair_of_its_own(tmp_path):
     assert [(one["pair_id"], one["reference"]) for one in found.explanations] == [("q", "red dog"), ("q", "big dog")]
     assert len(found.records) == 6
     assert found.to_svg().startswith("<svg")
+
+
+def test_a_picture_that_cannot_be_written_costs_no_result(assay):
+    done = assay("explain", "two cats", "cats", *SMATCH, *GRAPHS, "--svg", "nowhere/out.svg")
+    assert done.code == 2
+    assert "c/cat :quant 2" in done.out
+    assert (
+        done.err == "assay: nowhere/out.svg: cannot be written (No such file or directory); give --svg another place\n"
+    )
+
+
+def test_weights_of_a_corpus_are_those_of_the_run(tmp_path):
+    torch = pytest.importorskip("torch", reason="torch is absent: pip install assay[neural]")
+    pytest.importorskip("sentence_transformers", reason="sentence-transformers is absent: pip install assay[neural]")
+    from tiny import make_bert
+
+    import assay
+    from assay.errors import InputError
+
+    torch.set_num_threads(1)
+    name = f"bertscore:{make_bert(tmp_path / 'encoder', pooling='mean')},idf=references"
+    texts = [("red dog", "dog"), ("big dog", "red dog"), ("street", "the big street")]
+    data = [{"pair_id": str(i), "reference": a, "candidate": b, "label": i} for i, (a, b) in enumerate(texts)]
+    run = assay.run([data], [name], resamples=0, buckets=("none",), device="cpu", threads=1, fresh=True)
+    scores = run.scores.set_index("pair_id")["score"]
+    for more in ({}, {"pair_ids": ["1"]}, {"limit": 2}):
+        for one in assay.explain(pairs=data, metric=name, device="cpu", threads=1, **more).explanations:
+            assert one["score"] == pytest.approx(scores[one["pair_id"]], abs=1e-6)
+            assert one["metric"] == name
+    with pytest.raises(InputError, match="its weights come from the references of a dataset; give one with --pairs"):
+        assay.explain("red dog", "dog", metric=name, device="cpu", threads=1)

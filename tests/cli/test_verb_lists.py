@@ -11,6 +11,8 @@ from pathlib import Path
 import pytest
 from calling import command, process
 
+from assay.amr.aspects import ASPECTS
+
 VERBS = [
     (),
     ("run",),
@@ -62,6 +64,11 @@ def test_metrics(assay):
     checked = assay("metrics", "check", "f1")
     assert checked.code == 0
     assert "symmetry" in checked.out and checked.err == "10 passed, 0 failed\n"
+    aspects = assay("metrics", "show", "amr").out
+    assert "write: amr:ASPECT" in aspects and all(name in aspects for name in (*ASPECTS, "s2match", "bag-of-nodes"))
+    assert "option cutoff" in aspects
+    shown = assay("metrics", "show", "amr:smatch").out
+    assert "option solver" in shown and "option cutoff" not in shown and "option iterations" not in shown
     assert "Did you mean 'bleu'?" in assay("metrics", "show", "bleuu").complaint
 
 

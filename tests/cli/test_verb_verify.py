@@ -403,3 +403,27 @@ def test_a_dataset_with_a_card(assay, shared_data, monkeypatch):
     assert found["data"][0] == {**found["data"][0], "outcome": "folder changed", "counts": {"other candidate": 1}}
     assert {one["scores"]["differing"] for one in found["metrics"]} == {1}
     assert {one["cause"] for one in found["metrics"]} == {"pairs.parquet was changed after the run: other candidate: 1"}
+
+
+def test_graphs_from_files_are_joined_again(assay):
+    pytest.importorskip("penman", reason="penman is absent: pip install assay[amr]")
+    for side in "ab":
+        Path(f"{side}.amr").write_text("\n".join(f"# ::id p{i}\n(x{i} / {side}{i})\n" for i in range(30)))
+    ran(assay, *RUN, "-m", "amr:smatch", "-m", "f1", "--graphs", "reference=a.amr,candidate=b.amr")
+    found = verified(assay)
+    assert found["same"] and found["data"][0]["outcome"] == "same", found["data"]
+    # a program of one's own has no command line
+    edit("run.json", lambda manifest: manifest["environment"].update(argv=["run", *COLUMNS]))
+    assert verified(assay)["data"][0]["outcome"] == "same"
+    again = read_run(Path("RUN")).manifest["request_digest"]
+    Path("a.amr").rename("c.amr")
+    data = verified(assay)["data"][0]
+    assert (data["outcome"], data["says"]) == (
+        "not to be had",
+        "there is no such file of graphs, seen from this folder: a.amr",
+    )
+    # the same graphs from another place are the same run
+    ran(assay, *RUN, "-m", "amr:smatch", "-m", "f1", "--graphs", "reference=c.amr,candidate=b.amr")
+    assert read_run(Path("RUN")).manifest["request_digest"] == again
+    Path("c.amr").write_text(Path("c.amr").read_text().replace("/ a7)", "/ b7)"))
+    assert verified(assay, code=1)["data"][0]["counts"] == {"other reference_graph": 1}

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import gzip
 import re
+import sys
 from pathlib import Path
 
 import numpy as np
@@ -46,6 +47,46 @@ def test_graphs_join_by_identifier_where_these_are_the_pair_ids(tmp_path: Path) 
     )
 
 
+def test_a_pair_whose_identifier_has_no_graph_or_two_is_refused(tmp_path: Path) -> None:
+    right = write(tmp_path / "b.amr", GIRL, BOY)
+    some = write(tmp_path / "some.amr", f"# ::id x\n{BOY}", f"# ::id z\n{MAN}")
+    with pytest.raises(InputError, match=r"some\.amr: the ::id of 1 graphs is a pair_id of data, but the pair 'y'"):
+        join_graphs(load_dataset(ROWS), {"reference": [some], "candidate": [right]})
+    twice = write(tmp_path / "twice.amr", f"# ::id x\n{BOY}", f"# ::id y\n{MAN}", f"# ::id x\n{GIRL}")
+    places = f"{twice}, line 8: the ::id 'x' stands already at {twice}, line 2"
+    with pytest.raises(InputError, match=re.escape(places)):
+        join_graphs(load_dataset(ROWS), {"reference": [twice], "candidate": [right]})
+    unused = write(
+        tmp_path / "unused.amr", *(f"# ::id {i}\n{g}" for i, g in zip("zyzx", (GIRL, MAN, GIRL, BOY), strict=True))
+    )
+    assert columns(join_graphs(load_dataset(ROWS), {"reference": [unused], "candidate": [right]}))[0] == [BOY, MAN]
+    others = write(tmp_path / "others.amr", f"# ::id u\n{BOY}", f"# ::id v\n{MAN}")
+    assert columns(join_graphs(load_dataset(ROWS), {"reference": [others], "candidate": [right]}))[0] == [BOY, MAN]
+
+
+def test_several_gold_answers_have_no_graphs() -> None:
+    row = {"reference": ["A boy.", "A lad."], "candidate": "A girl.", "label": 1, "reference_graph": BOY}
+    with pytest.raises(InputError, match="data in memory: has several gold answers a pair; graphs are read for one"):
+        load_dataset([row])
+    assert len(load_dataset([row | {"reference": ["A boy."]}])) == 1
+    assert len(load_dataset([row | {"reference_graph": ""}])) == 1
+
+
+def test_graphs_in_a_table_need_no_penman(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(sys.modules, "penman", None)
+    pairs = load_dataset([row | {"reference_graph": BOY, "candidate_graph": "(g / girl"} for row in ROWS])
+    assert columns(pairs) == ([BOY, BOY], ["(g / girl", "(g / girl"])
+
+
+def test_numbers_of_graphs_do_not_count_where_pairs_have_no_names(tmp_path: Path) -> None:
+    rows = [{key: value for key, value in row.items() if key != "pair_id"} for row in ROWS]
+    left = write(tmp_path / "a.amr", f"# ::id 1\n{BOY}", f"# ::id 2\n{MAN}")
+    right = write(tmp_path / "b.amr", f"# ::id 1\n{GIRL}", f"# ::id 1\n{BOY}")
+    pairs = join_graphs(load_dataset(rows), f"reference={left},candidate={right}")
+    assert pairs.table.column("pair_id").to_pylist() == ["0", "1"]
+    assert columns(pairs) == ([BOY, MAN], [GIRL, BOY])
+
+
 @pytest.mark.parametrize(
     ("graphs", "message"),
     [
@@ -76,8 +117,9 @@ def test_graphs_in_a_table_are_checked_by_row_and_column(tmp_path: Path) -> None
         load_dataset(rows, columns={"candidate_graph": "amr"})
     file = tmp_path / "pairs.csv"
     file.write_text("reference,candidate,label,reference_graph\na,b,1,(b / boy)\na,c,2,\nd,e,0,(b boy)\n")
-    with pytest.raises(InputError, match=re.escape(f"{file}, row 4, column reference_graph: not a graph")):
+    with pytest.raises(InputError, match=re.escape(f"{file}, row 4, column reference_graph: not a graph")) as caught:
         load_dataset(file)
+    assert str(caught.value).endswith("; mend the graph, or leave the cell empty")
 
 
 def test_pairs_without_texts_are_told_apart_by_their_graphs() -> None:

@@ -7,6 +7,7 @@ import hashlib
 import io
 import json
 import os
+import shutil
 import subprocess
 import sys
 import tarfile
@@ -98,6 +99,20 @@ def test_a_file_that_lies_there_with_gzip_is_unpacked(
         fetch_dataset(card)
     (tmp_path / "d.csv.gz").write_bytes(b"no gzip")
     with pytest.raises(UnavailableError, match="cannot be unpacked"):
+        fetch_dataset(card)
+
+
+def test_another_file_does_not_hide_the_packed_one_beside_it(
+    card_of: MakeCard, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, own_cache: Path
+) -> None:
+    (tmp_path / "d.csv").write_bytes(CONTENT + b"more")
+    (tmp_path / "d.csv.gz").write_bytes(gzip.compress(CONTENT))
+    monkeypatch.setenv("ASSAY_DATA", str(tmp_path))
+    card = make(card_of, {"kind": "data"})
+    assert fetch_dataset(card)[0].path.read_bytes() == CONTENT
+    (tmp_path / "d.csv.gz").unlink()
+    (own_cache / "datasets").exists() and shutil.rmtree(own_cache / "datasets")
+    with pytest.raises(ChecksumError, match="is another file"):
         fetch_dataset(card)
 
 

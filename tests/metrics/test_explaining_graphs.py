@@ -8,6 +8,8 @@ import pytest
 
 pytest.importorskip("penman", reason="penman is absent: pip install assay[amr]")
 
+from amr_data import bamboo
+
 from assay.errors import InputError
 from assay.metrics import Batch, load_metric
 from assay.metrics.explaining.kinds import explain_pairs
@@ -69,7 +71,7 @@ def test_the_triples_sum_to_the_score(pair, options):
 
 
 def test_data_without_graphs_is_refused():
-    with pytest.raises(InputError, match="no AMR graphs"):
+    with pytest.raises(InputError, match="no AMR graph for 1 of 1 references and 1 of 1 candidates"):
         explain_pairs(load_metric("amr:smatch"), Batch(["a"], ["b"]))
 
 
@@ -78,3 +80,13 @@ def test_a_metric_without_parts_names_those_that_have(name):
     with pytest.raises(InputError, match=r"no parts to show; these have: s3bert:FOLDER.*amr:smatch") as caught:
         explain_pairs(load_metric(name), graphs(TWO_CATS, WHITE_CAT))
     assert "\n" not in str(caught.value)
+
+
+def test_hill_climbing_explains_the_score_of_the_metric(shared_data):
+    pairs = [pair for part in ("sts", "para") for pair in bamboo(shared_data, part)[::40]]
+    first, second = zip(*pairs, strict=True)
+    batch = Batch(first, second, None, first, second)
+    metric = load_metric("amr:smatch,solver=hill-climbing")
+    for one in (batch, batch.swapped()):
+        explained = [found.score for found in explain_pairs(metric, one)]
+        assert explained == pytest.approx(metric.score(one).tolist(), abs=1e-12)

@@ -14,6 +14,12 @@ __all__ = ["Graph", "normalized", "parse_graph"]
 _COMMENT = re.compile(r"^\s*#.*$", re.MULTILINE)
 _MARKS = re.compile(r"""^\s*\#.*$ | "(?:[^"\\]|\\.)*" | [()]""", re.MULTILINE | re.VERBOSE)
 
+#: What stands for a node where it is no constant: neither quoted, nor a number, nor ``-``.
+_SYMBOL = re.compile(r"[^\W\d]\w*")
+
+#: Parsers write it now and then before a variable that is nowhere: it inverts no relation, and is kept as it stands.
+_OF_NOTHING = ":instance-of"
+
 
 @dataclass(frozen=True)
 class Graph:
@@ -48,6 +54,7 @@ def parse_graph(text: str) -> Graph:
     """
     try:
         import penman
+        from penman.model import Model
     except ImportError as error:
         raise MissingExtraError("penman", "amr") from error
     # a relation that stands twice is no fault of the user, and what becomes of it is said in normalized
@@ -67,15 +74,20 @@ def parse_graph(text: str) -> Graph:
                 raise InputError(f"the variable {source} has two concepts, {concepts[source]} and {target}")
             places[source] = len(places)
             concepts[source] = target or ""
+    model = Model()
     relations: list[tuple[int, str, int]] = []
     attributes: list[tuple[int, str, str]] = []
     for source, role, target in tree.triples:
         if role == ":instance":
             continue
         name = role.removeprefix(":")
+        if target is None:
+            raise InputError(f"the relation {role} of {source} has no target")
         if target in places:
             relations.append((places[source], name, places[target]))
-        elif target is not None:
+        elif model.is_role_inverted(role) and role != _OF_NOTHING and _SYMBOL.fullmatch(target):
+            raise InputError(f"the relation {role} of {source} leads from {target}, which is no variable of the graph")
+        else:
             attributes.append((places[source], name, str(target)))
     return Graph(
         tuple(places), tuple(concepts[name] for name in places), tuple(relations), tuple(attributes), places[tree.top]

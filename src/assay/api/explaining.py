@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -87,24 +88,29 @@ def explain(
         threads: threads of the CPU for models; the cores that are free by default.
 
     Raises:
-        InputError: the metric's scores have no parts; neither texts nor data, or both; no pair of an id.
+        InputError: the metric's scores have no parts; neither texts nor data, or both; no pair of an id; two
+            texts for a metric whose weights come from a corpus.
         UnavailableError: model or data cannot be had.
     """
     chosen = load_metric(metric)
     check_explainable(chosen)
     data = _load(reference, candidate, pairs, columns, language, offline)
     data = data if graphs is None else join_graphs(data, graphs)
+    # a metric is bound to all pairs, since its corpus may decide scores
+    references = _gold(data) if pairs is not None else _no_corpus(chosen)
     data = data if not pair_ids else _chosen(data, pair_ids)
     data = data if limit is None else data.limit(limit)
     ids, batch = _laid_flat(data)
     if not ids:
         raise InputError(f"{data.name}: has no pair to explain")
     with use_runtime(Runtime(device, threads)):
-        bound = chosen.bind(Context(data.language, lambda: batch.references))
+        bound = chosen.bind(Context(data.language, references))
         bound.for_language(data.language)
         bound.obtain(offline=offline)
         bound.check_available()
-        found = explain_pairs(bound, batch)
+        found = [replace(one, metric=str(chosen)) for one in explain_pairs(bound, batch)]
+        if chosen.picks_by_language:
+            found = [replace(one, notes=(bound.says(), *one.notes)) for one in found]
     plain = [one.as_dict() for one in found]
     if pairs is not None:
         plain = [one | {"pair_id": name} for one, name in zip(plain, ids, strict=True)]
@@ -124,6 +130,20 @@ def _load(
         raise InputError("explain what? give two texts, or data with --pairs, and not both")
     spec = pairs if pairs is not None else [{"reference": reference, "candidate": candidate}]
     return load_dataset(spec, columns=columns, language=language, offline=offline, allow_unlabelled=True)
+
+
+def _gold(data: Pairs) -> Callable[[], list[str]]:
+    """Return what gives all gold answers of some data."""
+    return lambda: [text for cell in data.texts()[0] for text in ([cell] if isinstance(cell, str) else cell)]
+
+
+def _no_corpus(metric: Metric) -> Callable[[], list[str]]:
+    """Return what refuses to take two texts for a corpus."""
+
+    def refuse() -> list[str]:
+        raise InputError(f"metric {metric}: its weights come from the references of a dataset; give one with --pairs")
+
+    return refuse
 
 
 def _chosen(data: Pairs, names: Sequence[str]) -> Pairs:

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any, Literal
 import numpy as np
 
 from assay.api.result import Result
+from assay.api.running import load_metrics
 from assay.benchmark.buckets import reads_texts
 from assay.benchmark.executor import InProcess
 from assay.benchmark.folder import check_place, check_target
@@ -24,7 +25,6 @@ from assay.datasets.columns import parse_columns
 from assay.datasets.convert import pairs_table
 from assay.datasets.graphs import GraphFiles
 from assay.errors import InputError
-from assay.metrics import load_metric
 from assay.metrics.neural.runtime import Runtime, use_runtime
 from assay.metrics.recorded import Recorded
 from assay.tables import OPTIONAL_PAIR_COLUMNS, PAIR_COLUMNS
@@ -86,7 +86,7 @@ def score_file(
     if out.resolve() == file.resolve():
         raise InputError(f"{out}: is the file that is read; give --out another name")
     check_place(out)
-    chosen = tuple(metric for name in metrics for metric in load_metric(name).expand())
+    chosen, absent = load_metrics(metrics, offline=offline)
     pairs = load_dataset(str(file), columns=columns, language=language, allow_unlabelled=True)
     pairs = pairs if graphs is None else join_graphs(pairs, graphs)
     table = read_table_file(file).table
@@ -95,7 +95,9 @@ def score_file(
         raise InputError(f"{file}: has a column {taken[0]!r} already; rename it there, or leave that metric out")
     if limit is not None:
         pairs, table = pairs.limit(limit), table.slice(0, limit)
-    request = Request((pairs,), chosen, buckets=("none",), resamples=0, references=references, offline=offline)
+    request = Request(
+        (pairs,), chosen, buckets=("none",), resamples=0, references=references, offline=offline, absent=absent
+    )
     with use_runtime(Runtime(device, threads)):
         found = score_pairs(request, store=store, executor=InProcess(), fresh=fresh, progress=progress or Silent())
     for metric, scores in found.datasets[0].scores.items():

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from assay.api.files import _load_scored
 from assay.benchmark.request import Request
-from assay.datasets import Pairs, load_dataset
+from assay.datasets import Pairs, join_graphs, load_dataset
 from assay.datasets.columns import parse_columns
 from assay.datasets.files import is_table_file
 from assay.errors import AssayError, InputError
@@ -26,12 +26,12 @@ __all__ = ["reload"]
 def reload(data: ScoredDataset, asked: Request, manifest: Manifest) -> tuple[DataNow, Pairs | None]:
     """Load a dataset of a run again, and hold it against what the run used.
 
-    A card is found by its name and version, a file where the run found it; its columns are those of the command line
-    that the run recorded.
+    A card is found by its name and version, a file where the run found it, and so are files of graphs; the columns are
+    those of the command line that the run recorded.
 
     Args:
         data: the dataset in the run folder.
-        asked: what the run was asked: duplicates and limit choose the rows.
+        asked: what the run was asked: duplicates and limit choose the rows, graphs belong to them.
         manifest: what else the run recorded.
 
     Returns:
@@ -46,9 +46,14 @@ def reload(data: ScoredDataset, asked: Request, manifest: Manifest) -> tuple[Dat
     if own and not path.is_file():
         why = "there is no such file, seen from this folder"
         return DataNow(data.name, "not to be had", source, {}, why), None
-    untouched = own and sha256_of(path) == facts["sha256"]
+    lost = next((file for files in asked.graphs.values() for file in files if not Path(file).is_file()), None)
+    if lost is not None:
+        why = f"there is no such file of graphs, seen from this folder: {lost}"
+        return DataNow(data.name, "not to be had", source, {}, why), None
+    untouched = own and not asked.graphs and sha256_of(path) == facts["sha256"]
     try:
         pairs = _from_file(data, path, manifest.environment.argv) if own else _from_card(data, asked.offline)
+        pairs = join_graphs(pairs, asked.graphs) if asked.graphs else pairs
         return _hold(data, pairs, asked, manifest, source), pairs
     except AssayError as error:
         if untouched:

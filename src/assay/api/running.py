@@ -17,12 +17,12 @@ from assay.benchmark.runner import run as run_request
 from assay.benchmark.suite import load_suite
 from assay.datasets import Pairs, join_graphs, load_dataset
 from assay.datasets.files import is_table_file
-from assay.datasets.graphs import GraphFiles
+from assay.datasets.graphs import GraphFiles, parse_graph_files
 from assay.errors import InputError, OfflineError, UnavailableError
 from assay.metrics import Metric, MetricName, load_metric
 from assay.metrics.neural.runtime import Runtime, device_of, use_runtime
 
-__all__ = ["as_list", "plan", "run"]
+__all__ = ["as_list", "load_metrics", "plan", "run"]
 
 
 def plan(
@@ -54,7 +54,7 @@ def plan(
         raise InputError("no metric: give --metric NAME (assay metrics list shows them)")
     if columns is not None and all(_is_card(spec) for spec in specs):
         raise InputError("--columns is for files of your own; the datasets named here have their own readers")
-    loaded, absent = _load_metrics(names)
+    loaded, absent = load_metrics(names, offline=offline)
     pairs: list[Pairs] = []
     unavailable: dict[str, str] = {}
     for spec in specs:
@@ -89,24 +89,40 @@ def plan(
         suite=chosen.name if chosen else None,
         drop_duplicates=dropping,
         offline=offline,
+        graphs={} if graphs is None else parse_graph_files(graphs),
         **settings,
     )
 
 
-def _load_metrics(
-    names: Iterable[str | MetricName | Metric],
+def load_metrics(
+    names: Iterable[str | MetricName | Metric], *, offline: bool = False
 ) -> tuple[tuple[Metric, ...], dict[str, UnavailableError]]:
-    """Build the metrics, each with its aspects; one that cannot be imported costs the others nothing."""
+    """Build the metrics, each with its aspects, which a model may have to be fetched for.
+
+    Returns:
+        The metrics, and by name those that cannot be had: they cost the others nothing.
+
+    Raises:
+        UnavailableError: none can be had.
+    """
     loaded: list[Metric] = []
     absent: dict[str, UnavailableError] = {}
     for name in names:
         try:
-            loaded.extend(load_metric(name).expand())
+            loaded.extend(_expanded(load_metric(name), offline=offline))
         except UnavailableError as error:
             absent[str(name)] = error
     if absent and not loaded:
         raise next(iter(absent.values()))
     return tuple(loaded), absent
+
+
+def _expanded(metric: Metric, *, offline: bool) -> tuple[Metric, ...]:
+    try:
+        return metric.expand()
+    except UnavailableError:
+        metric.obtain(offline=offline)
+        return metric.expand()
 
 
 def _is_card(spec: Any) -> bool:

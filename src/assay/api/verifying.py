@@ -135,6 +135,7 @@ def _asked(manifest: Manifest, offline: bool) -> Request:
         limit=held.limit,
         references=held.references,
         offline=offline,
+        graphs=held.graphs,
     )
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -46,6 +46,7 @@ class Request:
         absent: metrics that could not be built: name to what is missing.
         suite: name of the suite, or None.
         offline: fetch nothing.
+        graphs: files of AMR graphs that were joined to the pairs, by side.
 
     Raises:
         InputError: a value outside its range.
@@ -67,6 +68,7 @@ class Request:
     absent: Mapping[str, UnavailableError] = field(default_factory=dict)
     suite: str | None = None
     offline: bool = False
+    graphs: Mapping[str, Sequence[str]] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
         check_rules(self.buckets)
@@ -121,9 +123,14 @@ class Request:
             "seed": self.seed,
             "limit": self.limit,
             "references": self.references,
+            "graphs": {side: list(files) for side, files in self.graphs.items()},
         }
 
     def digest(self) -> str:
-        """Return a digest of :meth:`describe`: two runs with the same one may share a folder."""
-        text = json.dumps(self.describe(), sort_keys=True, ensure_ascii=False)
+        """Return a digest of :meth:`describe`: two runs with the same one may share a folder.
+
+        Where files of graphs lie says nothing; the graphs are in the digests of the datasets.
+        """
+        told = {key: value for key, value in self.describe().items() if key != "graphs"}
+        text = json.dumps(told, sort_keys=True, ensure_ascii=False)
         return hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest()

@@ -65,6 +65,9 @@ class Singles:
             columns["reference"] = pc.list_flatten(lists)
         self._columns = columns
         self._rows = len(pairs)
+        # a graph of the one side alone is told from one of the other
+        plain = (name for name in columns if name not in GRAPH_COLUMNS)
+        self._keyed = (*plain, *(GRAPH_COLUMNS if with_graphs else ()))
         digests, first, inverse = np.unique(self._digests(), return_index=True, return_inverse=True)
         # in order of first appearance: neighbours in the file are scored together
         order = np.argsort(first, kind="stable")
@@ -83,7 +86,11 @@ class Singles:
     def _digests(self) -> NDArray[np.bytes_]:
         out = np.empty(len(self._columns["reference"]), dtype=DIGEST)
         for start in range(0, len(out), SLICE):
-            texts = [column.slice(start, SLICE).to_pylist() for column in self._columns.values()]
+            here = range(start, min(start + SLICE, len(out)))
+            texts = [
+                self._columns[name].slice(start, SLICE).to_pylist() if name in self._columns else [""] * len(here)
+                for name in self._keyed
+            ]
             for offset, parts in enumerate(zip(*texts, strict=True)):
                 # lengths keep ("ab", "c") and ("a", "bc") apart
                 head = ",".join(str(len(part or "")) for part in parts)

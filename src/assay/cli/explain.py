@@ -65,8 +65,7 @@ def explain(
         device=device,
         threads=threads,
     )
-    if svg is not None:
-        found.write_svg(svg)
     print_report(found, output)
     if svg is not None:
+        found.write_svg(svg)
         tell(f"wrote {svg}")

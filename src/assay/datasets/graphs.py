@@ -2,21 +2,22 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import pyarrow as pa
+import pyarrow.compute as pc
 
 from assay.amr.files import GraphBlock, check_block, read_graph_file
 from assay.amr.graph import parse_graph
 from assay.datasets.pairs import Pairs
 from assay.datasets.source_table import SourceTable
-from assay.errors import InputError
+from assay.errors import InputError, MissingExtraError
 from assay.tables import GRAPH_COLUMNS
 
-__all__ = ["GraphFiles", "check_graph_cells", "join_graphs", "read_checked"]
+__all__ = ["GraphFiles", "check_graph_cells", "join_graphs", "parse_graph_files", "read_checked"]
 
 #: Files of graphs by the side whose texts they belong to: ``reference``, ``candidate``.
 GraphFiles = Mapping[str, Sequence[str | Path]]
@@ -36,22 +37,24 @@ def read_checked(paths: Sequence[Path]) -> list[GraphBlock]:
 
 
 def join_graphs(pairs: Pairs, graphs: GraphFiles | str) -> Pairs:
-    """Return the pairs with the AMR graphs of their texts: by ``::id`` where those are the pair_ids, else by row.
+    """Return the pairs with the AMR graphs of their texts: by ``::id``, or by row where none is a pair_id.
+
+    Pair_ids that merely number the rows are no names: such pairs go by row.
 
     Args:
         pairs: one gold answer each.
         graphs: files in Penman notation: ``reference=A.amr+B.amr,candidate=C.amr``, or a mapping.
 
     Raises:
-        InputError: a broken graph (file and line), a side without a file, graphs that are not as many as the pairs, or
-            data with several gold answers.
+        InputError: a broken graph (file and line), a side without a file, graphs that are not as many as the pairs, a
+            pair whose graph is missing or stands twice, or data with several gold answers.
     """
-    files = _parse(graphs) if isinstance(graphs, str) else graphs
+    files = parse_graph_files(graphs)
     missing = [side for side in _SIDES if side not in files]
     if missing:
         raise InputError(f"{pairs.name}: the {missing[0]}s have no file of graphs; add {missing[0]}=FILE to --graphs")
     if pairs.has_several_references:
-        raise InputError(f"{pairs.name}: has several gold answers a pair; graphs are read for one")
+        raise several_answers(pairs.name)
     for side in _SIDES:
         texts = _aligned(pairs, side, read_checked([Path(file) for file in files[side]]))
         pairs = pairs.with_column(f"{side}_graph", pa.array(texts, pa.string()))
@@ -59,23 +62,41 @@ def join_graphs(pairs: Pairs, graphs: GraphFiles | str) -> Pairs:
     return replace(pairs, notes=(*pairs.notes, f"graphs from {named}"))
 
 
-def _parse(text: str) -> dict[str, list[str]]:
+def several_answers(where: str) -> InputError:
+    """Return the error of data whose pairs have several gold answers and graphs."""
+    return InputError(f"{where}: has several gold answers a pair; graphs are read for one")
+
+
+def parse_graph_files(graphs: GraphFiles | str) -> dict[str, list[str]]:
+    """Return the files of each side.
+
+    Raises:
+        InputError: a text that is not ``reference=FILE[+FILE],candidate=FILE[+FILE]``.
+    """
+    if not isinstance(graphs, str):
+        return {side: [str(file) for file in files] for side, files in graphs.items()}
     found: dict[str, list[str]] = {}
-    for part in text.split(","):
+    for part in graphs.split(","):
         side, equals, files = part.partition("=")
         if side.strip() not in _SIDES or not equals or not files.strip() or side.strip() in found:
-            raise InputError(
-                f"--graphs {text!r}: expected reference=FILE[+FILE],candidate=FILE[+FILE] where {part.strip()!r} stands"
-            )
+            form = "reference=FILE[+FILE],candidate=FILE[+FILE]"
+            raise InputError(f"--graphs {graphs!r}: expected {form} where {part.strip()!r} stands")
         found[side.strip()] = [file.strip() for file in files.split("+")]
     return found
 
 
 def _aligned(pairs: Pairs, side: str, blocks: Sequence[GraphBlock]) -> list[str]:
     identifiers = pairs.table.column("pair_id").to_pylist()
-    by_id = {block.identifier: block for block in blocks if block.identifier}
-    if set(identifiers) <= set(by_id):
+    # pairs without names of their own are numbered, and a parser may number graphs from another start
+    by_id = {} if _are_numbers_of_rows(identifiers) else _by_identifier(blocks, set(identifiers))
+    missing = next((one for one in identifiers if one not in by_id), None)
+    if missing is None:
         return [by_id[one].text for one in identifiers]
+    if by_id:
+        raise InputError(
+            f"{blocks[0].file}: the ::id of {len(by_id)} graphs is a pair_id of {pairs.name}, but the pair {missing!r}"
+            " has none; add that graph, or leave every ::id out to join them in the order of the pairs"
+        )
     if len(blocks) != len(pairs):
         raise InputError(
             f"{blocks[0].file}: has {len(blocks)} graphs for the {side}s of {len(pairs)} pairs of {pairs.name}; give as"
@@ -84,16 +105,48 @@ def _aligned(pairs: Pairs, side: str, blocks: Sequence[GraphBlock]) -> list[str]
     return [block.text for block in blocks]
 
 
+def _are_numbers_of_rows(identifiers: Sequence[str]) -> bool:
+    first = identifiers[0]
+    return first.isdecimal() and list(identifiers) == [str(int(first) + row) for row in range(len(identifiers))]
+
+
+def _by_identifier(blocks: Sequence[GraphBlock], wanted: Collection[str]) -> dict[str, GraphBlock]:
+    """Return the graphs whose ``::id`` is among the wanted."""
+    found: dict[str, GraphBlock] = {}
+    for block in blocks:
+        if not block.identifier or block.identifier not in wanted:
+            continue
+        if block.identifier in found:
+            raise InputError(
+                f"{block.where}: the ::id {block.identifier!r} stands already at {found[block.identifier].where};"
+                " each pair has one graph a side"
+            )
+        found[block.identifier] = block
+    return found
+
+
 def check_graph_cells(columns: Mapping[str, Any], source: SourceTable) -> None:
     """Return when every graph among *columns* can be read; a cell may be empty.
 
+    Where penman is not installed they are not looked at: a metric that reads graphs says so, the others need none.
+
     Raises:
-        InputError: a broken graph; with file, row and column.
+        InputError: a broken graph, with file, row and column; or a pair with several gold answers.
     """
-    for name in GRAPH_COLUMNS:
-        for index, text in enumerate(columns[name].to_pylist() if name in columns else ()):
+    graphs = {name: columns[name].to_pylist() for name in GRAPH_COLUMNS if name in columns}
+    if not any(any(cells) for cells in graphs.values()):
+        return
+    kind = columns["reference"].type
+    if pa.types.is_list(kind) and pc.max(pc.list_value_length(columns["reference"])).as_py() > 1:
+        raise several_answers(source.name)
+    for name, cells in graphs.items():
+        for index, text in enumerate(cells):
             if text:
                 try:
                     parse_graph(text)
+                except MissingExtraError:
+                    return
                 except InputError as error:
-                    raise InputError(f"{source.where(index)}, column {name}: {error}") from None
+                    raise InputError(
+                        f"{source.where(index)}, column {name}: {error}; mend the graph, or leave the cell empty"
+                    ) from None

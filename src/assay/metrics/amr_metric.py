@@ -54,7 +54,7 @@ class Amr(Metric):
     proven for each pair; ``solver=hill-climbing`` takes the best of five climbs, a lower bound.
     """
 
-    subject: str = option(_ALL, "the aspect, or all")
+    subject: str = option(_ALL, f"{', '.join(_NAMES)}; all is the first fifteen")
     solver: Literal["exact", "hill-climbing"] = option("exact", "how graphs are aligned: optimally, or nearly so")
     seed: int = option(0, "of the restarts of hill climbing", minimum=0)
     standardize: bool = option(
@@ -91,7 +91,7 @@ class Amr(Metric):
             near = suggest(self.subject, (*_NAMES, _ALL))
             raise InputError(f"metric 'amr' has no aspect {self.subject!r}; valid: {', '.join((*_NAMES, _ALL))}.{near}")
         for name, _ in self._changed():
-            if self.subject not in _TAKEN.get(name, _NAMES):
+            if not self.takes(name):
                 raise InputError(f"metric 'amr:{self.subject}' does not take {name}; {', '.join(_TAKEN[name])} do")
         if self.subject in WITH_VECTORS and not self.vectors:
             raise InputError(f"metric 'amr:{self.subject}' needs word vectors: write amr:{self.subject},vectors=FILE")
@@ -123,6 +123,10 @@ class Amr(Metric):
             type(self)(aspect, **{name: value for name, value in given.items() if aspect in _TAKEN.get(name, _NAMES)})
             for aspect in ASPECTS
         )
+
+    def takes(self, name: str) -> bool:
+        """See :class:`Metric`; most options belong to some aspects."""
+        return self.subject == _ALL or self.subject in _TAKEN.get(name, _NAMES)
 
     def question(self) -> Question:
         """Return what is asked of a pair of graphs."""
@@ -198,11 +202,7 @@ class Amr(Metric):
 
     def signature(self) -> dict[str, str]:
         """See :class:`Metric`; options that the aspect does not take are left out."""
-        return {
-            key: value
-            for key, value in super().signature().items()
-            if self.subject == _ALL or self.subject in _TAKEN.get(key, _NAMES)
-        }
+        return {key: value for key, value in super().signature().items() if self.takes(key)}
 
     def _one(self) -> None:
         if self.subject == _ALL:

@@ -160,6 +160,10 @@ class Metric(ABC):
         """Return the metrics that its name asks for; by default itself. A metric of aspects adds one for each."""
         return (self,)
 
+    def takes(self, name: str) -> bool:
+        """Tell whether an option changes this metric; by default every one does."""
+        return True
+
     def needs(self) -> Engine | None:
         """Return what must be loaded to score, shared by all metrics with an equal one; by default nothing."""
         return None

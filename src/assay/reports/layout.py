@@ -8,7 +8,7 @@ from typing import Any
 
 from assay.reports.folder import RunFolder
 
-__all__ = ["TITLES", "Block", "Cell", "Section", "dataset_title", "lay_out", "short"]
+__all__ = ["TITLES", "Block", "Cell", "Section", "dataset_title", "lay_out", "short", "signed"]
 
 #: What a statistic is called in the head of a table.
 TITLES = {
@@ -48,6 +48,12 @@ def short(value: float, decimals: int) -> str:
     """Return a number that lies between -1 and 1 without the zero before the point."""
     text = f"{value:.{decimals}f}"
     return text.replace("0.", ".", 1) if text.startswith(("0.", "-0.")) else text
+
+
+def signed(value: float) -> str:
+    """Return a difference with its sign and three decimals, as :func:`short` writes them."""
+    text = short(value, 3)
+    return text if text.startswith("-") else f"+{text}"
 
 
 @dataclass(frozen=True)

@@ -34,6 +34,7 @@ class _Request(_Part):
     seed: int
     limit: int | None
     references: Literal["best", "mean"]
+    graphs: dict[str, list[str]] = {}
 
 
 class _Dataset(_Part):

@@ -12,6 +12,7 @@ from amr_data import bamboo
 from assay.amr.aspects import ASPECTS
 from assay.errors import InputError, UnavailableError
 from assay.metrics import Batch, check_metric, load_metric
+from assay.metrics.amr.library import LibraryEngine
 from assay.metrics.amr.question import WITH_VECTORS
 from assay.metrics.amr.session import AmrEngine
 from assay.metrics.work import open_session, release_sessions
@@ -112,8 +113,11 @@ def test_the_signature_holds_what_changes_the_number(vectors):
 @pytest.mark.parametrize(
     ("batch", "message"),
     [
-        (Batch(["a"], ["b"]), "this data has no AMR graphs; take data that brings them, or write parser=amrlib:FOLDER"),
-        (Batch(["a"], ["b"], None, [CATS], [" "]), "a text has no AMR graph .'b'.; "),
+        (
+            Batch(["a", "c"], ["b", "d"], None, None, [CATS, " "]),
+            r"2 of 2 references and 1 of 2 candidates .such as 'a'.; .* --graphs .* reference_graph .* parser=amrlib",
+        ),
+        (Batch(["a"], ["b"], None, [CATS], [" "]), "no AMR graph for 1 of 1 candidates .such as 'b'.; "),
         (Batch(["a"], ["b"], None, [CATS], ["(d / dog"]), "a graph of the data cannot be read: .*begins: .d / dog"),
         (Batch(["a"], ["b"], None, ["dog"], [CATS]), "a graph of the data cannot be read"),
     ],
@@ -170,6 +174,12 @@ def test_a_package_that_is_absent(monkeypatch):
     monkeypatch.setattr("assay.metrics.base.version_of", lambda package: "absent")
     with pytest.raises(UnavailableError, match=r'the package penman is not installed: pip install "assay\[amr\]"'):
         load_metric("amr:smatch").check_available()
+
+
+def test_the_engine_that_is_absent_says_what_brings_it(monkeypatch):
+    monkeypatch.setitem(sys.modules, "smatchpp", None)
+    with pytest.raises(UnavailableError, match=r"the package smatchpp is not installed: pip install smatchpp$"):
+        open_session(LibraryEngine())
 
 
 class Parser:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import itertools
-import pickle
 from math import sqrt
 
 import numpy as np
@@ -37,12 +36,10 @@ def vectors(tmp_path_factory):
 
 
 @pytest.fixture(scope="module")
-def glove(tmp_path_factory):
-    from conftest import RealModels
-
+def glove(tmp_path_factory, real_models):
     with pytest.MonkeyPatch.context() as patch:
         patch.setenv("ASSAY_CACHE", str(tmp_path_factory.mktemp("cache")))
-        return NodeVectors(RealModels() / "glove")
+        return NodeVectors(real_models / "glove")
 
 
 def test_label_words():
@@ -86,17 +83,6 @@ def test_a_draw_is_the_digest():
     expected = [0xC8430962857B4E4F / 2**64, 0xBD007B6DBE944096 / 2**64]
     assert draw_uniform("Qfoo", 2, 0.0, 1.0).tolist() == expected
     assert draw_uniform("Qfoo", 2, -0.05, 0.05) == pytest.approx([0.1 * each - 0.05 for each in expected])
-
-
-def test_prefetched_words_are_the_same(vectors, tmp_path):
-    fresh = NodeVectors(write_vectors(tmp_path / "same", TABLE))
-    labels = ["run-01", "dog-run", "17", "zebra", "-", "cat"]
-    fresh.prefetch(labels)
-    for label in labels:
-        assert fresh.label(label).tolist() == vectors.label(label).tolist()
-    assert fresh.digest == vectors.digest
-    assert fresh.dimensions == 2
-    assert pickle.loads(pickle.dumps(fresh)).label("dog-run").tolist() == [1.5, 2.5]
 
 
 # Places at length 1: run (.6, .8), cat (1, 0), dog (0, 1); distances: run-cat sqrt(2 - 1.2), run-dog sqrt(2 - 1.6),

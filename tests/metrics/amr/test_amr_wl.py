@@ -8,7 +8,7 @@ import pytest
 from amr_kernels import graph, graphs, pair_accuracy, parsed, pearson, same_graphs
 from hypothesis import given, settings
 
-from assay.metrics.amr.wl import bag_of_nodes, unfold_constants, wlk
+from assay.metrics.amr.wl import bag_of_nodes, surroundings, unfold_constants, wlk
 
 
 @pytest.mark.parametrize(
@@ -116,3 +116,11 @@ def test_bamboo(shared_data, name, published, confusion, within):
     assert pearson(shared_data, name, scores) == pytest.approx(published, abs=0.5)
     scores = [wlk(*pair) for pair in parsed(shared_data, name, "role_confusion")]
     assert pair_accuracy(scores) == pytest.approx(confusion, abs=within)
+
+
+def test_labels_do_not_grow_with_the_iterations():
+    # spelled out, the label of the root takes up 40 neighbours, and each of these the root, again and again
+    wide = graph(f"(c / cat {' '.join(f':op{i} (d{i} / dog{i})' for i in range(40))})")
+    assert max(len(label) for found in surroundings(wide, 4)[1:] for label in found) == 16
+    assert len(surroundings(wide, 4)[4]) == 41
+    assert wlk(wide, wide, iterations=4) == pytest.approx(1)

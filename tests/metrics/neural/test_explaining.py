@@ -89,6 +89,17 @@ def test_a_reference_set_that_does_not_fit_is_not_used(model, tmp_path):
         explained(f"s3bert:{model}")
 
 
+def test_a_reference_set_may_be_of_a_layout_beside_the_model(model, tmp_path):
+    other = tmp_path / "other.json"
+    other.write_text('{"schema": 1, "dimensions": 32, "aspects": {"negation": [0, 9], "quantifiers": [9, 16]}}')
+    named = f"s3bert:{model},layout={other}"
+    write_reference(model, NAMES, np.zeros((100, 4), np.float32), load_metric(named).read_layout())
+    assert explained(named)[0].compared.total == 100
+    assert "belongs to another layout" in explained(f"s3bert:{model}")[0].notes[0]
+    (model / "s3bert.json").unlink()
+    assert explained(named)[0].compared.total == 100
+
+
 def test_one_aspect_has_no_parts(model):
     with pytest.raises(InputError, match=f"explain the whole: s3bert:{model}"):
         explained(f"s3bert:{model}#negation")

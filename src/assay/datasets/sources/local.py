@@ -46,18 +46,20 @@ def from_data_dirs(source: SourceEntry, entry: FileEntry, context: Context) -> P
     for folder in folders:
         for place in dict.fromkeys((folder / context.card.name, folder / source.folder, folder)):
             for path in dict.fromkeys((place / name, place / Path(name).name)):
-                try:
-                    if path.is_file():
-                        verify(path, entry)
-                        return path
-                    packed = path.with_name(f"{path.name}.gz")
-                    if packed.is_file():
-                        return _unpacked(packed, entry, context)
-                except MismatchMiss as miss:
-                    wrong = wrong or miss
+                for found, take in ((path, _verified), (path.with_name(f"{path.name}.gz"), _unpacked)):
+                    try:
+                        if found.is_file():
+                            return take(found, entry, context)
+                    except MismatchMiss as miss:
+                        wrong = wrong or miss
     if wrong is not None:
         raise wrong
     raise SourceMiss("no such file there")
+
+
+def _verified(path: Path, entry: FileEntry, context: Context) -> Path:
+    verify(path, entry)
+    return path
 
 
 def _unpacked(packed: Path, entry: FileEntry, context: Context) -> Path:

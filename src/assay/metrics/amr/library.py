@@ -48,7 +48,7 @@ class LibrarySession:
             from smatchpp.formalism.amr.tools import AMRStandardizer
         except ImportError as error:
             package = (error.name or "smatchpp").partition(".")[0]
-            raise UnavailableError(f"the package {package} is not installed", 'pip install "smatchpp[mip]"') from error
+            raise UnavailableError(f"the package {package} is not installed", "pip install smatchpp") from error
         self._measure: Any = Smatchpp(alignmentsolver=solvers.ILP(), graph_standardizer=AMRStandardizer())
         self._parser = engine.parser
         self._compared = 0

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import hashlib
 import re
-from collections.abc import Iterable
 from pathlib import Path
 
 import numpy as np
@@ -33,15 +32,10 @@ class NodeVectors:
     """
 
     def __init__(self, path: Path) -> None:
-        self.path = path
         self._table = open_vectors(path)
         self._words: dict[str, NDArray[np.float64] | None] = {}
         self._known: dict[str, NDArray[np.float64] | None] = {}
         self._labels: dict[str, NDArray[np.float64]] = {}
-
-    def __reduce__(self) -> tuple[type[NodeVectors], tuple[Path]]:
-        # another process maps the table itself
-        return NodeVectors, (self.path,)
 
     @property
     def dimensions(self) -> int:
@@ -52,16 +46,6 @@ class NodeVectors:
     def digest(self) -> str:
         """The SHA-256 of the table in hexadecimal."""
         return self._table.digest
-
-    def prefetch(self, labels: Iterable[str]) -> None:
-        """Look up all words of *labels* at once; later questions for them are answered from memory."""
-        words = {word for label in dict.fromkeys(labels) for word in _candidates(label)}
-        missing = sorted(words - self._words.keys())
-        rows = self._table.lookup(missing)
-        found = rows >= 0
-        values = iter(self._table.rows(rows[found]).astype(np.float64))
-        for word, known in zip(missing, found.tolist(), strict=True):
-            self._words[word] = next(values) if known else None
 
     def word(self, word: str) -> NDArray[np.float64] | None:
         """Return the vector of a word as it stands, shape ``(dimensions,)``, or None where it is unknown."""
@@ -115,11 +99,6 @@ def label_words(label: str) -> tuple[str, ...]:
     if plain == "-":
         return _NEGATION
     return tuple(word for word in re.split("[-_]", _SENSE.sub("", plain)) if word)
-
-
-def _candidates(label: str) -> tuple[str, ...]:
-    words = label_words(label)
-    return words + tuple(words[0]) if len(words) == 1 and words[0].isnumeric() else words
 
 
 def draw_uniform(text: str, count: int, low: float, high: float) -> NDArray[np.float64]:

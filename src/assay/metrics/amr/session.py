@@ -17,7 +17,14 @@ if TYPE_CHECKING:
     from assay.metrics.amr_metric import Amr
     from assay.metrics.base import Batch, Metric
 
-__all__ = ["AmrEngine", "AmrSession", "graphs_of"]
+__all__ = ["AmrEngine", "AmrSession", "graphs_of", "in_order"]
+
+#: Characters of a text that an error shows.
+_SHOWN = 40
+_REMEDY = (
+    "give graphs with --graphs reference=FILE,candidate=FILE, in columns reference_graph and candidate_graph, or have "
+    "the texts parsed: parser=amrlib:FOLDER"
+)
 
 
 @dataclass(frozen=True)
@@ -60,8 +67,7 @@ class AmrSession:
         begun = time.perf_counter()
         questions = [cast("Amr", metric).question() for metric in metrics]
         first, second = graphs_of(batch, self._parser)
-        # no aspect depends on which graph comes first, so that both orders are one pair
-        keys = [(one, other) if one <= other else (other, one) for one, other in zip(first, second, strict=True)]
+        keys = [in_order(one, other) for one, other in zip(first, second, strict=True)]
         places = {key: place for place, key in enumerate(dict.fromkeys(keys))}
         scores, spent = self._workers.answer(questions, list(places))
         self._compared += len(places)
@@ -80,6 +86,11 @@ class AmrSession:
         self._workers.close()
 
 
+def in_order(first: str, second: str) -> tuple[str, str]:
+    """Return two graphs in the order in which they are compared: either order of a pair is one comparison."""
+    return (first, second) if first <= second else (second, first)
+
+
 def graphs_of(batch: Batch, parser: str = "") -> tuple[Sequence[str], Sequence[str]]:
     """Return the graphs of the references and of the candidates; texts without one are parsed where *parser* can.
 
@@ -91,20 +102,18 @@ def graphs_of(batch: Batch, parser: str = "") -> tuple[Sequence[str], Sequence[s
     first = list(batch.reference_graphs or absent)
     second = list(batch.candidate_graphs or absent)
     missing = {
-        text
-        for texts, graphs in ((batch.references, first), (batch.candidates, second))
-        for text, graph in zip(texts, graphs, strict=True)
-        if not graph.strip()
+        side: [text for text, graph in zip(texts, graphs, strict=True) if not graph.strip()]
+        for side, texts, graphs in (("references", batch.references, first), ("candidates", batch.candidates, second))
     }
-    if not missing:
+    if not any(missing.values()):
         return first, second
     if not parser:
-        shown = next(iter(sorted(missing)))[:40]
-        what = "this data has no AMR graphs" if not batch.reference_graphs else f"a text has no AMR graph ({shown!r})"
-        raise InputError(f"{what}; take data that brings them, or write parser=amrlib:FOLDER")
+        counts = " and ".join(f"{len(texts)} of {len(batch)} {side}" for side, texts in missing.items() if texts)
+        shown = next(text for texts in missing.values() for text in texts)[:_SHOWN]
+        raise InputError(f"no AMR graph for {counts} (such as {shown!r}); {_REMEDY}")
     from assay.metrics.amr.parsing import parse_texts
 
-    parsed = parse_texts(parser, sorted(missing))
+    parsed = parse_texts(parser, sorted({text for texts in missing.values() for text in texts}))
     return (
         [graph if graph.strip() else parsed[text] for text, graph in zip(batch.references, first, strict=True)],
         [graph if graph.strip() else parsed[text] for text, graph in zip(batch.candidates, second, strict=True)],

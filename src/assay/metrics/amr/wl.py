@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import hashlib
 import math
 from collections import Counter
+from collections.abc import Hashable
 from typing import Any
 
 from assay.amr.graph import Graph
@@ -38,9 +40,14 @@ def surroundings(graph: Graph, iterations: int = 2) -> Surroundings:
         for source, role, target in edges:
             around[source].append((role, labels[target]))
             around[target].append((role, labels[source]))
-        labels = [(label, tuple(sorted(near))) for label, near in zip(labels, around, strict=True)]
+        labels = [_digest(label, near) for label, near in zip(labels, around, strict=True)]
         found.append(frozenset(labels))
     return tuple(found)
+
+
+def _digest(label: Hashable, near: list[tuple[str, Any]]) -> bytes:
+    """Return 16 bytes for a label in its surroundings: spelled out, labels would grow with each iteration."""
+    return hashlib.blake2b(repr((label, sorted(near))).encode(), digest_size=16).digest()
 
 
 def compare_surroundings(first: Surroundings, second: Surroundings) -> float:

@@ -6,7 +6,7 @@ import ast
 from typing import Any
 
 from assay.errors import InputError
-from assay.metrics.aspects.layout import Layout
+from assay.metrics.aspects.layout import Layout, even_layout
 
 __all__ = ["read_published"]
 
@@ -65,7 +65,7 @@ def read_published(text: str, where: str, dimensions: int) -> Layout:
         raise InputError(f"{where}, line {line}: N is {count}, but FEATURES names {len(names)} metrics")
     width, line = _setting(found, "FEATURE_DIM", int, where)
     try:
-        return Layout(tuple((name, i * width, (i + 1) * width) for i, name in enumerate(names)), dimensions)
+        return even_layout(names, width, dimensions)
     except InputError as error:
         raise InputError(f"{where}, line {line}: {error}") from None
 

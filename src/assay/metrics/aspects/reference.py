@@ -10,12 +10,14 @@ import numpy as np
 from numpy.typing import NDArray
 
 from assay.errors import InputError
-from assay.metrics.aspects.layout import OVERALL
+from assay.metrics.aspects.layout import OVERALL, Layout
 
 __all__ = ["REFERENCE_FILE", "Reference", "read_reference", "write_reference"]
 
 #: The file in a model's folder. It decides no score.
 REFERENCE_FILE = "s3bert-reference.parquet"
+#: The key of the metadata of that file under which the digest of the layout stands.
+_LAYOUT = b"s3bert-layout"
 
 
 @dataclass(frozen=True, eq=False)
@@ -25,6 +27,8 @@ class Reference:
     Attributes:
         names: ``overall``, the aspects of the model's layout, and ``residual`` where there is one.
         scores: cosines, float32, shape (n, len(names)).
+        layout: digest of the layout whose aspects they are; empty where the file does not say it: then it is that of
+            the model's folder.
 
     Raises:
         InputError: the shape does not fit the names, there is no pair or no ``overall``, or a score is no cosine.
@@ -32,6 +36,7 @@ class Reference:
 
     names: tuple[str, ...]
     scores: NDArray[np.float32]
+    layout: str = ""
 
     def __post_init__(self) -> None:
         if self.scores.ndim != 2 or self.scores.shape[1] != len(self.names) or len(self.scores) == 0:
@@ -43,8 +48,16 @@ class Reference:
             raise InputError("reference set: a score is not in [-1, 1]")
 
 
-def write_reference(folder: Path, names: Sequence[str], scores: NDArray[np.float32]) -> None:
+def write_reference(
+    folder: Path, names: Sequence[str], scores: NDArray[np.float32], layout: Layout | None = None
+) -> None:
     """Write a reference set into a model's folder, as :func:`read_reference` reads it.
+
+    Args:
+        folder: of the model.
+        names: of the columns.
+        scores: shape (n, len(names)).
+        layout: whose aspects they are; that of the folder by default.
 
     Raises:
         InputError: see :class:`Reference`.
@@ -52,9 +65,10 @@ def write_reference(folder: Path, names: Sequence[str], scores: NDArray[np.float
     import pyarrow as pa
     import pyarrow.parquet as pq
 
-    held = Reference(tuple(names), np.asarray(scores, dtype=np.float32))
+    held = Reference(tuple(names), np.asarray(scores, dtype=np.float32), "" if layout is None else layout.digest)
     columns = {name: pa.array(held.scores[:, i]) for i, name in enumerate(held.names)}
-    pq.write_table(pa.table(columns), folder / REFERENCE_FILE, compression="zstd")
+    table = pa.table(columns).replace_schema_metadata({_LAYOUT: held.layout} if held.layout else None)
+    pq.write_table(table, folder / REFERENCE_FILE, compression="zstd")
 
 
 def read_reference(folder: Path) -> Reference | None:
@@ -72,7 +86,8 @@ def read_reference(folder: Path) -> Reference | None:
     try:
         table = pq.read_table(path)
         scores = np.stack([column.to_numpy().astype(np.float32) for column in table.columns], axis=1)
-        return Reference(tuple(table.column_names), scores)
+        layout = (table.schema.metadata or {}).get(_LAYOUT, b"").decode("ascii", "replace")
+        return Reference(tuple(table.column_names), scores, layout)
     except (pa.ArrowException, OSError, ValueError, TypeError) as error:
         raise InputError(f"{path}: no reference set ({error})") from None
     except InputError as error:

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from pathlib import Path
 from typing import ClassVar
 
 from assay.errors import InputError
-from assay.metrics.aspects.layout import LAYOUT_FILE, OVERALL, read_layout
+from assay.metrics.aspects.layout import LAYOUT_FILE, OVERALL, Layout, read_layout
 from assay.metrics.aspects.reference import REFERENCE_FILE, Reference, read_reference
 from assay.metrics.aspects.usual import FEWEST, Usual, find_neighbours
 from assay.metrics.base import Batch
@@ -102,10 +103,17 @@ def _reference(metric: S3Bert) -> tuple[Reference | None, tuple[str, ...]]:
     if found is None:
         return None, (NO_SET,)
     held = metric.read_layout()
-    if not (folder / LAYOUT_FILE).is_file() or read_layout(folder, held.dimensions) != held:
+    if not _is_of(found, folder, held):
         return None, ("what is usual is not known: the model's reference set belongs to another layout",)
     if set(found.names) != {OVERALL, *held.parts}:
-        raise InputError(f"{folder / REFERENCE_FILE}: has not the aspects of {folder / LAYOUT_FILE}")
+        raise InputError(f"{folder / REFERENCE_FILE}: has not the aspects of the layout: {', '.join(held.parts)}")
     if len(found.scores) < FEWEST:
         return None, (f"what is usual is not known: the reference set has {len(found.scores)} pairs, not {FEWEST}",)
     return found, ()
+
+
+def _is_of(reference: Reference, folder: Path, layout: Layout) -> bool:
+    """Tell whether a reference set has the aspects of a layout."""
+    if reference.layout:
+        return reference.layout == layout.digest
+    return (folder / LAYOUT_FILE).is_file() and read_layout(folder, layout.dimensions) == layout

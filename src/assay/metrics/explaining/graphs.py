@@ -9,7 +9,7 @@ from assay.amr.graph import Graph
 from assay.metrics.amr.alignment import Triples, make_problem
 from assay.metrics.amr.comparing import solve
 from assay.metrics.amr.prepared import PreparedGraph
-from assay.metrics.amr.session import graphs_of
+from assay.metrics.amr.session import graphs_of, in_order
 from assay.metrics.amr.smatch import smatch_f1
 from assay.metrics.amr_metric import Amr
 from assay.metrics.base import Batch
@@ -75,17 +75,21 @@ def explain_graphs(metric: Amr, batch: Batch) -> list[GraphExplanation]:
     """
     graphs = graphs_of(batch, metric.parser or "")
     return [
-        _explain(metric, first, second, PreparedGraph(left), PreparedGraph(right))
+        _explain(metric, first, second, left, right)
         for (first, second), left, right in zip(batch.pairs(), *graphs, strict=True)
     ]
 
 
-def _explain(metric: Amr, first: str, second: str, left: PreparedGraph, right: PreparedGraph) -> GraphExplanation:
+def _explain(metric: Amr, first: str, second: str, left: str, right: str) -> GraphExplanation:
     standard = metric.standardize
-    one, two = (graph.triples("smatch", standardize=standard) for graph in (left, right))
-    found = solve(make_problem(one, two), metric.question())
-    forms = [graph.form(standardize=standard) for graph in (left, right)]
-    triples = _triples(one, two, found.mapping, *forms)
+    graphs = PreparedGraph(left), PreparedGraph(right)
+    one, two = (graph.triples("smatch", standardize=standard) for graph in graphs)
+    # hill climbing depends on which graph comes first: the order is that of the metric
+    swapped = (left, right) != in_order(left, right)
+    found = solve(make_problem(two, one) if swapped else make_problem(one, two), metric.question())
+    mapping = _inverted(found.mapping, len(one.concepts)) if swapped else found.mapping
+    forms = [graph.form(standardize=standard) for graph in graphs]
+    triples = _triples(one, two, mapping, *forms)
     matched = sum(triple.reference is not None and triple.candidate is not None for triple in triples)
     return GraphExplanation(
         str(metric),
@@ -97,9 +101,18 @@ def _explain(metric: Amr, first: str, second: str, left: PreparedGraph, right: P
         len(one),
         len(two),
         found.optimal,
-        _nodes(found.mapping, *forms),
+        _nodes(mapping, *forms),
         triples,
     )
+
+
+def _inverted(mapping: tuple[int, ...], size: int) -> tuple[int, ...]:
+    """Return the node of the first graph for each of *size* nodes of the second, -1 for none."""
+    found = [-1] * size
+    for node, partner in enumerate(mapping):
+        if partner >= 0:
+            found[partner] = node
+    return tuple(found)
 
 
 def _nodes(mapping: tuple[int, ...], first: Graph, second: Graph) -> tuple[AlignedNode, ...]:

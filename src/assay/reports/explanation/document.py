@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 from assay.reports.explanation.wording import notable, of_usual
-from assay.reports.layout import short
+from assay.reports.layout import short, signed
 from assay.reports.sheets import Column, Document, Sheet
 
 __all__ = ["to_document"]
@@ -80,9 +80,9 @@ def _words(one: _Plain) -> Sheet:
         [
             item["side"],
             item["word"],
-            _signed(item["change"]),
+            signed(item["change"]),
             item["partner"] or "",
-            "" if item["together"] is None else _signed(item["together"]),
+            "" if item["together"] is None else signed(item["together"]),
         ]
         for item in one["words"]
     ]
@@ -94,11 +94,6 @@ def _words(one: _Plain) -> Sheet:
         "change: the score with the word less the score without it",
         "goes with: the word of the other text with which leaving out both costs least beyond leaving out each",
     )
-
-
-def _signed(value: float) -> str:
-    text = short(value, 3)
-    return text if text.startswith("-") else f"+{text}"
 
 
 def _graphs(one: _Plain) -> Sheet:

@@ -9,7 +9,7 @@ from typing import Any
 from markupsafe import Markup
 
 from assay.reports.explanation.panel import LINE, MARGIN, WIDTH, Panel, fitted, head, lines, small_print
-from assay.reports.layout import short
+from assay.reports.layout import short, signed
 from assay.reports.page.svg import element, text
 
 __all__ = ["graphs", "tokens", "words"]
@@ -62,7 +62,7 @@ def words(one: Mapping[str, Any]) -> Panel:
     most = max((item["together"] or 0.0 for item in one["words"]), default=0.0) or 1.0
     columns, links = [], []
     for place, side in enumerate(sides):
-        columns.append([_Item(item["word"], _signed(item["change"]), _way(item["change"])) for item in side])
+        columns.append([_Item(item["word"], signed(item["change"]), _way(item["change"])) for item in side])
         for number, item in enumerate(side):
             if item["partner_position"] is not None:
                 hint = f"{item['word']} – {item['partner']}: {short(item['together'], 3)}"
@@ -103,10 +103,6 @@ def _link(place: int, number: int, other: int, strength: float, hint: str) -> _L
     """Return a link from an item of the column *place*."""
     ends = (number, other) if place == 0 else (other, number)
     return _Link(*ends, max(0.0, min(1.0, strength)), hint)
-
-
-def _signed(value: float) -> str:
-    return f"{'' if value < 0 else '+'}{short(value, 3)}"
 
 
 def _way(change: float) -> str:

@@ -6,7 +6,7 @@ from typing import Any
 
 from assay.reports.gate.cells import Cell, Verdict
 from assay.reports.gate.checking import GateReport
-from assay.reports.layout import TITLES, short
+from assay.reports.layout import TITLES, short, signed
 from assay.reports.sheets import Column, Document, Sheet
 
 __all__ = ["headline", "to_document"]
@@ -63,7 +63,7 @@ def to_document(report: GateReport) -> Document:
 def _facts(report: GateReport) -> list[str]:
     settings = report.settings
     statistics = ", ".join(TITLES[name] for name in settings.statistics)
-    bar = _signed(-settings.margin)
+    bar = signed(-settings.margin)
     return [
         f"judged: {statistics} in {', '.join(settings.buckets)}; all else is shown only",
         f"worse: the interval of the difference (now less before) lies below {bar}; no worse: it lies above",
@@ -113,13 +113,8 @@ def difference_text(cell: Cell) -> str:
     if cell.difference is None:
         return "–"
     if cell.low is None or cell.high is None:
-        return _signed(cell.difference)
-    return f"{_signed(cell.difference)} [{_signed(cell.low)}, {_signed(cell.high)}]"
-
-
-def _signed(value: float) -> str:
-    text = short(value, 3)
-    return text if text.startswith("-") else f"+{text}"
+        return signed(cell.difference)
+    return f"{signed(cell.difference)} [{signed(cell.low)}, {signed(cell.high)}]"
 
 
 def _record(cell: Cell) -> dict[str, Any]:
