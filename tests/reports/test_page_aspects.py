@@ -132,6 +132,29 @@ def test_the_same_aspect_under_other_options_keeps_its_name(run, tmp_path):
     assert list(model.aspects)[:3] == ["smatch", "s3bert:…/s3bert#wlk", "wwlk"]
 
 
+def test_two_runs_with_the_same_aspect_under_other_options_lose_none(run, units):
+    others = read_units([read_run(run)])
+    for unit in others:
+        facts = unit.data.metrics
+        facts[f"{WHOLE}#smatch,vectors=x"] = facts.pop(f"{WHOLE}#smatch")
+        unit.names[f"{WHOLE}#smatch,vectors=x"] = "smatch with x"
+    (model,) = aspect_models([*units, *others])
+    own = {name: f"{WHOLE}#{name}" for name in ASPECTS}
+    assert model.aspects == own | {"smatch with x": f"{WHOLE}#smatch,vectors=x"}
+
+
+def test_a_profile_shows_at_once_where_the_first_model_has_none(run, tmp_path):
+    few = make_aspect_run(tmp_path / "few", datasets=1, limit=5)
+
+    def rename(manifest):
+        for one in manifest["metrics"][1:]:
+            one["declared"]["whole"] = "s3bert:/models/other"
+
+    page = page_html([edit(few, "run.json", rename), read_run(run)], leaderboard=False)
+    figures = re.findall(r'<figure class="view" data-model="(.)" data-unit="[^"]*"( data-alternative)?>', page)
+    assert figures == [("1", ""), ("1", " data-alternative")]
+
+
 def test_the_page_has_the_view_and_escapes_names(html):
     assert '<li><a href="#aspects">Aspects</a></li>' in html
     assert "svg .below" in html

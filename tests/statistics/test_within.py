@@ -9,8 +9,8 @@ import pytest
 
 from assay.statistics.agreement import agreement
 from assay.statistics.ceiling import tie_free_ceiling
-from assay.statistics.comparison import compare
-from assay.statistics.draws import Swaps
+from assay.statistics.comparison import average, compare
+from assay.statistics.draws import Coefficients, Swaps, draw_all
 from assay.statistics.exchange import Exchange
 from assay.statistics.resampling import Resampler
 from assay.statistics.within import PAIR_ACCURACY, Within
@@ -111,8 +111,25 @@ def test_few_groups_that_can_be_right_or_wrong_have_no_interval():
     other = np.random.default_rng(0).normal(size=60)
     settings = {"statistics": ONLY, "confidence": 0.95, "permutations": 50, "resamples": 100, "seed": (0,)}
     (difference,) = compare(np.arange(60.0), other, labels, groups=np.repeat(np.arange(30), 2), **settings)
-    assert (difference.first, difference.low) == (1, None)
+    assert (difference.first, difference.low, difference.note) == (1, None, "no interval below 10 groups")
     assert difference.p_permutation is not None
+
+
+def test_a_comparison_counts_the_groups_that_a_statistic_looks_into():
+    # 30 groups, of which 12 have two labels: the rank coefficient is of all groups, pair accuracy of these
+    labels, groups = np.zeros(60), np.repeat(np.arange(30), 2)
+    labels[1:24:2] = 1
+    rng = np.random.default_rng(1)
+    first, second = labels + rng.normal(size=60), labels + rng.normal(size=60)
+    settings = {"statistics": ("kendall", PAIR_ACCURACY), "resamples": 200, "seed": (0,), "groups": groups}
+    drawn = draw_all({"a": first, "b": second}, labels, permutations=0, **settings)["a", "b"]
+    assert drawn.first.units == ((30, "groups"), (12, "groups"))
+    few = Coefficients(np.zeros(2), None, 9, ((9, "pairs"), (9, "pairs")))
+    assert average([drawn.first, few]).units == ((9, "pairs"), (9, "pairs"))
+    # the interval of one score is that of the agreement table
+    alone = agreement({"a": first}, labels, confidence=0.95, **settings)
+    for place, one in enumerate(alone):
+        assert drawn.first.interval(place, 0.95) == (one.low, one.high)
 
 
 def test_after_an_exchange_it_is_that_of_the_exchanged_scores():

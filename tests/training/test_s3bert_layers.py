@@ -2,6 +2,10 @@
 
 from __future__ import annotations
 
+import errno
+import os
+import tempfile
+
 import numpy as np
 import pytest
 import torch
@@ -68,6 +72,34 @@ def test_hidden_states_beyond_memory_go_to_a_file(tiny_base, monkeypatch):
     assert torch.equal(mapped.states, expected.states)
     numbers = torch.arange(len(TEXTS))
     assert torch.equal(upper_embeddings(halves, mapped, numbers), upper_embeddings(halves, expected, numbers))
+
+
+def test_a_full_disk_is_one_line(tiny_base, monkeypatch):
+    def full(*_):
+        raise OSError(errno.ENOSPC, "No space left on device")
+
+    monkeypatch.setattr(frozen_module, "MEMORY", 1000)
+    monkeypatch.setattr(os, "posix_fallocate", full)
+    with pytest.raises(InputError, match=rf"{tempfile.gettempdir()}: no room for .* GiB .*No space left.*--limit"):
+        freeze(split(load_base(tiny_base, "cpu"), 2, "base"), TEXTS, "cpu", advance=nothing)
+
+
+def test_a_tokenizer_that_pads_on_the_left(tiny_base):
+    whole = load_base(tiny_base, "cpu")
+    expected = whole.encode(TEXTS)
+    whole.tokenizer.padding_side = "left"
+    halves = split(whole, 2, "base")
+    frozen = freeze(halves, TEXTS, "cpu", advance=nothing)
+    found = upper_embeddings(halves, frozen, torch.arange(len(TEXTS))).detach().numpy()
+    assert found == pytest.approx(expected, abs=1e-5)
+
+
+def test_halves_that_give_other_embeddings_are_refused(tiny_base):
+    halves = split(load_base(tiny_base, "cpu"), 2, "base")
+    with torch.no_grad():
+        halves.lower.encoder.layer = halves.lower.encoder.layer[:1]
+    with pytest.raises(UnavailableError, match="cut in two, the base gives other sentence embeddings"):
+        freeze(halves, TEXTS, "cpu", advance=nothing)
 
 
 def test_the_loss_curve_is_that_of_the_loop_that_runs_all_layers(tiny_base):

@@ -16,12 +16,14 @@ import pyarrow.parquet as pq
 import pytest
 from safetensors.numpy import load_file
 from training_run import LetterScorer, train
+from transformers.trainer_callback import DefaultFlowCallback
 
 from assay.amr.aspects import ASPECTS
-from assay.errors import InputError
+from assay.errors import InputError, UnavailableError
 from assay.metrics import Batch, load_metric
 from assay.metrics.aspects.layout import read_layout
 from assay.metrics.aspects.reference import read_reference
+from assay.training.s3bert.trainer import AspectTrainer
 
 FILES = {
     "README.md", "curves.csv", "model.safetensors", "results.json", "results.md", "s3bert-reference.parquet",
@@ -140,8 +142,63 @@ def test_seeds_share_their_targets_and_are_summed_up(tiny_base, files, tmp_path,
     assert any(not np.array_equal(weights[0][name], weights[1][name]) for name in weights[0])
     train(tiny_base, tmp_path / "again", *files, seed=5, epochs=1)
     assert len(asked) == 3
+    facts = json.loads((tmp_path / "out/seed-6/training.json").read_text())
+    # with --seed 6 alone, the negatives would be others
+    assert (facts["seed"], facts["settings"]["seed"], facts["settings"]["seeds"]) == (6, 5, 3)
+    card = (tmp_path / "out/seed-6/README.md").read_text()
+    assert "seed: 6 for the order of the pairs, 5 for what is cut off and the negatives" in card
+    assert "about 8 x 8 different pairs" in card
     again = load_file(tmp_path / "again/model.safetensors")
     assert all(np.array_equal(again[name], weights[0][name]) for name in again)
+
+
+def test_one_seed_is_its_own_summary(tiny_base, files, tmp_path):
+    train(tiny_base, tmp_path / "out", *files, seeds=1, seed=5, epochs=1)
+    summary, single = (json.loads((tmp_path / "out" / name / "results.json").read_text()) for name in (".", "seed-5"))
+    assert summary == single
+    assert "low_full" in summary["aspects"][0]
+
+
+@pytest.mark.parametrize("older", [False, True])
+def test_more_steps_between_evaluations_than_steps(tiny_base, files, tmp_path, monkeypatch, older):
+    """The last step is evaluated once, also by a transformers that leaves it out as 5.0 does."""
+    if older:
+        on_step_end = DefaultFlowCallback.on_step_end
+
+        def as_in_5_0(self, args, state, control, **others):
+            on_step_end(self, args, state, control, **others)
+            control.should_evaluate = control.should_evaluate and state.global_step % state.eval_steps == 0
+            control.should_save = control.should_save and state.global_step % state.save_steps == 0
+            return control
+
+        monkeypatch.setattr(DefaultFlowCallback, "on_step_end", as_in_5_0)
+    progress = train(tiny_base, tmp_path / "out", *files, epochs=1, eval_steps=50)
+    facts = json.loads((tmp_path / "out/training.json").read_text())
+    assert facts["best_step"] == facts["steps"] == 5
+    assert sum("dev loss" in line for line in progress.lines) == 1
+
+
+def test_a_best_checkpoint_that_cannot_be_read_is_no_silence(tiny_base, files, tmp_path, monkeypatch):
+    def broken(*_):
+        raise OSError("cannot be read")
+
+    monkeypatch.setattr(AspectTrainer, "_load_from_checkpoint", broken)
+    with pytest.raises(OSError, match="cannot be read"):
+        train(tiny_base, tmp_path / "out", *files, epochs=1)
+    assert not (tmp_path / "out").exists()
+
+
+def test_a_scorer_that_fails_lets_go_of_what_it_holds(tiny_base, files, tmp_path, monkeypatch):
+    closed = []
+
+    def fail(*_):
+        raise UnavailableError("no score", "none")
+
+    monkeypatch.setattr(LetterScorer, "score", fail)
+    monkeypatch.setattr(LetterScorer, "close", lambda self: closed.append(self))
+    with pytest.raises(UnavailableError, match="no score"):
+        train(tiny_base, tmp_path / "out", *files)
+    assert len(closed) == 1
 
 
 @pytest.mark.parametrize("left_out", ["decomposition", "consistency"])

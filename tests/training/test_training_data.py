@@ -43,10 +43,27 @@ def test_shared_texts_are_counted(pairs_file):
     said = []
     from dataclasses import replace
 
-    dev = replace(train.take([0, 1, 2]), candidates=("new a", "new b", "new c"))
+    news = ("new a", "new b", "new c")
+    dev = replace(train.take([0, 1, 2]), candidates=news, candidate_graphs=news)
     _, _, counts = keep_apart(train, dev, train.take([5, 6]), said.append)
     assert counts["dev_texts_in_train"] == 3
     assert any(line.startswith("warning: 3 of 6 dev texts") for line in said)
+
+
+def test_pairs_that_repeat_another_one_are_counted(pairs_file):
+    train = load_examples([pairs_file(30, 1)], limit=None, graphs=True)
+    said = []
+    kept, _, counts = keep_apart(train.take([*range(20), 3, 4, 4]), train.take([20, 21]), train.take([22]), said.append)
+    assert (len(kept), counts["train_pairs_more_than_once"], counts["dev_pairs_more_than_once"]) == (23, 3, 0)
+    assert "3 train pairs repeat another one of their set; they are kept" in said
+
+
+def test_groups_are_those_of_each_dataset(pairs_file, tmp_path):
+    grouped = tmp_path / "grouped.csv"
+    grouped.write_text("reference,candidate,label,group\na,b,1,x\nc,d,1,\ne,f,1,x\ng,h,1,\n")
+    found = load_examples([str(grouped), pairs_file(2, 1), str(grouped)], limit=None, graphs=False)
+    assert found.groups.tolist() == [0, 1, 0, 3, 4, 5, 6, 7, 6, 9]
+    assert found.take([2, 9]).groups.tolist() == [0, 9]
 
 
 def test_cutting_off_follows_the_seed(pairs_file):

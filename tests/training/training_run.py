@@ -37,6 +37,9 @@ class LetterScorer:
         first, second = counts(batch.reference_graphs), counts(batch.candidate_graphs)
         return (1 + np.minimum(first, second)) / (1 + np.maximum(first, second))
 
+    def close(self) -> None:
+        """Nothing is held."""
+
 
 class Slow:
     """A progress that keeps its lines, and takes its time over each step of the training."""

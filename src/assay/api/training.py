@@ -18,6 +18,15 @@ __all__ = ["train_s3bert"]
 #: Head of a column -> the value of a record.
 _SYSTEMS = {"full": "full", "random": "random", "ILP": "ilp", "ILP, even": "ilp_even", "trained": "trained"}
 
+#: What p is: of one model, and of several seeds.
+_TESTS = (
+    ("p: paired bootstrap over the test pairs.",),
+    (
+        "p seeds: Student's t over the seeds, a test of the order of the batches alone, not of the choice of pairs.",
+        "p pairs: the largest p that a paired bootstrap over the test pairs gives for any seed.",
+    ),
+)
+
 
 def train_s3bert(
     base: str,
@@ -39,7 +48,7 @@ def train_s3bert(
         base: the sentence encoder to start from: a folder, a hub id or a short name.
         pairs: datasets of pairs with AMR graphs.
         out: the folder of the model, absent or empty; a training that was stopped continues when it is asked for again.
-        dev, test: held-out datasets; without them a tenth of the pairs is cut off for each.
+        dev, test: held-out datasets; without *dev* a tenth of the pairs is cut off, without *test* a tenth of the rest.
         device: ``auto``, ``cpu``, ``cuda``, ``cuda:N`` or ``mps``.
         threads: of a CPU; by default the cores that are free.
         progress: told of every step.
@@ -79,14 +88,15 @@ def _document(results: Mapping[str, Any]) -> Document:
     """Return the tables of a training."""
     seeds = len(results["seeds"])
     records = [*results["aspects"], *results["people"]]
-    test = "Student's t over the seeds" if seeds > 1 else "paired bootstrap over the pairs"
+    tests = [*_TESTS[seeds > 1], "Each p is two-sided and not corrected for the number of lines."]
     aspects = Sheet(
         "Aspects: Spearman's rho x 100 with the AMR metrics, test pairs and their negatives",
         [Column("aspect"), *(Column(head, number=True) for head in (*_SYSTEMS, *_tail(seeds, ("full", "ilp"))))],
         [_row(record, "aspect", _SYSTEMS.values(), ("full", "ilp"), seeds) for record in results["aspects"]],
         notes=[
             "full: cosine of the base's whole embedding. random, ILP: dimensions of the base given to each aspect.",
-            f"p: {test}, two-sided, not corrected for the number of aspects.",
+            *tests,
+            "Pairs that exchanged candidates are drawn together; others that share a sentence count as independent.",
         ],
     )
     sheets = [aspects]
@@ -97,6 +107,7 @@ def _document(results: Mapping[str, Any]) -> Document:
                 "Whole embedding: Spearman's rho x 100 with human labels, test pairs",
                 [Column("dataset"), *(Column(head, number=True) for head in ("n", *shown, *_tail(seeds, ("full",))))],
                 [_row(record, "dataset", ("n", *shown.values()), ("full",), seeds) for record in results["people"]],
+                notes=[*tests, "Whole groups are drawn where the data has them."],
             )
         )
     return Document(sheets, records, value=dict(results))
@@ -106,7 +117,7 @@ def _tail(seeds: int, rivals: Sequence[str]) -> list[str]:
     """Return the heads behind the systems."""
     heads = ["sd"] if seeds > 1 else []
     for rival in rivals:
-        heads += [f"over {rival if rival == 'full' else 'ILP'}", "p"]
+        heads += [f"over {rival if rival == 'full' else 'ILP'}", *(("p seeds", "p pairs") if seeds > 1 else ("p",))]
     return heads
 
 
@@ -115,8 +126,10 @@ def _row(record: Mapping[str, Any], key: str, systems: Any, rivals: Sequence[str
     cells += [f"{record[name]:,}" if name == "n" else _number(record[name]) for name in systems]
     cells += [_number(record["sd_trained"])] if seeds > 1 else []
     for rival in rivals:
-        p = record[f"p_{rival}"]
-        cells += [_number(record[f"over_{rival}"], sign=True), "–" if p is None else f"{p:.3f}"]
+        cells.append(_number(record[f"over_{rival}"], sign=True))
+        for head in ("p", "p_bootstrap") if seeds > 1 else ("p",):
+            p = record[f"{head}_{rival}"]
+            cells.append("–" if p is None else f"{p:.3f}")
     return cells
 
 

@@ -37,7 +37,8 @@ def s3bert(
         list[str] | None, typer.Option(help="Pairs that choose the best step; repeatable [default: a tenth cut off].")
     ] = None,
     test: Annotated[
-        list[str] | None, typer.Option(help="Pairs that are evaluated on; repeatable [default: a tenth cut off].")
+        list[str] | None,
+        typer.Option(help="Pairs that are evaluated on; repeatable [default: a tenth of what is left]."),
     ] = None,
     vectors: Annotated[
         str | None, typer.Option(help="A file of word vectors, such as GloVe's, for aspects that compare words.")
@@ -53,7 +54,7 @@ def s3bert(
     negatives: Annotated[int, typer.Option(help="Shuffled pairs for each pair.")] = 1,
     decomposition: Annotated[bool, typer.Option(help="Learn the aspects.")] = True,
     consistency: Annotated[bool, typer.Option(help="Stay near the base.")] = True,
-    seed: Annotated[int, typer.Option(help="Seeds the negatives and the order of the pairs.")] = 0,
+    seed: Annotated[int, typer.Option(help="Seeds what is cut off, the negatives and the order of the pairs.")] = 0,
     seeds: Annotated[int | None, typer.Option(help="Train so many models, from --seed on, and a summary.")] = None,
     limit: LimitOption = None,
     device: DeviceOption = "auto",

@@ -87,13 +87,11 @@ def compare_all(
 
 def average(parts: Sequence[Coefficients]) -> Coefficients:
     """Return the mean of each coefficient over datasets that count the same and were drawn independently."""
-    fewest = min(parts, key=lambda part: part.units)
     return Coefficients(
         np.mean([part.values for part in parts], axis=0),
         _mean([part.resampled for part in parts]),
         sum(part.n for part in parts),
-        fewest.units,
-        fewest.unit,
+        tuple(min(same) for same in zip(*(part.units for part in parts), strict=True)),
     )
 
 
@@ -122,9 +120,10 @@ def _difference(name: str, place: int, drawn: Drawn, confidence: float) -> Diffe
     if drawn.first.resampled is not None and drawn.second.resampled is not None:
         resampled = drawn.first.resampled[place] - drawn.second.resampled[place]
         known = resampled[~np.isnan(resampled)]
-        interval = percentile_interval(resampled, drawn.first.units, confidence)
-        if drawn.first.units < FEWEST:
-            note = f"no interval below {FEWEST} {drawn.first.unit}"
+        units, unit = drawn.first.units[place]
+        interval = percentile_interval(resampled, units, confidence)
+        if units < FEWEST:
+            note = f"no interval below {FEWEST} {unit}"
         elif interval is not None:
             low, high = interval
             detectable = _detectable(known, confidence)

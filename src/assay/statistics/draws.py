@@ -14,7 +14,7 @@ from itertools import combinations
 import numpy as np
 from numpy.typing import NDArray
 
-from assay.statistics.agreement import FEWEST, PREPARED_BYTES, percentile_interval
+from assay.statistics.agreement import PREPARED_BYTES, percentile_interval
 from assay.statistics.cells import Labels
 from assay.statistics.concordance import Floats
 from assay.statistics.corrections import williams
@@ -72,21 +72,19 @@ class Coefficients:
         values: shape (statistics,), NaN where undefined.
         resampled: under each resample, shape (statistics, resamples), or None.
         n: pairs.
-        units: pairs, or groups of pairs, that were drawn.
-        unit: what they are called.
+        units: for each statistic, how many pairs or groups of pairs stand behind it, and what they are called.
     """
 
     values: Floats
     resampled: Floats | None
     n: int
-    units: int
-    unit: str
+    units: tuple[tuple[int, str], ...]
 
     def interval(self, place: int, confidence: float) -> tuple[float, float] | None:
         """Return the interval of the statistic at *place*, None where there is none."""
         if self.resampled is None or np.isnan(self.values[place]):
             return None
-        return percentile_interval(self.resampled[place], self.units, confidence)
+        return percentile_interval(self.resampled[place], self.units[place][0], confidence)
 
 
 @dataclass(frozen=True)
@@ -132,10 +130,12 @@ class _Rows:
         resampler = Resampler(n, resamples, seed, self.groups)
         drawn = [held.values(weights, self.labels.count(weights), statistics) for weights in resampler.blocks()]
         resampled = np.concatenate(drawn, axis=1) if drawn else None
-        if resampled is not None and PAIR_ACCURACY in statistics and held.within and held.within.units < FEWEST:
-            # many groups, but few that can be right or wrong: they would feign certainty
-            resampled[list(statistics).index(PAIR_ACCURACY)] = np.nan
-        return Coefficients(values, resampled, n, resampler.units, "pairs" if self.groups is None else "groups")
+        unit = "pairs" if self.groups is None else "groups"
+        units = dict.fromkeys(statistics, (resampler.units, unit))
+        if PAIR_ACCURACY in units and held.within is not None:
+            # of many groups, few may be such that a score can be right or wrong in them
+            units[PAIR_ACCURACY] = held.within.units, unit
+        return Coefficients(values, resampled, n, tuple(units[name] for name in statistics))
 
 
 def draw_scores(
@@ -163,7 +163,7 @@ def draw_scores(
 
 
 def _nothing(statistics: Sequence[str]) -> Coefficients:
-    return Coefficients(np.full(len(statistics), np.nan), None, 0, 0, "pairs")
+    return Coefficients(np.full(len(statistics), np.nan), None, 0, ((0, "pairs"),) * len(statistics))
 
 
 def draw_all(

@@ -47,6 +47,8 @@ class Examples:
         labels: human labels, float64, NaN where there is none, shape (n,).
         reference_graphs, candidate_graphs: AMR graphs in Penman notation; empty tuples where they were not asked for.
         origins: which of *sources* each pair is from, shape (n,).
+        groups: number of the group that each pair is in, such as a shared question, by the column ``group`` of its
+            dataset; one of its own where it has none; int64, shape (n,).
         sources: the datasets.
     """
 
@@ -56,6 +58,7 @@ class Examples:
     reference_graphs: tuple[str, ...]
     candidate_graphs: tuple[str, ...]
     origins: NDArray[np.int64]
+    groups: NDArray[np.int64]
     sources: tuple[Source, ...]
 
     def __len__(self) -> int:
@@ -86,7 +89,7 @@ class Examples:
         texts = (pick(self.references), pick(self.candidates))
         index = np.asarray(rows, dtype=np.int64)
         graphs = (pick(self.reference_graphs), pick(self.candidate_graphs))
-        return Examples(*texts, self.labels[index], *graphs, self.origins[index], self.sources)
+        return Examples(*texts, self.labels[index], *graphs, self.origins[index], self.groups[index], self.sources)
 
 
 def load_examples(specs: Sequence[str], *, limit: int | None, graphs: bool) -> Examples:
@@ -103,6 +106,7 @@ def load_examples(specs: Sequence[str], *, limit: int | None, graphs: bool) -> E
     references: list[str] = []
     candidates: list[str] = []
     labels, origins = [], []
+    groups: list[int] = []
     sources: list[Source] = []
     found: dict[str, list[str]] = {column: [] for column in GRAPH_COLUMNS}
     for spec in specs:
@@ -119,6 +123,7 @@ def load_examples(specs: Sequence[str], *, limit: int | None, graphs: bool) -> E
         candidates += texts["candidate"]
         labels.append(pairs.labels)
         origins.append(np.full(len(pairs), len(sources), dtype=np.int64))
+        groups += _groups(pairs, len(groups))
         sources.append(_source(spec, pairs))
     return Examples(
         tuple(references),
@@ -127,6 +132,7 @@ def load_examples(specs: Sequence[str], *, limit: int | None, graphs: bool) -> E
         tuple(found[GRAPH_COLUMNS[0]]),
         tuple(found[GRAPH_COLUMNS[1]]),
         np.concatenate(origins),
+        np.array(groups, dtype=np.int64),
         tuple(sources),
     )
 
@@ -139,6 +145,16 @@ def _graphs(pairs: Pairs, column: str, spec: str) -> list[str]:
         if not cell or not cell.strip():
             raise InputError(f"{spec}, pair {row}, column {column}: there is no graph")
     return [str(cell) for cell in cells]
+
+
+def _groups(pairs: Pairs, start: int) -> list[int]:
+    """Return numbers of the pairs' groups, from *start* on; an empty cell is a group of its own."""
+    cells = pairs.table.column("group").to_pylist() if "group" in pairs.table.column_names else [None] * len(pairs)
+    first: dict[str, int] = {}
+    return [
+        row if cell is None or cell == "" else first.setdefault(str(cell), row)
+        for row, cell in enumerate(cells, start=start)
+    ]
 
 
 def _source(spec: str, pairs: Pairs) -> Source:
@@ -204,6 +220,13 @@ def keep_apart(
         if len(one) < 2:
             raise InputError(f"the {what} set has {len(one)} pairs that are not in the held-out sets; 2 are needed")
     counts = {
+        f"{name}_pairs_more_than_once": len(one) - len(set(one.keys))
+        for name, one in (("train", kept_train), ("dev", kept_dev), ("test", test))
+    }
+    for name in ("train", "dev", "test"):
+        if twice := counts[f"{name}_pairs_more_than_once"]:
+            say(f"{twice:,} {name} pairs repeat another one of their set; they are kept")
+    counts |= {
         "train_pairs_left_out": len(train) - len(kept_train),
         "dev_pairs_left_out": len(dev) - len(kept_dev),
         "dev_texts_in_train": len(kept_dev.texts & kept_train.texts),

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import json
 import shutil
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -15,6 +16,8 @@ __all__ = ["Workplace", "open_workplace", "write_json"]
 
 #: What was asked for, in the working folder.
 REQUEST = "request.json"
+#: Held locked, in the working folder, for as long as a process works there.
+LOCK = "lock"
 
 
 @dataclass(frozen=True)
@@ -24,59 +27,87 @@ class Workplace:
     Attributes:
         out: where the result will stand.
         folder: where the training works; a killed one continues from it.
-        resumed: whether an earlier training with the same request left something there.
     """
 
     out: Path
     folder: Path
-    resumed: bool
 
     @property
     def made(self) -> Path:
         """The folder that becomes :attr:`out`."""
         return self.folder / "made"
 
-    def finish(self) -> None:
-        """Give the result its name and remove the rest.
 
-        Raises:
-            InputError: *out* was taken meanwhile.
-        """
-        try:
-            if self.out.is_dir():
-                self.out.rmdir()  # an empty one may be replaced
-            self.made.rename(self.out)
-        except OSError as error:
-            raise InputError(f"{self.out}: cannot be written ({error.strerror}); the model is in {self.made}") from None
-        shutil.rmtree(self.folder)
+@contextmanager
+def open_workplace(out: Path, request: Mapping[str, Any]) -> Iterator[Workplace]:
+    """Yield the folders of a training, made if need be, which no other process can open meanwhile.
 
-
-def open_workplace(out: Path, request: Mapping[str, Any]) -> Workplace:
-    """Return the folders of a training, made if need be.
+    Where the block ends without an error, the result gets its name and the rest is removed.
 
     Args:
         out: where the result goes; absent or an empty folder.
         request: all that decides the result, as plain values; only for an equal one is a training continued.
 
     Raises:
-        InputError: *out* holds something, cannot be made, or an unfinished training of another request is there.
+        InputError: *out* holds something, cannot be made, or was taken meanwhile; a training that writes to it is
+            running, or an unfinished one of another request is there.
     """
     out = out.absolute()
     if out.is_symlink() or out.is_file() or (out.is_dir() and any(out.iterdir())):
         raise InputError(f"{out}: is not an empty folder; give --out another name")
-    folder = out.with_name(f".{out.name}.training")
-    asked = json.loads(json.dumps(request))
-    path = folder / REQUEST
-    resumed = path.is_file()
-    if resumed:
-        _check_same(path, asked, out)
-        return Workplace(out, folder, resumed)
+    place = Workplace(out, out.with_name(f".{out.name}.training"))
+    with _opened(place):
+        asked = json.loads(json.dumps(request))
+        path = place.folder / REQUEST
+        if path.is_file():
+            _check_same(path, asked, out)
+        else:
+            _write_request(path, asked, out)
+        yield place
+        _finish(place)
+    shutil.rmtree(place.folder)  # only now: some network file systems keep a folder in which a file is open
+
+
+@contextmanager
+def _opened(place: Workplace) -> Iterator[None]:
+    """Make the working folder and lock it; the lock ends with the process. Some systems cannot lock, and go without."""
     try:
-        folder.mkdir(parents=True, exist_ok=True)
+        place.folder.mkdir(parents=True, exist_ok=True)
+        stream = (place.folder / LOCK).open("ab")
+    except OSError as error:
+        raise _unwritable(place.out, error) from None
+    with stream:
+        try:
+            import fcntl
+
+            fcntl.flock(stream, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            raise InputError(
+                f"{place.out}: a training that writes to it is running; wait for it, or give --out another name"
+            ) from None
+        except (ImportError, OSError):  # Windows; a file system without locks
+            pass
+        yield
+
+
+def _unwritable(out: Path, error: OSError) -> InputError:
+    return InputError(f"{out}: cannot be written ({error.strerror}); give --out another place")
+
+
+def _write_request(path: Path, asked: object, out: Path) -> None:
+    try:
         write_json(path, asked)
     except OSError as error:
-        raise InputError(f"{out}: cannot be written ({error.strerror}); give --out another place") from None
-    return Workplace(out, folder, resumed)
+        raise _unwritable(out, error) from None
+
+
+def _finish(place: Workplace) -> None:
+    try:
+        if place.out.is_dir():
+            place.out.rmdir()  # an empty one may be replaced
+        place.made.rename(place.out)
+    except OSError as error:
+        raise InputError(f"{place.out}: cannot be written ({error.strerror}); the model is in {place.made}") from None
 
 
 def _check_same(path: Path, asked: dict[str, Any], out: Path) -> None:

@@ -37,7 +37,7 @@ class Course:
         batch_size: pairs a step.
         learning_rate: after the warm-up; it falls linearly to 0 at the end.
         warmup: steps over which the learning rate rises from 0.
-        eval_steps: steps between two evaluations on the development set, each with a checkpoint.
+        eval_steps: steps between two evaluations on the development set, each with a checkpoint; the last step has one.
         seed: decides the order of the pairs.
     """
 
@@ -58,6 +58,7 @@ class Kept:
     model: Any
     loss: Any
     args: Any
+    state: Any
     _weight: int = 1
     accum_loss_components: dict[str, dict[str, Any]]
 
@@ -79,6 +80,10 @@ class Kept:
         with torch.no_grad():
             for name, value in self._own():
                 value.copy_(held[name])
+
+    def _load_best_model(self) -> None:
+        """Load the checkpoint of lowest development loss; sentence-transformers goes on without it where that fails."""
+        self._load_from_checkpoint(self.state.best_model_checkpoint)
 
     def _own(self) -> list[tuple[str, Any]]:
         """Return the parameters of the loss that are not the model's."""
@@ -126,6 +131,14 @@ class _Shuffled(DefaultBatchSampler):  # type: ignore[misc]  # sentence-transfor
         for part in torch.split(torch.argsort(places[self.units], stable=True), self.batch_size):
             if len(part) == self.batch_size or not self.drop_last:
                 yield part.tolist()
+
+
+class _Last(TrainerCallback):  # type: ignore[misc]  # transformers has no types here
+    """Has the last step evaluated and saved, which not every version does where ``eval_steps`` does not divide it."""
+
+    def on_step_end(self, args: Any, state: Any, control: Any, **_: Any) -> None:
+        if state.global_step >= state.max_steps:
+            control.should_evaluate = control.should_save = True
 
 
 class _Told(TrainerCallback):  # type: ignore[misc]  # transformers has no types here
@@ -180,6 +193,7 @@ def train(trainer: Any, folder: Path, progress: Progress, what: str) -> list[dic
     Afterwards its model is the best one.
     """
     trainer.remove_callback(PrinterCallback)  # it writes to stdout
+    trainer.add_callback(_Last())
     trainer.add_callback(_Told(progress, what))
     checkpoint = last_checkpoint(folder)
     if checkpoint is not None:

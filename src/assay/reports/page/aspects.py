@@ -61,12 +61,14 @@ def aspect_models(units: Sequence[Unit]) -> list[AspectModel]:
         own: dict[str, dict[str, str]] = {}
         for metric, facts in unit.data.metrics.items():
             if facts.aspect and facts.whole:
-                aspects = own.setdefault(facts.whole, {})
-                # the same aspect under other options keeps the name that tells it apart
-                aspects[unit.names[metric] if facts.aspect in aspects else facts.aspect] = metric
-        for whole, aspects in own.items():
-            if len(aspects) > 1 and unit.blocks:
-                found.setdefault(whole, {}).update(aspects)
+                own.setdefault(facts.whole, {})[metric] = facts.aspect
+        for whole, declared in own.items():
+            if len(declared) > 1 and unit.blocks:
+                aspects = found.setdefault(whole, {})
+                for metric, aspect in declared.items():
+                    if metric not in aspects.values():
+                        # the same aspect under other options keeps the name that tells it apart
+                        aspects[unit.names[metric] if aspect in aspects else aspect] = metric
                 having.setdefault(whole, []).append(unit)
     return [
         AspectModel(whole, units[0].names.get(whole, whole), number, aspects, tuple(having[whole]))

@@ -17,6 +17,7 @@ _LIMITS = (
     "It was trained and tested on sentences of the datasets named above; other texts and languages are untested.",
     "Held-out pairs are not trained on; single texts of them may be, in other pairs: the counts above say how many.",
     "Dropout is off in training, and models of several seeds differ in the order of the pairs alone.",
+    "Intervals and p values over the test pairs take pairs that share a sentence for independent.",
 )
 
 
@@ -39,7 +40,7 @@ def describe(facts: Mapping[str, Any], data: Mapping[str, Sequence[Source]], res
     )
     languages = sorted({one.language for sources in data.values() for one in sources if one.language})
     made_with = {
-        "seed": str(settings["seed"]),
+        "seed": f"{facts['seed']} for the order of the pairs, {settings['seed']} for what is cut off and the negatives",
         "base digest": facts["base"]["digest"],
         "targets made from": facts["targets"]["made_from"],
         "best of the evaluations": f"step {facts['best_step']} of {facts['steps']}, "
@@ -57,7 +58,16 @@ def describe(facts: Mapping[str, Any], data: Mapping[str, Sequence[Source]], res
         made_with=made_with,
         results=results,
         use=("assay run bamboo-sts --metric s3bert:FOLDER", 'assay explain "TEXT" "TEXT" --metric s3bert:FOLDER'),
-        limits=_LIMITS,
+        limits=(*_LIMITS, _batches(settings)),
         languages=languages,
     )
     write_card(card, folder)
+
+
+def _batches(settings: Mapping[str, Any]) -> str:
+    """Return what the batches hold: fewer distinct texts than pairs."""
+    distinct = settings["batch_size"] // (1 + settings["negatives"])
+    return (
+        f"A batch of {settings['batch_size']} has pairs and their negatives together, so that the consistency is over "
+        f"about {distinct} x {distinct} different pairs of texts a step."
+    )

@@ -61,7 +61,8 @@ def follow_aspects(
     Table 1 of Opitz and Frank 2022: ``full`` is the cosine of the base's whole embeddings, ``random`` and ``ilp`` are
     partitions of the base (``ilp_even``: with as many dimensions an aspect as the trained model has), chosen on the
     development pairs. The differences of the trained model to ``full`` and ``ilp`` have a paired bootstrap over the
-    pairs (those that exchanged candidates are drawn together), two-sided.
+    pairs, two-sided. Pairs that exchanged candidates are drawn together; what other pairs share, a sentence or a group
+    of the data, is not allowed for: where much is shared, the intervals are too short.
 
     Returns:
         A record an aspect: ``aspect``, a value for each of :data:`SYSTEMS` (None where undefined), and for each rival
@@ -90,7 +91,7 @@ def follow_aspects(
 def agreement_with_people(test: Examples, embedded: Embedded, seed: int) -> list[dict[str, Any]]:
     """Return for each test dataset with labels Spearman's rho x 100 of whole cosine and label, before and after.
 
-    Table 2 of Opitz and Frank 2022.
+    Table 2 of Opitz and Frank 2022. The paired bootstrap draws pairs, or whole groups where the data has them.
 
     Returns:
         A record a dataset: ``dataset``, ``n``, ``full``, ``trained``, ``over_full``, ``low_full``, ``high_full``,
@@ -107,16 +108,20 @@ def agreement_with_people(test: Examples, embedded: Embedded, seed: int) -> list
             "trained": cosines(embedded.trained[left[rows]], embedded.trained[right[rows]]),
         }
         name = f"{source.name}:{source.split}" if source.split else source.name
-        compared = _compared(systems, test.labels[rows], ("full",), None, seed)
+        groups = test.groups[rows]
+        grouped = len(np.unique(groups)) < len(groups)
+        compared = _compared(systems, test.labels[rows], ("full",), groups if grouped else None, seed)
         records.append({"dataset": name, "n": len(rows)} | compared)
     return records
 
 
 def over_seeds(runs: Sequence[Sequence[Mapping[str, Any]]], key: str) -> list[dict[str, Any]]:
-    """Return the records of several seeds as one: means, the trained model's deviation, and a test over the seeds.
+    """Return the records of two seeds or more as one: means, the trained model's deviation, and two tests.
 
-    The test is Student's t over the seeds' differences to each rival (one sample, two-sided); None for fewer than two
-    seeds, or where all differences are equal.
+    ``p_RIVAL`` is Student's t over the seeds' differences to a rival (one sample, two-sided; None where all of them are
+    equal). All seeds have the same test pairs, so that it tests the order of the batches alone and not the drawing of
+    the pairs. For that, ``low_RIVAL``, ``high_RIVAL`` and ``p_bootstrap_RIVAL`` are the lowest, highest and largest
+    that the paired bootstrap gave for any seed: wider than an interval of the mean would be.
 
     Args:
         runs: what :func:`follow_aspects` or :func:`agreement_with_people` gave, by seed.
@@ -129,13 +134,16 @@ def over_seeds(runs: Sequence[Sequence[Mapping[str, Any]]], key: str) -> list[di
             values = [one[system] for one in same]
             record[system] = None if None in values else float(np.mean(values))
         trained = [one["trained"] for one in same]
-        record["sd_trained"] = float(np.std(trained, ddof=1)) if len(trained) > 1 and None not in trained else None
+        record["sd_trained"] = None if None in trained else float(np.std(trained, ddof=1))
         for rival in (name for name in RIVALS if f"over_{name}" in same[0]):
             gains = [one[f"over_{rival}"] for one in same]
             known = None not in gains
             record[f"over_{rival}"] = float(np.mean(gains)) if known else None
-            spread = known and len(gains) > 1 and float(np.ptp(gains)) > 0
+            spread = known and float(np.ptp(gains)) > 0
             record[f"p_{rival}"] = float(ttest_1samp(gains, 0.0).pvalue) if spread else None
+            for name, head, outer in (("low", "low", min), ("high", "high", max), ("p", "p_bootstrap", max)):
+                ends = [one[f"{name}_{rival}"] for one in same]
+                record[f"{head}_{rival}"] = None if None in ends else outer(ends)
         records.append(record)
     return records
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import tempfile
 from collections.abc import Callable, Sequence
 from typing import Any
@@ -9,6 +10,7 @@ from typing import Any
 import numpy as np
 import torch
 
+from assay.errors import InputError, UnavailableError
 from assay.training.s3bert.layers import Halves
 
 __all__ = ["FrozenTexts", "freeze", "upper_embeddings"]
@@ -19,6 +21,9 @@ MEMORY = 2 * 2**30
 TOGETHER = 16
 #: Texts tokenized at a time.
 SLICE = 2048
+#: Texts whose embeddings are held against those of the model as a whole, and how far they may differ, as a share of
+#: their length: single precision leaves about a millionth.
+CHECKED, NEAR = 5, 1e-3
 
 
 class FrozenTexts:
@@ -80,6 +85,10 @@ def freeze(halves: Halves, texts: Sequence[str], device: str, *, advance: Callab
         texts: distinct ones.
         device: torch's name of the device.
         advance: called with the number of texts done.
+
+    Raises:
+        InputError: there is no room for the hidden states.
+        UnavailableError: the two halves do not give what the model as a whole gives.
     """
     whole = halves.whole
     prompt = whole.prompts.get(whole.default_prompt_name) if whole.default_prompt_name else None
@@ -94,7 +103,9 @@ def freeze(halves: Halves, texts: Sequence[str], device: str, *, advance: Callab
     whole.eval()
     with torch.inference_mode():
         for part in torch.split(torch.argsort(lengths, stable=True), TOGETHER):
-            rows = whole.tokenizer.pad([tokens[number] for number in part.tolist()], return_tensors="pt").to(device)
+            rows = [tokens[number] for number in part.tolist()]
+            # on the right, whatever the tokenizer's own side: what is kept of a text is its beginning
+            rows = whole.tokenizer.pad(rows, padding_side="right", return_tensors="pt").to(device)
             mask = rows["attention_mask"]
             states = halves.lower(**rows).last_hidden_state
             upper = halves.upper(inputs_embeds=states, attention_mask=mask).last_hidden_state
@@ -106,7 +117,28 @@ def freeze(halves: Halves, texts: Sequence[str], device: str, *, advance: Callab
     frozen.teacher = teacher.clone()
     if device != "cpu" and frozen.states.nbytes <= MEMORY:
         frozen.states = frozen.states.to(device)
+    _check(halves, frozen, texts)
     return frozen
+
+
+def _check(halves: Halves, frozen: FrozenTexts, texts: Sequence[str]) -> None:
+    """Hold some texts, from the shortest to the longest, against the model as a whole, each alone and so unpadded."""
+    places = np.linspace(0, len(texts) - 1, min(CHECKED, len(texts))).round().astype(np.int64)
+    numbers = torch.argsort(frozen.lengths, stable=True)[torch.from_numpy(places)]
+    with torch.inference_mode():
+        whole = torch.stack([_alone(halves.whole, texts[number]) for number in numbers.tolist()])
+        cut = upper_embeddings(halves, frozen, numbers)
+    far = NEAR * whole.norm(dim=1).max()
+    for found in (cut, frozen.teacher[numbers.to(frozen.teacher.device)]):
+        if not bool(((found - whole).norm(dim=1) <= far).all()):
+            raise UnavailableError(
+                "cut in two, the base gives other sentence embeddings than as a whole", "take another base"
+            )
+
+
+def _alone(whole: Any, text: str) -> torch.Tensor:
+    found: torch.Tensor = whole.encode([text], convert_to_tensor=True, show_progress_bar=False)[0]
+    return found
 
 
 def _tokens(whole: Any, texts: Sequence[str], prompt: str | None) -> list[dict[str, Any]]:
@@ -123,12 +155,25 @@ def _tokens(whole: Any, texts: Sequence[str], prompt: str | None) -> list[dict[s
 
 
 def _room(tokens: int, width: int) -> torch.Tensor:
-    """Return a place for hidden states: in memory, or beyond a size in a file that has no name."""
-    if 4 * tokens * width <= MEMORY:
+    """Return a place for hidden states: in memory, or beyond a size in a file that has no name.
+
+    Raises:
+        InputError: the folder of temporary files has no room for it.
+    """
+    size = 4 * tokens * width
+    if size <= MEMORY:
         return torch.empty((tokens, width), dtype=torch.float32)
-    with tempfile.TemporaryFile(prefix="assay-") as file:
-        # the map keeps the file alive after its name and its handle are gone
-        return torch.from_numpy(np.memmap(file, dtype=np.float32, mode="w+", shape=(tokens, width)))
+    try:
+        with tempfile.TemporaryFile(prefix="assay-") as file:
+            if hasattr(os, "posix_fallocate"):  # or a disk that runs full would end the process by a signal
+                os.posix_fallocate(file.fileno(), 0, size)
+            # the map keeps the file alive after its name and its handle are gone
+            return torch.from_numpy(np.memmap(file, dtype=np.float32, mode="w+", shape=(tokens, width)))
+    except OSError as error:
+        raise InputError(
+            f"{tempfile.gettempdir()}: no room for {size / 2**30:.1f} GiB of hidden states ({error.strerror}); "
+            "let TMPDIR name a folder with more room, or take fewer pairs with --limit"
+        ) from None
 
 
 def _finish(halves: Halves, tokens: torch.Tensor, mask: torch.Tensor) -> torch.Tensor:

@@ -57,6 +57,9 @@ def consistency(
 class S3BertLoss(nn.Module):  # type: ignore[misc]  # torch has no types here
     """Equation 6: alpha times decomposition plus consistency, over a batch of pairs.
 
+    A batch holds whole units of pairs that exchanged candidates, so that its texts come again in the negatives: of a
+    batch of 64 with one negative a pair, consistency compares about 32 x 32 different pairs of texts, each four times.
+
     Args:
         model: what is trained; held so that its parameters are found.
         embed: numbers of texts to their embeddings by the model, shape (b, dimensions).

@@ -4,17 +4,17 @@ from __future__ import annotations
 
 import shutil
 from collections.abc import Callable, Mapping
-from dataclasses import asdict, dataclass, replace
+from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
-from assay.errors import InputError
 from assay.metrics.aspects.layout import Layout, even_layout, write_layout
 from assay.metrics.aspects.reference import write_reference
 from assay.metrics.aspects.size import embedding_size
 from assay.metrics.models import LocatedModel, locate
+from assay.metrics.models.files import read_json
 from assay.metrics.neural.loading import quiet
 from assay.metrics.neural.runtime import Runtime, device_of, set_threads
 from assay.training.curves import write_curves
@@ -92,26 +92,40 @@ def train_s3bert(
     sets, counts = _load(settings, progress)
     digests = {name: [source.digest for source in one.sources] for name, one in sets.items()}
     request = {"settings": settings.plain(), "base": base.digest, "data": digests, "metrics": scorer.signature}
-    place = open_workplace(out, request)
-    drawn = {
-        "negatives": settings.negatives,
-        "seed": settings.seed,
-        "taken": {k for one in sets.values() for k in one.keys},
-    }
-    scored = {name: score_pairs(name, one, scorer=scorer, progress=progress, **drawn) for name, one in sets.items()}
-    close = getattr(scorer, "close", None)
-    if close is not None:
-        close()
-    made_from = write_targets(scored, scorer.names, scorer.signature, place.folder)
-    texts = sorted({text for one in scored.values() for text in (*one.references, *one.candidates)})
-    progress.begin("frozen layers", len(texts))
-    halves = split(load_base(base.folder, device), settings.layers, settings.base)
-    frozen = freeze(halves, texts, device, advance=progress.advance)
-    job = _Job(
-        settings, out, base, layout, sets, scored, counts, made_from, scorer.signature, frozen,
-        {text: number for number, text in enumerate(texts)}, device, threads, render, progress,
-    )  # fmt: skip
-    return _finish(job, place)
+    with open_workplace(out, request) as place:
+        scored = _score(settings, sets, scorer, progress)
+        made_from = write_targets(scored, scorer.names, scorer.signature, place.folder)
+        texts = sorted({text for one in scored.values() for text in (*one.references, *one.candidates)})
+        progress.begin("frozen layers", len(texts))
+        halves = split(load_base(base.folder, device), settings.layers, settings.base)
+        frozen = freeze(halves, texts, device, advance=progress.advance)
+        job = _Job(
+            settings, out, base, layout, sets, scored, counts, made_from, scorer.signature, frozen,
+            {text: number for number, text in enumerate(texts)}, device, threads, render, progress,
+        )  # fmt: skip
+        return _finish(job, place)
+
+
+def _score(
+    settings: Settings, sets: Mapping[str, Examples], scorer: AspectScorer, progress: Progress
+) -> dict[str, ScoredPairs]:
+    """Return the sets with their negatives and targets."""
+    taken = {key for one in sets.values() for key in one.keys}
+    try:
+        return {
+            name: score_pairs(
+                name,
+                one,
+                negatives=settings.negatives,
+                seed=settings.seed,
+                scorer=scorer,
+                progress=progress,
+                taken=taken,
+            )
+            for name, one in sets.items()
+        }
+    finally:
+        scorer.close()
 
 
 def _load(settings: Settings, progress: Progress) -> tuple[dict[str, Examples], dict[str, int]]:
@@ -131,7 +145,7 @@ def _load(settings: Settings, progress: Progress) -> tuple[dict[str, Examples], 
 
 
 def _finish(job: _Job, place: Workplace) -> Results:
-    """Train what is not trained yet, and put all of it in place."""
+    """Train what is not trained yet, and lay out the folder that is left."""
     seeds = [job.settings.seed + number for number in range(job.settings.seeds or 1)]
     found = []
     for seed in seeds:
@@ -142,13 +156,13 @@ def _finish(job: _Job, place: Workplace) -> Results:
             _make(job, place, seed, new)
             made.parent.mkdir(exist_ok=True)
             new.rename(made)
-        found.append(_read(made / RESULTS))
-    results = found[0]
-    if job.settings.seeds is not None:
+        found.append(read_json(made / RESULTS))
+    results: Results = found[0]
+    if len(found) > 1:
         results = {key: over_seeds([one[key] for one in found], name) for key, name in _KEYS.items()} | {"seeds": seeds}
+    if job.settings.seeds is not None:
         _write_results(results, job, place.made)
     (place.folder / TARGETS).rename(place.made / TARGETS)
-    place.finish()
     return results
 
 
@@ -193,16 +207,16 @@ def _write_reference(job: _Job, embedded: Embedded, folder: Path) -> None:
     first, second = embedded.trained[left], embedded.trained[right]
     ranges = [slice(None), *(slice(*job.layout.range_of(part)) for part in job.layout.parts)]
     scores = np.stack([cosines(first, second, one) for one in ranges], axis=1).astype(np.float32)
-    write_reference(folder, ("overall", *job.layout.parts), scores)
+    write_reference(folder, ("overall", *job.layout.parts), scores, layout=job.layout)
 
 
 def _describe(job: _Job, trained: Trained, results: Results, seed: int, folder: Path) -> None:
     """Write ``training.json`` and the card."""
-    one = replace(job.settings, seed=seed, seeds=None) if job.settings.seeds is not None else job.settings
     counts = dict(job.counts) | {f"{name}_pairs_with_negatives": len(pairs) for name, pairs in job.scored.items()}
     facts = {
         "recipe": "s3bert",
-        "settings": one.plain(),
+        "settings": job.settings.plain(),
+        "seed": seed,
         "command": job.settings.command(str(job.out)),
         "base": {"name": str(job.base.reference), "digest": job.base.digest, "revision": job.base.revision},
         "data": {name: [asdict(source) for source in examples.sources] for name, examples in job.sets.items()},
@@ -225,13 +239,3 @@ def _write_results(results: Results, job: _Job, folder: Path) -> None:
     # the Markdown first: the JSON says that all is there
     (folder / RESULTS).with_suffix(".md").write_text(job.render(results), encoding="utf-8")
     write_json(folder / RESULTS, results)
-
-
-def _read(path: Path) -> Results:
-    import json
-
-    try:
-        found: Results = json.loads(path.read_text(encoding="utf-8"))
-    except ValueError as error:
-        raise InputError(f"{path}: is no JSON ({error}); remove {path.parent} to train this seed anew") from None
-    return found

@@ -23,7 +23,8 @@ class Settings:
     Attributes:
         base: the sentence encoder to start from: a folder, a hub id or a short name.
         pairs: datasets of pairs with AMR graphs.
-        dev, test: held-out datasets; where there are none, a tenth of the pairs is cut off for each, at most 2,500.
+        dev, test: held-out datasets; where there is no *dev*, a tenth of the pairs is cut off for it, then where there
+            is no *test*, a tenth of what is left; at most 2,500 each.
         vectors: file of word vectors for the aspects that compare words.
         epochs, batch_size, learning_rate, warmup, eval_steps: see :class:`~assay.training.loop.Course`.
         alpha: weight of the decomposition (equation 6).
@@ -101,4 +102,4 @@ def _words(name: str, value: Any) -> list[str]:
     if name in _FLAGS:
         return [_FLAGS[name]]
     values = value if isinstance(value, tuple) else (value,)
-    return [word for one in values for word in (_flag(name), f"{one:g}" if isinstance(one, float) else str(one))]
+    return [word for one in values for word in (_flag(name), str(one))]

@@ -48,6 +48,10 @@ class AspectScorer(Protocol):
         """Return the scores in [0, 1] of n pairs with graphs, shape (n, k)."""
         ...
 
+    def close(self) -> None:
+        """Let go of what scoring held."""
+        ...
+
 
 class AmrScorer:
     """The fifteen aspects by the metrics ``amr:NAME``.
