@@ -106,8 +106,7 @@ class S3Bert(BiEncoder):
         Raises:
             InputError: the layout has no such aspect.
         """
-        held = self.read_layout()
-        return (0, held.dimensions) if self.aspect is None else held.range_of(self.aspect)
+        return self._span(self.read_layout())
 
     def check_available(self) -> None:
         """See :class:`Metric`; the layout must fit as well."""
@@ -116,8 +115,9 @@ class S3Bert(BiEncoder):
 
     def data_signature(self) -> dict[str, str]:
         """See :class:`Metric`; of the layout its digest, and the dimensions that are compared."""
-        first, stop = self.span()
-        parts = {"layout": self.read_layout().digest, "dimensions": f"{first}-{stop}"}
+        held = self.read_layout()
+        first, stop = self._span(held)
+        parts = {"layout": held.digest, "dimensions": f"{first}-{stop}"}
         return super().data_signature() | parts
 
     def compare(self, rows: TextRows, left: NDArray[np.intp], right: NDArray[np.intp]) -> NDArray[np.float64]:
@@ -126,13 +126,16 @@ class S3Bert(BiEncoder):
         Raises:
             UnavailableError: the embedding has not the size that the model's files say.
         """
-        first, stop = self.span()
-        held = self.read_layout().dimensions
-        if rows.values.shape[1] != held:
+        held = self.read_layout()
+        first, stop = self._span(held)
+        if rows.values.shape[1] != held.dimensions:
             raise UnavailableError(
-                f"model {self.subject}: its embeddings have {rows.values.shape[1]} dimensions, not {held}"
+                f"model {self.subject}: its embeddings have {rows.values.shape[1]} dimensions, not {held.dimensions}"
             )
         return super().compare(dataclasses.replace(rows, values=rows.values[:, first:stop]), left, right)
+
+    def _span(self, layout: Layout) -> tuple[int, int]:
+        return (0, layout.dimensions) if self.aspect is None else layout.range_of(self.aspect)
 
     def _named(self, aspect: str | None) -> MetricName:
         options = tuple((key, value) for key, value in self._changed() if key != "aspect")

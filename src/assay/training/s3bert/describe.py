@@ -57,7 +57,10 @@ def describe(facts: Mapping[str, Any], data: Mapping[str, Sequence[Source]], res
         counts=facts["counts"],
         made_with=made_with,
         results=results,
-        use=("assay run bamboo-sts --metric s3bert:FOLDER", 'assay explain "TEXT" "TEXT" --metric s3bert:FOLDER'),
+        use=(
+            "assay run --dataset bamboo-sts --metric s3bert:FOLDER",
+            'assay explain "TEXT" "TEXT" --metric s3bert:FOLDER',
+        ),
         limits=(*_LIMITS, _batches(settings)),
         languages=languages,
     )

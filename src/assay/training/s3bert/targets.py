@@ -18,7 +18,7 @@ from assay.amr.aspects import ASPECTS
 from assay.errors import InputError, UnavailableError
 from assay.metrics import Batch, load_metric
 from assay.metrics.name import MetricName
-from assay.metrics.work import Engine, open_session, release_sessions
+from assay.metrics.work import open_session, release_sessions
 from assay.paths import cache_dir
 from assay.training.data import Examples, pair_key
 from assay.training.progress import Progress
@@ -74,18 +74,12 @@ class AmrScorer:
         self.signature = "\n".join(metric.long_signature() for metric in self._metrics)
 
     def score(self, batch: Batch) -> NDArray[np.float64]:
-        """See :class:`AspectScorer`; metrics with one engine share a pass.
+        """See :class:`AspectScorer`; the metrics share a session.
 
         Raises:
             UnavailableError: a score is no number.
         """
-        values = np.full((len(batch), len(self._metrics)), np.nan)
-        engines: dict[Engine | None, list[int]] = {}
-        for place, metric in enumerate(self._metrics):
-            engines.setdefault(metric.needs(), []).append(place)
-        for engine, places in engines.items():
-            session = open_session(engine, keep=True)
-            values[:, places] = session.score([self._metrics[place] for place in places], batch).values
+        values = open_session(self._metrics[0].needs()).score(self._metrics, batch).values
         if not np.isfinite(values).all():
             row, place = np.argwhere(~np.isfinite(values))[0]
             raise UnavailableError(f"amr:{self.names[place]} gives no number for the pair {batch.references[row]!r}")
