@@ -24,6 +24,7 @@ if TYPE_CHECKING:
     from assay.api.sweeping import sweep
     from assay.api.training import train_s3bert
     from assay.api.verifying import verify
+    from assay.api.significance import compare_systems
 
 __all__ = [
     "Checked",
@@ -39,6 +40,7 @@ __all__ = [
     "explain",
     "find_errors",
     "leaderboard",
+    "compare_systems",
     "list_published",
     "profile",
     "recommend",
@@ -71,6 +73,7 @@ _HOMES = {
     "profile": "profiling",
     "recommend": "recommending",
     "report": "paging",
+    "compare_systems": "significance",
     "reproduce": "published",
     "run": "running",
     "score_file": "files",

@@ -20,6 +20,7 @@ VERBS = {
     "agree": "Agreement of columns that are there.",
     "compare": "Which of two is better, and is it real?",
     "leaderboard": "Rank metrics over runs.",
+    "significance": "Do systems with several seeds differ?",
     "recommend": "Which metric to use on your data.",
     "errors": "Where a metric and people diverge, and why.",
     "explain": "What the score of a pair comes from.",

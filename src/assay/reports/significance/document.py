@@ -1,0 +1,245 @@
+"""Comparisons of systems as sheets and records."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator, Sequence
+from typing import Any
+
+from assay.reports.comparing.document import CORRECTIONS
+from assay.reports.layout import TITLES, short
+from assay.reports.sheets import Column, Document, Sheet
+from assay.reports.significance.samples import Samples
+from assay.reports.significance.testing import TESTS, Compared, Settings
+from assay.statistics.concordance import Floats
+from assay.statistics.dominance import corrected_confidence
+from assay.statistics.seeds import Sided, smallest_exact
+
+__all__ = ["document"]
+
+_HEADS = (
+    Column("system"),
+    Column("mean ± sd (seeds)", number=True),
+    Column("against"),
+    Column("mean ± sd (seeds)", number=True),
+    Column("eps + / −", number=True),
+    Column("U", number=True),
+    Column("bootstrap", number=True),
+    Column("t", number=True),
+    Column("B–F", number=True),
+    Column("better by"),
+    Column("worse by"),
+)
+
+
+def document(
+    samples: Sequence[Samples],
+    compared: Sequence[Compared],
+    settings: Settings,
+    notes: Sequence[str],
+    baseline: str | None,
+) -> Document:
+    """Lay out comparisons.
+
+    Args:
+        samples: the results by dataset and statistic.
+        compared: what was found.
+        settings: how.
+        notes: what was left out on reading.
+        baseline: the system that the others are held against, or None for all couples.
+    """
+    statistics = list(dict.fromkeys(one.statistic for one in samples))
+    sheets: list[Sheet] = []
+    counts: list[dict[str, Any]] = []
+    for statistic in statistics:
+        rows = [row for row in compared if row.statistic == statistic]
+        alike = [one for one in samples if one.statistic == statistic]
+        sheets.append(_overview(alike, rows, baseline))
+        sheets += [_tests(one, held) for one in alike if (held := [row for row in rows if row.dataset == one.dataset])]
+        counted = _counts(rows, [system for system in _systems(alike) if system != baseline])
+        sheets.append(_counts_sheet(statistic, counted))
+        counts += [{"statistic": statistic, **record} for record in counted]
+    results = [_result(one, system, values) for one in samples for system, values in one.values.items()]
+    records = [_record(row) for row in compared]
+    told = [*notes, *(f"{_title(one)}: {note}" for one in samples for note in one.notes)]
+    value = {"results": results, "comparisons": records, "counts": counts, "notes": told}
+    return Document(sheets, records, [*notes, *_explanations(samples, compared, settings)], value)
+
+
+def _systems(samples: Sequence[Samples]) -> list[str]:
+    return list(dict.fromkeys(system for one in samples for system in one.values))
+
+
+def _title(samples: Samples) -> str:
+    return f"{samples.dataset}, {TITLES.get(samples.statistic, samples.statistic)}"
+
+
+def _reached(values: Floats) -> str:
+    """Return mean ± standard deviation (seeds): three decimals between -1 and 1, else two."""
+    mean, deviation = float(values.mean()), float(values.std(ddof=1))
+    decimals = 3 if max(abs(mean), deviation) <= 1 else 2
+    return f"{short(mean, decimals)} ± {short(deviation, decimals)} ({len(values)})"
+
+
+def _overview(samples: Sequence[Samples], rows: Sequence[Compared], baseline: str | None) -> Sheet:
+    """Return the table of Waldis et al. (2022): systems by datasets, with a number for each test and direction."""
+    marks = {
+        (row.first, row.dataset): ",".join(
+            str(2 * place + side)
+            for place, test in enumerate(TESTS)
+            for side, tests in ((1, row.better), (2, row.worse))
+            if test in tests
+        )
+        for row in rows
+        if baseline is not None
+    }
+    systems = _systems(samples)
+    cells = []
+    for system in systems:
+        line = [system]
+        for one in samples:
+            mark = marks.get((system, one.dataset), "")
+            reached = _reached(one.values[system]) if system in one.values else "–"
+            line.append(f"{reached} [{mark}]" if mark else reached)
+        cells.append(line)
+    legend = ", ".join(f"{2 * place + 1}/{2 * place + 2} {test}" for place, test in enumerate(TESTS))
+    statistic = TITLES.get(samples[0].statistic, samples[0].statistic)
+    facts = () if baseline is None else (f"better/worse than {baseline} by: {legend}",)
+    heads = [Column("system"), *(Column(one.dataset, number=True) for one in samples)]
+    return Sheet(f"{statistic}: mean ± standard deviation (seeds)", heads, cells, facts=facts)
+
+
+def _tests(samples: Samples, rows: Sequence[Compared]) -> Sheet:
+    cells = [
+        [
+            row.first,
+            _reached(samples.values[row.first]),
+            row.second,
+            _reached(samples.values[row.second]),
+            f"{row.order.better:.2f} / {row.order.worse:.2f}",
+            *(_sided(row.adjusted[test]) for test in TESTS[1:]),
+            _p(row.adjusted_spread),
+            ", ".join(row.better),
+            ", ".join(row.worse),
+        ]
+        for row in rows
+    ]
+    return Sheet(_title(samples), _HEADS, cells, notes=samples.notes)
+
+
+def _counts(rows: Sequence[Compared], systems: Sequence[str]) -> list[dict[str, Any]]:
+    """Return for each system how many comparisons it wins and loses by each test, and by all of them."""
+    records = []
+    for system in systems:
+        won = [row.better if row.first == system else row.worse for row in rows if system in (row.first, row.second)]
+        lost = [row.worse if row.first == system else row.better for row in rows if system in (row.first, row.second)]
+        record: dict[str, Any] = {"system": system, "comparisons": len(won)}
+        for test in TESTS:
+            record[test] = [sum(test in tests for tests in side) for side in (won, lost)]
+        record["all"] = [sum(set(TESTS) <= set(tests) for tests in side) for side in (won, lost)]
+        records.append(record)
+    return records
+
+
+def _counts_sheet(statistic: str, counted: Sequence[dict[str, Any]]) -> Sheet:
+    tests = [*TESTS, "all"]
+    return Sheet(
+        f"{TITLES.get(statistic, statistic)}: improvements / deteriorations",
+        [Column("system"), *(Column(test, number=True) for test in tests), Column("comparisons", number=True)],
+        [
+            [one["system"], *("/".join(map(str, one[test])) for test in tests), str(one["comparisons"])]
+            for one in counted
+        ],
+    )
+
+
+def _sided(p: Sided) -> str:
+    """Return the smaller of two p-values with the direction it speaks for."""
+    if math.isnan(p.better):
+        return "–"
+    return f"+ {_p(p.better)}" if p.better <= p.worse else f"− {_p(p.worse)}"
+
+
+def _p(value: float) -> str:
+    if math.isnan(value):
+        return "–"
+    return "< .001" if value < 0.001 else short(value, 3)
+
+
+def _level(value: float) -> str:
+    return f"{value:.6g}".removeprefix("0")
+
+
+def _known(value: float) -> float | None:
+    return None if math.isnan(value) else value
+
+
+def _result(samples: Samples, system: str, values: Floats) -> dict[str, Any]:
+    return {
+        "dataset": samples.dataset,
+        "statistic": samples.statistic,
+        "system": system,
+        "mean": float(values.mean()),
+        "sd": float(values.std(ddof=1)),
+        "seeds": len(values),
+    }
+
+
+def _record(row: Compared) -> dict[str, Any]:
+    record: dict[str, Any] = {
+        "dataset": row.dataset,
+        "statistic": row.statistic,
+        "first": row.first,
+        "second": row.second,
+        "violation_ratio": row.order.ratio,
+        "epsilon_better": row.order.better,
+        "epsilon_worse": row.order.worse,
+    }
+    for name, sided in row.raw.items():
+        key = {"U": "mann_whitney", "t": "welch"}.get(name, name)
+        adjusted = row.adjusted[name]
+        record |= {f"p_{key}_better": _known(sided.better), f"p_{key}_worse": _known(sided.worse)}
+        record |= {
+            f"adjusted_p_{key}_better": _known(adjusted.better),
+            f"adjusted_p_{key}_worse": _known(adjusted.worse),
+        }
+    return record | {
+        "p_brown_forsythe": _known(row.spread),
+        "adjusted_p_brown_forsythe": _known(row.adjusted_spread),
+        "better_by": list(row.better),
+        "worse_by": list(row.worse),
+    }
+
+
+def _explanations(samples: Sequence[Samples], compared: Sequence[Compared], settings: Settings) -> Iterator[str]:
+    family = max(sum(row.statistic == one.statistic for row in compared) for one in samples)
+    level = corrected_confidence(settings.confidence, settings.corrected(family))
+    yield (
+        f"eps + / −: almost stochastic order, upper bound at {_level(settings.confidence)} of the share by which being "
+        f"better (+) and being worse (−) are violated; counted below {_level(settings.tau)}; "
+        f"{settings.resamples_for(family):,} resamples"
+        + (f", level {_level(level)} for {family:,} comparisons" if level != settings.confidence else "")
+    )
+    yield (
+        "U: Mann-Whitney; bootstrap: of the difference of means, by t; t: Welch; one-sided, + for better and − for "
+        "worse, whichever p-value is smaller; B–F: Brown-Forsythe, whether the spread differs; counted up to "
+        f"{_level(settings.alpha)}; – where neither system varies"
+    )
+    yield (
+        f"p-values corrected over the {family:,} comparisons of a statistic, each direction apart: "
+        f"{CORRECTIONS[settings.correction]}"
+    )
+    resamples = settings.resamples_for(family)
+    if settings.corrected(family) > settings.alpha * (resamples + 1):
+        yield (
+            f"{resamples:,} resamples are too few for {family:,} comparisons at {_level(settings.alpha)}: by the "
+            "bootstrap none can count; raise --resamples"
+        )
+    sizes = {one.dataset: sorted(map(len, one.values.values()))[:2] for one in samples}
+    few = max(smallest_exact(*pair) for pair in sizes.values() if len(pair) == 2)
+    if few > 1 - level:
+        yield (
+            f"with so few seeds chance alone sets one system wholly above another with probability {few:.2g}, which "
+            f"almost stochastic order accepts at any level, here {1 - level:.2g}: train with more seeds"
+        )
+    yield f"draws: {settings.signature}"

@@ -1,0 +1,192 @@
+"""Results over seeds as they lie on disk: tables, and the folders that a training with several seeds writes."""
+
+from __future__ import annotations
+
+import csv
+import json
+import math
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from assay.errors import InputError
+from assay.reports.escape import terminal
+
+__all__ = ["RESULTS", "Row", "read_results"]
+
+#: What a training writes into the folder of each seed.
+RESULTS = "results.json"
+_COLUMNS = ("system", "dataset", "seed", "value")
+
+
+@dataclass(frozen=True)
+class Row:
+    """One number.
+
+    Attributes:
+        system, dataset, statistic, seed: what it is of; the statistic is "value" where it has no name.
+        value: finite; a higher one is better.
+        where: file and row, for messages.
+    """
+
+    system: str
+    dataset: str
+    statistic: str
+    seed: str
+    value: float
+    where: str
+
+
+def read_results(results: Sequence[str | Path]) -> tuple[list[Row], list[str]]:
+    """Read tables and folders.
+
+    A table is CSV, or JSONL where its name ends so, with the columns system, dataset, seed, value and, where it is
+    there, statistic. A folder holds ``seed-N/results.json``, or ``results.json`` itself, which counts as one seed named
+    like the folder; each is an object whose ``scores`` list objects with dataset, statistic and value. ``NAME=FOLDER``
+    names the system, which otherwise has the name of the folder; several folders of one name are seeds of one system.
+
+    Returns:
+        The numbers in the order of the files, and lines about folders of seeds without results.
+
+    Raises:
+        InputError: nothing there, a column is missing, a cell is empty or no number, or a number is given twice.
+    """
+    rows: list[Row] = []
+    notes: list[str] = []
+    for asked in results:
+        name, path = _named(str(asked))
+        if path.is_dir():
+            rows += _folder(path, name or path.resolve().name, notes)
+        elif not path.is_file():
+            raise InputError(f"{path}: there is no such file or folder")
+        elif name:
+            raise InputError(f"{asked}: NAME= goes before a folder; a table names its systems in the column system")
+        else:
+            rows += _table(path)
+    seen: dict[tuple[str, str, str, str], str] = {}
+    for row in rows:
+        key = (row.system, row.dataset, row.statistic, row.seed)
+        if key in seen:
+            raise InputError(
+                f"{row.where}: {row.system!r} has a second {row.statistic} on {row.dataset!r} for seed {row.seed!r}, "
+                f"after {seen[key]}; keep one of them"
+            )
+        seen[key] = row.where
+    return rows, notes
+
+
+def _named(asked: str) -> tuple[str, Path]:
+    """Return the name and the path in NAME=PATH; the name is empty where *asked* is a path itself."""
+    name, equals, path = asked.partition("=")
+    if not equals or not name or Path(asked).exists():
+        return "", Path(asked)
+    return name, Path(path)
+
+
+def _table(path: Path) -> Iterator[Row]:
+    read = _jsonl if path.suffix.lower() in (".jsonl", ".ndjson") else _csv
+    empty = True
+    try:
+        for number, cells in read(path):
+            empty = False
+            yield _row(f"{path}: row {number}", cells)
+    except UnicodeDecodeError as error:
+        raise InputError(f"{path}: is not UTF-8 ({error.reason} at byte {error.start}); save it as UTF-8") from error
+    if empty:
+        raise InputError(f"{path}: has no rows; it needs the columns {', '.join(_COLUMNS)}")
+
+
+def _csv(path: Path) -> Iterator[tuple[int, Mapping[str, Any]]]:
+    with path.open(encoding="utf-8-sig", newline="") as lines:
+        reader = csv.DictReader(lines, strict=True)
+        try:
+            missing = [name for name in _COLUMNS if name not in (reader.fieldnames or ())]
+            if missing:
+                raise InputError(
+                    f"{path}: has no column {', '.join(missing)}; it needs {', '.join(_COLUMNS)} and may have statistic"
+                )
+            yield from enumerate(reader, start=1)
+        except csv.Error as error:
+            raise InputError(f"{path}: line {reader.line_num}: is no valid CSV ({error})") from error
+
+
+def _jsonl(path: Path) -> Iterator[tuple[int, Mapping[str, Any]]]:
+    with path.open(encoding="utf-8-sig") as lines:
+        for number, line in enumerate((line for line in lines if line.strip()), start=1):
+            try:
+                record = json.loads(line)
+            except (ValueError, RecursionError) as error:
+                raise InputError(
+                    f"{path}: row {number}: is no valid JSON ({error}); write one object a line"
+                ) from error
+            if not isinstance(record, dict):
+                raise InputError(f"{path}: row {number}: should be a JSON object with {', '.join(_COLUMNS)}")
+            yield number, record
+
+
+def _folder(folder: Path, system: str, notes: list[str]) -> Iterator[Row]:
+    seeds = sorted(
+        (path for path in folder.glob("seed-*") if path.is_dir()), key=lambda path: (len(path.name), path.name)
+    )
+    if not seeds:
+        if not (folder / RESULTS).is_file():
+            raise InputError(
+                f"{folder}: has neither seed-0/{RESULTS} nor {RESULTS}; name the folder that a training with several "
+                "seeds wrote"
+            )
+        yield from _scores(folder / RESULTS, system, folder.resolve().name)
+        return
+    for path in seeds:
+        if (path / RESULTS).is_file():
+            yield from _scores(path / RESULTS, system, path.name.removeprefix("seed-"))
+        else:
+            notes.append(f"{path}: has no {RESULTS}; that seed of {system} is left out")
+
+
+def _scores(path: Path, system: str, seed: str) -> Iterator[Row]:
+    try:
+        held = json.loads(path.read_text(encoding="utf-8"))
+    except (ValueError, RecursionError) as error:
+        raise InputError(f"{path}: is no valid JSON ({error}); train that seed again") from error
+    scores = held.get("scores") if isinstance(held, dict) else None
+    if not isinstance(scores, list) or not all(isinstance(one, dict) for one in scores) or not scores:
+        raise InputError(
+            f'{path}: should hold a JSON object with "scores", a list of objects with dataset, statistic and value'
+        )
+    for number, one in enumerate(scores, start=1):
+        yield _row(f"{path}: score {number}", {**one, "system": system, "seed": seed})
+
+
+def _row(where: str, cells: Mapping[str, Any]) -> Row:
+    names = {}
+    for column in ("system", "dataset", "seed"):
+        cell = cells.get(column)
+        names[column] = _name(cell) if isinstance(cell, str | int) and not isinstance(cell, bool) else ""
+        if not names[column]:
+            raise InputError(f"{where}: {column} is {cell!r}; write a name or a whole number")
+    return Row(
+        system=names["system"],
+        dataset=names["dataset"],
+        statistic=_name(cells.get("statistic") or "") or "value",
+        seed=names["seed"],
+        value=_number(where, cells.get("value")),
+        where=where,
+    )
+
+
+def _name(cell: object) -> str:
+    """Return a name on one line that shows itself as it is wherever it is written, also in messages."""
+    return terminal(" ".join(str(cell).split()))
+
+
+def _number(where: str, cell: object) -> float:
+    value = math.nan
+    if isinstance(cell, str | int | float) and not isinstance(cell, bool):
+        try:
+            value = float(cell)
+        except (ValueError, OverflowError):
+            value = math.nan
+    if not math.isfinite(value):
+        raise InputError(f"{where}: value is {cell!r}, no finite number; write one such as .81, or leave that seed out")
+    return value

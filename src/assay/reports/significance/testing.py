@@ -1,0 +1,211 @@
+"""Systems held against each other by every test, corrected for the number of comparisons."""
+
+from __future__ import annotations
+
+import math
+import zlib
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from typing import Literal
+
+import numpy as np
+
+from assay.errors import InputError
+from assay.reports.significance.samples import Samples
+from assay.statistics.concordance import Floats
+from assay.statistics.corrections import adjust
+from assay.statistics.dominance import Order, almost_stochastic_order, resampled
+from assay.statistics.seeds import Sided, bootstrap_means, brown_forsythe, mann_whitney, welch
+
+__all__ = ["TESTS", "Compared", "Correction", "Settings", "compare_samples"]
+
+Correction = Literal["holm", "bonferroni", "none"]
+#: Tests that a system can win or lose, as tables name them.
+TESTS = ("ASO", "U", "bootstrap", "t")
+#: No more resamples than this are drawn unless they are asked for: the draws of all systems are in memory.
+MOST_ADDED = 10_000
+
+
+@dataclass(frozen=True)
+class Settings:
+    """How systems are compared.
+
+    Attributes:
+        confidence: level of almost stochastic order before the correction, in (.5, 1).
+        tau: a system is better where epsilon_min lies below, in (0, .5].
+        alpha: level of the other tests, in (0, .5).
+        correction: for the number of comparisons; almost stochastic order has no p-value to order, hence Bonferroni's
+            level under both methods.
+        resamples: of each sample, at least 100; see :meth:`resamples_for`.
+        seed: not negative.
+
+    Raises:
+        InputError: a value outside its range.
+    """
+
+    confidence: float = 0.99
+    tau: float = 0.2
+    alpha: float = 0.05
+    correction: Correction = "holm"
+    resamples: int = 1000
+    seed: int = 0
+
+    def __post_init__(self) -> None:
+        if not 0.5 < self.confidence < 1:
+            raise InputError(f"--confidence {self.confidence}: must lie between .5 and 1, such as .99")
+        if not 0 < self.tau <= 0.5:
+            raise InputError(f"--tau {self.tau}: must lie above 0 and be at most .5, such as .2")
+        if not 0 < self.alpha < 0.5:
+            raise InputError(f"--alpha {self.alpha}: must lie between 0 and .5, such as .05")
+        if not 100 <= self.resamples <= 100_000:
+            raise InputError(
+                f"--resamples {self.resamples}: a test needs at least 100, and more than 100,000 tell no more"
+            )
+        if self.seed < 0:
+            raise InputError(f"--seed {self.seed}: must not be negative")
+
+    @property
+    def signature(self) -> str:
+        """One line that lets another person draw the same."""
+        return (
+            f"seed:{self.seed}|resamples:{self.resamples}|confidence:{self.confidence}|tau:{self.tau}"
+            f"|alpha:{self.alpha}|correction:{self.correction}"
+        )
+
+    def corrected(self, comparisons: int) -> int:
+        """Return the comparisons that are corrected for."""
+        return 1 if self.correction == "none" else comparisons
+
+    def resamples_for(self, comparisons: int) -> int:
+        """Return how many resamples so many comparisons need.
+
+        The smallest p-value of r draws is 1 / (r + 1). Corrected for k comparisons it has to stay well below the level,
+        or nothing could be told apart: r is at least twice k / alpha, up to :data:`MOST_ADDED`.
+        """
+        needed = math.ceil(2 * self.corrected(comparisons) / self.alpha)
+        return max(self.resamples, min(needed, MOST_ADDED))
+
+
+@dataclass(frozen=True)
+class Compared:
+    """Two systems on one dataset by one statistic.
+
+    Attributes:
+        dataset, statistic: where.
+        first, second: systems.
+        order: almost stochastic order, at the corrected level.
+        raw: by test other than almost stochastic order, its p-values.
+        adjusted: the same, corrected.
+        spread, adjusted_spread: p-value of the Brown-Forsythe test, and corrected; NaN where it could not be made.
+        better: the tests of :data:`TESTS` by which the first is better.
+        worse: those by which it is worse.
+    """
+
+    dataset: str
+    statistic: str
+    first: str
+    second: str
+    order: Order
+    raw: dict[str, Sided]
+    adjusted: dict[str, Sided]
+    spread: float
+    adjusted_spread: float
+    better: tuple[str, ...]
+    worse: tuple[str, ...]
+
+
+def compare_samples(
+    samples: Sequence[Samples],
+    couples: Sequence[tuple[str, str]],
+    settings: Settings,
+    *,
+    advance: Callable[[int], None] | None = None,
+) -> list[Compared]:
+    """Compare couples of systems on every dataset that has both.
+
+    The comparisons of one statistic on all datasets are one family: what is counted over datasets is corrected over
+    them. Each direction of a test, and the test of spread, is a family of its own.
+
+    Args:
+        samples: results by dataset and statistic.
+        couples: the systems to compare, the first being asked whether it is better.
+        settings: how.
+        advance: told of every comparison.
+
+    Raises:
+        InputError: no dataset has results of both systems of any couple.
+    """
+    found: list[Compared] = []
+    for statistic in dict.fromkeys(one.statistic for one in samples):
+        alike = [one for one in samples if one.statistic == statistic]
+        found += _family(alike, couples, settings, advance)
+    if not found:
+        names = ", ".join(f"{first} and {second}" for first, second in couples)
+        raise InputError(f"no dataset has results of both {names}; evaluate the systems on the same data")
+    return found
+
+
+def _family(
+    samples: Sequence[Samples],
+    couples: Sequence[tuple[str, str]],
+    settings: Settings,
+    advance: Callable[[int], None] | None,
+) -> Iterator[Compared]:
+    asked = [(one, *couple) for one in samples for couple in couples if set(couple) <= set(one.values)]
+    resamples = settings.resamples_for(len(asked))
+    places: dict[tuple[str, str], int] = {}
+    values: list[Floats] = []
+    drawn: list[Floats] = []
+    for one, *couple in asked:
+        for system in couple:
+            if (one.dataset, system) not in places:
+                places[one.dataset, system] = len(values)
+                values.append(one.values[system])
+                drawn.append(resampled(values[-1], resamples, _seed(settings.seed, one, system)))
+    numbers = [(places[one.dataset, first], places[one.dataset, second]) for one, first, second in asked]
+    orders = almost_stochastic_order(
+        values, drawn, numbers, confidence=settings.confidence, comparisons=max(1, settings.corrected(len(asked)))
+    )
+    raw, spread = [], []
+    for first, second in numbers:
+        raw.append(
+            {
+                "U": mann_whitney(values[first], values[second]),
+                "bootstrap": bootstrap_means(values[first], values[second], drawn[first], drawn[second]),
+                "t": welch(values[first], values[second]),
+            }
+        )
+        spread.append(brown_forsythe(values[first], values[second]))
+        if advance:
+            advance(1)
+    adjusted = {name: _adjusted([by_test[name] for by_test in raw], settings) for name in TESTS[1:]}
+    adjusted_spread = adjust(np.array(spread), settings.correction)
+    for place, (one, first_name, second_name) in enumerate(asked):
+        corrected = {name: sided[place] for name, sided in adjusted.items()}
+        better = [name for name, p in corrected.items() if p.better <= settings.alpha]
+        worse = [name for name, p in corrected.items() if p.worse <= settings.alpha]
+        yield Compared(
+            dataset=one.dataset,
+            statistic=one.statistic,
+            first=first_name,
+            second=second_name,
+            order=orders[place],
+            raw=raw[place],
+            adjusted=corrected,
+            spread=spread[place],
+            adjusted_spread=float(adjusted_spread[place]),
+            better=(*(["ASO"] if orders[place].better < settings.tau else []), *better),
+            worse=(*(["ASO"] if orders[place].worse < settings.tau else []), *worse),
+        )
+
+
+def _adjusted(found: Sequence[Sided], settings: Settings) -> list[Sided]:
+    better = adjust(np.array([sided.better for sided in found]), settings.correction)
+    worse = adjust(np.array([sided.worse for sided in found]), settings.correction)
+    return [Sided(*pair) for pair in zip(better.tolist(), worse.tolist(), strict=True)]
+
+
+def _seed(seed: int, samples: Samples, system: str) -> tuple[int, int]:
+    """Return what seeds the draws of one sample: other systems and datasets change nothing."""
+    name = "|".join((samples.dataset, samples.statistic, system))
+    return seed, zlib.crc32(name.encode("utf-8", "surrogatepass"))
