@@ -12,16 +12,18 @@ import assay
 from assay.errors import InputError
 from assay.reports.data import read_datasets
 from assay.reports.folder import read_run
+from assay.reports.grouping import group_codes
 from assay.reports.sheets import write
 from assay.reports.thresholds.calibration import calibrate, fit_isotonic
 from assay.reports.thresholds.curves import average_precision, precision_recall, resampled_average_precision, roc
 from assay.reports.thresholds.document import to_document
 from assay.reports.thresholds.measures import MEASURES, OPTIMISED, Counts
-from assay.reports.thresholds.parts import Part, by_value, folds, group_codes, joined, one_part
+from assay.reports.thresholds.parts import Part, by_value, folds, one_part
 from assay.reports.thresholds.planning import find_thresholds
 from assay.reports.thresholds.search import Levels, best_threshold, decide
 from assay.reports.thresholds.settings import Settings
 from assay.reports.thresholds.study import Drawing, study
+from assay.statistics.folds import joined
 from assay.statistics.resampling import Resampler
 
 SCORES = np.array([0.1, 0.2, 0.3, 0.4, 0.8, 0.9])

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from assay.api.comparing import compare
+    from assay.api.crossvalidating import crossval
     from assay.api.deciding import thresholds
     from assay.api.diagnosis import diagnose
     from assay.api.explaining import Explained, explain
@@ -19,9 +20,11 @@ if TYPE_CHECKING:
     from assay.api.ranking import leaderboard
     from assay.api.recommending import recommend
     from assay.api.reporting import Report
+    from assay.api.relating import relatedness
     from assay.api.result import Result
     from assay.api.running import run
     from assay.api.sweeping import sweep
+    from assay.api.scaling import best_worst
     from assay.api.training import train_s3bert
     from assay.api.verifying import verify
     from assay.api.significance import compare_systems
@@ -34,8 +37,10 @@ __all__ = [
     "agree_file",
     "baseline",
     "check",
+    "best_worst",
     "compare",
     "diagnose",
+    "crossval",
     "evaluate_categories",
     "explain",
     "find_errors",
@@ -45,6 +50,7 @@ __all__ = [
     "profile",
     "recommend",
     "report",
+    "relatedness",
     "reproduce",
     "run",
     "score_file",
@@ -64,8 +70,10 @@ _HOMES = {
     "baseline": "gating",
     "check": "gating",
     "compare": "comparing",
+    "best_worst": "scaling",
     "diagnose": "diagnosis",
     "evaluate_categories": "finding",
+    "crossval": "crossvalidating",
     "explain": "explaining",
     "find_errors": "finding",
     "leaderboard": "ranking",
@@ -75,6 +83,7 @@ _HOMES = {
     "report": "paging",
     "compare_systems": "significance",
     "reproduce": "published",
+    "relatedness": "relating",
     "run": "running",
     "score_file": "files",
     "sweep": "sweeping",

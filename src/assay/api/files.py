@@ -33,7 +33,7 @@ from assay.transfer.checksum import sha256_of
 if TYPE_CHECKING:
     import pyarrow as pa
 
-__all__ = ["agree_file", "score_file"]
+__all__ = ["agree_file", "check_out", "score_file", "write_table"]
 
 _FORMATS = (".csv", ".tsv", ".jsonl", ".parquet")
 
@@ -81,11 +81,7 @@ def score_file(
     """
     if not metrics:
         raise InputError("no metric: give --metric NAME (assay metrics list shows them)")
-    if out.suffix.lower() not in _FORMATS:
-        raise InputError(f"{out}: the name must end in {', '.join(_FORMATS)}")
-    if out.resolve() == file.resolve():
-        raise InputError(f"{out}: is the file that is read; give --out another name")
-    check_place(out)
+    check_out(file, out)
     chosen, absent = load_metrics(metrics, offline=offline)
     pairs = load_dataset(str(file), columns=columns, language=language, allow_unlabelled=True)
     pairs = pairs if graphs is None else join_graphs(pairs, graphs)
@@ -102,7 +98,7 @@ def score_file(
         found = score_pairs(request, store=store, executor=InProcess(), fresh=fresh, progress=progress or Silent())
     for metric, scores in found.datasets[0].scores.items():
         table = table.append_column(metric, _as_column(scores))
-    _write(table, out)
+    write_table(table, out)
     return found.failures + [
         f"metric {one.metric}: {one.reason}" for one in found.metrics if one.status == "not applicable"
     ]
@@ -114,8 +110,21 @@ def _as_column(scores: np.ndarray[Any, np.dtype[np.float64]]) -> pa.Array:
     return pa.array(scores, from_pandas=True)
 
 
-def _write(table: pa.Table, out: Path) -> None:
-    """Write a table under a temporary name and rename it."""
+def check_out(file: Path, out: Path) -> None:
+    """Raise InputError where what is read from *file* cannot be written to *out*."""
+    if out.suffix.lower() not in _FORMATS:
+        raise InputError(f"{out}: the name must end in {', '.join(_FORMATS)}")
+    if out.resolve() == file.resolve():
+        raise InputError(f"{out}: is the file that is read; give --out another name")
+    check_place(out)
+
+
+def write_table(table: pa.Table, out: Path) -> None:
+    """Write a table under a temporary name and rename it; the ending of *out* says the format.
+
+    Raises:
+        InputError: it cannot be written.
+    """
     import pyarrow.parquet as pq
 
     try:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import unicodedata
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, ClassVar, Final, Literal
@@ -156,21 +156,11 @@ class Static(Metric):
     def _rows(self, vectors: WordVectors, texts: Sequence[str]) -> list[list[int]]:
         """Return the rows of the known words of each text, in order."""
         split = [split_text(text) for text in texts]
-        whole = self._find(vectors, [token for tokens in split for token in tokens])
+        whole = vectors.find([token for tokens in split for token in tokens], self.case)
         parts = {token: split_parts(token) for token, row in whole.items() if row < 0}
-        known = whole | self._find(vectors, [part for some in parts.values() for part in some if part not in whole])
+        known = whole | vectors.find([part for some in parts.values() for part in some if part not in whole], self.case)
         forms = {token: [known[part] for part in parts.get(token, [token]) if known[part] >= 0] for token in whole}
         return [[row for token in tokens for row in forms[token]] for tokens in split]
-
-    def _find(self, vectors: WordVectors, tokens: Sequence[str]) -> dict[str, int]:
-        """Return the row of each distinct token, -1 where it is unknown."""
-        distinct = list(dict.fromkeys(tokens))
-        forms: dict[str, list[Callable[[str], str]]] = {"keep": [str], "lower": [str.lower], "auto": [str, str.lower]}
-        rows = dict.fromkeys(distinct, -1)
-        for form in forms[self.case]:
-            missing = [token for token in distinct if rows[token] < 0]
-            rows |= zip(missing, vectors.lookup([form(token) for token in missing]).tolist(), strict=True)
-        return rows
 
 
 def split_text(text: str) -> list[str]:

@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 
 from assay.statistics.agreement import agreement
 
-__all__ = ["Reliability", "split_half_reliability"]
+__all__ = ["Reliability", "random_halves", "spearman_brown", "split_half_reliability"]
 
 Floats = NDArray[np.float64]
 
@@ -73,18 +73,41 @@ def split_half_reliability(annotations: Floats, *, splits: int | None = None, se
     return Reliability(stepped["pearson"], stepped["spearman"], annotators, n, splits)
 
 
+def random_halves(known: NDArray[np.bool_], rng: np.random.Generator) -> NDArray[np.bool_]:
+    """Return which entries of each line fall into the first of two random halves, shape as *known*.
+
+    Of an odd number either half may take the one more.
+
+    Args:
+        known: which entries there are, shape (lines, entries).
+        rng: draws.
+    """
+    # unknown ones sort last
+    places = np.argsort(np.argsort(np.where(known, rng.random(known.shape), 2.0), axis=1), axis=1)
+    sizes = known.sum(axis=1)
+    first: NDArray[np.bool_] = places < ((sizes + rng.integers(2, size=len(sizes)) * (sizes % 2)) // 2)[:, None]
+    return first
+
+
 def _halves(annotations: Floats, rng: np.random.Generator) -> tuple[Floats, Floats]:
     """Return the mean labels of two random halves of each pair's annotators, each of shape (n,)."""
     known = ~np.isnan(annotations)
-    # unknown labels sort last; of an odd number either half may take the one more
-    places = np.argsort(np.argsort(np.where(known, rng.random(known.shape), 2.0), axis=1), axis=1)
-    sizes = known.sum(axis=1)
-    first = places < ((sizes + rng.integers(2, size=len(sizes)) * (sizes % 2)) // 2)[:, None]
+    first = random_halves(known, rng)
     means = [np.where(half, annotations, 0).sum(axis=1) / half.sum(axis=1) for half in (first, known & ~first)]
     return means[0], means[1]
+
+
+def spearman_brown(correlation: float, times: float = 2.0) -> float:
+    """Return the reliability that a measurement would have at *times* its length.
+
+    Args:
+        correlation: of two parallel measurements, above -1 / (times - 1).
+        times: factor of the length; 2 steps up from a half to the whole.
+    """
+    return times * correlation / (1 + (times - 1) * correlation)
 
 
 def _step_up(values: list[float]) -> float | None:
     """Return the Spearman-Brown reliability of the whole from correlations of halves."""
     mean = float(np.mean(values)) if values else 0.0
-    return 2 * mean / (1 + mean) if mean > 0 else None
+    return spearman_brown(mean) if mean > 0 else None

@@ -15,10 +15,10 @@ import functools
 import hashlib
 import tempfile
 from array import array
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 from numpy.typing import NDArray
@@ -77,6 +77,21 @@ class WordVectors:
         places = np.searchsorted(self.keys, keys)
         pairs = zip(wanted, keys, places, strict=True)
         return np.fromiter((self._row(*each) for each in pairs), dtype=np.intp, count=len(wanted))
+
+    def find(self, words: Sequence[str], case: Literal["lower", "keep", "auto"] = "auto") -> dict[str, int]:
+        """Return the row of each distinct word, -1 where it is unknown.
+
+        Args:
+            words: as they stand in a text.
+            case: look them up in lower case, as they stand, or as they stand and then in lower case.
+        """
+        distinct = list(dict.fromkeys(words))
+        forms: dict[str, list[Callable[[str], str]]] = {"keep": [str], "lower": [str.lower], "auto": [str, str.lower]}
+        rows = dict.fromkeys(distinct, -1)
+        for form in forms[case]:
+            missing = [word for word in distinct if rows[word] < 0]
+            rows |= zip(missing, self.lookup([form(word) for word in missing]).tolist(), strict=True)
+        return rows
 
     def _row(self, word: bytes, key: np.uint64, place: np.intp) -> int:
         for at in range(int(place), len(self.keys)):

@@ -7,7 +7,8 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from assay.errors import InputError, MissingExtraError
+from assay.errors import MissingExtraError
+from assay.lexicon.pipelines import describe_pipeline, load_pipeline
 from assay.reports.categories.extras import missing_package
 from assay.reports.categories.texts import WORD, Text, read
 
@@ -39,25 +40,9 @@ class PartsOfSpeech:
     def __init__(self, name: str | Path) -> None:
         if missing_package("spacy"):
             raise MissingExtraError("spacy", "spacy")
-        import spacy
-
-        try:
-            self._pipeline = spacy.load(name, exclude=_NEEDLESS)
-        except (OSError, ValueError, ImportError) as error:
-            said = " ".join(str(error).split())
-            # spaCy's numbers of "no such package or folder" and "no such folder"
-            why = "not found" if said.startswith(("[E050]", "[E052]")) else f"cannot be loaded: {said}"
-            raise InputError(
-                f"spaCy pipeline {str(name)!r}: {why}; give the folder of a pipeline, or the name of one that is "
-                "installed, such as en_core_web_sm after: python -m spacy download en_core_web_sm"
-            ) from error
-        if not self._pipeline("word").has_annotation("POS"):
-            raise InputError(
-                f"spaCy pipeline {str(name)!r}: gives no parts of speech; choose one with a tagger or morphologizer"
-            )
-        meta = self._pipeline.meta
-        self.language = str(meta["lang"])
-        self.about = f"{meta['lang']}_{meta['name']} {meta['version']} (spaCy {spacy.__version__})"
+        self._pipeline = load_pipeline(name, _NEEDLESS)
+        self.language = str(self._pipeline.meta["lang"])
+        self.about = describe_pipeline(self._pipeline)
         self._ahead: dict[str, Text] = {}
 
     def read_ahead(self, raws: Iterable[str]) -> None:

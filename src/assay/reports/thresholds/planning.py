@@ -10,11 +10,13 @@ import numpy as np
 from assay.errors import InputError, suggest
 from assay.reports.data import ScoredDataset, read_datasets
 from assay.reports.folder import RunFolder
+from assay.reports.grouping import group_codes, group_names, same_texts, texts_of
 from assay.reports.thresholds.labels import read_positive
-from assay.reports.thresholds.parts import Part, Rows, by_value, folds, group_codes, group_names, joined, one_part
+from assay.reports.thresholds.parts import Part, by_value, folds, one_part
 from assay.reports.thresholds.settings import FOLDS, Settings
 from assay.reports.thresholds.study import Decision, Drawing, study
 from assay.statistics.agreement import FEWEST
+from assay.statistics.folds import Rows, joined
 
 __all__ = ["Subject", "find_thresholds"]
 
@@ -150,12 +152,12 @@ def _parts(
     if settings.same_pairs:
         return [[one_part(n)]], "threshold from the same pairs: its values are too good"
     if settings.split_by is not None:
-        parts = by_value(test, settings.split_by, groups, _same_texts(test))
+        parts = by_value(test, settings.split_by, groups, same_texts(test))
         return [parts], f"each of {len(parts)} values of {settings.split_by} tested with the threshold of the others"
     k = FOLDS if settings.folds is None else settings.folds
     apart = "pairs" if groups is None else f"whole groups ({settings.group_by or test.facts['group']})"
     again = f", dealt {settings.repeats} times" if settings.repeats > 1 else ""
-    codes = _same_texts(test)
+    codes = same_texts(test)
     if groups is not None:
         codes = joined(groups, codes)
         units, given = len(np.unique(codes)), len(np.unique(groups))
@@ -163,22 +165,11 @@ def _parts(
     return list(folds(codes, k, settings.repeats, settings.seed)), f"{k} folds of {apart}{again}"
 
 
-def _texts(data: ScoredDataset) -> list[tuple[tuple[str, ...], str]]:
-    references = map(tuple, data.table.column("reference").to_pylist())
-    return list(zip(references, data.table.column("candidate").to_pylist(), strict=True))
-
-
-def _same_texts(data: ScoredDataset) -> Rows:
-    """Return codes of pairs with the same texts, shape (n,): a pair that repeats is not on both sides."""
-    known: dict[tuple[tuple[str, ...], str], int] = {}
-    return np.asarray([known.setdefault(texts, len(known)) for texts in _texts(data)], dtype=np.intp)
-
-
 def _shared_texts(data: ScoredDataset, column: str | None) -> list[str]:
     """Return a note on the pairs whose texts stand under several values of a column, if there are some."""
     if column is None or column not in data.table.column_names:
         return []
-    codes, cells = _same_texts(data), map(str, data.table.column(column).to_pylist())
+    codes, cells = same_texts(data), map(str, data.table.column(column).to_pylist())
     held = np.asarray([code for code, _ in set(zip(codes, cells, strict=True))], dtype=np.intp)
     shared = int((np.bincount(held)[codes] > 1).sum())
     note = f"the texts of {shared:,} pairs stand under several values of {column}; where they are tested, no pair with "
@@ -187,7 +178,7 @@ def _shared_texts(data: ScoredDataset, column: str | None) -> list[str]:
 
 def _check_apart(tune: ScoredDataset, test: ScoredDataset, group_by: str | None) -> None:
     """Refuse a pair of texts, or a group, that stands in both datasets."""
-    both = len(set(_texts(tune)) & set(_texts(test)))
+    both = len(set(texts_of(tune)) & set(texts_of(test)))
     if both:
         raise InputError(
             f"{tune.run.title}: {both:,} pairs of {test.name} stand in {tune.name}, too, where the threshold would be "

@@ -12,10 +12,11 @@ from assay.errors import InputError
 from assay.reports.thresholds.calibration import Calibration, calibrate, fit_isotonic
 from assay.reports.thresholds.curves import average_precision, precision_recall, resampled_average_precision, roc
 from assay.reports.thresholds.measures import MEASURES, Counts
-from assay.reports.thresholds.parts import Part, Rows
+from assay.reports.thresholds.parts import Part
 from assay.reports.thresholds.search import Levels, best_threshold, decide
 from assay.statistics.agreement import agreement, percentile_interval
 from assay.statistics.concordance import Floats
+from assay.statistics.folds import Rows
 from assay.statistics.resampling import Resampler
 
 __all__ = ["Decision", "Drawing", "Value", "study"]

@@ -1,0 +1,108 @@
+"""Agreement on pairs held out: k folds, and one source left out at a time."""
+
+from __future__ import annotations
+
+import tempfile
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+from assay.api.evidence import open_runs
+from assay.api.reporting import Report
+from assay.api.running import as_list, run
+from assay.benchmark.progress import Progress
+from assay.errors import InputError, UnavailableError, suggest
+from assay.reports.crossval.document import to_document
+from assay.reports.crossval.settings import FOLDS, Settings
+from assay.reports.crossval.study import methods_of, study
+from assay.reports.data import ScoredDataset, read_datasets
+from assay.reports.folder import RunFolder, read_run, run_titles
+from assay.reports.signatures import signed
+
+__all__ = ["crossval"]
+
+
+def crossval(
+    runs: str | Path | Sequence[str | Path] = (),
+    *,
+    datasets: Any = (),
+    metrics: str | Sequence[Any] = (),
+    folds: int = FOLDS,
+    by: str | None = None,
+    group_by: str | None = None,
+    statistics: Sequence[str] = (),
+    seed: int = 0,
+    progress: Progress | None = None,
+    **scoring: Any,
+) -> Report:
+    """Say how far metrics agree with people as models are judged that were trained on a part of the data.
+
+    The protocol of STR-2022 (Abdalla, Vishnubhotla and Mohammad 2023), section 6: the coefficients of the folds are
+    averaged; with *by*, also source by source, within the folds and with the source left out.
+
+    Args:
+        runs: run folders, or files with a label and score columns; none where data is to be scored here.
+        datasets: names of datasets of the runs, all by default; without runs, as for :func:`assay.run`.
+        metrics: names of metrics of the runs, all by default; without runs, as for :func:`assay.run`.
+        folds: number of folds.
+        by: column whose values, such as sources or genres, are told apart.
+        group_by: column whose values are never on both sides; the data's groups by default.
+        statistics: coefficients; Pearson, Spearman and Kendall by default.
+        seed: deals the pairs to folds.
+        progress: told how far scoring is.
+        **scoring: without runs, further arguments of :func:`assay.run`, such as ``columns``.
+
+    Raises:
+        InputError: something that was given cannot be used, or does not fit the data.
+        UnavailableError: no metric gave scores.
+    """
+    paths = [runs] if isinstance(runs, str | Path) else list(runs)
+    if paths and scoring:
+        raise InputError(f"--{next(iter(scoring)).replace('_', '-')}: is for data that is scored here, not for a run")
+    names = [metrics] if isinstance(metrics, str) else list(metrics)
+    settings = Settings(
+        metrics=tuple(names) if paths else (),
+        datasets=tuple(map(str, as_list(datasets))) if paths else (),
+        folds=folds,
+        by=by,
+        group_by=group_by,
+        statistics=tuple(statistics),
+        seed=seed,
+    )
+    with open_runs(paths) if paths else _scored(datasets, names, progress, scoring) as opened:
+        chosen = _chosen(opened, settings)
+        subjects = [study(data, settings, methods_of(data, settings.metrics), title) for title, data in chosen]
+        used = dict.fromkeys(metric for subject in subjects for metric in subject.found)
+        failures = [f"not scored: {line}" for one in opened for line in one.manifest["failures"]]
+        document = to_document(subjects, settings)
+        return Report(signed(replace(document, notes=failures), [data for _, data in chosen], used, settings.signature))
+
+
+@contextmanager
+def _scored(
+    datasets: Any, metrics: list[Any], progress: Progress | None, scoring: dict[str, Any]
+) -> Iterator[list[RunFolder]]:
+    with tempfile.TemporaryDirectory(prefix="assay-") as scratch:
+        folder = Path(scratch) / "run"
+        done = run(datasets, metrics, buckets=("none",), resamples=0, out=folder, progress=progress, **scoring)
+        opened = read_run(folder)
+        if not any(one["status"] == "done" for one in opened.manifest["metrics"]):
+            raise UnavailableError("no metric gave scores", "; ".join(done.failures))
+        yield [opened]
+
+
+def _chosen(runs: list[RunFolder], settings: Settings) -> list[tuple[str, ScoredDataset]]:
+    """Return the datasets asked for, each with what to call its run where there are several.
+
+    Raises:
+        InputError: a run is given twice, or no run has one of the datasets.
+    """
+    titles = run_titles(runs) if len(runs) > 1 else [""]
+    found = [(title, data) for title, one in zip(titles, runs, strict=True) for data in read_datasets(one)]
+    names = [data.name for _, data in found]
+    for name in settings.datasets:
+        if name not in names:
+            raise InputError(f"--dataset {name}: there are {', '.join(names)}.{suggest(name, names)}")
+    return [(title, data) for title, data in found if not settings.datasets or data.name in settings.datasets]

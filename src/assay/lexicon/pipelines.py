@@ -1,0 +1,54 @@
+"""spaCy pipelines, as the user names them: a folder, or the name of one that is installed as a package."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from assay.errors import InputError, MissingExtraError
+
+if TYPE_CHECKING:
+    from spacy.language import Language
+
+__all__ = ["describe_pipeline", "load_pipeline"]
+
+
+def load_pipeline(name: str | Path, exclude: Sequence[str]) -> Language:
+    """Load a spaCy pipeline that gives parts of speech, without some of its components.
+
+    Args:
+        name: folder of a pipeline, or the name of one that is installed as a package.
+        exclude: components that nobody asks here; those that the pipeline lacks are passed over.
+
+    Raises:
+        MissingExtraError: spaCy is not installed.
+        InputError: there is no such pipeline, it cannot be loaded, or it has no tagger.
+    """
+    try:
+        import spacy
+    except ModuleNotFoundError as error:
+        raise MissingExtraError("spacy", "spacy") from error
+    try:
+        pipeline = spacy.load(name, exclude=exclude)
+    except (OSError, ValueError, ImportError) as error:
+        said = " ".join(str(error).split())
+        # spaCy's numbers of "no such package or folder" and "no such folder"
+        why = "not found" if said.startswith(("[E050]", "[E052]")) else f"cannot be loaded: {said}"
+        raise InputError(
+            f"spaCy pipeline {str(name)!r}: {why}; give the folder of a pipeline, or the name of one that is "
+            "installed, such as en_core_web_sm after: python -m spacy download en_core_web_sm"
+        ) from error
+    if not pipeline("word").has_annotation("POS"):
+        raise InputError(
+            f"spaCy pipeline {str(name)!r}: gives no parts of speech; choose one with a tagger or morphologizer"
+        )
+    return pipeline
+
+
+def describe_pipeline(pipeline: Language) -> str:
+    """Return name and version of a pipeline, and spaCy's."""
+    import spacy
+
+    meta = pipeline.meta
+    return f"{meta['lang']}_{meta['name']} {meta['version']} (spaCy {spacy.__version__})"

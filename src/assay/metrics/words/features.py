@@ -1,0 +1,112 @@
+"""How related the words of one kind are across two sentences: the cosine of their mean vectors.
+
+Source: Abdalla, Vishnubhotla & Mohammad, What Makes Sentences Semantically Related? (2023), section 5.1 and table 4.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from functools import partial
+from typing import Final
+
+import numpy as np
+from numpy.typing import NDArray
+
+from assay.metrics.words.tagged import Word
+from assay.metrics.words.vectors import WordVectors
+
+__all__ = ["GROUPS", "OBJECTS", "PARTS", "SUBJECTS", "Feature", "related_words"]
+
+Floats = NDArray[np.float64]
+#: Parts of speech of words; PUNCT, SYM and X are none.
+PARTS: Final = (
+    "ADJ", "ADP", "ADV", "AUX", "CCONJ", "DET", "INTJ", "NOUN", "NUM", "PART", "PRON", "PROPN", "SCONJ", "VERB",
+)  # fmt: skip
+#: Parts of speech taken together.
+GROUPS: Final = {
+    "noun group": ("NOUN", "PRON", "PROPN"),
+    "verb group": ("VERB", "AUX"),
+    "adjective group": ("ADJ", "ADP", "ADV"),
+}
+#: Dependency labels of subjects and objects: those of spaCy's English pipelines, and those of Universal Dependencies.
+SUBJECTS: Final = ("nsubj", "nsubjpass", "csubj", "csubjpass", "nsubj:pass", "csubj:pass")
+OBJECTS: Final = ("dobj", "dative", "obj", "iobj")
+
+
+@dataclass(frozen=True, eq=False)
+class Feature:
+    """One kind of words in n pairs.
+
+    Attributes:
+        question: Q3a for a part of speech, Q3b for a group of them, Q4 for a role.
+        name: of the kind.
+        scores: cosine of the mean vectors, in [-1, 1], shape (n,); NaN where a sentence has no such word with a vector.
+        present: pairs both of whose sentences have such a word, with a vector or without, shape (n,).
+    """
+
+    question: str
+    name: str
+    scores: Floats
+    present: NDArray[np.bool_]
+
+
+def related_words(
+    first: Sequence[Sequence[Word]], second: Sequence[Sequence[Word]], vectors: WordVectors, *, roles: bool
+) -> list[Feature]:
+    """Return the features of all kinds of words, each word counted as often as it stands there.
+
+    Args:
+        first, second: words of both sentences of n pairs.
+        vectors: looked up as a word stands, then in lower case.
+        roles: whether words have roles.
+    """
+    sentences = [*first, *second]
+    words = [word for sentence in sentences for word in sentence]
+    places = np.repeat(np.arange(len(sentences)), [len(sentence) for sentence in sentences])
+    known = vectors.find([word.text for word in words])
+    rows = np.array([known[word.text] for word in words], dtype=np.intp)
+    found = []
+    for question, name, belongs in _kinds(roles):
+        chosen = np.array([belongs(word) for word in words], dtype=bool)
+        there = np.bincount(places[chosen], minlength=len(sentences)) > 0
+        means = _means(vectors, rows[chosen], places[chosen], len(sentences))
+        n = len(first)
+        found.append(Feature(question, name, _cosines(means[:n], means[n:]), there[:n] & there[n:]))
+    return found
+
+
+def _kinds(roles: bool) -> Iterator[tuple[str, str, Callable[[Word], bool]]]:
+    for part in PARTS:
+        yield "Q3a", part, partial(_is_one_of, (part,))
+    for name, parts in GROUPS.items():
+        yield "Q3b", name, partial(_is_one_of, parts)
+    if roles:
+        yield "Q4", "subject", lambda word: word.role in SUBJECTS
+        # the label of an indirect object is also that of the preposition before one
+        yield "Q4", "object", lambda word: word.role in OBJECTS and word.part != "ADP"
+
+
+def _is_one_of(parts: tuple[str, ...], word: Word) -> bool:
+    return word.part in parts
+
+
+def _means(vectors: WordVectors, rows: NDArray[np.intp], places: NDArray[np.intp], sentences: int) -> Floats:
+    """Return the mean vector of the known words of each sentence, NaN where there is none."""
+    from scipy.sparse import csr_array
+
+    known = rows >= 0
+    distinct, columns = np.unique(rows[known], return_inverse=True)
+    held = csr_array((np.ones(len(columns)), (places[known], columns)), shape=(sentences, len(distinct)))
+    # sums of numbers in single precision are exact in double: the same words twice as often are a tie
+    with np.errstate(invalid="ignore"):
+        means: Floats = (held @ vectors.rows(distinct).astype(np.float64)) / np.asarray(held.sum(axis=1))[:, None]
+    return means
+
+
+def _cosines(first: Floats, second: Floats) -> Floats:
+    """Return the cosine of each pair of vectors; NaN where a vector is zero or has no numbers."""
+    with np.errstate(invalid="ignore"):
+        lengths = np.sqrt((first**2).sum(axis=1) * (second**2).sum(axis=1))
+        cosines: Floats = np.clip((first * second).sum(axis=1) / lengths, -1, 1)
+    return cosines

@@ -1,0 +1,159 @@
+"""Scores from best-worst annotations as tables."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from assay.reports.layout import short
+from assay.reports.sheets import Column, Document, Sheet
+from assay.statistics.best_worst import Codes, Counts, SplitHalf
+
+__all__ = ["Annotated", "to_document"]
+
+#: Items shown at either end.
+ENDS = 5
+
+
+@dataclass(frozen=True, eq=False)
+class Annotated:
+    """What was annotated.
+
+    Attributes:
+        title: how messages name it.
+        items: names, n of them.
+        size: items of a tuple.
+        per_tuple: annotations of each tuple.
+        per_item: tuples of each item, shape (n,).
+        annotators: number of annotators, None where unknown.
+        warnings: what is odd about the tuples.
+    """
+
+    title: str
+    items: Sequence[str]
+    size: int
+    per_tuple: Codes
+    per_item: Codes
+    annotators: int | None
+    warnings: Sequence[str]
+
+
+def to_document(annotated: Annotated, counts: Counts, reliability: SplitHalf | None) -> Document:
+    """Return what was annotated, how reliable it is, and the items at both ends; the records hold all items.
+
+    Args:
+        annotated: the annotations.
+        counts: of its items.
+        reliability: None where no tuple has two annotations.
+    """
+    records = _records(annotated, counts)
+    return Document(
+        [_summary(annotated, reliability), _ends(records)],
+        records,
+        value={"annotations": _facts(annotated), "reliability": _reliability(reliability), "items": records},
+    )
+
+
+def _records(annotated: Annotated, counts: Counts) -> list[dict[str, Any]]:
+    """Return an object an item, the highest score first; equal ones in their order."""
+    scores = counts.scores
+    return [
+        {
+            "item": annotated.items[place],
+            "score": float(scores[place]),
+            "scaled": float((scores[place] + 1) / 2),
+            "best": int(counts.best[place]),
+            "worst": int(counts.worst[place]),
+            "seen": int(counts.seen[place]),
+            "tuples": int(annotated.per_item[place]),
+        }
+        for place in np.argsort(-scores, kind="stable")
+    ]
+
+
+def _facts(annotated: Annotated) -> dict[str, Any]:
+    return {
+        "items": len(annotated.items),
+        "tuples": len(annotated.per_tuple),
+        "items per tuple": annotated.size,
+        "annotations": int(annotated.per_tuple.sum()),
+        "annotators": annotated.annotators,
+        "annotations per tuple": _span(annotated.per_tuple),
+        "tuples per item": _span(annotated.per_item),
+    }
+
+
+def _span(counts: Codes) -> dict[str, float]:
+    return {"mean": float(counts.mean()), "least": int(counts.min()), "most": int(counts.max())}
+
+
+def _reliability(found: SplitHalf | None) -> dict[str, Any] | None:
+    return None if found is None else vars(found) | {"stepped_up": found.stepped_up}
+
+
+def _summary(annotated: Annotated, reliability: SplitHalf | None) -> Sheet:
+    def shown(value: Any) -> str:
+        if isinstance(value, dict):
+            least, most = value["least"], value["most"]
+            return f"{value['mean']:.3g}" + (f" ({least:,} to {most:,})" if least != most else "")
+        return "not said" if value is None else f"{value:,}"
+
+    rows = [(name, shown(value)) for name, value in _facts(annotated).items()]
+    notes = list(annotated.warnings)
+    if reliability is None:
+        notes.append("no split-half reliability: no tuple has two annotations")
+    else:
+        rows += [
+            ("split-half reliability, Spearman ρ", _mean(reliability.spearman, reliability.spearman_deviation)),
+            ("split-half reliability, Pearson r", _mean(reliability.pearson, reliability.pearson_deviation)),
+            ("Pearson r of all annotations (Spearman-Brown)", _mean(reliability.stepped_up, None)),
+        ]
+        notes += _reservations(annotated, reliability)
+    return Sheet(annotated.title, [Column("what"), Column("value", number=True)], rows, notes=notes)
+
+
+def _reservations(annotated: Annotated, found: SplitHalf) -> list[str]:
+    said = [f"{found.splits:,} random splits of the annotations of each tuple; ± standard deviation over them"]
+    if found.undefined:
+        said.append(f"undefined in {found.undefined:,} of them, where all scores of a half are equal")
+    if found.fewest < len(annotated.items):
+        said.append(f"an item that one half never saw is left out: at least {found.fewest:,} items are compared")
+    alone = int(np.count_nonzero(annotated.per_tuple == 1))
+    if alone:
+        said.append(f"tuples with one annotation, which falls to either half by chance: {alone:,}")
+    return said
+
+
+def _mean(value: float | None, deviation: float | None) -> str:
+    if value is None:
+        return "–"
+    return short(value, 3) + (f" ± {short(deviation, 3)}" if deviation is not None else "")
+
+
+def _ends(records: list[dict[str, Any]]) -> Sheet:
+    few = len(records) <= 2 * ENDS
+    chosen = records if few else [*records[:ENDS], *records[-ENDS:]]
+    return Sheet(
+        "Items" if few else f"The {ENDS} highest and the {ENDS} lowest items",
+        [
+            Column("item"),
+            Column("score", number=True),
+            Column("scaled", number=True),
+            Column("best", number=True),
+            Column("worst", number=True),
+            Column("seen", number=True),
+        ],
+        [
+            (
+                one["item"],
+                short(one["score"], 3),
+                short(one["scaled"], 3),
+                *(f"{one[name]:,}" for name in ("best", "worst", "seen")),
+            )
+            for one in chosen
+        ],
+        facts=["score: (times best - times worst) / times seen, from -1 to 1; scaled: the same from 0 to 1"],
+    )

@@ -1,0 +1,1 @@
+"""Agreement on pairs held out: fold by fold, and source by source."""

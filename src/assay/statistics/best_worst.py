@@ -1,0 +1,164 @@
+"""Scores of items from best-worst annotations, and how reliable they are.
+
+Sources: Orme, MaxDiff Analysis: Simple Counting, Individual-Level Logit, and HB (2009), for counting; Abdalla,
+Vishnubhotla & Mohammad, What Makes Sentences Semantically Related? (2023), section 4, for split-half reliability.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from assay.statistics.concordance import Floats
+from assay.statistics.reliability import random_halves, spearman_brown
+
+__all__ = ["Counts", "SplitHalf", "count", "split_half"]
+
+Codes = NDArray[np.intp]
+#: Random splits, as in STR-2022.
+SPLITS = 1000
+#: Splits that are counted together.
+_BLOCK = 64
+
+
+@dataclass(frozen=True, eq=False)
+class Counts:
+    """How often each of n items was chosen, shape (n,) each.
+
+    Attributes:
+        best, worst: annotations in which it was chosen as that.
+        seen: annotations in which it stood.
+    """
+
+    best: Codes
+    worst: Codes
+    seen: Codes
+
+    @property
+    def scores(self) -> Floats:
+        """(times best - times worst) / times seen, in [-1, 1], shape (n,); NaN for an item that was never seen."""
+        with np.errstate(invalid="ignore"):
+            scores: Floats = (self.best - self.worst) / self.seen
+        return scores
+
+
+@dataclass(frozen=True)
+class SplitHalf:
+    """Correlation of the scores from two random halves of the annotations of each tuple.
+
+    Attributes:
+        spearman, pearson: mean over the splits, in [-1, 1]; None where it is defined in none.
+        spearman_deviation, pearson_deviation: standard deviation over them (n - 1); None for fewer than two.
+        splits: number of random splits.
+        undefined: splits in which the scores of a half are all equal; the means leave them out.
+        fewest: items that were compared, in the split where they are fewest: an item that one half never saw has no
+            score there.
+    """
+
+    spearman: float | None
+    spearman_deviation: float | None
+    pearson: float | None
+    pearson_deviation: float | None
+    splits: int
+    undefined: int
+    fewest: int
+
+    @property
+    def stepped_up(self) -> float | None:
+        """Pearson stepped up from a half to all annotations (Spearman-Brown), in (0, 1]; None where not positive."""
+        return spearman_brown(self.pearson) if self.pearson is not None and self.pearson > 0 else None
+
+
+def count(shown: Codes, best: Codes, worst: Codes, items: int) -> Counts:
+    """Count choices.
+
+    Args:
+        shown: codes of the items of each annotation, 0 … items-1, shape (m, k).
+        best, worst: code of the item chosen, shape (m,).
+        items: number of items.
+    """
+    return Counts(*(np.bincount(codes.ravel(), minlength=items) for codes in (best, worst, shown)))
+
+
+def split_half(
+    shown: Codes, best: Codes, worst: Codes, tuples: Codes, items: int, *, splits: int = SPLITS, seed: int = 0
+) -> SplitHalf:
+    """Split the annotations of each tuple at random into two bins and correlate the scores that the bins give.
+
+    Of an odd number of annotations either bin may take the one more.
+
+    Args:
+        shown, best, worst, items: as for :func:`count`.
+        tuples: codes of the tuples, 0 …, shape (m,).
+        splits: number of random splits.
+        seed: of the splits.
+
+    Raises:
+        ValueError: fewer than one split.
+    """
+    if splits < 1:
+        raise ValueError(f"{splits} splits")
+    spearman: list[float] = []
+    pearson: list[float] = []
+    fewest = items
+    for first, second in _halves(shown, best, worst, tuples, items, splits, seed):
+        both = ~np.isnan(first) & ~np.isnan(second)
+        fewest = min(fewest, int(np.count_nonzero(both)))
+        rho, r = _correlations(first[both], second[both])
+        spearman.append(rho)
+        pearson.append(r)
+    return SplitHalf(
+        *_mean(spearman),
+        *_mean(pearson),
+        splits=splits,
+        undefined=int(np.isnan(pearson).sum()),
+        fewest=fewest,
+    )
+
+
+def _halves(
+    shown: Codes, best: Codes, worst: Codes, tuples: Codes, items: int, splits: int, seed: int
+) -> Iterator[tuple[Floats, Floats]]:
+    """Yield the scores of both bins of each split, shape (items,) each, NaN for an item that a bin never saw."""
+    from scipy.sparse import csr_array
+
+    rng = np.random.default_rng(seed)
+    m, k = shown.shape
+    rows = np.arange(m)
+    chosen = csr_array(
+        (np.repeat([1.0, -1.0], m), (np.concatenate([best, worst]), np.concatenate([rows, rows]))), shape=(items, m)
+    )
+    seen = csr_array((np.ones(m * k), (shown.ravel(), np.repeat(rows, k))), shape=(items, m))
+    # one line a tuple, one column an annotation of it
+    order = np.argsort(tuples, kind="stable")
+    sizes = np.bincount(tuples)
+    known = np.arange(sizes.max())[None] < sizes[:, None]
+    all_chosen, all_seen = (matrix.sum(axis=1)[:, None] for matrix in (chosen, seen))
+    for start in range(0, splits, _BLOCK):
+        inside = np.zeros((m, min(_BLOCK, splits - start)))
+        for column in range(inside.shape[1]):
+            inside[order, column] = random_halves(known, rng)[known]
+        first, first_seen = chosen @ inside, seen @ inside
+        with np.errstate(invalid="ignore", divide="ignore"):
+            one, other = first / first_seen, (all_chosen - first) / (all_seen - first_seen)
+        yield from zip(one.T, other.T, strict=True)
+
+
+def _correlations(first: Floats, second: Floats) -> tuple[float, float]:
+    """Return Spearman and Pearson; NaN where a side is constant or has fewer than two values."""
+    from scipy.stats import rankdata
+
+    if len(first) < 2 or np.ptp(first) == 0 or np.ptp(second) == 0:
+        return np.nan, np.nan
+    return float(np.corrcoef(rankdata(first), rankdata(second))[0, 1]), float(np.corrcoef(first, second)[0, 1])
+
+
+def _mean(values: list[float]) -> tuple[float | None, float | None]:
+    defined = np.array(values)[~np.isnan(values)]
+    return (
+        float(defined.mean()) if len(defined) else None,
+        float(defined.std(ddof=1)) if len(defined) > 1 else None,
+    )
