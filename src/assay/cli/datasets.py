@@ -49,10 +49,11 @@ def list_() -> None:
 @app.command("show")
 @guarded
 def show_(name: Name, as_json: AsJson = False) -> None:
-    """Show a card: labels, licence, citation, splits, and where the files come from."""
+    """Show a card: labels, licence, citation, splits, sources of the files; the annotation graph if they are here."""
     import json
 
     from assay.datasets import describe_card, load_card
+    from assay.datasets.annotation_graph import graph_line
 
     card = describe_card(load_card(name))
     if as_json:
@@ -66,6 +67,8 @@ def show_(name: Name, as_json: AsJson = False) -> None:
                 digest = f", sha256 {file['sha256']}" if file["sha256"] else ""
                 size = f"{file['bytes']:,} bytes" if file["bytes"] else "size not fixed"
                 typer.echo(f"file: {file['name']}, {size}{digest}")
+        elif key == "annotation_graph":
+            typer.echo(graph_line(value))
         elif isinstance(value, list):
             for item in value:
                 typer.echo(f"{key.removesuffix('s')}: {item}")
@@ -106,16 +109,19 @@ def check(name: Name, offline: OfflineOption = False, as_json: AsJson = False) -
     import json
 
     from assay.datasets import check_dataset, load_card, load_card_splits
+    from assay.datasets.checks import annotation_notes
     from assay.datasets.files import is_table_file
 
     splits = load_card_splits(name, offline=offline)
     card = None if is_table_file(name) else load_card(name)
-    findings = check_dataset(splits, card)
+    findings, notes = check_dataset(splits, card), annotation_notes(splits)
     if as_json:
-        typer.echo(json.dumps([vars(finding) for finding in findings], indent=1, ensure_ascii=False))
+        typer.echo(json.dumps([vars(finding) for finding in [*findings, *notes]], indent=1, ensure_ascii=False))
     else:
         for split, pairs in splits.items():
             typer.echo(f"{split}: {len(pairs):,} pairs")
+        for note in notes:
+            typer.echo(f"{note.split}: {note.message}")
         for finding in findings:
             typer.echo(f"{finding.severity}: {finding.split}: {finding.message}")
             for example in finding.examples:

@@ -10,11 +10,12 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from assay.datasets.annotation_graph import describe_graph, graph_line, graph_of
 from assay.datasets.card import Card
 from assay.datasets.encoding import encoding_findings
 from assay.datasets.pairs import Pairs, codes
 
-__all__ = ["Finding", "check_dataset"]
+__all__ = ["Finding", "annotation_notes", "check_dataset"]
 
 EXAMPLES = 3
 
@@ -25,7 +26,8 @@ class Finding:
 
     Attributes:
         name: ``rows``, ``unlabelled``, ``out-of-scale``, ``duplicates``, ``swapped-duplicates``,
-            ``conflicting-labels``, ``leaks``, ``blank-texts`` or one of the encoding checks.
+            ``conflicting-labels``, ``leaks``, ``blank-texts`` or one of the encoding checks; ``annotation-graph`` for
+            a measure that is no fault.
         severity: ``error`` (the data is not what it should be), ``warning`` (numbers may mislead), ``note``.
         split: where; several are joined by ``+``.
         count: how many; of what is said in the message.
@@ -58,6 +60,22 @@ def check_dataset(pairs_by_split: Mapping[str, Pairs], card: Card | None = None)
     if len(pairs_by_split) > 1:
         findings += _leaks(pairs_by_split)
     return findings
+
+
+def annotation_notes(pairs_by_split: Mapping[str, Pairs]) -> list[Finding]:
+    """Return a note on the annotation graph of each split and of all splits together, where pairs are of two texts.
+
+    They are measures, no faults, and so not among what :func:`check_dataset` finds. ``count`` is the number of texts.
+    """
+    parts = {split: [pairs] for split, pairs in pairs_by_split.items() if not pairs.has_several_references}
+    if len(parts) > 1:
+        parts["+".join(parts)] = [pairs for chosen in list(parts.values()) for pairs in chosen]
+    notes = []
+    for split, chosen in parts.items():
+        graph = graph_of(chosen)
+        line = graph_line(describe_graph(graph))
+        notes.append(Finding("annotation-graph", "note", split, len(graph.texts), line))
+    return notes
 
 
 def _examples(pairs: Pairs, rows: Any) -> tuple[dict[str, Any], ...]:

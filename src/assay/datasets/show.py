@@ -4,14 +4,21 @@ from __future__ import annotations
 
 from typing import Any
 
+from assay.datasets.annotation_graph import describe_graph, graph_of
 from assay.datasets.card import Card
 from assay.datasets.fetch import is_here
+from assay.datasets.load import load_card_splits
+from assay.errors import AssayError
 
 __all__ = ["describe_card"]
 
 
 def describe_card(card: Card) -> dict[str, Any]:
-    """Return what a reader of a card wants to know, ready for JSON; nothing is fetched."""
+    """Return what a reader of a card wants to know, ready for JSON; nothing is fetched.
+
+    ``annotation_graph`` is measured on all splits together where their files are on this machine; otherwise it is not
+    there. Where it cannot be measured, it has the reason as ``error``.
+    """
     shown: dict[str, Any] = {
         "name": card.name,
         "version": card.version,
@@ -35,4 +42,14 @@ def describe_card(card: Card) -> dict[str, Any]:
         value = getattr(card, name)
         if value:
             shown[name] = value
+    if all(is_here(card, title) for title in card.splits):
+        shown["annotation_graph"] = _measured(card)
     return shown
+
+
+def _measured(card: Card) -> dict[str, Any]:
+    """Return the measures of the annotation graph, or why there are none: a card can be shown all the same."""
+    try:
+        return describe_graph(graph_of(list(load_card_splits(card, offline=True).values())))
+    except AssayError as error:
+        return {"error": str(error)}

@@ -1,0 +1,200 @@
+"""The annotation graph of a pair dataset: which texts were labelled together (Waldis, Beck and Gurevych 2022)."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+from numpy.typing import NDArray
+
+from assay.datasets.pairs import Pairs
+from assay.errors import InputError
+
+__all__ = ["AnnotationGraph", "build_graph", "describe_graph", "graph_line", "graph_of"]
+
+
+@dataclass(frozen=True, eq=False)
+class AnnotationGraph:
+    """Texts and their labelled pairs (Waldis et al. 2022, section 2.1).
+
+    A node is a distinct text, exactly as it is written. A row is a labelled pair, and a node's rows are those with its
+    text on either side. An edge is a distinct pair of texts: rows with the same two texts are one edge, and in an
+    undirected graph rows with the texts exchanged are, too. This is the reading that gives the degrees of table 1, 3.2
+    ± 2.1 for SICK and 3.5 ± 3.0 for UKP ASPECT; were every row an edge, they would be 3.2 ± 2.2 (in version 2, all
+    splits) and 3.6 ± 3.0. A pair of a text with itself is one row and one edge of that text, and both its ends are
+    there: it counts two in the degree, so that the degrees always sum to twice the number of edges.
+
+    Attributes:
+        texts: the nodes, each where it first comes up; all references come before all candidates.
+        first: node of each row's reference, int64, shape (n,).
+        second: node of each row's candidate, int64, shape (n,).
+        directed: whether the order of two texts matters; a pair in both orders is then two edges. The degree counts
+            the edges in both directions.
+    """
+
+    texts: tuple[str, ...]
+    first: NDArray[np.int64]
+    second: NDArray[np.int64]
+    directed: bool = False
+
+    def __len__(self) -> int:
+        """Return the number of rows."""
+        return len(self.first)
+
+    @cached_property
+    def _ends(self) -> tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.int64]]:
+        """Return where each node's rows start, the rows node by node, and the places of each row's two ends there."""
+        nodes = np.stack([self.first, self.second], axis=1).reshape(-1)
+        counted = np.ones(len(nodes), dtype=bool)
+        counted[1::2] = self.first != self.second
+        kept = np.flatnonzero(counted)
+        order = kept[np.argsort(nodes[kept], kind="stable")]
+        starts = np.zeros(len(self.texts) + 1, dtype=np.int64)
+        np.cumsum(np.bincount(nodes[kept], minlength=len(self.texts)), out=starts[1:])
+        place = np.empty(len(nodes), dtype=np.int64)
+        place[order] = np.arange(len(order))
+        places = place.reshape(-1, 2)
+        places[:, 1] = np.where(counted[1::2], places[:, 1], places[:, 0])
+        return starts, order // 2, places
+
+    @property
+    def starts(self) -> NDArray[np.int64]:
+        """Where the rows of each node start in :attr:`incident`, and the end; int64, shape (nodes + 1,)."""
+        return self._ends[0]
+
+    @property
+    def incident(self) -> NDArray[np.int64]:
+        """The rows of all nodes, one node after the other, ascending in each; int64."""
+        return self._ends[1]
+
+    @property
+    def places(self) -> NDArray[np.int64]:
+        """Where each row stands in :attr:`incident`, for its first and its second node; int64, shape (n, 2)."""
+        return self._ends[2]
+
+    def edges_of(self, node: int) -> NDArray[np.int64]:
+        """Return the rows of a node, ascending, each once: f_e of the paper."""
+        return self.incident[self.starts[node] : self.starts[node + 1]]
+
+    @cached_property
+    def edge_of_row(self) -> NDArray[np.int64]:
+        """Number of each row's edge, int64, shape (n,)."""
+        low, high = self.first, self.second
+        if not self.directed:
+            low, high = np.minimum(low, high), np.maximum(low, high)
+        pairs = low * len(self.texts) + high
+        numbers: NDArray[np.int64] = np.unique(pairs, return_inverse=True)[1].reshape(-1).astype(np.int64)
+        return numbers
+
+    @cached_property
+    def edges(self) -> NDArray[np.int64]:
+        """The first row of each edge, int64, shape (edges,)."""
+        return np.unique(self.edge_of_row, return_index=True)[1].astype(np.int64)
+
+    @cached_property
+    def degrees(self) -> NDArray[np.int64]:
+        """How many ends of edges each node has (k in the paper), int64, shape (nodes,)."""
+        ends = np.concatenate([self.first[self.edges], self.second[self.edges]])
+        return np.bincount(ends, minlength=len(self.texts)).astype(np.int64)
+
+    @property
+    def mean_degree(self) -> float:
+        """Mean degree; NaN without nodes."""
+        return float(self.degrees.mean()) if self.texts else math.nan
+
+    @property
+    def deviation(self) -> float:
+        """Standard deviation of the degree, of a sample (n - 1); NaN for fewer than two nodes.
+
+        The paper does not say which it takes. Its figure 2 has six nodes with 2.5 ± 0.84: six whole numbers with that
+        mean can have a deviation of .84 only as a sample (as a population of .76 or .96). The figures of table 1 are
+        the same either way.
+        """
+        return float(self.degrees.std(ddof=1)) if len(self.texts) > 1 else math.nan
+
+    @property
+    def variation(self) -> float:
+        """Coefficient of variation, deviation / mean (CV in the paper); NaN where the deviation is."""
+        return self.deviation / self.mean_degree
+
+    def take(self, rows: Sequence[int] | NDArray[Any]) -> AnnotationGraph:
+        """Return the graph of these rows alone, with the nodes that they touch, in the order of this graph."""
+        index = np.asarray(rows, dtype=np.int64)
+        ends = np.concatenate([self.first[index], self.second[index]])
+        nodes, numbers = np.unique(ends, return_inverse=True)
+        first, second = np.split(numbers.reshape(-1).astype(np.int64), 2)
+        return AnnotationGraph(tuple(self.texts[node] for node in nodes), first, second, self.directed)
+
+
+def build_graph(
+    references: Sequence[str] | pa.ChunkedArray, candidates: Sequence[str] | pa.ChunkedArray, *, directed: bool = False
+) -> AnnotationGraph:
+    """Return the annotation graph of pairs of texts.
+
+    Args:
+        references, candidates: the texts of each pair, n of them.
+        directed: whether the order of two texts matters.
+
+    Raises:
+        ValueError: there is not one candidate for each reference.
+    """
+    if len(references) != len(candidates):
+        raise ValueError(f"{len(references)} references and {len(candidates)} candidates; expected pairs")
+    chunks = [pa.array([], pa.large_string())]
+    for side in (references, candidates):
+        held = side.chunks if isinstance(side, pa.ChunkedArray) else [pa.array(side, pa.string())]
+        chunks += [chunk.cast(pa.large_string()) for chunk in held]
+    encoded = pa.concat_arrays(chunks).dictionary_encode()
+    first, second = np.split(np.asarray(encoded.indices.to_numpy(zero_copy_only=False), dtype=np.int64), 2)
+    return AnnotationGraph(tuple(encoded.dictionary.to_pylist()), first, second, directed)
+
+
+def graph_of(parts: Sequence[Pairs], *, directed: bool = False) -> AnnotationGraph:
+    """Return the annotation graph of pairs tables taken together, such as the splits of a dataset.
+
+    Where a text is empty and the pair has an AMR graph of it, that stands for the text.
+
+    Raises:
+        InputError: a pair has several gold answers, and so is not a pair of two texts.
+    """
+    for part in parts:
+        if part.has_several_references:
+            raise InputError(f"{part.name}: has several gold answers a pair; an annotation graph is of pairs of texts")
+    sides = [
+        pa.chunked_array([chunk for part in parts for chunk in _texts(part, side).chunks], pa.string())
+        for side in ("reference", "candidate")
+    ]
+    return build_graph(*sides, directed=directed)
+
+
+def _texts(part: Pairs, side: str) -> pa.ChunkedArray:
+    text = part.table.column(side)
+    if f"{side}_graph" not in part.table.column_names:
+        return text
+    return pc.if_else(pc.equal(text, ""), pc.fill_null(part.table.column(f"{side}_graph"), ""), text)
+
+
+def describe_graph(graph: AnnotationGraph) -> dict[str, Any]:
+    """Return the measures of a graph, ready for JSON: texts, edges, and the degree; None for what is undefined."""
+    degree = {"mean": graph.mean_degree, "deviation": graph.deviation, "variation": graph.variation}
+    return {
+        "texts": len(graph.texts),
+        "edges": len(graph.edges),
+        "degree": {name: None if math.isnan(value) else value for name, value in degree.items()},
+    }
+
+
+def graph_line(described: dict[str, Any]) -> str:
+    """Return what :func:`describe_graph` says, or the ``error`` that there is in its place, as one line to read."""
+    if "error" in described:
+        return f"annotation graph: not measured: {described['error']}"
+    line, degree = f"annotation graph: {described['texts']:,} texts", described["degree"]
+    if degree["deviation"] is None:
+        return line
+    return f"{line}, degree {degree['mean']:.1f} ± {degree['deviation']:.1f}, CV {degree['variation']:.2f}"
