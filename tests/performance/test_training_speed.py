@@ -13,8 +13,9 @@ pytest.importorskip("accelerate", reason="accelerate is absent: pip install assa
 
 from assay.metrics import Batch  # noqa: E402
 from assay.training.data import load_examples  # noqa: E402
+from assay.training.models import load_bi_encoder  # noqa: E402
 from assay.training.s3bert.frozen import freeze, upper_embeddings  # noqa: E402
-from assay.training.s3bert.layers import load_base, split  # noqa: E402
+from assay.training.s3bert.layers import split  # noqa: E402
 from assay.training.s3bert.losses import S3BertLoss, consistency, decomposition  # noqa: E402
 from assay.training.s3bert.targets import score_pairs  # noqa: E402
 
@@ -83,7 +84,7 @@ def test_steps_per_second(real_models, shared_data, monkeypatch, capsys):
         for part in np.split(rows, range(SIZE, len(rows), SIZE))[:-1]
     ]
 
-    halves = split(load_base(real_models / "minilm", "cpu"), 2, "minilm")
+    halves = split(load_bi_encoder(real_models / "minilm", "cpu"), 2, "minilm")
     begun = time.process_time()
     frozen = freeze(halves, texts, "cpu", advance=lambda number: None)
     once = time.process_time() - begun
@@ -92,8 +93,8 @@ def test_steps_per_second(real_models, shared_data, monkeypatch, capsys):
     )
 
     # as one would write it: both sides of a batch through all layers of the model, and of the frozen base
-    model = split(load_base(real_models / "minilm", "cpu"), 2, "minilm").whole
-    base = load_base(real_models / "minilm", "cpu").eval()
+    model = split(load_bi_encoder(real_models / "minilm", "cpu"), 2, "minilm").whole
+    base = load_bi_encoder(real_models / "minilm", "cpu").eval()
 
     def embed(whole, side):
         inputs = whole.preprocess([texts[number] for number in side.tolist()])

@@ -6,7 +6,8 @@ import numpy as np
 import pytest
 
 from assay.errors import InputError
-from assay.training.data import cut_off, keep_apart, load_examples
+from assay.training.apart import keep_apart
+from assay.training.data import cut_off, load_examples
 from assay.training.s3bert.targets import UNIT, draw_negatives
 
 

@@ -15,19 +15,20 @@ if TYPE_CHECKING:
     from assay.api.finding import evaluate_categories, find_errors
     from assay.api.gating import Checked, baseline, check
     from assay.api.paging import report
+    from assay.api.pairwise import train_pairs
     from assay.api.profiling import profile
     from assay.api.published import list_published, reproduce
     from assay.api.ranking import leaderboard
     from assay.api.recommending import recommend
-    from assay.api.reporting import Report
     from assay.api.relating import relatedness
+    from assay.api.reporting import Report
     from assay.api.result import Result
     from assay.api.running import run
-    from assay.api.sweeping import sweep
     from assay.api.scaling import best_worst
+    from assay.api.significance import compare_systems
+    from assay.api.sweeping import sweep
     from assay.api.training import train_s3bert
     from assay.api.verifying import verify
-    from assay.api.significance import compare_systems
 
 __all__ = [
     "Checked",
@@ -36,26 +37,27 @@ __all__ = [
     "Result",
     "agree_file",
     "baseline",
-    "check",
     "best_worst",
+    "check",
     "compare",
-    "diagnose",
+    "compare_systems",
     "crossval",
+    "diagnose",
     "evaluate_categories",
     "explain",
     "find_errors",
     "leaderboard",
-    "compare_systems",
     "list_published",
     "profile",
     "recommend",
-    "report",
     "relatedness",
+    "report",
     "reproduce",
     "run",
     "score_file",
     "sweep",
     "thresholds",
+    "train_pairs",
     "train_s3bert",
     "verify",
 ]
@@ -68,26 +70,27 @@ _HOMES = {
     "Result": "result",
     "agree_file": "files",
     "baseline": "gating",
+    "best_worst": "scaling",
     "check": "gating",
     "compare": "comparing",
-    "best_worst": "scaling",
+    "compare_systems": "significance",
+    "crossval": "crossvalidating",
     "diagnose": "diagnosis",
     "evaluate_categories": "finding",
-    "crossval": "crossvalidating",
     "explain": "explaining",
     "find_errors": "finding",
     "leaderboard": "ranking",
     "list_published": "published",
     "profile": "profiling",
     "recommend": "recommending",
-    "report": "paging",
-    "compare_systems": "significance",
-    "reproduce": "published",
     "relatedness": "relating",
+    "report": "paging",
+    "reproduce": "published",
     "run": "running",
     "score_file": "files",
     "sweep": "sweeping",
     "thresholds": "deciding",
+    "train_pairs": "pairwise",
     "train_s3bert": "training",
     "verify": "verifying",
 }

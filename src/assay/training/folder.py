@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import errno
 import json
+import re
 import shutil
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
@@ -37,6 +39,10 @@ class Workplace:
         """The folder that becomes :attr:`out`."""
         return self.folder / "made"
 
+    def checkpoints(self, seed: int) -> Path:
+        """Return where the training of a seed keeps its checkpoints."""
+        return self.folder / f"checkpoints-{seed}"
+
 
 @contextmanager
 def open_workplace(out: Path, request: Mapping[str, Any]) -> Iterator[Workplace]:
@@ -50,7 +56,7 @@ def open_workplace(out: Path, request: Mapping[str, Any]) -> Iterator[Workplace]
 
     Raises:
         InputError: *out* holds something, cannot be made, or was taken meanwhile; a training that writes to it is
-            running, or an unfinished one of another request is there.
+            running, or an unfinished one of another request is there; the disk is full.
     """
     out = out.absolute()
     if out.is_symlink() or out.is_file() or (out.is_dir() and any(out.iterdir())):
@@ -63,9 +69,29 @@ def open_workplace(out: Path, request: Mapping[str, Any]) -> Iterator[Workplace]
             _check_same(path, asked, out)
         else:
             _write_request(path, asked, out)
-        yield place
+        with _told_of_room(place):
+            yield place
         _finish(place)
     shutil.rmtree(place.folder)  # only now: some network file systems keep a folder in which a file is open
+
+
+#: What libraries say in place of the system's number where a file cannot be written to its end.
+_NO_ROOM = re.compile(r"os error (27|28|122)\b|PytorchStreamWriter failed writing|enforce fail at inline_container")
+
+
+@contextmanager
+def _told_of_room(place: Workplace) -> Iterator[None]:
+    """Turn what is raised where a disk is full into one line."""
+    try:
+        yield
+    except Exception as error:
+        full = isinstance(error, OSError) and error.errno in (errno.ENOSPC, errno.EFBIG, errno.EDQUOT)
+        if not full and not _NO_ROOM.search(str(error)):
+            raise
+        raise InputError(
+            f"{place.folder}: there is no room to write; make some, then ask for it again: the training continues from "
+            "its last whole checkpoint"
+        ) from error
 
 
 @contextmanager

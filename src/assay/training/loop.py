@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import json
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -155,13 +155,32 @@ class _Told(TrainerCallback):  # type: ignore[misc]  # transformers has no types
         self._progress.advance(1)
 
     def on_evaluate(self, args: Any, state: Any, control: Any, metrics: dict[str, float], **_: Any) -> None:
-        loss = metrics.get("eval_loss")
-        self._progress.say(f"{self._what}: step {state.global_step:,} of {state.max_steps:,}, dev loss {loss:.5f}")
+        best = args.metric_for_best_model
+        found = f"dev {best.removeprefix('eval_')} {metrics[best]:.5f}"
+        self._progress.say(f"{self._what}: step {state.global_step:,} of {state.max_steps:,}, {found}")
 
 
-def arguments(folder: Path, course: Course, device: str) -> Any:
-    """Return the arguments of a trainer that keeps the last checkpoint and the one of lowest development loss."""
-    return SentenceTransformerTrainingArguments(
+def arguments(
+    folder: Path,
+    course: Course,
+    device: str,
+    *,
+    kind: Any = SentenceTransformerTrainingArguments,
+    best: str = "loss",
+    mixed: bool = False,
+) -> Any:
+    """Return the arguments of a trainer that keeps the last checkpoint and the best one.
+
+    Args:
+        folder: for checkpoints.
+        course: its pace.
+        device: torch's name of the device; with a number, no other GPU is used.
+        kind: the class of the arguments.
+        best: what is looked at on the development set: ``loss``, or something that is better the higher it is.
+        mixed: whether a GPU that has bfloat16 computes in it, and keeps weights and losses in single precision.
+    """
+    half = mixed and device.startswith("cuda") and torch.cuda.is_bf16_supported(including_emulation=False)
+    made = kind(
         output_dir=str(folder),
         num_train_epochs=course.epochs,
         per_device_train_batch_size=course.batch_size,
@@ -176,8 +195,9 @@ def arguments(folder: Path, course: Course, device: str) -> Any:
         save_steps=course.eval_steps,
         save_total_limit=2,
         load_best_model_at_end=True,
-        metric_for_best_model="eval_loss",
-        greater_is_better=False,
+        metric_for_best_model=f"eval_{best}",
+        greater_is_better=best != "loss",
+        bf16=half,
         logging_steps=min(EVERY, course.eval_steps),
         seed=course.seed,
         use_cpu=device == "cpu",
@@ -185,16 +205,22 @@ def arguments(folder: Path, course: Course, device: str) -> Any:
         disable_tqdm=True,
         report_to=[],
     )
+    if ":" in device:
+        torch.cuda.set_device(device)
+        made._n_gpu = 1  # or the trainer spreads a batch over all that it sees
+    return made
 
 
-def train(trainer: Any, folder: Path, progress: Progress, what: str) -> list[dict[str, float]]:
+def train(
+    trainer: Any, folder: Path, progress: Progress, what: str, callbacks: Sequence[Any] = ()
+) -> list[dict[str, float]]:
     """Run a trainer from its last whole checkpoint in *folder*, or from the start; return its log, a record a step.
 
     Afterwards its model is the best one.
     """
     trainer.remove_callback(PrinterCallback)  # it writes to stdout
-    trainer.add_callback(_Last())
-    trainer.add_callback(_Told(progress, what))
+    for one in (_Last(), _Told(progress, what), *callbacks):
+        trainer.add_callback(one)
     checkpoint = last_checkpoint(folder)
     if checkpoint is not None:
         progress.say(f"{what}: continues from step {checkpoint.name.rpartition('-')[2]}")

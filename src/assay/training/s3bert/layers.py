@@ -4,15 +4,13 @@ from __future__ import annotations
 
 import copy
 from dataclasses import dataclass
-from pathlib import Path
 from typing import Any
 
 from torch import nn
 
 from assay.errors import InputError, UnavailableError
-from assay.metrics.neural.loading import quiet
 
-__all__ = ["FAMILIES", "Halves", "load_base", "split"]
+__all__ = ["FAMILIES", "Halves", "split"]
 
 #: Families of transformers whose layers are a plain stack: layer n reads what layer n - 1 gives and the mask.
 FAMILIES = frozenset({"bert", "roberta", "xlm-roberta", "camembert", "mpnet", "distilbert"})
@@ -38,26 +36,6 @@ class Halves:
     def dimensions(self) -> int:
         """Of the sentence embedding."""
         return int(self.whole.get_embedding_dimension())
-
-
-def load_base(folder: Path, device: str) -> Any:
-    """Load a checked folder as model of sentence-transformers, in single precision.
-
-    Raises:
-        UnavailableError: the libraries cannot load it.
-    """
-    import torch
-    from sentence_transformers import SentenceTransformer
-
-    settings: dict[str, Any] = {"use_safetensors": True, "dtype": torch.float32}
-    try:
-        with quiet():
-            return SentenceTransformer(
-                str(folder), device=device, trust_remote_code=False, local_files_only=True, model_kwargs=settings
-            )
-    except (OSError, ValueError, KeyError, RuntimeError, TypeError, AttributeError) as error:
-        line = next((part.strip() for part in str(error).splitlines() if part.strip()), "no reason given")
-        raise UnavailableError(f"model {folder} cannot be loaded ({type(error).__name__}: {line[:300]})") from error
 
 
 def split(whole: Any, trained: int, name: str) -> Halves:

@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-import shutil
 from collections.abc import Callable, Mapping
 from dataclasses import asdict, dataclass
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 
@@ -14,28 +12,26 @@ from assay.metrics.aspects.layout import Layout, even_layout, write_layout
 from assay.metrics.aspects.reference import write_reference
 from assay.metrics.aspects.size import embedding_size
 from assay.metrics.models import LocatedModel, locate
-from assay.metrics.models.files import read_json
 from assay.metrics.neural.loading import quiet
 from assay.metrics.neural.runtime import Runtime, device_of, set_threads
+from assay.training.apart import load_sets
 from assay.training.curves import write_curves
-from assay.training.data import Examples, cut_off, keep_apart, load_examples
+from assay.training.data import Examples
 from assay.training.folder import Workplace, open_workplace, write_json
 from assay.training.loop import Course
+from assay.training.models import load_bi_encoder
 from assay.training.packages import versions
 from assay.training.progress import Progress
 from assay.training.s3bert.describe import describe
 from assay.training.s3bert.evaluation import Embedded, agreement_with_people, cosines, follow_aspects, over_seeds
 from assay.training.s3bert.frozen import FrozenTexts, freeze
-from assay.training.s3bert.layers import load_base, split
+from assay.training.s3bert.layers import split
 from assay.training.s3bert.settings import Settings
 from assay.training.s3bert.targets import TARGETS, AmrScorer, AspectScorer, ScoredPairs, score_pairs, write_targets
 from assay.training.s3bert.trainer import Trained, embed_texts, train_one
+from assay.training.seeded import RESULTS, Results, make_models, write_results
 
 __all__ = ["RESULTS", "Results", "train_s3bert"]
-
-#: The results as JSON; the same as Markdown stands beside it.
-RESULTS = "results.json"
-Results = dict[str, Any]
 
 
 @dataclass(frozen=True, eq=False)
@@ -89,7 +85,10 @@ def train_s3bert(
     scorer = scorer or AmrScorer(settings.vectors)
     layout = even_layout(scorer.names, settings.width, embedding_size(base.folder))
     device, threads = device_of(runtime)[0], set_threads(runtime.threads)
-    sets, counts = _load(settings, progress)
+    sets, counts = load_sets(
+        settings.pairs, settings.dev, settings.test,
+        seed=settings.seed, limit=settings.limit, say=progress.say, graphs=True,
+    )  # fmt: skip
     digests = {name: [source.digest for source in one.sources] for name, one in sets.items()}
     request = {"settings": settings.plain(), "base": base.digest, "data": digests, "metrics": scorer.signature}
     with open_workplace(out, request) as place:
@@ -97,7 +96,7 @@ def train_s3bert(
         made_from = write_targets(scored, scorer.names, scorer.signature, place.folder)
         texts = sorted({text for one in scored.values() for text in (*one.references, *one.candidates)})
         progress.begin("frozen layers", len(texts))
-        halves = split(load_base(base.folder, device), settings.layers, settings.base)
+        halves = split(load_bi_encoder(base.folder, device), settings.layers, settings.base)
         frozen = freeze(halves, texts, device, advance=progress.advance)
         job = _Job(
             settings, out, base, layout, sets, scored, counts, made_from, scorer.signature, frozen,
@@ -128,40 +127,15 @@ def _score(
         scorer.close()
 
 
-def _load(settings: Settings, progress: Progress) -> tuple[dict[str, Examples], dict[str, int]]:
-    """Return the three sets, apart from each other, and what is to be said of them."""
-    train = load_examples(settings.pairs, limit=settings.limit, graphs=True)
-    held: dict[str, Examples] = {}
-    for number, name in enumerate(("dev", "test")):
-        named = getattr(settings, name)
-        if named:
-            held[name] = load_examples(named, limit=settings.limit, graphs=True)
-        else:
-            train, held[name] = cut_off(train, settings.seed + number)
-            progress.say(f"no --{name}: {len(held[name]):,} of the pairs are cut off for it")
-    kept, dev, counts = keep_apart(train, held["dev"], held["test"], progress.say)
-    sets = {"train": kept, "dev": dev, "test": held["test"]}
-    return sets, {f"{name}_pairs": len(one) for name, one in sets.items()} | counts
-
-
 def _finish(job: _Job, place: Workplace) -> Results:
     """Train what is not trained yet, and lay out the folder that is left."""
-    seeds = [job.settings.seed + number for number in range(job.settings.seeds or 1)]
-    found = []
-    for seed in seeds:
-        made = place.made if job.settings.seeds is None else place.made / f"seed-{seed}"
-        if not (made / RESULTS).is_file():
-            new = place.folder / f"new-{seed}"
-            shutil.rmtree(new, ignore_errors=True)
-            _make(job, place, seed, new)
-            made.parent.mkdir(exist_ok=True)
-            new.rename(made)
-        found.append(read_json(made / RESULTS))
-    results: Results = found[0]
+    settings = job.settings
+    seeds, found = make_models(place, settings.seed, settings.seeds, lambda seed, new: _make(job, place, seed, new))
+    results = found[0]
     if len(found) > 1:
         results = {key: over_seeds([one[key] for one in found], name) for key, name in _KEYS.items()} | {"seeds": seeds}
-    if job.settings.seeds is not None:
-        _write_results(results, job, place.made)
+    if settings.seeds is not None:
+        write_results(results, place.made, job.render)
     (place.folder / TARGETS).rename(place.made / TARGETS)
     return results
 
@@ -173,12 +147,12 @@ _KEYS = {"aspects": "aspect", "people": "dataset"}
 def _make(job: _Job, place: Workplace, seed: int, new: Path) -> None:
     """Train and evaluate one model into a new folder."""
     settings = job.settings
-    halves = split(load_base(job.base.folder, job.device), settings.layers, settings.base)
+    halves = split(load_bi_encoder(job.base.folder, job.device), settings.layers, settings.base)
     pace = ("epochs", "batch_size", "learning_rate", "warmup", "eval_steps")
     course = Course(**{name: getattr(settings, name) for name in pace}, seed=seed)
     trained = train_one(
         halves, job.frozen, job.numbers, (job.scored["train"], job.scored["dev"]), job.layout.names, settings, course,
-        place.folder / f"checkpoints-{seed}", job.device, job.progress,
+        place.checkpoints(seed), job.device, job.progress,
     )  # fmt: skip
     job.progress.begin("evaluation", 0)
     held_out = [job.scored[name] for name in ("dev", "test")]
@@ -196,8 +170,7 @@ def _make(job: _Job, place: Workplace, seed: int, new: Path) -> None:
     _write_reference(job, embedded, new)
     write_curves(trained.history, new)
     _describe(job, trained, results, seed, new)
-    _write_results(results, job, new)
-    shutil.rmtree(place.folder / f"checkpoints-{seed}")
+    write_results(results, new, job.render)
 
 
 def _write_reference(job: _Job, embedded: Embedded, folder: Path) -> None:
@@ -233,9 +206,3 @@ def _describe(job: _Job, trained: Trained, results: Results, seed: int, folder: 
     }
     write_json(folder / "training.json", facts)
     describe(facts, {name: one.sources for name, one in job.sets.items()}, job.render(results), folder)
-
-
-def _write_results(results: Results, job: _Job, folder: Path) -> None:
-    # the Markdown first: the JSON says that all is there
-    (folder / RESULTS).with_suffix(".md").write_text(job.render(results), encoding="utf-8")
-    write_json(folder / RESULTS, results)

@@ -2,22 +2,17 @@
 
 from __future__ import annotations
 
-import dataclasses
-import math
-import shlex
 from dataclasses import dataclass
-from typing import Any
+from types import MappingProxyType
 
 from assay.errors import InputError
+from assay.training.request import Request
 
 __all__ = ["Settings"]
 
-#: Settings whose flag on the command line has another form than ``--name value``.
-_FLAGS = {"decomposition": "--no-decomposition", "consistency": "--no-consistency"}
-
 
 @dataclass(frozen=True)
-class Settings:
+class Settings(Request):
     """The request; the defaults are those of Opitz and Frank 2022, appendix A.1.
 
     Attributes:
@@ -39,6 +34,9 @@ class Settings:
     Raises:
         InputError: a value outside its range.
     """
+
+    recipe = "s3bert"
+    flags = MappingProxyType({"decomposition": "--no-decomposition", "consistency": "--no-consistency"})
 
     base: str
     pairs: tuple[str, ...]
@@ -63,14 +61,10 @@ class Settings:
     def __post_init__(self) -> None:
         if not self.pairs:
             raise InputError("--pairs: name at least one dataset of pairs with graphs")
-        least = {"epochs": 1, "batch_size": 2, "eval_steps": 1, "width": 1, "layers": 1, "seeds": 1, "limit": 1}
-        for name, low in (least | {"warmup": 0, "negatives": 0, "seed": 0}).items():
-            value = getattr(self, name)
-            if value is not None and value < low:
-                raise InputError(f"{_flag(name)} {value}: must be at least {low}")
-        for name in ("learning_rate", "alpha"):
-            if not (math.isfinite(getattr(self, name)) and getattr(self, name) > 0):
-                raise InputError(f"{_flag(name)} {getattr(self, name)}: must be above 0")
+        self.check_at_least(
+            epochs=1, batch_size=2, eval_steps=1, width=1, layers=1, seeds=1, limit=1, warmup=0, negatives=0, seed=0
+        )
+        self.check_positive("learning_rate", "alpha")
         if not (self.decomposition or self.consistency):
             raise InputError("--no-decomposition and --no-consistency leave nothing to train on; give one of them")
 
@@ -78,28 +72,3 @@ class Settings:
     def parts(self) -> tuple[str, ...]:
         """The parts of the loss in force."""
         return tuple(name for name in ("decomposition", "consistency") if getattr(self, name))
-
-    def command(self, out: str) -> str:
-        """Return the line that asks for this training and writes to *out*; what is left at its default is left out."""
-        words = ["assay", "train", "s3bert"]
-        for item in dataclasses.fields(self):
-            value = getattr(self, item.name)
-            if value == item.default:
-                continue
-            words += _words(item.name, value)
-        return shlex.join([*words, "--out", out])
-
-    def plain(self) -> dict[str, Any]:
-        """Return the settings as plain values."""
-        return dataclasses.asdict(self)
-
-
-def _flag(name: str) -> str:
-    return f"--{name.replace('_', '-')}"
-
-
-def _words(name: str, value: Any) -> list[str]:
-    if name in _FLAGS:
-        return [_FLAGS[name]]
-    values = value if isinstance(value, tuple) else (value,)
-    return [word for one in values for word in (_flag(name), str(one))]

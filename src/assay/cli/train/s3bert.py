@@ -10,22 +10,9 @@ import typer
 from assay.cli.guard import guarded, print_report, progress_on_stderr, tell
 from assay.cli.options import DeviceOption, LimitOption, QuietOption, ReportFormat, ReportFormatOption, ThreadsOption
 
-__all__ = ["app"]
-
-app = typer.Typer(
-    add_completion=False,
-    no_args_is_help=True,
-    rich_markup_mode=None,
-    help="Train models that the metrics read; a training that was stopped continues when it is asked for again.",
-)
+__all__ = ["s3bert"]
 
 
-@app.callback()
-def _recipes() -> None:
-    """Train models that the metrics read; a training that was stopped continues when it is asked for again."""
-
-
-@app.command("s3bert")
 @guarded
 def s3bert(
     base: Annotated[

@@ -1,0 +1,117 @@
+"""Epochs of batches: which rows a step learns from, and how much each weighs."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from typing import Any
+
+import numpy as np
+import torch
+from numpy.typing import NDArray
+from sentence_transformers.base.sampler import DefaultBatchSampler
+
+from assay.datasets.annotation_graph import AnnotationGraph
+from assay.training.batches.composition import Batch, compose
+
+__all__ = ["Collate", "Plan", "PlanSampler", "by_length", "plan_epochs"]
+
+#: Batches that are drawn at random together before their rows are sorted by length.
+TOGETHER = 50
+
+
+class Plan:
+    """The batches of every epoch, which its seed decides alone.
+
+    Args:
+        compose: batches of one epoch from a random generator; each epoch has as many.
+        seed: of all epochs.
+    """
+
+    def __init__(self, compose: Callable[[np.random.Generator], Sequence[Batch]], seed: int) -> None:
+        self._compose, self._seed = compose, seed
+        self._epoch = -1
+        self._batches: Sequence[Batch] = ()
+        self.at(0)
+
+    def __len__(self) -> int:
+        return len(self._batches)
+
+    def at(self, epoch: int) -> None:
+        """Turn to an epoch, counted from 0."""
+        if epoch != self._epoch:
+            self._batches = self._compose(np.random.default_rng([self._seed, epoch]))
+            self._epoch = epoch
+
+    def __getitem__(self, number: int) -> Batch:
+        return self._batches[number]
+
+
+def plan_epochs(batches: str, graph: AnnotationGraph, lengths: NDArray[np.int64], batch_size: int, seed: int) -> Plan:
+    """Return the batches of a training.
+
+    Args:
+        batches: ``length``, or a strategy of :func:`~assay.training.batches.composition.compose`.
+        graph: of the n training pairs.
+        lengths: tokens of each pair's longer text, or of the pair, shape (n,).
+        batch_size: rows, texts or base pairs of a batch.
+        seed: of all epochs.
+    """
+    if batches == "length":
+        return Plan(lambda rng: by_length(lengths, batch_size, rng), seed)
+    return Plan(lambda rng: compose(batches, graph, batch_size, rng), seed)
+
+
+def by_length(lengths: NDArray[np.int64], batch_size: int, rng: np.random.Generator) -> list[Batch]:
+    """Return batches in which rows have about the same length: little padding, in an order that tells nothing of it.
+
+    Args:
+        lengths: tokens of each row's longest text, shape (n,).
+        batch_size: rows of a batch.
+        rng: of the epoch.
+    """
+    order = rng.permutation(len(lengths))
+    parts = []
+    for start in range(0, len(order), TOGETHER * batch_size):
+        drawn = order[start : start + TOGETHER * batch_size]
+        drawn = drawn[np.argsort(lengths[drawn], kind="stable")]
+        parts += np.split(drawn, range(batch_size, len(drawn), batch_size))
+    return [Batch(parts[k], np.full(len(parts[k]), 1 / len(parts[k]))) for k in rng.permutation(len(parts))]
+
+
+class PlanSampler(DefaultBatchSampler):  # type: ignore[misc]  # sentence-transformers has no types here
+    """Gives the numbers of a plan's batches, one at a time; :class:`Collate` looks them up.
+
+    Args:
+        dataset: a row a batch.
+        plan: the batches.
+        **settings: of the trainer.
+    """
+
+    def __init__(self, dataset: Any, plan: Plan, **settings: Any) -> None:
+        super().__init__(dataset, **settings)
+        self._plan = plan
+
+    def __len__(self) -> int:
+        return len(self._plan)
+
+    def __iter__(self) -> Iterator[list[int]]:
+        self._plan.at(self.epoch)
+        return ([number] for number in range(len(self._plan)))
+
+
+class Collate:
+    """Makes a batch of its number.
+
+    Args:
+        plan: the batches.
+    """
+
+    valid_label_columns: tuple[str, ...] = ()
+
+    def __init__(self, plan: Plan) -> None:
+        self.plan = plan
+
+    def __call__(self, rows: Sequence[Mapping[str, int]]) -> dict[str, torch.Tensor]:
+        """Return rows and weights of the batch that one row of the dataset stands for, shape (k,) each."""
+        batch = self.plan[rows[0]["batch"]]
+        return {"rows": torch.from_numpy(batch.rows), "weights": torch.from_numpy(batch.weights).float()}

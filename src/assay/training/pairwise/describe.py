@@ -1,0 +1,77 @@
+"""The card of a model trained on labelled pairs."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+from assay.training.card import Card, write_card
+from assay.training.data import Source
+
+__all__ = ["describe"]
+
+_TITLES = {"bi-encoder": "Bi-encoder", "cross-encoder": "Cross-encoder"}
+_LOSSES = {
+    "cosine": "the squared difference of cosine and label",
+    "cosent": "CoSENT over the couples of pairs of a batch",
+    "softmax": "cross-entropy of a linear layer over both embeddings and their difference, which is not kept",
+    "bce": "binary cross-entropy against the label",
+    "mse": "the squared difference of output and label",
+    "cross-entropy": "cross-entropy of the classes",
+}
+_LIMITS = (
+    "It was trained and tested on the datasets named above; other texts and languages are untested.",
+    "Held-out pairs are not trained on; single texts of them may be, in other pairs: the counts above say how many.",
+    "Intervals over the test pairs hold pairs that share a text for independent, unless the data has groups.",
+)
+
+
+def describe(facts: Mapping[str, Any], data: Mapping[str, Sequence[Source]], results: str, folder: Path) -> None:
+    """Write the card of a model.
+
+    Args:
+        facts: what ``training.json`` holds.
+        data: the datasets by use.
+        results: in Markdown.
+        folder: of the model.
+    """
+    settings, recipe = facts["settings"], facts["recipe"]
+    part = f"its last {settings['layers']} layers" if settings["layers"] else "all of it"
+    graph, loss = facts["annotation_graph"], _LOSSES[facts["loss"]]
+    about = (
+        f"A {recipe} trained on labelled pairs: {part}, with {loss}; batches by {settings['batches']}. "
+        f"The training pairs have {graph['texts']:,} texts of degree {graph['degree']['mean']:.2f} ± "
+        f"{graph['degree']['deviation']:.2f}."
+    )
+    if facts["classes"]:
+        about += f" It was trained to tell {', '.join(facts['classes'])} apart."
+    best = ", ".join(f"{name.replace('_', ' ')} {value:.4f}" for name, value in facts["best"].items())
+    made_with = {
+        "seed": f"{facts['seed']} for the order of the pairs and what is drawn, {settings['seed']} for what is cut off",
+        "base digest": facts["base"]["digest"],
+        "best of the evaluations": f"step {facts['best_step']} of {facts['steps']}, {best}",
+        "device": f"{facts['device']}, {facts['threads']} threads",
+        "versions": ", ".join(f"{name} {version}" for name, version in facts["versions"].items()),
+    }
+    card = Card(
+        title=_TITLES[recipe],
+        about=about,
+        base=facts["base"]["name"],
+        command=facts["command"],
+        data=data,
+        counts=facts["counts"],
+        made_with=made_with,
+        results=results,
+        use=_use(recipe, bool(facts["classes"])),
+        limits=_LIMITS,
+        languages=sorted({one.language for sources in data.values() for one in sources if one.language}),
+    )
+    write_card(card, folder)
+
+
+def _use(recipe: str, classes: bool) -> list[str]:
+    if recipe == "cross-encoder" and classes:
+        return ['CrossEncoder("FOLDER").predict([("TEXT", "TEXT")])  # of sentence-transformers: logits of the classes']
+    metrics = ["cross-encoder"] if recipe == "cross-encoder" else ["bi-encoder", "bertscore", "pooled"]
+    return [f"assay run --dataset DATASET --metric {metric}:FOLDER" for metric in metrics]

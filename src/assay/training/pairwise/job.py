@@ -1,0 +1,200 @@
+"""What a training on labelled pairs works with, made ready, and the two steps of a model: start and fit."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import torch
+from numpy.typing import NDArray
+
+from assay.datasets.annotation_graph import AnnotationGraph, build_graph, describe_graph, graph_line
+from assay.errors import InputError
+from assay.metrics.models import LocatedModel, locate
+from assay.metrics.neural.runtime import Runtime, device_of, set_threads
+from assay.training.apart import load_sets
+from assay.training.batches.subsets import degree_subset, random_subset
+from assay.training.data import Examples
+from assay.training.labels import class_numbers, scaled_labels
+from assay.training.loop import Course
+from assay.training.models import has_head, load_bi_encoder, load_cross_encoder, train_last_layers
+from assay.training.pairwise.batching import Plan, plan_epochs
+from assay.training.pairwise.losses import Inputs, PairLoss, make_loss
+from assay.training.pairwise.settings import PairSettings
+from assay.training.pairwise.trainer import Trained, train_pairs
+from assay.training.progress import Progress
+from assay.training.tokens import table_of_pairs, table_of_texts
+
+__all__ = ["Job", "fit", "prepare", "start"]
+
+
+@dataclass(frozen=True, eq=False)
+class Job:
+    """What all seeds of a training share.
+
+    Attributes:
+        labels: of all sets, one after another: float64 in [0, 1], or int64 numbers of *classes*.
+        rows: of each set among them.
+        graph: annotation graph of the training pairs.
+    """
+
+    settings: PairSettings
+    base: LocatedModel
+    sets: Mapping[str, Examples]
+    counts: Mapping[str, int]
+    labels: NDArray[Any]
+    classes: tuple[str, ...]
+    rows: Mapping[str, NDArray[np.int64]]
+    graph: AnnotationGraph
+    device: str
+    threads: int
+    progress: Progress
+
+    @property
+    def digests(self) -> dict[str, list[str]]:
+        """Of the datasets of each set."""
+        return {name: [source.digest for source in one.sources] for name, one in self.sets.items()}
+
+    @property
+    def cross(self) -> bool:
+        """Whether a cross-encoder is trained."""
+        return self.settings.recipe == "cross-encoder"
+
+    @property
+    def outputs(self) -> int:
+        """Of a cross-encoder's head."""
+        return len(self.classes) or 1
+
+    @property
+    def starts_with_scores(self) -> bool:
+        """Whether the model that is started from gives scores of this kind itself."""
+        return not self.classes and (not self.cross or has_head(self.base.folder, 1))
+
+
+def prepare(settings: PairSettings, runtime: Runtime, progress: Progress) -> Job:
+    """Load the model's files and the pairs of a request, and hold them against each other.
+
+    Args:
+        settings: the request.
+        runtime: device and threads.
+        progress: told what is left out.
+
+    Raises:
+        InputError: something that was asked for cannot be used.
+        UnavailableError: the model cannot be had here.
+    """
+    base = locate(settings.base)
+    device, threads = device_of(runtime)[0], set_threads(runtime.threads)
+    sets, counts = load_sets(
+        settings.pairs, settings.dev, settings.test,
+        seed=settings.seed, limit=settings.limit, say=progress.say,
+        classes=settings.classes, drop_shared=settings.drop_shared_texts,
+    )  # fmt: skip
+    sets["train"] = _part(sets["train"], settings, progress)
+    counts["train_pairs"] = len(sets["train"])
+    labels, classes = _labels(sets, settings)
+    graph = build_graph(sets["train"].references, sets["train"].candidates)
+    progress.say(f"training pairs: {graph_line(describe_graph(graph))}")
+    ends = np.cumsum([len(one) for one in sets.values()])
+    rows = dict(zip(sets, np.split(np.arange(ends[-1]), ends[:-1]), strict=True))
+    return Job(settings, base, sets, counts, labels, classes, rows, graph, device, threads, progress)
+
+
+def start(job: Job, seed: int) -> PairLoss:
+    """Return the loss with the model that a training starts from, as a seed has it."""
+    settings = job.settings
+    whole = _load(job, seed)
+    inputs = _inputs(job, whole)
+    train_last_layers(whole, settings.layers, settings.base)
+    loss = make_loss(settings.chosen_loss, whole, inputs, settings.tokens, len(job.classes))
+    loss.to(job.device)
+    return loss
+
+
+def fit(job: Job, loss: PairLoss, seed: int, checkpoints: Path, callbacks: Sequence[Any] = ()) -> Trained:
+    """Train the model of a loss; afterwards it is the best one by the development set.
+
+    Args:
+        job: the training.
+        loss: of :func:`start`.
+        seed: of the order of the pairs.
+        checkpoints: a folder for them; a training that was killed continues from the last one.
+        callbacks: of transformers, told of each step and evaluation.
+    """
+    plan = _plan(job, loss.inputs, seed)
+    course = _course(job.settings, plan, seed)
+    return train_pairs(
+        job.settings.recipe, loss, plan, job.rows["dev"], course, checkpoints, job.device, job.progress, callbacks
+    )
+
+
+def _part(train: Examples, settings: PairSettings, progress: Progress) -> Examples:
+    """Return the training pairs, or the subset of them that was asked for."""
+    part = settings.part()
+    if part is None:
+        return train
+    kind, size = part
+    if size > len(train):
+        raise InputError(f"--subset {settings.subset}: there are {len(train):,} training pairs")
+    graph = build_graph(train.references, train.candidates)
+    chosen = (degree_subset if kind == "degree" else random_subset)(graph, size, np.random.default_rng(settings.seed))
+    kept = train.take(chosen)
+    progress.say(f"{size} training pairs of {len(train):,}; all of them: {graph_line(describe_graph(graph))}")
+    return kept
+
+
+def _labels(sets: Mapping[str, Examples], settings: PairSettings) -> tuple[NDArray[Any], tuple[str, ...]]:
+    """Return the labels of all sets, and the names of classes.
+
+    Raises:
+        InputError: a label or a class cannot be learned, or the development labels decide nothing.
+    """
+    if settings.classes is None:
+        parts: list[NDArray[Any]] = [scaled_labels(one, settings.bounds()) for one in sets.values()]
+        classes: tuple[str, ...] = ()
+    else:
+        classes = tuple(sorted(set(sets["train"].classes)))
+        parts = [class_numbers(one, classes) for one in sets.values()]
+    for name, labels in zip(sets, parts, strict=True):
+        if len(np.unique(labels)) < 2:
+            raise InputError(f"the {name} set has one label alone, {labels[0]:g}; two are needed to tell pairs apart")
+    return np.concatenate(parts), classes
+
+
+def _load(job: Job, seed: int) -> Any:
+    if not job.cross:
+        torch.manual_seed(seed)
+        return load_bi_encoder(job.base.folder, job.device)
+    activation = torch.nn.Sigmoid() if job.settings.chosen_loss == "bce" else torch.nn.Identity()
+    return load_cross_encoder(job.base.folder, job.device, outputs=job.outputs, activation=activation, seed=seed)
+
+
+def _inputs(job: Job, whole: Any) -> Inputs:
+    """Return tokens and labels of all rows, set after set."""
+    firsts = [text for one in job.sets.values() for text in one.references]
+    seconds = [text for one in job.sets.values() for text in one.candidates]
+    labels = torch.from_numpy(job.labels if job.classes else job.labels.astype(np.float32))
+    if job.cross:
+        own = torch.arange(len(firsts))
+        return Inputs(table_of_pairs(whole, firsts, seconds), own, own, labels)
+    texts = sorted({*firsts, *seconds})
+    numbers = {text: number for number, text in enumerate(texts)}
+    first, second = (torch.tensor([numbers[text] for text in side]) for side in (firsts, seconds))
+    return Inputs(table_of_texts(whole, texts), first, second, labels)
+
+
+def _plan(job: Job, inputs: Inputs, seed: int) -> Plan:
+    rows = torch.from_numpy(job.rows["train"])
+    lengths = torch.maximum(inputs.table.lengths[inputs.first[rows]], inputs.table.lengths[inputs.second[rows]])
+    return plan_epochs(job.settings.batches, job.graph, lengths.numpy(), job.settings.batch_size, seed)
+
+
+def _course(settings: PairSettings, plan: Plan, seed: int) -> Course:
+    steps = len(plan) * settings.epochs
+    warmup = round(settings.warmup * steps)
+    return Course(
+        settings.epochs, settings.batch_size, settings.learning_rate, warmup, settings.eval_steps or len(plan), seed
+    )

@@ -1,0 +1,78 @@
+"""What every recipe's settings can do: be checked, be written as plain values, and as the line that asks for them."""
+
+from __future__ import annotations
+
+import dataclasses
+import math
+import shlex
+from collections.abc import Mapping, Sequence
+from typing import Any, ClassVar
+
+from assay.errors import InputError
+
+__all__ = ["Request", "flag"]
+
+
+class Request:
+    """Base of settings, which are frozen dataclasses.
+
+    Attributes:
+        recipe: the word after ``assay train``.
+        flags: settings whose flag on the command line has another form than ``--name value``.
+    """
+
+    recipe: ClassVar[str]
+    flags: ClassVar[Mapping[str, str]] = {}
+
+    def command(self, out: str) -> str:
+        """Return the line that asks for this training and writes to *out*; what is left at its default is left out."""
+        words = ["assay", "train", self.recipe]
+        for item in dataclasses.fields(self):  # type: ignore[arg-type]  # every subclass is a dataclass
+            value = getattr(self, item.name)
+            if value == item.default:
+                continue
+            if item.name in self.flags:
+                words.append(self.flags[item.name])
+                continue
+            values = value if isinstance(value, tuple) else (value,)
+            words += [word for one in values for word in (flag(item.name), str(one))]
+        return shlex.join([*words, "--out", out])
+
+    def plain(self) -> dict[str, Any]:
+        """Return the settings as plain values."""
+        return dataclasses.asdict(self)  # type: ignore[call-overload, no-any-return]  # every subclass is a dataclass
+
+    def check_at_least(self, **lows: int) -> None:
+        """Return when each named setting is None or not below its bound.
+
+        Raises:
+            InputError: one is.
+        """
+        for name, low in lows.items():
+            value = getattr(self, name)
+            if value is not None and value < low:
+                raise InputError(f"{flag(name)} {value}: must be at least {low}")
+
+    def check_positive(self, *names: str) -> None:
+        """Return when each named setting is a number above 0.
+
+        Raises:
+            InputError: one is not.
+        """
+        for name in names:
+            if not (math.isfinite(getattr(self, name)) and getattr(self, name) > 0):
+                raise InputError(f"{flag(name)} {getattr(self, name)}: must be above 0")
+
+    def check_one_of(self, name: str, values: Sequence[str]) -> None:
+        """Return when a setting is one of some values.
+
+        Raises:
+            InputError: it is another.
+        """
+        if getattr(self, name) not in values:
+            raise InputError(f"{flag(name)} {getattr(self, name)}: must be one of {', '.join(values)}")
+
+
+def flag(name: str) -> str:
+    """Return the flag of a setting on the command line."""
+    return f"--{name.replace('_', '-')}"

@@ -1,0 +1,50 @@
+"""One model a seed, each made in a folder of its own and renamed when it is whole, so that a killed one goes on."""
+
+from __future__ import annotations
+
+import shutil
+from collections.abc import Callable, Mapping
+from pathlib import Path
+from typing import Any
+
+from assay.metrics.models.files import read_json
+from assay.training.folder import Workplace, write_json
+
+__all__ = ["RESULTS", "Results", "make_models", "write_results"]
+
+#: The results as JSON; the same as Markdown stands beside it.
+RESULTS = "results.json"
+Results = dict[str, Any]
+
+
+def make_models(
+    place: Workplace, first: int, number: int | None, make: Callable[[int, Path], None]
+) -> tuple[list[int], list[Results]]:
+    """Make what is not made yet, and return seeds and results.
+
+    Args:
+        place: of the training; with a number, a folder ``seed-N`` for each model is left in it.
+        first: the first seed.
+        number: of models, or None for one model.
+        make: trains a model of a seed into a new folder, and writes its results last.
+    """
+    seeds = list(range(first, first + (number or 1)))
+    found = []
+    for seed in seeds:
+        made = place.made if number is None else place.made / f"seed-{seed}"
+        if not (made / RESULTS).is_file():
+            new = place.folder / f"new-{seed}"
+            shutil.rmtree(new, ignore_errors=True)
+            make(seed, new)
+            made.parent.mkdir(exist_ok=True)
+            new.rename(made)
+            shutil.rmtree(place.checkpoints(seed), ignore_errors=True)
+        found.append(read_json(made / RESULTS))
+    return seeds, found
+
+
+def write_results(results: Mapping[str, Any], folder: Path, render: Callable[[Results], str]) -> None:
+    """Write results as JSON and, by *render*, as Markdown."""
+    # the Markdown first: the JSON says that all is there
+    (folder / RESULTS).with_suffix(".md").write_text(render(dict(results)), encoding="utf-8")
+    write_json(folder / RESULTS, results)

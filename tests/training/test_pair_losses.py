@@ -1,0 +1,158 @@
+"""Losses of pairs: held to sentence-transformers' own, however a batch is cut and weighed."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+import torch
+from sentence_transformers.cross_encoder.losses import BinaryCrossEntropyLoss
+from sentence_transformers.sentence_transformer.losses import CoSENTLoss, CosineSimilarityLoss
+from tiny import WORDS
+
+from assay.training.models import load_bi_encoder, load_cross_encoder, train_last_layers
+from assay.training.pairwise.batching import plan_epochs
+from assay.training.pairwise.losses import Inputs, make_loss
+from assay.training.tokens import alike, table_of_pairs, table_of_texts
+
+FIRSTS = [" ".join(WORDS[k : k + 2 + k % 5]) for k in range(12)]
+SECONDS = [FIRSTS[(k + 1) % 12] if k % 3 else " ".join(WORDS[20 - k : 24]) for k in range(12)]
+LABELS = torch.linspace(0, 1, 12)
+ROWS = torch.arange(12)
+
+
+def bi_inputs(model, labels=LABELS):
+    texts = sorted({*FIRSTS, *SECONDS})
+    first, second = (torch.tensor([texts.index(text) for text in side]) for side in (FIRSTS, SECONDS))
+    return Inputs(table_of_texts(model, texts), first, second, labels)
+
+
+def cross_inputs(model, labels=LABELS):
+    return Inputs(table_of_pairs(model, FIRSTS, SECONDS), ROWS, ROWS, labels)
+
+
+def gradient(model):
+    return torch.cat([value.grad.flatten() for value in model.parameters() if value.grad is not None])
+
+
+@pytest.fixture
+def bi_model(tiny_base):
+    return load_bi_encoder(tiny_base, "cpu").eval()  # without dropout, so that two ways can be equal
+
+
+@pytest.fixture
+def cross_model(tiny_base):
+    return load_cross_encoder(tiny_base, "cpu", outputs=1, activation=torch.nn.Sigmoid(), seed=3).eval()
+
+
+def test_cosine_is_the_librarys_mean_squared_error(bi_model):
+    loss = make_loss("cosine", bi_model, bi_inputs(bi_model), None, 0)
+    found = loss([ROWS, torch.full((12,), 1 / 12)])
+    found.backward()
+    own = gradient(bi_model)
+    bi_model.zero_grad()
+    expected = CosineSimilarityLoss(bi_model)([bi_model.preprocess(side) for side in (FIRSTS, SECONDS)], LABELS)
+    expected.backward()
+    assert found.item() == pytest.approx(expected.item(), abs=1e-6)
+    assert torch.allclose(own, gradient(bi_model), atol=1e-6)
+
+
+def test_cosent_is_the_librarys(bi_model):
+    loss = make_loss("cosent", bi_model, bi_inputs(bi_model), None, 0)
+    expected = CoSENTLoss(bi_model)([bi_model.preprocess(side) for side in (FIRSTS, SECONDS)], LABELS)
+    assert loss([ROWS, torch.full((12,), 1 / 12)]).item() == pytest.approx(expected.item(), rel=1e-5)
+    assert [part.tolist() for part in loss.passes(ROWS)] == [list(range(12))]
+
+
+def test_bce_is_the_librarys(cross_model):
+    loss = make_loss("bce", cross_model, cross_inputs(cross_model), None, 0)
+    expected = BinaryCrossEntropyLoss(cross_model)([FIRSTS, SECONDS], LABELS)
+    assert loss([ROWS, torch.full((12,), 1 / 12)]).item() == pytest.approx(expected.item(), abs=1e-6)
+    predicted = cross_model.predict(list(zip(FIRSTS, SECONDS, strict=True)))
+    assert loss.scores(loss.outputs(ROWS)).detach().numpy() == pytest.approx(predicted, abs=1e-6)
+
+
+@pytest.mark.parametrize("name", ["cosine", "bce", "mse", "softmax", "cross-entropy"])
+def test_a_weighted_sum_is_that_of_single_rows(name, tiny_base):
+    classes = torch.arange(12) % 3
+    if name in ("bce", "mse", "cross-entropy"):
+        outputs = 3 if name == "cross-entropy" else 1
+        model = load_cross_encoder(tiny_base, "cpu", outputs=outputs, activation=torch.nn.Identity(), seed=0).eval()
+        inputs = cross_inputs(model, classes if name == "cross-entropy" else LABELS)
+    else:
+        model = load_bi_encoder(tiny_base, "cpu").eval()
+        inputs = bi_inputs(model, classes if name == "softmax" else LABELS)
+    loss = make_loss(name, model, inputs, None, 3)
+    weights = torch.rand(12, generator=torch.Generator().manual_seed(0))
+    alone = sum(
+        weight * loss([row[None], torch.ones(1)]).item() for row, weight in zip(ROWS, weights.tolist(), strict=True)
+    )
+    assert loss([ROWS, weights]).item() == pytest.approx(alone, rel=1e-5)
+
+
+@pytest.mark.parametrize("cross", [False, True])
+def test_passes_add_up_to_the_gradient_of_the_batch(cross, bi_model, cross_model):
+    model = cross_model if cross else bi_model
+    weights = torch.rand(12, generator=torch.Generator().manual_seed(1))
+    found = []
+    for tokens in (None, 30):
+        loss = make_loss("bce" if cross else "cosine", model, (cross_inputs if cross else bi_inputs)(model), tokens, 0)
+        model.zero_grad()
+        parts = loss.passes(ROWS)
+        for places in parts:
+            loss([ROWS[places], weights[places]]).backward()
+        found.append((len(parts), gradient(model)))
+        assert sorted(torch.cat(parts).tolist()) == list(range(12))
+    assert found[0][0] == 1
+    assert found[1][0] > 3
+    assert (found[0][1] - found[1][1]).norm() <= 1e-4 * found[0][1].norm()
+
+
+def test_a_text_is_embedded_once_a_batch(bi_model, monkeypatch):
+    loss = make_loss("cosine", bi_model, bi_inputs(bi_model), None, 0)
+    seen = []
+    padded = loss.inputs.table.padded
+    monkeypatch.setattr(
+        loss.inputs.table, "padded", lambda numbers, device: seen.extend(numbers.tolist()) or padded(numbers, device)
+    )
+    loss.outputs(torch.tensor([0, 0, 3, 4, 5]))
+    assert sorted(seen) == sorted(set(seen))
+
+
+def test_groups_of_like_length_have_little_padding():
+    lengths = torch.tensor([9, 3, 3, 30, 4, 31, 3, 10])
+    groups = [sorted(lengths[part].tolist()) for part in alike(lengths, 1000, 4)]
+    assert groups == [[3, 3, 3, 4], [9, 10], [30, 31]]
+    assert [len(part) for part in alike(lengths, 31, 10**6)] == [4, 2, 1, 1]
+    assert [len(part) for part in alike(lengths, 10**6, 10**6)] == [8]
+
+
+def test_padding_changes_no_token(bi_model):
+    table = table_of_texts(bi_model, FIRSTS)
+    batch = table.padded(torch.tensor([4, 0, 9]), "cpu")
+    expected = bi_model.preprocess([FIRSTS[k] for k in (4, 0, 9)])
+    for name in ("input_ids", "attention_mask", "token_type_ids"):
+        assert torch.equal(batch[name], expected[name])
+    assert table.cut == 0
+    assert table_of_texts(bi_model, [" ".join(WORDS * 3)]).cut == 1
+
+
+def test_epochs_are_decided_by_seed_and_epoch_alone():
+    lengths = np.random.default_rng(0).integers(3, 40, 100)
+    plans = [plan_epochs("length", None, lengths, 8, seed) for seed in (1, 1, 2)]
+
+    def rows(plan, epoch):
+        plan.at(epoch)
+        return [plan[k].rows.tolist() for k in range(len(plan))]
+
+    assert rows(plans[0], 1) == rows(plans[1], 1) != rows(plans[0], 0)
+    assert rows(plans[0], 0) != rows(plans[2], 0)
+    assert sorted(row for batch in rows(plans[0], 3) for row in batch) == list(range(100))
+    spread = [np.ptp(lengths[part]) for part in rows(plans[0], 0)]
+    assert np.mean(spread) < 0.3 * np.ptp(lengths)
+
+
+def test_only_the_last_layers_and_the_head_are_trained(cross_model):
+    train_last_layers(cross_model, 1, "tiny")
+    trained = {name for name, value in cross_model.named_parameters() if value.requires_grad}
+    assert all("layer.3." in name or "classifier" in name for name in trained)
+    assert any("classifier" in name for name in trained) and any("layer.3." in name for name in trained)
