@@ -7,6 +7,7 @@ from typing import Final
 __all__ = [
     "AGREEMENT_COLUMNS",
     "GRAPH_COLUMNS",
+    "NOT_BY_PEOPLE",
     "OPTIONAL_PAIR_COLUMNS",
     "PAIR_COLUMNS",
     "RUN_SCHEMA",
@@ -34,5 +35,11 @@ AGREEMENT_COLUMNS: Final = (
     "n",
     "note",
 )
+#: Kinds of datasets whose labels are not the judgement of annotators, and what a reader is told of each: metrics are
+#: never ranked by them.
+NOT_BY_PEOPLE: Final = {
+    "probe": "probe set: labels follow a rule, not several annotators; never rank metrics by it",
+    "machine": "machine-made labels: agreement with them is not agreement with people; never rank metrics by it",
+}
 #: Version of the run folder's layout; raised when a reader of the old one would go wrong.
 RUN_SCHEMA: Final = 1

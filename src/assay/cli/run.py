@@ -34,6 +34,7 @@ from assay.cli.options import (
     StatisticOption,
     ThreadsOption,
 )
+from assay.tables import NOT_BY_PEOPLE
 
 if TYPE_CHECKING:
     from assay.api import Result
@@ -119,7 +120,7 @@ def run(
 def _metrics_hint(result: Result) -> str:
     """Name the metric with the highest Spearman over the human-labelled pairs: a place to start."""
     rows: list[dict[str, Any]] = [row.as_dict() for row in result.outcome.agreement]
-    human = {one.pairs.name for one in result.outcome.datasets if one.pairs.kind != "probe"}
+    human = {one.pairs.name for one in result.outcome.datasets if one.pairs.kind not in NOT_BY_PEOPLE}
     values = {
         row["metric"]: row["value"]
         for row in rows

@@ -132,7 +132,7 @@ class Card(_Strict):
     version: str = Field(pattern=r"^[A-Za-z0-9][A-Za-z0-9._-]*$")
     title: str = Field(min_length=1)
     language: str | tuple[str, ...] = ""
-    kind: Literal["human", "probe"] = "human"
+    kind: Literal["human", "probe", "machine"] = "human"
     scale: Scale
     licence: str = Field(min_length=1)
     citation: str = Field(min_length=1)

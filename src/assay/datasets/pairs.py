@@ -37,7 +37,8 @@ class Pairs:
             string.
         language: a code such as ``en``; None where unknown or mixed.
         scale: lowest and highest label possible; None where unknown.
-        kind: ``human`` (a card of human labels), ``probe``, or ``own`` (the user's data).
+        kind: ``human`` (a card of human labels), ``probe`` (labels by a rule, a category each), ``machine`` (labels by
+            a model or a rule, for training), or ``own`` (the user's data).
         source: what was read.
         sha256: of the files read, in order; an empty string for data in memory.
         notes: what a reader of the numbers should know, such as rows left out.

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from assay.reports.folder import RunFolder
+from assay.tables import NOT_BY_PEOPLE
 
 __all__ = ["TITLES", "Block", "Cell", "Section", "dataset_title", "lay_out", "short", "signed"]
 
@@ -131,8 +132,8 @@ def _remark(status: dict[str, Any], n: int) -> str:
 
 def _facts(dataset: dict[str, Any]) -> list[str]:
     facts = [f"{dataset['n']:,} pairs"]
-    if dataset["kind"] == "probe":
-        facts.append("probe set: labels follow a rule, not several annotators; never rank metrics by it")
+    if dataset["kind"] in NOT_BY_PEOPLE:
+        facts.append(NOT_BY_PEOPLE[dataset["kind"]])
     if dataset["group"]:
         facts.append(f"resampled by {dataset['group']}")
     return facts + list(dataset["notes"])

@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 import pyarrow as pa
+import pyarrow.compute as pc
 
 from assay.datasets.convert import pairs_table
 from assay.datasets.files import read_table_file
@@ -18,14 +19,15 @@ from assay.errors import InputError
 
 __all__ = ["read_table"]
 
-_OPTIONS = {"columns", "quoted", "delimiter"}
+_OPTIONS = {"columns", "quoted", "delimiter", "where"}
 
 
 def read_table(files: Mapping[str, Path], options: Mapping[str, Any]) -> ReaderResult:
     """Read each file as ``read_table_file`` does and join them.
 
     Options of the split: ``columns`` (a table such as ``{reference = "answer1"}`` or the text of
-    ``--columns``), and for delimited text ``delimiter`` and ``quoted``.
+    ``--columns``), ``where`` (a table such as ``{split = "train"}``: only rows with these cells, so that one file may
+    hold several splits; a pair keeps the number of its row), and for delimited text ``delimiter`` and ``quoted``.
     """
     wrong = set(options) - _OPTIONS
     if wrong:
@@ -38,6 +40,23 @@ def read_table(files: Mapping[str, Path], options: Mapping[str, Any]) -> ReaderR
             source = read_delimited(path, delimiter=delimiter, quoted=options.get("quoted", True))
         else:
             source = read_table_file(path)
-        tables.append(pairs_table(replace(source, name=str(path)), options.get("columns")))
+        source = _only(replace(source, name=str(path)), options.get("where", {}))
+        tables.append(pairs_table(source, options.get("columns")))
     table = tables[0] if len(tables) == 1 else pa.concat_tables(tables, promote_options="permissive")
     return ReaderResult(table)
+
+
+def _only(source: SourceTable, wanted: Mapping[str, str]) -> SourceTable:
+    """Return the rows whose cells are as *wanted* says, by column."""
+    for column, value in wanted.items():
+        if column not in source.table.column_names:
+            raise InputError(
+                f"{source.name}: has no column {column!r} (asked for by where); it has "
+                f"{', '.join(source.table.column_names)}"
+            )
+        kept = pc.fill_null(pc.equal(source.table.column(column).cast(pa.string()), value), False)
+        numbers = source.numbers()[kept.to_numpy(zero_copy_only=False)]
+        if not len(numbers):
+            raise InputError(f"{source.name}: no row has {value!r} in the column {column}")
+        source = replace(source, table=source.table.filter(kept), rows=numbers)
+    return source

@@ -16,6 +16,7 @@ from assay.statistics.comparison import average, average_drawn, summarise
 from assay.statistics.corrections import adjust
 from assay.statistics.draws import Coefficients, Couple, Drawn, draw_all, draw_scores
 from assay.statistics.resampling import seed_of
+from assay.tables import NOT_BY_PEOPLE
 
 __all__ = ["Board", "Line", "better", "boards", "enough_draws", "work_of"]
 
@@ -99,8 +100,8 @@ def boards(
 ) -> list[Board]:
     """Rank the metrics on every dataset and bucket, and over the datasets where there are several.
 
-    Over several datasets a coefficient is averaged, every dataset counting the same; the probe set is left out, since
-    its labels follow a rule. A metric without scores on one of them has no mean, and no rank; where that is so of all
+    Over several datasets a coefficient is averaged, every dataset counting the same; those are left out whose
+    labels no people gave, such as the probe set. A metric without scores on one of them has no mean, and no rank; where that is so of all
     metrics there is no such board.
 
     Args:
@@ -130,7 +131,7 @@ def _to_average(cells: Sequence[_Cell]) -> list[_Cell]:
     for cell in cells:
         facts = cell.joined.data.facts
         key = (facts["name"], facts["split"])
-        if facts["kind"] != "probe" and (key not in largest or cell.n > largest[key].n):
+        if facts["kind"] not in NOT_BY_PEOPLE and (key not in largest or cell.n > largest[key].n):
             largest[key] = cell
     return list(largest.values())
 

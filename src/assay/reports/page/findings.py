@@ -12,6 +12,8 @@ __all__ = ["Finding", "find"]
 
 #: Buckets that the summary speaks of.
 MOST = 3
+#: What a kind of labels that no people gave is called.
+_UNRANKED = {"probe": "a probe set", "machine": "machine-made labels"}
 
 Finding = tuple[str, str]
 
@@ -51,9 +53,9 @@ def _sentence(unit: Unit, block: Block, statistic: str) -> str:
     count = len(block.rows) - len(known)
     verb = "is" if count == 1 else "are"
     left_out = f" {count} of {len(block.rows)} metrics {verb} undefined here." if count else ""
-    if unit.is_probe:
+    if not unit.is_by_people:
         ends = f"from {_kept(known[-1][2])} to {_kept(known[0][2])}"
-        return f"{head} {ends}; metrics are not ranked by a probe set.{left_out}"
+        return f"{head} {ends}; metrics are not ranked by {_UNRANKED[unit.data.facts['kind']]}.{left_out}"
     _, best, cell = known[0]
     said = f"{unit.names[best]} agrees best with people, {head} {_kept(cell)}"
     if cell.low is None or cell.high is None:

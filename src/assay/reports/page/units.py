@@ -11,6 +11,7 @@ from assay.reports.folder import RunFolder, run_titles
 from assay.reports.layout import Block, Cell, Section, lay_out
 from assay.reports.page.classes import LabelClasses, classify
 from assay.reports.page.names import short_names
+from assay.tables import NOT_BY_PEOPLE
 
 __all__ = ["Unit", "main_statistic", "read_units"]
 
@@ -46,9 +47,9 @@ class Unit:
         return classify(self.data.labels)
 
     @property
-    def is_probe(self) -> bool:
-        """Whether labels follow a rule, so that metrics are not ranked by it."""
-        return bool(self.data.facts["kind"] == "probe")
+    def is_by_people(self) -> bool:
+        """Whether people gave the labels, so that metrics are ranked by it."""
+        return self.data.facts["kind"] not in NOT_BY_PEOPLE
 
     @property
     def blocks(self) -> list[Block]:

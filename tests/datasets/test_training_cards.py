@@ -1,0 +1,79 @@
+"""The cards of pairs that are there to train on, whose labels are not of people."""
+
+from __future__ import annotations
+
+import csv
+import hashlib
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from assay.datasets import check_dataset, load_card, load_card_splits, load_dataset
+from assay.datasets.readers.table import read_table
+from assay.errors import InputError
+from assay.tables import NOT_BY_PEOPLE
+
+ROWS = {"name-pairs": {"train": 26923, "dev": 7127, "test": 5543}, "number-pairs": {"train": 9110}}
+FILES = {"name-pairs": ("name1", "name2"), "number-pairs": ("number1", "number2")}
+
+
+@pytest.mark.parametrize("name", ROWS)
+def test_rows_of_the_real_files(with_shared: Path, name: str) -> None:
+    splits = load_card_splits(name, offline=True)
+    assert {split: len(pairs) for split, pairs in splits.items()} == ROWS[name]
+    card = load_card(name)
+    assert [f for f in check_dataset(splits, card) if f.severity == "error"] == []
+    (entry,) = card.files
+    path = with_shared / "sas" / entry.name
+    assert (entry.bytes, entry.sha256) == (path.stat().st_size, hashlib.sha256(path.read_bytes()).hexdigest())
+    with path.open(encoding="utf-8", newline="") as stream:
+        rows = list(csv.DictReader(stream))
+    for split, pairs in splits.items():
+        assert pairs.kind == "machine" and pairs.scale == (0.0, 1.0)
+        found = list(zip(*pairs.texts()[:2], pairs.labels.tolist(), strict=True))
+        wanted = [row for row in rows if row.get("split", split) == split]
+        assert found == [(*(row[column] for column in FILES[name]), float(row["score"])) for row in wanted]
+    ids = load_dataset(f"{name}:all", offline=True).column("pair_id").to_pylist()
+    assert len(set(ids)) == len(rows)
+
+
+def test_what_the_card_of_names_says_is_so(with_shared: Path) -> None:
+    pairs = load_dataset("name-pairs:all", offline=True)
+    assert int((pairs.labels == 1).sum()) == 14131
+    first, second, _ = pairs.texts()
+    split = np.array(pairs.column("split").to_pylist())
+    texts = {name: {t for k in np.flatnonzero(split == name) for t in (first[k], second[k])} for name in set(split)}
+    assert (len(texts["test"]), len(texts["test"] & texts["train"])) == (10052, 6887)
+    empty = [k for k, text in enumerate(second) if not text]
+    assert (pairs.labels[empty] == 1).all() and split[empty].tolist() == ["train"] * 4
+    notes = " ".join(pairs.notes)
+    assert "machine-made" in notes and "6,887" in notes and "four pairs" in notes
+
+
+def test_the_kind_is_told_apart_from_people() -> None:
+    kinds = {name: load_card(name).kind for name in ("probe", "name-pairs", "number-pairs", "stsb")}
+    assert kinds == {"probe": "probe", "name-pairs": "machine", "number-pairs": "machine", "stsb": "human"}
+    assert set(NOT_BY_PEOPLE) == {"probe", "machine"}
+
+
+def test_rows_of_one_split_of_a_file(tmp_path: Path) -> None:
+    path = tmp_path / "pairs.csv"
+    path.write_text("reference,candidate,label,part\na,b,1,x\nc,d,0,y\ne,f,0.5,x\n")
+    table = read_table({"pairs": path}, {"where": {"part": "x"}}).table
+    assert table.select(["pair_id", "reference", "label"]).to_pylist() == [
+        {"pair_id": "2", "reference": "a", "label": 1.0},
+        {"pair_id": "4", "reference": "e", "label": 0.5},
+    ]
+    with pytest.raises(InputError, match=r"pairs.csv: no row has 'z' in the column part"):
+        read_table({"pairs": path}, {"where": {"part": "z"}})
+    with pytest.raises(InputError, match=r"has no column 'split' \(asked for by where\); it has reference"):
+        read_table({"pairs": path}, {"where": {"split": "x"}})
+
+
+def test_a_fault_in_a_kept_row_has_its_number(tmp_path: Path) -> None:
+    path = tmp_path / "pairs.csv"
+    path.write_text("reference,candidate,label,part\na,b,1,x\nc,d,0,y\ne,f,high,x\n")
+    with pytest.raises(InputError, match=r"row 4"):
+        read_table({"pairs": path}, {"where": {"part": "x"}})
+    assert len(read_table({"pairs": path}, {"where": {"part": "y"}}).table) == 1
