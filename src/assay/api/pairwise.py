@@ -6,14 +6,16 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any, Literal
 
+from assay.api.given import several
 from assay.api.reporting import Report
 from assay.benchmark.progress import Progress, Silent
 from assay.metrics.neural.runtime import Runtime, use_runtime
 from assay.reports.sheets import Column, Document, Sheet, write
+from assay.tables import NOT_BY_PEOPLE
 from assay.training.packages import check_packages
 from assay.training.pairwise.settings import BiEncoderSettings, CrossEncoderSettings
 
-__all__ = ["train_pairs"]
+__all__ = ["agreement_document", "agreement_sheet", "train_pairs"]
 
 _NOTES = (
     "gain: with the paired bootstrap over the test pairs, whole groups where the data has them; p is two-sided and not "
@@ -62,7 +64,7 @@ def train_pairs(
         MissingExtraError: a package for training is not installed.
     """
     kind = {"bi-encoder": BiEncoderSettings, "cross-encoder": CrossEncoderSettings}[recipe]
-    asked = kind(base, _several(pairs), dev=_several(dev), test=_several(test), **settings)
+    asked = kind(base, several(pairs), dev=several(dev), test=several(test), **settings)
     check_packages()
     # torch comes with it
     from assay.training.pairwise.recipe import train_on_pairs
@@ -73,32 +75,35 @@ def train_pairs(
             asked,
             Path(out),
             runtime=runtime,
-            render=lambda results: write(_document(results), "md"),
+            render=lambda results: write(agreement_document(results), "md"),
             progress=progress or Silent(),
         )
-    return Report(_document(found))
+    return Report(agreement_document(found))
 
 
-def _several(given: str | Sequence[str] | None) -> tuple[str, ...]:
-    return (given,) if isinstance(given, str) else tuple(given or ())
+def agreement_document(results: Mapping[str, Any]) -> Document:
+    """Return the table of a training with its records."""
+    return Document([agreement_sheet(results)], results["agreement"], value=dict(results))
 
 
-def _document(results: Mapping[str, Any]) -> Document:
-    """Return the table of a training."""
+def agreement_sheet(results: Mapping[str, Any]) -> Sheet:
+    """Return the table of the agreement with people before and after a training."""
     records = results["agreement"]
     several = len(results["seeds"]) > 1
     heads = ["n", "before", "after", "sd", "gain", "95 %", "p", "p seeds"]
+    machine = results.get("machine_labels", ())
     shown = [head for head in heads if several or head not in ("sd", "p seeds")]
-    sheet = Sheet(
-        "Agreement with people on the test pairs" + (f", {len(results['seeds'])} seeds" if several else ""),
+    with_whom = "labels" if machine else "people"
+    return Sheet(
+        f"Agreement with {with_whom} on the test pairs" + (f", {len(results['seeds'])} seeds" if several else ""),
         [Column("dataset"), Column("statistic"), *(Column(head, number=True) for head in shown)],
         [_row(record, several) for record in records],
         notes=[
             *([_NOTES] if any(record["gain"] is not None for record in records) else [_NO_BASE]),
             *([_OVER_SEEDS] if several else []),
+            *([f"{', '.join(machine)}: {NOT_BY_PEOPLE['machine']}."] if machine else []),
         ],
     )
-    return Document([sheet], records, value=dict(results))
 
 
 def _row(record: Mapping[str, Any], several: bool) -> list[str]:

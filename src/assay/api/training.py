@@ -6,6 +6,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
+from assay.api.given import several
 from assay.api.reporting import Report
 from assay.benchmark.progress import Progress, Silent
 from assay.metrics.neural.runtime import Runtime, use_runtime
@@ -63,7 +64,7 @@ def train_s3bert(
         UnavailableError: the base or the metrics cannot be had.
         MissingExtraError: a package for training is not installed.
     """
-    asked = Settings(base, _several(pairs), dev=_several(dev), test=_several(test), **settings)
+    asked = Settings(base, several(pairs), dev=several(dev), test=several(test), **settings)
     check_packages()
     # torch comes with it
     from assay.training.s3bert.recipe import train_s3bert as train
@@ -78,10 +79,6 @@ def train_s3bert(
             progress=progress or Silent(),
         )
     return Report(_document(found))
-
-
-def _several(given: str | Sequence[str]) -> tuple[str, ...]:
-    return (given,) if isinstance(given, str) else tuple(given)
 
 
 def _document(results: Mapping[str, Any]) -> Document:

@@ -27,7 +27,10 @@ _WORD = re.compile(r"\w+")
 
 @dataclass(frozen=True)
 class Source:
-    """One dataset: how it was asked for, and what its card says of it; ``scale`` is its lowest and highest label."""
+    """One dataset: how it was asked for, and what its card says of it.
+
+    ``scale`` is its lowest and highest label; ``kind`` says who gave the labels, see :class:`assay.datasets.Pairs`.
+    """
 
     spec: str
     name: str
@@ -37,6 +40,12 @@ class Source:
     licence: str
     digest: str
     scale: tuple[float, float] | None = None
+    kind: str = "own"
+
+    @property
+    def full_name(self) -> str:
+        """Name and split, as results have it."""
+        return f"{self.name}:{self.split}" if self.split else self.name
 
 
 @dataclass(frozen=True, eq=False)
@@ -186,7 +195,8 @@ def _source(spec: str, pairs: Pairs) -> Source:
     name, version, _ = parse_spec(spec)
     if not is_table_file(spec) and not is_table_file(name):
         licence = load_card(name, version).licence
-    return Source(spec, pairs.name, pairs.version, pairs.split, pairs.language, licence, pairs.digest, pairs.scale)
+    facts = (pairs.name, pairs.version, pairs.split, pairs.language, licence, pairs.digest, pairs.scale, pairs.kind)
+    return Source(spec, *facts)
 
 
 def cut_off(examples: Examples, seed: int) -> tuple[Examples, Examples]:

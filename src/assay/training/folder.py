@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import Any
 
 from assay.errors import InputError
+from assay.training.ranks import follows, wait_for
 
 __all__ = ["Workplace", "open_workplace", "write_json"]
 
@@ -46,7 +47,7 @@ class Workplace:
 
 @contextmanager
 def open_workplace(out: Path, request: Mapping[str, Any]) -> Iterator[Workplace]:
-    """Yield the folders of a training, made if need be, which no other process can open meanwhile.
+    """Yield the folders of a training, made if need be, which no other process can open meanwhile but its followers.
 
     Where the block ends without an error, the result gets its name and the rest is removed.
 
@@ -62,8 +63,12 @@ def open_workplace(out: Path, request: Mapping[str, Any]) -> Iterator[Workplace]
     if out.is_symlink() or out.is_file() or (out.is_dir() and any(out.iterdir())):
         raise InputError(f"{out}: is not an empty folder; give --out another name")
     place = Workplace(out, out.with_name(f".{out.name}.training"))
+    asked = json.loads(json.dumps(request))
+    if follows():
+        wait_for(lambda: _held(place.folder / REQUEST) == asked, "the same request")
+        yield place
+        return
     with _opened(place):
-        asked = json.loads(json.dumps(request))
         path = place.folder / REQUEST
         if path.is_file():
             _check_same(path, asked, out)
@@ -136,11 +141,16 @@ def _finish(place: Workplace) -> None:
         raise InputError(f"{place.out}: cannot be written ({error.strerror}); the model is in {place.made}") from None
 
 
-def _check_same(path: Path, asked: dict[str, Any], out: Path) -> None:
+def _held(path: Path) -> Any:
+    """Return the request in a file; nothing where there is none, or a broken one."""
     try:
-        held = json.loads(path.read_text(encoding="utf-8"))
-    except ValueError:
-        held = {}
+        return json.loads(path.read_text(encoding="utf-8"))
+    except (FileNotFoundError, ValueError):
+        return {}
+
+
+def _check_same(path: Path, asked: dict[str, Any], out: Path) -> None:
+    held = _held(path)
     if held == asked:
         return
     keys = sorted(key for key in {*held, *asked} if held.get(key) != asked.get(key)) if isinstance(held, dict) else []

@@ -9,6 +9,7 @@ from typing import Any
 
 from assay.metrics.models.files import read_json
 from assay.training.folder import Workplace, write_json
+from assay.training.ranks import follows
 
 __all__ = ["RESULTS", "Results", "make_models", "write_results"]
 
@@ -26,7 +27,8 @@ def make_models(
         place: of the training; with a number, a folder ``seed-N`` for each model is left in it.
         first: the first seed.
         number: of models, or None for one model.
-        make: trains a model of a seed into a new folder, and writes its results last.
+        make: trains a model of a seed into a new folder, and writes its results last; in a process that follows
+            another one it trains and writes nothing, and the process ends after the last seed.
     """
     seeds = list(range(first, first + (number or 1)))
     found = []
@@ -34,12 +36,18 @@ def make_models(
         made = place.made if number is None else place.made / f"seed-{seed}"
         if not (made / RESULTS).is_file():
             new = place.folder / f"new-{seed}"
+            if follows():
+                make(seed, new)
+                continue
             shutil.rmtree(new, ignore_errors=True)
             make(seed, new)
             made.parent.mkdir(exist_ok=True)
             new.rename(made)
             shutil.rmtree(place.checkpoints(seed), ignore_errors=True)
-        found.append(read_json(made / RESULTS))
+        if not follows():
+            found.append(read_json(made / RESULTS))
+    if follows():
+        raise SystemExit(0)  # its work ends with the last training
     return seeds, found
 
 

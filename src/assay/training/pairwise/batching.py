@@ -12,6 +12,7 @@ from sentence_transformers.base.sampler import DefaultBatchSampler
 
 from assay.datasets.annotation_graph import AnnotationGraph
 from assay.training.batches.composition import Batch, compose
+from assay.training.ranks import processes
 
 __all__ = ["Collate", "Plan", "PlanSampler", "by_length", "plan_epochs"]
 
@@ -81,6 +82,9 @@ def by_length(lengths: NDArray[np.int64], batch_size: int, rng: np.random.Genera
 class PlanSampler(DefaultBatchSampler):  # type: ignore[misc]  # sentence-transformers has no types here
     """Gives the numbers of a plan's batches, one at a time; :class:`Collate` looks them up.
 
+    Where several processes take turns, the first batches come again until each process has as many: none would wait for
+    another one for ever.
+
     Args:
         dataset: a row a batch.
         plan: the batches.
@@ -92,11 +96,11 @@ class PlanSampler(DefaultBatchSampler):  # type: ignore[misc]  # sentence-transf
         self._plan = plan
 
     def __len__(self) -> int:
-        return len(self._plan)
+        return len(self._plan) + -len(self._plan) % processes()
 
     def __iter__(self) -> Iterator[list[int]]:
         self._plan.at(self.epoch)
-        return ([number] for number in range(len(self._plan)))
+        return ([number % len(self._plan)] for number in range(len(self)))
 
 
 class Collate:

@@ -25,6 +25,7 @@ _LIMITS = (
     "Held-out pairs are not trained on; single texts of them may be, in other pairs: the counts above say how many.",
     "Intervals over the test pairs hold pairs that share a text for independent, unless the data has groups.",
 )
+_MACHINE = "Test labels were made by machine: agreement with them is not agreement with people."
 
 
 def describe(facts: Mapping[str, Any], data: Mapping[str, Sequence[Source]], results: str, folder: Path) -> None:
@@ -36,7 +37,7 @@ def describe(facts: Mapping[str, Any], data: Mapping[str, Sequence[Source]], res
         results: in Markdown.
         folder: of the model.
     """
-    settings, recipe = facts["settings"], facts["recipe"]
+    settings, recipe = facts["settings"], facts["model"]
     part = f"its last {settings['layers']} layers" if settings["layers"] else "all of it"
     graph, loss = facts["annotation_graph"], _LOSSES[facts["loss"]]
     about = (
@@ -46,6 +47,8 @@ def describe(facts: Mapping[str, Any], data: Mapping[str, Sequence[Source]], res
     )
     if facts["classes"]:
         about += f" It was trained to tell {', '.join(facts['classes'])} apart."
+    if facts["recipe"] == "augmented":
+        about += " The pairs were made and labelled by machine, see pairs.parquet."
     best = ", ".join(f"{name.replace('_', ' ')} {value:.4f}" for name, value in facts["best"].items())
     made_with = {
         "seed": f"{facts['seed']} for the order of the pairs and what is drawn, {settings['seed']} for what is cut off",
@@ -64,7 +67,7 @@ def describe(facts: Mapping[str, Any], data: Mapping[str, Sequence[Source]], res
         made_with=made_with,
         results=results,
         use=_use(recipe, bool(facts["classes"])),
-        limits=_LIMITS,
+        limits=[*_LIMITS, *([_MACHINE] if "machine_labels" in facts["results"] else [])],
         languages=sorted({one.language for sources in data.values() for one in sources if one.language}),
     )
     write_card(card, folder)

@@ -41,13 +41,12 @@ def agreement_before_and_after(
     records = []
     for number, source in enumerate(test.sources):
         rows = np.flatnonzero(test.origins == number)
-        name = f"{source.name}:{source.split}" if source.split else source.name
         first = None if before is None else before[rows]
         groups = np.unique(test.groups[rows], return_inverse=True)[1].astype(np.intp)
         grouped = groups if groups.max() + 1 < len(groups) else None
         compare = _accuracies if labels.dtype == np.int64 else _coefficients
         for record in compare(labels[rows], first, after[rows], grouped, seed):
-            records.append({"dataset": name, "n": len(rows)} | record)
+            records.append({"dataset": source.full_name, "n": len(rows)} | record)
     return records
 
 

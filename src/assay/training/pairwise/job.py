@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -26,9 +27,11 @@ from assay.training.pairwise.losses import Inputs, PairLoss, make_loss
 from assay.training.pairwise.settings import PairSettings
 from assay.training.pairwise.trainer import Trained, train_pairs
 from assay.training.progress import Progress
+from assay.training.ranks import own_device, processes
+from assay.training.request import Request
 from assay.training.tokens import table_of_pairs, table_of_texts
 
-__all__ = ["Job", "fit", "prepare", "start"]
+__all__ = ["Job", "fit", "job_of", "prepare", "start"]
 
 
 @dataclass(frozen=True, eq=False)
@@ -39,6 +42,7 @@ class Job:
         labels: of all sets, one after another: float64 in [0, 1], or int64 numbers of *classes*.
         rows: of each set among them.
         graph: annotation graph of the training pairs.
+        asked: the request of a recipe that makes the sets itself, and these settings; else None.
     """
 
     settings: PairSettings
@@ -52,6 +56,12 @@ class Job:
     device: str
     threads: int
     progress: Progress
+    asked: Request | None = None
+
+    @property
+    def request(self) -> Request:
+        """What was asked for, as it is written down."""
+        return self.asked or self.settings
 
     @property
     def digests(self) -> dict[str, list[str]]:
@@ -87,7 +97,6 @@ def prepare(settings: PairSettings, runtime: Runtime, progress: Progress) -> Job
         UnavailableError: the model cannot be had here.
     """
     base = locate(settings.base)
-    device, threads = device_of(runtime)[0], set_threads(runtime.threads)
     sets, counts = load_sets(
         settings.pairs, settings.dev, settings.test,
         seed=settings.seed, limit=settings.limit, say=progress.say,
@@ -95,6 +104,19 @@ def prepare(settings: PairSettings, runtime: Runtime, progress: Progress) -> Job
     )  # fmt: skip
     sets["train"] = _part(sets["train"], settings, progress)
     counts["train_pairs"] = len(sets["train"])
+    return job_of(settings, base, sets, counts, runtime, progress)
+
+
+def job_of(
+    settings: PairSettings,
+    base: LocatedModel,
+    sets: Mapping[str, Examples],
+    counts: Mapping[str, int],
+    runtime: Runtime,
+    progress: Progress,
+) -> Job:
+    """Return the training of a base on sets that are loaded; see :func:`prepare`."""
+    device, threads = own_device(device_of(runtime)[0]), set_threads(runtime.threads)
     labels, classes = _labels(sets, settings)
     graph = build_graph(sets["train"].references, sets["train"].candidates)
     progress.say(f"training pairs: {graph_line(describe_graph(graph))}")
@@ -193,8 +215,8 @@ def _plan(job: Job, inputs: Inputs, seed: int) -> Plan:
 
 
 def _course(settings: PairSettings, plan: Plan, seed: int) -> Course:
-    steps = len(plan) * settings.epochs
-    warmup = round(settings.warmup * steps)
+    epoch = math.ceil(len(plan) / processes())
+    warmup = round(settings.warmup * epoch * settings.epochs)
     return Course(
-        settings.epochs, settings.batch_size, settings.learning_rate, warmup, settings.eval_steps or len(plan), seed
+        settings.epochs, settings.batch_size, settings.learning_rate, warmup, settings.eval_steps or epoch, seed
     )

@@ -58,10 +58,16 @@ class PairLoss(nn.Module):  # type: ignore[misc]  # torch has no types here
     def __init__(self, model: Any, inputs: Inputs, tokens: int | None) -> None:
         super().__init__()
         self.model = model
+        self._whole = (model,)  # a tuple, or it would be registered twice
         self.inputs = inputs
         cpu = self.device.type == "cpu"
         self._tokens = tokens or (CPU_TOKENS if cpu else GPU_TOKENS)
         self._spare = CPU_SPARE if cpu else GPU_SPARE
+
+    @property
+    def whole(self) -> Any:
+        """The model itself, where a trainer that spreads it over devices has put a wrapper in its place."""
+        return self._whole[0]
 
     @property
     def device(self) -> torch.device:
@@ -196,7 +202,7 @@ class CrossLoss(PairLoss):
 
     def __init__(self, model: Any, inputs: Inputs, tokens: int | None, kind: str) -> None:
         super().__init__(model, inputs, tokens)
-        self._kind = kind
+        self._kind, self._activation = kind, model.activation_fn
 
     def outputs(self, rows: torch.Tensor) -> torch.Tensor:
         """Return logits, shape (k,) or (k, classes)."""
@@ -217,7 +223,7 @@ class CrossLoss(PairLoss):
         """Return scores by the declared activation, or numbers of classes, shape (k,)."""
         if self._kind == "cross-entropy":
             return outputs.argmax(dim=1)
-        found: torch.Tensor = self.model.activation_fn(outputs)
+        found: torch.Tensor = self._activation(outputs)
         return found
 
 

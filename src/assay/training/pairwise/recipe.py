@@ -19,6 +19,7 @@ from assay.training.pairwise.job import Job, fit, prepare, start
 from assay.training.pairwise.settings import PairSettings
 from assay.training.pairwise.trainer import Trained, score_rows
 from assay.training.progress import Progress
+from assay.training.ranks import follows
 from assay.training.seeded import Results, make_models, write_results
 from assay.training.tokens import TokenTable
 
@@ -74,7 +75,8 @@ def make_all(job: Job, place: Workplace, out: Path, render: Render) -> Results:
     seeds, found = make_models(place, settings.seed, settings.seeds, make)
     results = found[0]
     if len(found) > 1:
-        results = {"agreement": over_seeds([one["agreement"] for one in found]), "seeds": seeds}
+        results |= {"agreement": over_seeds([one["agreement"] for one in found]), "seeds": seeds}
+        del results["scores"]  # of one seed alone
     if settings.seeds is not None:
         write_results(results, place.made, render)
     return results
@@ -86,12 +88,16 @@ def _make(job: Job, checkpoints: Path, out: Path, render: Render, seed: int, new
     test = job.sets["test"]
     before = score_rows(loss, job.rows["test"])[0] if job.starts_with_scores else None
     trained = fit(job, loss, seed, checkpoints)
+    if follows():
+        return
     job.progress.begin("evaluation", 0)
     after = score_rows(loss, job.rows["test"])[0]
     records = agreement_before_and_after(test, job.labels[job.rows["test"]], before, after, seed)
-    results = {"agreement": records, "scores": plain_scores(records), "seeds": [seed]}
+    results: Results = {"agreement": records, "scores": plain_scores(records), "seeds": [seed]}
+    if machine := [one.full_name for one in test.sources if one.kind == "machine"]:
+        results["machine_labels"] = machine
     with quiet():
-        loss.model.save_pretrained(str(new), create_model_card=False)
+        loss.whole.save_pretrained(str(new), create_model_card=False)
     write_curves(trained.history, new)
     facts = _facts(job, trained, loss.inputs.table, results, seed, out)
     write_json(new / "training.json", facts)
@@ -102,10 +108,11 @@ def _make(job: Job, checkpoints: Path, out: Path, render: Render, seed: int, new
 def _facts(job: Job, trained: Trained, table: TokenTable, results: Results, seed: int, out: Path) -> dict[str, Any]:
     """Return what ``training.json`` holds."""
     return {
-        "recipe": job.settings.recipe,
-        "settings": job.settings.plain(),
+        "recipe": job.request.recipe,
+        "model": job.settings.recipe,
+        "settings": job.request.plain(),
         "seed": seed,
-        "command": job.settings.command(str(out)),
+        "command": job.request.command(str(out)),
         "base": {"name": str(job.base.reference), "digest": job.base.digest, "revision": job.base.revision},
         "data": {name: [asdict(source) for source in examples.sources] for name, examples in job.sets.items()},
         "counts": dict(job.counts) | {"inputs_cut_off": table.cut},

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from types import MappingProxyType
 from typing import Literal
@@ -10,7 +11,7 @@ from assay.errors import InputError
 from assay.training.batches.composition import STRATEGIES
 from assay.training.request import Request
 
-__all__ = ["BATCHES", "LOSSES", "BiEncoderSettings", "CrossEncoderSettings", "PairSettings"]
+__all__ = ["BATCHES", "LEARNING", "LOSSES", "RECIPES", "BiEncoderSettings", "CrossEncoderSettings", "PairSettings"]
 
 #: How batches are made: pairs of like length together, or by the annotation graph.
 BATCHES = ("length", *STRATEGIES)
@@ -19,6 +20,19 @@ LOSSES = {
     "bi-encoder": {"regression": ("cosine", "cosent"), "classification": ("softmax",)},
     "cross-encoder": {"regression": ("bce", "mse"), "classification": ("cross-entropy",)},
 }
+#: The settings that say how a model learns, and what kind of value each has. The others say from what it learns and
+#: what it is measured by.
+LEARNING: Mapping[str, type] = MappingProxyType(
+    {
+        "batch_size": int,
+        "epochs": int,
+        "warmup": float,
+        "learning_rate": float,
+        "layers": int,
+        "loss": str,
+        "batches": str,
+    }
+)
 
 
 @dataclass(frozen=True)
@@ -136,3 +150,9 @@ class CrossEncoderSettings(PairSettings):
     """A model that reads both texts at once; see :class:`PairSettings`."""
 
     recipe = "cross-encoder"
+
+
+#: The recipes by name.
+RECIPES: Mapping[str, type[PairSettings]] = MappingProxyType(
+    {one.recipe: one for one in (BiEncoderSettings, CrossEncoderSettings)}
+)

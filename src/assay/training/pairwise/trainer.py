@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -22,6 +23,7 @@ from assay.statistics.agreement import agreement
 from assay.training.loop import Course, Kept, arguments, train
 from assay.training.pairwise.batching import Collate, Plan, PlanSampler
 from assay.training.pairwise.losses import PairLoss
+from assay.training.pairwise.rows import only_read_rows, with_whole_table
 from assay.training.progress import Progress
 from datasets import Dataset
 
@@ -56,6 +58,7 @@ class PlannedBatches(Kept):
     """Beside a trainer: batches come from a plan, and one that has no room in memory is computed in several passes."""
 
     data_collator: Collate
+    accelerator: Any
 
     def get_batch_sampler(self, dataset: Any, batch_size: int, drop_last: bool, **settings: Any) -> Any:
         """Return the plan's batches."""
@@ -68,10 +71,22 @@ class PlannedBatches(Kept):
     def training_step(self, model: Any, inputs: dict[str, Any], *args: Any) -> Any:
         """Return the loss of a batch, and leave its gradient: the sum over the passes that have room."""
         total = 0.0
-        for places in self.loss.passes(inputs["rows"]):
+        passes = self.loss.passes(inputs["rows"].cpu())
+        for number, places in enumerate(passes, start=1):
             part = {name: value[places] for name, value in inputs.items()}
-            total = total + super().training_step(model, part, *args)  # type: ignore[misc]  # of the trainer
+            # several processes exchange gradients once a batch, however many passes each of them needs
+            last = number == len(passes)
+            with contextlib.nullcontext() if last else self.accelerator.no_sync(model):
+                total = total + super().training_step(model, part, *args)  # type: ignore[misc]  # of the trainer
         return total
+
+    def _save(self, output_dir: str | None = None, state_dict: Any = None) -> None:
+        with with_whole_table(self.model):
+            super()._save(output_dir, state_dict)
+
+    def _load_from_checkpoint(self, checkpoint_path: str) -> None:
+        with with_whole_table(self.model):
+            super()._load_from_checkpoint(checkpoint_path)
 
 
 class BiTrainer(PlannedBatches, SentenceTransformerTrainer):  # type: ignore[misc]  # no types there
@@ -108,15 +123,16 @@ class DevAgreement(BaseEvaluator):  # type: ignore[misc]  # no types there
 
 def score_rows(loss: PairLoss, rows: NDArray[np.int64]) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
     """Return scores (or numbers of classes) and losses of n rows by the model as it is, shape (n,) each."""
-    mode = loss.model.training
-    loss.model.eval()
+    wrapped, mode = loss.model, loss.whole.training
+    loss.model = loss.whole.eval()  # a wrapper would wait for the other processes
     scores, losses = [], []
     with torch.inference_mode():
         for part in torch.split(torch.from_numpy(rows), MANY):
             outputs = loss.outputs(part)
             losses.append(loss.row_losses(outputs, loss.labels(part)).double().cpu())
             scores.append(loss.scores(outputs).double().cpu())
-    loss.model.train(mode)
+    loss.whole.train(mode)
+    loss.model = wrapped
     return torch.cat(scores).numpy(), torch.cat(losses).numpy()
 
 
@@ -149,14 +165,15 @@ def train_pairs(
     cross = recipe == "cross-encoder"
     best = best or ("spearman" if loss.inputs.labels.is_floating_point() else "accuracy")
     kind = CrossEncoderTrainingArguments if cross else SentenceTransformerTrainingArguments
-    trainer = (CrossTrainer if cross else BiTrainer)(
-        model=loss.model,
-        args=arguments(folder, course, device, kind=kind, best=best, mixed=True),
-        train_dataset=Dataset.from_dict({"batch": list(range(len(plan)))}),
-        evaluator=DevAgreement(loss, dev),
-        loss=loss,
-        data_collator=Collate(plan),
-    )
-    history = train(trainer, folder, progress, f"training, seed {course.seed}", callbacks)
+    with only_read_rows(loss.whole, loss.inputs.table):
+        trainer = (CrossTrainer if cross else BiTrainer)(
+            model=loss.model,
+            args=arguments(folder, course, device, kind=kind, best=best, mixed=True),
+            train_dataset=Dataset.from_dict({"batch": list(range(len(plan)))}),
+            evaluator=DevAgreement(loss, dev),
+            loss=loss,
+            data_collator=Collate(plan),
+        )
+        history = train(trainer, folder, progress, f"training, seed {course.seed}", callbacks)
     state = trainer.state
     return Trained(history, best, int(state.best_global_step), float(state.best_metric), int(state.global_step))

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import hashlib
-import uuid
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import Protocol
 
@@ -19,16 +19,14 @@ from assay.errors import InputError, UnavailableError
 from assay.metrics import Batch, load_metric
 from assay.metrics.name import MetricName
 from assay.metrics.work import open_session, release_sessions
-from assay.paths import cache_dir
 from assay.training.data import Examples, pair_key
+from assay.training.kept import CHUNK, kept_scores
 from assay.training.progress import Progress
 
 __all__ = ["TARGETS", "AmrScorer", "AspectScorer", "ScoredPairs", "score_pairs", "write_targets"]
 
 #: The file in a model's folder.
 TARGETS = "targets.parquet"
-#: Pairs scored at a time: what a kill can lose.
-CHUNK = 1024
 #: Pairs that exchange candidates for their negatives.
 UNIT = 8
 
@@ -168,28 +166,11 @@ def score_pairs(
     parts = []
     for start in range(0, len(left), CHUNK):
         chunk = [column[start : start + CHUNK] for column in texts]
-        parts.append(_chunk_scores(Batch(chunk[0], chunk[1], None, chunk[2], chunk[3]), scorer))
+        batch = Batch(chunk[0], chunk[1], None, chunk[2], chunk[3])
+        parts.append(kept_scores(scorer.signature, (*chunk[2], *chunk[3]), partial(scorer.score, batch)))
         progress.advance(len(chunk[0]))
     scores = np.concatenate(parts).astype(np.float32)
     return ScoredPairs(texts[0], texts[1], np.arange(len(left)) < len(rows), units[left], scores)
-
-
-def _chunk_scores(batch: Batch, scorer: AspectScorer) -> NDArray[np.float64]:
-    """Return the scores of a chunk from the cache; compute and keep them where they are not there."""
-    whole = hashlib.sha256(scorer.signature.encode())
-    for column in (batch.reference_graphs, batch.candidate_graphs):
-        for graph in column or ():
-            whole.update(hashlib.sha256(graph.encode()).digest())
-    path = cache_dir() / "targets" / f"{whole.hexdigest()[:32]}.npy"
-    if path.is_file():
-        held: NDArray[np.float64] = np.load(path, allow_pickle=False)
-        return held
-    scores = scorer.score(batch)
-    path.parent.mkdir(parents=True, exist_ok=True)
-    scratch = path.with_suffix(f".{uuid.uuid4().hex[:8]}.npy")
-    np.save(scratch, scores)
-    scratch.replace(path)
-    return scores
 
 
 def write_targets(sets: Mapping[str, ScoredPairs], names: Sequence[str], signature: str, folder: Path) -> str:

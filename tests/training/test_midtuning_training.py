@@ -1,0 +1,176 @@
+"""The whole mid-tuning: what it leaves, that it resumes, and that metrics load it."""
+
+from __future__ import annotations
+
+import csv
+import json
+import os
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import numpy as np
+import pyarrow.parquet as pq
+import pytest
+from mid_run import tune_on, write_frames
+from safetensors.numpy import load_file
+from scipy.stats import spearmanr
+
+from assay.errors import InputError
+from assay.metrics import Batch, load_metric
+from assay.training.data import text_key
+
+OBJECTIVES = ("triplet", "classification")
+
+
+@pytest.fixture
+def frames(tmp_path):
+    """Sixty-six sentences with their frames."""
+    return write_frames(tmp_path / "frames.jsonl", 66)
+
+
+def curve(folder):
+    return list(csv.DictReader((folder / "curves.csv").read_text().splitlines()))
+
+
+@pytest.mark.parametrize("objective", OBJECTIVES)
+def test_what_a_mid_tuning_leaves(objective, tiny_base, frames, pairs_file, tmp_path):
+    out, test = tmp_path / "out", pairs_file(20, 3)
+    progress, results = tune_on(tiny_base, out, frames, test, objective=objective)
+    assert not list(tmp_path.glob(".out*"))
+    assert any("dev loss" in line for line in progress.lines)
+    table = pq.read_table(test).to_pydict()
+    batch = Batch(table["reference"], table["candidate"])
+    scores = {name: np.asarray(load_metric(f"{name}:{out}").score(batch)) for name in ("bi-encoder", "pooled")}
+    spearman = next(one for one in results["agreement"] if one["statistic"] == "spearman")
+    assert spearman["after"] == pytest.approx(spearmanr(scores["bi-encoder"], table["label"]).statistic, abs=1e-6)
+    base = load_metric(f"bi-encoder:{tiny_base}").score(batch)
+    assert spearman["before"] == pytest.approx(spearmanr(base, table["label"]).statistic, abs=1e-6)
+    assert scores["bi-encoder"] == pytest.approx(scores["pooled"], abs=1e-5)
+    marked = load_metric(f"bi-encoder:{out},prompt=sentence").score(batch)
+    assert np.abs(marked - scores["bi-encoder"]).max() > 1e-4
+
+    facts = json.loads((out / "training.json").read_text())
+    number = {"triplet": 60, "classification": 120}[objective]
+    assert facts["steps"] == 3 * number / 12
+    assert (facts["counts"]["train_sentences"], facts["counts"]["dev_sentences"]) == (60, 6)
+    assert sum(facts["wrong_forms"].values()) == 60
+    rows = [row for row in curve(out) if row["dev_loss"]]
+    best = min(rows, key=lambda row: float(row["dev_loss"]))
+    assert facts["best_step"] == int(best["step"])
+    assert facts["best"]["dev_loss"] == pytest.approx(float(best["dev_loss"]))
+    assert results["alignment"]["after"]["loss"] == pytest.approx(float(best["dev_loss"]), rel=1e-4)
+    assert (results["alignment"]["before"] is None) == (objective == "classification")
+    card = (out / "README.md").read_text()
+    assert all(word in card for word in (facts["command"], str(tiny_base), "licence", "`[_EN_]`", frames, "all of it"))
+    assert "{" not in card.split("## Use")[0]
+    assert (out / "neighbours.md").read_text() == "neighbours\n"
+    for record in results["neighbours"]:
+        for model in ("base", "trained"):
+            cosines = [one["cosine"] for one in record[model]]
+            assert len(cosines) == 3
+            assert cosines == sorted(cosines, reverse=True)
+            assert record["query"] not in [one["text"] for one in record[model]]
+
+
+def test_forms_are_learned(tiny_base, tmp_path):
+    frames = write_frames(tmp_path / "many.jsonl", 300)
+    _, results = tune_on(tiny_base, tmp_path / "out", frames, epochs=6)
+    before, after = results["alignment"]["before"], results["alignment"]["after"]
+    assert after["loss"] < 0.8 * before["loss"]
+    assert results["agreement"] == results["scores"] == []
+
+
+@pytest.mark.slow
+def test_a_killed_training_continues_to_the_same_model(tiny_base, frames, pairs_file, tmp_path):
+    files = frames, pairs_file(20, 3)
+    tune_on(tiny_base, tmp_path / "whole", *files)
+    out = tmp_path / "killed"
+    script = Path(__file__).with_name("mid_run.py")
+    paths = os.pathsep.join(path for path in sys.path if path)
+    process = subprocess.Popen(
+        [sys.executable, str(script), str(tiny_base), str(out), "0.2", *files], env=os.environ | {"PYTHONPATH": paths}
+    )
+    work = tmp_path / ".killed.training" / "checkpoints-0"
+    until = time.monotonic() + 120
+    while process.poll() is None and time.monotonic() < until:
+        if list(work.glob("checkpoint-*/trainer_state.json")):
+            break
+        time.sleep(0.01)
+    time.sleep(0.4)
+    process.send_signal(signal.SIGKILL)
+    assert process.wait() == -signal.SIGKILL
+    assert not out.exists()
+    with pytest.raises(InputError, match=r"unfinished training with another request .*settings"):
+        tune_on(tiny_base, out, *files, epochs=4)
+    progress, _ = tune_on(tiny_base, out, *files)
+    assert any("continues from step" in line for line in progress.lines)
+    whole, resumed = (load_file(tmp_path / name / "model.safetensors") for name in ("whole", "killed"))
+    for name, values in whole.items():
+        assert resumed[name] == pytest.approx(values, abs=1e-6), name
+    one, other = (json.loads((tmp_path / name / "results.json").read_text()) for name in ("whole", "killed"))
+    assert other["agreement"] == one["agreement"]
+
+
+def test_seeds_differ_in_everything_but_what_is_cut_off(tiny_base, frames, pairs_file, tmp_path):
+    _, results = tune_on(tiny_base, tmp_path / "out", frames, pairs_file(20, 3), seeds=2, seed=5, epochs=1)
+    assert results["seeds"] == [5, 6]
+    single = [json.loads((tmp_path / f"out/seed-{seed}/training.json").read_text()) for seed in (5, 6)]
+    assert single[0]["wrong_forms"] != single[1]["wrong_forms"]
+    queries = [[one["query"] for one in facts["results"]["neighbours"]] for facts in single]
+    assert queries[0] == queries[1]
+    after = [facts["results"]["agreement"][0]["after"] for facts in single]
+    assert results["agreement"][0]["after"] == pytest.approx(np.mean(after))
+    losses = [facts["results"]["alignment"]["after"]["loss"] for facts in single]
+    assert results["alignment"]["after"]["loss"] == pytest.approx(np.mean(losses))
+    assert "scores" in json.loads((tmp_path / "out/seed-5/results.json").read_text())
+
+
+def test_queries_and_test_sentences_are_not_trained_on(tiny_base, frames, tmp_path):
+    sentences = [json.loads(line)["sentence"] for line in Path(frames).read_text().splitlines()]
+    queries = tmp_path / "queries.txt"
+    queries.write_text(f"{sentences[0].upper()}!\n\n{sentences[1]}\n")
+    test = tmp_path / "test.csv"
+    test.write_text(
+        "reference,candidate,label\n" + "".join(f"{one},x {one},0.{k}\n" for k, one in enumerate(sentences[2:7]))
+    )
+    _, results = tune_on(tiny_base, tmp_path / "out", frames, str(test), queries=str(queries), epochs=1)
+    counts = json.loads((tmp_path / "out/training.json").read_text())["counts"]
+    assert counts["sentences_held_out"] == 7
+    assert [one["query"] for one in results["neighbours"]] == [f"{sentences[0].upper()}!", sentences[1]]
+    near = {text_key(one["text"]) for one in results["neighbours"][0]["base"]}
+    assert text_key(sentences[0]) not in near
+
+
+def test_what_cannot_be_used_is_one_line(tiny_base, frames, tmp_path):
+    out = tmp_path / "out"
+    for changes, message in (
+        ({"objective": "other"}, "--objective other: must be one of triplet, classification"),
+        ({"margin": 0}, "--margin 0: must be above 0"),
+        ({"warmup": 1}, "--warmup 1: is a share of the steps"),
+        ({"layers": 9}, "--layers 9: the model has 4 layers"),
+        ({"queries": str(tmp_path / "none")}, r"--queries .*none: cannot be read"),
+        ({"limit": 12}, "12 sentences with a form are too few to cut a development set off"),
+    ):
+        with pytest.raises(InputError, match=message):
+            tune_on(tiny_base, out, frames, **changes)
+    assert not out.exists()
+
+
+def test_the_command_writes_tables_with_the_neighbours(tiny_base, frames, tmp_path, capsys):
+    from assay.cli import app
+
+    queries = tmp_path / "queries.txt"
+    queries.write_text("a | b <script>\n")
+    out = tmp_path / "out"
+    line = ["train", "mid-tuning", "--base", str(tiny_base), "--forms", frames, "--out", str(out), "-q"]
+    with pytest.raises(SystemExit) as stop:
+        app([*line, "--queries", str(queries), "--device", "cpu", "--threads", "1"], prog_name="assay")
+    assert not stop.value.code
+    assert "Sentences and their forms" in capsys.readouterr().out
+    shown = (out / "neighbours.md").read_text()
+    assert "Nearest to" in shown
+    assert "<script>" not in shown
+    assert shown.count("\n| ") >= 3

@@ -1,0 +1,31 @@
+"""Two processes that train one model, as torchrun starts them; on the CPU, which has the same exchange of gradients."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+SCRIPT = Path(__file__).with_name("pair_run.py")
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("recipe", ["bi-encoder", "cross-encoder"])
+def test_two_processes_share_every_batch(recipe, tiny_base, pairs_file, tmp_path):
+    out = tmp_path / "out"
+    files = [pairs_file(number, seed) for number, seed in ((40, 1), (20, 2), (20, 3))]
+    launch = [sys.executable, "-m", "torch.distributed.run", "--nproc_per_node", "2", "--standalone"]
+    command = [*launch, str(SCRIPT), recipe, str(tiny_base), str(out), "0", *files]
+    paths = os.pathsep.join(path for path in sys.path if path)
+    settings = {"PYTHONPATH": paths, "OMP_NUM_THREADS": "1", "PAIR_RUN": json.dumps({"seeds": 2, "tokens": 60})}
+    ended = subprocess.run(command, env=os.environ | settings, capture_output=True, text=True, timeout=150)
+    assert ended.returncode == 0, ended.stderr[-3000:]
+    facts = [json.loads((out / f"seed-{seed}" / "training.json").read_text()) for seed in (0, 1)]
+    # five batches of eight an epoch, two at a time, three epochs
+    assert [one["steps"] for one in facts] == [9, 9]
+    assert json.loads((out / "results.json").read_text())["seeds"] == [0, 1]
+    assert not list(tmp_path.glob(".out*"))
