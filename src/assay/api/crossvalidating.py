@@ -3,16 +3,18 @@
 from __future__ import annotations
 
 import tempfile
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
+import numpy as np
+
 from assay.api.evidence import open_runs
 from assay.api.reporting import Report
 from assay.api.running import as_list, run
-from assay.benchmark.progress import Progress
+from assay.benchmark.progress import Progress, Silent
 from assay.errors import InputError, UnavailableError, suggest
 from assay.reports.crossval.document import to_document
 from assay.reports.crossval.settings import FOLDS, Settings
@@ -20,8 +22,14 @@ from assay.reports.crossval.study import methods_of, study
 from assay.reports.data import ScoredDataset, read_datasets
 from assay.reports.folder import RunFolder, read_run, run_titles
 from assay.reports.signatures import signed
+from assay.statistics.crossvalidation import ScoresOf
+from assay.training.data import Examples, Source
+from assay.training.packages import check_packages
 
 __all__ = ["crossval"]
+
+#: What stands beside a trained model where no metric was named: the baseline of STR-2022.
+BASELINE = "dice"
 
 
 def crossval(
@@ -29,6 +37,7 @@ def crossval(
     *,
     datasets: Any = (),
     metrics: str | Sequence[Any] = (),
+    train: str | Sequence[str] = (),
     folds: int = FOLDS,
     by: str | None = None,
     group_by: str | None = None,
@@ -46,6 +55,8 @@ def crossval(
         runs: run folders, or files with a label and score columns; none where data is to be scored here.
         datasets: names of datasets of the runs, all by default; without runs, as for :func:`assay.run`.
         metrics: names of metrics of the runs, all by default; without runs, as for :func:`assay.run`.
+        train: models to train anew for every fold, ``RECIPE:BASE[,setting=value]...`` with the settings of
+            :data:`assay.training.pairwise.settings.LEARNING`, such as ``bi-encoder:all-MiniLM-L6-v2,epochs=2``.
         folds: number of folds.
         by: column whose values, such as sources or genres, are told apart.
         group_by: column whose values are never on both sides; the data's groups by default.
@@ -62,6 +73,11 @@ def crossval(
     if paths and scoring:
         raise InputError(f"--{next(iter(scoring)).replace('_', '-')}: is for data that is scored here, not for a run")
     names = [metrics] if isinstance(metrics, str) else list(metrics)
+    recipes = [train] if isinstance(train, str) else list(train)
+    if recipes:
+        check_packages()
+        if not paths and not names:
+            names = [BASELINE]
     settings = Settings(
         metrics=tuple(names) if paths else (),
         datasets=tuple(map(str, as_list(datasets))) if paths else (),
@@ -73,11 +89,52 @@ def crossval(
     )
     with open_runs(paths) if paths else _scored(datasets, names, progress, scoring) as opened:
         chosen = _chosen(opened, settings)
-        subjects = [study(data, settings, methods_of(data, settings.metrics), title) for title, data in chosen]
-        used = dict.fromkeys(metric for subject in subjects for metric in subject.found)
+        trained = {name: _trainer(name, scoring, progress or Silent()) for name in recipes}
+        subjects = [
+            study(
+                data,
+                settings,
+                methods_of(data, settings.metrics) | {name: make(data) for name, make in trained.items()},
+                title,
+            )
+            for title, data in chosen
+        ]
+        used = dict.fromkeys(metric for subject in subjects for metric in subject.found if metric not in trained)
         failures = [f"not scored: {line}" for one in opened for line in one.manifest["failures"]]
         document = to_document(subjects, settings)
         return Report(signed(replace(document, notes=failures), [data for _, data in chosen], used, settings.signature))
+
+
+def _trainer(recipe: str, scoring: Mapping[str, Any], progress: Progress) -> Callable[[ScoredDataset], ScoresOf]:
+    """Return what makes a recipe a method on a dataset."""
+    # torch comes with it
+    from assay.metrics.neural.runtime import Runtime
+    from assay.training.pairwise.validating import FoldTrainer, read_recipe
+
+    settings = read_recipe(recipe)
+    runtime = Runtime(**{name: scoring[name] for name in ("device", "threads") if scoring.get(name) is not None})
+    return lambda data: FoldTrainer(settings, _examples(data), runtime, progress)
+
+
+def _examples(data: ScoredDataset) -> Examples:
+    """Return the pairs of a run's dataset as a model learns them.
+
+    Raises:
+        InputError: a pair has several gold answers.
+    """
+    references = data.table.column("reference").to_pylist()
+    for row, golds in enumerate(references, start=1):
+        if isinstance(golds, list) and len(golds) != 1:
+            raise InputError(f"{data.name}, pair {row}: has {len(golds)} gold answers; a model learns pairs of texts")
+    scale = data.facts.get("scale")
+    source = Source(
+        data.name, data.name, str(data.facts["version"]), str(data.facts["split"]), data.facts["language"], "",
+        str(data.facts["digest"]), (scale[0], scale[1]) if scale else None,
+    )  # fmt: skip
+    rows = np.arange(len(data), dtype=np.int64)
+    first = tuple(golds[0] if isinstance(golds, list) else golds for golds in references)
+    second = tuple(data.table.column("candidate").to_pylist())
+    return Examples(first, second, data.labels, (), (), np.zeros_like(rows), rows, (source,), rows + 1)
 
 
 @contextmanager

@@ -35,6 +35,10 @@ def crossval(
     ] = None,
     dataset: DatasetOption = None,
     metric: MetricOption = None,
+    train: Annotated[
+        list[str] | None,
+        typer.Option(help="A model to train anew for every fold: RECIPE:BASE[,setting=value]...; repeatable."),
+    ] = None,
     folds: Annotated[int, typer.Option(help="Number of folds.")] = 5,
     by: Annotated[
         str | None, typer.Option(help="Tell the values of a column apart, such as subset, and leave each out in turn.")
@@ -59,6 +63,8 @@ def crossval(
     assay crossval --dataset stsb:test --metric dice --by subset
 
     assay crossval runs/main --metric dice --folds 10
+
+    assay crossval --dataset stsb:test --train bi-encoder:all-MiniLM-L6-v2,epochs=1 --by subset
     """
     from assay import api
 
@@ -76,6 +82,7 @@ def crossval(
             runs or (),
             datasets=dataset or [],
             metrics=metric or [],
+            train=train or [],
             folds=folds,
             by=by,
             group_by=group_by,
