@@ -30,6 +30,7 @@ if TYPE_CHECKING:
     from assay.api.significance import compare_systems
     from assay.api.sweeping import sweep
     from assay.api.training import train_s3bert
+    from assay.api.tuning import tune
     from assay.api.verifying import verify
 
 __all__ = [
@@ -59,10 +60,11 @@ __all__ = [
     "score_file",
     "sweep",
     "thresholds",
-    "train_pairs",
     "train_augmented",
     "train_mid_tuning",
+    "train_pairs",
     "train_s3bert",
+    "tune",
     "verify",
 ]
 
@@ -94,10 +96,11 @@ _HOMES = {
     "score_file": "files",
     "sweep": "sweeping",
     "thresholds": "deciding",
-    "train_pairs": "pairwise",
-    "train_s3bert": "training",
     "train_augmented": "augmented",
     "train_mid_tuning": "midtuning",
+    "train_pairs": "pairwise",
+    "train_s3bert": "training",
+    "tune": "tuning",
     "verify": "verifying",
 }
 

@@ -36,6 +36,7 @@ VERBS = {
     "profile": "What metrics cost, measured alone.",
     "reproduce": "Reproduce a published table.",
     "train": "Train models that metrics read.",
+    "tune": "Search settings, train the winner.",
     "doctor": "What is here, what is missing.",
     "metrics": "List, show, check metrics.",
     "models": "List, show, fetch models.",

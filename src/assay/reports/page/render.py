@@ -21,7 +21,7 @@ from assay.reports.page.tagging import MOST
 from assay.reports.page.units import main_statistic, read_units
 from assay.reports.sheets import Document, Sheet, write
 
-__all__ = ["GENERATOR", "page_html"]
+__all__ = ["GENERATOR", "asset", "environment", "page_html"]
 
 #: Says in the first lines of a page who wrote it.
 GENERATOR = '<meta name="generator" content="assay">'
@@ -48,16 +48,16 @@ def page_html(runs: Sequence[RunFolder], *, leaderboard: bool = True, categories
     pairs = sum(len(unit.data) for unit in units)
     statistics = list(dict.fromkeys(name for run in runs for name in run.manifest["request"]["statistics"]))
     main = main_statistic(statistics)
-    script = "\n".join(_asset(name) for name in SCRIPTS)
+    script = "\n".join(asset(name) for name in SCRIPTS)
     digest = base64.b64encode(hashlib.sha256(script.encode()).digest()).decode("ascii")
     parts = [UnitPart(unit, max(1, MOST * len(unit.data) // max(pairs, MOST)) if categories else 0) for unit in units]
     aspects = [AspectPart(model, parts, statistics) for model in aspect_models(units)]
     page: str = (
-        _environment()
+        environment()
         .get_template("page.html")
         .render(
             generator=Markup(GENERATOR),
-            style=Markup(_asset("page.css") + (_asset("aspects.css") if aspects else "")),
+            style=Markup(asset("page.css") + (asset("aspects.css") if aspects else "")),
             script=Markup(script),
             script_digest=digest,
             runs=[RunPart(title, run) for title, run in zip(run_titles(runs), runs, strict=True)],
@@ -79,7 +79,8 @@ def page_html(runs: Sequence[RunFolder], *, leaderboard: bool = True, categories
     return page
 
 
-def _environment() -> Environment:
+def environment() -> Environment:
+    """Return what fills the templates: text is escaped, a name without a value is an error."""
     environment = Environment(
         loader=PackageLoader("assay.reports.page"),
         autoescape=True,
@@ -98,7 +99,8 @@ def _parted(signature: str) -> Markup:
     return escape(signature).replace("|", Markup("|<wbr>"))
 
 
-def _asset(name: str) -> str:
+def asset(name: str) -> str:
+    """Return a file of the page's style or scripts."""
     return (resources.files("assay.reports.page") / "assets" / name).read_text(encoding="utf-8")
 
 

@@ -1,0 +1,116 @@
+"""Hyperparameters of a training searched, and the winner trained."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any, Literal
+
+from assay.api.given import several
+from assay.api.pairwise import agreement_sheet
+from assay.api.reporting import Report
+from assay.benchmark.progress import Progress, Silent
+from assay.errors import InputError, MissingExtraError
+from assay.metrics.neural.runtime import Runtime, use_runtime
+from assay.metrics.provenance import ABSENT, version_of
+from assay.reports.sheets import Document, write
+from assay.reports.study.document import study_document
+from assay.reports.study.page import study_html
+from assay.training.packages import check_packages
+from assay.training.pairwise.settings import BiEncoderSettings, CrossEncoderSettings
+from assay.training.tuning.settings import OBJECTIVES, Search
+from assay.training.tuning.space import read_space
+
+__all__ = ["tune"]
+
+
+def tune(
+    recipe: Literal["bi-encoder", "cross-encoder"],
+    base: str,
+    pairs: str | Sequence[str],
+    out: str | Path,
+    *,
+    dev: str | Sequence[str] | None = (),
+    test: str | Sequence[str] | None = (),
+    space: str | Path | None = None,
+    trials: int = 5,
+    objective: str | None = None,
+    prune: bool = True,
+    storage: str | None = None,
+    study: str | None = None,
+    jobs: int = 1,
+    device: str = "auto",
+    threads: int | None = None,
+    progress: Progress | None = None,
+    **settings: Any,
+) -> Report:
+    """Search the settings of a training on a development set, and train and test the winner.
+
+    Args:
+        recipe: which kind of model.
+        base: the model to start from: a folder, a hub id or a short name.
+        pairs: datasets of labelled pairs.
+        out: the folder of the model and the study, absent or empty; a search that was stopped goes on when it is asked
+            for again.
+        dev, test: held-out datasets; without *dev* a tenth of the pairs is cut off, without *test* a tenth of the rest.
+        space: a TOML file, see :func:`assay.training.tuning.space.read_space`; by default batch size, epochs and
+            warm-up.
+        trials: complete or pruned ones, those counted that the study holds already.
+        objective: ``spearman`` (the default), ``pearson`` or ``kendall``; ``accuracy`` for classes.
+        prune: whether trials end early that are worse than the median of those before, epoch by epoch.
+        storage: address of a database, as SQLAlchemy has it, which processes and machines can share; by default a file
+            that is removed when all is done.
+        study: its name in the database; by default that of *out*.
+        jobs: trials at a time, each in a process of its own with its share of the threads or a GPU.
+        device: ``auto``, ``cpu``, ``cuda``, ``cuda:N``, ``mps`` or ``all``.
+        threads: of a CPU, for all trials together; by default the cores that are free.
+        progress: told of every step.
+        **settings: of every trial, as in :class:`assay.training.pairwise.settings.PairSettings`; what the space has
+            cannot be set. ``seeds`` is how often the winner is trained.
+
+    Returns:
+        The trials, and the agreement of the winner on the test pairs. The folder holds the same as ``study.json``,
+        ``study.md`` and ``report.html``.
+
+    Raises:
+        InputError: something that was asked for cannot be used.
+        UnavailableError: the model cannot be had, or no trial was completed.
+        MissingExtraError: a package for training is not installed.
+    """
+    kind = {"bi-encoder": BiEncoderSettings, "cross-encoder": CrossEncoderSettings}[recipe]
+    asked = kind(base, several(pairs), dev=several(dev), test=several(test), **settings)
+    searched = read_space(None if space is None else Path(space), asked)
+    for name in settings.keys() & searched.keys():
+        raise InputError(f"--{name.replace('_', '-')}: is searched; leave it out, or take it out of the space")
+    search = Search(
+        asked,
+        searched,
+        trials=trials,
+        objective=objective or OBJECTIVES[asked.task][0],
+        prune=prune,
+        storage=storage,
+        study=study or Path(out).absolute().name,
+        jobs=jobs,
+    )
+    check_packages()
+    if version_of("optuna") == ABSENT:
+        raise MissingExtraError("optuna", "train")
+    # torch and optuna come with it
+    from assay.training.tuning.recipe import search_and_train
+
+    runtime = Runtime(device=device, threads=threads)
+    with use_runtime(runtime):
+        found = search_and_train(
+            search,
+            Path(out),
+            runtime=runtime,
+            render=lambda results: write(Document([agreement_sheet(results)], []), "md"),
+            render_study=_render,
+            progress=progress or Silent(),
+        )
+    return Report(study_document(found, agreement_sheet(found["results"])))
+
+
+def _render(found: Mapping[str, Any]) -> dict[str, str]:
+    results = agreement_sheet(found["results"])
+    return {"study.md": write(study_document(found, results), "md"), "report.html": study_html(found, results)}

@@ -1,0 +1,1 @@
+"""A study of hyperparameters as tables, figures and a page."""

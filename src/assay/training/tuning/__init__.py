@@ -1,0 +1,1 @@
+"""Hyperparameters of a training searched by Optuna."""

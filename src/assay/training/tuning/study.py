@@ -1,0 +1,230 @@
+"""A study: trials in a database that processes and machines share, and that outlives each of them."""
+
+from __future__ import annotations
+
+import random
+import time
+import warnings
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from datetime import datetime, timedelta
+from typing import Any
+
+import optuna
+from optuna import Study
+from optuna.exceptions import DuplicatedStudyError, ExperimentalWarning, StorageInternalError
+from optuna.pruners import MedianPruner, NopPruner
+from optuna.storages import RDBStorage
+from optuna.study import StudyDirection
+from optuna.trial import FrozenTrial, TrialState, create_trial
+from sqlalchemy.engine import make_url
+from sqlalchemy.exc import ArgumentError, SQLAlchemyError
+
+from assay.errors import InputError
+from assay.training.tuning.sampler import RETRY_OF, PlacedSampler
+
+__all__ = [
+    "ERROR", "RUNNER", "SURPLUS", "connect", "counted", "finished", "give_up", "open_study", "quiet_optuna", "shown",
+]  # fmt: skip
+
+#: Attributes of a trial: who runs it, why it failed, and whether it began when there were enough already.
+RUNNER, ERROR, SURPLUS = "runner", "error", "surplus"
+#: Attribute of a study: what was asked for.
+REQUEST = "request"
+#: Seconds between two signs of life of a trial, and after how many without one its process counts as ended.
+HEARTBEAT, GRACE = 30, 120
+#: Seconds that SQLite waits for another process to be done.
+PATIENCE = 60
+#: How often something is tried that another process is in the middle of.
+ATTEMPTS = 20
+#: What databases say when the tables of a study have been made meanwhile.
+_MADE_MEANWHILE = ("already exists", "UNIQUE constraint", "duplicate key")
+#: Trials before any is pruned, and epochs of a trial before it may be: in the first one a training of several epochs
+#: is behind one of a single epoch, whose learning rate has fallen to 0.
+STARTUP, UNPRUNED = 3, 2
+_OVER = (TrialState.COMPLETE, TrialState.PRUNED)
+
+
+@contextmanager
+def quiet_optuna() -> Iterator[None]:
+    """Let Optuna log errors alone, and not say which of its parts are young, for the block."""
+    level = optuna.logging.get_verbosity()
+    optuna.logging.set_verbosity(optuna.logging.CRITICAL)
+    try:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", ExperimentalWarning)
+            yield
+    finally:
+        optuna.logging.set_verbosity(level)
+
+
+def shown(address: str) -> str:
+    """Return an address without its password."""
+    try:
+        return str(make_url(address).render_as_string(hide_password=True))
+    except (ArgumentError, ValueError):
+        return "the address"
+
+
+def connect(address: str) -> RDBStorage:
+    """Open a database, and make its tables where it has none.
+
+    Args:
+        address: as SQLAlchemy has it, such as ``sqlite:///study.db`` or ``postgresql+psycopg://user@host/name``.
+
+    Raises:
+        InputError: it cannot be reached, or its driver is not installed.
+    """
+    remedy = "give --storage an address of SQLAlchemy, such as sqlite:///study.db"
+    try:
+        return _made(address)
+    except (ArgumentError, ValueError):
+        raise InputError(f"--storage: is no address of a database; {remedy}") from None
+    except ImportError as error:
+        raise InputError(
+            f"--storage {shown(address)}: its driver is not installed ({_reason(error)}); install it, or {remedy}"
+        ) from None
+    except (SQLAlchemyError, StorageInternalError, RuntimeError) as error:
+        raise InputError(f"--storage {shown(address)}: cannot be used ({_reason(error)})") from None
+
+
+def _made(address: str) -> RDBStorage:
+    """Open a database; where several processes make its tables at the same moment, all but one are refused at first."""
+    for _ in range(ATTEMPTS):
+        try:
+            return _opened(address)
+        except (SQLAlchemyError, StorageInternalError) as error:
+            if not any(word in _reason(error) for word in _MADE_MEANWHILE):
+                raise
+        time.sleep(random.uniform(0.1, 0.5))
+    return _opened(address)
+
+
+def _opened(address: str) -> RDBStorage:
+    settings: dict[str, Any] = {"connect_args": {"timeout": PATIENCE}} if address.startswith("sqlite") else {}
+    return RDBStorage(
+        address,
+        engine_kwargs=settings | {"pool_pre_ping": True},
+        heartbeat_interval=HEARTBEAT,
+        grace_period=GRACE,
+        heartbeat_stale_trial_callback=_retry,
+    )
+
+
+def _reason(error: BaseException) -> str:
+    """Return the line of an error that says why."""
+    while (cause := getattr(error, "orig", None) or error.__cause__) is not None:
+        error = cause
+    return next((line.strip() for line in str(error).splitlines() if line.strip()), type(error).__name__)[:300]
+
+
+def open_study(storage: RDBStorage, name: str, request: Mapping[str, Any], seed: int, *, prune: bool) -> Study:
+    """Open a study, or make it; the higher a value, the better.
+
+    Args:
+        storage: of :func:`connect`.
+        name: of the study.
+        request: what the values of its trials depend on, as plain values.
+        seed: of its draws.
+        prune: whether a trial ends that is worse than the median of those before it, epoch by epoch.
+
+    Raises:
+        InputError: the study was made by another request.
+    """
+    pruner = MedianPruner(n_startup_trials=STARTUP, n_warmup_steps=UNPRUNED) if prune else NopPruner()
+    settings: dict[str, Any] = {"storage": storage, "study_name": name, "pruner": pruner}
+    try:
+        study = optuna.create_study(sampler=PlacedSampler(seed), direction=StudyDirection.MAXIMIZE, **settings)
+        study.set_user_attr(REQUEST, dict(request))
+    except DuplicatedStudyError:
+        study = optuna.load_study(sampler=PlacedSampler(seed), **settings)
+    held = _request_of(study)
+    if held != request:
+        keys = _differences(held, request)
+        raise InputError(
+            f"--study {name}: was made by another request (it differs in {', '.join(keys)}); ask as before, or give "
+            "--study another name"
+        )
+    return study
+
+
+def _request_of(study: Study) -> dict[str, Any]:
+    """Return what was asked for, which the process that makes a study says right after."""
+    for _ in range(ATTEMPTS):
+        held = study.user_attrs.get(REQUEST)
+        if held is not None:
+            return dict(held)
+        time.sleep(0.2)
+    return {}
+
+
+def _differences(held: Mapping[str, Any], asked: Mapping[str, Any], before: str = "") -> list[str]:
+    """Return the keys at which plain values differ, those of an object in another after a dot."""
+    found = []
+    for key in sorted({*held, *asked}):
+        one, other = held.get(key), asked.get(key)
+        if isinstance(one, dict) and isinstance(other, dict):
+            found += _differences(one, other, f"{before}{key}.")
+        elif one != other:
+            found.append(f"{before}{key}")
+    return found
+
+
+def counted(study: Study) -> int:
+    """Return how many trials are over or running."""
+    return len(study.get_trials(deepcopy=False, states=(*_OVER, TrialState.RUNNING)))
+
+
+def finished(study: Study) -> int:
+    """Return how many trials are over."""
+    return len(study.get_trials(deepcopy=False, states=_OVER))
+
+
+def _retry(study: Study, trial: FrozenTrial) -> None:
+    """Add a trial that tries once more what another left unfinished."""
+    study.add_trial(
+        create_trial(
+            state=TrialState.WAITING,
+            params=trial.params,
+            distributions=trial.distributions,
+            user_attrs={RETRY_OF: trial.number},
+        )
+    )
+
+
+def give_up(study: Study, runner: str, *, alone: bool) -> list[int]:
+    """Mark trials as failed whose process has ended, have them tried once more, and return their numbers.
+
+    What runs elsewhere is known by its signs of life, which Optuna looks at before every trial.
+
+    Args:
+        study: the study.
+        runner: who is about to run trials; a trial of its own that is running is left from before.
+        alone: whether nobody else uses the database.
+    """
+    ended = set()
+    for trial in study.get_trials(deepcopy=False, states=(TrialState.RUNNING,)):
+        own = alone or trial.user_attrs.get(RUNNER) == runner
+        if own or _never_begun(trial):
+            study.tell(trial.number, state=TrialState.FAIL, skip_if_finished=True)
+            ended.add(trial.number)
+    held = study.get_trials(deepcopy=False)
+    retried = {trial.user_attrs.get(RETRY_OF) for trial in held}
+    left = [
+        trial
+        for trial in held
+        if trial.state == TrialState.FAIL
+        and not trial.user_attrs.keys() & {ERROR, SURPLUS}
+        and trial.number not in retried
+        and (alone or trial.number in ended or trial.user_attrs.get(RUNNER) == runner)
+    ]
+    for trial in left:
+        _retry(study, trial)
+    return [trial.number for trial in left]
+
+
+def _never_begun(trial: FrozenTrial) -> bool:
+    """Return whether a process ended between the making of a trial and its first sign of life."""
+    began = trial.datetime_start
+    old = began is not None and datetime.now(began.tzinfo) - began > timedelta(seconds=GRACE)
+    return old and RUNNER not in trial.user_attrs

@@ -1,0 +1,122 @@
+"""Fine-tuning a bi-encoder on name pairs against sentence-transformers' trainer with its defaults.
+
+The same model, pairs, batch size, number of steps, learning rate and loss; one thread. Both ways are the whole of a
+training, with loading the model and the checkpoint at the end. What assay does once for all 26,923 training pairs,
+tokenizing, is counted in by the share of the pairs trained on; all rows of the embeddings that these pairs read are
+trained, as they would be in the whole training.
+"""
+
+from __future__ import annotations
+
+import tempfile
+import time
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from ratio import medians
+
+torch = pytest.importorskip("torch", reason="torch is absent: pip install assay[train]")
+pytest.importorskip("accelerate", reason="accelerate is absent: pip install assay[train]")
+
+from assay.benchmark.progress import Silent  # noqa: E402
+from assay.metrics.neural.loading import quiet  # noqa: E402
+from assay.training.data import load_examples  # noqa: E402
+from assay.training.loop import Course  # noqa: E402
+from assay.training.models import load_bi_encoder  # noqa: E402
+from assay.training.pairwise.batching import plan_epochs  # noqa: E402
+from assay.training.pairwise.losses import Inputs, make_loss  # noqa: E402
+from assay.training.pairwise.trainer import train_pairs  # noqa: E402
+from assay.training.tokens import table_of_texts  # noqa: E402
+
+RATE, ROUNDS = 5e-5, 3
+#: Pairs that ours evaluates on at the end: two is the fewest there can be.
+DEV = 2
+
+
+def listened(loss: Any, batches: list[float]) -> Any:
+    """Have a loss write down the value of every training batch."""
+    loss.register_forward_hook(lambda module, inputs, value: batches.append(float(value)))
+    return loss
+
+
+def theirs(base: Path, examples: Any, rows: np.ndarray, size: int) -> list[float]:
+    """Train as sentence-transformers' documentation has it; return the loss of every batch."""
+    from sentence_transformers import (
+        SentenceTransformer,
+        SentenceTransformerTrainer,
+        SentenceTransformerTrainingArguments,
+    )
+    from sentence_transformers.sentence_transformer.losses import CosineSimilarityLoss
+
+    from datasets import Dataset
+
+    batches: list[float] = []
+    with quiet(), tempfile.TemporaryDirectory() as folder:
+        model = SentenceTransformer(str(base), device="cpu")
+        part = examples.take(rows)
+        columns = {"one": part.references, "other": part.candidates, "score": part.labels}
+        arguments = SentenceTransformerTrainingArguments(
+            folder, num_train_epochs=1, use_cpu=True, report_to=[], disable_tqdm=True
+        )
+        assert arguments.learning_rate == RATE
+        if size != arguments.per_device_train_batch_size:
+            arguments.per_device_train_batch_size = size
+        data = Dataset.from_dict({name: list(values) for name, values in columns.items()})
+        loss = listened(CosineSimilarityLoss(model), batches)
+        SentenceTransformerTrainer(model=model, args=arguments, train_dataset=data, loss=loss).train()
+    return batches
+
+
+def ours(base: Path, numbers: dict[str, int], table: Any, examples: Any, rows: np.ndarray, size: int) -> list[float]:
+    """Train as assay does; return the loss of every batch."""
+    batches: list[float] = []
+    with tempfile.TemporaryDirectory() as folder:
+        whole = load_bi_encoder(base, "cpu")
+        part = examples.take(np.concatenate([rows, rows[:DEV]]))
+        first, second = (torch.tensor([numbers[text] for text in side]) for side in (part.references, part.candidates))
+        inputs = Inputs(table, first, second, torch.from_numpy(part.labels).float())
+        loss = listened(make_loss("cosine", whole, inputs, None, 0), batches)
+        lengths = torch.maximum(table.lengths[first], table.lengths[second]).numpy()[: len(rows)]
+        plan = plan_epochs("length", None, lengths, size, 0)
+        course = Course(1, size, RATE, 0, len(plan), 0)
+        dev = np.arange(len(rows), len(rows) + DEV)
+        train_pairs("bi-encoder", loss, plan, dev, course, Path(folder), "cpu", Silent())
+    return batches
+
+
+@pytest.mark.parametrize(("size", "steps", "bar"), [(8, 60, 1.5), (16, 32, 1.5), (64, 12, 1.4)])
+def test_pairs_per_second(real_models, shared_data, monkeypatch, capsys, size, steps, bar):
+    torch.set_num_threads(1)
+    monkeypatch.setenv("ASSAY_DATA", str(shared_data))
+    base = real_models / "minilm"
+    examples = load_examples(["name-pairs:train"], limit=None)
+    rows = np.random.default_rng(0).permutation(len(examples))[: size * steps]
+    start = time.process_time()
+    texts = sorted(examples.texts)
+    table = table_of_texts(load_bi_encoder(base, "cpu"), texts)
+    once = (time.process_time() - start) * len(rows) / len(examples)
+    numbers = {text: number for number, text in enumerate(texts)}
+    found: dict[str, list[float]] = {}
+    ways = {
+        "sentence-transformers": lambda: found.update(theirs=theirs(base, examples, rows, size)),
+        "assay": lambda: found.update(ours=ours(base, numbers, table, examples, rows, size)),
+    }
+    taken = medians(ways, ROUNDS)
+    taken["assay"] += once
+    rates = {name: len(rows) / seconds for name, seconds in taken.items()}
+    ratio = rates["assay"] / rates["sentence-transformers"]
+    one, other = np.array(found["theirs"]), np.array(found["ours"])
+    assert len(one) == len(other) == steps
+    # both ways learn from the same pairs in other batches: their means differ by what the drawing of batches and of
+    # dropout makes them differ, of which the spread of the batches tells the size
+    noise = 3 * float(np.sqrt((one.var(ddof=1) + other.var(ddof=1)) / steps))
+    with capsys.disabled():
+        print(
+            f"\nfine-tuning on {len(rows)} name pairs, {size} a step: sentence-transformers "
+            f"{rates['sentence-transformers']:.1f} pairs/s, assay {rates['assay']:.1f} pairs/s, {ratio:.2f} times; "
+            f"mean loss {one.mean():.5f} and {other.mean():.5f}, noise {noise:.5f}"
+        )
+    assert abs(one.mean() - other.mean()) < noise
+    assert ratio >= bar

@@ -1,0 +1,65 @@
+"""A small search; as a process of its own, one that a test kills.
+
+python tune_run.py BASE OUT PAUSE STORAGE TRIALS TRAIN DEV TEST
+"""
+
+from __future__ import annotations
+
+import json
+import sys
+from pathlib import Path
+from typing import Any
+
+from training_run import Slow
+
+from assay.metrics.neural.runtime import Runtime
+
+#: Two batch sizes, one or two epochs.
+SPACE = """
+[space.batch_size]
+choices = [8, 16]
+[space.epochs]
+low = 1
+high = 2
+[space.warmup]
+low = 0.0
+high = 0.5
+"""
+
+
+def make_search(base: str | Path, folder: Path, files: tuple[str, ...], **changes: Any) -> Any:
+    """Return a search over :data:`SPACE`; settings of a training and of the search may be changed."""
+    from assay.training.pairwise.settings import BiEncoderSettings
+    from assay.training.tuning.settings import Search
+    from assay.training.tuning.space import read_space
+
+    asked = {"trials": 3, "objective": "spearman", "prune": False, "storage": None, "study": "s", "jobs": 1}
+    space = changes.pop("space", SPACE)
+    search = {name: changes.pop(name, value) for name, value in asked.items()}
+    settings = BiEncoderSettings(str(base), *((path,) for path in files), **({"learning_rate": 1e-3} | changes))
+    path = folder / "space.toml"
+    path.write_text(space)
+    return Search(settings, read_space(path, settings), **search)
+
+
+def search_on(
+    base: str | Path, out: Path, files: tuple[str, ...], *, pause: float = 0.0, **changes: Any
+) -> tuple[Slow, dict[str, Any]]:
+    """Search on files of training, development and test pairs; return what was told and the study."""
+    from assay.training.tuning.recipe import search_and_train
+
+    progress = Slow(pause)
+    found = search_and_train(
+        make_search(base, out.parent, files, **changes),
+        out,
+        runtime=Runtime(device="cpu", threads=1),
+        render=lambda results: "results\n",
+        render_study=lambda study: {"study.md": json.dumps(study["settings"])},
+        progress=progress,
+    )
+    return progress, found
+
+
+if __name__ == "__main__":
+    base, out, pause, storage, trials, *files = sys.argv[1:]
+    search_on(base, Path(out), tuple(files), pause=float(pause), storage=storage or None, trials=int(trials))
