@@ -100,9 +100,9 @@ def boards(
 ) -> list[Board]:
     """Rank the metrics on every dataset and bucket, and over the datasets where there are several.
 
-    Over several datasets a coefficient is averaged, every dataset counting the same; those are left out whose
-    labels no people gave, such as the probe set. A metric without scores on one of them has no mean, and no rank; where that is so of all
-    metrics there is no such board.
+    Over several datasets a coefficient is averaged, every dataset counting the same; those are left out whose labels no
+    people gave, such as the probe set. A metric without scores on one of them has no mean, and no rank; where that is
+    so of all metrics there is no such board.
 
     Args:
         joined: the datasets.
