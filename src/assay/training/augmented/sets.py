@@ -20,7 +20,7 @@ __all__ = ["PAIRS", "as_sets", "write_pairs"]
 
 #: The file in a model's folder.
 PAIRS = "pairs.parquet"
-LICENCE = "made from the entities named in the command, whose licence holds"
+LICENCE = "made by rule; the licence of the entities holds, where there are any"
 
 
 def as_sets(

@@ -48,15 +48,17 @@ class ReadRows(nn.Module):  # type: ignore[misc]  # torch has no types here
         found: torch.Tensor = functional.embedding(self.places[ids], self.weight, self._padding)
         return found
 
-    @torch.no_grad()
     def write(self) -> None:
         """Write the rows into the whole table."""
-        self.table.weight[self.read.to(self.table.weight.device)] = self.weight.to(self.table.weight)
+        whole = self.table.weight
+        with torch.no_grad():
+            whole[self.read.to(whole.device)] = self.weight.to(whole)
 
-    @torch.no_grad()
     def fetch(self) -> None:
         """Take the rows from the whole table, in place."""
-        self.weight.copy_(self.table.weight[self.read.to(self.table.weight.device)])
+        whole = self.table.weight
+        with torch.no_grad():
+            self.weight.copy_(whole[self.read.to(whole.device)])
 
 
 @contextmanager
@@ -71,7 +73,7 @@ def only_read_rows(whole: Any, tokens: TokenTable) -> Iterator[None]:
         tokens: of all texts that it will see.
     """
     body = getattr(whole[0], "model", None)
-    table = body.get_input_embeddings() if hasattr(body, "get_input_embeddings") else None
+    table = _table_of(body)
     if body is None or type(table) is not nn.Embedding or not _is_its_own(body, table):
         yield
         return
@@ -85,6 +87,11 @@ def only_read_rows(whole: Any, tokens: TokenTable) -> Iterator[None]:
         body.set_input_embeddings(table)
 
 
+def _table_of(body: Any) -> Any:
+    """Return the table of embeddings of a transformer, or None where there is none."""
+    return body.get_input_embeddings() if hasattr(body, "get_input_embeddings") else None
+
+
 def _is_its_own(body: Any, table: nn.Embedding) -> bool:
     """Return whether a table is trained in the plain way and its weight stands nowhere else in the model."""
     plain = table.weight.requires_grad and table.max_norm is None and not table.sparse and not table.scale_grad_by_freq
@@ -96,7 +103,7 @@ def _is_its_own(body: Any, table: nn.Embedding) -> bool:
 def with_whole_table(whole: Any) -> Iterator[None]:
     """Give a model its whole table back for as long as the block runs, to be saved or loaded."""
     body = getattr(whole[0], "model", None)
-    rows = body.get_input_embeddings() if hasattr(body, "get_input_embeddings") else None
+    rows = _table_of(body)
     if body is None or not isinstance(rows, ReadRows):
         yield
         return

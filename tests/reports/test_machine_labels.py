@@ -1,0 +1,42 @@
+"""Labels that no people gave: said in the tables, and no metric is ranked by them."""
+
+from __future__ import annotations
+
+import pytest
+
+from assay import api
+from assay.reports.comparing.compare import Settings
+from assay.reports.folder import read_run
+from assay.reports.leaderboard.board import boards
+from assay.reports.leaderboard.entries import Filters, join
+from assay.reports.page.findings import find
+from assay.reports.page.units import read_units
+
+TOLD = "machine-made labels: agreement with them is not agreement with people; never rank metrics by it"
+
+
+@pytest.fixture
+def run(shared_data, monkeypatch, tmp_path):
+    monkeypatch.setenv("ASSAY_DATA", str(shared_data))
+    metrics = ["levenshtein", "chrf"]
+    api.run(["name-pairs:test", "stsb:test", "squad-sas"], metrics, out=tmp_path / "run", limit=80, resamples=0)
+    return read_run(tmp_path / "run")
+
+
+def test_table_and_page_say_it(run):
+    assert (run.path / "table.md").read_text(encoding="utf-8").count(TOLD) == 1
+    machine, human, _ = read_units([run])
+    assert (machine.is_by_people, human.is_by_people) == (False, True)
+    sentences = [sentence for _, sentence in find(machine)]
+    assert any("metrics are not ranked by machine-made labels." in one for one in sentences)
+    assert not any("agrees best with people" in one for one in sentences)
+    assert any("agrees best with people" in sentence for _, sentence in find(human))
+
+
+def test_the_leaderboards_mean_leaves_them_out(run):
+    settings = Settings(("spearman",), permutations=100, resamples=100)
+    found = boards(join([run], Filters()), settings, by="spearman", buckets=["all"])
+    *single, mean = ({line.metric: line.values["spearman"][0] for line in board.lines} for board in found)
+    machine, *human = (values["levenshtein"] for values in single)
+    assert len(human) == 2 and mean["levenshtein"] == pytest.approx(sum(human) / 2)
+    assert mean["levenshtein"] != pytest.approx((machine + sum(human)) / 3)
