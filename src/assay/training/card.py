@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
+from typing import Any
 
 from assay.training.data import Source
 
@@ -13,62 +14,74 @@ __all__ = ["Card", "write_card"]
 
 @dataclass(frozen=True)
 class Card:
-    """What goes into a README.
+    """What a recipe says of its model; all else follows from the facts of the training.
 
     Attributes:
         title: the heading.
         about: what the model is, a paragraph.
-        base: what it was made from.
-        command: the line that makes it again.
-        data: datasets by what they were used for.
-        counts: numbers of pairs and texts, by what they are.
-        made_with: versions, digests, device, by name.
-        results: tables in Markdown.
+        seeds: what the seeds decided.
+        best: what the development set said at the best step.
         use: lines of shell or Python that use it.
         limits: what a user should know, a line each.
-        languages: of the training texts.
+        made_with: what else it was made with, by name.
     """
 
     title: str
     about: str
-    base: str
-    command: str
-    data: Mapping[str, Sequence[Source]]
-    counts: Mapping[str, int]
-    made_with: Mapping[str, str]
-    results: str
+    seeds: str
+    best: str
     use: Sequence[str]
     limits: Sequence[str]
-    languages: Sequence[str]
+    made_with: Mapping[str, str] = field(default_factory=dict)
 
 
-def write_card(card: Card, folder: Path) -> None:
-    """Write ``README.md`` with the front matter that model hubs read."""
-    (folder / "README.md").write_text(_text(card), encoding="utf-8")
+def write_card(
+    card: Card, facts: Mapping[str, Any], data: Mapping[str, Sequence[Source]], results: str, folder: Path
+) -> None:
+    """Write ``README.md`` with the front matter that model hubs read.
+
+    Args:
+        card: of the recipe.
+        facts: what ``training.json`` holds.
+        data: the datasets by what they were used for.
+        results: tables in Markdown.
+        folder: of the model.
+    """
+    (folder / "README.md").write_text(_text(card, facts, data, results), encoding="utf-8")
 
 
-def _text(card: Card) -> str:
+def _text(card: Card, facts: Mapping[str, Any], data: Mapping[str, Sequence[Source]], results: str) -> str:
+    base = facts["base"]["name"]
+    languages = sorted({one.language for sources in data.values() for one in sources if one.language})
+    made_with = {
+        "seed": card.seeds,
+        **card.made_with,
+        "base digest": facts["base"]["digest"],
+        "best of the evaluations": f"step {facts['best_step']} of {facts['steps']}, {card.best}",
+        "device": f"{facts['device']}, {facts['threads']} threads",
+        "versions": ", ".join(f"{name} {version}" for name, version in facts["versions"].items()),
+    }
     front = ["---", "library_name: sentence-transformers", "pipeline_tag: sentence-similarity"]
-    if card.languages:
-        front += ["language:", *(f"- {language}" for language in card.languages)]
+    if languages:
+        front += ["language:", *(f"- {language}" for language in languages)]
     front += ["tags:", "- sentence-transformers", "- sentence-similarity", "---"]
     rows = [
         f"| {use} | {_cell(source.spec)} | {source.version or '–'} | {_cell(source.licence)} | `{source.digest[:16]}` |"
-        for use, sources in card.data.items()
+        for use, sources in data.items()
         for source in sources
     ]
     parts = [
         "\n".join(front),
         f"# {card.title}",
         card.about,
-        f"Base model: `{card.base}`. It is a derived work: the base's licence and those of the data below hold for it.",
+        f"Base model: `{base}`. It is a derived work: the base's licence and those of the data below hold for it.",
         "## Use\n\n```\n" + "\n".join(card.use) + "\n```",
-        "## How it was made\n\n```\n" + card.command + "\n```",
+        "## How it was made\n\n```\n" + facts["command"] + "\n```",
         "| used for | dataset | version | licence, as its card says | digest |\n|---|---|---|---|---|\n"
         + "\n".join(rows),
-        "\n".join(f"- {name.replace('_', ' ')}: {number:,}" for name, number in card.counts.items()),
-        "\n".join(f"- {name}: {value}" for name, value in card.made_with.items()),
-        "## Results\n\n" + card.results.strip(),
+        "\n".join(f"- {name.replace('_', ' ')}: {number:,}" for name, number in facts["counts"].items()),
+        "\n".join(f"- {name}: {value}" for name, value in made_with.items()),
+        "## Results\n\n" + results.strip(),
         "## Limits\n\n" + "\n".join(f"- {line}" for line in card.limits),
     ]
     return "\n\n".join(parts) + "\n"

@@ -43,25 +43,13 @@ def describe(facts: Mapping[str, Any], data: Mapping[str, Sequence[Source]], res
         f"sentences without them; the prompt named `sentence` puts `{SENTENCE}` before a text."
     )
     best = ", ".join(f"{name.replace('_', ' ')} {value:.4f}" for name, value in facts["best"].items())
-    made_with = {
-        "seed": f"{facts['seed']} for the wrong forms and the order, {settings['seed']} for what is cut off",
-        "wrong forms": ", ".join(f"{kind} {number:,}" for kind, number in facts["wrong_forms"].items()),
-        "base digest": facts["base"]["digest"],
-        "best of the evaluations": f"step {facts['best_step']} of {facts['steps']}, {best}",
-        "device": f"{facts['device']}, {facts['threads']} threads",
-        "versions": ", ".join(f"{name} {version}" for name, version in facts["versions"].items()),
-    }
     card = Card(
         title="Mid-tuned sentence encoder",
         about=about,
-        base=facts["base"]["name"],
-        command=facts["command"],
-        data=data,
-        counts=facts["counts"],
-        made_with=made_with,
-        results=results,
+        seeds=f"{facts['seed']} for the wrong forms and the order, {settings['seed']} for what is cut off",
+        best=best,
         use=[f"assay run --dataset DATASET --metric {metric}:FOLDER" for metric in ("bi-encoder", "pooled")],
         limits=_LIMITS,
-        languages=sorted({one.language for sources in data.values() for one in sources if one.language}),
+        made_with={"wrong forms": ", ".join(f"{kind} {number:,}" for kind, number in facts["wrong_forms"].items())},
     )
-    write_card(card, folder)
+    write_card(card, facts, data, results, folder)

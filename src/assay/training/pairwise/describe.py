@@ -50,27 +50,15 @@ def describe(facts: Mapping[str, Any], data: Mapping[str, Sequence[Source]], res
     if facts["recipe"] == "augmented":
         about += " The pairs were made and labelled by machine, see pairs.parquet."
     best = ", ".join(f"{name.replace('_', ' ')} {value:.4f}" for name, value in facts["best"].items())
-    made_with = {
-        "seed": f"{facts['seed']} for the order of the pairs and what is drawn, {settings['seed']} for what is cut off",
-        "base digest": facts["base"]["digest"],
-        "best of the evaluations": f"step {facts['best_step']} of {facts['steps']}, {best}",
-        "device": f"{facts['device']}, {facts['threads']} threads",
-        "versions": ", ".join(f"{name} {version}" for name, version in facts["versions"].items()),
-    }
     card = Card(
         title=_TITLES[recipe],
         about=about,
-        base=facts["base"]["name"],
-        command=facts["command"],
-        data=data,
-        counts=facts["counts"],
-        made_with=made_with,
-        results=results,
+        seeds=f"{facts['seed']} for the order of the pairs and what is drawn, {settings['seed']} for what is cut off",
+        best=best,
         use=_use(recipe, bool(facts["classes"])),
         limits=[*_LIMITS, *([_MACHINE] if "machine_labels" in facts["results"] else [])],
-        languages=sorted({one.language for sources in data.values() for one in sources if one.language}),
     )
-    write_card(card, folder)
+    write_card(card, facts, data, results, folder)
 
 
 def _use(recipe: str, classes: bool) -> list[str]:

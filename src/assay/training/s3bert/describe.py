@@ -38,33 +38,19 @@ def describe(facts: Mapping[str, Any], data: Mapping[str, Sequence[Source]], res
         f"{settings['layers']} layers were trained with {' and '.join(parts)}. "
         "`s3bert.json` says which dimensions are whose."
     )
-    languages = sorted({one.language for sources in data.values() for one in sources if one.language})
-    made_with = {
-        "seed": f"{facts['seed']} for the order of the pairs, {settings['seed']} for what is cut off and the negatives",
-        "base digest": facts["base"]["digest"],
-        "targets made from": facts["targets"]["made_from"],
-        "best of the evaluations": f"step {facts['best_step']} of {facts['steps']}, "
-        f"development loss {facts['best_dev_loss']:.6f}",
-        "device": f"{facts['device']}, {facts['threads']} threads",
-        "versions": ", ".join(f"{name} {version}" for name, version in facts["versions"].items()),
-    }
     card = Card(
         title="S3BERT",
         about=about,
-        base=facts["base"]["name"],
-        command=facts["command"],
-        data=data,
-        counts=facts["counts"],
-        made_with=made_with,
-        results=results,
+        seeds=f"{facts['seed']} for the order of the pairs, {settings['seed']} for what is cut off and the negatives",
+        best=f"development loss {facts['best_dev_loss']:.6f}",
         use=(
             "assay run --dataset bamboo-sts --metric s3bert:FOLDER",
             'assay explain "TEXT" "TEXT" --metric s3bert:FOLDER',
         ),
         limits=(*_LIMITS, _batches(settings)),
-        languages=languages,
+        made_with={"targets made from": facts["targets"]["made_from"]},
     )
-    write_card(card, folder)
+    write_card(card, facts, data, results, folder)
 
 
 def _batches(settings: Mapping[str, Any]) -> str:
