@@ -174,7 +174,7 @@ def arguments(
     Args:
         folder: for checkpoints.
         course: its pace.
-        device: torch's name of the device; with a number, no other GPU is used.
+        device: torch's name of the device; no other GPU is used.
         kind: the class of the arguments.
         best: what is looked at on the development set: ``loss``, or something that is better the higher it is.
         mixed: whether a GPU that has bfloat16 computes in it, and keeps weights and losses in single precision.
@@ -205,9 +205,10 @@ def arguments(
         disable_tqdm=True,
         report_to=[],
     )
+    if device.startswith("cuda"):
+        made._n_gpu = 1  # or the trainer spreads a batch over all that it sees
     if ":" in device:
         torch.cuda.set_device(device)
-        made._n_gpu = 1  # or the trainer spreads a batch over all that it sees
     return made
 
 
