@@ -31,8 +31,8 @@ from assay.training.pairwise.trainer import train_pairs  # noqa: E402
 from assay.training.tokens import table_of_texts  # noqa: E402
 
 RATE, ROUNDS = 5e-5, 3
-#: Pairs a step of sentence-transformers' defaults, to which the bound of 1.5 belongs; with larger batches there is less to
-#: gain than padding.
+#: Pairs a step of sentence-transformers' defaults, to which the bound of 1.5 belongs; with more of them there is
+#: little to gain but padding.
 DEFAULT = 8
 #: Pairs that ours evaluates on at the end: two is the fewest there can be.
 DEV = 2
