@@ -13,7 +13,7 @@ from assay.metrics.neural.runtime import Runtime, use_runtime
 from assay.reports.sheets import Column, Document, Sheet, write
 from assay.tables import NOT_BY_PEOPLE
 from assay.training.packages import check_packages
-from assay.training.pairwise.settings import BiEncoderSettings, CrossEncoderSettings
+from assay.training.pairwise.settings import RECIPES
 
 __all__ = ["agreement_document", "agreement_sheet", "train_pairs"]
 
@@ -63,8 +63,7 @@ def train_pairs(
         UnavailableError: the model cannot be had.
         MissingExtraError: a package for training is not installed.
     """
-    kind = {"bi-encoder": BiEncoderSettings, "cross-encoder": CrossEncoderSettings}[recipe]
-    asked = kind(base, several(pairs), dev=several(dev), test=several(test), **settings)
+    asked = RECIPES[recipe](base, several(pairs), dev=several(dev), test=several(test), **settings)
     check_packages()
     # torch comes with it
     from assay.training.pairwise.recipe import train_on_pairs

@@ -17,7 +17,7 @@ from assay.reports.sheets import Document, write
 from assay.reports.study.document import study_document
 from assay.reports.study.page import study_html
 from assay.training.packages import check_packages
-from assay.training.pairwise.settings import BiEncoderSettings, CrossEncoderSettings
+from assay.training.pairwise.settings import RECIPES
 from assay.training.tuning.settings import OBJECTIVES, Search
 from assay.training.tuning.space import read_space
 
@@ -77,8 +77,7 @@ def tune(
         UnavailableError: the model cannot be had, or no trial was completed.
         MissingExtraError: a package for training is not installed.
     """
-    kind = {"bi-encoder": BiEncoderSettings, "cross-encoder": CrossEncoderSettings}[recipe]
-    asked = kind(base, several(pairs), dev=several(dev), test=several(test), **settings)
+    asked = RECIPES[recipe](base, several(pairs), dev=several(dev), test=several(test), **settings)
     searched = read_space(None if space is None else Path(space), asked)
     for name in settings.keys() & searched.keys():
         raise InputError(f"--{name.replace('_', '-')}: is searched; leave it out, or take it out of the space")

@@ -29,6 +29,7 @@ from assay.training.pairwise.batching import Plan, by_length
 from assay.training.pairwise.losses import Inputs, PairLoss
 from assay.training.pairwise.trainer import Trained, train_pairs
 from assay.training.progress import Progress
+from assay.training.ranks import own_device
 from assay.training.tokens import table_of_texts
 
 __all__ = ["Job", "Started", "fit", "prepare", "start"]
@@ -112,7 +113,7 @@ def prepare(settings: MidTuningSettings, runtime: Runtime, progress: Progress) -
         UnavailableError: the model cannot be had here.
     """
     base = locate(settings.base)
-    device, threads = device_of(runtime)[0], set_threads(runtime.threads)
+    device, threads = own_device(device_of(runtime)[0]), set_threads(runtime.threads)
     test = load_examples(settings.test, limit=settings.limit) if settings.test else None
     labels = scaled_labels(test, None) if test else np.empty(0)
     asked = read_queries(settings.queries) if settings.queries is not None else ()

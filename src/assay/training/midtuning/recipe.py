@@ -25,6 +25,7 @@ from assay.training.packages import versions
 from assay.training.pairwise.evaluation import agreement_before_and_after, over_seeds, plain_scores
 from assay.training.pairwise.trainer import Trained, score_rows
 from assay.training.progress import Progress
+from assay.training.ranks import follows
 from assay.training.seeded import Results, make_models, write_results
 
 __all__ = ["Rendering", "train_mid_tuning"]
@@ -92,8 +93,10 @@ def _make(job: Job, checkpoints: Path, out: Path, render: Rendering, seed: int, 
     dev = started.rows["dev"]
     alignment = {"before": _alignment(started, dev) if job.settings.objective == "triplet" else None}
     trained = fit(job, started, seed, checkpoints)
+    if follows():
+        return
     alignment["after"] = _alignment(started, dev)
-    whole = started.loss.model
+    whole = started.loss.whole
     name_prompt(whole)
     job.progress.begin("evaluation", 0)
     embedded = {"base": before, "trained": embed(whole, job.shown, job.device)}

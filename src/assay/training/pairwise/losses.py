@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
 import torch
-from sentence_transformers.sentence_transformer.losses import CoSENTLoss, CosineSimilarityLoss
+from sentence_transformers.sentence_transformer.losses import CoSENTLoss
 from torch import nn
 from torch.nn import functional
 
@@ -43,7 +44,7 @@ class Inputs:
         return (self.first, self.second) if self.third is None else (self.first, self.second, self.third)
 
 
-class PairLoss(nn.Module):  # type: ignore[misc]  # torch has no types here
+class PairLoss(nn.Module, ABC):  # type: ignore[misc]  # torch has no types here
     """The loss of a batch: the sum of weights times the loss of each row.
 
     Args:
@@ -74,13 +75,13 @@ class PairLoss(nn.Module):  # type: ignore[misc]  # torch has no types here
         """Where the model is."""
         return next(self.model.parameters()).device
 
+    @abstractmethod
     def outputs(self, rows: torch.Tensor) -> torch.Tensor:
         """Return what the model says of rows: cosines or logits, shape (k,), or logits of classes, shape (k, c)."""
-        raise NotImplementedError
 
+    @abstractmethod
     def row_losses(self, outputs: torch.Tensor, labels: torch.Tensor) -> torch.Tensor:
         """Return the loss of each row, shape (k,)."""
-        raise NotImplementedError
 
     def scores(self, outputs: torch.Tensor) -> torch.Tensor:
         """Return what a metric would give: scores, or numbers of classes, shape (k,)."""
@@ -135,18 +136,13 @@ class BiLoss(PairLoss):
 class CosineLoss(BiLoss):
     """Squared difference of cosine and label (Reimers and Gurevych 2019, regression objective)."""
 
-    def __init__(self, model: Any, inputs: Inputs, tokens: int | None) -> None:
-        super().__init__(model, inputs, tokens)
-        self._library = CosineSimilarityLoss(model, nn.MSELoss(reduction="none"))
-
     def outputs(self, rows: torch.Tensor) -> torch.Tensor:
         """Return cosines, shape (k,)."""
         return functional.cosine_similarity(*self.embeddings(rows))
 
     def row_losses(self, outputs: torch.Tensor, labels: torch.Tensor) -> torch.Tensor:
         """Return squared differences, shape (k,)."""
-        found: torch.Tensor = self._library.loss_fct(outputs, labels)
-        return found
+        return functional.mse_loss(outputs, labels, reduction="none")
 
 
 class CosentLoss(CosineLoss):

@@ -8,6 +8,7 @@ from pathlib import Path
 
 import numpy as np
 
+from assay.errors import UnavailableError
 from assay.metrics.aspects.layout import Layout, even_layout, write_layout
 from assay.metrics.aspects.reference import write_reference
 from assay.metrics.aspects.size import embedding_size
@@ -22,6 +23,7 @@ from assay.training.loop import Course
 from assay.training.models import load_bi_encoder
 from assay.training.packages import versions
 from assay.training.progress import Progress
+from assay.training.ranks import processes
 from assay.training.s3bert.describe import describe
 from assay.training.s3bert.evaluation import Embedded, agreement_with_people, cosines, follow_aspects, over_seeds
 from assay.training.s3bert.frozen import FrozenTexts, freeze
@@ -81,6 +83,8 @@ def train_s3bert(
         InputError: something that was asked for cannot be used.
         UnavailableError: model or metrics cannot be had here.
     """
+    if processes() > 1:
+        raise UnavailableError("s3bert trains in one process", "start it without torchrun")
     base = locate(settings.base)
     scorer = scorer or AmrScorer(settings.vectors)
     layout = even_layout(scorer.names, settings.width, embedding_size(base.folder))
