@@ -164,6 +164,19 @@ def test_seeds_are_summed_up_and_differ(tiny_base, files, tmp_path):
     assert summary["agreement"][1]["high"] == max(one["agreement"][1]["high"] for one in single)
 
 
+def test_the_base_is_scored_once_for_all_seeds(tiny_base, files, tmp_path, monkeypatch):
+    from assay.training.pairwise import job
+
+    seen, score = [], job.score_rows
+    monkeypatch.setattr(job, "score_rows", lambda loss, rows: seen.append(len(rows)) or score(loss, rows))
+    train_on("bi-encoder", tiny_base, tmp_path / "out", *files, seeds=2, seed=5, epochs=1)
+    single = [json.loads((tmp_path / f"out/seed-{seed}/results.json").read_text()) for seed in (5, 6)]
+    train_on("bi-encoder", tiny_base, tmp_path / "alone", *files, seed=6, epochs=1)
+    alone = json.loads((tmp_path / "alone/results.json").read_text())
+    assert len(seen) == 2  # once for both, once for the last
+    assert single[1]["agreement"] == alone["agreement"]
+
+
 def test_seeds_can_be_compared(tiny_base, files, tmp_path):
     from assay import api
 

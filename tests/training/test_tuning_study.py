@@ -22,6 +22,7 @@ from training_run import Slow, made_pairs  # noqa: E402
 from tune_run import make_search, search_on  # noqa: E402
 
 from assay.errors import InputError  # noqa: E402
+from assay.training.pairwise import job as pairwise_job  # noqa: E402
 from assay.training.pairwise import recipe as pairwise_recipe  # noqa: E402
 from assay.training.tuning import processes, recipe, running, study  # noqa: E402
 from assay.training.tuning.study import connect  # noqa: E402
@@ -172,7 +173,8 @@ def test_test_is_looked_at_once_and_last(tiny_base, files, tmp_path, monkeypatch
         return fit(job, *rest)
 
     monkeypatch.setattr(running, "run_trial", trial)
-    monkeypatch.setattr(pairwise_recipe, "score_rows", lambda loss, rows: seen.append(len(rows)) or score(loss, rows))
+    for module in (pairwise_job, pairwise_recipe):
+        monkeypatch.setattr(module, "score_rows", lambda loss, rows: seen.append(len(rows)) or score(loss, rows))
     _, found = search_on(tiny_base, tmp_path / "one", files)
     assert seen == ["trial"] * 3 + [20, 20]  # before the training of the winner, and after it
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from pathlib import Path
 from typing import Any
 
@@ -25,7 +26,7 @@ from assay.training.models import has_head, load_bi_encoder, load_cross_encoder,
 from assay.training.pairwise.batching import Plan, plan_epochs
 from assay.training.pairwise.losses import Inputs, PairLoss, make_loss
 from assay.training.pairwise.settings import PairSettings
-from assay.training.pairwise.trainer import Trained, train_pairs
+from assay.training.pairwise.trainer import Trained, score_rows, train_pairs
 from assay.training.progress import Progress
 from assay.training.ranks import own_device, processes
 from assay.training.request import Request
@@ -82,6 +83,11 @@ class Job:
     def starts_with_scores(self) -> bool:
         """Whether the model that is started from gives scores of this kind itself."""
         return not self.classes and (not self.cross or has_head(self.base.folder, 1))
+
+    @cached_property
+    def before(self) -> NDArray[np.float64] | None:
+        """Scores of the test rows by the model that is started from, the same for every seed; None if it gives none."""
+        return score_rows(start(self, self.settings.seed), self.rows["test"])[0] if self.starts_with_scores else None
 
 
 def prepare(settings: PairSettings, runtime: Runtime, progress: Progress) -> Job:

@@ -84,9 +84,9 @@ def make_all(job: Job, place: Workplace, out: Path, render: Render) -> Results:
 
 def _make(job: Job, checkpoints: Path, out: Path, render: Render, seed: int, new: Path) -> None:
     """Train and evaluate one model into a new folder."""
+    before = job.before
     loss = start(job, seed)
     test = job.sets["test"]
-    before = score_rows(loss, job.rows["test"])[0] if job.starts_with_scores else None
     trained = fit(job, loss, seed, checkpoints)
     if follows():
         return
