@@ -26,7 +26,8 @@ from assay.training.data import load_examples  # noqa: E402
 from assay.training.loop import Course  # noqa: E402
 from assay.training.models import load_bi_encoder  # noqa: E402
 from assay.training.pairwise.batching import plan_epochs  # noqa: E402
-from assay.training.pairwise.losses import Inputs, make_loss  # noqa: E402
+from assay.training.pairwise.inputs import Inputs  # noqa: E402
+from assay.training.pairwise.losses import make_loss  # noqa: E402
 from assay.training.pairwise.trainer import train_pairs  # noqa: E402
 from assay.training.tokens import table_of_texts  # noqa: E402
 
@@ -81,8 +82,7 @@ def ours(base: Path, numbers: dict[str, int], table: Any, examples: Any, rows: n
         first, second = (torch.tensor([numbers[text] for text in side]) for side in (part.references, part.candidates))
         inputs = Inputs(table, first, second, torch.from_numpy(part.labels).float())
         loss = listened(make_loss("cosine", whole, inputs, None, 0), batches)
-        lengths = torch.maximum(table.lengths[first], table.lengths[second]).numpy()[: len(rows)]
-        plan = plan_epochs("length", None, lengths, size, 0)
+        plan = plan_epochs("length", None, inputs.lengths.numpy()[: len(rows)], size, 0)
         course = Course(1, size, RATE, 0, len(plan), 0)
         dev = np.arange(len(rows), len(rows) + DEV)
         train_pairs("bi-encoder", loss, plan, dev, course, Path(folder), "cpu", Silent())

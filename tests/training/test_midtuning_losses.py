@@ -15,7 +15,7 @@ from assay.errors import UnavailableError
 from assay.training.midtuning.encoder import FORM, SENTENCE, make_ready
 from assay.training.midtuning.losses import make_loss
 from assay.training.models import load_bi_encoder
-from assay.training.pairwise.losses import Inputs
+from assay.training.pairwise.inputs import Inputs
 from assay.training.tokens import table_of_texts
 
 TEXTS = [
@@ -54,7 +54,7 @@ def test_the_triplet_loss_is_equation_1(encoder, margin):
     rows = torch.tensor([0, 1])
     outputs = loss.outputs(rows)
     assert loss.row_losses(outputs, loss.labels(rows)).tolist() == pytest.approx(by_hand, rel=1e-4)
-    whole_batch = loss([rows, torch.tensor([0.25, 0.75])])
+    whole_batch = loss([rows], torch.tensor([0.25, 0.75]))
     assert whole_batch.item() == pytest.approx(0.25 * by_hand[0] + 0.75 * by_hand[1], rel=1e-4)
     nearer = outputs[:, 0] < outputs[:, 1]
     assert loss.scores(outputs).double().tolist() == nearer.double().tolist()
@@ -69,7 +69,7 @@ def test_gradients_of_passes_add_up_to_that_of_the_batch(encoder):
         passes = loss.passes(rows)
         assert len(passes) == (1 if tokens is None else 2)
         for places in passes:
-            loss([rows[places], weights[places]]).backward()
+            loss([rows[places]], weights[places]).backward()
         gradients.append(encoder[0].model.get_input_embeddings().weight.grad.clone())
     assert gradients[0].abs().max() > 0
     assert torch.allclose(*gradients, atol=1e-4)  # of values up to 5.8

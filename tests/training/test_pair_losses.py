@@ -11,23 +11,14 @@ from tiny import WORDS
 
 from assay.training.models import load_bi_encoder, load_cross_encoder, train_last_layers
 from assay.training.pairwise.batching import plan_epochs
-from assay.training.pairwise.losses import Inputs, make_loss
-from assay.training.tokens import alike, table_of_pairs, table_of_texts
+from assay.training.pairwise.inputs import bi_inputs, cross_inputs
+from assay.training.pairwise.losses import make_loss
+from assay.training.tokens import alike, table_of_texts
 
 FIRSTS = [" ".join(WORDS[k : k + 2 + k % 5]) for k in range(12)]
 SECONDS = [FIRSTS[(k + 1) % 12] if k % 3 else " ".join(WORDS[20 - k : 24]) for k in range(12)]
 LABELS = torch.linspace(0, 1, 12)
 ROWS = torch.arange(12)
-
-
-def bi_inputs(model, labels=LABELS):
-    texts = sorted({*FIRSTS, *SECONDS})
-    first, second = (torch.tensor([texts.index(text) for text in side]) for side in (FIRSTS, SECONDS))
-    return Inputs(table_of_texts(model, texts), first, second, labels)
-
-
-def cross_inputs(model, labels=LABELS):
-    return Inputs(table_of_pairs(model, FIRSTS, SECONDS), ROWS, ROWS, labels)
 
 
 def gradient(model):
@@ -45,8 +36,8 @@ def cross_model(tiny_base):
 
 
 def test_cosine_is_the_librarys_mean_squared_error(bi_model):
-    loss = make_loss("cosine", bi_model, bi_inputs(bi_model), None, 0)
-    found = loss([ROWS, torch.full((12,), 1 / 12)])
+    loss = make_loss("cosine", bi_model, bi_inputs(bi_model, FIRSTS, SECONDS, LABELS), None, 0)
+    found = loss([ROWS], torch.full((12,), 1 / 12))
     found.backward()
     own = gradient(bi_model)
     bi_model.zero_grad()
@@ -57,16 +48,16 @@ def test_cosine_is_the_librarys_mean_squared_error(bi_model):
 
 
 def test_cosent_is_the_librarys(bi_model):
-    loss = make_loss("cosent", bi_model, bi_inputs(bi_model), None, 0)
+    loss = make_loss("cosent", bi_model, bi_inputs(bi_model, FIRSTS, SECONDS, LABELS), None, 0)
     expected = CoSENTLoss(bi_model)([bi_model.preprocess(side) for side in (FIRSTS, SECONDS)], LABELS)
-    assert loss([ROWS, torch.full((12,), 1 / 12)]).item() == pytest.approx(expected.item(), rel=1e-5)
+    assert loss([ROWS], torch.full((12,), 1 / 12)).item() == pytest.approx(expected.item(), rel=1e-5)
     assert [part.tolist() for part in loss.passes(ROWS)] == [list(range(12))]
 
 
 def test_bce_is_the_librarys(cross_model):
-    loss = make_loss("bce", cross_model, cross_inputs(cross_model), None, 0)
+    loss = make_loss("bce", cross_model, cross_inputs(cross_model, FIRSTS, SECONDS, LABELS), None, 0)
     expected = BinaryCrossEntropyLoss(cross_model)([FIRSTS, SECONDS], LABELS)
-    assert loss([ROWS, torch.full((12,), 1 / 12)]).item() == pytest.approx(expected.item(), abs=1e-6)
+    assert loss([ROWS], torch.full((12,), 1 / 12)).item() == pytest.approx(expected.item(), abs=1e-6)
     predicted = cross_model.predict(list(zip(FIRSTS, SECONDS, strict=True)))
     assert loss.scores(loss.outputs(ROWS)).detach().numpy() == pytest.approx(predicted, abs=1e-6)
 
@@ -77,16 +68,16 @@ def test_a_weighted_sum_is_that_of_single_rows(name, tiny_base):
     if name in ("bce", "mse", "cross-entropy"):
         outputs = 3 if name == "cross-entropy" else 1
         model = load_cross_encoder(tiny_base, "cpu", outputs=outputs, activation=torch.nn.Identity(), seed=0).eval()
-        inputs = cross_inputs(model, classes if name == "cross-entropy" else LABELS)
+        inputs = cross_inputs(model, FIRSTS, SECONDS, classes if name == "cross-entropy" else LABELS)
     else:
         model = load_bi_encoder(tiny_base, "cpu").eval()
-        inputs = bi_inputs(model, classes if name == "softmax" else LABELS)
+        inputs = bi_inputs(model, FIRSTS, SECONDS, classes if name == "softmax" else LABELS)
     loss = make_loss(name, model, inputs, None, 3)
     weights = torch.rand(12, generator=torch.Generator().manual_seed(0))
     alone = sum(
-        weight * loss([row[None], torch.ones(1)]).item() for row, weight in zip(ROWS, weights.tolist(), strict=True)
+        weight * loss([row[None]], torch.ones(1)).item() for row, weight in zip(ROWS, weights.tolist(), strict=True)
     )
-    assert loss([ROWS, weights]).item() == pytest.approx(alone, rel=1e-5)
+    assert loss([ROWS], weights).item() == pytest.approx(alone, rel=1e-5)
 
 
 @pytest.mark.parametrize("cross", [False, True])
@@ -95,11 +86,12 @@ def test_passes_add_up_to_the_gradient_of_the_batch(cross, bi_model, cross_model
     weights = torch.rand(12, generator=torch.Generator().manual_seed(1))
     found = []
     for tokens in (None, 30):
-        loss = make_loss("bce" if cross else "cosine", model, (cross_inputs if cross else bi_inputs)(model), tokens, 0)
+        inputs = (cross_inputs if cross else bi_inputs)(model, FIRSTS, SECONDS, LABELS)
+        loss = make_loss("bce" if cross else "cosine", model, inputs, tokens, 0)
         model.zero_grad()
         parts = loss.passes(ROWS)
         for places in parts:
-            loss([ROWS[places], weights[places]]).backward()
+            loss([ROWS[places]], weights[places]).backward()
         found.append((len(parts), gradient(model)))
         assert sorted(torch.cat(parts).tolist()) == list(range(12))
     assert found[0][0] == 1
@@ -108,7 +100,7 @@ def test_passes_add_up_to_the_gradient_of_the_batch(cross, bi_model, cross_model
 
 
 def test_a_text_is_embedded_once_a_batch(bi_model, monkeypatch):
-    loss = make_loss("cosine", bi_model, bi_inputs(bi_model), None, 0)
+    loss = make_loss("cosine", bi_model, bi_inputs(bi_model, FIRSTS, SECONDS, LABELS), None, 0)
     seen = []
     padded = loss.inputs.table.padded
     monkeypatch.setattr(

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cached_property, partial
 from pathlib import Path
 
 import numpy as np
@@ -26,7 +26,8 @@ from assay.training.midtuning.reading import Forms, read_forms
 from assay.training.midtuning.settings import MidTuningSettings
 from assay.training.models import load_bi_encoder, train_last_layers
 from assay.training.pairwise.batching import Plan, by_length
-from assay.training.pairwise.losses import Inputs, PairLoss
+from assay.training.pairwise.inputs import Inputs
+from assay.training.pairwise.losses import PairLoss
 from assay.training.pairwise.trainer import Trained, train_pairs
 from assay.training.progress import Progress
 from assay.training.ranks import own_device
@@ -180,10 +181,9 @@ def fit(job: Job, started: Started, seed: int, checkpoints: Path) -> Trained:
         seed: of the order of the rows.
         checkpoints: a folder for them; a training that was killed continues from the last one.
     """
-    settings, inputs = job.settings, started.loss.inputs
-    rows = torch.from_numpy(started.rows["train"])
-    lengths = torch.stack([inputs.table.lengths[side[rows]] for side in inputs.sides]).amax(dim=0).numpy()
-    plan = Plan(lambda rng: by_length(lengths, settings.batch_size, rng), seed)
+    settings = job.settings
+    lengths = started.loss.inputs.lengths.numpy()[started.rows["train"]]
+    plan = Plan(partial(by_length, lengths, settings.batch_size), seed)
     course = Course(
         settings.epochs,
         settings.batch_size,

@@ -7,7 +7,8 @@ from typing import Any
 import torch
 from torch.nn import functional
 
-from assay.training.pairwise.losses import BiLoss, Inputs, PairLoss, SoftmaxLoss
+from assay.training.pairwise.inputs import Inputs
+from assay.training.pairwise.losses import BiLoss, PairLoss, SoftmaxLoss
 
 __all__ = ["TripletLoss", "make_loss"]
 

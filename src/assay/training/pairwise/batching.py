@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -13,18 +14,22 @@ from sentence_transformers.base.sampler import DefaultBatchSampler
 from assay.datasets.annotation_graph import AnnotationGraph
 from assay.training.batches.composition import Batch, compose
 from assay.training.ranks import processes
+from datasets import Dataset
 
-__all__ = ["Collate", "Plan", "PlanSampler", "by_length", "plan_epochs"]
+__all__ = ["ROWS", "Collate", "Plan", "PlanSampler", "by_length", "plan_epochs"]
 
 #: Batches that are drawn at random together before their rows are sorted by length.
 TOGETHER = 50
+#: Under this name a trainer of sentence-transformers takes the rows of a batch for the input of a loss.
+ROWS = "rows_input_ids"
 
 
 class Plan:
     """The batches of every epoch, which its seed decides alone.
 
     Args:
-        compose: batches of one epoch from a random generator; each epoch has as many.
+        compose: batches of one epoch from a random generator; each epoch has as many. No function within a function:
+            where the plan stands in a trainer's arguments, a checkpoint pickles it.
         seed: of all epochs.
     """
 
@@ -36,6 +41,11 @@ class Plan:
 
     def __len__(self) -> int:
         return len(self._batches)
+
+    @property
+    def dataset(self) -> Dataset:
+        """What a trainer goes through: a row for each batch of an epoch."""
+        return Dataset.from_dict({"batch": list(range(len(self)))})
 
     def at(self, epoch: int) -> None:
         """Turn to an epoch, counted from 0."""
@@ -58,8 +68,8 @@ def plan_epochs(batches: str, graph: AnnotationGraph, lengths: NDArray[np.int64]
         seed: of all epochs.
     """
     if batches == "length":
-        return Plan(lambda rng: by_length(lengths, batch_size, rng), seed)
-    return Plan(lambda rng: compose(batches, graph, batch_size, rng), seed)
+        return Plan(partial(by_length, lengths, batch_size), seed)
+    return Plan(partial(compose, batches, graph, batch_size), seed)
 
 
 def by_length(lengths: NDArray[np.int64], batch_size: int, rng: np.random.Generator) -> list[Batch]:
@@ -116,6 +126,6 @@ class Collate:
         self.plan = plan
 
     def __call__(self, rows: Sequence[Mapping[str, int]]) -> dict[str, torch.Tensor]:
-        """Return rows and weights of the batch that one row of the dataset stands for, shape (k,) each."""
+        """Return the batch that one row of the dataset stands for: rows, and as ``label`` their weights, shape (k,)."""
         batch = self.plan[rows[0]["batch"]]
-        return {"rows": torch.from_numpy(batch.rows), "weights": torch.from_numpy(batch.weights).float()}
+        return {ROWS: torch.from_numpy(batch.rows), "label": torch.from_numpy(batch.weights).float()}

@@ -24,13 +24,13 @@ from assay.training.labels import class_numbers, scaled_labels
 from assay.training.loop import Course
 from assay.training.models import has_head, load_bi_encoder, load_cross_encoder, train_last_layers
 from assay.training.pairwise.batching import Plan, plan_epochs
-from assay.training.pairwise.losses import Inputs, PairLoss, make_loss
+from assay.training.pairwise.inputs import Inputs, bi_inputs, cross_inputs
+from assay.training.pairwise.losses import PairLoss, make_loss
 from assay.training.pairwise.settings import PairSettings
 from assay.training.pairwise.trainer import Trained, score_rows, train_pairs
 from assay.training.progress import Progress
 from assay.training.ranks import own_device, processes
 from assay.training.request import Request
-from assay.training.tokens import table_of_pairs, table_of_texts
 
 __all__ = ["Job", "fit", "job_of", "prepare", "start"]
 
@@ -205,19 +205,12 @@ def _inputs(job: Job, whole: Any) -> Inputs:
     firsts = [text for one in job.sets.values() for text in one.references]
     seconds = [text for one in job.sets.values() for text in one.candidates]
     labels = torch.from_numpy(job.labels if job.classes else job.labels.astype(np.float32))
-    if job.cross:
-        own = torch.arange(len(firsts))
-        return Inputs(table_of_pairs(whole, firsts, seconds), own, own, labels)
-    texts = sorted({*firsts, *seconds})
-    numbers = {text: number for number, text in enumerate(texts)}
-    first, second = (torch.tensor([numbers[text] for text in side]) for side in (firsts, seconds))
-    return Inputs(table_of_texts(whole, texts), first, second, labels)
+    return (cross_inputs if job.cross else bi_inputs)(whole, firsts, seconds, labels)
 
 
 def _plan(job: Job, inputs: Inputs, seed: int) -> Plan:
-    rows = torch.from_numpy(job.rows["train"])
-    lengths = torch.maximum(inputs.table.lengths[inputs.first[rows]], inputs.table.lengths[inputs.second[rows]])
-    return plan_epochs(job.settings.batches, job.graph, lengths.numpy(), job.settings.batch_size, seed)
+    lengths = inputs.lengths.numpy()[job.rows["train"]]
+    return plan_epochs(job.settings.batches, job.graph, lengths, job.settings.batch_size, seed)
 
 
 def _course(settings: PairSettings, plan: Plan, seed: int) -> Course:

@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import torch
@@ -12,36 +11,14 @@ from sentence_transformers.sentence_transformer.losses import CoSENTLoss
 from torch import nn
 from torch.nn import functional
 
-from assay.training.tokens import TokenTable, alike
+from assay.training.pairwise.inputs import Inputs
+from assay.training.tokens import alike
 
-__all__ = ["BiLoss", "CosentLoss", "CosineLoss", "CrossLoss", "Inputs", "PairLoss", "SoftmaxLoss", "make_loss"]
+__all__ = ["BiLoss", "CosentLoss", "CosineLoss", "CrossLoss", "PairLoss", "SoftmaxLoss", "make_loss"]
 
 #: Tokens of a pass with its gradients, padding included, and tokens of padding that cost less than one pass more.
 CPU_TOKENS, CPU_SPARE = 4096, 64
 GPU_TOKENS, GPU_SPARE = 16384, 4096
-
-
-@dataclass(frozen=True, eq=False)
-class Inputs:
-    """What the rows of all sets are made of, n of them.
-
-    Attributes:
-        table: tokens of distinct texts (bi-encoder), or of pairs (cross-encoder).
-        first, second: which inputs of the table each row reads, int64, shape (n,); the same for a cross-encoder.
-        labels: float32 in [0, 1] or int64 (number of a class), shape (n,).
-        third: as *first*, for rows of three texts.
-    """
-
-    table: TokenTable
-    first: torch.Tensor
-    second: torch.Tensor
-    labels: torch.Tensor
-    third: torch.Tensor | None = None
-
-    @property
-    def sides(self) -> tuple[torch.Tensor, ...]:
-        """The inputs of each row, side by side."""
-        return (self.first, self.second) if self.third is None else (self.first, self.second, self.third)
 
 
 class PairLoss(nn.Module, ABC):  # type: ignore[misc]  # torch has no types here
@@ -91,15 +68,20 @@ class PairLoss(nn.Module, ABC):  # type: ignore[misc]  # torch has no types here
         """Return the labels of rows where the model is."""
         return self.inputs.labels[rows].to(self.device)
 
-    def forward(self, features: Sequence[torch.Tensor], labels: Any = None, **_: Any) -> torch.Tensor:
-        """Return the loss of a batch, a scalar.
+    def forward(self, features: Sequence[Any], labels: torch.Tensor, **_: Any) -> torch.Tensor:
+        """Return the loss of a batch, a scalar, from what :class:`~assay.training.pairwise.batching.Collate` gives.
 
         Args:
-            features: rows, int64, and their weights, shape (k,) each.
-            labels: not used; rows have theirs.
+            features: one item, the rows, int64, shape (k,): as CrossEncoderTrainer hands it on, or under the name
+                ``input_ids``, as SentenceTransformerTrainer does.
+            labels: the weights of the rows, float32, shape (k,); the rows' own labels are in the inputs.
         """
-        rows, weights = features
-        rows = rows.cpu()
+        (item,) = features
+        rows = (item["input_ids"] if isinstance(item, Mapping) else item).cpu()
+        return self.batch_loss(rows, labels)
+
+    def batch_loss(self, rows: torch.Tensor, weights: torch.Tensor) -> torch.Tensor:
+        """Return the sum of weights times losses of rows, a scalar."""
         losses = self.row_losses(self.outputs(rows), self.labels(rows))
         return (weights.to(losses) * losses).sum()
 
@@ -154,9 +136,8 @@ class CosentLoss(CosineLoss):
         super().__init__(model, inputs, tokens)
         self._couples = CoSENTLoss(model)
 
-    def forward(self, features: Sequence[torch.Tensor], labels: Any = None, **_: Any) -> torch.Tensor:
-        """Return the loss of a batch, a scalar; all rows weigh the same."""
-        rows = features[0].cpu()
+    def batch_loss(self, rows: torch.Tensor, weights: torch.Tensor) -> torch.Tensor:
+        """Return the loss of the couples of rows, a scalar; all rows weigh the same."""
         found: torch.Tensor = self._couples.compute_loss_from_embeddings(self.embeddings(rows), self.labels(rows))
         return found
 

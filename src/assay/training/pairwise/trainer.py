@@ -21,11 +21,10 @@ from sentence_transformers.base.evaluation import BaseEvaluator
 
 from assay.statistics.agreement import agreement
 from assay.training.loop import Course, Kept, arguments, train
-from assay.training.pairwise.batching import Collate, Plan, PlanSampler
+from assay.training.pairwise.batching import ROWS, Collate, Plan, PlanSampler
 from assay.training.pairwise.losses import PairLoss
 from assay.training.pairwise.rows import only_read_rows, with_whole_table
 from assay.training.progress import Progress
-from datasets import Dataset
 
 __all__ = ["Trained", "score_rows", "train_pairs"]
 
@@ -64,14 +63,10 @@ class PlannedBatches(Kept):
         """Return the plan's batches."""
         return PlanSampler(dataset, self.data_collator.plan, batch_size=1, drop_last=False, **settings)
 
-    def collect_features(self, inputs: dict[str, Any]) -> tuple[list[Any], Any]:
-        """Return rows and weights."""
-        return [inputs["rows"], inputs["weights"]], None
-
     def training_step(self, model: Any, inputs: dict[str, Any], *args: Any) -> Any:
         """Return the loss of a batch, and leave its gradient: the sum over the passes that have room."""
         total = 0.0
-        passes = self.loss.passes(inputs["rows"].cpu())
+        passes = self.loss.passes(inputs[ROWS].cpu())
         for number, places in enumerate(passes, start=1):
             part = {name: value[places] for name, value in inputs.items()}
             # several processes exchange gradients once a batch, however many passes each of them needs
@@ -169,7 +164,7 @@ def train_pairs(
         trainer = (CrossTrainer if cross else BiTrainer)(
             model=loss.model,
             args=arguments(folder, course, device, kind=kind, best=best, mixed=True),
-            train_dataset=Dataset.from_dict({"batch": list(range(len(plan)))}),
+            train_dataset=plan.dataset,
             evaluator=DevAgreement(loss, dev),
             loss=loss,
             data_collator=Collate(plan),
