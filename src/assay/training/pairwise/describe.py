@@ -40,8 +40,10 @@ def describe(facts: Mapping[str, Any], data: Mapping[str, Sequence[Source]], res
     settings, recipe = facts["settings"], facts["model"]
     part = f"its last {settings['layers']} layers" if settings["layers"] else "all of it"
     graph, loss = facts["annotation_graph"], _LOSSES[facts["loss"]]
+    like = settings["batches"] == "length"
+    batches = "batches of like length" if like else f"batches by the annotation graph ({settings['batches']})"
     about = (
-        f"A {recipe} trained on labelled pairs: {part}, with {loss}; batches by {settings['batches']}. "
+        f"A {recipe} trained on labelled pairs: {part}, with {loss}; {batches}. "
         f"The training pairs have {graph['texts']:,} texts of degree {graph['degree']['mean']:.2f} ± "
         f"{graph['degree']['deviation']:.2f}."
     )
