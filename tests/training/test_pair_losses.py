@@ -5,8 +5,10 @@ from __future__ import annotations
 import numpy as np
 import pytest
 import torch
+from sentence_transformers import SentenceTransformer
 from sentence_transformers.cross_encoder.losses import BinaryCrossEntropyLoss
-from sentence_transformers.sentence_transformer.losses import CoSENTLoss, CosineSimilarityLoss
+from sentence_transformers.sentence_transformer.losses import CoSENTLoss, CosineSimilarityLoss, SoftmaxLoss
+from sentence_transformers.sentence_transformer.modules import Normalize
 from tiny import WORDS
 
 from assay.training.models import load_bi_encoder, load_cross_encoder, train_last_layers
@@ -60,6 +62,24 @@ def test_bce_is_the_librarys(cross_model):
     assert loss([ROWS], torch.full((12,), 1 / 12)).item() == pytest.approx(expected.item(), abs=1e-6)
     predicted = cross_model.predict(list(zip(FIRSTS, SECONDS, strict=True)))
     assert loss.scores(loss.outputs(ROWS)).detach().numpy() == pytest.approx(predicted, abs=1e-6)
+
+
+def test_softmax_is_the_librarys(bi_model):
+    classes = ROWS % 3
+    loss = make_loss("softmax", bi_model, bi_inputs(bi_model, FIRSTS, SECONDS, classes), None, 3)
+    library = SoftmaxLoss(bi_model, bi_model.get_embedding_dimension(), num_labels=3)
+    library.classifier.load_state_dict(loss.head.state_dict())
+    expected = library([bi_model.preprocess(side) for side in (FIRSTS, SECONDS)], classes)
+    assert loss([ROWS], torch.full((12,), 1 / 12)).item() == pytest.approx(expected.item(), rel=1e-5)
+
+
+def test_softmax_reads_unit_embeddings_as_long_as_others(bi_model):
+    unit = SentenceTransformer(modules=[*bi_model, Normalize()], device="cpu").eval()
+    loss = make_loss("softmax", unit, bi_inputs(unit, FIRSTS, SECONDS, ROWS % 3), None, 3)
+    one, other = (torch.tensor(unit.encode(side)) for side in (FIRSTS, SECONDS))
+    assert torch.linalg.norm(one, dim=1).numpy() == pytest.approx(1, abs=1e-5)
+    read = torch.cat([one, other, (one - other).abs()], dim=1) * one.shape[1] ** 0.5
+    torch.testing.assert_close(loss.outputs(ROWS), loss.head(read), rtol=1e-4, atol=1e-5)
 
 
 @pytest.mark.parametrize("name", ["cosine", "bce", "mse", "softmax", "cross-entropy"])

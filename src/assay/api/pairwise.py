@@ -10,6 +10,7 @@ from assay.api.given import several
 from assay.api.reporting import Report
 from assay.benchmark.progress import Progress, Silent
 from assay.metrics.neural.runtime import Runtime, use_runtime
+from assay.reports.layout import p_value
 from assay.reports.sheets import Column, Document, Sheet, write
 from assay.tables import NOT_BY_PEOPLE
 from assay.training.packages import check_packages
@@ -109,9 +110,9 @@ def _row(record: Mapping[str, Any], several: bool) -> list[str]:
     bounds = "–" if record["low"] is None else f"[{record['low']:+.4f}, {record['high']:+.4f}]"
     cells = [record["dataset"], record["statistic"], f"{record['n']:,}", _number(record["before"])]
     cells += [_number(record["after"]), *([_number(record["sd"])] if several else [])]
-    cells += ["–" if record["gain"] is None else f"{record['gain']:+.4f}", bounds, _number(record["p"], 3)]
-    return cells + ([_number(record["p_seeds"], 3)] if several else [])
+    cells += ["–" if record["gain"] is None else f"{record['gain']:+.4f}", bounds, p_value(record["p"])]
+    return cells + ([p_value(record["p_seeds"])] if several else [])
 
 
-def _number(value: float | None, digits: int = 4) -> str:
-    return "–" if value is None else f"{value:.{digits}f}"
+def _number(value: float | None) -> str:
+    return "–" if value is None else f"{value:.4f}"

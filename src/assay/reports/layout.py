@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any
@@ -9,7 +10,7 @@ from typing import Any
 from assay.reports.folder import RunFolder
 from assay.tables import NOT_BY_PEOPLE
 
-__all__ = ["TITLES", "Block", "Cell", "Section", "dataset_title", "lay_out", "short", "signed"]
+__all__ = ["TITLES", "Block", "Cell", "Section", "dataset_title", "lay_out", "p_value", "short", "signed"]
 
 #: What a statistic is called in the head of a table.
 TITLES = {
@@ -49,6 +50,13 @@ def short(value: float, decimals: int) -> str:
     """Return a number that lies between -1 and 1 without the zero before the point."""
     text = f"{value:.{decimals}f}"
     return text.replace("0.", ".", 1) if text.startswith(("0.", "-0.")) else text
+
+
+def p_value(value: float | None) -> str:
+    """Return a p-value with three decimals, or a dash where there is none (None, NaN)."""
+    if value is None or math.isnan(value):
+        return "–"
+    return "< .001" if value < 0.001 else short(value, 3)
 
 
 def signed(value: float) -> str:

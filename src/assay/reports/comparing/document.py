@@ -7,7 +7,7 @@ from typing import Any
 
 from assay.reports.comparing.compare import Compared, Contest, Settings
 from assay.reports.comparing.disagreements import Disagreement, disagreements
-from assay.reports.layout import short
+from assay.reports.layout import p_value, short
 from assay.reports.sheets import Column, Document, Sheet
 from assay.statistics.comparison import POWER
 
@@ -127,9 +127,9 @@ def _cells(row: Compared, letters: dict[str, str]) -> list[str]:
         _known(held.first),
         _known(held.second),
         value,
-        _p(row.p_permutation),
-        _p(row.p_bootstrap),
-        _p(row.p_williams),
+        p_value(row.p_permutation),
+        p_value(row.p_bootstrap),
+        p_value(row.p_williams),
         _known(held.detectable),
         {"first": first, "second": second, "cannot be told apart": "?", "undefined": "–"}[row.verdict],
     ]
@@ -137,12 +137,6 @@ def _cells(row: Compared, letters: dict[str, str]) -> list[str]:
 
 def _known(value: float | None) -> str:
     return "–" if value is None else short(value, 3)
-
-
-def _p(value: float | None) -> str:
-    if value is None:
-        return "–"
-    return "< .001" if value < 0.001 else short(value, 3)
 
 
 def _record(row: Compared) -> dict[str, Any]:

@@ -7,7 +7,7 @@ from collections.abc import Iterator, Sequence
 from typing import Any
 
 from assay.reports.comparing.document import CORRECTIONS
-from assay.reports.layout import TITLES, short
+from assay.reports.layout import TITLES, p_value, short
 from assay.reports.sheets import Column, Document, Sheet
 from assay.reports.significance.samples import Samples
 from assay.reports.significance.testing import TESTS, Compared, Settings
@@ -118,7 +118,7 @@ def _tests(samples: Samples, rows: Sequence[Compared]) -> Sheet:
             _reached(samples.values[row.second]),
             f"{row.order.better:.2f} / {row.order.worse:.2f}",
             *(_sided(row.adjusted[test]) for test in TESTS[1:]),
-            _p(row.adjusted_spread),
+            p_value(row.adjusted_spread),
             ", ".join(row.better),
             ", ".join(row.worse),
         ]
@@ -157,13 +157,7 @@ def _sided(p: Sided) -> str:
     """Return the smaller of two p-values with the direction it speaks for."""
     if math.isnan(p.better):
         return "–"
-    return f"+ {_p(p.better)}" if p.better <= p.worse else f"− {_p(p.worse)}"
-
-
-def _p(value: float) -> str:
-    if math.isnan(value):
-        return "–"
-    return "< .001" if value < 0.001 else short(value, 3)
+    return f"+ {p_value(p.better)}" if p.better <= p.worse else f"− {p_value(p.worse)}"
 
 
 def _level(value: float) -> str:

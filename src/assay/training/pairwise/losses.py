@@ -8,6 +8,7 @@ from typing import Any
 
 import torch
 from sentence_transformers.sentence_transformer.losses import CoSENTLoss
+from sentence_transformers.sentence_transformer.modules import Normalize
 from torch import nn
 from torch.nn import functional
 
@@ -145,6 +146,9 @@ class CosentLoss(CosineLoss):
 class SoftmaxLoss(BiLoss):
     """Cross-entropy of a linear layer over both embeddings and their difference (Reimers and Gurevych 2019).
 
+    Theirs are mean token vectors, whose numbers are about 1. Where a model brings its embeddings of d numbers to length
+    1, the layer reads sqrt(d) times the embedding: it would else learn too slowly to tell the classes apart at all.
+
     Args:
         model, inputs, tokens: see :class:`PairLoss`.
         classes: how many there are.
@@ -152,11 +156,13 @@ class SoftmaxLoss(BiLoss):
 
     def __init__(self, model: Any, inputs: Inputs, tokens: int | None, classes: int) -> None:
         super().__init__(model, inputs, tokens)
-        self.head = nn.Linear(3 * int(model.get_embedding_dimension()), classes)
+        dimension = int(model.get_embedding_dimension())
+        self.head = nn.Linear(3 * dimension, classes)
+        self._stretch = dimension**0.5 if any(isinstance(module, Normalize) for module in model) else 1.0
 
     def outputs(self, rows: torch.Tensor) -> torch.Tensor:
         """Return logits, shape (k, classes)."""
-        one, other = self.embeddings(rows)
+        one, other = (self._stretch * side for side in self.embeddings(rows))
         found: torch.Tensor = self.head(torch.cat([one, other, (one - other).abs()], dim=1))
         return found
 
