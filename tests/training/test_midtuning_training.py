@@ -131,17 +131,19 @@ def test_seeds_differ_in_everything_but_what_is_cut_off(tiny_base, frames, pairs
 def test_queries_and_test_sentences_are_not_trained_on(tiny_base, frames, tmp_path):
     sentences = [json.loads(line)["sentence"] for line in Path(frames).read_text().splitlines()]
     queries = tmp_path / "queries.txt"
-    queries.write_text(f"{sentences[0].upper()}!\n\n{sentences[1]}\n")
+    asked = [f"{sentences[0].upper()}!", sentences[1], f"{sentences[0]} {sentences[0]}"]
+    queries.write_text("\n\n".join(asked))
     test = tmp_path / "test.csv"
+    # labels from 0 to 40: correlations need no scale
     test.write_text(
-        "reference,candidate,label\n" + "".join(f"{one},x {one},0.{k}\n" for k, one in enumerate(sentences[2:7]))
+        "reference,candidate,label\n" + "".join(f"{one},x {one},{10 * k}\n" for k, one in enumerate(sentences[2:7]))
     )
     _, results = tune_on(tiny_base, tmp_path / "out", frames, str(test), queries=str(queries), epochs=1)
     counts = json.loads((tmp_path / "out/training.json").read_text())["counts"]
     assert counts["sentences_held_out"] == 7
-    assert [one["query"] for one in results["neighbours"]] == [f"{sentences[0].upper()}!", sentences[1]]
-    near = {text_key(one["text"]) for one in results["neighbours"][0]["base"]}
-    assert text_key(sentences[0]) not in near
+    assert [one["query"] for one in results["neighbours"]] == asked
+    near = {text_key(one["text"]) for record in results["neighbours"] for one in [*record["base"], *record["trained"]]}
+    assert near.isdisjoint(text_key(one) for one in asked)
 
 
 def test_what_cannot_be_used_is_one_line(tiny_base, frames, tmp_path):

@@ -186,12 +186,45 @@ def test_seeds_can_be_compared(tiny_base, files, tmp_path):
     assert {"slow", "fast"} <= set(found.to_csv().replace("\n", ",").split(","))
 
 
-def test_a_smaller_training_set(tiny_base, files, tmp_path):
-    progress, _ = train_on("bi-encoder", tiny_base, tmp_path / "out", *files, subset="random:25", epochs=1)
-    assert json.loads((tmp_path / "out/training.json").read_text())["counts"]["train_pairs"] == 25
-    assert any(line.startswith("25 training pairs of 40") for line in progress.lines)
+def test_a_smaller_training_set_is_drawn_by_each_seed(tiny_base, files, tmp_path):
+    rows = pq.read_table(files[0]).to_pylist()
+    texts = iter([row["reference"] for row in rows])
+    test = rewritten(files[2], lambda row: {"reference": next(texts)})
+    progress, _ = train_on(
+        "bi-encoder", tiny_base, tmp_path / "out", *files[:2], test, subset="random:25", epochs=1, seeds=2
+    )
+    draws = set()
+    for seed in (0, 1):
+        facts = json.loads((tmp_path / f"out/seed-{seed}/training.json").read_text())
+        kept = np.random.default_rng(seed).permutation(40)[:25]
+        assert facts["counts"]["train_pairs"] == 25
+        assert facts["counts"]["test_texts_in_train"] == sum(row < 20 for row in kept)
+        number = len({rows[row][side] for row in kept for side in ("reference", "candidate")})
+        assert facts["annotation_graph"]["texts"] == number
+        told = f"25 of the training pairs, seed {seed}: annotation graph: {number} texts"
+        assert any(line.startswith(told) for line in progress.lines)
+        draws.add(tuple(sorted(kept)))
+    assert len(draws) == 2
     with pytest.raises(InputError, match="there are 40 training pairs"):
         train_on("bi-encoder", tiny_base, tmp_path / "more", *files, subset="degree:41")
+
+
+def test_a_training_that_diverges_says_so(tiny_base, files, tmp_path):
+    with pytest.raises(InputError, match=r"the training diverged: .* ask for a lower --learning-rate"):
+        train_on("bi-encoder", tiny_base, tmp_path / "out", *files, learning_rate=1e30)
+    assert not (tmp_path / "out").exists()
+
+
+def test_several_processes_share_the_steps_of_warm_up_and_evaluation(monkeypatch):
+    from assay.training.loop import course_of
+    from assay.training.midtuning.settings import MidTuningSettings
+
+    settings = MidTuningSettings("base", ("forms",), epochs=3, warmup=0.3)
+    alone = course_of(settings, 40, 7)
+    assert (alone.warmup, alone.eval_steps, alone.seed) == (36, 40, 7)
+    monkeypatch.setenv("WORLD_SIZE", "4")
+    together = course_of(settings, 41, 7)  # 11 steps an epoch
+    assert (together.warmup, together.eval_steps) == (10, 11)
 
 
 def test_shared_texts_are_dropped_when_asked(tiny_base, files, tmp_path):

@@ -113,3 +113,22 @@ def test_bad_data_is_one_line(pairs_file, tmp_path):
     bare.write_text("reference,candidate,label\n")
     with pytest.raises(InputError, match=r"bare.csv"):
         load_examples([str(bare)], limit=None, graphs=False)
+
+
+def test_texts_that_differ_in_case_or_marks_are_shared(tmp_path):
+    def pairs(name, *rows):
+        path = tmp_path / f"{name}.csv"
+        path.write_text("reference,candidate,label\n" + "".join(f"{row},1\n" for row in rows))
+        return load_examples([str(path)], limit=None)
+
+    train = pairs("train", "A cat sleeps.,x", "y,a dog runs!", "!!!,z", "u,v", "w,t")
+    dev, test = pairs("dev", "a CAT sleeps,d", "d,e"), pairs("test", "A dog runs.,f", "???,g")
+    said = []
+    kept, _, counts = keep_apart(train, dev, test, said.append)
+    assert (len(kept), counts["dev_texts_in_train"], counts["test_texts_in_train"]) == (5, 1, 1)
+    assert "warning: 1 of 4 test texts also occur in training pairs, with others" in said
+    kept, _, counts = keep_apart(train, dev, test, said.append, drop_shared=True)
+    # texts without words are told apart by their marks
+    assert kept.references == ("!!!", "u", "w")
+    assert counts["train_pairs_with_shared_texts_left_out"] == 2
+    assert (counts["dev_texts_in_train"], counts["test_texts_in_train"]) == (0, 0)

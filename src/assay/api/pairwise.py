@@ -99,7 +99,8 @@ def agreement_sheet(results: Mapping[str, Any]) -> Sheet:
         [Column("dataset"), Column("statistic"), *(Column(head, number=True) for head in shown)],
         [_row(record, several) for record in records],
         notes=[
-            *([_NOTES] if any(record["gain"] is not None for record in records) else [_NO_BASE]),
+            *([_NOTES] if any(record["gain"] is not None for record in records) else []),
+            *([_NO_BASE] if all(record["before"] is None for record in records) else []),
             *([_OVER_SEEDS] if several else []),
             *([f"{', '.join(machine)}: {NOT_BY_PEOPLE['machine']}."] if machine else []),
         ],

@@ -1,1 +1,1 @@
-"""What is known of words: WordNet, wherever it lies on this machine, and pipelines that read their parts of speech."""
+"""What is known of words: WordNet, pipelines that read their parts of speech, and when two texts have the same ones."""

@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 
 import numpy as np
 
 from assay.errors import InputError
+from assay.lexicon.keys import text_key
 from assay.training.data import Examples, cut_off, load_examples
 
-__all__ = ["keep_apart", "load_sets"]
+__all__ = ["count_repeated", "keep_apart", "load_sets"]
 
 
 def load_sets(
@@ -69,6 +70,7 @@ def keep_apart(
     """Return training and development pairs without those of the test set, and training without development.
 
     A pair is the same with its texts exchanged, with other case or marks, and with the same two graphs.
+    A text is the same with other case or marks.
 
     Args:
         train, dev, test: as they were loaded.
@@ -84,25 +86,16 @@ def keep_apart(
     kept_dev = _without(dev, [test])
     kept_train = apart = _without(train, [kept_dev, test])
     if drop_shared:
-        taken = kept_dev.texts | test.texts
-        texts = zip(apart.references, apart.candidates, strict=True)
-        kept_train = apart.take([row for row, both in enumerate(texts) if taken.isdisjoint(both)])
+        taken = {_key(text) for text in kept_dev.texts | test.texts}
+        keys = zip(map(_key, apart.references), map(_key, apart.candidates), strict=True)
+        kept_train = apart.take([row for row, both in enumerate(keys) if taken.isdisjoint(both)])
     for what, one in (("training", kept_train), ("development", kept_dev)):
         if len(one) < 2:
             raise InputError(f"the {what} set has {len(one)} pairs that are not in the held-out sets; 2 are needed")
     counts = {
-        f"{name}_pairs_more_than_once": len(one) - len(set(one.keys))
-        for name, one in (("train", kept_train), ("dev", kept_dev), ("test", test))
-    }
-    for name in ("train", "dev", "test"):
-        if twice := counts[f"{name}_pairs_more_than_once"]:
-            say(f"{twice:,} {name} pairs repeat another one of their set; they are kept")
-    counts |= {
         "train_pairs_left_out": len(train) - len(apart),
         "train_pairs_with_shared_texts_left_out": len(apart) - len(kept_train),
         "dev_pairs_left_out": len(dev) - len(kept_dev),
-        "dev_texts_in_train": len(kept_dev.texts & kept_train.texts),
-        "test_texts_in_train": len(test.texts & kept_train.texts),
     }
     if left_out := counts["train_pairs_left_out"]:
         say(f"{left_out:,} training pairs stand in the held-out sets, too; they are not trained on")
@@ -110,7 +103,31 @@ def keep_apart(
         say(f"{shared:,} training pairs share a text with the held-out sets; they are not trained on")
     if counts["dev_pairs_left_out"]:
         say(f"{counts['dev_pairs_left_out']:,} development pairs stand in the test set, too; they are left out")
-    for name, one in (("dev", kept_dev), ("test", test)):
-        if shared := counts[f"{name}_texts_in_train"]:
-            say(f"warning: {shared:,} of {len(one.texts):,} {name} texts also occur in training pairs, with others")
+    counts |= count_repeated({"train": kept_train, "dev": kept_dev, "test": test}, say)
     return kept_train, kept_dev, counts
+
+
+def count_repeated(sets: Mapping[str, Examples], say: Callable[[str], None]) -> dict[str, int]:
+    """Return and tell how many pairs stand twice in a set, and how many held-out texts in training pairs.
+
+    Args:
+        sets: ``train`` and held-out ones.
+        say: gets a line for each count that is not 0.
+    """
+    counts = {f"{name}_pairs_more_than_once": len(one) - len(set(one.keys)) for name, one in sets.items()}
+    for name in sets:
+        if twice := counts[f"{name}_pairs_more_than_once"]:
+            say(f"{twice:,} {name} pairs repeat another one of their set; they are kept")
+    trained = {_key(text) for text in sets["train"].texts}
+    for name, one in sets.items():
+        if name == "train":
+            continue
+        counts[f"{name}_texts_in_train"] = shared = sum(_key(text) in trained for text in one.texts)
+        if shared:
+            say(f"warning: {shared:,} of {len(one.texts):,} {name} texts also occur in training pairs, with others")
+    return counts
+
+
+def _key(text: str) -> str:
+    """Return what makes two texts the same: the words, or where there are none, the marks."""
+    return text_key(text) or text

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
@@ -15,6 +14,7 @@ from assay.datasets import Pairs, load_card, load_dataset
 from assay.datasets.files import is_table_file
 from assay.datasets.registry import parse_spec
 from assay.errors import InputError
+from assay.lexicon.keys import in_order, pair_key, text_key
 from assay.tables import GRAPH_COLUMNS
 
 __all__ = ["Examples", "Source", "cut_off", "cut_rows", "load_examples", "pair_key", "text_key"]
@@ -22,7 +22,6 @@ __all__ = ["Examples", "Source", "cut_off", "cut_rows", "load_examples", "pair_k
 #: Share of the training pairs that is cut off where no development or test set is named, and how many at most
 #: (Opitz and Frank 2022 cut off 2,500 each).
 SHARE, MOST = 0.1, 2500
-_WORD = re.compile(r"\w+")
 
 
 @dataclass(frozen=True)
@@ -80,14 +79,14 @@ class Examples:
 
     @cached_property
     def keys(self) -> list[tuple[str, str]]:
-        """What makes two pairs the same; see :func:`pair_key`."""
+        """What makes two pairs the same; see :func:`~assay.lexicon.keys.pair_key`."""
         return [pair_key(*pair) for pair in zip(self.references, self.candidates, strict=True)]
 
     @cached_property
     def graph_keys(self) -> list[tuple[str, str]]:
         """The graphs of each pair in either order; none where they were not asked for."""
         graphs = zip(self.reference_graphs, self.candidate_graphs, strict=True)
-        return [_in_order(" ".join(a.split()), " ".join(b.split())) for a, b in graphs]
+        return [in_order(" ".join(a.split()), " ".join(b.split())) for a, b in graphs]
 
     @property
     def texts(self) -> set[str]:
@@ -215,17 +214,3 @@ def cut_rows(number: int, seed: int) -> tuple[NDArray[np.int64], NDArray[np.int6
     """Return which of so many rows stay, and which are cut off, in the order they stand in."""
     away = np.sort(np.random.default_rng(seed).permutation(number)[: min(MOST, int(SHARE * number))])
     return np.setdiff1d(np.arange(number), away), away
-
-
-def pair_key(first: str, second: str) -> tuple[str, str]:
-    """Return the words of two texts in an order of their own, without case and marks: equal for the same pair."""
-    return _in_order(text_key(first), text_key(second))
-
-
-def text_key(text: str) -> str:
-    """Return the words of a text, without case and marks."""
-    return " ".join(_WORD.findall(text.casefold()))
-
-
-def _in_order(first: str, second: str) -> tuple[str, str]:
-    return (first, second) if first <= second else (second, first)

@@ -1,4 +1,4 @@
-"""Labels as a model learns them: on a scale from 0 to 1, or as numbers of classes."""
+"""Labels as a model learns them: on a scale from 0 to 1, or as numbers of classes; and as they are."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 from assay.errors import InputError
 from assay.training.data import Examples
 
-__all__ = ["class_numbers", "scaled_labels"]
+__all__ = ["class_numbers", "plain_labels", "scaled_labels"]
 
 Floats = NDArray[np.float64]
 
@@ -25,20 +25,29 @@ def scaled_labels(examples: Examples, scale: tuple[float, float] | None) -> Floa
     Raises:
         InputError: a pair has no label, or one outside its scale.
     """
-    made = np.empty(len(examples))
+    given, made = plain_labels(examples), np.empty(len(examples))
     for number, source in enumerate(examples.sources):
         rows = np.flatnonzero(examples.origins == number)
         low, high = scale or source.scale or (0.0, 1.0)
-        labels = examples.labels[rows]
-        for row in rows[np.isnan(labels)][:1]:
-            raise InputError(f"{examples.place(row)}: has no label; leave it out, or label it")
+        labels = given[rows]
         for row in rows[(labels < low) | (labels > high)][:1]:
             remedy = "" if source.scale and not scale else "; say what the scale is with --scale LOW,HIGH"
             raise InputError(
-                f"{examples.place(row)}: its label {examples.labels[row]:g} is not between {low:g} and {high:g}{remedy}"
+                f"{examples.place(row)}: its label {given[row]:g} is not between {low:g} and {high:g}{remedy}"
             )
         made[rows] = (labels - low) / (high - low)
     return made
+
+
+def plain_labels(examples: Examples) -> Floats:
+    """Return the labels of n pairs as they are, shape (n,): all that a correlation needs.
+
+    Raises:
+        InputError: a pair has no label.
+    """
+    for row in np.flatnonzero(np.isnan(examples.labels))[:1]:
+        raise InputError(f"{examples.place(row)}: has no label; leave it out, or label it")
+    return examples.labels
 
 
 def class_numbers(examples: Examples, names: Sequence[str]) -> NDArray[np.int64]:

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import contextlib
 import json
+import math
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Protocol
 
 import torch
 from safetensors.torch import load_file, save_file
@@ -16,11 +17,12 @@ from sentence_transformers.base.sampler import DefaultBatchSampler
 from transformers import PrinterCallback, TrainerCallback
 
 from assay.metrics.neural.loading import quiet
+from assay.training.ranks import processes
 
 if TYPE_CHECKING:
     from assay.training.progress import Progress
 
-__all__ = ["Course", "Kept", "arguments", "last_checkpoint", "train"]
+__all__ = ["Course", "Kept", "arguments", "course_of", "last_checkpoint", "train"]
 
 #: The learnable parameters of the loss, beside the model in a checkpoint.
 LOSS_FILE = "loss.safetensors"
@@ -47,6 +49,40 @@ class Course:
     warmup: int
     eval_steps: int
     seed: int
+
+
+class _Paced(Protocol):
+    """Settings with a warm-up as a share of the steps, and 0 steps between evaluations for one an epoch."""
+
+    @property
+    def epochs(self) -> int: ...
+    @property
+    def batch_size(self) -> int: ...
+    @property
+    def learning_rate(self) -> float: ...
+    @property
+    def warmup(self) -> float: ...
+    @property
+    def eval_steps(self) -> int: ...
+
+
+def course_of(settings: _Paced, batches: int, seed: int) -> Course:
+    """Return the course of a training.
+
+    Args:
+        settings: what was asked for.
+        batches: of an epoch; several processes share them.
+        seed: of the order of the pairs.
+    """
+    epoch = math.ceil(batches / processes())
+    return Course(
+        settings.epochs,
+        settings.batch_size,
+        settings.learning_rate,
+        round(settings.warmup * epoch * settings.epochs),
+        settings.eval_steps or epoch,
+        seed,
+    )
 
 
 class Kept:

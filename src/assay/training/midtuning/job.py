@@ -15,8 +15,8 @@ from assay.errors import InputError
 from assay.metrics.models import LocatedModel, locate
 from assay.metrics.neural.runtime import Runtime, device_of, set_threads
 from assay.training.data import Examples, Source, cut_rows, load_examples, text_key
-from assay.training.labels import scaled_labels
-from assay.training.loop import Course
+from assay.training.labels import plain_labels
+from assay.training.loop import course_of
 from assay.training.midtuning.encoder import FORM, SENTENCE, embed, make_ready
 from assay.training.midtuning.forms import SemanticForm
 from assay.training.midtuning.losses import make_loss
@@ -45,7 +45,7 @@ class Job:
 
     Attributes:
         test: labelled pairs, or None.
-        labels: of the test pairs, in [0, 1]; empty where there are none.
+        labels: of the test pairs; empty where there are none.
         parts: places in *forms* of the sets ``train`` and ``dev``.
         queries: sentences whose neighbours are shown.
     """
@@ -73,11 +73,16 @@ class Job:
         return sizes | {"test_pairs": len(self.test) if self.test else 0} | self.forms.counts
 
     @cached_property
-    def shown(self) -> tuple[str, ...]:
-        """The distinct texts that are embedded before and after: queries, development sentences and test texts."""
+    def searched(self) -> tuple[str, ...]:
+        """The distinct sentences among which neighbours are looked for: of the development set and the test pairs."""
         dev = [self.forms.sentences[place] for place in self.parts["dev"]]
         test = [*self.test.references, *self.test.candidates] if self.test else []
-        return tuple(dict.fromkeys([*self.queries, *dev, *test]))
+        return tuple(dict.fromkeys([*dev, *test]))
+
+    @cached_property
+    def shown(self) -> tuple[str, ...]:
+        """The distinct texts that are embedded before and after: those that are searched, and the queries."""
+        return tuple(dict.fromkeys([*self.searched, *self.queries]))
 
     @cached_property
     def before(self) -> torch.Tensor:
@@ -116,7 +121,7 @@ def prepare(settings: MidTuningSettings, runtime: Runtime, progress: Progress) -
     base = locate(settings.base)
     device, threads = own_device(device_of(runtime)[0]), set_threads(runtime.threads)
     test = load_examples(settings.test, limit=settings.limit) if settings.test else None
-    labels = scaled_labels(test, None) if test else np.empty(0)
+    labels = plain_labels(test) if test else np.empty(0)
     asked = read_queries(settings.queries) if settings.queries is not None else ()
     held_out = {text_key(text) for text in (*(test.texts if test else ()), *asked)}
     progress.begin("forms", 0)
@@ -184,14 +189,7 @@ def fit(job: Job, started: Started, seed: int, checkpoints: Path) -> Trained:
     settings = job.settings
     lengths = started.loss.inputs.lengths.numpy()[started.rows["train"]]
     plan = Plan(partial(by_length, lengths, settings.batch_size), seed)
-    course = Course(
-        settings.epochs,
-        settings.batch_size,
-        settings.learning_rate,
-        round(settings.warmup * len(plan) * settings.epochs),
-        settings.eval_steps or len(plan),
-        seed,
-    )
+    course = course_of(settings, len(plan), seed)
     dev = started.rows["dev"]
     return train_pairs(
         "bi-encoder", started.loss, plan, dev, course, checkpoints, job.device, job.progress, best="loss"

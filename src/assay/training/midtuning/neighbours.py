@@ -39,13 +39,14 @@ def read_queries(path: str) -> tuple[str, ...]:
 
 
 def nearest(
-    queries: Sequence[str], texts: Sequence[str], embeddings: Mapping[str, NDArray[np.float32]]
+    queries: Sequence[str], texts: Sequence[str], searched: int, embeddings: Mapping[str, NDArray[np.float32]]
 ) -> list[dict[str, Any]]:
     """Return for each query the three nearest of some sentences, by each model.
 
     Args:
-        queries: all of them stand in *texts*, too.
-        texts: n distinct sentences; one that has the words of the query is passed over.
+        queries: all of them stand in *texts*.
+        texts: n distinct sentences.
+        searched: so many of them, the first ones, may be neighbours; one with the words of the query is passed over.
         embeddings: by the name of a model, shape (n, dimensions).
 
     Returns:
@@ -58,7 +59,7 @@ def nearest(
         lengths = np.linalg.norm(table, axis=1)
         for record in found:
             own = places[record["query"]]
-            cosines = table @ table[own] / (lengths * lengths[own])
+            cosines = (table @ table[own] / (lengths * lengths[own]))[:searched]
             order = (place for place in np.argsort(-cosines, kind="stable") if keys[place] != keys[own])
             record[model] = [{"text": texts[k], "cosine": float(cosines[k])} for k in islice(order, SHOWN)]
     return found

@@ -100,12 +100,13 @@ def _make(job: Job, checkpoints: Path, out: Path, render: Rendering, seed: int, 
     name_prompt(whole)
     job.progress.begin("evaluation", 0)
     embedded = {"base": before, "trained": embed(whole, job.shown, job.device)}
+    tables = {name: one.numpy() for name, one in embedded.items()}
     records = _agreement(job, embedded, seed)
     results: Results = {
         "agreement": records,
         "scores": plain_scores(records),
         "alignment": alignment,
-        "neighbours": nearest(job.queries, job.shown, {name: one.numpy() for name, one in embedded.items()}),
+        "neighbours": nearest(job.queries, job.shown, len(job.searched), tables),
         "seeds": [seed],
     }
     with quiet():

@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from pathlib import Path
 from typing import Any
@@ -17,11 +16,11 @@ from assay.datasets.annotation_graph import AnnotationGraph, build_graph, descri
 from assay.errors import InputError
 from assay.metrics.models import LocatedModel, locate
 from assay.metrics.neural.runtime import Runtime, device_of, set_threads
-from assay.training.apart import load_sets
+from assay.training.apart import count_repeated, load_sets
 from assay.training.batches.subsets import degree_subset, random_subset
 from assay.training.data import Examples
 from assay.training.labels import class_numbers, scaled_labels
-from assay.training.loop import Course
+from assay.training.loop import course_of
 from assay.training.models import has_head, load_bi_encoder, load_cross_encoder, train_last_layers
 from assay.training.pairwise.batching import Plan, plan_epochs
 from assay.training.pairwise.inputs import Inputs, bi_inputs, cross_inputs
@@ -29,10 +28,10 @@ from assay.training.pairwise.losses import PairLoss, make_loss
 from assay.training.pairwise.settings import PairSettings
 from assay.training.pairwise.trainer import Trained, score_rows, train_pairs
 from assay.training.progress import Progress
-from assay.training.ranks import own_device, processes
+from assay.training.ranks import own_device
 from assay.training.request import Request
 
-__all__ = ["Job", "fit", "job_of", "prepare", "start"]
+__all__ = ["Job", "drawn", "fit", "job_of", "prepare", "start"]
 
 
 @dataclass(frozen=True, eq=False)
@@ -108,8 +107,9 @@ def prepare(settings: PairSettings, runtime: Runtime, progress: Progress) -> Job
         seed=settings.seed, limit=settings.limit, say=progress.say,
         classes=settings.classes, drop_shared=settings.drop_shared_texts,
     )  # fmt: skip
-    sets["train"] = _part(sets["train"], settings, progress)
-    counts["train_pairs"] = len(sets["train"])
+    part = settings.part()
+    if part is not None and part[1] > len(sets["train"]):
+        raise InputError(f"--subset {settings.subset}: there are {len(sets['train']):,} training pairs")
     return job_of(settings, base, sets, counts, runtime, progress)
 
 
@@ -120,15 +120,41 @@ def job_of(
     counts: Mapping[str, int],
     runtime: Runtime,
     progress: Progress,
+    *,
+    judged: bool = True,
 ) -> Job:
-    """Return the training of a base on sets that are loaded; see :func:`prepare`."""
+    """Return the training of a base on sets that are loaded; see :func:`prepare`.
+
+    With *judged*, the test set must have two labels, as agreement with them takes.
+    """
     device, threads = own_device(device_of(runtime)[0]), set_threads(runtime.threads)
-    labels, classes = _labels(sets, settings)
+    labels, classes = _labels(sets, settings, judged)
     graph = build_graph(sets["train"].references, sets["train"].candidates)
     progress.say(f"training pairs: {graph_line(describe_graph(graph))}")
+    return Job(settings, base, sets, counts, labels, classes, _rows(sets), graph, device, threads, progress)
+
+
+def drawn(job: Job, seed: int) -> Job:
+    """Return the training on the subset of the pairs that a seed draws; the same one where no subset was asked for."""
+    part = job.settings.part()
+    if part is None:
+        return job
+    kind, size = part
+    chosen = (degree_subset if kind == "degree" else random_subset)(job.graph, size, np.random.default_rng(seed))
+    train = job.sets["train"].take(chosen)
+    sets = {**job.sets, "train": train}
+    graph = build_graph(train.references, train.candidates)
+    job.progress.say(f"{size} of the training pairs, seed {seed}: {graph_line(describe_graph(graph))}")
+    counts = {**job.counts, "train_pairs": size, **count_repeated(sets, job.progress.say)}
+    held_out = np.arange(len(job.rows["train"]), len(job.labels))
+    labels = job.labels[np.concatenate([job.rows["train"][chosen], held_out])]
+    return replace(job, sets=sets, counts=counts, labels=labels, rows=_rows(sets), graph=graph)
+
+
+def _rows(sets: Mapping[str, Examples]) -> dict[str, NDArray[np.int64]]:
+    """Return the rows of each set, one set after another."""
     ends = np.cumsum([len(one) for one in sets.values()])
-    rows = dict(zip(sets, np.split(np.arange(ends[-1]), ends[:-1]), strict=True))
-    return Job(settings, base, sets, counts, labels, classes, rows, graph, device, threads, progress)
+    return dict(zip(sets, np.split(np.arange(ends[-1]), ends[:-1]), strict=True))
 
 
 def start(job: Job, seed: int) -> PairLoss:
@@ -153,32 +179,17 @@ def fit(job: Job, loss: PairLoss, seed: int, checkpoints: Path, callbacks: Seque
         callbacks: of transformers, told of each step and evaluation.
     """
     plan = _plan(job, loss.inputs, seed)
-    course = _course(job.settings, plan, seed)
+    course = course_of(job.settings, len(plan), seed)
     return train_pairs(
         job.settings.recipe, loss, plan, job.rows["dev"], course, checkpoints, job.device, job.progress, callbacks
     )
 
 
-def _part(train: Examples, settings: PairSettings, progress: Progress) -> Examples:
-    """Return the training pairs, or the subset of them that was asked for."""
-    part = settings.part()
-    if part is None:
-        return train
-    kind, size = part
-    if size > len(train):
-        raise InputError(f"--subset {settings.subset}: there are {len(train):,} training pairs")
-    graph = build_graph(train.references, train.candidates)
-    chosen = (degree_subset if kind == "degree" else random_subset)(graph, size, np.random.default_rng(settings.seed))
-    kept = train.take(chosen)
-    progress.say(f"{size} training pairs of {len(train):,}; all of them: {graph_line(describe_graph(graph))}")
-    return kept
-
-
-def _labels(sets: Mapping[str, Examples], settings: PairSettings) -> tuple[NDArray[Any], tuple[str, ...]]:
+def _labels(sets: Mapping[str, Examples], settings: PairSettings, judged: bool) -> tuple[NDArray[Any], tuple[str, ...]]:
     """Return the labels of all sets, and the names of classes.
 
     Raises:
-        InputError: a label or a class cannot be learned, or the development labels decide nothing.
+        InputError: a label or a class cannot be learned, or those of a set are all the same.
     """
     if settings.classes is None:
         parts: list[NDArray[Any]] = [scaled_labels(one, settings.bounds()) for one in sets.values()]
@@ -187,7 +198,7 @@ def _labels(sets: Mapping[str, Examples], settings: PairSettings) -> tuple[NDArr
         classes = tuple(sorted(set(sets["train"].classes)))
         parts = [class_numbers(one, classes) for one in sets.values()]
     for name, labels in zip(sets, parts, strict=True):
-        if len(np.unique(labels)) < 2:
+        if len(np.unique(labels)) < 2 and (judged or name != "test"):
             raise InputError(f"the {name} set has one label alone, {labels[0]:g}; two are needed to tell pairs apart")
     return np.concatenate(parts), classes
 
@@ -211,11 +222,3 @@ def _inputs(job: Job, whole: Any) -> Inputs:
 def _plan(job: Job, inputs: Inputs, seed: int) -> Plan:
     lengths = inputs.lengths.numpy()[job.rows["train"]]
     return plan_epochs(job.settings.batches, job.graph, lengths, job.settings.batch_size, seed)
-
-
-def _course(settings: PairSettings, plan: Plan, seed: int) -> Course:
-    epoch = math.ceil(len(plan) / processes())
-    warmup = round(settings.warmup * epoch * settings.epochs)
-    return Course(
-        settings.epochs, settings.batch_size, settings.learning_rate, warmup, settings.eval_steps or epoch, seed
-    )

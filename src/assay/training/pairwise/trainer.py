@@ -19,6 +19,7 @@ from sentence_transformers import (
 )
 from sentence_transformers.base.evaluation import BaseEvaluator
 
+from assay.errors import InputError
 from assay.statistics.agreement import agreement
 from assay.training.loop import Course, Kept, arguments, train
 from assay.training.pairwise.batching import ROWS, Collate, Plan, PlanSampler
@@ -26,12 +27,16 @@ from assay.training.pairwise.losses import PairLoss
 from assay.training.pairwise.rows import only_read_rows, with_whole_table
 from assay.training.progress import Progress
 
-__all__ = ["Trained", "score_rows", "train_pairs"]
+__all__ = ["DivergedError", "Trained", "score_rows", "train_pairs"]
 
 #: Rows scored at a time where no gradient is wanted.
 MANY = 512
 #: Stands for a coefficient that is undefined since all scores are equal: no model is worse.
 WORST = -1.0
+
+
+class DivergedError(InputError):
+    """A training whose weights have become too large for numbers."""
 
 
 @dataclass(frozen=True)
@@ -105,8 +110,16 @@ class DevAgreement(BaseEvaluator):  # type: ignore[misc]  # no types there
         self._loss, self._rows = loss, rows
 
     def __call__(self, *_: Any, **__: Any) -> dict[str, float]:
-        """Return the mean loss, and Pearson, Spearman and Kendall or the accuracy."""
+        """Return the mean loss, and Pearson, Spearman and Kendall or the accuracy.
+
+        Raises:
+            DivergedError: a loss is no number.
+        """
         scores, losses = score_rows(self._loss, self._rows)
+        if not np.isfinite(losses).all():
+            raise DivergedError(
+                "the training diverged: losses on the development set are no numbers; ask for a lower --learning-rate"
+            )
         labels = self._loss.inputs.labels[torch.from_numpy(self._rows)].numpy()
         found = {"loss": float(losses.mean())}
         if labels.dtype == np.int64:

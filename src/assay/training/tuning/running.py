@@ -15,6 +15,7 @@ from optuna.trial import Trial, TrialState
 
 from assay.metrics.neural.runtime import Runtime
 from assay.training.pairwise.job import Job
+from assay.training.pairwise.trainer import DivergedError
 from assay.training.progress import Progress
 from assay.training.tuning.sampler import RETRY_OF, suggest_all
 from assay.training.tuning.settings import Search
@@ -110,6 +111,11 @@ def _objective(order: Order, job: Job, trial: Trial, progress: Progress) -> floa
         raise
     except UpdateFinishedTrialError:
         raise
+    except DivergedError as error:  # a setting to keep away from, and no reason to end the search
+        named.say(f"pruned: {error}")
+        trial.set_user_attr(ERROR, f"{type(error).__name__}: {error}"[:1000])
+        shutil.rmtree(checkpoints, ignore_errors=True)
+        raise optuna.TrialPruned from error
     except Exception as error:
         trial.set_user_attr(ERROR, f"{type(error).__name__}: {error}"[:1000])
         shutil.rmtree(checkpoints, ignore_errors=True)

@@ -11,14 +11,15 @@ import optuna
 from optuna.trial import Trial
 from transformers import TrainerCallback
 
-from assay.training.pairwise.job import Job, fit, start
+from assay.training.pairwise.job import Job, drawn, fit, start
 from assay.training.progress import Progress
 
 __all__ = ["Named", "run_trial", "without_test"]
 
 
 def without_test(job: Job) -> Job:
-    """Return a job that has no test set: neither texts nor labels."""
+    """Return a job that has no test set, neither texts nor labels, with the training pairs that its seed draws."""
+    job = drawn(job, job.settings.seed)
     sets = {name: one for name, one in job.sets.items() if name != "test"}
     rows = {name: job.rows[name] for name in sets}
     # the test set stands last, so that the rows of the others stay what they are
@@ -86,10 +87,10 @@ def run_trial(job: Job, trial: Trial, settings: Mapping[str, Any], objective: st
     Raises:
         TrialPruned: it is worse than others at the same epoch.
     """
-    drawn = replace(job, settings=replace(job.settings, **settings))
-    seed = drawn.settings.seed
+    job = replace(job, settings=replace(job.settings, **settings))
+    seed = job.settings.seed
     key = f"eval_{objective}"
-    trained = fit(drawn, start(drawn, seed), seed, checkpoints, [Reporting(trial, key)])
+    trained = fit(job, start(job, seed), seed, checkpoints, [Reporting(trial, key)])
     values = {int(one["step"]): float(one[key]) for one in trained.history if key in one}
     trial.set_user_attr("best_step", trained.best_step)
     trial.set_user_attr("train_steps", trained.steps)
