@@ -85,6 +85,25 @@ def test_groups_stay_whole(assay, pairs):
     assert "4 folds of whole groups (asker)" in table.out
 
 
+def test_a_pair_and_the_same_in_another_order_case_or_marks_are_one(assay, workplace):
+    rows = ["reference,candidate,label", *(f"Text {i},other {i},{i}" for i in range(10))]
+    rows += [f"OTHER {i}!,text {i}.,{i}" for i in range(10)]
+    Path("twins.csv").write_text("\n".join(rows) + "\n")
+    line = ["crossval", "-d", "twins.csv", "-m", "dice", "-q"]
+    assert "--folds 11: expected 2 to 10" in assay(*line, "--folds", "11").complaint
+    done = assay(*line, "--folds", "10", "-f", "json")
+    folds = [row["n"] for row in records(done, statistic="pearson") if row["on"].startswith("fold ")]
+    assert folds == [2] * 10
+
+
+def test_several_gold_answers_are_the_same_in_any_order(assay, workplace):
+    golds = [("one", "two"), ("Two", "one."), ("one", "three"), ("four", "two"), ("x", "y")]
+    lines = [{"reference": list(gold), "candidate": f"c{i // 2}", "label": i} for i, gold in enumerate(golds)]
+    Path("golds.jsonl").write_text("".join(json.dumps(line) + "\n" for line in lines))
+    done = assay("crossval", "-d", "golds.jsonl", "-m", "dice", "-q", "--folds", "5")
+    assert "--folds 5: expected 2 to 4" in done.complaint
+
+
 def test_a_metric_without_scores_is_named_and_costs_the_others_nothing(assay, pairs):
     done = assay("crossval", "-d", pairs, "-m", "dice", "-m", "static:nowhere", "-q")
     assert done.code == 0
@@ -99,6 +118,7 @@ def test_a_metric_without_scores_is_named_and_costs_the_others_nothing(assay, pa
         (["-d", "pairs.csv", "-m", "dice", "--folds", "1"], "--folds 1: expected 2 or more"),
         (["-d", "pairs.csv", "-m", "dice", "--folds", "91"], "--folds 91: expected 2 to 90"),
         (["-d", "pairs.csv", "-m", "dice", "--group-by", "asker", "--folds", "11"], "--folds 11: expected 2 to 10"),
+        (["-d", "pairs.csv", "-m", "dice", "--scale", "0,5"], "--scale 0,5: is for models that are trained here"),
         (["-d", "pairs.csv", "-m", "dice", "--statistic", "rho"], "unknown statistic 'rho'"),
         (["-d", "pairs.csv"], "no metric: give --metric"),
         (["-m", "dice"], "no dataset: name a suite"),

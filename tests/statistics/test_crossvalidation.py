@@ -8,7 +8,7 @@ from scipy import stats
 
 from assay.errors import InputError
 from assay.statistics.crossvalidation import Partition, cross_validate, given
-from assay.statistics.folds import Fold, deal, joined, leave_one_out
+from assay.statistics.folds import Fold, codes_of, deal, joined, leave_one_out
 
 SCIPY = {"pearson": stats.pearsonr, "spearman": stats.spearmanr, "kendall": stats.kendalltau}
 STATISTICS = tuple(SCIPY)
@@ -37,6 +37,11 @@ def test_folds_hold_whole_groups_and_test_every_pair_once():
         assert sorted([*fold.train, *fold.test]) == list(range(300))
     sizes = [len(np.unique(codes[fold.test])) for fold in folds]
     assert max(sizes) - min(sizes) <= 1
+
+
+def test_codes_are_equal_where_keys_are():
+    assert codes_of(["b", "a", "b", "c", "a"]).tolist() == [0, 1, 0, 2, 1]
+    assert codes_of([]).tolist() == []
 
 
 def test_folds_follow_from_the_seed():

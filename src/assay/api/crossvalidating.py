@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 import numpy as np
 
@@ -18,15 +18,22 @@ from assay.benchmark.progress import Progress, Silent
 from assay.errors import InputError, UnavailableError, suggest
 from assay.reports.crossval.document import to_document
 from assay.reports.crossval.settings import FOLDS, Settings
-from assay.reports.crossval.study import methods_of, study
+from assay.reports.crossval.study import divide, methods_of, not_trained_on, study
 from assay.reports.data import ScoredDataset, read_datasets
 from assay.reports.folder import RunFolder, read_run, run_titles
 from assay.reports.signatures import signed
 from assay.statistics.crossvalidation import ScoresOf
 from assay.training.data import Examples, Source
 from assay.training.packages import check_packages
+from assay.training.ranks import processes
+
+if TYPE_CHECKING:
+    from assay.training.pairwise.validating import FoldTrainer
 
 __all__ = ["crossval"]
+
+#: Makes a recipe a method on a dataset.
+Maker: TypeAlias = "Callable[[ScoredDataset], FoldTrainer]"
 
 #: What stands beside a trained model where no metric was named: the baseline of STR-2022.
 BASELINE = "dice"
@@ -38,6 +45,7 @@ def crossval(
     datasets: Any = (),
     metrics: str | Sequence[Any] = (),
     train: str | Sequence[str] = (),
+    scale: str | None = None,
     folds: int = FOLDS,
     by: str | None = None,
     group_by: str | None = None,
@@ -57,6 +65,7 @@ def crossval(
         metrics: names of metrics of the runs, all by default; without runs, as for :func:`assay.run`.
         train: models to train anew for every fold, ``RECIPE:BASE[,setting=value]...`` with the settings of
             :data:`assay.training.pairwise.settings.LEARNING`, such as ``bi-encoder:all-MiniLM-L6-v2,epochs=2``.
+        scale: lowest and highest label, ``LOW,HIGH``, for the models of *train*, where the data does not say them.
         folds: number of folds.
         by: column whose values, such as sources or genres, are told apart.
         group_by: column whose values are never on both sides; the data's groups by default.
@@ -74,7 +83,11 @@ def crossval(
         raise InputError(f"--{next(iter(scoring)).replace('_', '-')}: is for data that is scored here, not for a run")
     names = [metrics] if isinstance(metrics, str) else list(metrics)
     recipes = [train] if isinstance(train, str) else list(train)
+    if scale is not None and not recipes:
+        raise InputError(f"--scale {scale}: is for models that are trained here; name one with --train")
     if recipes:
+        if processes() > 1:
+            raise InputError("crossval --train trains in one process: start it without torchrun")
         check_packages()
         if not paths and not names:
             names = [BASELINE]
@@ -87,31 +100,39 @@ def crossval(
         statistics=tuple(statistics),
         seed=seed,
     )
+    makers = {name: _trainer(name, scale, scoring, progress or Silent()) for name in recipes}
     with open_runs(paths) if paths else _scored(datasets, names, progress, scoring) as opened:
         chosen = _chosen(opened, settings)
-        trained = {name: _trainer(name, scoring, progress or Silent()) for name in recipes}
-        subjects = [
-            study(
-                data,
-                settings,
-                methods_of(data, settings.metrics) | {name: make(data) for name, make in trained.items()},
-                title,
-            )
-            for title, data in chosen
-        ]
-        used = dict.fromkeys(metric for subject in subjects for metric in subject.found if metric not in trained)
+        trained = [_trainers(makers, data, settings) for _, data in chosen]
+        subjects = []
+        for (title, data), (trainers, notes) in zip(chosen, trained, strict=True):
+            found = study(data, settings, methods_of(data, settings.metrics) | trainers, title)
+            subjects.append(replace(found, notes=[*found.notes, *notes]))
+        used = dict.fromkeys(metric for subject in subjects for metric in subject.found if metric not in makers)
         failures = [f"not scored: {line}" for one in opened for line in one.manifest["failures"]]
         document = to_document(subjects, settings)
         return Report(signed(replace(document, notes=failures), [data for _, data in chosen], used, settings.signature))
 
 
-def _trainer(recipe: str, scoring: Mapping[str, Any], progress: Progress) -> Callable[[ScoredDataset], ScoresOf]:
+def _trainers(
+    makers: Mapping[str, Maker], data: ScoredDataset, settings: Settings
+) -> tuple[dict[str, ScoresOf], list[str]]:
+    """Return recipes as methods on a dataset, checked before any of them is trained, and notes on them."""
+    if not makers:
+        return {}, []
+    partition, _ = divide(data, settings)
+    trainers = {name: make(data) for name, make in makers.items()}
+    told = {name: one.inspect(partition) for name, one in trainers.items()}
+    return dict(trainers), [*not_trained_on(partition), *(f"{name}: {note}" for name, note in told.items() if note)]
+
+
+def _trainer(recipe: str, scale: str | None, scoring: Mapping[str, Any], progress: Progress) -> Maker:
     """Return what makes a recipe a method on a dataset."""
     # torch comes with it
     from assay.metrics.neural.runtime import Runtime
     from assay.training.pairwise.validating import FoldTrainer, read_recipe
 
-    settings = read_recipe(recipe)
+    settings = read_recipe(recipe, scale)
     runtime = Runtime(**{name: scoring[name] for name in ("device", "threads") if scoring.get(name) is not None})
     return lambda data: FoldTrainer(settings, _examples(data), runtime, progress)
 

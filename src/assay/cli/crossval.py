@@ -39,6 +39,10 @@ def crossval(
         list[str] | None,
         typer.Option(help="A model to train anew for every fold: RECIPE:BASE[,setting=value]...; repeatable."),
     ] = None,
+    scale: Annotated[
+        str | None,
+        typer.Option(help="LOW,HIGH of the labels, for --train, where the data does not say them [default: 0,1]."),
+    ] = None,
     folds: Annotated[int, typer.Option(help="Number of folds.")] = 5,
     by: Annotated[
         str | None, typer.Option(help="Tell the values of a column apart, such as subset, and leave each out in turn.")
@@ -83,6 +87,7 @@ def crossval(
             datasets=dataset or [],
             metrics=metric or [],
             train=train or [],
+            scale=scale,
             folds=folds,
             by=by,
             group_by=group_by,

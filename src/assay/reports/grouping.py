@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import numpy as np
-
 from assay.errors import InputError, suggest
+from assay.lexicon.keys import pair_key, text_key
 from assay.reports.data import ScoredDataset
-from assay.statistics.folds import Rows
+from assay.statistics.folds import Rows, codes_of
 
-__all__ = ["cells_of", "group_codes", "group_names", "same_texts", "texts_of"]
+__all__ = ["cells_of", "group_codes", "group_names", "same_pairs", "same_texts", "texts_of"]
 
 
 def cells_of(data: ScoredDataset, column: str) -> list[object]:
@@ -40,11 +39,7 @@ def group_codes(data: ScoredDataset, column: str | None) -> Rows | None:
     if column is None:
         return data.groups
     cells = cells_of(data, column)
-    known: dict[object, int] = {}
-    codes = np.empty(len(cells), dtype=np.intp)
-    for row, cell in enumerate(cells):
-        codes[row] = known.setdefault(("alone", row) if cell in (None, "") else cell, len(known))
-    return codes
+    return codes_of(("alone", row) if cell in (None, "") else cell for row, cell in enumerate(cells))
 
 
 def group_names(data: ScoredDataset, column: str | None) -> set[str]:
@@ -68,5 +63,15 @@ def texts_of(data: ScoredDataset) -> list[tuple[tuple[str, ...], str]]:
 
 def same_texts(data: ScoredDataset) -> Rows:
     """Return codes of pairs with the same texts, shape (n,): a pair that repeats is not on both sides."""
-    known: dict[tuple[tuple[str, ...], str], int] = {}
-    return np.asarray([known.setdefault(texts, len(known)) for texts in texts_of(data)], dtype=np.intp)
+    return codes_of(texts_of(data))
+
+
+def same_pairs(data: ScoredDataset) -> Rows:
+    """Return codes of pairs that are the same to a model that learns them, shape (n,): see :mod:`assay.lexicon.keys`.
+
+    Several gold answers of a pair are the same in any order, and never exchanged with the candidate.
+    """
+    return codes_of(
+        pair_key(*golds, candidate) if len(golds) == 1 else (tuple(sorted(map(text_key, golds))), text_key(candidate))
+        for golds, candidate in texts_of(data)
+    )

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Hashable, Iterable, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from assay.errors import InputError
 
-__all__ = ["Fold", "Rows", "deal", "joined", "leave_one_out"]
+__all__ = ["Fold", "Rows", "codes_of", "deal", "joined", "leave_one_out"]
 
 Rows = NDArray[np.intp]
 
@@ -28,6 +28,12 @@ class Fold:
     name: str
     train: Rows
     test: Rows
+
+
+def codes_of(keys: Iterable[Hashable]) -> Rows:
+    """Return codes from 0 on that are equal where keys are, in the order in which keys first occur, shape (n,)."""
+    known: dict[Hashable, int] = {}
+    return np.array([known.setdefault(key, len(known)) for key in keys], dtype=np.intp)
 
 
 def deal(codes: Rows, k: int, rng: np.random.Generator) -> list[Fold]:
@@ -62,10 +68,9 @@ def leave_one_out(values: Sequence[str], codes: Rows) -> list[Fold]:
         values: such as the source of each pair, n of them.
         codes: shape (n,), integers: what must not be on both sides.
     """
-    places: dict[str, int] = {}
-    held = np.array([places.setdefault(value, len(places)) for value in values], dtype=np.intp)
+    held = codes_of(values)
     found = []
-    for value, place in places.items():
+    for place, value in enumerate(dict.fromkeys(values)):
         inside = held == place
         found.append(Fold(value, np.flatnonzero(~inside & ~np.isin(codes, codes[inside])), np.flatnonzero(inside)))
     return found

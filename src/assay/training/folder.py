@@ -15,7 +15,7 @@ from typing import Any
 from assay.errors import InputError
 from assay.training.ranks import follows, wait_for
 
-__all__ = ["Workplace", "open_workplace", "write_json"]
+__all__ = ["Workplace", "open_workplace", "told_of_room", "write_json"]
 
 #: What was asked for, in the working folder.
 REQUEST = "request.json"
@@ -74,19 +74,29 @@ def open_workplace(out: Path, request: Mapping[str, Any]) -> Iterator[Workplace]
             _check_same(path, asked, out)
         else:
             _write_request(path, asked, out)
-        with _told_of_room(place):
+        with told_of_room(place.folder):
             yield place
         _finish(place)
     shutil.rmtree(place.folder)  # only now: some network file systems keep a folder in which a file is open
 
 
 #: What libraries say in place of the system's number where a file cannot be written to its end.
-_NO_ROOM = re.compile(r"os error (27|28|122)\b|PytorchStreamWriter failed writing|enforce fail at inline_container")
+_NO_ROOM = re.compile(
+    r"os error (27|28|122)\b|PytorchStreamWriter failed writing|enforce fail at inline_container|"
+    r"^\d+ requested and \d+ written$"  # NumPy
+)
 
 
 @contextmanager
-def _told_of_room(place: Workplace) -> Iterator[None]:
-    """Turn what is raised where a disk is full into one line."""
+def told_of_room(folder: Path) -> Iterator[None]:
+    """Turn what is raised in the block where a disk is full into one line.
+
+    Args:
+        folder: what is written to; what stands there whole is used when it is asked for again.
+
+    Raises:
+        InputError: the disk is full.
+    """
     try:
         yield
     except Exception as error:
@@ -94,8 +104,8 @@ def _told_of_room(place: Workplace) -> Iterator[None]:
         if not full and not _NO_ROOM.search(str(error)):
             raise
         raise InputError(
-            f"{place.folder}: there is no room to write; make some, then ask for it again: the training continues from "
-            "its last whole checkpoint"
+            f"{folder}: there is no room to write; make some, then ask for it again: it continues from what was last "
+            "written whole"
         ) from error
 
 

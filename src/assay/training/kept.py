@@ -5,13 +5,15 @@ from __future__ import annotations
 import hashlib
 import uuid
 from collections.abc import Callable, Iterable
+from pathlib import Path
 
 import numpy as np
 from numpy.typing import NDArray
 
 from assay.paths import cache_dir
+from assay.training.folder import told_of_room
 
-__all__ = ["CHUNK", "kept_scores"]
+__all__ = ["CHUNK", "keep", "kept_scores"]
 
 #: Pairs scored at a time: what a kill can lose.
 CHUNK = 1024
@@ -26,6 +28,9 @@ def kept_scores(
         signature: of what computes; changes when the scores may change.
         texts: all that the scores are of, in order.
         compute: gives the scores.
+
+    Raises:
+        InputError: the disk is full.
     """
     whole = hashlib.sha256(signature.encode())
     for text in texts:
@@ -35,8 +40,21 @@ def kept_scores(
         held: NDArray[np.float64] = np.load(path, allow_pickle=False)
         return held
     scores = compute()
-    path.parent.mkdir(parents=True, exist_ok=True)
-    scratch = path.with_suffix(f".{uuid.uuid4().hex[:8]}.npy")
-    np.save(scratch, scores)
-    scratch.replace(path)
+    keep(path, scores)
     return scores
+
+
+def keep(path: Path, scores: NDArray[np.float64]) -> None:
+    """Write scores to a file, ``.npy``, in one step; where that fails, nothing is left of it.
+
+    Raises:
+        InputError: the disk is full.
+    """
+    scratch = path.with_suffix(f".{uuid.uuid4().hex[:8]}.npy")
+    with told_of_room(path.parent):
+        path.parent.mkdir(parents=True, exist_ok=True)
+        try:
+            np.save(scratch, scores)
+            scratch.replace(path)
+        finally:
+            scratch.unlink(missing_ok=True)

@@ -10,11 +10,11 @@ import numpy as np
 from assay.errors import InputError
 from assay.reports.crossval.settings import Settings
 from assay.reports.data import ScoredDataset
-from assay.reports.grouping import cells_of, group_codes, same_texts
+from assay.reports.grouping import cells_of, group_codes, same_pairs
 from assay.statistics.crossvalidation import Partition, ScoresOf, Validated, cross_validate, given
 from assay.statistics.folds import deal, joined, leave_one_out
 
-__all__ = ["NO_SOURCE", "Subject", "divide", "methods_of", "study"]
+__all__ = ["NO_SOURCE", "Subject", "divide", "methods_of", "not_trained_on", "study"]
 
 #: What pairs with an empty cell in the column of sources are called.
 NO_SOURCE = "(empty)"
@@ -83,12 +83,12 @@ def study(data: ScoredDataset, settings: Settings, methods: Mapping[str, ScoresO
 def divide(data: ScoredDataset, settings: Settings) -> tuple[Partition, str]:
     """Return the division of the pairs of a dataset, and how it was made in a few words.
 
-    Pairs of one group, or with the same texts, are never on both sides.
+    Pairs of one group are never on both sides, nor is a pair and the same one in another order, case or marks.
 
     Raises:
         InputError: fewer groups than folds; no such column, or one that does not tell sources apart.
     """
-    groups, codes = group_codes(data, settings.group_by), same_texts(data)
+    groups, codes = group_codes(data, settings.group_by), same_pairs(data)
     apart = "pairs"
     if groups is not None:
         apart = f"whole groups ({settings.group_by or data.facts['group']})"
@@ -104,3 +104,15 @@ def divide(data: ScoredDataset, settings: Settings) -> tuple[Partition, str]:
         raise InputError(f"--by {settings.by}: {data.name} has {said} there, which tells no sources apart")
     left_out = leave_one_out(values, codes)
     return Partition(folds, {fold.name: fold.test for fold in left_out}, left_out), way
+
+
+def not_trained_on(partition: Partition) -> list[str]:
+    """Return a line for each source that other sources repeat: where it is left out, these pairs are in no training."""
+    n = sum(len(fold.test) for fold in partition.folds)
+    left = {fold.name: n - len(fold.train) - len(fold.test) for fold in partition.left_out}
+    return [
+        f"{name} left out: {number:,} pairs of other sources are the same as one of its pairs, or stand in one of its "
+        "groups; they are not trained on"
+        for name, number in left.items()
+        if number
+    ]

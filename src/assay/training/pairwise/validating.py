@@ -5,7 +5,6 @@ from __future__ import annotations
 import hashlib
 import json
 import shutil
-from collections.abc import Mapping
 from pathlib import Path
 
 import numpy as np
@@ -16,7 +15,12 @@ from assay.metrics.models import locate
 from assay.metrics.name import MetricName
 from assay.metrics.neural.runtime import Runtime
 from assay.paths import cache_dir
-from assay.training.data import Examples, cut_off
+from assay.statistics.crossvalidation import Partition
+from assay.statistics.folds import Fold, Rows, codes_of
+from assay.training.data import Examples, cut_rows
+from assay.training.folder import told_of_room
+from assay.training.kept import keep
+from assay.training.labels import scaled_labels
 from assay.training.packages import versions
 from assay.training.pairwise.job import fit, job_of, start
 from assay.training.pairwise.settings import LEARNING, RECIPES, PairSettings
@@ -25,12 +29,15 @@ from assay.training.progress import Progress
 
 __all__ = ["FoldTrainer", "read_recipe"]
 
-Rows = NDArray[np.intp]
 Floats = NDArray[np.float64]
 
 
-def read_recipe(text: str) -> PairSettings:
+def read_recipe(text: str, scale: str | None = None) -> PairSettings:
     """Return the settings of ``RECIPE:BASE[,setting=value]...``, such as ``bi-encoder:all-MiniLM-L6-v2,epochs=2``.
+
+    Args:
+        text: the recipe.
+        scale: lowest and highest label, ``LOW,HIGH``, where the data does not say them.
 
     Raises:
         InputError: there is no such recipe or setting, or a value is none of its kind.
@@ -38,7 +45,7 @@ def read_recipe(text: str) -> PairSettings:
     name = MetricName.parse(text)
     if name.name not in RECIPES or name.subject is None:
         raise InputError(f"--train {text}: expected RECIPE:BASE[,setting=value]...; recipes: {', '.join(RECIPES)}")
-    values: dict[str, object] = {}
+    values: dict[str, object] = {"scale": scale}
     for key, value in name.options:
         if key not in (*LEARNING, "seed"):
             raise InputError(f"--train {text}: there is no setting {key!r}.{suggest(key, [*LEARNING, 'seed'])}")
@@ -68,40 +75,91 @@ class FoldTrainer:
         self._runtime, self._progress = runtime, progress
         self._base = locate(settings.base)
 
+    def inspect(self, partition: Partition) -> str:
+        """Check, before anything is trained, that a model can be trained wherever pairs are held out.
+
+        Returns:
+            A note on the texts of held-out pairs that training pairs have as well; empty where there are none.
+
+        Raises:
+            InputError: a label is outside the scale; pairs to be trained on are too few, or have one label alone.
+        """
+        scaled_labels(self._examples, self._settings.bounds())
+        shared = []
+        for fold in partition.folds:
+            self._check(fold.train, fold.name, "take more --folds, or another --seed")
+            shared.append(self._shared(fold))
+        for fold in partition.left_out:
+            self._check(fold.train, f"{fold.name!r} left out", "do without --by")
+            shared.append(self._shared(fold))
+        counts, shares = zip(*shared, strict=True)
+        if not any(counts):
+            return ""
+        return (
+            f"{min(counts):,} to {max(counts):,} texts of the pairs held out at a time also occur in training pairs, "
+            f"with others: {np.mean(shares):.1%} of them on average"
+        )
+
     def __call__(self, train: Rows, test: Rows) -> Floats:
         """Return the scores of the tested rows by a model of the others, shape (len(test),).
 
         Raises:
-            InputError: too few pairs are trained on, or their labels cannot be learned.
+            InputError: the pairs cannot be learned, see :meth:`inspect`; the disk is full.
             UnavailableError: the base cannot be loaded.
         """
-        kept = self._place(train, test)
+        learned, dev = self._parted(train)
+        kept = self._place(learned, dev, test)
         path = kept.with_suffix(".npy")
         if path.is_file():
             held: Floats = np.load(path, allow_pickle=False)
             return held
-        seed = self._settings.seed
-        learned, dev = cut_off(self._examples.take(train), seed)
-        sets: Mapping[str, Examples] = {"train": learned, "dev": dev, "test": self._examples.take(test)}
-        job = job_of(self._settings, self._base, sets, {}, self._runtime, self._progress)
-        loss = start(job, seed)
-        fit(job, loss, seed, kept)
-        scores = score_rows(loss, job.rows["test"])[0]
-        scratch = kept.with_suffix(".new.npy")
-        np.save(scratch, scores)
-        scratch.replace(path)
+        seed, taken = self._settings.seed, self._examples.take
+        sets = {"train": taken(learned), "dev": taken(dev), "test": taken(test)}
+        with told_of_room(kept.parent):
+            job = job_of(self._settings, self._base, sets, {}, self._runtime, self._progress, judged=False)
+            loss = start(job, seed)
+            fit(job, loss, seed, kept)
+            scores = score_rows(loss, job.rows["test"])[0]
+        keep(path, scores)
         shutil.rmtree(kept)
         return scores
 
-    def _place(self, train: Rows, test: Rows) -> Path:
+    def _parted(self, train: Rows) -> tuple[Rows, Rows]:
+        """Return the rows to learn from and those that choose the best step; no pair is on both sides."""
+        keys = self._examples.keys
+        codes = codes_of(keys[row] for row in train.tolist())
+        away = np.isin(codes, cut_rows(len(np.unique(codes)), self._settings.seed)[1])
+        return train[~away], train[away]
+
+    def _check(self, train: Rows, where: str, remedy: str) -> None:
+        learned, dev = self._parted(train)
+        where = f"{self._examples.sources[0].name}, {where}"
+        if len(dev) < 2:
+            raise InputError(
+                f"{where}: {len(train):,} pairs are too few to train a model and to choose its best step; {remedy}, "
+                "or give more pairs"
+            )
+        for what, rows, first in (("train", learned, ""), ("choose the best step", dev, "give --train a seed=N, or ")):
+            labels = self._examples.labels[rows]
+            if np.all(labels == labels[0]):
+                raise InputError(
+                    f"{where}: the {len(rows):,} pairs to {what} have one label alone, {labels[0]:g}, where two are "
+                    f"needed; {first}{remedy}"
+                )
+
+    def _shared(self, fold: Fold) -> tuple[int, float]:
+        """Return how many texts of the tested pairs stand in training pairs as well, and their share."""
+        tested = self._examples.take(fold.test).texts
+        number = len(tested & self._examples.take(self._parted(fold.train)[0]).texts)
+        return number, number / len(tested)
+
+    def _place(self, *parts: Rows) -> Path:
         """Return where a fold works: named by all that decides its scores."""
         asked = {"settings": self._settings.plain(), "base": self._base.digest, "versions": versions()}
         found = hashlib.sha256(json.dumps([self._settings.recipe, asked], sort_keys=True).encode())
         for side in (self._examples.references, self._examples.candidates):
             for text in side:
                 found.update(hashlib.sha256(text.encode("utf-8", "surrogatepass")).digest())
-        for array in (self._examples.labels, train.astype(np.int64), test.astype(np.int64)):
+        for array in (self._examples.labels, *(rows.astype(np.int64) for rows in parts)):
             found.update(hashlib.sha256(array.tobytes()).digest())
-        folder = cache_dir() / "crossval"
-        folder.mkdir(parents=True, exist_ok=True)
-        return folder / found.hexdigest()[:32]
+        return cache_dir() / "crossval" / found.hexdigest()[:32]
