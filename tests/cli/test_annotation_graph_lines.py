@@ -7,6 +7,28 @@ from pathlib import Path
 
 import pytest
 
+CARD = """name = "own"
+version = "1"
+title = "own"
+language = "en"
+licence = "CC0-1.0"
+citation = "nobody"
+reader = "table"
+default_split = "test"
+scale = { low = 0, high = 1, meaning = "0 or 1" }
+splits = { test = { files = ["own.csv"] } }
+files = [{ name = "own.csv" }]
+sources = [{ kind = "data", folder = "own" }]
+"""
+
+
+def write_card(rows, monkeypatch):
+    """Write a card of pairs that are here."""
+    Path("data/own").mkdir(parents=True)
+    Path("data/own/own.csv").write_text(f"reference,candidate,label\n{rows}\n", encoding="utf-8")
+    monkeypatch.setenv("ASSAY_DATA", "data")
+    Path("own.toml").write_text(CARD, encoding="utf-8")
+
 
 def test_check_of_a_file_of_ones_own(assay):
     # a-b, a-c, a-d: degrees 3, 1, 1, 1, their mean 1.5 and deviation 1.
@@ -60,25 +82,7 @@ def test_show_of_data_that_is_not_here(assay):
 
 
 def test_show_of_data_that_cannot_be_read_says_why(assay, monkeypatch):
-    Path("data/own").mkdir(parents=True)
-    Path("data/own/own.csv").write_text("reference,candidate,label\na,b,much\n", encoding="utf-8")
-    monkeypatch.setenv("ASSAY_DATA", "data")
-    Path("own.toml").write_text(
-        """name = "own"
-version = "1"
-title = "own"
-language = "en"
-licence = "CC0-1.0"
-citation = "nobody"
-reader = "table"
-default_split = "test"
-scale = { low = 0, high = 1, meaning = "0 or 1" }
-splits = { test = { files = ["own.csv"] } }
-files = [{ name = "own.csv" }]
-sources = [{ kind = "data", folder = "own" }]
-""",
-        encoding="utf-8",
-    )
+    write_card("a,b,much", monkeypatch)
     done = assay("datasets", "show", "own.toml")
     assert done.code == 0 and "here: True" in done.out
     assert "annotation graph: not measured: " in done.out and "much" in done.out
@@ -92,3 +96,22 @@ def test_sick_as_published(assay, shared_data, monkeypatch):
     assert (
         "all: annotation graph: 2,010 texts, degree 3.5 ± 3.0, CV 0.86" in assay("datasets", "check", "ukp-aspect").out
     )
+
+
+def test_the_directed_graph(assay):
+    # a-b in both orders and a-c: undirected degrees 2, 1, 1; directed 3, 2, 1 with mean 2 and deviation 1
+    Path("pairs.csv").write_text("reference,candidate,label\na,b,1\nb,a,0\na,c,0\n", encoding="utf-8")
+    assert "data: annotation graph: 3 texts, degree 1.3 ± 0.6, CV 0.43\n" in assay("datasets", "check", "pairs.csv").out
+    done = assay("datasets", "check", "pairs.csv", "--directed")
+    assert "data: directed annotation graph: 3 texts, degree 2.0 ± 1.0, CV 0.50\n" in done.out
+
+
+def test_show_of_the_directed_graph(assay, monkeypatch):
+    write_card("a,b,1\nb,a,0\na,c,0", monkeypatch)
+    plain, directed = (
+        json.loads(assay("datasets", "show", "own.toml", "--json", *more).out)["annotation_graph"]
+        for more in ((), ("--directed",))
+    )
+    assert (plain["edges"], plain["degree"]["mean"], "directed" in plain) == (2, pytest.approx(4 / 3), False)
+    assert (directed["edges"], directed["degree"]["mean"], directed["directed"]) == (3, 2.0, True)
+    assert "directed annotation graph: 3 texts" in assay("datasets", "show", "own.toml", "--directed").out

@@ -183,3 +183,18 @@ def test_what_cannot_be_asked():
         "assay train augmented --base base --entities e.csv --labeller m,activation=sigmoid --numbers en,de --epochs 2 "
         "--out out"
     )
+
+
+@pytest.mark.parametrize(
+    ("language", "number", "kind"),
+    [("am", -20, "TypeError"), ("ce", -20, "KeyError"), ("vi", -21, "IndexError"), ("en", 10**400, "OverflowError")],
+    ids=["am", "ce", "vi", "en"],
+)
+def test_a_number_that_cannot_be_said(language, number, kind):
+    pytest.importorskip("num2words", reason="num2words is absent: pip install assay[train]")
+    with pytest.raises(InputError) as refused:
+        say_numbers([number, 1], language)
+    said = str(refused.value)
+    assert said.startswith(f"--number-range: num2words cannot say {number} in {language} ({kind}: ")
+    assert said.endswith(f"give a range without it, or leave {language} out of --numbers")
+    assert "\n" not in said

@@ -13,7 +13,13 @@ from assay.api.training import _document
 from assay.errors import InputError
 from assay.reports.sheets import write
 from assay.training.data import load_examples
-from assay.training.s3bert.evaluation import RESAMPLES, Embedded, agreement_with_people, over_seeds
+from assay.training.s3bert.evaluation import (
+    RESAMPLES,
+    Embedded,
+    agreement_with_people,
+    over_seeds,
+    plain_scores,
+)
 from assay.training.s3bert.settings import Settings
 
 
@@ -69,3 +75,11 @@ def test_the_command_asks_for_the_very_same_numbers():
     assert (found["--pairs"], found["--out"]) == ("a b.csv", "out")
     with pytest.raises(InputError, match=r"--alpha 0\.0: must be above 0"):
         replace(settings, alpha=0.0)
+
+
+def test_scores_are_on_the_scale_of_other_recipes():
+    people = [{"dataset": "stsb:test", "trained": 75.0}, {"dataset": "none", "trained": None}]
+    assert plain_scores(a_seed(60.0, -2.0, 21.0, 0.2), people) == [
+        {"dataset": "stsb:test", "statistic": "spearman", "value": 0.75},
+        {"dataset": "aspect smatch", "statistic": "spearman", "value": 0.6},
+    ]

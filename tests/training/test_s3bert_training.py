@@ -23,6 +23,7 @@ from assay.errors import InputError, UnavailableError
 from assay.metrics import Batch, load_metric
 from assay.metrics.aspects.layout import read_layout
 from assay.metrics.aspects.reference import read_reference
+from assay.reports.significance.reading import read_results
 from assay.training.s3bert.trainer import AspectTrainer
 
 FILES = {
@@ -138,6 +139,12 @@ def test_seeds_share_their_targets_and_are_summed_up(tiny_base, files, tmp_path,
     values = [one["aspects"][3]["trained"] for one in single]
     assert summary["aspects"][3]["trained"] == pytest.approx(np.mean(values))
     assert summary["aspects"][3]["sd_trained"] == pytest.approx(np.std(values, ddof=1))
+    rows, notes = read_results([tmp_path / "out"])
+    people = [row for row in rows if not row.dataset.startswith("aspect ")]
+    assert (len(rows), [row.seed for row in people], notes) == (3 * (1 + len(ASPECTS)), ["5", "6", "7"], [])
+    assert people[1].value == pytest.approx(single[1]["people"][0]["trained"] / 100)
+    assert people[1].dataset == single[1]["people"][0]["dataset"]
+    assert "scores" not in summary
     weights = [load_file(tmp_path / f"out/seed-{seed}/model.safetensors") for seed in (5, 6)]
     assert any(not np.array_equal(weights[0][name], weights[1][name]) for name in weights[0])
     train(tiny_base, tmp_path / "again", *files, seed=5, epochs=1)

@@ -4,12 +4,8 @@ from __future__ import annotations
 
 import json
 import multiprocessing
-import os
 import signal
-import subprocess
-import sys
 import time
-from pathlib import Path
 
 import numpy as np
 import pyarrow as pa
@@ -19,27 +15,19 @@ import pytest
 optuna = pytest.importorskip("optuna", reason="optuna is absent: pip install assay[train]")
 
 from training_run import Slow, made_pairs  # noqa: E402
-from tune_run import make_search, search_on  # noqa: E402
+from tune_run import make_search, search_on, start_process  # noqa: E402
 
 from assay.errors import InputError  # noqa: E402
 from assay.training.pairwise import job as pairwise_job  # noqa: E402
 from assay.training.pairwise import recipe as pairwise_recipe  # noqa: E402
 from assay.training.tuning import processes, recipe, running, study  # noqa: E402
-from assay.training.tuning.study import connect  # noqa: E402
+from assay.training.tuning.study import connect, file_address  # noqa: E402
 
 
 @pytest.fixture
 def files(pairs_file):
     """Training, development and test pairs."""
     return pairs_file(40, 1), pairs_file(20, 2), pairs_file(20, 3)
-
-
-def start_process(base, out, files, *, pause, storage="", trials=4):
-    """Start a search as a process of its own."""
-    script = Path(__file__).with_name("tune_run.py")
-    command = [sys.executable, str(script), str(base), str(out), str(pause), storage, str(trials), *files]
-    paths = os.pathsep.join(path for path in sys.path if path)
-    return subprocess.Popen(command, env=os.environ | {"PYTHONPATH": paths})
 
 
 def held_trials(address, name="s"):
@@ -191,6 +179,15 @@ def test_test_is_looked_at_once_and_last(tiny_base, files, tmp_path, monkeypatch
     assert found["results"]["agreement"] != other["results"]["agreement"]
 
 
+def test_a_trial_that_diverges_is_pruned_and_the_search_goes_on(tiny_base, files, tmp_path):
+    space = "[space.learning_rate]\nchoices = [1e-3, 1e30]"
+    progress, found = search_on(tiny_base, tmp_path / "out", files, space=space, epochs=1, trials=6)
+    states = {trial["settings"]["learning_rate"]: trial["state"] for trial in found["trials"]}
+    assert states == {1e-3: "complete", 1e30: "pruned"}
+    assert found["settings"] == {"learning_rate": 1e-3}
+    assert any("pruned: the training diverged" in line for line in progress.lines)
+
+
 def test_a_trial_below_the_median_is_pruned(tiny_base, files, tmp_path, monkeypatch):
     monkeypatch.setattr(study, "STARTUP", 1)
     monkeypatch.setattr(study, "UNPRUNED", 0)
@@ -293,3 +290,35 @@ def test_storage_that_cannot_be_used(address, said):
     assert said in str(refused.value)
     assert "secret" not in str(refused.value)
     assert "\n" not in str(refused.value)
+
+
+@pytest.mark.parametrize("name", ["w?x", "w#x%41 y", "w{x}"])
+def test_a_folder_of_any_name_holds_the_study(name, tmp_path):
+    folder = tmp_path / name
+    folder.mkdir()
+    with study.quiet_optuna():
+        connect(file_address(folder / "study.db")).engine.dispose()
+    assert [path.name for path in folder.iterdir()] == ["study.db"]
+    assert list(tmp_path.iterdir()) == [folder]
+
+
+def test_a_search_beside_a_folder_of_any_name(tiny_base, files, tmp_path):
+    folder = tmp_path / "w?x"
+    folder.mkdir()
+    _, found = search_on(tiny_base, folder / "o", files, trials=1)
+    assert found["storage"] is None
+    assert list(tmp_path.glob("w*")) == [folder]
+    assert json.loads((folder / "o/study.json").read_text()) == found
+
+
+def test_braces_of_an_address_are_its_own(tmp_path):
+    with study.quiet_optuna():
+        connect(f"sqlite:///{tmp_path}/a{{b}}.db").engine.dispose()
+    assert [path.name for path in tmp_path.iterdir()] == ["a{b}.db"]
+
+
+def test_a_search_is_refused_under_torchrun(tiny_base, files, tmp_path, monkeypatch):
+    monkeypatch.setenv("WORLD_SIZE", "2")
+    with pytest.raises(InputError, match="start it without torchrun"):
+        search_on(tiny_base, tmp_path / "out", files, storage=f"sqlite:///{tmp_path / 'shared.db'}")
+    assert not list(tmp_path.glob("*out*")) and not (tmp_path / "shared.db").exists()

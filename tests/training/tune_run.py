@@ -6,6 +6,8 @@ python tune_run.py BASE OUT PAUSE STORAGE TRIALS TRAIN DEV TEST
 from __future__ import annotations
 
 import json
+import os
+import subprocess
 import sys
 from pathlib import Path
 from typing import Any
@@ -58,6 +60,15 @@ def search_on(
         progress=progress,
     )
     return progress, found
+
+
+def start_process(
+    base: str | Path, out: Path, files: tuple[str, ...], *, pause: float, storage: str = "", trials: int = 4
+) -> subprocess.Popen[bytes]:
+    """Start a search as a process of its own."""
+    command = [sys.executable, __file__, str(base), str(out), str(pause), storage, str(trials), *files]
+    paths = os.pathsep.join(path for path in sys.path if path)
+    return subprocess.Popen(command, env=os.environ | {"PYTHONPATH": paths})
 
 
 if __name__ == "__main__":

@@ -22,6 +22,9 @@ app = typer.Typer(
 
 Name = Annotated[str, typer.Argument(help="NAME[@VERSION][:SPLIT], a card's .toml file, or a file of pairs.")]
 AsJson = Annotated[bool, typer.Option("--json", help="Print JSON.")]
+Directed = Annotated[
+    bool, typer.Option("--directed", help="Count a pair in both orders as two edges of the annotation graph.")
+]
 
 
 @app.command("list")
@@ -48,14 +51,14 @@ def list_() -> None:
 
 @app.command("show")
 @guarded
-def show_(name: Name, as_json: AsJson = False) -> None:
+def show_(name: Name, directed: Directed = False, as_json: AsJson = False) -> None:
     """Show a card: labels, licence, citation, splits, sources of the files; the annotation graph if they are here."""
     import json
 
     from assay.datasets import describe_card, load_card
     from assay.datasets.annotation_graph import graph_line
 
-    card = describe_card(load_card(name))
+    card = describe_card(load_card(name), directed=directed)
     if as_json:
         typer.echo(json.dumps(card, indent=1, ensure_ascii=False))
         return
@@ -104,7 +107,7 @@ def _download_progress() -> Callable[[str, int, int | None], None] | None:
 
 @app.command("check")
 @guarded
-def check(name: Name, offline: OfflineOption = False, as_json: AsJson = False) -> None:
+def check(name: Name, directed: Directed = False, offline: OfflineOption = False, as_json: AsJson = False) -> None:
     """Check rows, labels, duplicates, conflicts, swapped pairs, leaks between splits, encodings; exit 1 on errors."""
     import json
 
@@ -114,7 +117,7 @@ def check(name: Name, offline: OfflineOption = False, as_json: AsJson = False) -
 
     splits = load_card_splits(name, offline=offline)
     card = None if is_table_file(name) else load_card(name)
-    findings, notes = check_dataset(splits, card), annotation_notes(splits)
+    findings, notes = check_dataset(splits, card), annotation_notes(splits, directed=directed)
     if as_json:
         typer.echo(json.dumps([vars(finding) for finding in [*findings, *notes]], indent=1, ensure_ascii=False))
     else:

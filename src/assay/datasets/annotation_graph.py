@@ -181,20 +181,24 @@ def _texts(part: Pairs, side: str) -> pa.ChunkedArray:
 
 
 def describe_graph(graph: AnnotationGraph) -> dict[str, Any]:
-    """Return the measures of a graph, ready for JSON: texts, edges, and the degree; None for what is undefined."""
+    """Return the measures of a graph, ready for JSON: texts, edges, and the degree; None for what is undefined.
+
+    A directed graph has ``directed`` besides.
+    """
     degree = {"mean": graph.mean_degree, "deviation": graph.deviation, "variation": graph.variation}
     return {
         "texts": len(graph.texts),
         "edges": len(graph.edges),
         "degree": {name: None if math.isnan(value) else value for name, value in degree.items()},
-    }
+    } | ({"directed": True} if graph.directed else {})
 
 
 def graph_line(described: dict[str, Any]) -> str:
     """Return what :func:`describe_graph` says, or the ``error`` that there is in its place, as one line to read."""
     if "error" in described:
         return f"annotation graph: not measured: {described['error']}"
-    line, degree = f"annotation graph: {described['texts']:,} texts", described["degree"]
+    name = "directed annotation graph" if described.get("directed") else "annotation graph"
+    line, degree = f"{name}: {described['texts']:,} texts", described["degree"]
     if degree["deviation"] is None:
         return line
     return f"{line}, degree {degree['mean']:.1f} ± {degree['deviation']:.1f}, CV {degree['variation']:.2f}"

@@ -62,17 +62,21 @@ def check_dataset(pairs_by_split: Mapping[str, Pairs], card: Card | None = None)
     return findings
 
 
-def annotation_notes(pairs_by_split: Mapping[str, Pairs]) -> list[Finding]:
+def annotation_notes(pairs_by_split: Mapping[str, Pairs], *, directed: bool = False) -> list[Finding]:
     """Return a note on the annotation graph of each split and of all splits together, where pairs are of two texts.
 
     They are measures, no faults, and so not among what :func:`check_dataset` finds. ``count`` is the number of texts.
+
+    Args:
+        pairs_by_split: the splits.
+        directed: whether the order of two texts matters.
     """
     parts = {split: [pairs] for split, pairs in pairs_by_split.items() if not pairs.has_several_references}
     if len(parts) > 1:
         parts["+".join(parts)] = [pairs for chosen in list(parts.values()) for pairs in chosen]
     notes = []
     for split, chosen in parts.items():
-        graph = graph_of(chosen)
+        graph = graph_of(chosen, directed=directed)
         line = graph_line(describe_graph(graph))
         notes.append(Finding("annotation-graph", "note", split, len(graph.texts), line))
     return notes

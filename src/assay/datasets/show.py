@@ -13,11 +13,15 @@ from assay.errors import AssayError
 __all__ = ["describe_card"]
 
 
-def describe_card(card: Card) -> dict[str, Any]:
+def describe_card(card: Card, *, directed: bool = False) -> dict[str, Any]:
     """Return what a reader of a card wants to know, ready for JSON; nothing is fetched.
 
     ``annotation_graph`` is measured on all splits together where their files are on this machine; otherwise it is not
     there. Where it cannot be measured, it has the reason as ``error``.
+
+    Args:
+        card: of the dataset.
+        directed: whether the order of two texts matters in the annotation graph.
     """
     shown: dict[str, Any] = {
         "name": card.name,
@@ -43,13 +47,14 @@ def describe_card(card: Card) -> dict[str, Any]:
         if value:
             shown[name] = value
     if all(is_here(card, title) for title in card.splits):
-        shown["annotation_graph"] = _measured(card)
+        shown["annotation_graph"] = _measured(card, directed)
     return shown
 
 
-def _measured(card: Card) -> dict[str, Any]:
+def _measured(card: Card, directed: bool) -> dict[str, Any]:
     """Return the measures of the annotation graph, or why there are none: a card can be shown all the same."""
     try:
-        return describe_graph(graph_of(list(load_card_splits(card, offline=True).values())))
+        splits = load_card_splits(card, offline=True)
+        return describe_graph(graph_of(list(splits.values()), directed=directed))
     except AssayError as error:
         return {"error": str(error)}

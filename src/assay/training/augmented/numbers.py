@@ -11,6 +11,9 @@ from assay.training.augmented.pairing import Pair, split_families
 
 __all__ = ["near_numbers", "number_pairs", "say_numbers"]
 
+#: What num2words raises for a number that a language of it cannot say; not all languages check what they are given.
+_UNSAID = (ArithmeticError, AttributeError, LookupError, NotImplementedError, TypeError, ValueError)
+
 
 def say_numbers(numbers: Sequence[int], language: str) -> list[str]:
     """Return whole numbers in words, as the library num2words says them.
@@ -32,12 +35,17 @@ def say_numbers(numbers: Sequence[int], language: str) -> list[str]:
             f"--numbers {language}: num2words has no such language.{suggest(language, CONVERTER_CLASSES)} "
             f"It has {', '.join(sorted(CONVERTER_CLASSES))}."
         )
-    try:
-        return [str(num2words(number, lang=language)) for number in numbers]
-    except (NotImplementedError, OverflowError, ValueError) as error:
-        raise InputError(
-            f"--number-range: num2words cannot say all of {numbers[0]} to {numbers[-1]} in {language} ({error})"
-        ) from None
+    words = []
+    for number in numbers:
+        try:
+            words.append(str(num2words(number, lang=language)))
+        except _UNSAID as error:
+            reason = " ".join(f"{type(error).__name__}: {error}".split())
+            raise InputError(
+                f"--number-range: num2words cannot say {number} in {language} ({reason}); give a range without it, or "
+                f"leave {language} out of --numbers"
+            ) from None
+    return words
 
 
 def near_numbers(number: int) -> set[int]:

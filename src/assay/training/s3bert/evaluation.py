@@ -16,7 +16,7 @@ from assay.training.data import Examples
 from assay.training.s3bert.partition import Part, assign_dimensions, dimension_weights, random_dimensions
 from assay.training.s3bert.targets import ScoredPairs
 
-__all__ = ["SYSTEMS", "Embedded", "agreement_with_people", "cosines", "follow_aspects", "over_seeds"]
+__all__ = ["SYSTEMS", "Embedded", "agreement_with_people", "cosines", "follow_aspects", "over_seeds", "plain_scores"]
 
 #: What is compared: the whole embedding of the base, and four ways to have a part of it for each aspect.
 SYSTEMS = ("full", "random", "ilp", "ilp_even", "trained")
@@ -113,6 +113,24 @@ def agreement_with_people(test: Examples, embedded: Embedded, seed: int) -> list
         compared = _compared(systems, test.labels[rows], ("full",), groups if grouped else None, seed)
         records.append({"dataset": name, "n": len(rows)} | compared)
     return records
+
+
+def plain_scores(aspects: Sequence[Mapping[str, Any]], people: Sequence[Mapping[str, Any]]) -> list[dict[str, Any]]:
+    """Return what a comparison over seeds reads: ``dataset``, ``statistic`` and ``value`` of the trained model.
+
+    Values are from -1 to 1 and a dataset with people's labels has its own name, as in the results of other recipes, so
+    that models of both can be compared; those that follow an aspect stand under ``aspect NAME``.
+
+    Args:
+        aspects: of :func:`follow_aspects`.
+        people: of :func:`agreement_with_people`.
+    """
+    named = [(one["dataset"], one) for one in people] + [(f"aspect {one['aspect']}", one) for one in aspects]
+    return [
+        {"dataset": name, "statistic": "spearman", "value": one["trained"] / 100}
+        for name, one in named
+        if one["trained"] is not None
+    ]
 
 
 def over_seeds(runs: Sequence[Sequence[Mapping[str, Any]]], key: str) -> list[dict[str, Any]]:

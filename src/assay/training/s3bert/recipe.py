@@ -25,7 +25,14 @@ from assay.training.packages import versions
 from assay.training.progress import Progress
 from assay.training.ranks import processes
 from assay.training.s3bert.describe import describe
-from assay.training.s3bert.evaluation import Embedded, agreement_with_people, cosines, follow_aspects, over_seeds
+from assay.training.s3bert.evaluation import (
+    Embedded,
+    agreement_with_people,
+    cosines,
+    follow_aspects,
+    over_seeds,
+    plain_scores,
+)
 from assay.training.s3bert.frozen import FrozenTexts, freeze
 from assay.training.s3bert.layers import split
 from assay.training.s3bert.settings import Settings
@@ -77,7 +84,8 @@ def train_s3bert(
         scorer: gives the targets; by default the AMR metrics.
 
     Returns:
-        ``aspects`` and ``people``: records as in :mod:`~assay.training.s3bert.evaluation`; ``seeds``: their seeds.
+        ``aspects`` and ``people``: records as in :mod:`~assay.training.s3bert.evaluation`; ``seeds``: their seeds;
+        of one model also ``scores``, see :func:`~assay.training.s3bert.evaluation.plain_scores`.
 
     Raises:
         InputError: something that was asked for cannot be used.
@@ -163,11 +171,10 @@ def _make(job: _Job, place: Workplace, seed: int, new: Path) -> None:
     texts = {text for pairs in held_out for text in (*pairs.references, *pairs.candidates)}
     trained_ones = embed_texts(halves, job.frozen, sorted(job.numbers[text] for text in texts))
     embedded = Embedded(job.numbers, job.frozen.teacher.cpu().numpy(), trained_ones)
-    results: Results = {
-        "aspects": follow_aspects(job.scored["dev"], job.scored["test"], embedded, job.layout, seed),
-        "people": agreement_with_people(job.sets["test"], embedded, seed),
-        "seeds": [seed],
-    }
+    aspects = follow_aspects(job.scored["dev"], job.scored["test"], embedded, job.layout, seed)
+    people = agreement_with_people(job.sets["test"], embedded, seed)
+    scores = plain_scores(aspects, people)
+    results: Results = {"aspects": aspects, "people": people, "scores": scores, "seeds": [seed]}
     with quiet():
         halves.whole.save_pretrained(str(new), create_model_card=False)
     write_layout(job.layout, new)

@@ -13,18 +13,29 @@ import optuna
 from optuna import Study
 from optuna.trial import FrozenTrial, TrialState
 
-from assay.errors import UnavailableError
+from assay.errors import InputError, UnavailableError
 from assay.metrics.neural.runtime import Runtime
 from assay.training.folder import open_workplace, write_json
 from assay.training.packages import versions
 from assay.training.pairwise.job import Job, prepare
 from assay.training.pairwise.recipe import Render, make_all
 from assay.training.progress import Progress
+from assay.training.ranks import processes
 from assay.training.tuning.processes import run_in_processes
 from assay.training.tuning.running import Order, run_trials
 from assay.training.tuning.sampler import RETRY_OF
 from assay.training.tuning.settings import Search
-from assay.training.tuning.study import ERROR, SURPLUS, connect, counted, finished, give_up, quiet_optuna, shown
+from assay.training.tuning.study import (
+    ERROR,
+    SURPLUS,
+    connect,
+    counted,
+    file_address,
+    finished,
+    give_up,
+    quiet_optuna,
+    shown,
+)
 from assay.training.tuning.trial import without_test
 
 __all__ = ["SCHEMA", "STUDY", "search_and_train"]
@@ -72,6 +83,8 @@ def search_and_train(
         InputError: something that was asked for cannot be used.
         UnavailableError: the model cannot be had here, or no trial was completed.
     """
+    if processes() > 1:
+        raise InputError("assay tune is one process that starts others by --jobs; start it without torchrun")
     if search.storage is not None:
         with quiet_optuna():
             connect(search.storage).engine.dispose()  # what cannot be reached is said before anything is made
@@ -81,7 +94,7 @@ def search_and_train(
     seeds = search.settings.seeds
     asked = request | {"recipe": f"tune {search.settings.recipe}", "study": search.study}
     with open_workplace(out, asked | {"storage": storage, "seeds": seeds}) as place:
-        address = search.storage or f"sqlite:///{place.folder / 'study.db'}"
+        address = search.storage or file_address(place.folder / "study.db")
         runner = _runner(place.folder / "runner")
         order = Order(search, request, address, place.folder, runner, runtime)
         study = order.study()

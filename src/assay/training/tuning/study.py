@@ -8,6 +8,7 @@ import warnings
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from datetime import datetime, timedelta
+from pathlib import Path
 from typing import Any
 
 import optuna
@@ -17,14 +18,15 @@ from optuna.pruners import MedianPruner, NopPruner
 from optuna.storages import RDBStorage
 from optuna.study import StudyDirection
 from optuna.trial import FrozenTrial, TrialState, create_trial
-from sqlalchemy.engine import make_url
+from sqlalchemy.engine import URL, make_url
 from sqlalchemy.exc import ArgumentError, SQLAlchemyError
 
 from assay.errors import InputError
 from assay.training.tuning.sampler import RETRY_OF, PlacedSampler
 
 __all__ = [
-    "ERROR", "RUNNER", "SURPLUS", "connect", "counted", "finished", "give_up", "open_study", "quiet_optuna", "shown",
+    "ERROR", "RUNNER", "SURPLUS", "connect", "counted", "file_address", "finished", "give_up", "open_study",
+    "quiet_optuna", "shown",
 ]  # fmt: skip
 
 #: Attributes of a trial: who runs it, why it failed, and whether it began when there were enough already.
@@ -66,6 +68,18 @@ def shown(address: str) -> str:
         return "the address"
 
 
+def file_address(path: Path) -> str:
+    """Return the address of a file of SQLite.
+
+    Raises:
+        InputError: an address cannot hold its path, as before SQLAlchemy 2.1 one with a question mark.
+    """
+    address: str = URL.create("sqlite", database=str(path)).render_as_string()
+    if make_url(address).database != str(path):
+        raise InputError(f"{path}: cannot stand in the address of a database; name the folder without ?, # and %")
+    return address
+
+
 def connect(address: str) -> RDBStorage:
     """Open a database, and make its tables where it has none.
 
@@ -103,7 +117,7 @@ def _made(address: str) -> RDBStorage:
 def _opened(address: str) -> RDBStorage:
     settings: dict[str, Any] = {"connect_args": {"timeout": PATIENCE}} if address.startswith("sqlite") else {}
     return RDBStorage(
-        address,
+        address.replace("{", "{{").replace("}", "}}"),  # Optuna formats it
         engine_kwargs=settings | {"pool_pre_ping": True},
         heartbeat_interval=HEARTBEAT,
         grace_period=GRACE,
