@@ -31,7 +31,7 @@ from assay.training.progress import Progress
 from assay.training.ranks import own_device
 from assay.training.request import Request
 
-__all__ = ["Job", "drawn", "fit", "job_of", "prepare", "start"]
+__all__ = ["Job", "fit", "job_of", "prepare", "start"]
 
 
 @dataclass(frozen=True, eq=False)
@@ -110,7 +110,7 @@ def prepare(settings: PairSettings, runtime: Runtime, progress: Progress) -> Job
     part = settings.part()
     if part is not None and part[1] > len(sets["train"]):
         raise InputError(f"--subset {settings.subset}: there are {len(sets['train']):,} training pairs")
-    return job_of(settings, base, sets, counts, runtime, progress)
+    return _drawn(job_of(settings, base, sets, counts, runtime, progress))
 
 
 def job_of(
@@ -134,17 +134,18 @@ def job_of(
     return Job(settings, base, sets, counts, labels, classes, _rows(sets), graph, device, threads, progress)
 
 
-def drawn(job: Job, seed: int) -> Job:
-    """Return the training on the subset of the pairs that a seed draws; the same one where no subset was asked for."""
+def _drawn(job: Job) -> Job:
+    """Return the training on the subset of the pairs that was asked for; the same one where none was."""
     part = job.settings.part()
     if part is None:
         return job
     kind, size = part
-    chosen = (degree_subset if kind == "degree" else random_subset)(job.graph, size, np.random.default_rng(seed))
+    rng = np.random.default_rng(job.settings.seed)
+    chosen = (degree_subset if kind == "degree" else random_subset)(job.graph, size, rng)
     train = job.sets["train"].take(chosen)
     sets = {**job.sets, "train": train}
     graph = build_graph(train.references, train.candidates)
-    job.progress.say(f"{size} of the training pairs, seed {seed}: {graph_line(describe_graph(graph))}")
+    job.progress.say(f"{size} of the training pairs: {graph_line(describe_graph(graph))}")
     counts = {**job.counts, "train_pairs": size, **count_repeated(sets, job.progress.say)}
     held_out = np.arange(len(job.rows["train"]), len(job.labels))
     labels = job.labels[np.concatenate([job.rows["train"][chosen], held_out])]

@@ -15,7 +15,7 @@ from assay.training.folder import Workplace, open_workplace, write_json
 from assay.training.packages import versions
 from assay.training.pairwise.describe import describe
 from assay.training.pairwise.evaluation import agreement_before_and_after, over_seeds, plain_scores
-from assay.training.pairwise.job import Job, drawn, fit, prepare, start
+from assay.training.pairwise.job import Job, fit, prepare, start
 from assay.training.pairwise.settings import PairSettings
 from assay.training.pairwise.trainer import Trained, score_rows
 from assay.training.progress import Progress
@@ -85,7 +85,6 @@ def make_all(job: Job, place: Workplace, out: Path, render: Render) -> Results:
 def _make(job: Job, checkpoints: Path, out: Path, render: Render, seed: int, new: Path) -> None:
     """Train and evaluate one model into a new folder."""
     before = job.before
-    job = drawn(job, seed)
     loss = start(job, seed)
     test = job.sets["test"]
     trained = fit(job, loss, seed, checkpoints)

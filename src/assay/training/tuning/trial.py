@@ -11,15 +11,14 @@ import optuna
 from optuna.trial import Trial
 from transformers import TrainerCallback
 
-from assay.training.pairwise.job import Job, drawn, fit, start
+from assay.training.pairwise.job import Job, fit, start
 from assay.training.progress import Progress
 
 __all__ = ["Named", "run_trial", "without_test"]
 
 
 def without_test(job: Job) -> Job:
-    """Return a job that has no test set, neither texts nor labels, with the training pairs that its seed draws."""
-    job = drawn(job, job.settings.seed)
+    """Return a job that has no test set: neither texts nor labels."""
     sets = {name: one for name, one in job.sets.items() if name != "test"}
     rows = {name: job.rows[name] for name in sets}
     # the test set stands last, so that the rows of the others stay what they are
