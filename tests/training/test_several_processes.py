@@ -7,6 +7,7 @@ import os
 import subprocess
 import sys
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 
@@ -29,3 +30,15 @@ def test_two_processes_share_every_batch(recipe, tiny_base, pairs_file, tmp_path
     assert [one["steps"] for one in facts] == [9, 9]
     assert json.loads((out / "results.json").read_text())["seeds"] == [0, 1]
     assert not list(tmp_path.glob(".out*"))
+
+
+def test_the_best_checkpoint_is_read_while_all_are_there(monkeypatch):
+    from assay.training import loop
+
+    done = []
+    monkeypatch.setattr(loop, "meet", lambda: done.append("meet"))
+    monkeypatch.setattr(loop.Kept, "_load_from_checkpoint", lambda _, checkpoint: done.append(checkpoint))
+    kept = loop.Kept()
+    kept.state = SimpleNamespace(best_model_checkpoint="best")
+    kept._load_best_model()
+    assert done == ["meet", "best", "meet"]  # it is written before, and removed after

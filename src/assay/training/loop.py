@@ -17,7 +17,7 @@ from sentence_transformers.base.sampler import DefaultBatchSampler
 from transformers import PrinterCallback, TrainerCallback
 
 from assay.metrics.neural.loading import quiet
-from assay.training.ranks import processes
+from assay.training.ranks import meet, processes
 
 if TYPE_CHECKING:
     from assay.training.progress import Progress
@@ -118,8 +118,10 @@ class Kept:
                 value.copy_(held[name])
 
     def _load_best_model(self) -> None:
-        """Load the checkpoint of lowest development loss; sentence-transformers goes on without it where that fails."""
+        """Load the best checkpoint; sentence-transformers goes on without it where that fails."""
+        meet()  # the first process may still be writing it
         self._load_from_checkpoint(self.state.best_model_checkpoint)
+        meet()  # or remove it before others have read it
 
     def _own(self) -> list[tuple[str, Any]]:
         """Return the parameters of the loss that are not the model's."""

@@ -11,7 +11,7 @@ from collections.abc import Callable
 
 from assay.errors import UnavailableError
 
-__all__ = ["follows", "own_device", "processes", "wait_for"]
+__all__ = ["follows", "meet", "own_device", "processes", "wait_for"]
 
 #: Seconds that a follower waits for what the leader writes.
 PATIENCE = 600.0
@@ -25,6 +25,14 @@ def follows() -> bool:
 def processes() -> int:
     """Return how many processes train together."""
     return int(os.environ.get("WORLD_SIZE", "1"))
+
+
+def meet() -> None:
+    """Return when all processes that train together are here."""
+    import torch.distributed  # where one process trains, no torch is wanted for this
+
+    if torch.distributed.is_available() and torch.distributed.is_initialized():
+        torch.distributed.barrier()
 
 
 def own_device(device: str) -> str:
