@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-import json
 import os
 import pwd
 import shutil
 import socket
 import subprocess
 import tempfile
-import time
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -19,7 +17,7 @@ pytest.importorskip("optuna", reason="optuna is absent: pip install assay[train]
 pytest.importorskip("psycopg", reason='psycopg is absent: pip install "psycopg[binary]"')
 
 from sqlalchemy.engine import URL
-from tune_run import search_on, start_process
+from tune_run import share_study
 
 PASSWORD = "se{c}ret@1?%"
 
@@ -84,20 +82,7 @@ def server() -> Iterator[str]:
 @pytest.mark.slow
 def test_two_searches_share_a_server(server, tiny_base, pairs_file, tmp_path):
     files = pairs_file(40, 1), pairs_file(20, 2), pairs_file(20, 3)
-    (tmp_path / "other").mkdir()
-    out = tmp_path / "other" / "theirs"
-    process = start_process(tiny_base, out, files, pause=0.2, storage=server)
-    until = time.monotonic() + 120
-    while process.poll() is None and time.monotonic() < until:
-        if list((out.parent / ".theirs.training").glob("trial-*")):
-            break
-        time.sleep(0.01)
-    _, ours = search_on(tiny_base, tmp_path / "ours", files, pause=0.2, storage=server, trials=4)
-    assert process.wait(timeout=120) == 0
-    theirs = json.loads((out / "study.json").read_text())
-    assert ours["trials"] == theirs["trials"]
-    assert ours["winner"] == theirs["winner"]
-    assert [trial["state"] for trial in ours["trials"]] == ["complete"] * 4
+    ours = share_study(tiny_base, tmp_path, files, server)
     assert ours["storage"].startswith("postgresql+psycopg://assay:***@127.0.0.1:")
     for path in filter(Path.is_file, tmp_path.rglob("*")):
         assert not any(word.encode() in path.read_bytes() for word in (PASSWORD, server)), path

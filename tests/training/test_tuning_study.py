@@ -15,7 +15,7 @@ import pytest
 optuna = pytest.importorskip("optuna", reason="optuna is absent: pip install assay[train]")
 
 from training_run import Slow, made_pairs  # noqa: E402
-from tune_run import make_search, search_on, start_process  # noqa: E402
+from tune_run import make_search, search_on, share_study, start_process  # noqa: E402
 
 from assay.errors import InputError  # noqa: E402
 from assay.training.pairwise import job as pairwise_job  # noqa: E402
@@ -112,20 +112,7 @@ def test_a_killed_study_goes_on(tiny_base, files, tmp_path):
 @pytest.mark.slow
 def test_two_processes_share_a_study(tiny_base, files, tmp_path):
     address = f"sqlite:///{tmp_path / 'shared.db'}"
-    (tmp_path / "other").mkdir()
-    out = tmp_path / "other" / "theirs"
-    process = start_process(tiny_base, out, files, pause=0.2, storage=address)
-    until = time.monotonic() + 120
-    while process.poll() is None and time.monotonic() < until:
-        if list((out.parent / ".theirs.training").glob("trial-*")):
-            break
-        time.sleep(0.01)
-    _, ours = search_on(tiny_base, tmp_path / "ours", files, pause=0.2, storage=address, trials=4)
-    assert process.wait(timeout=120) == 0
-    theirs = json.loads((out / "study.json").read_text())
-    assert ours["trials"] == theirs["trials"]
-    assert ours["winner"] == theirs["winner"]
-    assert [trial["state"] for trial in ours["trials"]] == ["complete"] * 4
+    share_study(tiny_base, tmp_path, files, address)
     assert len({trial.user_attrs["runner"] for trial in held_trials(address)}) == 2
 
 

@@ -9,6 +9,7 @@ import json
 import os
 import subprocess
 import sys
+import time
 from pathlib import Path
 from typing import Any
 
@@ -69,6 +70,25 @@ def start_process(
     command = [sys.executable, __file__, str(base), str(out), str(pause), storage, str(trials), *files]
     paths = os.pathsep.join(path for path in sys.path if path)
     return subprocess.Popen(command, env=os.environ | {"PYTHONPATH": paths})
+
+
+def share_study(base: Path, folder: Path, files: Any, address: str) -> dict[str, Any]:
+    """Search here and in another process in one database; return what is found, which is the same in both."""
+    (folder / "other").mkdir()
+    out = folder / "other" / "theirs"
+    process = start_process(base, out, files, pause=0.2, storage=address)
+    until = time.monotonic() + 120
+    while process.poll() is None and time.monotonic() < until:
+        if list((out.parent / ".theirs.training").glob("trial-*")):
+            break
+        time.sleep(0.01)
+    _, ours = search_on(base, folder / "ours", files, pause=0.2, storage=address, trials=4)
+    assert process.wait(timeout=120) == 0
+    theirs = json.loads((out / "study.json").read_text())
+    assert ours["trials"] == theirs["trials"]
+    assert ours["winner"] == theirs["winner"]
+    assert [trial["state"] for trial in ours["trials"]] == ["complete"] * 4
+    return ours
 
 
 if __name__ == "__main__":
