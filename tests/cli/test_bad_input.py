@@ -3,16 +3,19 @@
 from __future__ import annotations
 
 import errno
+import json
 import os
 import shutil
+import subprocess
 from pathlib import Path
 
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
-from calling import COLUMNS, process
+from calling import COLUMNS, command, process
 
 TEXTS = "reference,candidate,label\n"
+FULL = Path("/dev/full")
 OWN = ("-d", "own.csv", *COLUMNS, "-m", "f1")
 
 
@@ -188,6 +191,25 @@ def test_a_store_that_is_none(assay, own_cache):
     (own_cache / "scores-1.sqlite").write_text("this is no database, and long enough to be looked at" * 40)
     assert "cannot be used as score store" in assay("run", *OWN, "--out", "OUT").complaint
     assert not Path("OUT").exists()
+
+
+def test_a_cache_that_is_a_file(assay, own_cache, tmp_path, monkeypatch):
+    own_cache.write_text("mine")
+    findings = {found["name"]: found for found in json.loads(assay("doctor", "--format", "json").out)}
+    assert not findings["cache"]["here"] and findings["cache"]["remedy"] == "set ASSAY_CACHE"
+    assert findings["stsb@2017"]["remedy"] == "assay datasets fetch stsb@2017"
+    vectors = tmp_path / "vectors.txt"
+    vectors.write_text("berlin 1 0\nmunich 0 1\n")
+    complaint = assay("score", "own.csv", *COLUMNS, "-m", f"static:{vectors}", "--out", "scored.csv").complaint
+    assert complaint.startswith(f"assay: {own_cache}") and "(File exists); set ASSAY_CACHE to a folder" in complaint
+
+
+@pytest.mark.skipif(not FULL.exists(), reason="this system has no device that is always full")
+def test_a_stdout_that_takes_nothing():
+    with FULL.open("w") as full:
+        done = subprocess.run(command("metrics", "list"), stdout=full, stderr=subprocess.PIPE, text=True, timeout=120)
+    assert done.returncode == 2
+    assert done.stderr.splitlines() == ["assay: the output: No space left on device; mend this, or name another place"]
 
 
 def test_a_changed_file_is_not_the_one_of_the_card(shared_data, tmp_path, refused, monkeypatch):

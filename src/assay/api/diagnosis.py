@@ -58,12 +58,13 @@ def diagnose() -> list[Finding]:
 
 def _machine() -> list[Finding]:
     cache = cache_dir()
-    probe = next(folder for folder in (cache, *cache.parents) if folder.exists())
+    # unlike a path's exists, access does not raise where a folder above may not be read
+    probe = next(folder for folder in (cache, *cache.parents) if os.access(folder, os.F_OK))
     free = shutil.disk_usage(probe).free / 2**30
-    writable = os.access(probe, os.W_OK)
+    writable = probe.is_dir() and os.access(probe, os.W_OK | os.X_OK)
     folders = ", ".join(str(folder) for folder in data_dirs()) or "none"
     store = default_store()
-    size = f"{store.stat().st_size / 2**20:.1f} MiB" if store.exists() else "not yet made"
+    size = f"{store.stat().st_size / 2**20:.1f} MiB" if os.access(store, os.R_OK) else "not yet made"
     return [
         Finding("machine", "python", True, f"{platform.python_version()} on {platform.system()} {platform.machine()}"),
         Finding("machine", "cores", True, str(os.cpu_count())),
@@ -98,6 +99,8 @@ def _metrics() -> list[Finding]:
                 findings.append(_option_set(f"{entry.name}:{name}"))
         except UnavailableError as error:
             findings.append(Finding("metric", entry.name, False, error.reason, error.remedy))
+        except OSError as error:
+            findings.append(Finding("metric", entry.name, False, f"{error.filename}: {error.strerror}"))
     return findings
 
 

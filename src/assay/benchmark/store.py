@@ -68,8 +68,9 @@ class ScoreStore:
             self._connection = sqlite3.connect(path, timeout=PATIENCE, isolation_level=None)
             self._open()
         except (OSError, sqlite3.Error) as error:
+            reason = getattr(error, "strerror", None) or error
             raise InputError(
-                f"{path}: cannot be used as score store ({error}); set ASSAY_CACHE to a folder that can be "
+                f"{path}: cannot be used as score store ({reason}); set ASSAY_CACHE to a folder that can be "
                 "written, or move the file away"
             ) from error
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import functools
 import sys
 import time
@@ -32,6 +33,11 @@ P = ParamSpec("P")
 WIDE = 110
 #: Seconds between two lines of progress where stderr is no terminal.
 PATIENCE = 10.0
+#: What a user can mend: rights, a full or read-only disk, a file where a folder should be, a name no disk takes.
+MENDABLE = frozenset(
+    {errno.EACCES, errno.EPERM, errno.EROFS, errno.ENOSPC, errno.EDQUOT, errno.EFBIG}
+    | {errno.ENOTDIR, errno.EISDIR, errno.ELOOP, errno.ENAMETOOLONG}
+)
 
 
 def tell(line: str) -> None:
@@ -56,6 +62,12 @@ def guarded(verb: Callable[P, None]) -> Callable[P, None]:
             # the reader of stdout went away (| head); nothing is lost
             sys.stderr.close()
             raise typer.Exit(0) from None
+        except OSError as error:
+            if error.errno not in MENDABLE:
+                raise
+            # nobody nearer to the file had a better remedy
+            tell(f"assay: {error.filename or 'the output'}: {error.strerror}; mend this, or name another place")
+            raise typer.Exit(2) from error
 
     return run
 

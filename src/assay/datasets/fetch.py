@@ -63,6 +63,9 @@ def _locate_one(context: Context, entry: FileEntry) -> Located:
             return Located(entry, path, source.describe(), verify(path, entry), others)
         except SourceMiss as miss:
             misses.append((source.describe(), miss))
+        except (PermissionError, NotADirectoryError) as error:
+            # another source may still have it
+            misses.append((source.describe(), SourceMiss(f"{error.filename} cannot be read ({error.strerror})")))
     raise _error(context, entry, misses)
 
 
