@@ -282,12 +282,11 @@ def share(kind: str, given: argparse.Namespace, pairs: list[Pair], peak: float) 
     loaded = load(folder, "bf16" if given.device == "cuda" else "fp32", device)
     left, right = ([*column] for column in zip(*pairs, strict=True))
     limit = int(config["max_position_embeddings"])
-    tokens = (
+    lists = (
         tokenize(loaded.tokenizer, left, limit, right, types=True)
         if kind == "cross-encoder"
         else tokenize(loaded.tokenizer, [*left, *right], limit)
     )
-    lists = [one.list for one in tokens]
     depth = int(config["num_hidden_layers"])
     body: Any = TorchScorerBody(loaded.model, device) if kind == "cross-encoder" else TorchBody(loaded.model, device)
 

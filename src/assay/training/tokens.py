@@ -94,12 +94,12 @@ def _table(whole: Any, firsts: Sequence[str], seconds: Sequence[str] | None) -> 
     types = "token_type_ids" in tokenizer.model_input_names
     limit = int(whole.max_seq_length or tokenizer.model_max_length)
     found = tokenize(tokenizer, firsts, limit, seconds, types=types)
-    lengths = np.array([len(one.list.ids) for one in found], dtype=np.int64)
-    ids = np.fromiter((number for one in found for number in one.list.ids), dtype=np.int32, count=int(lengths.sum()))
+    lengths = np.array([len(one.ids) for one in found], dtype=np.int64)
+    ids = np.fromiter((number for one in found for number in one.ids), dtype=np.int32, count=int(lengths.sum()))
     kinds = None
     if types:
         kinds = torch.from_numpy(
-            np.fromiter((kind for one in found for kind in one.list.types or ()), dtype=np.int32, count=len(ids))
+            np.fromiter((kind for one in found for kind in one.types or ()), dtype=np.int32, count=len(ids))
         )
     cut = sum(one.cut for one in found)
     return TokenTable(torch.from_numpy(ids), torch.from_numpy(lengths), int(tokenizer.pad_token_id), kinds, cut)

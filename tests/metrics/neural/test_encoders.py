@@ -195,7 +195,7 @@ def test_slices_of_a_large_batch_give_the_same(encoder: Path, monkeypatch: pytes
 
     metric, batch = load_metric(f"bertscore:{encoder}"), pairs(100)
     expected = metric.score(batch)
-    monkeypatch.setattr(module, "SLICE_BYTES", 20_000)
+    monkeypatch.setattr(module, "CPU_BYTES", 20_000)
     release_sessions()
     session = open_session(metric.needs())
     assert session.score([metric], batch).values[:, 0] == pytest.approx(expected, abs=1e-6)
@@ -221,10 +221,10 @@ def test_a_full_shelf_goes_to_a_file() -> None:
 def test_memory_that_runs_out_halves_the_batch() -> None:
     import torch
 
-    from assay.metrics.neural.inputs import TokenList
+    from assay.metrics.neural.inputs import Tokens
     from assay.metrics.neural.packing import Packed, Packer
 
-    inputs = [TokenList([1] * (1 + number % 9)) for number in range(200)]
+    inputs = [Tokens([1] * (1 + number % 9)) for number in range(200)]
     seen: list[int] = []
 
     def step(batch: Packed) -> None:
@@ -236,7 +236,7 @@ def test_memory_that_runs_out_halves_the_batch() -> None:
     packer.run(inputs, [("cpu", step)])
     assert sorted(seen) == list(range(200)) and packer.halved and packer.budget <= 62
     with pytest.raises(torch.OutOfMemoryError):
-        packer.run([TokenList([1] * 51)], [("cpu", step)])
+        packer.run([Tokens([1] * 51)], [("cpu", step)])
     seen.clear()
     packer.run(inputs, [("cpu", step), ("cpu", step), ("cpu", step)])
     assert sorted(seen) == list(range(200)), "several workers share the batches"

@@ -82,7 +82,7 @@ def token_weights(folder: str, digest: str, path: str, corpus: str, prep: Prep) 
     texts = [prep.apply(text) for text in read_corpus(path)]
     counts: Counter[int] = Counter()
     for one in tokenize(load_tokenizer(folder, digest), texts, prep.limit):
-        counts.update(set(one.list.ids))
+        counts.update(set(one.ids))
     known = np.array(sorted(counts), dtype=np.int64)
     whole = math.log(len(texts) + 1)
     values = np.array([whole - math.log(counts[int(token)] + 1) for token in known])

@@ -5,6 +5,7 @@ from __future__ import annotations
 import time
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass
+from itertools import chain
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, cast
 
@@ -16,12 +17,13 @@ from assay.metrics.base import Batch, Metric
 from assay.metrics.models import describe
 from assay.metrics.neural.backends import open_scorer_bodies
 from assay.metrics.neural.engine import ModelEngine
-from assay.metrics.neural.inputs import Prep, Tokens, tokenize
+from assay.metrics.neural.flags import flags_of
+from assay.metrics.neural.inputs import Prep, tokenize
 from assay.metrics.neural.loading import load_scorer, parameters_of
 from assay.metrics.neural.meter import Meter
 from assay.metrics.neural.packing import Packed, Packer
 from assay.metrics.neural.runtime import import_torch, set_threads
-from assay.metrics.work import Flag, Scores
+from assay.metrics.work import Scores
 
 if TYPE_CHECKING:
     from assay.metrics.cross_encoder import CrossEncoder
@@ -67,7 +69,6 @@ class CrossSession:
         self._activation = loaded[0].activation
         self._types = "token_type_ids" in self._tokenizer.model_input_names
         self._packer = Packer(int(self._tokenizer.pad_token_id or 0), engine.tokens)
-        parameters = parameters_of(loaded[0].model)
         models = [one.model for one in loaded]
         # another backend lets go of torch's model, so nothing else may hold it
         del loaded
@@ -78,30 +79,24 @@ class CrossSession:
         """See :meth:`assay.metrics.work.Session.score`; a pair that is asked for twice in one order is run once."""
         takers = [cast("CrossEncoder", metric) for metric in metrics]
         begun = time.perf_counter()
-        pairs = list(batch.pairs())
-        logits: dict[tuple[int, tuple[str, str]], float] = {}
-        cut: dict[tuple[int, tuple[str, str]], bool] = {}
+        asked = {taker: [pair for each in batch.pairs() for pair in taker.orders(*each)] for taker in takers}
+        found: dict[CrossEncoder, tuple[NDArray[np.float64], NDArray[np.bool_]]] = {}
         for limit in dict.fromkeys(taker.limit() for taker in takers):
-            wanted = {
-                pair: None
-                for taker in takers
-                if taker.limit() == limit
-                for each in pairs
-                for pair in taker.orders(*each)
-            }
-            found, was_cut = self._run(list(wanted), limit)
-            for pair, value, short in zip(wanted, found, was_cut, strict=True):
-                logits[limit, pair], cut[limit, pair] = float(value), short
+            of_limit = [taker for taker in takers if taker.limit() == limit]
+            wanted = dict.fromkeys(chain.from_iterable(asked[taker] for taker in of_limit))
+            logits, cut = self._run(list(wanted), limit)
+            place = dict(zip(wanted, range(len(wanted)), strict=True))
+            for taker in of_limit:
+                ways = 2 if taker.order == "mean" else 1
+                rows = np.array([place[pair] for pair in asked[taker]], dtype=np.intp).reshape(len(batch), ways)
+                found[taker] = logits[rows], np.any(cut[rows], axis=1)
         seconds = time.perf_counter() - begun
         columns, flags, apart = [], [], []
         for taker in takers:
-            limit = taker.limit()
-            ways = 2 if taker.order == "mean" else 1
-            both = np.array([[logits[limit, pair] for pair in taker.orders(*each)] for each in pairs])
-            found = self._activate(both.reshape(len(pairs), ways), taker)
-            columns.append(found.mean(axis=1))
-            apart.append(np.ptp(found, axis=1) if ways == 2 else np.full(len(pairs), np.nan))
-            flags.append(_flags(batch, [any(cut[limit, pair] for pair in taker.orders(*each)) for each in pairs]))
+            values = self._activate(found[taker][0], taker)
+            columns.append(values.mean(axis=1))
+            apart.append(np.ptp(values, axis=1) if taker.order == "mean" else np.full(len(batch), np.nan))
+            flags.append(_flags(batch, found[taker][1]))
         return Scores(
             np.stack(columns, axis=1),
             np.stack(flags, axis=1),
@@ -126,40 +121,38 @@ class CrossSession:
             found: NDArray[np.float64] = declared[metric.activation](torch.from_numpy(logits)).numpy()
         return found
 
-    def _run(self, pairs: Sequence[tuple[str, str]], limit: int) -> tuple[NDArray[np.float64], list[bool]]:
+    def _run(self, pairs: Sequence[tuple[str, str]], limit: int) -> tuple[NDArray[np.float64], NDArray[np.bool_]]:
+        """Return the logit of each pair, and whether it was cut, both of shape (n,)."""
         torch = import_torch()
         prep = Prep(limit)
-        tokens: list[Tokens] = tokenize(
+        tokens = tokenize(
             self._tokenizer,
             [prep.apply(left) for left, _ in pairs],
             limit,
             [prep.apply(right) for _, right in pairs],
             types=self._types,
         )
-        logits = np.empty(len(pairs))
+        parts: list[tuple[NDArray[np.intp], Any]] = []
 
         def step(number: int) -> Any:
             body = self._bodies[number]
 
             def run(batch: Packed) -> None:
                 with torch.inference_mode():
-                    logits[batch.items] = body.logits(batch).float().reshape(-1).cpu().numpy()
+                    parts.append((batch.items, body.logits(batch).float().reshape(-1)))
 
             return run
 
-        lists = [one.list for one in tokens]
-        self._packer.run(lists, [(body.device, step(number)) for number, body in enumerate(self._bodies)])
-        self._meter.embedded(len(pairs), sum(len(one.ids) for one in lists))
-        return logits, [one.cut for one in tokens]
+        self._packer.run(tokens, [(body.device, step(number)) for number, body in enumerate(self._bodies)])
+        logits = np.empty(len(pairs))
+        for items, values in parts:
+            # only now: a GPU would be waited for at every batch
+            logits[items] = values.cpu().numpy()
+        self._meter.embedded(len(pairs), sum(len(one.ids) for one in tokens))
+        return logits, np.fromiter((one.cut for one in tokens), dtype=np.bool_, count=len(tokens))
 
 
-def _flags(batch: Batch, cut: Sequence[bool]) -> NDArray[np.uint8]:
-    flags = np.zeros(len(batch), dtype=np.uint8)
-    for row, ((reference, candidate), short) in enumerate(zip(batch.pairs(), cut, strict=True)):
-        # of a pair the longer text is cut first
-        flags[row] = (
-            (0 if not short else Flag.REFERENCE_CUT if len(reference) >= len(candidate) else Flag.CANDIDATE_CUT)
-            | (0 if reference.strip() else Flag.REFERENCE_EMPTY)
-            | (0 if candidate.strip() else Flag.CANDIDATE_EMPTY)
-        )
-    return flags
+def _flags(batch: Batch, cut: NDArray[np.bool_]) -> NDArray[np.uint8]:
+    """Return the flags of pairs; of one that was cut, the longer text was cut first."""
+    longer = np.fromiter((len(left) >= len(right) for left, right in batch.pairs()), dtype=np.bool_, count=len(batch))
+    return flags_of(batch, cut & longer, cut & ~longer)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Collection, Hashable, Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple, Protocol, cast
@@ -14,23 +14,24 @@ from numpy.typing import NDArray
 from assay.metrics.base import Batch, Metric
 from assay.metrics.neural.backends import open_encoder_bodies
 from assay.metrics.neural.engine import ModelEngine
+from assay.metrics.neural.flags import flags_of
 from assay.metrics.neural.inputs import Prep, Tokens, tokenize
 from assay.metrics.neural.loading import load_encoder, parameters_of
 from assay.metrics.neural.meter import Meter
-from assay.metrics.neural.packing import Packed, Packer
+from assay.metrics.neural.packing import Packed, Packer, inside_of, to_device
 from assay.metrics.neural.rows import TextRows
 from assay.metrics.neural.runtime import import_torch, set_threads
 from assay.metrics.neural.shelf import Shelf
 from assay.metrics.neural.views import Kind, View, pool
-from assay.metrics.work import Flag, Scores
+from assay.metrics.work import Scores
 
 if TYPE_CHECKING:
     import torch
 
 __all__ = ["EncoderEngine", "EncoderMetric", "EncoderSession"]
 
-#: Bytes of token embeddings that a batch may take; a larger batch is cut into slices.
-SLICE_BYTES = 96 * 2**20
+#: Bytes of token embeddings that a batch may take on a CPU, and on a GPU; a larger batch is cut into slices.
+CPU_BYTES, GPU_BYTES = 96 * 2**20, 2**30
 
 
 class EncoderMetric(Protocol):
@@ -83,8 +84,8 @@ class EncoderSession:
         self._types = "token_type_ids" in loaded[0].tokenizer.model_input_names and engine.backend != "torch"
         self._width = int(loaded[0].model.config.hidden_size)
         self._packer = Packer(int(self._tokenizer.pad_token_id or 0), engine.tokens)
+        self._room = CPU_BYTES if engine.devices == ("cpu",) else GPU_BYTES
         self._shelf = Shelf()
-        parameters = parameters_of(loaded[0].model)
         models = [one.model for one in loaded]
         # another backend lets go of torch's model, so nothing else may hold it
         del loaded
@@ -105,13 +106,20 @@ class EncoderSession:
         scores = Scores(
             np.empty((len(batch), len(metrics))), np.zeros((len(batch), len(metrics)), np.uint8), np.zeros(len(metrics))
         )
-        parts = list(_slices(batch, views, tokens, self._width))
+        parts = list(_slices(batch, views, tokens, self._width, self._room))
         later = _later(batch, parts, again)
         for part, wanted_again in zip(parts, later, strict=True):
             begun = time.perf_counter()
             inside = batch.take(range(part.start, part.stop))
             rows = self._embed(inside, views, tokens, wanted_again)
-            flags = {prep: _flags(inside, held) for prep, held in tokens.items()}
+            flags = {
+                prep: flags_of(
+                    inside,
+                    [held[text][1].cut for text in inside.references],
+                    [held[text][1].cut for text in inside.candidates],
+                )
+                for prep, held in tokens.items()
+            }
             shared += time.perf_counter() - begun
             for column, (taker, view) in enumerate(zip(takers, views, strict=True)):
                 begun = time.perf_counter()
@@ -150,53 +158,38 @@ class EncoderSession:
     ) -> dict[View, tuple[TextRows, NDArray[np.intp], NDArray[np.intp]]]:
         """Return for each view the rows of the batch's texts, and which are the references' and the candidates'."""
         texts = list(dict.fromkeys([*batch.references, *batch.candidates]))
-        wanted: dict[_Key, dict[_Output, None]] = {}
-        lists: dict[_Key, Tokens] = {}
-        for view in dict.fromkeys(views):
-            for text in texts:
-                key, one = tokens[view.prep][text]
-                wanted.setdefault(key, {})[_Output(view.kind, view.layer)] = None
-                lists[key] = one
-        pages = {
-            output: _Page(output.kind, [key for key in wanted if output in wanted[key]], lists)
-            for output in dict.fromkeys(_Output(view.kind, view.layer) for view in views)
-        }
+        pages: dict[_Output, _Page] = {}
+        missing: dict[_Key, tuple[_Output, ...]] = {}
+        for output, preps in _asked(views).items():
+            page = pages[output] = _Page(output, dict(tokens[prep][text] for prep in preps for text in texts))
+            known = page.take_from(self._shelf, self._home)
+            for key in page.tokens:
+                if key not in known:
+                    missing[key] = (*missing.get(key, ()), output)
         groups: dict[tuple[_Output, ...], list[_Key]] = {}
-        for key, outputs in wanted.items():
-            missing = tuple(output for output in outputs if not self._unshelve(pages[output], output, key))
-            if missing:
-                groups.setdefault(missing, []).append(key)
+        for key, outputs in missing.items():
+            groups.setdefault(outputs, []).append(key)
         for group, keys in groups.items():
-            self._pass(group, keys, lists, pages)
-        self._keep(views, tokens, texts, pages, frozenset(again))
+            self._pass(group, keys, pages)
+        for output, preps in _asked(views).items():
+            wanted = {tokens[prep][text][0] for prep in preps for text in texts if text in again} if again else set()
+            pages[output].leave_on(self._shelf, wanted)
         found = {}
         for view in dict.fromkeys(views):
             page, held = pages[_Output(view.kind, view.layer)], tokens[view.prep]
             left = page.places([held[text][0] for text in batch.references])
             right = page.places([held[text][0] for text in batch.candidates])
-            found[view] = page.rows(lists), left, right
+            found[view] = page.rows(), left, right
         return found
-
-    def _unshelve(self, page: _Page, output: _Output, key: _Key) -> bool:
-        if (key, output) not in self._shelf:
-            return False
-        page.put_numpy(key, self._shelf.get((key, output)), self._home)
-        return True
 
     @property
     def _home(self) -> str:
         """The device where pages lie."""
         return self._bodies[0].device if len(self._bodies) == 1 else "cpu"
 
-    def _pass(
-        self,
-        outputs: tuple[_Output, ...],
-        keys: Sequence[_Key],
-        lists: dict[_Key, Tokens],
-        pages: dict[_Output, _Page],
-    ) -> None:
+    def _pass(self, outputs: tuple[_Output, ...], keys: Sequence[_Key], pages: dict[_Output, _Page]) -> None:
         """Run texts through the model and put what comes out on the pages."""
-        inputs = [lists[key].list for key in keys]
+        inputs = [pages[outputs[0]].tokens[key] for key in keys]
         layers = {output.layer for output in outputs}
         places = {output: pages[output].places(keys) for output in outputs}
 
@@ -222,83 +215,75 @@ class EncoderSession:
         self._packer.run(inputs, [(body.device, step(number)) for number, body in enumerate(self._bodies)])
         self._meter.embedded(len(keys), sum(len(one.ids) for one in inputs))
 
-    def _keep(
-        self,
-        views: Sequence[View],
-        tokens: dict[Prep, dict[str, tuple[_Key, Tokens]]],
-        texts: Sequence[str],
-        pages: dict[_Output, _Page],
-        again: frozenset[str],
-    ) -> None:
-        """Keep what a later batch will ask for, let go of the rest."""
-        dropped: set[Hashable] = set()
-        kept: set[Hashable] = set()
-        for view in dict.fromkeys(views):
-            output = _Output(view.kind, view.layer)
-            for text in texts:
-                key = tokens[view.prep][text][0]
-                if text in again:
-                    kept.add((key, output))
-                    if (key, output) not in self._shelf:
-                        self._shelf.put((key, output), pages[output].numpy(key))
-                else:
-                    dropped.add((key, output))
-        self._shelf.drop(dropped - kept)
-
 
 class _Page:
-    """One output for the texts of a batch, filled as it comes."""
+    """One output for the texts of a batch, filled as it comes; rows lie in the order of the texts."""
 
-    def __init__(self, kind: Kind, keys: Sequence[_Key], lists: dict[_Key, Tokens]) -> None:
-        self.kind = kind
-        self.keys = keys
-        self.place = {key: row for row, key in enumerate(keys)}
+    def __init__(self, output: _Output, tokens: dict[_Key, Tokens]) -> None:
+        self.output = output
+        self.tokens = tokens
+        self._place = dict(zip(tokens, range(len(tokens)), strict=True))
         self._values: torch.Tensor | None = None
-        sizes = [len(lists[key].list.ids) if kind == "tokens" else 1 for key in keys]
-        self._ends = np.cumsum(sizes, dtype=np.intp)
-        self._starts = self._ends - np.array(sizes, dtype=np.intp)
+        lengths = (len(one.ids) if output.kind == "tokens" else 1 for one in tokens.values())
+        self._sizes = np.fromiter(lengths, dtype=np.intp, count=len(tokens))
+        self._starts = np.cumsum(self._sizes) - self._sizes
 
     def places(self, keys: Sequence[_Key]) -> NDArray[np.intp]:
-        return np.array([self.place[key] for key in keys], dtype=np.intp)
+        return np.fromiter((self._place[key] for key in keys), dtype=np.intp, count=len(keys))
 
-    def _on(self, device: str, width: int) -> torch.Tensor:
+    def _rows(self, places: NDArray[np.intp]) -> NDArray[np.intp]:
+        """Return the rows of texts, one text after the other."""
+        sizes = self._sizes[places]
+        return (self._starts[places][:, None] + np.arange(int(sizes.max())))[inside_of(sizes)]
+
+    def _put(self, rows: NDArray[np.intp], found: torch.Tensor, device: str) -> None:
         if self._values is None:
-            torch = import_torch()
-            height = int(self._ends[-1]) if len(self._ends) else 0
-            self._values = torch.zeros((height, width), dtype=torch.float32, device=device)
-        return self._values
+            shape = (int(self._sizes.sum()), found.shape[-1])
+            self._values = import_torch().zeros(shape, dtype=import_torch().float32, device=device)
+        self._values[to_device(rows, device)] = found.float().to(device)
 
     def put_rows(self, places: NDArray[np.intp], found: torch.Tensor, device: str) -> None:
-        torch = import_torch()
-        self._on(device, found.shape[-1])[torch.from_numpy(places).to(device)] = found.float().to(device)
+        self._put(places, found, device)
 
     def put_tokens(self, places: NDArray[np.intp], hidden: torch.Tensor, batch: Packed, device: str) -> None:
-        torch = import_torch()
-        spread = self._starts[places][:, None] + np.arange(hidden.shape[1])
-        if batch.even:
-            flat, rows = hidden.reshape(-1, hidden.shape[-1]), spread.reshape(-1)
-        else:
-            inside = batch.mask.bool()
-            flat, rows = hidden[inside], spread[inside.cpu().numpy()]
-        self._on(device, hidden.shape[-1])[torch.from_numpy(rows).to(device)] = flat.float().to(device)
+        flat = hidden.reshape(-1, hidden.shape[-1])
+        if not batch.even:
+            flat = flat[to_device(np.flatnonzero(inside_of(batch.sizes)), str(hidden.device))]
+        self._put(self._rows(places), flat, device)
 
-    def put_numpy(self, key: _Key, array: NDArray[np.float32], device: str) -> None:
-        torch = import_torch()
-        row = self.place[key]
-        found = torch.from_numpy(np.array(array)).reshape(-1, array.shape[-1]).to(device)
-        self._on(device, array.shape[-1])[int(self._starts[row]) : int(self._ends[row])] = found
+    def take_from(self, shelf: Shelf, device: str) -> set[_Key]:
+        """Put down what was kept of an earlier batch; return whose it is."""
+        known = [key for key in self.tokens if (key, self.output) in shelf] if shelf else []
+        if known:
+            held = np.concatenate([np.atleast_2d(shelf.get((key, self.output))) for key in known])
+            self._put(self._rows(self.places(known)), import_torch().from_numpy(held), device)
+        return set(known)
 
-    def numpy(self, key: _Key) -> NDArray[np.float32]:
-        row = self.place[key]
-        assert self._values is not None  # noqa: S101 - a key on the page has been filled
-        found: NDArray[np.float32] = self._values[int(self._starts[row]) : int(self._ends[row])].cpu().numpy()
-        return found
+    def leave_on(self, shelf: Shelf, wanted: Collection[_Key]) -> None:
+        """Keep what a later batch will ask for, let go of the rest."""
+        if shelf:
+            shelf.drop([(key, self.output) for key in self.tokens if key not in wanted])
+        fresh = [key for key in wanted if (key, self.output) not in shelf]
+        if fresh and self._values is not None:
+            places = self.places(fresh)
+            # at once: a GPU would be waited for at every text
+            held = self._values[to_device(self._rows(places), str(self._values.device))].cpu().numpy()
+            for key, array in zip(fresh, np.split(held, np.cumsum(self._sizes[places])[:-1]), strict=True):
+                shelf.put((key, self.output), array)
 
-    def rows(self, lists: dict[_Key, Tokens]) -> TextRows:
-        values = self._on("cpu", 1)
-        if self.kind != "tokens":
+    def rows(self) -> TextRows:
+        values = import_torch().zeros((0, 1)) if self._values is None else self._values
+        if self.output.kind != "tokens":
             return TextRows(values)
-        return TextRows(values, self._starts, [lists[key].list.ids for key in self.keys])
+        return TextRows(values, self._starts, [one.ids for one in self.tokens.values()])
+
+
+def _asked(views: Sequence[View]) -> dict[_Output, list[Prep]]:
+    """Return what the views take from a pass, each with the preparations it is taken of."""
+    found: dict[_Output, list[Prep]] = {}
+    for view in dict.fromkeys(views):
+        found.setdefault(_Output(view.kind, view.layer), []).append(view.prep)
+    return found
 
 
 def _sentence(hidden: torch.Tensor, batch: Packed, tail: Sequence[Any]) -> torch.Tensor:
@@ -313,32 +298,23 @@ def _sentence(hidden: torch.Tensor, batch: Packed, tail: Sequence[Any]) -> torch
     return cast("torch.Tensor", features["sentence_embedding"])
 
 
-def _flags(batch: Batch, tokens: dict[str, tuple[_Key, Tokens]]) -> NDArray[np.uint8]:
-    flags = np.zeros(len(batch), dtype=np.uint8)
-    for row, (reference, candidate) in enumerate(batch.pairs()):
-        flags[row] = (
-            (Flag.REFERENCE_CUT if tokens[reference][1].cut else 0)
-            | (Flag.CANDIDATE_CUT if tokens[candidate][1].cut else 0)
-            | (0 if reference.strip() else Flag.REFERENCE_EMPTY)
-            | (0 if candidate.strip() else Flag.CANDIDATE_EMPTY)
-        )
-    return flags
-
-
 def _slices(
-    batch: Batch, views: Sequence[View], tokens: dict[Prep, dict[str, tuple[_Key, Tokens]]], width: int
+    batch: Batch, views: Sequence[View], tokens: dict[Prep, dict[str, tuple[_Key, Tokens]]], width: int, room: int
 ) -> Iterator[slice]:
-    """Cut a batch so that the token embeddings of a slice stay within bounds."""
+    """Cut a batch so that the token embeddings of a slice take at most *room* bytes."""
     preps = [view.prep for view in dict.fromkeys(views) if view.kind == "tokens"]
+    if not preps:
+        yield slice(0, len(batch))
+        return
     start, held = 0, 0
     seen: set[str] = set()
     for row, pair in enumerate(batch.pairs()):
         new = {text for text in pair if text not in seen}
-        size = sum(4 * width * len(tokens[prep][text][1].list.ids) for prep in preps for text in new)
-        if held + size > SLICE_BYTES and row > start:
+        size = sum(4 * width * len(tokens[prep][text][1].ids) for prep in preps for text in new)
+        if held + size > room and row > start:
             yield slice(start, row)
             start, held, seen, new = row, 0, set(), set(pair)
-            size = sum(4 * width * len(tokens[prep][text][1].list.ids) for prep in preps for text in new)
+            size = sum(4 * width * len(tokens[prep][text][1].ids) for prep in preps for text in new)
         held += size
         seen |= new
     if start < len(batch):

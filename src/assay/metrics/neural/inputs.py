@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
-__all__ = ["Prep", "TokenList", "Tokens", "tokenize"]
+__all__ = ["Prep", "Tokens", "tokenize"]
 
 #: Texts tokenized at one time.
 SLICE = 4096
@@ -32,38 +32,29 @@ class Prep:
 
     def apply(self, text: str) -> str:
         """Return the text as the tokenizer gets it."""
-        # no model's tokenizer takes half of a surrogate pair
-        text = text.encode("utf-8", "replace").decode("utf-8")
+        if not text.isascii():
+            # no model's tokenizer takes half of a surrogate pair
+            text = text.encode("utf-8", "replace").decode("utf-8")
         text = text.strip() if self.strip else text
         text = self.prefix + text
         text = text.lower() if self.lower else text
         return f" {text}" if self.space and text else text
 
 
-@dataclass(frozen=True)
-class TokenList:
-    """One input of a model.
+class Tokens(NamedTuple):
+    """One input of a model: a prepared text, or a pair of them.
+
+    A tuple because a run makes one for each of up to millions of texts.
 
     Attributes:
         ids: token numbers, special tokens included.
         types: segment of each token (0 or 1), or None where the model takes none.
+        cut: whether something was cut off.
     """
 
     ids: Sequence[int]
     types: Sequence[int] | None = None
-
-
-@dataclass(frozen=True)
-class Tokens:
-    """One prepared text.
-
-    Attributes:
-        list: what the model gets.
-        cut: whether something was cut off.
-    """
-
-    list: TokenList
-    cut: bool
+    cut: bool = False
 
 
 def tokenize(
@@ -96,23 +87,22 @@ def tokenize(
             )
             kinds = short["token_type_ids"] if types else [None] * len(long)
             for i, ids, kind in zip(long, short["input_ids"], kinds, strict=True):
-                lists[i] = TokenList(ids, kind)
-        cut = set(long)
-        found += [Tokens(one, i in cut) for i, one in enumerate(lists)]
+                lists[i] = Tokens(ids, kind, cut=True)
+        found += lists
     return found
 
 
-def _encode(tokenizer: Any, texts: list[str], others: list[str] | None, *, types: bool) -> list[TokenList]:
+def _encode(tokenizer: Any, texts: list[str], others: list[str] | None, *, types: bool) -> list[Tokens]:
     fast = getattr(tokenizer, "backend_tokenizer", None)
     if fast is None:
         found = tokenizer(
             texts, others, return_token_type_ids=types, return_attention_mask=False, truncation=False, verbose=False
         )
         kinds = found["token_type_ids"] if types else [None] * len(texts)
-        return [TokenList(ids, kind) for ids, kind in zip(found["input_ids"], kinds, strict=True)]
+        return [Tokens(ids, kind) for ids, kind in zip(found["input_ids"], kinds, strict=True)]
     # what a tokenizer's file says of padding and cutting would otherwise be in force
     fast.no_padding()
     fast.no_truncation()
     batch = texts if others is None else list(zip(texts, others, strict=True))
     encodings = fast.encode_batch_fast(batch)
-    return [TokenList(one.ids, one.type_ids if types else None) for one in encodings]
+    return [Tokens(one.ids, one.type_ids if types else None) for one in encodings]

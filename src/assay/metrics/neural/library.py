@@ -14,10 +14,11 @@ import numpy as np
 from assay.errors import MissingExtraError
 from assay.metrics.base import Batch, Metric
 from assay.metrics.neural.corpus import read_corpus
+from assay.metrics.neural.flags import blank_flags
 from assay.metrics.neural.loading import quiet
 from assay.metrics.neural.meter import Meter
 from assay.metrics.neural.runtime import set_threads
-from assay.metrics.work import Flag, Scores
+from assay.metrics.work import Scores
 
 if TYPE_CHECKING:
     from assay.metrics.bertscore import BertScore
@@ -96,11 +97,8 @@ class LibrarySession:
         """See :meth:`assay.metrics.work.Session.score`; blank texts, on which the package may break, score 0."""
         begun = time.perf_counter()
         outputs = np.zeros((len(batch), 3))
-        flags = np.zeros(len(batch), dtype=np.uint8)
+        flags = blank_flags(batch)
         for row, (reference, candidate) in enumerate(batch.pairs()):
-            flags[row] = (0 if reference.strip() else Flag.REFERENCE_EMPTY) | (
-                0 if candidate.strip() else Flag.CANDIDATE_EMPTY
-            )
             if not flags[row]:
                 with contextlib.redirect_stderr(io.StringIO()):
                     outputs[row] = [float(part[0]) for part in self._scorer.score([candidate], [reference])]

@@ -7,6 +7,7 @@ similar token of the other text; special tokens may be matched but do not count.
 from __future__ import annotations
 
 from collections.abc import Callable
+from itertools import chain
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -20,8 +21,8 @@ if TYPE_CHECKING:
 
 __all__ = ["harmonic", "match"]
 
-#: Padded cells of the similarity matrices of a batch, and of the gathered embeddings.
-CELLS = 2**22
+#: Padded cells of the similarity matrices of a batch, and of the gathered embeddings, on a CPU and on a GPU.
+CPU_CELLS, GPU_CELLS = 2**22, 2**26
 #: A sum of precision and recall below this has no quotient worth the name.
 NEARLY = 1e-6
 
@@ -47,15 +48,16 @@ def match(
     assert rows.starts is not None  # noqa: S101 - what has tokens has starts
     unit = torch.nn.functional.normalize(rows.values, dim=1)
     sizes = np.array([len(ids) for ids in rows.ids], dtype=np.intp)
-    flat = np.concatenate([np.asarray(ids, dtype=np.int64) for ids in rows.ids])
+    flat = np.fromiter(chain.from_iterable(rows.ids), dtype=np.int64, count=int(sizes.sum()))
     weights = torch.from_numpy(weigh(flat)).to(unit.device, torch.float32)
+    cells = CPU_CELLS if unit.device.type == "cpu" else GPU_CELLS
     precision, recall = np.zeros(len(left)), np.zeros(len(left))
     longest = np.maximum(sizes[left], sizes[right])
     order = np.argsort(longest, kind="stable")
     start = 0
     while start < len(order):
         width = int(longest[order[start]])
-        room = max(1, CELLS // max(1, (unit.shape[1] + width) * width))
+        room = max(1, cells // max(1, (unit.shape[1] + width) * width))
         part = order[start : start + room]
         # a batch ends before pairs that are much longer than its first
         part = part[: int(np.searchsorted(longest[part], width * 1.25 + 2, side="right"))]

@@ -2,21 +2,22 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
+from itertools import chain
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from assay.metrics.neural.inputs import TokenList
+from assay.metrics.neural.inputs import Tokens
 from assay.metrics.neural.runtime import import_torch
 
 if TYPE_CHECKING:
     import torch
 
-__all__ = ["Packed", "Packer", "plan_batches"]
+__all__ = ["Packed", "Packer", "inside_of", "plan_batches", "to_device"]
 
 #: A batch this full ends where a longer text comes, since then none of its texts is padded.
 ENOUGH = 0.25
@@ -28,6 +29,7 @@ class Packed:
 
     Attributes:
         items: which inputs, shape (b,).
+        sizes: tokens of each, shape (b,).
         ids: int64, shape (b, l), padded on the right.
         mask: int64, 1 for a token, shape (b, l).
         types: int64, shape (b, l), or None.
@@ -35,10 +37,16 @@ class Packed:
     """
 
     items: NDArray[np.intp]
+    sizes: NDArray[np.intp]
     ids: torch.Tensor
     mask: torch.Tensor
     types: torch.Tensor | None
     even: bool
+
+    @property
+    def inside(self) -> NDArray[np.bool_]:
+        """Which places have a token, shape (b, l); known without asking the device, which may be at work."""
+        return inside_of(self.sizes)
 
 
 def plan_batches(lengths: NDArray[np.intp], budget: int) -> Iterator[NDArray[np.intp]]:
@@ -73,7 +81,7 @@ class Packer:
         self.budget = budget
         self.halved = 0
 
-    def run(self, inputs: Sequence[TokenList], workers: Sequence[tuple[str, Callable[[Packed], None]]]) -> None:
+    def run(self, inputs: Sequence[Tokens], workers: Sequence[tuple[str, Callable[[Packed], None]]]) -> None:
         """Hand every input to a worker, in batches; several workers take turns, a thread each.
 
         Where a device has no memory for a batch, it is halved, and so is the budget from then on.
@@ -96,7 +104,7 @@ class Packer:
 
     def _work(
         self,
-        inputs: Sequence[TokenList],
+        inputs: Sequence[Tokens],
         lengths: NDArray[np.intp],
         waiting: list[NDArray[np.intp]],
         device: str,
@@ -114,7 +122,7 @@ class Packer:
                 waiting += [items[part] for part in plan_batches(lengths[items], self.budget)][::-1]
                 continue
             try:
-                step(self._pack(inputs, items, lengths, device))
+                step(self._pack(inputs, items, lengths[items], device))
             except torch.OutOfMemoryError:
                 if len(items) == 1:
                     raise
@@ -124,26 +132,28 @@ class Packer:
                     torch.cuda.empty_cache()
                 waiting.append(items)
 
-    def _pack(self, inputs: Sequence[TokenList], items: NDArray[np.intp], lengths: Any, device: str) -> Packed:
-        torch = import_torch()
-        sizes = lengths[items]
-        width = int(sizes.max())
-        even = int(sizes.min()) == width
-        ids = np.full((len(items), width), self.pad, dtype=np.int64)
-        types = None if inputs[items[0]].types is None else np.zeros_like(ids)
-        if even:
-            ids[:] = [inputs[item].ids for item in items]
-            if types is not None:
-                types[:] = [inputs[item].types for item in items]
-        else:
-            for row, item in enumerate(items):
-                ids[row, : sizes[row]] = inputs[item].ids
-                if types is not None:
-                    types[row, : sizes[row]] = inputs[item].types
-        mask = (np.arange(width) < sizes[:, None]).astype(np.int64)
+    def _pack(self, inputs: Sequence[Tokens], items: NDArray[np.intp], sizes: NDArray[np.intp], device: str) -> Packed:
+        chosen = [inputs[item] for item in items]
+        inside, count = inside_of(sizes), int(sizes.sum())
 
-        def put(array: NDArray[np.int64]) -> Any:
-            tensor = torch.from_numpy(array)
-            return tensor.pin_memory().to(device, non_blocking=True) if device.startswith("cuda") else tensor.to(device)
+        def spread(lists: Iterable[Sequence[int]], padding: int) -> torch.Tensor:
+            table = np.full(inside.shape, padding, dtype=np.int64)
+            table[inside] = np.fromiter(chain.from_iterable(lists), dtype=np.int64, count=count)
+            return to_device(table, device)
 
-        return Packed(items, put(ids), put(mask), None if types is None else put(types), even)
+        ids = spread((one.ids for one in chosen), self.pad)
+        types = None if chosen[0].types is None else spread((one.types or () for one in chosen), 0)
+        mask = to_device(inside.astype(np.int64), device)
+        return Packed(items, sizes, ids, mask, types, even=count == inside.size)
+
+
+def inside_of(sizes: NDArray[np.intp]) -> NDArray[np.bool_]:
+    """Return which places of a padded batch have a token, shape (b, l), from the tokens of each input, shape (b,)."""
+    found: NDArray[np.bool_] = np.arange(int(sizes.max())) < sizes[:, None]
+    return found
+
+
+def to_device(array: NDArray[Any], device: str) -> torch.Tensor:
+    """Return an array as a tensor on a device; what a GPU is doing goes on meanwhile."""
+    tensor: torch.Tensor = import_torch().from_numpy(array)
+    return tensor.pin_memory().to(device, non_blocking=True) if device.startswith("cuda") else tensor.to(device)

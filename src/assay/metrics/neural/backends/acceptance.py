@@ -108,8 +108,7 @@ def check_scores(engine: ModelEngine, outputs: Outputs) -> NDArray[np.float64]:
 
     def run(*sides: Sequence[str]) -> list[NDArray[np.float64]]:
         found.clear()
-        lists = [one.list for one in tokenize(tokenizer, sides[0], limit, *sides[1:], types=types)]
-        packer.run(lists, [("cpu", step)])
+        packer.run(tokenize(tokenizer, sides[0], limit, *sides[1:], types=types), [("cpu", step)])
         back = np.argsort(np.concatenate([part[0] for part in found]))
         return [np.concatenate(rows)[back] for rows in list(zip(*found, strict=True))[1:]]
 
