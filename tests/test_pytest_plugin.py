@@ -8,7 +8,9 @@ from importlib import metadata
 
 import pytest
 
+import assay
 from assay.pytest_plugin import assert_agreement
+from assay.reports.layout import Cell
 
 pytest_plugins = ["pytester"]
 
@@ -144,6 +146,18 @@ def test_against_another_metric(project):
     undefined = project("assert_agreement(score, pairs(300), against='f1')")
     undefined.assert_outcomes(failed=1)
     undefined.stdout.fnmatch_lines(["*Spearman ρ of recorded:score() less that of f1 on data, all: – *: undefined"])
+
+
+def test_the_interval_against_another_metric_is_that_of_a_comparison(tmp_path):
+    rows = [
+        {"reference": f"r{i}", "candidate": f"c{i}", "label": i % 3, "good": i % 3 + i % 7 / 9, "bad": i % 11 / 3}
+        for i in range(60)
+    ]
+    assay.run([rows], ["recorded:bad", "recorded:good"], buckets=["none"], resamples=0, out=tmp_path / "run")
+    (row,) = assay.compare(tmp_path / "run", statistics=["spearman"], resamples=200, seed=5).document.records
+    with pytest.raises(AssertionError) as caught:
+        assert_agreement("recorded:bad", rows, against="recorded:good", margin=0, resamples=200, seed=5)
+    assert Cell(row["difference"], row["low"], row["high"], "").text in str(caught.value)
 
 
 def test_against_a_baseline(project, pytester):

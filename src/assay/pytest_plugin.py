@@ -212,26 +212,24 @@ def _hold_to_baseline(run: RunFolder, path: Path, settings: Settings) -> None:
 
 
 def _hold_to_rival(run: RunFolder, settings: Settings) -> None:
-    import numpy as np
-
     from assay.reports.data import read_datasets
     from assay.reports.gate.cells import Verdict, judge
     from assay.reports.layout import TITLES, Cell
     from assay.statistics.comparison import compare
 
     (data,), (bucket,), (statistic,) = read_datasets(run), settings.buckets, settings.statistics
-    inside = data.buckets[bucket]
+    pairs = data.within(bucket, settings.seed)
     first, second = data.scores
     (found,) = compare(
-        data.oriented(first)[inside],
-        data.oriented(second)[inside],
-        data.labels[inside],
+        pairs.take(data.oriented(first)),
+        pairs.take(data.oriented(second)),
+        pairs.labels,
         statistics=(statistic,),
         permutations=0,
         resamples=settings.resamples,
         confidence=settings.confidence,
-        seed=(settings.seed,),
-        groups=None if data.groups is None else np.unique(data.groups[inside], return_inverse=True)[1],
+        seed=pairs.seed,
+        groups=pairs.groups,
     )
     difference = Cell(found.value, found.low, found.high, found.note).text
     said = (

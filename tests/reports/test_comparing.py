@@ -11,6 +11,7 @@ from assay.api import compare
 from assay.errors import InputError
 from assay.reports.comparing.compare import Settings, compare_metrics, contests
 from assay.reports.comparing.disagreements import disagreements
+from assay.reports.comparing.document import document
 from assay.reports.comparing.matching import match
 from assay.reports.data import read_datasets
 from assay.reports.folder import read_run
@@ -160,6 +161,44 @@ def test_what_cannot_be_compared(tmp_path, metrics, said):
     run = run_of(tmp_path, "run", rows_of(20))
     with pytest.raises(InputError, match=said):
         contests([run], metrics)
+
+
+def laid_out(runs, metrics=(), pairs=5):
+    (contest,) = contests(runs, metrics)
+    return document([(contest, compare_metrics(contest, SETTINGS))], SETTINGS, pairs)
+
+
+def test_where_nothing_differs_no_pairs_are_shown_and_nothing_is_detectable(tmp_path):
+    runs = [run_of(tmp_path, name, rows_of()) for name in ("one", "two")]
+    held = laid_out(runs, ["recorded:good"])
+    assert (held.sheets[-1].rows, held.value["pairs"]) == ((), [])
+    assert held.sheets[-1].facts == ("nowhere: every pair that has both scores has the same rank under both",)
+    assert "A, B: the same scores on all pairs" in held.sheets[0].notes
+    assert {row["detectable"] for row in held.records} == {None}, "no spread among resamples: not a tiny difference"
+    assert {row[-2] for row in held.sheets[0].rows} == {"–"}
+
+
+def test_a_pair_of_one_rank_is_none_on_which_two_differ(tmp_path):
+    rows = rows_of()
+    for place, row in enumerate(rows):
+        row["near"] = row["good"] if place > 1 else rows[1 - place]["good"]
+    held = laid_out([run_of(tmp_path, "run", rows)], ["recorded:good", "recorded:near"])
+    assert len(held.sheets[-1].rows) == 2
+
+
+def test_an_undefined_coefficient_has_its_reason_and_is_that_of_one_score(tmp_path):
+    rows = [row | {"noise": 1.0} for row in rows_of()]
+    held = laid_out([run_of(tmp_path, "run", rows)], ["recorded:noise", "recorded:good"])
+    notes = {sheet.title.split(", ")[-1]: sheet.notes for sheet in held.sheets[:-1]}
+    assert notes["all"] == ("A: undefined, constant score",)
+    assert notes["label>=2"][:2] == ("A: undefined, constant label", "B: undefined, constant label")
+
+
+@pytest.mark.parametrize(("n", "few"), [(49, True), (50, False)])
+def test_few_pairs_are_said(tmp_path, n, few):
+    held = laid_out([run_of(tmp_path, "run", rows_of(n))])
+    (said,) = [note for note in held.sheets[0].notes if "fewer than 50" in note] or [""]
+    assert said == ("49 pairs, fewer than 50: trust neither the tests nor the intervals much" if few else "")
 
 
 def test_settings_out_of_range():

@@ -11,19 +11,21 @@ from scipy.stats import kendalltau, rankdata
 
 import assay
 from assay.errors import InputError
+from assay.lexicon.columns import has_number
 from assay.reports.data import read_datasets
 from assay.reports.errors.corrected import clean
 from assay.reports.errors.divergence import Divergence, Rule, diverging, label_scale
 from assay.reports.errors.document import error_document
-from assay.reports.errors.frequency import Settings, Share, frequencies
+from assay.reports.errors.frequency import Share, frequencies
 from assay.reports.errors.report import analyse, records
 from assay.reports.errors.run import choose_datasets, errors_of
-from assay.reports.errors.subsets import by_number, has_number
+from assay.reports.errors.subsets import by_number
 from assay.reports.errors.tagged import Category, Tagged, categories_of_people, tag_all
 from assay.reports.folder import read_run
 from assay.reports.sheets import write
+from assay.statistics.drawing import Drawing
 
-NO_RESAMPLES = Settings(resamples=0)
+NO_RESAMPLES = Drawing(resamples=0)
 
 
 @pytest.fixture
@@ -91,10 +93,11 @@ def test_pairs_outside_the_bucket_and_without_a_score_are_not_ranked(run_of):
     assert again.considered.tolist() == inside.tolist()
 
 
-@pytest.mark.parametrize("settings", [{"resamples": -1}, {"confidence": 1}, {"seed": -1}])
-def test_settings_that_cannot_be_are_refused(settings):
-    with pytest.raises(InputError):
-        Settings(**settings)
+@pytest.mark.parametrize("settings", [{"resamples": 1}, {"confidence": 0.01}, {"seed": -1}])
+def test_settings_that_cannot_be_are_refused(run_of, settings):
+    data = run_of({"label": [2, 0, 1, 0], "s": [1, 2, 3, 4]}, ["recorded:s"])
+    with pytest.raises(InputError, match=f"^--{next(iter(settings))} "):
+        assay.find_errors(data.run.path, **settings)
 
 
 @pytest.mark.parametrize("rule", [{"residual": 0}, {"residual": 1.5}, {"scale": (2, 0)}])
@@ -116,7 +119,7 @@ def divergence(n, rows, too_low):
 def test_frequency_among_errors_is_held_against_frequency_anywhere():
     # 4 of 20 pairs diverge; "numeric" is on 3 of them and on 2 others: (3/4) / (5/20) = 3
     names = [["numeric"], ["numeric"], ["numeric", "alias"], [], ["numeric"], ["numeric"], *[["alias"]] * 14]
-    rows = frequencies(tagged(names), divergence(20, [0, 1, 2, 3], [1, 0, 1, 1]), None, Settings(200))
+    rows = frequencies(tagged(names), divergence(20, [0, 1, 2, 3], [1, 0, 1, 1]), None, Drawing(200), (0,))
     by_name = {row.category: row for row in rows}
     numeric = by_name["numeric"]
     assert (numeric.too_low, numeric.too_high) == (2, 1)
@@ -141,7 +144,7 @@ def test_the_interval_of_the_ratio_is_that_of_a_plain_bootstrap():
     diverges = rng.random(n) < 0.3
     has = rng.random(n) < np.where(diverges, 0.4, 0.2)
     found = divergence(n, np.flatnonzero(diverges), np.ones(diverges.sum()))
-    (row,) = frequencies(tagged([["alias"] if one else [] for one in has]), found, None, Settings(4000))
+    (row,) = frequencies(tagged([["alias"] if one else [] for one in has]), found, None, Drawing(4000), (0,))
     ratios = []
     for _ in range(4000):
         drawn = rng.integers(0, n, n)
@@ -152,15 +155,62 @@ def test_the_interval_of_the_ratio_is_that_of_a_plain_bootstrap():
     copies = np.repeat(has[:30], 10), np.repeat(diverges[:30], 10)
     found = divergence(n, np.flatnonzero(copies[1]), np.ones(copies[1].sum()))
     names = tagged([["alias"] if one else [] for one in copies[0]])
-    alone, grouped = (frequencies(names, found, codes, Settings(2000))[0] for codes in (None, groups))
+    alone, grouped = (frequencies(names, found, codes, Drawing(2000), (0,))[0] for codes in (None, groups))
     assert grouped.high - grouped.low > 2 * (alone.high - alone.low)
+
+
+@pytest.mark.parametrize("units", [3, 9, 10])
+def test_the_ratio_of_few_groups_has_no_interval(units):
+    rng = np.random.default_rng(0)
+    n = 90
+    diverges, has = rng.random(n) < 0.4, rng.random(n) < 0.5
+    found = divergence(n, np.flatnonzero(diverges), np.ones(diverges.sum()))
+    names = tagged([["negation"] if one else [] for one in has])
+    (row,) = frequencies(names, found, np.arange(n) % units, Drawing(200), (0,))
+    assert row.ratio is not None
+    assert (row.low is None, row.high is None, row.few) == (units < 10,) * 3
+
+
+def test_intervals_are_those_of_the_run(tmp_path):
+    rng = np.random.default_rng(1)
+    rows = [
+        {
+            "reference": " ".join(rng.choice(list("bcdefgh"), 2 + i % 3)) + (" 7" if i % 5 < 2 else ""),
+            "candidate": " ".join(rng.choice(list("bcdefgh"), 2)),
+            "label": i % 3,
+            "s": i % 3 + rng.normal(),
+        }
+        for i in range(200)
+    ]
+    metrics, names = ["recorded:s", "ter"], ["f1", "number", "f1+number", "label<1"]
+    asked = {"resamples": 200, "seed": 3, "statistics": ["kendall"]}
+    assay.run([rows], metrics, buckets=names, out=tmp_path / "run", **asked)
+    run = read_run(tmp_path / "run")
+    held = {(row["bucket"], row["metric"]): (row["n"], row["low"], row["high"]) for row in run.agreement}
+
+    def bounds(part, metric):
+        one = part.of(metric, "kendall")
+        return part.n, one.low, one.high
+
+    for bucket in ("all", "label>=1"):
+        (report,) = errors_of(run, bucket=bucket, statistics=["kendall"], drawing=Drawing(200, 0.95, 3))
+        for metric in metrics:
+            assert bounds(report.everywhere, metric) == held[bucket, metric]
+            for name, every, without, rest in report.numbers if bucket == "all" else ():
+                crossed = "" if name == "all" else f"{name}+"
+                assert bounds(every, metric) == held[name, metric]
+                assert bounds(without, metric) == held[f"{crossed}number=no", metric]
+                assert bounds(rest, metric) == held[f"{crossed}number=yes", metric]
+    assert {bucket for bucket, _, _, _ in report.numbers} == {"label>=1"}
+    with_bounds = {key for key, (_, low, _) in held.items() if low is not None}
+    assert with_bounds >= {(bucket, one) for bucket in ("all", "number=no", "f1>0+number=yes") for one in metrics}
 
 
 def test_resamples_without_an_error_are_left_out():
     # all five diverging pairs are one group of ten: a third of the resamples have none of them
     n = 50
     found = divergence(n, range(5), [1] * 5)
-    (row,) = frequencies(tagged([["alias"]] * n), found, np.arange(n) // 5, Settings(500))
+    (row,) = frequencies(tagged([["alias"]] * n), found, np.arange(n) // 5, Drawing(500), (0,))
     assert (row.ratio, row.low, row.high) == (1, 1, 1)
 
 
@@ -195,7 +245,7 @@ def test_agreement_inside_and_without_a_category_is_that_of_the_pairs_themselves
     labels, scores = rng.integers(0, 3, n), rng.random(n)
     names = np.where(rng.random(n) < 0.4, "alias", "numeric")
     data = run_of({"label": labels, "s": scores, "category": names}, ["recorded:s"])
-    report = analyse(data, ["recorded:s"], rule=Rule(), statistics=["kendall"], settings=NO_RESAMPLES)
+    report = analyse(data, ["recorded:s"], rule=Rule(), statistics=["kendall"], drawing=NO_RESAMPLES)
     ((number_in, number_out), (alias_in, alias_out)) = report.categories
     is_alias = names == "alias"
     assert (number_in.name, alias_in.name, alias_in.n) == ("numeric", "alias", is_alias.sum())
@@ -209,7 +259,7 @@ def test_pairs_without_numbers(run_of):
     data = run_of(
         {"label": [0, 1, 2, 0, 2], "reference": ["a", "b 7", "c²", "d", "e"], "s": [1, 2, 3, 4, 5]}, ["recorded:s"]
     )
-    assert has_number(data).tolist() == [False, True, True, False, False]
+    assert has_number(data.table.column("reference")).tolist() == [False, True, True, False, False]
     ((bucket, every, without, rest),) = by_number(data, ["all"], ["recorded:s"], ["kendall"], NO_RESAMPLES)
     assert (bucket, every.n, without.n, rest.n) == ("all", 5, 3, 2)
     # labels 0, 0, 2 with scores 1, 4, 5: two couples in order, one tied
@@ -241,7 +291,7 @@ def test_records_hold_what_the_issue_of_a_reader_needs(run_of):
          "question": "how many", "s": [1.0, 2, 3, 4]},
         ["recorded:s"],
     )  # fmt: skip
-    report = analyse(data, [], rule=Rule(), statistics=["kendall"], settings=Settings(50))
+    report = analyse(data, [], rule=Rule(), statistics=["kendall"], drawing=Drawing(100))
     first, second = records(report)
     assert first["categories"] == [
         {"category": "numeric", "reason": "the number 9 is written in two ways", "source": "rules"}
@@ -263,12 +313,25 @@ def test_records_hold_what_the_issue_of_a_reader_needs(run_of):
         assert "nine" in write(document, form)
 
 
+def test_rules_that_found_nothing_do_not_say_that_two_texts_are_unrelated(run_of):
+    texts = {"reference": ["quickly", "9", "red"], "candidate": ["by accident", "nine", "red"]}
+    data = run_of({**texts, "label": [2, 2, 0], "s": [0.0, 0.1, 0.2]}, ["recorded:s"])
+    rule = Rule(by="threshold")
+    report = analyse(data, ["recorded:s"], rule=rule, statistics=["kendall"], drawing=NO_RESAMPLES)
+    shown = write(error_document([report]), "md")
+    assert "no relation found" in shown and "unrelated" not in shown, "people gave the highest label"
+    names = {one["category"] for row in records(report) for one in row["categories"]}
+    assert "unrelated" in names, "the name of the paper, as before"
+    by_people = Tagged([(Category("unrelated", "", "people"),), (Category("unrelated", "", "rules"),)], [])
+    assert by_people.labels == {"unrelated": "unrelated"}
+
+
 def test_unknown_datasets_buckets_and_metrics_are_named(run_of):
     data = run_of({"label": [0, 1, 2], "s": [1, 2, 3]}, ["recorded:s"])
     with pytest.raises(InputError, match=r"no dataset 'answer'\. Did you mean 'answers'"):
         choose_datasets(data.run, ["answer"])
     with pytest.raises(InputError, match="no bucket 'f1=1'"):
-        errors_of(data.run, bucket="f1=1", settings=NO_RESAMPLES)
+        errors_of(data.run, bucket="f1=1", drawing=NO_RESAMPLES)
     with pytest.raises(InputError, match="no scores of 'recorded:t'"):
         errors_of(data.run, ["recorded:t"])
     other = run_of({"label": [0, 1, 2], "s": [1, 2, 3]}, ["recorded:s"], name="others")
@@ -298,9 +361,12 @@ def test_the_paper_s_sixteen_cases_on_squad(recorded):
 
 
 def test_numbers_in_nq_open_as_the_paper_counts_them(recorded):
+    def number(name):
+        return has_number(recorded[name].table.column("reference"))
+
     # appendix C: 28 % of NQ-open and 13 % of SQuAD have a number in the gold answer
-    assert has_number(recorded["nq-open-sas-recorded"]).mean() == pytest.approx(0.28, abs=0.005)
-    assert has_number(recorded["squad-sas-recorded"]).mean() == pytest.approx(0.13, abs=0.01)
+    assert number("nq-open-sas-recorded").mean() == pytest.approx(0.28, abs=0.005)
+    assert number("squad-sas-recorded").mean() == pytest.approx(0.13, abs=0.01)
 
 
 def test_without_numbers_the_tables_move_as_in_the_paper(recorded):

@@ -13,7 +13,8 @@ from assay.api import leaderboard
 from assay.errors import InputError
 from assay.reports.comparing.compare import Settings
 from assay.reports.folder import read_run
-from assay.reports.leaderboard.board import better, boards
+from assay.reports.leaderboard.board import Board, Line, better, boards
+from assay.reports.leaderboard.document import document
 from assay.reports.leaderboard.entries import Filters, join
 from assay.reports.leaderboard.ranks import Rank, rank
 from assay.statistics.draws import draw_all, draw_scores
@@ -189,6 +190,17 @@ def test_a_metric_that_lacks_pairs_has_a_value_and_no_rank(tmp_path):
     assert "53 of 60 pairs have a score, hence no rank" in report.to_markdown()
 
 
+def test_a_metric_that_lacks_pairs_has_the_interval_of_the_run(tmp_path):
+    rows = rows_of()
+    for row in rows[:7]:
+        row["near"] = None
+    run = run_of(tmp_path, "run", rows)
+    (board,) = boards(join([run], Filters()), SETTINGS, by="spearman")
+    held = {(row["metric"], row["statistic"]): (row["value"], row["low"], row["high"]) for row in run.agreement}
+    values = {(line.metric, name): value for line in board.lines for name, value in line.values.items()}
+    assert values == {key: held[key] for key in values} and ("recorded:near", "spearman") in values
+
+
 def test_the_same_data_twice_is_averaged_once(tmp_path):
     whole = run_of(tmp_path, "whole", rows_of())
     file = tmp_path / "whole-0.jsonl"
@@ -212,7 +224,9 @@ def test_the_front_of_cost_and_agreement(tmp_path):
     }
     run.manifest["metrics"][2]["cost"] = {}
     (board,) = boards(join([run], Filters()), SETTINGS, by="spearman")
-    assert not next(line for line in board.lines if line.metric == "recorded:noise").on_front
+    assert {line.on_front for line in board.lines} == {None}, "the one of unknown cost could be the fastest"
+    (sheet,) = document([board], SETTINGS, "spearman").sheets
+    assert {row[-1] for row in sheet.rows} == {"–"}
 
 
 def test_filters_and_what_they_leave(tmp_path):
@@ -246,11 +260,33 @@ def test_every_format_and_the_records(tmp_path):
     run = run_of(tmp_path, "run", rows_of())
     report = leaderboard(run.path, permutations=200, resamples=200)
     assert list(report.records["rank"]) == [1, 1, 3]
-    assert "| 1 |" in report.to_markdown() or "| **1** |" in report.to_markdown()
-    assert r"\textbf{1}" in report.to_latex()
+    assert "| **1–2** |" in report.to_markdown() and "| 3 |" in report.to_markdown()
+    assert list(report.records["group"]) == ["1–2", "1–2", "3"]
+    assert r"\textbf{1--2}" in report.to_latex()
     assert json.loads(report.to_json())[2]["metric"] == "recorded:noise"
     assert report.to_csv().startswith("dataset,bucket,rank,")
     assert "<table>" in report.to_html()
+
+
+def test_what_is_left_open_to_a_metric_lies_within_its_group():
+    """Five in a chain, where only the ends are told apart: one group, and the last cannot be better than fourth."""
+    better = couples("abcde", {("a", "e"), ("b", "e"), ("c", "e")})
+    ranks = rank(dict(zip("abcde", (5, 4, 3, 2, 1), strict=True)), better)
+    lines = [Line(name, "lexical", {"spearman": (0.5, 0.1, 0.9)}, 50, None, "", held) for name, held in ranks.items()]
+    held = document([Board("own", "all", 50, tuple(lines), better)], SETTINGS_OF_ONE, "spearman")
+    assert [row[:3] for row in held.sheets[0].rows][-1] == ["1–5", "4–5", "e"]
+    assert held.sheets[0].columns[0].head == "group", "a rank of 1 that could be 4 or 5 contradicts itself"
+    assert (held.records[-1]["rank"], held.records[-1]["rank_low"]) == (1, 4), "names of earlier versions"
+
+
+def test_a_table_without_a_value_is_left_out_with_the_reason():
+    nothing = Line("f1", "lexical", {"spearman": (None, None, None)}, 50, 10.0, "")
+    some = Line("chrf", "lexical", {"spearman": (0.5, 0.1, 0.9)}, 50, 5.0, "", Rank(1, 1, 1))
+    made = [Board("own", "f1=0", 50, (nothing,), {}), Board("own", "all", 50, (some, nothing), {})]
+    held = document(made, SETTINGS_OF_ONE, "spearman")
+    assert [sheet.title for sheet in held.sheets] == ["own, all"]
+    assert "own, f1=0: no table, since no metric has a value there: scores or labels do not vary" in held.notes
+    assert len(held.records) == 3
 
 
 @pytest.mark.slow

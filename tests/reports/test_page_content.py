@@ -155,8 +155,7 @@ def test_several_runs(folder, tmp_path):
     other = make_run(tmp_path / "elsewhere", "other", resamples=0)
     page = page_html([read_run(folder), read_run(other)], leaderboard=False)
     texts = " ".join(_Outline(page).texts)
-    assert "run: data" in texts
-    assert "other: data" in texts
+    assert "data [run]" in texts and "data [other]" in texts
     assert "Scores of all pairs, a strip a dataset" in texts
     assert page.count('type="application/octet-stream"') == 2
 
@@ -165,8 +164,20 @@ def test_runs_whose_folders_have_the_same_name(folder, tmp_path):
     other = tmp_path / "elsewhere" / "run"
     shutil.copytree(folder, other)
     texts = " ".join(_Outline(page_html([read_run(folder), read_run(other)], leaderboard=False)).texts)
-    assert f"{folder}: data" in texts
-    assert f"{other}: data" in texts
+    assert f"data [{folder}]" in texts and f"data [{other}]" in texts
+
+
+def test_a_dataset_is_called_the_same_all_over_the_page(folder, tmp_path):
+    changed = tmp_path / "changed"
+    run = make_run(tmp_path, "alone")
+    shutil.copytree(folder, changed)
+    edit(run, "run.json", lambda held: held["datasets"][0].update(digest="another"))
+    page = page_html([read_run(folder), read_run(run)])
+    board = page[page.index('<section id="leaderboard"') : page.index('<section id="distributions"')]
+    article = page[page.index('<section id="agreement"') : page.index('<section id="leaderboard"')]
+    for title in ("data [run]", "data [alone]"):
+        assert f">{title}, all<" in board
+        assert f">{title}</h3>" in article
 
 
 def test_no_run():
@@ -185,7 +196,7 @@ def test_the_same_run_gives_the_same_page(folder):
 
 def test_the_leaderboard_is_that_of_the_runs(folder):
     texts = _Outline(page_html([read_run(folder)])).texts
-    assert "Metrics that tests cannot tell apart share a rank" in " ".join(texts)
+    assert "Metrics that tests cannot tell apart share a group of places" in " ".join(texts)
     assert texts.count("could be") == 3
     assert "Leaderboard" not in _Outline(page_html([read_run(folder)], leaderboard=False)).texts
 

@@ -20,7 +20,7 @@ from assay.reports.page.embedded import pack
 from assay.reports.page.findings import find
 from assay.reports.page.layers import draw_layers, layered_models
 from assay.reports.page.names import fit, short_names
-from assay.reports.page.svg import Scale, element, log_ticks, ticks
+from assay.reports.page.svg import Scale, element, log_range, log_ticks, ticks
 from assay.reports.page.tagging import tag_pairs
 from assay.reports.page.units import read_units
 
@@ -83,6 +83,9 @@ def test_ticks_are_round_and_cover():
     assert ticks(3.0, 3.0, 4) == [2.5, 2.75, 3.0, 3.25, 3.5]
     assert log_ticks([120.0, 9000.0]) == [100.0, 1000.0, 10000.0]
     assert log_ticks([100.0]) == [100.0, 1000.0]
+    assert log_range([248.0, 2799.0]) == (200.0, 5000.0, [200.0, 500.0, 1000.0, 2000.0, 5000.0])
+    assert log_range([0.7, 30000.0]) == (0.5, 50000.0, [1.0, 10.0, 100.0, 1000.0, 10000.0])
+    assert log_range([100.0]) == (100.0, 200.0, [100.0, 200.0])
     assert Scale(0.0, 2.0, 10.0, 30.0)(0.5) == 15.0
 
 
@@ -125,6 +128,9 @@ def test_findings_say_what_the_numbers_say(folder):
         ".050 [-.20, .20] (of the 1 other intervals, 1 overlaps with the best one). 1 of 3 metrics is undefined here."
     )
     assert said[2] == "no metric has a defined Spearman ρ."
+    values["all"] = {"f1": (-0.6, -0.7, -0.5), "chrf": nothing, "ter": nothing}
+    (unit,) = read_units([edit(folder, "agreement.json", _set(values))])
+    assert next(find(unit))[1].startswith("f1 has the highest value, which is no agreement with people, Spearman ρ")
 
 
 def test_a_probe_set_ranks_nothing(folder):
@@ -154,14 +160,16 @@ def test_cost_marks_the_front_and_names_the_unknown(folder):
     speeds["f1"] = None
     (unit,) = read_units([edit(folder, "run.json", change)])
     found = draw_cost(unit, "spearman")
-    assert [row[0] for row in found.figure.table.rows if row[-1] == "yes"] == ["chrf", "ter"]
-    assert found.unknown == ["f1"]
+    assert [row[-1] for row in found.figure.table.rows] == ["–", "–"], "f1 could be both better and faster"
+    assert 'class="front"' not in found.figure.svg
+    assert (found.unknown, found.has_front) == (["f1"], False)
     speeds["f1"] = 100.0
     undefined = {**values, "f1": (None, None, None)}
     edit(folder, "agreement.json", _set(dict.fromkeys(("all", "f1=0", "f1>0"), undefined)))
     (unit,) = read_units([edit(folder, "run.json", change)])
     found = draw_cost(unit, "spearman")
     assert (len(found.figure.table.rows), found.unknown, found.undefined) == (2, [], ["f1"])
+    assert found.has_front, "what has no agreement beats nothing"
     speeds.clear()
     (unit,) = read_units([edit(folder, "run.json", change)])
     assert draw_cost(unit, "spearman").figure is None
@@ -213,8 +221,15 @@ def test_distributions_count_every_score(folder):
 def _unpack(packed):
     raw = gzip.decompress(base64.b64decode(packed))
     start = 4 + int.from_bytes(raw[:4], "little")
+    assert start % 8 == 0
     head = json.loads(raw[4:start])
-    kinds = {"Float32Array": "<f4", "Uint8Array": "u1", "Uint16Array": "<u2", "Uint32Array": "<u4"}
+    kinds = {
+        "Float32Array": "<f4",
+        "Float64Array": "<f8",
+        "Uint8Array": "u1",
+        "Uint16Array": "<u2",
+        "Uint32Array": "<u4",
+    }
     columns = {
         name: np.frombuffer(raw, kinds[kind], length, start + offset)
         for name, (kind, offset, length) in head["columns"].items()
@@ -243,6 +258,22 @@ def test_packed_data_unpacks_to_the_same(folder):
     assert head["buckets"] == ["f1=0", "f1>0"]
     assert (columns["bucket-0"] == data.buckets["f1=0"]).all()
     assert all(offset % 4 == 0 for _, offset, _ in head["columns"].values())
+
+
+@pytest.mark.parametrize("number", [1e308, -1e308, 1e-300])
+def test_numbers_beyond_32_bits_are_packed_as_they_are(folder, number, recwarn):
+    (unit,) = read_units([edit(folder, "run.json", lambda run: None)])
+    labels = np.where(np.arange(64) == 3, number, unit.data.labels)
+    place = unit.data.table.column_names.index("label")
+    table = unit.data.table.set_column(place, "label", pa.array(labels))
+    scores = {**unit.data.scores, "f1": np.where(np.arange(64) == 4, number, unit.data.scores["f1"])}
+    unit = replace(unit, data=replace(unit.data, table=table, scores=scores))
+    head, columns = _unpack(pack(unit, tag_pairs(unit.data, 10)))
+    assert columns["label"].tolist() == labels.tolist()
+    assert columns["score-0"].tolist() == scores["f1"].tolist()
+    assert head["columns"]["score-1"][0] == "Float32Array"
+    assert all(offset % 8 == 0 for _, offset, _ in head["columns"].values())
+    assert not recwarn
 
 
 def test_half_a_surrogate_pair_is_packed(folder):

@@ -7,7 +7,8 @@ import pytest
 from assay.errors import InputError
 from assay.reports.leaderboard.board import Board, Line
 from assay.reports.leaderboard.ranks import Rank
-from assay.reports.leaderboard.recommendation import advise, parse_budget
+from assay.reports.leaderboard.recommendation import advise, parse_budget, with_advice
+from assay.reports.sheets import Document
 
 
 def line(name, value, speed, low=0.1):
@@ -67,3 +68,20 @@ def test_budgets(text, budget):
 def test_what_is_no_budget(text):
     with pytest.raises(InputError, match="--budget"):
         parse_budget(text)
+
+
+def headline(*lines):
+    return with_advice(Document([], []), [advise(board(*lines), None, "spearman")], None, "spearman")
+
+
+def test_no_metric_is_recommended_that_is_not_known_to_be_better_than_chance():
+    weak = line("one", 0.2, 9.0, low=-0.54)
+    held = headline(weak, line("two", 0.1, 9.0, low=-0.1))
+    assert held.sheets[0].title == "own, all: no metric can be recommended"
+    assert held.sheets[0].facts[0].startswith("highest: one, Spearman ρ .200 [-.54, .90] on 50 pairs")
+    assert held.sheets[0].facts[-1].endswith("it is not known to agree with people at all, nor is any other metric")
+    assert (held.records[0]["use"], held.records[0]["highest"]) == (None, "one")
+    lower = headline(weak, line("two", 0.15, 9.0, low=0.1)).sheets[0].facts[-1]
+    assert lower.endswith("at all; with a lower value, known to: two"), "such as a score of two values"
+    assert headline(line("one", 0.2, 9.0, low=None)).records[0]["use"] is None
+    assert headline(line("one", 0.2, 9.0)).sheets[0].title == "own, all: use one"

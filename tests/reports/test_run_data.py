@@ -13,6 +13,7 @@ import assay
 from assay.errors import InputError
 from assay.reports.data import read_datasets
 from assay.reports.folder import read_run
+from assay.statistics.agreement import agreement
 
 
 @pytest.fixture
@@ -50,6 +51,37 @@ def test_what_stands_in_a_run(folder):
     assert data.table.column("category")[1].as_py() == "alias"
     assert "measured" not in data.table.column_names
     assert data.texts(0) == {"question": "which 0", "reference": "the answer 0", "candidate": "something else 0"}
+
+
+def test_pairs_of_a_bucket_are_drawn_as_in_the_run(tmp_path):
+    rng = np.random.default_rng(3)
+    teams = ["b", "", "a", "b", "a", "", "c", ""] * 10
+    rows = [
+        {"reference": f"r{i}", "candidate": f"c{i}", "label": i % 3, "s": i % 3 + rng.normal(), "team": team}
+        for i, team in enumerate(teams)
+    ]
+    settings = {"buckets": ["label<2"], "resamples": 200, "seed": 7, "statistics": ["kendall"]}
+    assay.run([rows], ["recorded:s"], group_by="team", out=tmp_path / "run", **settings)
+    run = read_run(tmp_path / "run")
+    (data,) = read_datasets(run)
+    assert data.groups[:8].tolist() == [0, 3, 1, 0, 1, 4, 2, 5], "names as they come, then pairs alone"
+    for row in run.agreement:
+        pairs = data.within(row["bucket"], 7)
+        assert len(pairs) == row["n"] and pairs.groups.max() == len(set(pairs.groups)) - 1
+        (found,) = agreement(
+            {"s": pairs.take(data.scores["recorded:s"])},
+            pairs.labels,
+            statistics=["kendall"],
+            resamples=200,
+            confidence=0.95,
+            seed=pairs.seed,
+            groups=pairs.groups,
+        )
+        assert (found.low, found.high) == (row["low"], row["high"])
+        # there are labels 0, 1 and 2
+        assert (found.low is None) == (row["bucket"] == "label>=2")
+    half = np.arange(80) < 40
+    assert data.within("all", 7, half).take(data.labels).tolist() == data.labels[:40].tolist()
 
 
 def test_the_agreement_table_comes_from_the_same_numbers(folder):

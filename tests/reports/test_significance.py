@@ -204,12 +204,14 @@ GOOD = "".join(f"{system},d,{seed},0.{seed + 5}\n" for system in "ab" for seed i
 @pytest.mark.parametrize(
     ("text", "complaint"),
     [
-        (HEAD + GOOD + "a,d,3,high\n", "row 7: value is 'high', no finite number"),
-        (HEAD + GOOD + "a,d,3,nan\n", "row 7: value is 'nan', no finite number"),
-        (HEAD + GOOD + "a,d,3\n", "row 7: value is None, no finite number"),
-        (HEAD + GOOD + ",d,3,0.5\n", "row 7: system is ''; write a name"),
-        (HEAD + GOOD + "a,d,2,0.5\n", "row 7: 'a' has a second value on 'd' for seed '2', after"),
-        (HEAD + GOOD + "c,d,0,0.5\n", "row 7: 'c' has 1 of the 3 seeds that a test needs at least (value on 'd')"),
+        (HEAD + GOOD + "a,d,3,high\n", "row 8: value is 'high', no finite number"),
+        (HEAD + GOOD + "a,d,3,nan\n", "row 8: value is 'nan', no finite number"),
+        (HEAD + GOOD + "a,d,3\n", "row 8: value is None, no finite number"),
+        (HEAD + GOOD + ",d,3,0.5\n", "row 8: system is ''; write a name"),
+        (HEAD + GOOD + "a,d,2,0.5\n", "row 8: 'a' has a second value on 'd' for seed '2', after"),
+        (HEAD + GOOD + "c,d,0,0.5\n", "row 8: 'c' has 1 of the 3 seeds that a test needs at least (value on 'd')"),
+        (HEAD + GOOD.replace("b,d,0", "\nb,d,0") + "a,d,3,nan\n", "row 9: value is 'nan', no finite number"),
+        ("seed," + HEAD + "1,a,d,1,1\n", "the column 'seed' stands twice"),
         (HEAD + GOOD[: len(GOOD) // 2], "'a' is the only system"),
         (HEAD, "has no rows"),
         ("", "has no column system, dataset, seed, value"),
@@ -251,18 +253,18 @@ def test_bad_places_and_settings(tmp_path):
     table = write_table(tmp_path / "results.csv")
     (tmp_path / "empty").mkdir()
     (tmp_path / "latin.csv").write_bytes(HEAD.encode() + b"caf\xe9,d,1,1\n")
-    (tmp_path / "list.jsonl").write_text("[1]\n")
+    (tmp_path / "list.jsonl").write_text("\n[1]\n")
     cases = [
         ({"results": tmp_path / "nowhere"}, "there is no such file or folder"),
         ({"results": tmp_path / "empty"}, "has neither seed-0/results.json nor results.json"),
         ({"results": tmp_path / "latin.csv"}, "is not UTF-8"),
-        ({"results": tmp_path / "list.jsonl"}, "row 1: should be a JSON object"),
+        ({"results": tmp_path / "list.jsonl"}, "line 2: should be a JSON object"),
         ({"results": [f"one={table}"]}, "NAME= goes before a folder"),
         ({"results": table, "baseline": "bass"}, "--baseline bass: no such system. Did you mean 'base'?"),
         ({"results": table, "baseline": "base", "all_pairs": True}, "give one of the two"),
         ({"results": table, "tau": 0.6}, "--tau 0.6: must lie above 0 and be at most .5"),
         ({"results": table, "alpha": 0}, "--alpha 0: must lie between 0 and .5"),
-        ({"results": table, "confidence": 1}, "--confidence 1: must lie between .5 and 1"),
+        ({"results": table, "confidence": 1}, "--confidence 1: must lie between 0.5 and 1"),
         ({"results": table, "resamples": 3}, "at least 100"),
         ({"results": table, "seed": -1}, "must not be negative"),
     ]

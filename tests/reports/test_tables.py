@@ -9,7 +9,7 @@ import pytest
 
 from assay.errors import InputError
 from assay.reports.folder import RunFolder, read_run
-from assay.reports.layout import Cell, lay_out
+from assay.reports.layout import Cell, label_texts, lay_out
 from assay.reports.published import compare, judge, list_tables, load_table, summarise
 from assay.reports.render import to_csv, to_html, to_json, to_latex, to_markdown, to_rich
 from assay.tables import RUN_SCHEMA
@@ -243,3 +243,13 @@ def test_a_report_in_a_narrow_terminal_keeps_its_columns_and_is_no_escape_sequen
     assert shown.count("0.123 [0.1, 0.2]") == 7
     assert "\x1b" not in shown
     assert r"title \u001b[2J" in shown
+
+
+def test_numbers_are_not_written_with_hundreds_of_digits():
+    assert label_texts([1e308, -2.0, 1234567890.0]) == ["1e+308", "-2", "1234567890"]
+
+
+def test_labels_have_four_digits_or_as_many_as_tell_them_apart():
+    assert label_texts([0.333333333333333, 0.666666666666667, 1.0]) == ["0.3333", "0.6667", "1"]
+    assert label_texts([12345.678, 20.0]) == ["12350", "20"]
+    assert label_texts([0.33331, 0.33332]) == ["0.33331", "0.33332"]

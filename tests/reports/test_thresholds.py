@@ -22,7 +22,8 @@ from assay.reports.thresholds.parts import Part, by_value, folds, one_part
 from assay.reports.thresholds.planning import find_thresholds
 from assay.reports.thresholds.search import Levels, best_threshold, decide
 from assay.reports.thresholds.settings import Settings
-from assay.reports.thresholds.study import Drawing, study
+from assay.reports.thresholds.study import study
+from assay.statistics.drawing import Drawing
 from assay.statistics.folds import joined
 from assay.statistics.resampling import Resampler
 
@@ -33,7 +34,7 @@ POSITIVE = np.array([False, False, True, False, True, True])
 def examine(scores, positive, repeats, measure, *, resamples=0, groups=None):
     """Study one dataset without a name."""
     pairs, drawing = (scores, positive), Drawing(resamples, 0.95, 0)
-    return study("s", pairs, pairs, repeats, measure, drawing, groups=groups, probabilities=False)
+    return study("s", pairs, pairs, repeats, measure, drawing, seed=(0,), groups=groups, probabilities=False)
 
 
 @pytest.fixture(scope="module")
@@ -349,6 +350,32 @@ def test_a_pair_that_repeats_is_not_on_both_sides(tmp_path):
         find_thresholds(read_run(tmp_path / "run"), Settings(folds=21, metrics=("recorded:mine",)))
 
 
+def test_intervals_and_groups_are_those_of_a_run(tmp_path):
+    rng = np.random.default_rng(2)
+    teams = ["b", "", "a", "b", "a", "", "c", ""] * 15
+    frame = pd.DataFrame({
+        "reference": [f"r{i}" for i in range(120)],
+        "candidate": [f"c{i}" for i in range(120)],
+        "label": np.arange(120) % 2,
+        "s": np.arange(120) % 2 + rng.normal(0, 1, 120),
+        "team": teams,
+        "again": teams,
+    })  # fmt: skip
+    for name, group_by in (("single", "none"), ("grouped", "team")):
+        out = tmp_path / name
+        assay.run(
+            [assay.load_dataset(frame, name="answers")], ["recorded:s"], buckets=["none"], statistics=["auc"],
+            resamples=200, seed=6, group_by=group_by, out=out,
+        )  # fmt: skip
+        (row,) = read_run(out).agreement
+        given = None if name == "single" else "again"
+        (subject,) = find_thresholds(read_run(out), Settings(resamples=200, seed=6, group_by=given))
+        auc = subject.decisions["recorded:s"].auc
+        assert (auc.value, auc.low, auc.high) == (row["value"], row["low"], row["high"]) and auc.low is not None
+    (data,) = read_datasets(read_run(out))
+    assert group_codes(data, "again").tolist() == data.groups.tolist()
+
+
 def test_few_groups_give_no_interval(run):
     settings = Settings(positive="label>=2", datasets=("big",), group_by="topic", metrics=("recorded:good",))
     (subject,) = find_thresholds(run, settings)
@@ -440,6 +467,33 @@ def test_texts_that_are_tested_are_not_tuned_on(repeated):
         assert not set(texts[part.tune]) & set(texts[part.test])
     (subject,) = find_thresholds(repeated, Settings(split_by="topic", resamples=0))
     assert [note for note in subject.notes if note.startswith("the texts of 40 pairs stand under several values")]
+
+
+@pytest.fixture
+def rewritten(tmp_path):
+    """40 pairs of 10 topics: the last 20 are the first 20 in capitals, with a full stop and the other way round."""
+    first = [(f"answer {i}", "another one") for i in range(20)]
+    again = [(candidate.upper(), f"{reference.title()}.") for reference, candidate in first]
+    rows = [
+        {"reference": one, "candidate": two, "label": i // 4 % 2, "mine": i * 7 % 11, "topic": f"t{i // 4}"}
+        for i, (one, two) in enumerate(first + again)
+    ]
+    halves = [assay.load_dataset(rows[:20], name="first"), assay.load_dataset(rows[20:], name="again")]
+    asked = {"metrics": ["recorded:mine"], "buckets": ["none"], "resamples": 0}
+    assay.run([assay.load_dataset(rows, name="both"), *halves], out=tmp_path / "run", **asked)
+    return read_run(tmp_path / "run")
+
+
+def test_a_pair_in_other_case_punctuation_or_order_is_the_same(rewritten):
+    asked = {"datasets": ("both",), "resamples": 0}
+    with pytest.raises(InputError, match="--folds 21: expected 2 to 20, the number of pairs or groups that differ"):
+        find_thresholds(rewritten, Settings(folds=21, **asked))
+    (subject,) = find_thresholds(rewritten, Settings(folds=5, group_by="topic", **asked))
+    assert subject.way == "5 folds of whole groups (topic), 10 groups joined to 5 where they share texts"
+    (subject,) = find_thresholds(rewritten, Settings(split_by="topic", **asked))
+    assert [note for note in subject.notes if note.startswith("the texts of 40 pairs stand under several values")]
+    with pytest.raises(InputError, match="20 pairs of again stand in first, too, where the threshold would be found"):
+        find_thresholds(rewritten, Settings(tune="first", test="again", resamples=0))
 
 
 def test_nothing_is_left_to_tune_on(tmp_path):

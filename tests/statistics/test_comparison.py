@@ -8,10 +8,11 @@ import numpy as np
 import pytest
 from scipy import stats
 
+from assay.statistics.agreement import agreement
 from assay.statistics.cells import Labels
 from assay.statistics.comparison import POWER, compare, compare_all
 from assay.statistics.corrections import adjust, williams
-from assay.statistics.draws import Swaps
+from assay.statistics.draws import Swaps, draw_scores
 from assay.statistics.exchange import Exchange
 from assay.statistics.held import HeldScore
 from assay.statistics.resampling import Resampler
@@ -194,6 +195,35 @@ def test_what_cannot_be_compared_says_so():
     assert some.n == 15
     (few,) = compare(first[:6], second[:6], labels[:6], **settings)
     assert few.low is None and "no interval below 10 pairs" in few.note
+
+
+@pytest.mark.filterwarnings("error")
+def test_a_score_that_varies_by_rounding_alone_is_constant():
+    _, second, labels = data(64)
+    noise = np.where(np.arange(64) % 2, 0.3, 0.1 + 0.2)
+    assert np.ptp(noise) > 0
+    settings = {"statistics": ["pearson", "kendall"], "permutations": 20, "resamples": 20}
+    for difference in compare(noise, second, labels, confidence=0.95, seed=(0,), **settings):
+        assert difference.first is None and difference.second is not None
+        assert (difference.p_permutation, difference.note) == (None, "undefined")
+
+
+@pytest.mark.parametrize("grouped", [False, True])
+def test_scores_that_lack_pairs_have_the_intervals_of_the_agreement_table(grouped):
+    first, second, labels = data(90, seed=4)
+    groups = np.random.default_rng(0).permutation(90) // 3 if grouped else None
+    # of the groups, three lose all of their pairs
+    lost = np.arange(90) % 7 == 0 if groups is None else (groups < 3) | (np.arange(90) % 7 == 0)
+    scores = {"whole": second, "holes": np.where(lost, np.nan, first), "nothing": np.full(90, np.nan)}
+    drawing = {"statistics": STATISTICS, "resamples": 150, "seed": (2, 9)}
+    expected = agreement(scores, labels, confidence=0.9, groups=groups, **drawing)
+    # the codes need not be 0 to k - 1
+    found = draw_scores(scores, labels, groups=None if groups is None else 5 + 2 * groups, **drawing)
+    for one in expected:
+        place = STATISTICS.index(one.statistic)
+        assert (found[one.metric].interval(place, 0.9) or (None, None)) == (one.low, one.high)
+        assert found[one.metric].n == one.n
+    assert sum(one.low is not None for one in expected) == 2 * len(STATISTICS)
 
 
 @pytest.mark.parametrize(

@@ -12,9 +12,9 @@ from assay.reports.data import ALL
 from assay.reports.errors.divergence import Rule
 from assay.reports.errors.document import error_document
 from assay.reports.errors.evaluation import evaluation_document
-from assay.reports.errors.frequency import Settings
 from assay.reports.errors.run import choose_datasets, errors_of
 from assay.reports.signatures import draws_of, signed
+from assay.statistics.drawing import Drawing
 
 __all__ = ["evaluate_categories", "find_errors"]
 
@@ -64,7 +64,7 @@ def find_errors(
             datasets=datasets,
             rule=rule,
             statistics=statistics or ("kendall",),
-            settings=Settings(resamples, confidence, seed),
+            drawing=Drawing(resamples, confidence, seed),
             bucket=bucket,
             corrected=opened[1] if corrected is not None else None,
             speech=speech,

@@ -20,8 +20,9 @@ from assay.metrics.words.tagged import Reader, SpacyReader, Word
 from assay.metrics.words.vectors import open_vectors
 from assay.reports.data import ScoredDataset, read_datasets
 from assay.reports.folder import read_run
-from assay.reports.relatedness import Drawing, Measured, to_document
+from assay.reports.relatedness import Measured, to_document
 from assay.reports.signatures import draws_of, signed
+from assay.statistics.drawing import Drawing
 
 __all__ = ["relatedness"]
 

@@ -23,6 +23,7 @@ from assay.reports.folder import RunFolder, read_run
 from assay.reports.manifest import Environment, Manifest, check_manifest
 from assay.reports.recomputed import Change, Recomputed, changes, hold_agreement
 from assay.reports.verification import DataNow, MetricNow, Verification, likely_cause, to_document
+from assay.statistics.drawing import check_seed
 
 __all__ = ["Verified", "verify"]
 
@@ -75,8 +76,7 @@ def verify(
     progress = progress or Silent()
     if sample is not None and sample < 1:
         raise InputError(f"--sample {sample}: must be at least 1")
-    if seed < 0:
-        raise InputError(f"--seed {seed}: must not be negative")
+    check_seed(seed)
     folder = read_run(Path(run))
     manifest = check_manifest(Path(run), folder.manifest, folder.agreement)
     asked = _asked(manifest, offline)
@@ -142,6 +142,12 @@ def _asked(manifest: Manifest, offline: bool) -> Request:
 def _choose(run: RunFolder, datasets: Sequence[str], metrics: Sequence[str]) -> list[tuple[ScoredDataset, list[str]]]:
     """Return the datasets asked for, each with the metrics asked for that it has scores of."""
     held = {data.name: data for data in read_datasets(run)}
+    strays = sorted({str(row["dataset"]) for row in run.agreement} - set(held))
+    if strays:
+        raise InputError(
+            f"{run.title}: agreement.json has rows of {', '.join(strays)}, of which run.json knows nothing: the folder "
+            "was changed; run it again"
+        )
     for name in datasets:
         if name not in held:
             raise InputError(f"{run.title}: has no dataset {name!r}.{suggest(name, held)} It has {', '.join(held)}.")

@@ -14,6 +14,7 @@ Rules, alone or joined by ``+`` (their cross product):
 
 from __future__ import annotations
 
+import math
 import re
 from collections.abc import Callable
 from dataclasses import dataclass, replace
@@ -24,6 +25,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from assay.errors import InputError, suggest
+from assay.lexicon.columns import has_number, laid_flat
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -49,9 +51,6 @@ _COMPARE: dict[str, tuple[Callable[..., NDArray[np.bool_]], str]] = {
     "=": (np.equal, "!="),
     "!=": (np.not_equal, "="),
 }
-#: A number is a digit: number words ("one", German "ein") are too often something else. On NQ-open this gives the
-#: 28 % of references with a number that the answer-similarity paper reports.
-_NUMBER = r"\pN"
 
 
 @dataclass(frozen=True)
@@ -153,14 +152,17 @@ def plain(value: float) -> str:
 
 def _number(rule: str, text: str) -> float:
     try:
-        return float(text)
+        value = float(text)
     except ValueError:
-        raise InputError(f"bucket {rule!r}: {text!r} is no number") from None
+        value = math.nan
+    if not math.isfinite(value):
+        raise InputError(f"bucket {rule!r}: {text!r} is no number{' that is finite' if math.isinf(value) else ''}")
+    return value
 
 
 def _partition(pairs: Pairs, term: _Term, token_f1: Callable[[], NDArray[np.float64]]) -> list[Bucket]:
     if term.name == "number":
-        has = _has_number(pairs)
+        has = has_number(pairs.table.column("reference"))
         return [Bucket("number=yes", has), Bucket("number=no", ~has)]
     values = _values(pairs, term, token_f1)
     numeric = values.dtype.kind == "f"
@@ -262,32 +264,11 @@ def _values(pairs: Pairs, term: _Term, token_f1: Callable[[], NDArray[np.float64
     return text
 
 
-def _flat(pairs: Pairs, name: str) -> tuple[object, NDArray[np.int64]]:
-    """Return a text column with several gold answers laid flat, and the row of each text."""
-    import pyarrow as pa
-    import pyarrow.compute as pc
-
-    column = pairs.table.column(name).combine_chunks()
-    if pa.types.is_list(column.type) or pa.types.is_large_list(column.type):
-        return pc.list_flatten(column), np.asarray(pc.list_parent_indices(column), dtype=np.int64)
-    return column, np.arange(len(column))
-
-
 def _words(pairs: Pairs, name: str) -> NDArray[np.int64]:
     import pyarrow.compute as pc
 
-    texts, rows = _flat(pairs, name)
+    texts, rows = laid_flat(pairs.table.column(name))
     counts = np.asarray(pc.count_substring_regex(texts, r"\S+"), dtype=np.int64)
     most = np.zeros(len(pairs), dtype=np.int64)
     np.maximum.at(most, rows, counts)
     return most
-
-
-def _has_number(pairs: Pairs) -> NDArray[np.bool_]:
-    import pyarrow.compute as pc
-
-    texts, rows = _flat(pairs, "reference")
-    found = np.asarray(pc.match_substring_regex(texts, _NUMBER), dtype=bool)
-    has = np.zeros(len(pairs), dtype=bool)
-    np.logical_or.at(has, rows, found)
-    return has

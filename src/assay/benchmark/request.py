@@ -14,14 +14,13 @@ from assay.benchmark.singles import ReferenceChoice
 from assay.errors import InputError, UnavailableError
 from assay.metrics import ColumnMetric
 from assay.statistics.coefficients import check_statistics
+from assay.statistics.drawing import check_level, check_resamples, check_seed
 
 if TYPE_CHECKING:
     from assay.datasets import Pairs
     from assay.metrics import Metric
 
 __all__ = ["Request"]
-
-MIN_RESAMPLES = 100
 
 
 @dataclass(frozen=True)
@@ -73,14 +72,13 @@ class Request:
     def __post_init__(self) -> None:
         check_rules(self.buckets)
         object.__setattr__(self, "statistics", check_statistics(self.statistics))
-        if self.resamples != 0 and self.resamples < MIN_RESAMPLES:
-            raise InputError(f"--resamples {self.resamples}: an interval needs at least {MIN_RESAMPLES}; 0 for none")
-        if not 0.5 < self.confidence < 1:
-            raise InputError(f"--confidence {self.confidence}: must lie between 0.5 and 1, such as 0.95")
-        if self.seed < 0:
-            raise InputError(f"--seed {self.seed}: must not be negative")
-        if self.limit is not None and self.limit < 1:
-            raise InputError(f"--limit {self.limit}: must be at least 1")
+        check_resamples(self.resamples, none_allowed=True)
+        check_level(self.confidence)
+        check_seed(self.seed)
+        if self.limit is not None and not (isinstance(self.limit, int) and self.limit >= 1):
+            raise InputError(f"--limit {self.limit!r}: must be a whole number, at least 1")
+        if not isinstance(self.group_by, str | None):
+            raise InputError(f"--group-by {self.group_by!r}: expected the name of a column")
         if self.references not in ("best", "mean"):
             raise InputError(f"--references {self.references}: must be best or mean")
         names = [str(metric) for metric in self.metrics]

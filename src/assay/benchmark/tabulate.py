@@ -16,6 +16,7 @@ from assay.benchmark.request import Request
 from assay.errors import InputError
 from assay.statistics.agreement import Estimate, agreement
 from assay.statistics.ceiling import tie_free_ceiling, tie_share
+from assay.statistics.folds import codes_of_groups
 from assay.statistics.reliability import split_half_reliability
 from assay.statistics.resampling import seed_of
 
@@ -87,13 +88,7 @@ def _codes(pairs: Pairs, column: str) -> NDArray[np.intp]:
     held = pairs.column(column)
     if pa.types.is_nested(held.type):
         raise InputError(f"--group-by {column}: {pairs.name} holds lists there, not names of groups")
-    values = pc.cast(held, pa.string()).combine_chunks()
-    values = pc.if_else(pc.equal(values, ""), pa.scalar(None, pa.string()), values)
-    indices = pc.dictionary_encode(values).indices
-    codes: NDArray[np.intp] = np.asarray(pc.fill_null(indices, -1), dtype=np.intp).copy()
-    alone = codes < 0
-    codes[alone] = codes.max(initial=-1) + 1 + np.arange(int(alone.sum()))
-    return codes
+    return codes_of_groups(pc.cast(held, pa.string()).to_pylist())
 
 
 def _summarise(

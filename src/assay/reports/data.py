@@ -14,12 +14,13 @@ from assay.errors import InputError, suggest
 from assay.reports.folder import RunFolder
 from assay.reports.layout import dataset_title
 from assay.statistics.concordance import Floats
+from assay.statistics.folds import codes_of_groups
+from assay.statistics.resampling import seed_of
 
 if TYPE_CHECKING:
     import pyarrow as pa
 
-__all__ = ["ALL", "MetricFacts", "ScoredDataset", "read_datasets"]
-
+__all__ = ["ALL", "BucketPairs", "MetricFacts", "ScoredDataset", "read_datasets"]
 
 #: The bucket that holds every pair.
 ALL = "all"
@@ -61,6 +62,31 @@ class MetricFacts:
     cost: dict[str, Any]
     aspect: str = ""
     whole: str = ""
+
+
+@dataclass(frozen=True, eq=False)
+class BucketPairs:
+    """The k pairs of a bucket, out of n, and what is drawn of them.
+
+    Attributes:
+        inside: which they are, shape (n,).
+        labels: shape (k,).
+        groups: codes from 0 on of what is drawn as a whole, shape (k,); None for single pairs.
+        seed: of the draws.
+    """
+
+    inside: NDArray[np.bool_]
+    labels: Floats
+    groups: NDArray[np.intp] | None
+    seed: tuple[int, ...]
+
+    def __len__(self) -> int:
+        return len(self.labels)
+
+    def take(self, values: Floats) -> Floats:
+        """Return, of values of all n pairs, those of these pairs, shape (k,)."""
+        taken: Floats = values[self.inside]
+        return taken
 
 
 @dataclass(frozen=True)
@@ -117,18 +143,24 @@ class ScoredDataset:
                 f"{self.run.title}: {self.name} was resampled by {asked!r}, which this older folder did not keep; "
                 "run the same line again"
             )
-        names: dict[str, int] = {}
-        codes = np.empty(len(self), dtype=np.intp)
-        for row, name in enumerate(self.table.column(column).to_pylist()):
-            codes[row] = names.setdefault(name, len(names)) if name else -1
-        alone = codes < 0
-        codes[alone] = len(names) + np.arange(int(alone.sum()))
-        return codes
+        return codes_of_groups(self.table.column(column).to_pylist())
 
     @property
     def buckets(self) -> dict[str, NDArray[np.bool_]]:
         """Which pairs each bucket holds, shape (n,), in the order of the run, ``all`` first."""
         return self._masks
+
+    def within(self, bucket: str, seed: int, inside: NDArray[np.bool_] | None = None) -> BucketPairs:
+        """Return the pairs of a bucket as the run drew them: with the same seed come the run's resamples.
+
+        Args:
+            bucket: its name.
+            seed: the seed that was asked for.
+            inside: which pairs, shape (n,), where they are not those of a bucket of this run.
+        """
+        mask = self.buckets[bucket] if inside is None else inside
+        groups = None if self.groups is None else np.unique(self.groups[mask], return_inverse=True)[1]
+        return BucketPairs(mask, self.labels[mask], groups, seed_of(seed, self.name, self.facts["split"], bucket))
 
     def oriented(self, metric: str) -> Floats:
         """Return the scores of a metric, turned so that a higher one means more similar."""

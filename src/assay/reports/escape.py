@@ -1,10 +1,14 @@
-"""Text made safe for Markdown and LaTeX."""
+"""Text made safe for Markdown, LaTeX and a terminal."""
 
 from __future__ import annotations
 
 import unicodedata
+from typing import TYPE_CHECKING
 
-__all__ = ["latex", "markdown", "terminal"]
+if TYPE_CHECKING:
+    from rich.text import Text
+
+__all__ = ["latex", "markdown", "rich_text", "terminal"]
 
 _LATEX = {
     "\\": r"\textbackslash{}", "&": r"\&", "%": r"\%", "$": r"\$", "#": r"\#", "_": r"\_", "{": r"\{", "}": r"\}",
@@ -25,6 +29,13 @@ def markdown(text: str) -> str:
 def terminal(text: str) -> str:
     """Return text whose control and formatting characters are spelt out: no escape sequence reaches a terminal."""
     return "".join(f"\\u{ord(letter):04x}" if _acts(letter) else letter for letter in text)
+
+
+def rich_text(text: str, style: str = "") -> Text:
+    """Return text for Rich to print in a style: nothing in it is markup, and :func:`terminal` has made it safe."""
+    from rich.text import Text
+
+    return Text(terminal(text), style=style)
 
 
 def _acts(letter: str) -> bool:

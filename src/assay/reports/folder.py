@@ -42,8 +42,13 @@ def read_run(path: Path) -> RunFolder:
     """Read a run folder.
 
     Raises:
-        InputError: a file is missing or broken, or was written by a newer assay.
+        InputError: a file is missing or broken, or was written by a newer assay; the folder's name is no UTF-8.
     """
+    try:
+        str(path).encode()
+    except UnicodeEncodeError:
+        # PyArrow opens no file there
+        raise InputError(f"{str(path)!r}: this name is no UTF-8; rename the folder") from None
     manifest = _read(path, "run.json", dict)
     schema = manifest.get("schema")
     if not isinstance(schema, int):
@@ -81,7 +86,8 @@ def _read(folder: Path, name: str, kind: type) -> Any:
     if not path.is_file():
         raise InputError(f"{folder}: is no run folder, {name} is missing")
     try:
-        value = json.loads(path.read_text(encoding="utf-8"))
+        # earlier versions wrote as it was what of a file's name is no UTF-8
+        value = json.loads(path.read_text(encoding="utf-8", errors="surrogatepass"))
     except (ValueError, UnicodeDecodeError, RecursionError) as error:
         raise InputError(f"{path}: is no valid JSON ({error})") from error
     if not isinstance(value, kind):

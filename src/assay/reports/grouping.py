@@ -1,13 +1,15 @@
-"""What must not be torn apart: pairs of one group, pairs with the same texts, pairs with one value of a column."""
+"""What must not be torn apart: pairs of one group, pairs that are the same, pairs with one value of a column."""
 
 from __future__ import annotations
+
+from collections.abc import Hashable
 
 from assay.errors import InputError, suggest
 from assay.lexicon.keys import pair_key, text_key
 from assay.reports.data import ScoredDataset
-from assay.statistics.folds import Rows, codes_of
+from assay.statistics.folds import Rows, codes_of, codes_of_groups
 
-__all__ = ["cells_of", "group_codes", "group_names", "same_pairs", "same_texts", "texts_of"]
+__all__ = ["cells_of", "group_codes", "group_names", "pair_keys", "same_pairs"]
 
 
 def cells_of(data: ScoredDataset, column: str) -> list[object]:
@@ -39,7 +41,7 @@ def group_codes(data: ScoredDataset, column: str | None) -> Rows | None:
     if column is None:
         return data.groups
     cells = cells_of(data, column)
-    return codes_of(("alone", row) if cell in (None, "") else cell for row, cell in enumerate(cells))
+    return codes_of_groups(cells)
 
 
 def group_names(data: ScoredDataset, column: str | None) -> set[str]:
@@ -55,23 +57,25 @@ def group_names(data: ScoredDataset, column: str | None) -> set[str]:
     return {str(cell) for cell in cells if cell not in (None, "")}
 
 
-def texts_of(data: ScoredDataset) -> list[tuple[tuple[str, ...], str]]:
-    """Return gold answers and candidate of each pair."""
-    references = map(tuple, data.table.column("reference").to_pylist())
-    return list(zip(references, data.table.column("candidate").to_pylist(), strict=True))
+def pair_keys(data: ScoredDataset) -> list[Hashable]:
+    """Return keys of the n pairs, equal for pairs that are the same to a model: see :mod:`assay.lexicon.keys`.
 
-
-def same_texts(data: ScoredDataset) -> Rows:
-    """Return codes of pairs with the same texts, shape (n,): a pair that repeats is not on both sides."""
-    return codes_of(texts_of(data))
+    Several gold answers of a pair are the same in any order, and never exchanged with the candidate. Where all
+    references or all candidates are blank, as in a run on scores alone, nothing is known of the texts, and each pair
+    has a key of its own.
+    """
+    references, candidates = (data.table.column(name).to_pylist() for name in ("reference", "candidate"))
+    if not any(text.strip() for golds in references for text in golds) or not any(map(str.strip, candidates)):
+        return [object() for _ in candidates]
+    return [
+        pair_key(golds[0], text) if len(golds) == 1 else (tuple(sorted(map(text_key, golds))), text_key(text))
+        for golds, text in zip(references, candidates, strict=True)
+    ]
 
 
 def same_pairs(data: ScoredDataset) -> Rows:
-    """Return codes of pairs that are the same to a model that learns them, shape (n,): see :mod:`assay.lexicon.keys`.
+    """Return codes of the n pairs, shape (n,), equal for pairs with one key: a pair that repeats is on one side only.
 
-    Several gold answers of a pair are the same in any order, and never exchanged with the candidate.
+    See :func:`pair_keys`.
     """
-    return codes_of(
-        pair_key(*golds, candidate) if len(golds) == 1 else (tuple(sorted(map(text_key, golds))), text_key(candidate))
-        for golds, candidate in texts_of(data)
-    )
+    return codes_of(pair_keys(data))

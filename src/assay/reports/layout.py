@@ -3,14 +3,25 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 from assay.reports.folder import RunFolder
 from assay.tables import NOT_BY_PEOPLE
 
-__all__ = ["TITLES", "Block", "Cell", "Section", "dataset_title", "lay_out", "p_value", "short", "signed"]
+__all__ = [
+    "TITLES",
+    "Block",
+    "Cell",
+    "Section",
+    "dataset_title",
+    "label_texts",
+    "lay_out",
+    "p_value",
+    "short",
+    "signed",
+]
 
 #: What a statistic is called in the head of a table.
 TITLES = {
@@ -50,6 +61,20 @@ def short(value: float, decimals: int) -> str:
     """Return a number that lies between -1 and 1 without the zero before the point."""
     text = f"{value:.{decimals}f}"
     return text.replace("0.", ".", 1) if text.startswith(("0.", "-0.")) else text
+
+
+def label_texts(labels: Sequence[float]) -> list[str]:
+    """Return labels with four significant digits, or with more where two of them would look the same."""
+    for digits in (4, 6, 15):
+        texts = [f"{one:.0f}" if _is_whole(one) else f"{float(f'{one:.{digits}g}'):.15g}" for one in labels]
+        if len(set(texts)) == len(set(labels)):
+            break
+    return texts
+
+
+def _is_whole(value: float) -> bool:
+    """Tell whether a number is written with all its digits: from 1e15 on they say nothing."""
+    return abs(value) < 1e15 and value == int(value)
 
 
 def p_value(value: float | None) -> str:
@@ -169,7 +194,7 @@ def _cell(row: dict[str, Any] | None) -> Cell:
 
 
 def _count(value: float) -> str:
-    return f"{value:,.0f}" if value == int(value) else f"{value:.4g}"
+    return f"{value:,.0f}" if _is_whole(value) else f"{value:.4g}"
 
 
 def _known(value: float | None) -> str:
@@ -179,8 +204,12 @@ def _known(value: float | None) -> str:
 def _bucket_facts(summary: dict[str, Any]) -> list[str]:
     facts = [f"n = {summary['n']:,}"]
     if summary["labels"]:
-        shown = ", ".join(f"{label}: {_count(count)}" for label, count in summary["labels"].items())
-        facts.append(("label quartiles " if "50%" in summary["labels"] else "labels ") + shown)
+        quartiles = "50%" in summary["labels"]
+        names = list(summary["labels"]) if quartiles else label_texts([float(label) for label in summary["labels"]])
+        shown = ", ".join(
+            f"{name}: {_count(count)}" for name, count in zip(names, summary["labels"].values(), strict=True)
+        )
+        facts.append(("label quartiles " if quartiles else "labels ") + shown)
     if summary["ties"] is not None:
         facts.append(f"{summary['ties']:.0%} of couples tied")
     if summary["reliability"]:

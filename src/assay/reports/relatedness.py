@@ -13,14 +13,14 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from assay.errors import InputError
-from assay.reports.data import ScoredDataset
+from assay.reports.data import ALL, BucketPairs, ScoredDataset
 from assay.reports.layout import Cell
 from assay.reports.sheets import Column, Document, Sheet
 from assay.statistics.agreement import Estimate, agreement
 from assay.statistics.concordance import Floats
+from assay.statistics.drawing import Drawing
 
-__all__ = ["LEAST_SHARE", "Drawing", "Measured", "to_document"]
+__all__ = ["LEAST_SHARE", "Measured", "to_document"]
 
 #: Parts of speech in no larger share of the pairs are left out, as in STR-2022.
 LEAST_SHARE = 0.1
@@ -45,27 +45,6 @@ class Measured:
     rare_is_left_out: bool = False
 
 
-@dataclass(frozen=True)
-class Drawing:
-    """How intervals are drawn: resamples (0 for none), their level, the seed.
-
-    Raises:
-        InputError: a value out of its range.
-    """
-
-    resamples: int
-    confidence: float
-    seed: int
-
-    def __post_init__(self) -> None:
-        if self.resamples and self.resamples < 100:
-            raise InputError(f"--resamples {self.resamples}: an interval needs at least 100; 0 for none")
-        if not 0.5 < self.confidence < 1:
-            raise InputError(f"--confidence {self.confidence}: must lie between 0.5 and 1, such as 0.95")
-        if self.seed < 0:
-            raise InputError(f"--seed {self.seed}: must not be negative")
-
-
 def to_document(data: ScoredDataset, features: Sequence[Measured], drawing: Drawing, notes: Sequence[str]) -> Document:
     """Return the rank correlation of each feature with the label, on all pairs and on those of either half.
 
@@ -79,11 +58,12 @@ def to_document(data: ScoredDataset, features: Sequence[Measured], drawing: Draw
     rare = [one for one in features if one.rare_is_left_out and one.present.mean() <= LEAST_SHARE]
     kept = [one for one in features if all(one is not other for other in rare)]
     ranges = {
-        "all": np.ones(len(data), dtype=bool),
-        f"< {middle:g}": data.labels < middle,
-        f"≥ {middle:g}": data.labels >= middle,
+        "all": data.within(ALL, drawing.seed),
+        # drawn as a run draws its buckets of these names
+        f"< {middle:g}": data.within(f"label<{middle:g}", drawing.seed, data.labels < middle),
+        f"≥ {middle:g}": data.within(f"label>={middle:g}", drawing.seed, data.labels >= middle),
     }
-    found = {name: _correlations(data, kept, inside, drawing) for name, inside in ranges.items()}
+    found = {name: _correlations(pairs, kept, drawing) for name, pairs in ranges.items()}
     if rare:
         shares = ", ".join(f"{one.name} {one.present.mean():.1%}" for one in rare)
         notes = [*notes, f"left out, in both sentences of no more than {LEAST_SHARE:.0%} of the pairs: {shares}"]
@@ -115,18 +95,15 @@ def _middle(data: ScoredDataset) -> tuple[float, str]:
     return middle, f"halves below and from {middle:g}, the middle of the labels that occur ({low:g} to {high:g})"
 
 
-def _correlations(
-    data: ScoredDataset, features: Sequence[Measured], inside: NDArray[np.bool_], drawing: Drawing
-) -> list[Estimate]:
-    groups = data.groups
+def _correlations(pairs: BucketPairs, features: Sequence[Measured], drawing: Drawing) -> list[Estimate]:
     return agreement(
-        {str(place): one.scores[inside] for place, one in enumerate(features)},
-        data.labels[inside],
+        {str(place): pairs.take(one.scores) for place, one in enumerate(features)},
+        pairs.labels,
         statistics=("spearman",),
         resamples=drawing.resamples,
         confidence=drawing.confidence,
-        seed=(drawing.seed,),
-        groups=None if groups is None else np.unique(groups[inside], return_inverse=True)[1],
+        seed=pairs.seed,
+        groups=pairs.groups,
     )
 
 

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import csv
 import io
 import json
 from typing import TYPE_CHECKING
 
-from assay.reports.escape import latex, markdown
+from assay.delimited import write_records
+from assay.reports.escape import latex, markdown, rich_text, terminal
 from assay.reports.folder import RunFolder
 from assay.reports.layout import Section, lay_out
 from assay.tables import AGREEMENT_COLUMNS
@@ -96,9 +96,7 @@ def _latex_table(section: Section, confidence: str) -> str:
 def to_csv(run: RunFolder) -> str:
     """Return the agreement table as CSV; undefined values are empty."""
     buffer = io.StringIO()
-    writer = csv.DictWriter(buffer, AGREEMENT_COLUMNS, lineterminator="\n")
-    writer.writeheader()
-    writer.writerows(run.agreement)
+    write_records(buffer, AGREEMENT_COLUMNS, run.agreement)
     return buffer.getvalue()
 
 
@@ -131,33 +129,32 @@ def to_rich(run: RunFolder) -> Group:
     from rich import box
     from rich.console import Group, RenderableType
     from rich.table import Table
-    from rich.text import Text
 
     parts: list[RenderableType] = []
     for section in lay_out(run):
-        parts += [Text(section.title, style="bold"), Text("; ".join(section.facts), style="dim")]
+        parts += [rich_text(section.title, "bold"), rich_text("; ".join(section.facts), "dim")]
         table = Table(box=box.SIMPLE_HEAD, pad_edge=False, show_edge=False)
         # numbers are never cut: a long name is folded, a long condition wrapped
-        longest = max((len(metric) + 4 for block in section.blocks for metric, _, _ in block.rows), default=0)
+        longest = max((len(terminal(metric)) + 4 for block in section.blocks for metric, _, _ in block.rows), default=0)
         table.add_column("metric", overflow="fold", max_width=max(longest, HEADING))
         for head in section.heads:
-            table.add_column(Text(head), justify="right", no_wrap=True)
+            table.add_column(rich_text(head), justify="right", no_wrap=True)
         for block in section.blocks:
             table.add_section()
-            table.add_row(Text(f"{block.bucket}  {block.facts[0]}", style="bold"))
+            table.add_row(rich_text(f"{block.bucket}  {block.facts[0]}", "bold"))
             for metric, cells, note in block.rows:
                 name = f"  {metric}" + (" *" if note else "")
-                table.add_row(Text(name), *[Text(cell.text) for cell in cells])
+                table.add_row(rich_text(name), *[rich_text(cell.text) for cell in cells])
             if not block.rows:
                 continue
-            table.add_row(Text("  ceiling", style="dim"), *[Text(cell.text, style="dim") for cell in block.ceiling])
+            table.add_row(rich_text(f"  {CEILING}", "dim"), *[rich_text(cell.text, "dim") for cell in block.ceiling])
         parts.append(table)
-        parts += [Text(f"{block.bucket}: {'; '.join(block.facts)}", style="dim") for block in section.blocks]
-        parts += [Text(line, style="dim") for line in _notes(section)]
-        parts += [Text(line, style="dim") for line in section.remarks]
-        parts += [Text(line, style="yellow") for line in section.missing]
-        parts.append(Text(""))
-    parts.append(Text(_confidence(run), style="dim"))
+        parts += [rich_text(f"{block.bucket}: {'; '.join(block.facts)}", "dim") for block in section.blocks]
+        parts += [rich_text(line, "dim") for line in _notes(section)]
+        parts += [rich_text(line, "dim") for line in section.remarks]
+        parts += [rich_text(line, "yellow") for line in section.missing]
+        parts.append(rich_text(""))
+    parts.append(rich_text(_confidence(run), "dim"))
     return Group(*parts)
 
 

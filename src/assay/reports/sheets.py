@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-import csv
 import io
 import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Literal
 
-from assay.reports.escape import latex, markdown, terminal
+from assay.delimited import write_records
+from assay.reports.escape import latex, markdown, rich_text, terminal
 
 if TYPE_CHECKING:
     from rich.console import Group
@@ -81,14 +81,16 @@ def _json(document: Document) -> str:
 def _csv(document: Document) -> str:
     heads = list(dict.fromkeys(key for record in document.records for key in record))
     buffer = io.StringIO()
-    writer = csv.DictWriter(buffer, heads, lineterminator="\n")
-    writer.writeheader()
-    writer.writerows(
-        {
-            key: json.dumps(cell, ensure_ascii=False) if isinstance(cell, list | dict) else cell
-            for key, cell in one.items()
-        }
-        for one in document.records
+    write_records(
+        buffer,
+        heads,
+        (
+            {
+                key: json.dumps(cell, ensure_ascii=False) if isinstance(cell, list | dict) else cell
+                for key, cell in one.items()
+            }
+            for one in document.records
+        ),
     )
     return buffer.getvalue()
 
@@ -173,21 +175,20 @@ def to_rich(document: Document) -> Group:
     from rich import box
     from rich.console import Group, RenderableType
     from rich.table import Table
-    from rich.text import Text
 
     parts: list[RenderableType] = []
     for sheet in document.sheets:
-        parts.append(Text(terminal(sheet.title), style="bold"))
-        parts += [Text(terminal(fact), style="dim") for fact in sheet.facts]
+        parts.append(rich_text(sheet.title, "bold"))
+        parts += [rich_text(fact, "dim") for fact in sheet.facts]
         if sheet.columns:
             table = Table(box=box.SIMPLE_HEAD, pad_edge=False, show_edge=False)
             for place, column in enumerate(sheet.columns):
-                cells = [row[place] for row in sheet.rows]
+                cells = [terminal(row[place]) for row in sheet.rows]
                 # numbers are never cut, and text keeps room for its longest word up to a limit
                 words = [word for cell in cells for word in cell.split()]
-                widest = max(map(len, [column.head, *(cells if column.number else words)]))
+                widest = max(map(len, [terminal(column.head), *(cells if column.number else words)]))
                 table.add_column(
-                    Text(column.head),
+                    rich_text(column.head),
                     justify="right" if column.number else "left",
                     no_wrap=column.number,
                     overflow="fold",
@@ -195,9 +196,9 @@ def to_rich(document: Document) -> Group:
                 )
             for number, row in enumerate(sheet.rows):
                 style = "bold" if number in sheet.marked else ""
-                table.add_row(*[Text(terminal(cell), style=style) for cell in row])
+                table.add_row(*[rich_text(cell, style) for cell in row])
             parts.append(table)
-        parts += [Text(note, style="dim") for note in sheet.notes]
-        parts.append(Text(""))
-    parts += [Text(note, style="dim") for note in document.notes]
+        parts += [rich_text(note, "dim") for note in sheet.notes]
+        parts.append(rich_text(""))
+    parts += [rich_text(note, "dim") for note in document.notes]
     return Group(*parts)

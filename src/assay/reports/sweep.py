@@ -6,7 +6,7 @@ import re
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from assay.reports.escape import markdown
+from assay.reports.escape import markdown, rich_text
 from assay.reports.folder import RunFolder
 from assay.reports.layout import Cell, lay_out
 
@@ -71,7 +71,6 @@ def to_rich(run: RunFolder) -> Group:
     from rich import box
     from rich.console import Group, RenderableType
     from rich.table import Table
-    from rich.text import Text
 
     parts: list[RenderableType] = []
     for found in layers_of(run):
@@ -79,11 +78,11 @@ def to_rich(run: RunFolder) -> Group:
         table = Table(box=box.SIMPLE_HEAD, pad_edge=False, show_edge=False)
         table.add_column("layer", justify="right")
         for head in found.heads:
-            table.add_column(Text(head), justify="right", no_wrap=True)
+            table.add_column(rich_text(head), justify="right", no_wrap=True)
         for layer, cells in found.rows:
             shown = [
-                Text(cell.text, style="bold" if layer == top else "") for cell, top in zip(cells, best, strict=True)
+                rich_text(cell.text, "bold" if layer == top else "") for cell, top in zip(cells, best, strict=True)
             ]
             table.add_row(str(layer), *shown)
-        parts += [Text(found.title, style="bold"), table, Text("")]
+        parts += [rich_text(found.title, "bold"), table, rich_text("")]
     return Group(*parts)

@@ -15,7 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from assay.statistics.agreement import PREPARED_BYTES, percentile_interval
-from assay.statistics.cells import Labels
+from assay.statistics.cells import Labels, score_codes
 from assay.statistics.concordance import Floats
 from assay.statistics.corrections import williams
 from assay.statistics.exchange import Exchange
@@ -121,20 +121,27 @@ class _Rows:
         return cls(Labels.of(labels), None if groups is None else np.unique(groups, return_inverse=True)[1])
 
     def coefficients(
-        self, scores: Floats, statistics: Sequence[str], resamples: int, seed: tuple[int, ...]
+        self,
+        scores: Floats,
+        statistics: Sequence[str],
+        resampler: Resampler,
+        inside: NDArray[np.bool_] | slice = slice(None),
     ) -> Coefficients:
+        """Hold scores against the labels; *inside* are these rows among those that are resampled."""
         n = len(scores)
         held = HeldScore.of(scores, self.labels, self.groups)
         ones = np.ones((n, 1))
         values = held.values(ones, self.labels.count(ones), statistics)[:, 0]
-        resampler = Resampler(n, resamples, seed, self.groups)
-        drawn = [held.values(weights, self.labels.count(weights), statistics) for weights in resampler.blocks()]
+        drawn = []
+        for block in resampler.blocks():
+            weights = block[inside]
+            drawn.append(held.values(weights, self.labels.count(weights), statistics))
         resampled = np.concatenate(drawn, axis=1) if drawn else None
-        unit = "pairs" if self.groups is None else "groups"
-        units = dict.fromkeys(statistics, (resampler.units, unit))
+        behind = (n, "pairs") if self.groups is None else (int(self.groups.max()) + 1, "groups")
+        units = dict.fromkeys(statistics, behind)
         if PAIR_ACCURACY in units and held.within is not None:
             # of many groups, few may be such that a score can be right or wrong in them
-            units[PAIR_ACCURACY] = held.within.units, unit
+            units[PAIR_ACCURACY] = held.within.units, behind[1]
         return Coefficients(values, resampled, n, tuple(units[name] for name in statistics))
 
 
@@ -147,18 +154,23 @@ def draw_scores(
     seed: Sequence[int],
     groups: NDArray[np.intp] | None = None,
 ) -> dict[str, Coefficients]:
-    """Draw resamples for each score on the pairs that have it; arguments as for :func:`draw_all`.
+    """Draw resamples of all pairs and count in each score those that have it; arguments as for :func:`draw_all`.
 
-    The same seed gives the same resamples as :func:`~assay.statistics.agreement.agreement`.
+    The same seed gives the same resamples as :func:`~assay.statistics.agreement.agreement`, hence the same intervals.
     """
+    every = _Rows.of(labels, groups)
+    resampler = Resampler(len(labels), resamples, tuple(seed), every.groups)
     found = {}
     for name, values in scores.items():
         known = np.isfinite(values)
         if not known.any():
             found[name] = _nothing(statistics)
             continue
-        rows = _Rows.of(labels[known], None if groups is None else groups[known])
-        found[name] = rows.coefficients(values[known], statistics, resamples, tuple(seed))
+        if known.all():
+            found[name] = every.coefficients(values, statistics, resampler)
+        else:
+            rows = _Rows.of(labels[known], None if groups is None else groups[known])
+            found[name] = rows.coefficients(values[known], statistics, resampler, known)
     return found
 
 
@@ -178,7 +190,7 @@ def draw_all(
     couples: Sequence[Couple] | None = None,
     advance: Callable[[int], None] | None = None,
 ) -> dict[Couple, Drawn]:
-    """Draw for scores of the same pairs, couple by couple.
+    """Draw for scores of the same pairs, couple by couple, resamples and exchanges of the pairs that have both scores.
 
     Args:
         scores: by name, arrays of shape (n,); NaN marks a pair without a score: pairs that lack one of two scores are
@@ -206,9 +218,8 @@ def draw_all(
             continue
         rows = _Rows.of(labels[inside], None if groups is None else groups[inside])
         held = {name: scores[name][inside] for couple in sharing for name in couple}
-        coefficients = {
-            name: rows.coefficients(values, statistics, resamples, tuple(seed)) for name, values in held.items()
-        }
+        resampler = Resampler(int(inside.sum()), resamples, tuple(seed), rows.groups)
+        coefficients = {name: rows.coefficients(values, statistics, resampler) for name, values in held.items()}
         swaps = Swaps(int(inside.sum()), permutations, (*seed, 1), rows.groups)
         for couple, permuted in _permuted(sharing, held, rows, swaps, statistics, advance):
             first, second = (coefficients[name] for name in couple)
@@ -243,13 +254,15 @@ def _permuted(
         yield from ((couple, None) for couple in couples)
         return
     labels = rows.labels.values
+    # what varies by rounding alone cannot be standardised
+    varies = {name for name, values in held.items() if score_codes(values).any()}
     step = max(1, PREPARED_BYTES // (len(labels) * _EXCHANGE_BYTES))
     for start in range(0, len(couples), step):
         batch = couples[start : start + step]
         exchanges = {
             (one, other): Exchange.of(held[one], held[other], labels, rows.groups)
             for one, other in batch
-            if np.ptp(held[one]) and np.ptp(held[other])
+            if {one, other} <= varies
         }
         drawn: dict[Couple, list[Floats]] = {couple: [] for couple in exchanges}
         for block in swaps.blocks():

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from assay.errors import InputError
 
-__all__ = ["Fold", "Rows", "codes_of", "deal", "joined", "leave_one_out"]
+__all__ = ["Fold", "Rows", "codes_of", "codes_of_groups", "deal", "joined", "leave_one_out"]
 
 Rows = NDArray[np.intp]
 
@@ -36,6 +36,21 @@ def codes_of(keys: Iterable[Hashable]) -> Rows:
     return np.array([known.setdefault(key, len(known)) for key in keys], dtype=np.intp)
 
 
+def codes_of_groups(names: Iterable[Hashable]) -> Rows:
+    """Return codes of named groups, shape (n,), in the order in which names first occur, and of pairs alone after them.
+
+    Where nothing or an empty text stands for a name, the pair is a group of its own. The order decides which groups a
+    resample draws: runs and all reports on them take it from here.
+    """
+    known: dict[Hashable, int] = {}
+    codes = np.array(
+        [-1 if name in (None, "") else known.setdefault(name, len(known)) for name in names], dtype=np.intp
+    )
+    alone = codes < 0
+    codes[alone] = len(known) + np.arange(int(alone.sum()))
+    return codes
+
+
 def deal(codes: Rows, k: int, rng: np.random.Generator) -> list[Fold]:
     """Return k folds that test every pair once; pairs with one code are never on both sides.
 
@@ -50,6 +65,8 @@ def deal(codes: Rows, k: int, rng: np.random.Generator) -> list[Fold]:
         InputError: there are fewer codes than folds.
     """
     units = np.unique(codes)
+    if len(units) < 2:
+        raise InputError(f"--folds {k}: there are too few pairs or groups that differ ({len(units)}; at least 2)")
     if not 2 <= k <= len(units):
         raise InputError(f"--folds {k}: expected 2 to {len(units):,}, the number of pairs or groups that differ")
     found = []

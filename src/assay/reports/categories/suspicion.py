@@ -33,6 +33,6 @@ def suspicions(pair: Pair, label: float, scale: tuple[float, float], score: floa
         if wanted and kinds[1] == wanted != kinds[0]:
             yield Tag("wrong gold label", f"the question asks for a {wanted}, and only the candidate gives one; {said}")
         else:
-            yield Tag("unrelated", f"no word in common and no relation found, yet {said}")
+            yield Tag("unrelated", f"no word in common, and no other rule holds, yet {said}")
     elif low and not pair.shared:
-        yield Tag("unrelated", f"no word in common and no relation found; {said}")
+        yield Tag("unrelated", f"no word in common, and no other rule holds; {said}")

@@ -10,7 +10,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from types import MappingProxyType
 
-__all__ = ["CATEGORIES", "GROUPS", "LAST_RESORTS", "Tag", "from_people"]
+__all__ = ["CATEGORIES", "GROUPS", "LAST_RESORTS", "Tag", "from_people", "label_of_rules"]
 
 
 @dataclass(frozen=True)
@@ -49,7 +49,7 @@ CATEGORIES: Mapping[str, str] = MappingProxyType(
         "multiple correct answers": "the question has several right answers",
         "imprecise question": "the question can be read in more than one way",
         "wrong gold label": "the reference is not an answer to the question, the candidate may be",
-        "unrelated": "nothing connects the two texts",
+        "unrelated": "nothing connects the two texts; by the rules: none of them finds a relation",
         "wrong label": "the human label contradicts the texts",
     }
 )
@@ -65,6 +65,9 @@ GROUPS: Mapping[str, tuple[str, ...]] = MappingProxyType(
     }
 )
 
+#: What tables call a category that rules gave, where its name says more than they know.
+_BY_RULES = {"unrelated": "no relation found"}
+
 _OTHER_SPELLINGS = {
     "dates": "date and temporal",
     "temporal": "date and temporal",
@@ -74,6 +77,15 @@ _OTHER_SPELLINGS = {
     "number and its word": "numeric",
     "unit conversion": "unit",
 }
+
+
+def label_of_rules(name: str) -> str:
+    """Return what a reader sees of a category that rules gave: people may hold the texts of "unrelated" for the same.
+
+    >>> label_of_rules("unrelated"), label_of_rules("numeric")
+    ('no relation found', 'numeric')
+    """
+    return _BY_RULES.get(name, name)
 
 
 def from_people(name: str) -> str:

@@ -17,8 +17,8 @@ from assay.reports.folder import RunFolder, run_titles
 from assay.statistics.comparison import Difference, compare_all
 from assay.statistics.concordance import Floats
 from assay.statistics.corrections import Correction, adjust
+from assay.statistics.drawing import check_level, check_resamples, check_seed
 from assay.statistics.draws import Couple
-from assay.statistics.resampling import seed_of
 
 __all__ = ["Compared", "Contest", "Settings", "Verdict", "check_buckets", "compare_metrics", "contests", "used_buckets"]
 
@@ -49,13 +49,10 @@ class Settings:
     seed: int = 0
 
     def __post_init__(self) -> None:
-        for name, value in (("permutations", self.permutations), ("resamples", self.resamples)):
-            if value < 100:
-                raise InputError(f"--{name} {value}: a test needs at least 100")
-        if not 0.5 < self.confidence < 1:
-            raise InputError(f"--confidence {self.confidence}: must lie between 0.5 and 1, such as 0.95")
-        if self.seed < 0:
-            raise InputError(f"--seed {self.seed}: must not be negative")
+        check_resamples(self.permutations, option="permutations")
+        check_resamples(self.resamples)
+        check_level(self.confidence)
+        check_seed(self.seed)
 
     @property
     def signature(self) -> str:
@@ -226,16 +223,16 @@ def compare_metrics(
     data = contest.data
     found: list[Compared] = []
     for bucket in used_buckets(data, buckets):
-        inside = data.buckets[bucket]
+        pairs = data.within(bucket, settings.seed)
         by_couple = compare_all(
-            {name: scores[inside] for name, scores in contest.scores.items()},
-            data.labels[inside],
+            {name: pairs.take(scores) for name, scores in contest.scores.items()},
+            pairs.labels,
             statistics=settings.statistics,
             permutations=settings.permutations_for(len(contest.couples)),
             resamples=settings.resamples,
             confidence=settings.confidence,
-            seed=seed_of(settings.seed, data.name, data.facts["split"], bucket),
-            groups=None if data.groups is None else data.groups[inside],
+            seed=pairs.seed,
+            groups=pairs.groups,
             couples=contest.couples,
             advance=advance,
         )

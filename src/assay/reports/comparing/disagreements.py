@@ -35,7 +35,10 @@ class Disagreement:
 
 
 def disagreements(contest: Contest, couple: Couple, limit: int, buckets: Sequence[str]) -> list[Disagreement]:
-    """Return the pairs of some buckets whose ranks under two metrics lie farthest apart, the farthest first."""
+    """Return the pairs of some buckets whose ranks under two metrics lie farthest apart, the farthest first.
+
+    Pairs of one rank are none of them: there may be fewer than *limit*, or none.
+    """
     from scipy.stats import rankdata
 
     first, second = (contest.scores[name] for name in couple)
@@ -44,7 +47,8 @@ def disagreements(contest: Contest, couple: Couple, limit: int, buckets: Sequenc
     labels = contest.data.labels[rows]
     ranks = [rankdata(scores[rows]) for scores in (first, second)]
     label_ranks = rankdata(labels)
-    farthest = np.argsort(-np.abs(ranks[0] - ranks[1]), kind="stable")[:limit]
+    apart = np.abs(ranks[0] - ranks[1])
+    farthest = [place for place in np.argsort(-apart, kind="stable")[:limit] if apart[place]]
     return [
         Disagreement(
             int(rows[place]),

@@ -7,9 +7,10 @@ from typing import Any
 
 from assay.reports.comparing.compare import Compared, Contest, Settings
 from assay.reports.comparing.disagreements import Disagreement, disagreements
+from assay.reports.comparing.remarks import FEW, remarks
 from assay.reports.layout import p_value, short
 from assay.reports.sheets import Column, Document, Sheet
-from assay.statistics.comparison import POWER
+from assay.statistics.comparison import POWER, Difference
 
 __all__ = ["CORRECTIONS", "document"]
 
@@ -90,7 +91,14 @@ def _explanations(settings: Settings, couples: int) -> list[str]:
         f"{short(POWER, 1)} at {level}; better: by the corrected permutation test at {level}, ? where they cannot be "
         "told apart"
     )
-    return [interval, tests, power]
+    disagreeing = (
+        "p perm. and the interval may disagree: the test supposes that, without a difference, the standardised scores "
+        "of the two metrics could be exchanged pair by pair (where many pairs share one score, such as 0, exchanges "
+        "break these ties and it misses differences of ranks); the interval supposes that other pairs would be like "
+        "these, drawn anew, and is of one couple, not corrected. Take a difference that only one of them sees as not "
+        f"settled; below {FEW} pairs or groups trust neither much"
+    )
+    return [interval, tests, power, disagreeing]
 
 
 def _letters(contest: Contest) -> dict[str, str]:
@@ -101,9 +109,7 @@ def _letters(contest: Contest) -> dict[str, str]:
 def _sheet(
     contest: Contest, bucket: str, rows: Sequence[Compared], letters: dict[str, str], told: Sequence[str]
 ) -> Sheet:
-    noted = [
-        f"{letters[row.first]}, {letters[row.second]}: {row.difference.note}" for row in rows if row.difference.note
-    ]
+    noted = remarks(contest, bucket, rows, letters)
     n = max(row.difference.n for row in rows)
     legend = ", ".join(f"{letter} {name}" for name, letter in letters.items())
     return Sheet(
@@ -113,6 +119,11 @@ def _sheet(
         facts=(f"n = {n:,}; {legend}",),
         notes=(*told, *dict.fromkeys(noted)),
     )
+
+
+def _detectable(held: Difference) -> float | None:
+    """Return the detectable difference; None where no resample had any, which tells nothing of its size."""
+    return held.detectable or None
 
 
 def _cells(row: Compared, letters: dict[str, str]) -> list[str]:
@@ -130,7 +141,7 @@ def _cells(row: Compared, letters: dict[str, str]) -> list[str]:
         p_value(row.p_permutation),
         p_value(row.p_bootstrap),
         p_value(row.p_williams),
-        _known(held.detectable),
+        _known(_detectable(held)),
         {"first": first, "second": second, "cannot be told apart": "?", "undefined": "–"}[row.verdict],
     ]
 
@@ -159,7 +170,7 @@ def _record(row: Compared) -> dict[str, Any]:
         "adjusted_p_permutation": row.p_permutation,
         "adjusted_p_bootstrap": row.p_bootstrap,
         "adjusted_p_williams": row.p_williams,
-        "detectable": held.detectable,
+        "detectable": _detectable(held),
         "n": held.n,
         "verdict": row.verdict,
         "note": held.note,
@@ -184,12 +195,14 @@ def _pairs_sheet(contest: Contest, couple: tuple[str, str], found: Sequence[Disa
                 f"{one.ranks[1]:,.0f}",
             ]
         )
-    n = found[0].n if found else 0
+    title = f"{contest.data.title}: where {couple[0]} and {couple[1]} differ most"
+    if not found:
+        return Sheet(title, (), (), facts=("nowhere: every pair that has both scores has the same rank under both",))
     return Sheet(
-        f"{contest.data.title}: where {couple[0]} and {couple[1]} differ most",
+        title,
         _PAIR_HEADS if asked else _PAIR_HEADS[1:],
         rows,
-        facts=(f"first: {couple[0]}; second: {couple[1]}; ranks from 1, the least similar, to {n:,}",),
+        facts=(f"first: {couple[0]}; second: {couple[1]}; ranks from 1, the least similar, to {found[0].n:,}",),
     )
 
 

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 
 from assay.errors import InputError
 from assay.statistics.coefficients import DEFAULT_STATISTICS, check_statistics
+from assay.statistics.drawing import check_seed
 
 __all__ = ["FOLDS", "Settings"]
 
@@ -40,8 +41,7 @@ class Settings:
     def __post_init__(self) -> None:
         if self.folds < 2:
             raise InputError(f"--folds {self.folds}: expected 2 or more; one fold is tested, the others trained on")
-        if self.seed < 0:
-            raise InputError(f"--seed {self.seed}: must not be negative")
+        check_seed(self.seed)
         object.__setattr__(self, "statistics", check_statistics(self.statistics))
 
     @property

@@ -10,8 +10,8 @@ import numpy as np
 
 from assay.errors import InputError
 from assay.reports.data import ScoredDataset
-from assay.reports.errors.frequency import Settings
 from assay.reports.errors.subsets import Part, agreement_on
+from assay.statistics.drawing import Drawing
 
 __all__ = ["Cleaning", "clean", "partner"]
 
@@ -50,7 +50,7 @@ def clean(
     other: ScoredDataset,
     metrics: Sequence[str],
     statistics: Sequence[str],
-    settings: Settings,
+    drawing: Drawing,
 ) -> Cleaning:
     """Hold the scores of one run against its labels and against those of another.
 
@@ -60,7 +60,7 @@ def clean(
         data: pairs, scores, first labels.
         other: the same pairs with other labels; its scores are not read.
         metrics, statistics: which.
-        settings: of the intervals.
+        drawing: of the intervals.
 
     Raises:
         InputError: the two have no pair in common.
@@ -76,7 +76,7 @@ def clean(
     same = joined & (labels == data.labels)
 
     def part(name: str, inside: np.ndarray, corrected: bool = False) -> Part:
-        return agreement_on(data, name, inside, metrics, statistics, settings, labels if corrected else None)
+        return agreement_on(data, name, inside, metrics, statistics, drawing, labels=labels if corrected else None)
 
     return Cleaning(
         title=other.title,

@@ -38,7 +38,7 @@ class Rule:
         if not 0 < self.residual <= 1:
             raise InputError(f"--residual {self.residual:g}: a share of the pairs is above 0 and at most 1")
         if self.scale is not None and not self.scale[0] < self.scale[1]:
-            raise InputError(f"--scale {self.scale[0]:g} {self.scale[1]:g}: the lowest label comes first")
+            raise InputError(f"--scale {self.scale[0]:g},{self.scale[1]:g}: the lowest label comes first")
 
 
 @dataclass(frozen=True)
@@ -104,7 +104,7 @@ def diverging(
         low, high = rule.scale or label_scale(data)
         if low == high and len(data):
             raise InputError(
-                f"{data.run.title}: all labels of {data.name} are {low:g}; give the scale: --scale LOW HIGH"
+                f"{data.run.title}: all labels of {data.name} are {low:g}; give the scale: --scale LOW,HIGH"
             )
         too_low = considered & (similar < rule.low) & (data.labels >= high)
         too_high = considered & (similar > rule.high) & (data.labels <= low)

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
-from assay.reports.categories.vocabulary import LAST_RESORTS
+from assay.reports.categories.vocabulary import LAST_RESORTS, label_of_rules
 from assay.reports.errors.corrected import Cleaning
 from assay.reports.errors.frequency import FEWEST, Frequency, Share
 from assay.reports.errors.report import ErrorReport, records
 from assay.reports.errors.subsets import Part
 from assay.reports.layout import TITLES, Cell
 from assay.reports.sheets import Column, Document, Sheet
+from assay.statistics.agreement import FEWEST as FEWEST_UNITS
 
 __all__ = ["error_document"]
 
@@ -20,8 +21,9 @@ _ABOUT_SHARES = (
     "bootstrap interval; 1 is as frequent among errors as anywhere."
 )
 _ABOUT_FEW = (
-    f"few: below {FEWEST} diverging pairs, no interval. {', '.join(LAST_RESORTS)} are read from the label as well, "
-    "which also decides what diverges: their ratio says little."
+    f"few: below {FEWEST} diverging pairs, or {FEWEST_UNITS} pairs or groups in all, no interval. "
+    f"{', '.join(map(label_of_rules, LAST_RESORTS))} are read from the label as well, which also decides what "
+    "diverges: their ratio says little."
 )
 
 
@@ -57,7 +59,7 @@ def _frequencies(report: ErrorReport, metric: str) -> Sheet:
     n, low = len(found.rows), int(found.too_low.sum())
     rows = [
         [
-            row.category,
+            report.tagged.labels[row.category],
             f"{row.too_low:,}",
             f"{row.too_high:,}",
             _percent(row.diverging),
@@ -93,7 +95,7 @@ def _worst(report: ErrorReport, metric: str, top: int) -> Sheet:
             _cut(one["question"]),
             _cut(one["reference"]),
             _cut(one["candidate"]),
-            "; ".join(given["category"] for given in one["categories"]) or "–",
+            "; ".join(_label(given) for given in one["categories"]) or "–",
         ]
         for one in records(report, top)
         if one["metric"] == metric
@@ -107,6 +109,10 @@ def _worst(report: ErrorReport, metric: str, top: int) -> Sheet:
     )
 
 
+def _label(given: dict[str, str]) -> str:
+    return given["category"] if given["source"] == "people" else label_of_rules(given["category"])
+
+
 def _inside(report: ErrorReport, metric: str) -> Sheet:
     heads = [head for name in report.statistics for head in (f"{TITLES.get(name, name)} inside", "all but it")]
     rows = [
@@ -115,11 +121,12 @@ def _inside(report: ErrorReport, metric: str) -> Sheet:
     ]
     notes = []
     for within, without in report.categories:
-        row = [within.name, f"{within.n:,}"]
+        label = report.tagged.labels[within.name]
+        row = [label, f"{within.n:,}"]
         for name in report.statistics:
             row += [_cell(within, metric, name), _cell(without, metric, name)]
             if (note := within.of(metric, name).note) and within.of(metric, name).low is None:
-                notes.append(f"{within.name}: {note}")
+                notes.append(f"{label}: {note}")
         rows.append(row)
     return Sheet(
         f"Agreement of {metric} by category: {_title(report)}",

@@ -2,42 +2,23 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
 
-from assay.errors import InputError
 from assay.reports.errors.divergence import Divergence
 from assay.reports.errors.tagged import Tagged
-from assay.statistics.agreement import expanded_tail
+from assay.statistics.agreement import FEWEST as FEWEST_UNITS
+from assay.statistics.agreement import percentile_interval
+from assay.statistics.drawing import Drawing
 from assay.statistics.resampling import Resampler
 
-__all__ = ["FEWEST", "Frequency", "Settings", "Share", "frequencies"]
+__all__ = ["FEWEST", "Frequency", "Share", "frequencies"]
 
 #: Diverging pairs of a category that the interval of a ratio needs: fewer resample to the same few values.
 FEWEST = 5
-
-
-@dataclass(frozen=True)
-class Settings:
-    """How intervals are made.
-
-    Attributes:
-        resamples: of the bootstrap; 0 for no intervals of ratios and agreement.
-        confidence: level, in (0, 1).
-        seed: of the resampling.
-    """
-
-    resamples: int = 1000
-    confidence: float = 0.95
-    seed: int = 0
-
-    def __post_init__(self) -> None:
-        if self.resamples < 0 or self.seed < 0:
-            raise InputError("resamples and seed are 0 or more")
-        if not 0 < self.confidence < 1:
-            raise InputError(f"confidence {self.confidence:g}: a level lies between 0 and 1, such as 0.95")
 
 
 @dataclass(frozen=True)
@@ -86,7 +67,7 @@ class Frequency:
         ratio: the one divided by the other; None where undefined. Above 1, errors have it more often than pairs do.
         low, high: percentile interval of the ratio from resamples of pairs (or of the groups the run resampled by);
             None where there is none.
-        few: whether diverging pairs are too few for an interval, see :data:`FEWEST`.
+        few: whether diverging pairs (see :data:`FEWEST`), or what is resampled, are too few for an interval.
     """
 
     category: str
@@ -101,7 +82,7 @@ class Frequency:
 
 
 def frequencies(
-    tagged: Tagged, found: Divergence, groups: NDArray[np.intp] | None, settings: Settings
+    tagged: Tagged, found: Divergence, groups: NDArray[np.intp] | None, drawing: Drawing, seed: Sequence[int]
 ) -> list[Frequency]:
     """Return the frequency of every category that one of the pairs considered has, most diverging pairs first.
 
@@ -109,16 +90,18 @@ def frequencies(
         tagged: the categories of n pairs.
         found: which of them diverge.
         groups: codes of what is resampled as a whole, shape (n,); None for single pairs.
-        settings: of the intervals.
+        drawing: of the intervals.
+        seed: of the draws, that of the bucket looked at.
     """
     sides = found.mask.copy()
     sides[found.rows[~found.too_low]] = False
     masks = {name: mask for name, mask in tagged.masks.items() if (mask & found.considered).any()}
-    intervals = _ratio_intervals(masks, found, groups, settings)
+    units = int(found.considered.sum()) if groups is None else len(np.unique(groups[found.considered]))
+    intervals = _ratio_intervals(masks, found, groups, drawing, seed)
     rows = []
     for name, mask in masks.items():
-        diverging = Share.count_in(mask, found.mask, settings.confidence)
-        everywhere = Share.count_in(mask, found.considered, settings.confidence)
+        diverging = Share.count_in(mask, found.mask, drawing.confidence)
+        everywhere = Share.count_in(mask, found.considered, drawing.confidence)
         ratio = diverging.value / everywhere.value if diverging.value is not None and everywhere.value else None
         low, high = intervals.get(name, (None, None))
         rows.append(
@@ -131,38 +114,35 @@ def frequencies(
                 ratio=ratio,
                 low=low,
                 high=high,
-                few=diverging.count < FEWEST,
+                few=units < FEWEST_UNITS or diverging.count < FEWEST,
             )
         )
     return sorted(rows, key=lambda row: -row.diverging.count)
 
 
 def _ratio_intervals(
-    masks: dict[str, NDArray[np.bool_]], found: Divergence, groups: NDArray[np.intp] | None, settings: Settings
+    masks: dict[str, NDArray[np.bool_]],
+    found: Divergence,
+    groups: NDArray[np.intp] | None,
+    drawing: Drawing,
+    seed: Sequence[int],
 ) -> dict[str, tuple[float, float]]:
     """Resample the pairs considered and return the interval of every ratio that has diverging pairs enough."""
     names = [name for name, mask in masks.items() if int((mask & found.mask).sum()) >= FEWEST]
     rows = np.flatnonzero(found.considered)
-    if not names or not settings.resamples:
+    if not names or not drawing.resamples:
         return {}
     codes = None if groups is None else np.unique(groups[rows], return_inverse=True)[1]
     everywhere = np.stack([masks[name][rows] for name in names]).astype(np.float64)
     diverges = found.mask[rows].astype(np.float64)
-    resampler = Resampler(len(rows), settings.resamples, (settings.seed,), codes)
+    resampler = Resampler(len(rows), drawing.resamples, tuple(seed), codes)
     drawn = []
     for weights in resampler.blocks():
         shares = _shares(everywhere * diverges, diverges, weights), _shares(everywhere, np.ones(len(rows)), weights)
         drawn.append(np.divide(*shares, out=np.full_like(shares[0], np.nan), where=shares[1] > 0))
     ratios = np.concatenate(drawn, axis=1)
-    tail = expanded_tail(resampler.units, settings.confidence)
-    intervals = {}
-    for name, values in zip(names, ratios, strict=True):
-        defined = values[~np.isnan(values)]
-        # an interval from a minority of the resamples would describe another population
-        if 2 * len(defined) >= len(values):
-            low, high = np.quantile(defined, [tail, 1 - tail])
-            intervals[name] = float(low), float(high)
-    return intervals
+    bounds = (percentile_interval(values, resampler.units, drawing.confidence) for values in ratios)
+    return {name: one for name, one in zip(names, bounds, strict=True) if one is not None}
 
 
 def _shares(

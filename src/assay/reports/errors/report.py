@@ -11,9 +11,10 @@ from assay.reports.categories import PartsOfSpeech
 from assay.reports.data import ALL, ScoredDataset
 from assay.reports.errors.corrected import Cleaning, clean, partner
 from assay.reports.errors.divergence import Divergence, Rule, diverging
-from assay.reports.errors.frequency import Frequency, Settings, frequencies
+from assay.reports.errors.frequency import Frequency, frequencies
 from assay.reports.errors.subsets import Part, agreement_on, by_category, by_number
 from assay.reports.errors.tagged import Tagged, tag_all
+from assay.statistics.drawing import Drawing
 
 __all__ = ["ErrorReport", "analyse", "records"]
 
@@ -53,7 +54,7 @@ def analyse(
     *,
     rule: Rule,
     statistics: Sequence[str],
-    settings: Settings,
+    drawing: Drawing,
     bucket: str = ALL,
     corrected: Sequence[ScoredDataset] = (),
     speech: PartsOfSpeech | None = None,
@@ -65,7 +66,7 @@ def analyse(
         metrics: metrics that it has scores of; all of them where empty.
         rule: what counts as diverging.
         statistics: coefficients of the agreement.
-        settings: of the intervals.
+        drawing: of the intervals.
         bucket: which pairs to look at.
         corrected: datasets of a run of the same pairs with other labels.
         speech: what reads parts of speech for the categories.
@@ -79,7 +80,7 @@ def analyse(
             f"{data.run.title}: {data.name} has no bucket {bucket!r}.{suggest(bucket, data.buckets)} "
             f"It has {', '.join(data.buckets)}."
         )
-    inside = data.buckets[bucket]
+    inside, seed = data.buckets[bucket], data.within(bucket, drawing.seed).seed
     tagged = tag_all(data, rule.scale, speech)
     divergences = {name: diverging(data, name, rule, inside) for name in names}
     other = partner(data, corrected)
@@ -90,11 +91,13 @@ def analyse(
         statistics=list(statistics),
         tagged=tagged,
         divergences=divergences,
-        frequencies={name: frequencies(tagged, found, data.groups, settings) for name, found in divergences.items()},
-        everywhere=agreement_on(data, "all pairs", inside, names, statistics, settings),
-        categories=by_category(data, tagged.masks, inside, names, statistics, settings),
-        numbers=by_number(data, numbered, names, statistics, settings),
-        cleaning=clean(data, other, names, statistics, settings) if other is not None else None,
+        frequencies={
+            name: frequencies(tagged, found, data.groups, drawing, seed) for name, found in divergences.items()
+        },
+        everywhere=agreement_on(data, "all pairs", inside, names, statistics, drawing, bucket=bucket),
+        categories=by_category(data, tagged.masks, bucket, names, statistics, drawing),
+        numbers=by_number(data, numbered, names, statistics, drawing),
+        cleaning=clean(data, other, names, statistics, drawing) if other is not None else None,
     )
 
 

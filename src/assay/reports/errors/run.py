@@ -8,10 +8,10 @@ from assay.errors import InputError, suggest
 from assay.reports.categories import PartsOfSpeech
 from assay.reports.data import ALL, ScoredDataset, read_datasets
 from assay.reports.errors.divergence import Rule
-from assay.reports.errors.frequency import Settings
 from assay.reports.errors.report import ErrorReport, analyse
 from assay.reports.folder import RunFolder
 from assay.statistics.coefficients import check_statistics
+from assay.statistics.drawing import Drawing
 
 __all__ = ["choose_datasets", "errors_of"]
 
@@ -40,7 +40,7 @@ def errors_of(
     datasets: Sequence[str] = (),
     rule: Rule | None = None,
     statistics: Sequence[str] = ("kendall",),
-    settings: Settings | None = None,
+    drawing: Drawing | None = None,
     bucket: str = ALL,
     corrected: RunFolder | None = None,
     speech: PartsOfSpeech | None = None,
@@ -53,7 +53,7 @@ def errors_of(
         datasets: which; all by default.
         rule: what counts as diverging.
         statistics: coefficients of the agreement.
-        settings: of the intervals.
+        drawing: of the intervals.
         bucket: which pairs to look at.
         corrected: a run of the same pairs with other labels.
         speech: what reads parts of speech for the categories.
@@ -73,7 +73,7 @@ def errors_of(
             metrics,
             rule=rule or Rule(),
             statistics=check_statistics(tuple(statistics)),
-            settings=settings or Settings(),
+            drawing=drawing or Drawing(),
             bucket=bucket,
             corrected=others,
             speech=speech,

@@ -2,18 +2,18 @@
 
 from __future__ import annotations
 
-import unicodedata
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
 
-from assay.reports.data import ScoredDataset
-from assay.reports.errors.frequency import Settings
+from assay.lexicon.columns import has_number
+from assay.reports.data import ALL, ScoredDataset
 from assay.statistics.agreement import Estimate, agreement
+from assay.statistics.drawing import Drawing
 
-__all__ = ["Part", "agreement_on", "by_category", "by_number", "has_number"]
+__all__ = ["Part", "agreement_on", "by_category", "by_number"]
 
 
 @dataclass(frozen=True)
@@ -41,7 +41,9 @@ def agreement_on(
     inside: NDArray[np.bool_],
     metrics: Sequence[str],
     statistics: Sequence[str],
-    settings: Settings,
+    drawing: Drawing,
+    *,
+    bucket: str = ALL,
     labels: NDArray[np.float64] | None = None,
 ) -> Part:
     """Return the agreement of metrics on the pairs inside a mask.
@@ -51,66 +53,63 @@ def agreement_on(
         name: of the part.
         inside: shape (n,).
         metrics, statistics: which.
-        settings: of the intervals.
+        drawing: of the intervals.
+        bucket: the bucket that the part is, or lies in, as a run calls it: its draws are the run's.
         labels: other labels than those of the data, shape (n,).
     """
-    groups = None if data.groups is None else np.unique(data.groups[inside], return_inverse=True)[1]
-    held = data.labels if labels is None else labels
+    pairs = data.within(bucket, drawing.seed, inside)
     found = agreement(
-        {metric: data.oriented(metric)[inside] for metric in metrics},
-        held[inside],
+        {metric: pairs.take(data.oriented(metric)) for metric in metrics},
+        pairs.labels if labels is None else pairs.take(labels),
         statistics=statistics,
-        resamples=settings.resamples,
-        confidence=settings.confidence,
-        seed=(settings.seed,),
-        groups=groups,
+        resamples=drawing.resamples,
+        confidence=drawing.confidence,
+        seed=pairs.seed,
+        groups=pairs.groups,
     )
-    return Part(name, int(inside.sum()), found)
+    return Part(name, len(pairs), found)
 
 
 def by_category(
     data: ScoredDataset,
     masks: Mapping[str, NDArray[np.bool_]],
-    inside: NDArray[np.bool_],
+    bucket: str,
     metrics: Sequence[str],
     statistics: Sequence[str],
-    settings: Settings,
+    drawing: Drawing,
 ) -> list[tuple[Part, Part]]:
-    """Return the agreement inside each category, and that of all pairs without it."""
+    """Return the agreement inside each category in a bucket, and that of all pairs of the bucket without it."""
+    inside = data.buckets[bucket]
     return [
         (
-            agreement_on(data, name, mask & inside, metrics, statistics, settings),
-            agreement_on(data, f"without {name}", ~mask & inside, metrics, statistics, settings),
+            agreement_on(data, name, mask & inside, metrics, statistics, drawing, bucket=bucket),
+            agreement_on(data, f"without {name}", ~mask & inside, metrics, statistics, drawing, bucket=bucket),
         )
         for name, mask in masks.items()
         if (mask & inside).any()
     ]
 
 
-def has_number(data: ScoredDataset) -> NDArray[np.bool_]:
-    """Tell of each pair whether a gold answer has a digit, shape (n,); so the paper counts 28 % of NQ-open."""
-    references = data.table.column("reference").to_pylist()
-    return np.array([any(map(_has_digit, golds or ())) for golds in references], dtype=bool)
-
-
-def _has_digit(text: str) -> bool:
-    return any(unicodedata.category(letter).startswith("N") for letter in text or "")
-
-
 def by_number(
-    data: ScoredDataset, buckets: Sequence[str], metrics: Sequence[str], statistics: Sequence[str], settings: Settings
+    data: ScoredDataset, buckets: Sequence[str], metrics: Sequence[str], statistics: Sequence[str], drawing: Drawing
 ) -> list[tuple[str, Part, Part, Part]]:
     """Return for each bucket the agreement on all pairs, on those without a number in a gold answer, and on the rest.
 
     Source: tables 7 and 8 of Mustafazade & Ebbinghaus (2022): ``w_num`` are all pairs, ``wo_num`` those without.
     """
-    number = has_number(data)
+    number = has_number(data.table.column("reference"))
     parts = []
     for bucket in buckets:
         mask = data.buckets[bucket]
+        # the names under which a run has these buckets
+        crossed = "" if bucket == ALL else f"{bucket}+"
         every, without, rest = (
-            agreement_on(data, name, mask & part, metrics, statistics, settings)
-            for name, part in (("all pairs", np.ones(len(data), dtype=bool)), ("without", ~number), ("with", number))
+            agreement_on(data, name, part, metrics, statistics, drawing, bucket=own)
+            for name, part, own in (
+                ("all pairs", mask, bucket),
+                ("without", mask & ~number, f"{crossed}number=no"),
+                ("with", mask & number, f"{crossed}number=yes"),
+            )
         )
         parts.append((bucket, every, without, rest))
     return parts

@@ -11,6 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from assay.reports.categories import CATEGORIES, PartsOfSpeech, Tag, Tagger, from_people
+from assay.reports.categories.vocabulary import label_of_rules
 from assay.reports.data import ScoredDataset
 from assay.reports.errors.divergence import label_scale
 
@@ -33,6 +34,11 @@ class Category:
     name: str
     reason: str
     source: Literal["people", "rules"]
+
+    @property
+    def label(self) -> str:
+        """What a reader sees."""
+        return self.name if self.source == "people" else label_of_rules(self.name)
 
 
 @dataclass(frozen=True)
@@ -57,6 +63,12 @@ class Tagged:
                 mask[row] = True
         known = [name for name in CATEGORIES if name in found]
         return {name: found[name] for name in [*known, *sorted(found.keys() - set(known))]}
+
+    @cached_property
+    def labels(self) -> dict[str, str]:
+        """What a reader sees of each category that occurs; the word of people where they gave it to any pair."""
+        given = {(one.name, one.source) for own in self.categories for one in own}
+        return {name: name if (name, "people") in given else label_of_rules(name) for name in self.masks}
 
 
 def categories_of_people(data: ScoredDataset) -> list[str]:

@@ -79,7 +79,7 @@ def _level(report: GateReport, dataset: str) -> str:
     corrected = 1 - (1 - settings.confidence) / report.family
     return (
         f"{settings.confidence:.0%} intervals of the {difference}, for all {report.family} numbers whose scores "
-        f"changed together: each at {corrected:.4%} (Bonferroni)"
+        f"changed together: each at {100 * corrected:.6g}% (Bonferroni)"
     )
 
 

@@ -17,7 +17,6 @@ from assay.reports.gate.settings import Settings
 from assay.statistics.agreement import agreement
 from assay.statistics.comparison import compare
 from assay.statistics.concordance import Floats
-from assay.statistics.resampling import seed_of
 
 __all__ = ["Pairing", "cells_of"]
 
@@ -87,11 +86,9 @@ def cells_of(one: Pairing, settings: Settings, family: int) -> Iterator[Cell]:
 
 
 def _cells(one: Pairing, settings: Settings, part: _Part) -> Iterator[Cell]:
-    data, inside = one.data, one.data.buckets[part.bucket]
-    groups = None if data.groups is None else np.unique(data.groups[inside], return_inverse=True)[1]
     # the same resamples for all metrics of a bucket
-    seed = seed_of(settings.seed, data.name, data.facts["split"], part.bucket)
-    now, labels = one.now[inside], data.labels[inside]
+    pairs = one.data.within(part.bucket, settings.seed)
+    now = pairs.take(one.now)
 
     def cell(
         statistic: str,
@@ -102,19 +99,19 @@ def _cells(one: Pairing, settings: Settings, part: _Part) -> Iterator[Cell]:
     ) -> Cell:
         same = one.same_scores and values[1] is not None
         verdict = Verdict.unchanged if same else judge(*values, *bounds, settings.margin)
-        place = (data.name, part.bucket, one.metric, statistic, part.judged)
+        place = (one.data.name, part.bucket, one.metric, statistic, part.judged)
         return Cell(*place, *values, *bounds, part.confidence, n, verdict, note)
 
     if one.changed or one.same_scores:
         # the same scores differ by nothing in every resample
         for found in agreement(
             {one.metric: now},
-            labels,
+            pairs.labels,
             statistics=part.statistics,
             resamples=part.resamples if one.changed else 0,
             confidence=part.confidence,
-            seed=seed,
-            groups=groups,
+            seed=pairs.seed,
+            groups=pairs.groups,
         ):
             if one.same_scores:
                 nothing = (None, None) if found.value is None else (0.0, 0.0)
@@ -127,14 +124,14 @@ def _cells(one: Pairing, settings: Settings, part: _Part) -> Iterator[Cell]:
         return
     for difference in compare(
         now,
-        one.old.scores[inside],
-        labels,
+        pairs.take(one.old.scores),
+        pairs.labels,
         statistics=part.statistics,
         permutations=0,
         resamples=part.resamples,
         confidence=part.confidence,
-        seed=seed,
-        groups=groups,
+        seed=pairs.seed,
+        groups=pairs.groups,
     ):
         values = difference.second, difference.first
         yield cell(difference.statistic, values, (difference.low, difference.high), difference.n, difference.note)

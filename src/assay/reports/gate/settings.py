@@ -8,11 +8,9 @@ from dataclasses import dataclass
 from assay.errors import InputError
 from assay.reports.data import ALL
 from assay.statistics.coefficients import check_statistics
+from assay.statistics.drawing import check_level, check_resamples, check_seed
 
 __all__ = ["Settings"]
-
-#: As for the intervals of a run.
-FEWEST_RESAMPLES = 100
 
 
 @dataclass(frozen=True)
@@ -46,11 +44,8 @@ class Settings:
     def __post_init__(self) -> None:
         if not 0 <= self.margin < math.inf:
             raise InputError(f"--margin {self.margin}: what may be lost is 0 or more")
-        if not 0.5 < self.confidence < 1:
-            raise InputError(f"--confidence {self.confidence}: must lie between 0.5 and 1, such as 0.95")
-        if self.resamples < FEWEST_RESAMPLES:
-            raise InputError(f"--resamples {self.resamples}: an interval needs at least {FEWEST_RESAMPLES}")
-        if self.seed < 0:
-            raise InputError(f"--seed {self.seed}: must not be negative")
+        check_resamples(self.resamples)
+        check_level(self.confidence)
+        check_seed(self.seed)
         object.__setattr__(self, "buckets", tuple(dict.fromkeys(self.buckets or (ALL,))))
         object.__setattr__(self, "statistics", check_statistics(self.statistics or ("spearman",)))

@@ -10,12 +10,11 @@ import numpy as np
 
 from assay.reports.comparing.compare import Settings, check_buckets, used_buckets
 from assay.reports.leaderboard.entries import Joined
-from assay.reports.leaderboard.front import on_front
+from assay.reports.leaderboard.front import front_of
 from assay.reports.leaderboard.ranks import Rank, rank
 from assay.statistics.comparison import average, average_drawn, summarise
 from assay.statistics.corrections import adjust
 from assay.statistics.draws import Coefficients, Couple, Drawn, draw_all, draw_scores
-from assay.statistics.resampling import seed_of
 from assay.tables import NOT_BY_PEOPLE
 
 __all__ = ["Board", "Line", "better", "boards", "enough_draws", "work_of"]
@@ -33,7 +32,8 @@ class Line:
         pairs_per_second: None where it is not known: scores from the store, or recorded ones, cost nothing in the run.
         signature: the short one.
         rank: None where the coefficient that ranks is undefined, or the metric lacks a dataset or some of the pairs.
-        on_front: whether no other metric of known cost is both better and faster.
+        on_front: whether no other metric is both better and faster; None where the cost of some metric that has a value
+            is not known, since it could be the one.
         missing: datasets that the metric has no score on.
     """
 
@@ -44,7 +44,7 @@ class Line:
     pairs_per_second: float | None
     signature: str
     rank: Rank | None = None
-    on_front: bool = False
+    on_front: bool | None = None
     missing: tuple[str, ...] = ()
 
 
@@ -137,28 +137,27 @@ def _to_average(cells: Sequence[_Cell]) -> list[_Cell]:
 
 
 def _draw(joined: Joined, bucket: str, settings: Settings, advance: Callable[[int], None] | None) -> _Cell:
-    data, inside = joined.data, joined.data.buckets[bucket]
-    scores = {name: values[inside] for name, values in joined.scores.items()}
-    labels = data.labels[inside]
-    groups = None if data.groups is None else data.groups[inside]
+    pairs = joined.data.within(bucket, settings.seed)
+    scores = {name: pairs.take(values) for name, values in joined.scores.items()}
     statistics, resamples = settings.statistics, settings.resamples
-    seed = seed_of(settings.seed, data.name, data.facts["split"], bucket)
     couples = draw_all(
         scores,
-        labels,
+        pairs.labels,
         statistics=statistics,
         permutations=settings.permutations,
         resamples=resamples,
-        seed=seed,
-        groups=groups,
+        seed=pairs.seed,
+        groups=pairs.groups,
         advance=advance,
     )
-    # most scores were drawn on all of their pairs with some other one already
+    # most scores were drawn on all pairs with some other one already
     sides = [(name, held) for couple, drawn in couples.items() for name, held in zip(couple, drawn.sides, strict=True)]
-    known = {name: held for name, held in sides if held.n == int(np.isfinite(scores[name]).sum())}
+    known = {name: held for name, held in sides if held.n == len(pairs)}
     rest = {name: values for name, values in scores.items() if name not in known}
-    known |= draw_scores(rest, labels, statistics=statistics, resamples=resamples, seed=seed, groups=groups)
-    return _Cell(joined, bucket, int(inside.sum()), {name: known[name] for name in scores}, couples)
+    known |= draw_scores(
+        rest, pairs.labels, statistics=statistics, resamples=resamples, seed=pairs.seed, groups=pairs.groups
+    )
+    return _Cell(joined, bucket, len(pairs), {name: known[name] for name in scores}, couples)
 
 
 def _board(cell: _Cell, settings: Settings, by: str) -> Board:
@@ -235,16 +234,16 @@ def _ranked(
     values = {line.metric: value for line in lines if (value := line.values[by][0]) is not None and line.n == most}
     among = {couple: drawn for couple, drawn in couples.items() if couple[0] in values and couple[1] in values}
     compared = better(among, settings, by)
-    front = on_front(
-        {
-            line.metric: (line.pairs_per_second, value)
-            for line in lines
-            if line.pairs_per_second is not None and (value := line.values[by][0]) is not None
-        }
-    )
+    points = {
+        line.metric: (line.pairs_per_second, value) for line in lines if (value := line.values[by][0]) is not None
+    }
+    front = front_of(points)
     found = rank(values, compared)
     order = sorted(lines, key=lambda line: -values.get(line.metric, -np.inf))
-    ranked = [replace(line, rank=found.get(line.metric), on_front=line.metric in front) for line in order]
+    ranked = [
+        replace(line, rank=found.get(line.metric), on_front=None if front is None else line.metric in front)
+        for line in order
+    ]
     return Board(title, bucket, n, tuple(ranked), compared)
 
 

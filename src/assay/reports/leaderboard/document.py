@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterator, Sequence
 from typing import Any
 
@@ -25,19 +26,47 @@ def document(boards: Sequence[Board], settings: Settings, by: str, absent: Seque
     """
     priced = any(line.pairs_per_second is not None for board in boards for line in board.lines)
     heads = [
-        Column("rank", number=True),
+        Column("group", number=True),
         Column("could be", number=True),
         Column("metric"),
         *[Column(TITLES.get(name, name), number=True) for name in settings.statistics],
         *([Column("pairs/s", number=True), Column("front")] if priced else []),
     ]
-    sheets = [_sheet(board, heads, settings, priced) for board in boards]
+    filled = [board for board in boards if any(map(_has_value, board.lines))]
+    sheets = [_sheet(board, heads, settings, priced) for board in filled]
     records = [record for board in boards for record in _records(board)]
-    return Document(sheets, records, [*absent, *_explanations(settings, by, boards, priced)])
+    empty = [_why_left_out(board) for board in boards if board not in filled]
+    return Document(sheets, records, [*absent, *empty, *_explanations(settings, by, filled, priced)])
+
+
+def _has_value(line: Line) -> bool:
+    return any(value is not None for value, _, _ in line.values.values())
+
+
+def _why_left_out(board: Board) -> str:
+    """Return why a board on which no metric has a value is not shown."""
+    lacking = any(line.missing for line in board.lines)
+    why = "scores or labels do not vary" + (", or are missing on one of the datasets" if lacking else "")
+    return f"{board.title}, {board.bucket}: no table, since no metric has a value there: {why}"
+
+
+def _groups(board: Board) -> dict[str, str]:
+    """Return the places that the group of each ranked metric takes, such as ``1–3``; its ranks lie within them."""
+    sizes = Counter(line.rank.rank for line in board.lines if line.rank)
+    return {
+        line.metric: _span(line.rank.rank, line.rank.rank + sizes[line.rank.rank] - 1)
+        for line in board.lines
+        if line.rank
+    }
+
+
+def _span(first: int, last: int) -> str:
+    return f"{first}" if first == last else f"{first}–{last}"
 
 
 def _sheet(board: Board, heads: Sequence[Column], settings: Settings, priced: bool) -> Sheet:
-    rows = [_cells(line, settings, priced) for line in board.lines]
+    groups = _groups(board)
+    rows = [_cells(line, groups.get(line.metric, "–"), settings, priced) for line in board.lines]
     unbeaten = frozenset(place for place, line in enumerate(board.lines) if line.rank and line.rank.low == 1)
     notes = [f"{line.metric}: no score on {', '.join(line.missing)}" for line in board.lines if line.missing]
     notes += [
@@ -50,20 +79,18 @@ def _sheet(board: Board, heads: Sequence[Column], settings: Settings, priced: bo
     )
 
 
-def _cells(line: Line, settings: Settings, priced: bool) -> list[str]:
+def _cells(line: Line, group: str, settings: Settings, priced: bool) -> list[str]:
     values = [Cell(*line.values[name], "").text for name in settings.statistics]
     cost = []
     if priced:
         speed = "–" if line.pairs_per_second is None else f"{line.pairs_per_second:,.0f}"
-        cost = [speed, "yes" if line.on_front else ""]
-    if line.rank is None:
-        return ["–", "–", line.metric, *values, *cost]
-    held = line.rank
-    could_be = f"{held.low}" if held.low == held.high else f"{held.low}–{held.high}"
-    return [str(held.rank), could_be, line.metric, *values, *cost]
+        cost = [speed, "–" if line.on_front is None else "yes" if line.on_front else ""]
+    could_be = _span(line.rank.low, line.rank.high) if line.rank else "–"
+    return [group, could_be, line.metric, *values, *cost]
 
 
 def _records(board: Board) -> Iterator[dict[str, Any]]:
+    groups = _groups(board)
     for line in board.lines:
         record: dict[str, Any] = {
             "dataset": board.title,
@@ -71,6 +98,7 @@ def _records(board: Board) -> Iterator[dict[str, Any]]:
             "rank": line.rank.rank if line.rank else None,
             "rank_low": line.rank.low if line.rank else None,
             "rank_high": line.rank.high if line.rank else None,
+            "group": groups.get(line.metric),
             "metric": line.metric,
             "kind": line.kind,
         }
@@ -87,16 +115,18 @@ def _records(board: Board) -> Iterator[dict[str, Any]]:
 
 def _explanations(settings: Settings, by: str, boards: Sequence[Board], priced: bool) -> Iterator[str]:
     yield (
-        f"ranked by {TITLES.get(by, by)}; metrics that cannot be told apart share a rank: a group ends where all above "
-        f"are better than all below by the permutation test of paired scores ({settings.permutations:,} draws, "
+        f"ranked by {TITLES.get(by, by)}; group: the places that its metrics share: a group ends where all above are "
+        f"better than all below by the permutation test of paired scores ({settings.permutations:,} draws, "
         f"{CORRECTIONS[settings.correction]} over the couples of a table, {1 - settings.confidence:.2g}); could be: "
-        "ranks that the tests leave open"
+        "the places of the group that the tests leave open to one metric, below each that is better and above each "
+        "that is worse"
     )
     yield (f"{settings.confidence:.0%} bootstrap intervals (expanded percentile) from {settings.resamples:,} resamples")
     if priced:
         yield (
             "pairs/s: what the run reached, on its machine; – where scores came from the store or were recorded; "
-            "front: no other metric of known cost is both better and faster"
+            "front: no other metric is both better and faster; – where the cost of one is not known, which could be it "
+            "(assay profile measures it)"
         )
     signatures = dict.fromkeys((line.metric, line.signature) for board in boards for line in board.lines)
     yield from (f"{metric}: {signature}" for metric, signature in signatures if signature)

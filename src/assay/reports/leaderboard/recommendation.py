@@ -37,19 +37,26 @@ class Advice:
 
     Attributes:
         board: the evidence.
-        use: the metric with the highest agreement within the budget; None where there is none.
+        highest: the metric with the highest agreement within the budget; None where there is none.
         alike: metrics within the budget that the tests cannot tell from it, the fastest first.
         too_slow: metrics with a higher agreement that the budget leaves out.
         unknown: metrics whose cost is not known, with a higher agreement, that a budget leaves out.
         warning: why the advice is weak; an empty string where it is not.
+        known: whether that metric is known to agree with people better than chance does.
     """
 
     board: Board
-    use: Line | None
+    highest: Line | None
     alike: tuple[Line, ...]
     too_slow: tuple[Line, ...]
     unknown: tuple[Line, ...]
     warning: str
+    known: bool = False
+
+    @property
+    def use(self) -> Line | None:
+        """The metric to use; None where there is none, or none is known to be better than chance."""
+        return self.highest if self.known else None
 
 
 def advise(board: Board, budget: float | None, by: str) -> Advice:
@@ -83,18 +90,21 @@ def advise(board: Board, budget: float | None, by: str) -> Advice:
     _, low, high = best.values[by]
     chance = _CHANCE.get(by, 0.0)
     warning = ""
+    is_known = low is not None and low > chance
     if low is None or high is None:
         warning = "too few pairs for an interval: label more before you rely on it"
     elif high < chance:
         warning = "it agrees less with people than chance would: look at the labels and at what a high score means"
     elif low <= chance:
         warning = (
-            f"its interval holds {chance:g}, which is chance: on {board.n:,} pairs no metric is known to agree with "
+            f"its interval holds {chance:g}, which is chance: on {board.n:,} pairs it is not known to agree with "
             "people at all"
         )
+        others = [line.metric for line in affordable if (bound := line.values[by][1]) is not None and bound > chance]
+        warning += f"; with a lower value, known to: {', '.join(others)}" if others else ", nor is any other metric"
     elif alike and len(alike) == len(affordable) - 1:
         warning = f"{board.n:,} pairs cannot tell it from any other metric within the budget: label more to choose"
-    return Advice(board, best, tuple(alike), too_slow, unknown, warning)
+    return Advice(board, best, tuple(alike), too_slow, unknown, warning, is_known)
 
 
 def _is_told_apart(board: Board, one: Line, other: Line) -> bool:
@@ -110,11 +120,12 @@ def with_advice(document: Document, advice: Sequence[Advice], budget: float | No
             "dataset": one.board.title,
             "bucket": one.board.bucket,
             "use": one.use.metric if one.use else None,
-            by: one.use.values[by][0] if one.use else None,
-            f"{by}_low": one.use.values[by][1] if one.use else None,
-            f"{by}_high": one.use.values[by][2] if one.use else None,
-            "pairs_per_second": one.use.pairs_per_second if one.use else None,
-            "signature": one.use.signature if one.use else None,
+            "highest": one.highest.metric if one.highest else None,
+            by: one.highest.values[by][0] if one.highest else None,
+            f"{by}_low": one.highest.values[by][1] if one.highest else None,
+            f"{by}_high": one.highest.values[by][2] if one.highest else None,
+            "pairs_per_second": one.highest.pairs_per_second if one.highest else None,
+            "signature": one.highest.signature if one.highest else None,
             "cannot_be_told_apart": "; ".join(line.metric for line in one.alike),
             "too_slow": "; ".join(line.metric for line in one.too_slow),
             "warning": one.warning,
@@ -127,18 +138,23 @@ def with_advice(document: Document, advice: Sequence[Advice], budget: float | No
 
 
 def _headline(advice: Advice) -> str:
-    name = advice.use.metric if advice.use else "no metric"
-    return f"{advice.board.title}, {advice.board.bucket}: use {name}"
+    if advice.highest and not advice.use:
+        said = "no metric can be recommended"
+    else:
+        said = f"use {advice.use.metric}" if advice.use else "use no metric"
+    return f"{advice.board.title}, {advice.board.bucket}: {said}"
 
 
 def _reasons(advice: Advice, budget: float | None, by: str) -> list[str]:
     title = TITLES.get(by, by)
     lines = []
-    if advice.use:
-        speed = advice.use.pairs_per_second
+    if advice.highest:
+        speed = advice.highest.pairs_per_second
         cost = "at unknown cost" if speed is None else f"{speed:,.0f} pairs/s"
         within = "" if budget is None else f", the highest of those that reach {budget:,.4g} pairs/s"
-        lines.append(f"{title} {Cell(*advice.use.values[by], '').text} on {advice.board.n:,} pairs, {cost}{within}")
+        name = "" if advice.use else f"highest: {advice.highest.metric}, "
+        value = Cell(*advice.highest.values[by], "").text
+        lines.append(f"{name}{title} {value} on {advice.board.n:,} pairs, {cost}{within}")
     if advice.alike:
         shown = ", ".join(f"{line.metric} ({line.pairs_per_second or 0:,.0f} pairs/s)" for line in advice.alike)
         lines.append(f"cannot be told from it: {shown}")

@@ -7,6 +7,8 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from assay.reports.layout import label_texts
+
 __all__ = ["LabelClasses", "classify"]
 
 #: More different labels than this are cut into quarters.
@@ -28,12 +30,11 @@ def classify(labels: NDArray[np.float64]) -> LabelClasses:
     """
     values, codes = np.unique(labels, return_inverse=True)
     if len(values) <= MOST:
-        return LabelClasses([f"{value:g}" for value in values], codes.astype(np.uint8))
+        return LabelClasses(label_texts(values.tolist()), codes.astype(np.uint8))
     cuts = np.unique(np.quantile(labels, [0.25, 0.5, 0.75]))
     _, codes = np.unique(np.searchsorted(cuts, labels, side="left"), return_inverse=True)
     titles = []
     for code in range(int(codes.max()) + 1):
         inside = labels[codes == code]
-        low, high = inside.min(), inside.max()
-        titles.append(f"{low:g}" if low == high else f"{low:g}–{high:g}")
+        titles.append("–".join(label_texts(sorted({float(inside.min()), float(inside.max())}))))
     return LabelClasses(titles, codes.astype(np.uint8))

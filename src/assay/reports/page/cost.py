@@ -8,9 +8,9 @@ from dataclasses import dataclass
 from markupsafe import Markup
 
 from assay.reports.layout import TITLES, short
-from assay.reports.leaderboard.front import on_front
+from assay.reports.leaderboard.front import front_of
 from assay.reports.page.names import fit
-from assay.reports.page.svg import Figure, Scale, drawing, element, log_ticks, text, ticks
+from assay.reports.page.svg import Figure, Scale, drawing, element, log_range, text, ticks
 from assay.reports.page.units import Unit
 from assay.reports.sheets import Column, Sheet
 
@@ -34,11 +34,13 @@ class CostFigure:
         figure: the drawing.
         unknown: metrics that are not in it since their cost is unknown.
         undefined: those whose agreement is undefined.
+        has_front: whether the front is known: no metric with an agreement is of unknown cost.
     """
 
     figure: Figure | None
     unknown: list[str]
     undefined: list[str]
+    has_front: bool = False
 
 
 @dataclass(frozen=True)
@@ -50,7 +52,10 @@ class _Point:
 
 
 def draw_cost(unit: Unit, statistic: str) -> CostFigure:
-    """Return agreement over all pairs against pairs per second; metrics that no other beats in both are marked."""
+    """Return agreement over all pairs against pairs per second; metrics that no other beats in both are marked.
+
+    None is where the cost of a metric with a value is not known: that one could beat any other.
+    """
     speeds = {metric: facts.pairs_per_second for metric, facts in unit.data.metrics.items()}
     values = {metric: unit.value(metric, statistic) for metric in speeds}
     known = [
@@ -60,8 +65,8 @@ def draw_cost(unit: Unit, statistic: str) -> CostFigure:
     undefined = [metric for metric, speed in speeds.items() if speed and values[metric] is None]
     if not known:
         return CostFigure(None, unknown, undefined)
-    front = on_front({metric: (speed, value) for metric, speed, value in known})
-    points = [_Point(metric, speed, value, metric in front) for metric, speed, value in known]
+    front = front_of({metric: (speeds[metric] or None, value) for metric, value in values.items() if value is not None})
+    points = [_Point(metric, speed, value, front is not None and metric in front) for metric, speed, value in known]
     head = TITLES.get(statistic, statistic)
     best = [point.metric for point in sorted(points, key=lambda point: -point.value) if point.best]
     svg = drawing(
@@ -69,7 +74,8 @@ def draw_cost(unit: Unit, statistic: str) -> CostFigure:
         WIDTH,
         HEIGHT,
         f"{head} against pairs per second on {unit.title}",
-        f"Each metric is a point; filled points are on the Pareto front: {', '.join(best)}.",
+        "Each metric is a point; "
+        + (f"filled points are on the Pareto front: {', '.join(best)}." if best else "the Pareto front is not known."),
         *_draw(unit, points, head),
     )
     rows = [
@@ -77,7 +83,7 @@ def draw_cost(unit: Unit, statistic: str) -> CostFigure:
             one.metric,
             f"{one.speed:,.4g}" if one.speed < 1000 else f"{one.speed:,.0f}",
             short(one.value, 4),
-            "yes" if one.best else "no",
+            "–" if front is None else "yes" if one.best else "no",
         ]
         for one in sorted(points, key=lambda point: -point.value)
     ]
@@ -87,30 +93,34 @@ def draw_cost(unit: Unit, statistic: str) -> CostFigure:
         Column(head, number=True),
         Column("Pareto front"),
     ]
-    return CostFigure(Figure(svg, Sheet(f"Cost and agreement on {unit.title}", heads, rows)), unknown, undefined)
+    return CostFigure(
+        Figure(svg, Sheet(f"Cost and agreement on {unit.title}", heads, rows)), unknown, undefined, front is not None
+    )
 
 
 def _draw(unit: Unit, points: list[_Point], head: str) -> list[Markup]:
-    decades = log_ticks([point.speed for point in points])
-    across = Scale(math.log10(decades[0]), math.log10(decades[-1]), LEFT, WIDTH - RIGHT)
+    # a narrow window shows the left of it first: the axis begins near the slowest
+    slowest, fastest, round_speeds = log_range([point.speed for point in points])
+    across = Scale(math.log10(slowest), math.log10(fastest), LEFT, WIDTH - RIGHT)
     marks = ticks(min(0.0, *(point.value for point in points)), max(point.value for point in points), 6)
     up = Scale(marks[0], marks[-1], HEIGHT - BOTTOM, TOP)
     parts = []
     for mark in marks:
         parts.append(element("line", x1=across.start, x2=across.end, y1=up(mark), y2=up(mark), class_="grid"))
         parts.append(text(LEFT - 8, up(mark) + 4, f"{mark:g}", class_="muted", anchor="end"))
-    for decade in decades:
-        x = across(math.log10(decade))
+    for speed in round_speeds:
+        x = across(math.log10(speed))
         parts.append(element("line", x1=x, x2=x, y1=up.start, y2=up.end, class_="grid"))
         parts.append(
-            text(x, up.start + 17, f"{decade:,.0f}" if decade >= 1 else f"{decade:g}", class_="muted", anchor="middle")
+            text(x, up.start + 17, f"{speed:,.0f}" if speed >= 1 else f"{speed:g}", class_="muted", anchor="middle")
         )
     parts.append(text(across.end, up.start + 36, "pairs per second (log scale)", class_="muted", anchor="end"))
     parts.append(text(4, 14, f"{head}, all pairs", class_="muted"))
     front = sorted((point for point in points if point.best), key=lambda point: point.speed)
     places = {point.metric: (across(math.log10(point.speed)), up(point.value)) for point in points}
     line = " ".join("{:.1f},{:.1f}".format(*places[point.metric]) for point in front)
-    parts.append(element("polyline", points=line, class_="front"))
+    if front:
+        parts.append(element("polyline", points=line, class_="front"))
     taken = [(x - 6, y - 6, x + 6, y + 6) for x, y in places.values()]
     # of two names that are in each other's way, that of the better metric stays
     for point in sorted(points, key=lambda point: (not point.best, -point.value)):

@@ -57,7 +57,8 @@ def _sentence(unit: Unit, block: Block, statistic: str) -> str:
         ends = f"from {_kept(known[-1][2])} to {_kept(known[0][2])}"
         return f"{head} {ends}; metrics are not ranked by {_UNRANKED[unit.data.facts['kind']]}.{left_out}"
     _, best, cell = known[0]
-    said = f"{unit.names[best]} agrees best with people, {head} {_kept(cell)}"
+    does = "agrees best with people" if known[0][0] > 0 else "has the highest value, which is no agreement with people"
+    said = f"{unit.names[best]} {does}, {head} {_kept(cell)}"
     if cell.low is None or cell.high is None:
         said += ", without an interval"
     elif cell.low <= 0 <= cell.high:

@@ -8,10 +8,9 @@ from dataclasses import dataclass, replace
 import numpy as np
 from numpy.typing import NDArray
 
-from assay.reports.categories import CATEGORIES
 from assay.reports.data import ScoredDataset
 from assay.reports.errors.divergence import Rule, diverging, label_scale
-from assay.reports.errors.tagged import Category, categories_of_people, tag_all
+from assay.reports.errors.tagged import Category, Tagged, categories_of_people, tag_all
 
 __all__ = ["MOST", "TagColumns", "tag_pairs"]
 
@@ -27,7 +26,7 @@ class TagColumns:
 
     Attributes:
         about: what was looked at and by whom, in lines.
-        names: the categories that occur, in the order of the vocabulary.
+        names: what a reader sees of the categories that occur, in the order of the vocabulary.
         starts: shape (n + 1,).
         categories: index into *names*, shape (tags,).
         reasons: why, shape (tags,).
@@ -57,12 +56,11 @@ def tag_pairs(data: ScoredDataset, most: int) -> TagColumns:
         about += [*_about_rules(people, len(rows)), *chosen.missing]
     elif not all(people):
         about.append("Rules that suggest categories did not look at the pairs; assay report RUN --out DIR asks them.")
-    known = {tag.name for row in tags for tag in row}
-    names = [name for name in CATEGORIES if name in known] + sorted(known - set(CATEGORIES))
-    places = {name: place for place, name in enumerate(names)}
+    labels = Tagged([tuple(row) for row in tags], []).labels
+    places = {name: place for place, name in enumerate(labels)}
     return TagColumns(
         about,
-        names,
+        list(labels.values()),
         np.cumsum([0, *map(len, tags)]).astype("<u4"),
         np.array([places[tag.name] for row in tags for tag in row], dtype="<u2"),
         [tag.reason for row in tags for tag in row],

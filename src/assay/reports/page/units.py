@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 
 from assay.reports.data import ALL, ScoredDataset, read_datasets
@@ -22,7 +23,7 @@ class Unit:
 
     Attributes:
         key: names it in the page, such as ``unit-0``.
-        title: how a reader calls it; with the run where there are several.
+        title: how a reader calls it, as on the leaderboard; with the run where several have data of that name.
         run: where it stands.
         section: its tables, laid out.
         data: its pairs and scores.
@@ -51,10 +52,17 @@ class Unit:
         """Whether people gave the labels, so that metrics are ranked by it."""
         return self.data.facts["kind"] not in NOT_BY_PEOPLE
 
-    @property
+    @cached_property
     def blocks(self) -> list[Block]:
-        """Its buckets that hold pairs and have a line for some metric."""
-        return [block for block in self.section.blocks if block.rows]
+        """Its buckets that hold pairs and have a line for some metric that has scores.
+
+        Earlier versions wrote lines of metrics that had failed on a part of the pairs; of those there are no scores.
+        """
+        known = [
+            replace(block, rows=[row for row in block.rows if row[0] in self.data.scores])
+            for block in self.section.blocks
+        ]
+        return [block for block in known if block.rows]
 
     def cell(self, block: Block, metric: str, statistic: str) -> Cell | None:
         """Return one number, or None where the metric has no line in this bucket."""
@@ -92,10 +100,11 @@ def read_units(runs: Sequence[RunFolder]) -> list[Unit]:
         for run, title in zip(runs, titles, strict=True)
         for section, data in zip(lay_out(run), read_datasets(run), strict=True)
     ]
+    shared = Counter(section.title for _, _, section, _ in found)
     return [
         Unit(
             f"unit-{number}",
-            section.title if len(runs) == 1 else f"{title}: {section.title}",
+            section.title if shared[section.title] == 1 else f"{section.title} [{title}]",
             run,
             section,
             data,

@@ -88,41 +88,50 @@ def _table(path: Path) -> Iterator[Row]:
     read = _jsonl if path.suffix.lower() in (".jsonl", ".ndjson") else _csv
     empty = True
     try:
-        for number, cells in read(path):
+        for where, cells in read(path):
             empty = False
-            yield _row(f"{path}: row {number}", cells)
+            yield _row(where, cells)
     except UnicodeDecodeError as error:
         raise InputError(f"{path}: is not UTF-8 ({error.reason} at byte {error.start}); save it as UTF-8") from error
     if empty:
         raise InputError(f"{path}: has no rows; it needs the columns {', '.join(_COLUMNS)}")
 
 
-def _csv(path: Path) -> Iterator[tuple[int, Mapping[str, Any]]]:
+def _csv(path: Path) -> Iterator[tuple[str, Mapping[str, Any]]]:
+    """Yield where each row stands, the head being row 1 and blank ones counted, and its cells by column."""
     with path.open(encoding="utf-8-sig", newline="") as lines:
-        reader = csv.DictReader(lines, strict=True)
+        reader = csv.reader(lines, strict=True)
         try:
-            missing = [name for name in _COLUMNS if name not in (reader.fieldnames or ())]
+            rows = ((number, cells) for number, cells in enumerate(reader, start=1) if cells)
+            _, heads = next(rows, (0, []))
+            missing = [name for name in _COLUMNS if name not in heads]
             if missing:
                 raise InputError(
                     f"{path}: has no column {', '.join(missing)}; it needs {', '.join(_COLUMNS)} and may have statistic"
                 )
-            yield from enumerate(reader, start=1)
+            twice = next((name for name in heads if heads.count(name) > 1), None)
+            if twice is not None:
+                raise InputError(f"{path}: the column {twice!r} stands twice; rename one")
+            for number, cells in rows:
+                yield f"{path}: row {number}", dict(zip(heads, cells, strict=False))
         except csv.Error as error:
             raise InputError(f"{path}: line {reader.line_num}: is no valid CSV ({error})") from error
 
 
-def _jsonl(path: Path) -> Iterator[tuple[int, Mapping[str, Any]]]:
-    with path.open(encoding="utf-8-sig") as lines:
-        for number, line in enumerate((line for line in lines if line.strip()), start=1):
+def _jsonl(path: Path) -> Iterator[tuple[str, Mapping[str, Any]]]:
+    """Yield where each object stands and its values."""
+    with path.open(encoding="utf-8-sig", newline="\n") as lines:
+        for number, line in enumerate(lines, start=1):
+            where = f"{path}: line {number}"
+            if not line.strip():
+                continue
             try:
                 record = json.loads(line)
             except (ValueError, RecursionError) as error:
-                raise InputError(
-                    f"{path}: row {number}: is no valid JSON ({error}); write one object a line"
-                ) from error
+                raise InputError(f"{where}: is no valid JSON ({error}); write one object a line") from error
             if not isinstance(record, dict):
-                raise InputError(f"{path}: row {number}: should be a JSON object with {', '.join(_COLUMNS)}")
-            yield number, record
+                raise InputError(f"{where}: should be a JSON object with {', '.join(_COLUMNS)}")
+            yield where, record
 
 
 def _folder(folder: Path, system: str, notes: list[str]) -> Iterator[Row]:

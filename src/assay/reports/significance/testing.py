@@ -15,6 +15,7 @@ from assay.reports.significance.samples import Samples
 from assay.statistics.concordance import Floats
 from assay.statistics.corrections import adjust
 from assay.statistics.dominance import Order, almost_stochastic_order, resampled
+from assay.statistics.drawing import check_level, check_resamples, check_seed
 from assay.statistics.seeds import Sided, bootstrap_means, brown_forsythe, mann_whitney, welch
 
 __all__ = ["TESTS", "Compared", "Correction", "Settings", "compare_samples"]
@@ -24,6 +25,8 @@ Correction = Literal["holm", "bonferroni", "none"]
 TESTS = ("ASO", "U", "bootstrap", "t")
 #: No more resamples than this are drawn unless they are asked for: the draws of all systems are in memory.
 MOST_ADDED = 10_000
+#: No more resamples than this may be asked for.
+MOST = 100_000
 
 
 @dataclass(frozen=True)
@@ -36,7 +39,7 @@ class Settings:
         alpha: level of the other tests, in (0, .5).
         correction: for the number of comparisons; almost stochastic order has no p-value to order, hence Bonferroni's
             level under both methods.
-        resamples: of each sample, at least 100; see :meth:`resamples_for`.
+        resamples: of each sample, 100 to :data:`MOST`; see :meth:`resamples_for`.
         seed: not negative.
 
     Raises:
@@ -51,18 +54,13 @@ class Settings:
     seed: int = 0
 
     def __post_init__(self) -> None:
-        if not 0.5 < self.confidence < 1:
-            raise InputError(f"--confidence {self.confidence}: must lie between .5 and 1, such as .99")
+        check_level(self.confidence)
         if not 0 < self.tau <= 0.5:
             raise InputError(f"--tau {self.tau}: must lie above 0 and be at most .5, such as .2")
         if not 0 < self.alpha < 0.5:
             raise InputError(f"--alpha {self.alpha}: must lie between 0 and .5, such as .05")
-        if not 100 <= self.resamples <= 100_000:
-            raise InputError(
-                f"--resamples {self.resamples}: a test needs at least 100, and more than 100,000 tell no more"
-            )
-        if self.seed < 0:
-            raise InputError(f"--seed {self.seed}: must not be negative")
+        check_resamples(self.resamples, most=MOST)
+        check_seed(self.seed)
 
     @property
     def signature(self) -> str:

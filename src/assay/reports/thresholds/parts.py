@@ -52,16 +52,16 @@ def folds(codes: Rows, k: int, repeats: int, seed: int) -> Iterator[list[Part]]:
         yield [Part(fold.name, fold.train, fold.test, "take more folds, or another --seed") for fold in dealt]
 
 
-def by_value(data: ScoredDataset, column: str, groups: Rows | None, texts: Rows) -> list[Part]:
+def by_value(data: ScoredDataset, column: str, groups: Rows | None, pairs: Rows) -> list[Part]:
     """Return a part for each value of a column: tested on its pairs, found on all others.
 
-    A pair with the same texts as a tested one is not tuned on there.
+    A pair that is the same as a tested one is not tuned on there.
 
     Args:
         data: n pairs.
         column: whose values make the parts.
         groups: codes of groups, shape (n,), or None.
-        texts: codes of pairs with the same texts, shape (n,).
+        pairs: codes of pairs, equal for the same pair, shape (n,).
 
     Raises:
         InputError: there is no such column, it has one value, or a group has several values.
@@ -74,7 +74,7 @@ def by_value(data: ScoredDataset, column: str, groups: Rows | None, texts: Rows)
             f"--split-by {column}: {data.name} has groups with several values there, which would be on both sides"
         )
     remedy = "take another column, or --folds"
-    return [Part(fold.name, fold.train, fold.test, remedy) for fold in leave_one_out(cells, texts)]
+    return [Part(fold.name, fold.train, fold.test, remedy) for fold in leave_one_out(cells, pairs)]
 
 
 def one_part(n: int) -> Part:

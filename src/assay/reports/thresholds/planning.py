@@ -8,15 +8,17 @@ from dataclasses import dataclass
 import numpy as np
 
 from assay.errors import InputError, suggest
-from assay.reports.data import ScoredDataset, read_datasets
+from assay.reports.data import ALL, ScoredDataset, read_datasets
 from assay.reports.folder import RunFolder
-from assay.reports.grouping import group_codes, group_names, same_texts, texts_of
+from assay.reports.grouping import group_codes, group_names, pair_keys, same_pairs
 from assay.reports.thresholds.labels import read_positive
 from assay.reports.thresholds.parts import Part, by_value, folds, one_part
 from assay.reports.thresholds.settings import FOLDS, Settings
-from assay.reports.thresholds.study import Decision, Drawing, study
+from assay.reports.thresholds.study import Decision, study
 from assay.statistics.agreement import FEWEST
+from assay.statistics.drawing import Drawing
 from assay.statistics.folds import Rows, joined
+from assay.statistics.resampling import seed_of
 
 __all__ = ["Subject", "find_thresholds"]
 
@@ -131,6 +133,7 @@ def _decide(
         repeats,
         settings.measure,
         Drawing(settings.resamples, settings.confidence, settings.seed),
+        seed=seed_of(settings.seed, test.name, test.facts["split"], ALL),
         groups=None if groups is None else np.unique(groups, return_inverse=True)[1],
         probabilities=facts.higher_is_better and (facts.low, facts.high) == (0.0, 1.0),
     )
@@ -152,12 +155,12 @@ def _parts(
     if settings.same_pairs:
         return [[one_part(n)]], "threshold from the same pairs: its values are too good"
     if settings.split_by is not None:
-        parts = by_value(test, settings.split_by, groups, same_texts(test))
+        parts = by_value(test, settings.split_by, groups, same_pairs(test))
         return [parts], f"each of {len(parts)} values of {settings.split_by} tested with the threshold of the others"
     k = FOLDS if settings.folds is None else settings.folds
     apart = "pairs" if groups is None else f"whole groups ({settings.group_by or test.facts['group']})"
     again = f", dealt {settings.repeats} times" if settings.repeats > 1 else ""
-    codes = same_texts(test)
+    codes = same_pairs(test)
     if groups is not None:
         codes = joined(groups, codes)
         units, given = len(np.unique(codes)), len(np.unique(groups))
@@ -166,10 +169,10 @@ def _parts(
 
 
 def _shared_texts(data: ScoredDataset, column: str | None) -> list[str]:
-    """Return a note on the pairs whose texts stand under several values of a column, if there are some."""
+    """Return a note on the pairs that stand under several values of a column, if there are some."""
     if column is None or column not in data.table.column_names:
         return []
-    codes, cells = same_texts(data), map(str, data.table.column(column).to_pylist())
+    codes, cells = same_pairs(data), map(str, data.table.column(column).to_pylist())
     held = np.asarray([code for code, _ in set(zip(codes, cells, strict=True))], dtype=np.intp)
     shared = int((np.bincount(held)[codes] > 1).sum())
     note = f"the texts of {shared:,} pairs stand under several values of {column}; where they are tested, no pair with "
@@ -177,8 +180,8 @@ def _shared_texts(data: ScoredDataset, column: str | None) -> list[str]:
 
 
 def _check_apart(tune: ScoredDataset, test: ScoredDataset, group_by: str | None) -> None:
-    """Refuse a pair of texts, or a group, that stands in both datasets."""
-    both = len(set(texts_of(tune)) & set(texts_of(test)))
+    """Refuse a pair, in whatever order, case and punctuation, or a group, that stands in both datasets."""
+    both = len(set(pair_keys(tune)) & set(pair_keys(test)))
     if both:
         raise InputError(
             f"{tune.run.title}: {both:,} pairs of {test.name} stand in {tune.name}, too, where the threshold would be "

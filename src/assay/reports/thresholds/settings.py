@@ -6,6 +6,7 @@ from dataclasses import dataclass
 
 from assay.errors import InputError, suggest
 from assay.reports.thresholds.measures import OPTIMISED
+from assay.statistics.drawing import check_level, check_resamples, check_seed
 
 __all__ = ["FOLDS", "Settings"]
 
@@ -75,9 +76,6 @@ class Settings:
             raise InputError(f"--repeats {self.repeats}: expected 1 or more")
         if self.tune is not None and self.datasets:
             raise InputError("--dataset: --tune and --test name the datasets already")
-        if self.resamples and self.resamples < 100:
-            raise InputError(f"--resamples {self.resamples}: an interval needs at least 100; 0 for none")
-        if not 0.5 < self.confidence < 1:
-            raise InputError(f"--confidence {self.confidence}: must lie between 0.5 and 1, such as 0.95")
-        if self.seed < 0:
-            raise InputError(f"--seed {self.seed}: must not be negative")
+        check_resamples(self.resamples, none_allowed=True)
+        check_level(self.confidence)
+        check_seed(self.seed)

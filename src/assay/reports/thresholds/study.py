@@ -16,10 +16,11 @@ from assay.reports.thresholds.parts import Part
 from assay.reports.thresholds.search import Levels, best_threshold, decide
 from assay.statistics.agreement import agreement, percentile_interval
 from assay.statistics.concordance import Floats
+from assay.statistics.drawing import Drawing
 from assay.statistics.folds import Rows
 from assay.statistics.resampling import Resampler
 
-__all__ = ["Decision", "Drawing", "Value", "study"]
+__all__ = ["Decision", "Value", "study"]
 
 
 @dataclass(frozen=True)
@@ -29,15 +30,6 @@ class Value:
     value: float | None
     low: float | None = None
     high: float | None = None
-
-
-@dataclass(frozen=True)
-class Drawing:
-    """How intervals are drawn: resamples (0 for none), their level, the seed."""
-
-    resamples: int
-    confidence: float
-    seed: int
 
 
 @dataclass(frozen=True)
@@ -83,6 +75,7 @@ def study(
     measure: str,
     drawing: Drawing,
     *,
+    seed: Sequence[int],
     groups: Rows | None,
     probabilities: bool,
 ) -> Decision:
@@ -95,6 +88,7 @@ def study(
         repeats: parts, whose test rows together hold every pair of *test* once.
         measure: what the threshold is chosen by.
         drawing: how intervals are drawn.
+        seed: of the resamples, that of the dataset in a run.
         groups: codes of the pairs tested that are drawn as a whole, shape (n,), or None.
         probabilities: whether the scores lie between 0 and 1 and may be read as probabilities.
 
@@ -119,7 +113,7 @@ def study(
                 isotonic[part.test] = np.interp(scores[part.test], *fit_isotonic(seen, truth))
         averaged.append(np.mean(by_part, axis=0)[:, 0])
     means = np.stack(averaged, axis=1)
-    resampler = Resampler(len(scores), drawing.resamples, (drawing.seed,), groups)
+    resampler = Resampler(len(scores), drawing.resamples, tuple(seed), groups)
     levels = Levels.of(scores, positive)
     return Decision(
         thresholds=thresholds,
@@ -129,7 +123,7 @@ def study(
         spread={
             key: _known(row.std(ddof=1)) if len(repeats) > 1 else None for key, row in zip(MEASURES, means, strict=True)
         },
-        auc=_area(scores, positive, drawing, groups),
+        auc=_area(scores, positive, drawing, seed, groups),
         average_precision=_average_precision(scores, positive, levels, resampler, drawing.confidence),
         roc=roc(levels),
         precision_recall=precision_recall(levels),
@@ -171,14 +165,16 @@ def _tested(
     }
 
 
-def _area(scores: Floats, positive: NDArray[np.bool_], drawing: Drawing, groups: Rows | None) -> Value:
+def _area(
+    scores: Floats, positive: NDArray[np.bool_], drawing: Drawing, seed: Sequence[int], groups: Rows | None
+) -> Value:
     (found,) = agreement(
         {"score": scores},
         positive.astype(np.float64),
         statistics=("auc",),
         resamples=drawing.resamples,
         confidence=drawing.confidence,
-        seed=(drawing.seed,),
+        seed=seed,
         groups=groups,
     )
     return Value(found.value, found.low, found.high)

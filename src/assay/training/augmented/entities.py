@@ -112,8 +112,9 @@ def _aliases(cell: Any, source: SourceTable, row: int) -> list[str]:
 def families(entities: Sequence[Entity]) -> NDArray[np.int64]:
     """Return a number for each entity that those have in common which share a way of being written.
 
-    Two ways are the same that have the same words, whatever their case and marks. Entities of one family may be the
-    same thing, so that they are neither paired at random nor put into two splits.
+    Two ways are the same that have the same words, whatever their case and punctuation, see
+    :func:`~assay.lexicon.keys.text_key`. Entities of one family may be the same thing, so that they are neither paired
+    at random nor put into two splits.
 
     Returns:
         Numbers from 0 on, shape (n,).
@@ -123,7 +124,7 @@ def families(entities: Sequence[Entity]) -> NDArray[np.int64]:
 
     numbers: dict[str, int] = {}
     edges = [
-        (row, numbers.setdefault(text_key(form) or form, len(numbers)))
+        (row, numbers.setdefault(text_key(form), len(numbers)))
         for row, entity in enumerate(entities)
         for form in entity.forms
     ]

@@ -1,6 +1,6 @@
 // Unpacks the columns that embedded.py packed.
 
-const kinds = { Float32Array, Uint8Array, Uint16Array, Uint32Array };
+const kinds = { Float32Array, Float64Array, Uint8Array, Uint16Array, Uint32Array };
 const unpacked = new Map();
 
 /** Return the pairs of a dataset: head of the data, and its columns by name. */

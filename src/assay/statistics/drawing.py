@@ -1,0 +1,65 @@
+"""What may be asked of draws: how many, at which level of confidence, and from which seed."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from assay.errors import InputError
+
+__all__ = ["LEAST", "Drawing", "check_level", "check_resamples", "check_seed"]
+
+#: Draws that an interval or a test needs: of fewer, the tails hold two or three.
+LEAST = 100
+
+
+def check_seed(seed: int) -> None:
+    """Raise InputError for a seed below 0."""
+    if seed < 0:
+        raise InputError(f"--seed {seed}: must not be negative")
+
+
+def check_level(confidence: float) -> None:
+    """Raise InputError for a level of confidence outside (0.5, 1)."""
+    if not 0.5 < confidence < 1:
+        raise InputError(f"--confidence {confidence}: must lie between 0.5 and 1, such as 0.95")
+
+
+def check_resamples(
+    resamples: int, *, none_allowed: bool = False, most: int | None = None, option: str = "resamples"
+) -> None:
+    """Raise InputError for fewer draws than :data:`LEAST`.
+
+    Args:
+        resamples: number of draws.
+        none_allowed: whether 0 may be asked for.
+        most: more than these are refused; None for no bound.
+        option: what messages call the number.
+    """
+    if resamples < LEAST and not (none_allowed and resamples == 0):
+        none = "; 0 for none" if none_allowed else ""
+        raise InputError(f"--{option} {resamples}: an interval or a test needs at least {LEAST} draws{none}")
+    if most is not None and resamples > most:
+        raise InputError(f"--{option} {resamples}: more than {most:,} draws tell no more")
+
+
+@dataclass(frozen=True)
+class Drawing:
+    """How intervals are drawn.
+
+    Attributes:
+        resamples: bootstrap resamples, at least :data:`LEAST`; 0 for no intervals.
+        confidence: level of the intervals, in (0.5, 1).
+        seed: seeds the resamples, see :func:`~assay.statistics.resampling.seed_of`; not negative.
+
+    Raises:
+        InputError: a value out of its range.
+    """
+
+    resamples: int = 1000
+    confidence: float = 0.95
+    seed: int = 0
+
+    def __post_init__(self) -> None:
+        check_resamples(self.resamples, none_allowed=True)
+        check_level(self.confidence)
+        check_seed(self.seed)

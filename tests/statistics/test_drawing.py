@@ -1,0 +1,75 @@
+"""What may be asked of draws, wherever it is asked."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from assay.api import best_worst, verify
+from assay.benchmark.request import Request
+from assay.errors import InputError
+from assay.reports.comparing.compare import Settings as CompareSettings
+from assay.reports.crossval.settings import Settings as CrossvalSettings
+from assay.reports.gate.settings import Settings as GateSettings
+from assay.reports.significance.testing import Settings as SignificanceSettings
+from assay.reports.thresholds.settings import Settings as ThresholdSettings
+from assay.statistics.drawing import Drawing
+from assay.statistics.folds import codes_of_groups
+
+
+def request_of(**settings):
+    return Request((), (), **settings)
+
+
+def compare_of(**settings):
+    return CompareSettings(("spearman",), **settings)
+
+
+NONE_ALLOWED = [Drawing, request_of, ThresholdSettings]
+NEEDED = [compare_of, GateSettings, SignificanceSettings]
+SEEDED = [CrossvalSettings, lambda seed: verify("nowhere", seed=seed), lambda seed: best_worst("nowhere", seed=seed)]
+
+
+@pytest.mark.parametrize("make", [*NONE_ALLOWED, *NEEDED, *SEEDED])
+def test_a_seed_is_not_negative(make):
+    with pytest.raises(InputError, match=r"^--seed -1: must not be negative$"):
+        make(seed=-1)
+
+
+@pytest.mark.parametrize("make", [*NONE_ALLOWED, *NEEDED])
+@pytest.mark.parametrize("level", [0.01, 0.5, 1, 95, float("nan")])
+def test_a_level_lies_between_a_half_and_one(make, level):
+    with pytest.raises(InputError, match=rf"^--confidence {level}: must lie between 0.5 and 1, such as 0.95$"):
+        make(confidence=level)
+    assert make(confidence=0.501).confidence == 0.501
+
+
+@pytest.mark.parametrize("make", [*NONE_ALLOWED, *NEEDED])
+@pytest.mark.parametrize("draws", [-1, 1, 99])
+def test_draws_are_a_hundred_or_more(make, draws):
+    none = "; 0 for none" if make in NONE_ALLOWED else ""
+    with pytest.raises(
+        InputError, match=rf"^--resamples {draws}: an interval or a test needs at least 100 draws{none}$"
+    ):
+        make(resamples=draws)
+    assert make(resamples=100).resamples == 100
+
+
+def test_no_draws_and_too_many():
+    assert [make(resamples=0).resamples for make in NONE_ALLOWED] == [0, 0, 0]
+    for make in NEEDED:
+        with pytest.raises(InputError, match=r"^--resamples 0: .* at least 100 draws$"):
+            make(resamples=0)
+    with pytest.raises(InputError, match=r"^--permutations 99: .* at least 100 draws$"):
+        compare_of(permutations=99)
+    assert SignificanceSettings(resamples=100_000).resamples == 100_000
+    with pytest.raises(InputError, match=r"^--resamples 100001: more than 100,000 draws tell no more$"):
+        SignificanceSettings(resamples=100_001)
+
+
+def test_groups_are_numbered_as_they_come_and_pairs_alone_after_them():
+    names = ["b", "", "a", None, "b", "", 0]
+    # b is 0, a is 1, the number 0 is a name and comes third; then the three pairs alone
+    assert codes_of_groups(names).tolist() == [0, 3, 1, 4, 0, 5, 2]
+    empty = codes_of_groups([])
+    assert (empty.tolist(), empty.dtype) == ([], np.intp)
