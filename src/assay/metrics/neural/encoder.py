@@ -6,7 +6,7 @@ import time
 from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, NamedTuple, Protocol, cast
+from typing import TYPE_CHECKING, Any, cast
 
 import numpy as np
 from numpy.typing import NDArray
@@ -18,32 +18,23 @@ from assay.metrics.neural.flags import flags_of
 from assay.metrics.neural.inputs import Prep, Tokens, tokenize
 from assay.metrics.neural.loading import load_encoder, parameters_of
 from assay.metrics.neural.meter import Meter
-from assay.metrics.neural.packing import Packed, Packer, inside_of, to_device
+from assay.metrics.neural.packing import Packed, Packer
+from assay.metrics.neural.pages import Key, Output, Page
 from assay.metrics.neural.rows import TextRows
 from assay.metrics.neural.runtime import import_torch, set_threads
 from assay.metrics.neural.shelf import Shelf
-from assay.metrics.neural.views import Kind, View, pool
+from assay.metrics.neural.views import View, pool
 from assay.metrics.work import Scores
 
 if TYPE_CHECKING:
     import torch
 
-__all__ = ["EncoderEngine", "EncoderMetric", "EncoderSession"]
+    from assay.metrics.neural.metric import EncoderBased
+
+__all__ = ["EncoderEngine", "EncoderSession"]
 
 #: Bytes of token embeddings that a batch may take on a CPU, and on a GPU; a larger batch is cut into slices.
 CPU_BYTES, GPU_BYTES = 96 * 2**20, 2**30
-
-
-class EncoderMetric(Protocol):
-    """A metric that compares what an encoder says of two texts."""
-
-    def view(self) -> View:
-        """Return what it takes from a pass."""
-        ...
-
-    def compare(self, rows: TextRows, left: NDArray[np.intp], right: NDArray[np.intp]) -> NDArray[np.float64]:
-        """Return the scores, shape (n,), of references *left* and candidates *right*, rows of *rows*."""
-        ...
 
 
 @dataclass(frozen=True)
@@ -58,15 +49,6 @@ class EncoderEngine(ModelEngine):
     def open(self) -> EncoderSession:
         """Load the model."""
         return EncoderSession(self)
-
-
-class _Output(NamedTuple):
-    kind: Kind
-    layer: int
-
-
-#: A text as the model gets it: two preparations that end in the same tokens share a pass.
-_Key = tuple[str, int | None]
 
 
 class EncoderSession:
@@ -94,7 +76,7 @@ class EncoderSession:
 
     def score(self, metrics: Sequence[Metric], batch: Batch, again: Collection[str] = ()) -> Scores:
         """See :meth:`assay.metrics.work.Session.score`."""
-        takers = [cast("EncoderMetric", metric) for metric in metrics]
+        takers = [cast("EncoderBased", metric) for metric in metrics]
         views = [taker.view() for taker in takers]
         begun = time.perf_counter()
         for body in self._bodies:
@@ -140,7 +122,7 @@ class EncoderSession:
         self._tails.clear()
         self._meter.close()
 
-    def _prepare(self, prep: Prep, batch: Batch) -> dict[str, tuple[_Key, Tokens]]:
+    def _prepare(self, prep: Prep, batch: Batch) -> dict[str, tuple[Key, Tokens]]:
         texts = list(dict.fromkeys([*batch.references, *batch.candidates]))
         prepared = [prep.apply(text) for text in texts]
         tokens = tokenize(self._tokenizer, prepared, prep.limit, types=self._types)
@@ -153,20 +135,20 @@ class EncoderSession:
         self,
         batch: Batch,
         views: Sequence[View],
-        tokens: dict[Prep, dict[str, tuple[_Key, Tokens]]],
+        tokens: dict[Prep, dict[str, tuple[Key, Tokens]]],
         again: Collection[str],
     ) -> dict[View, tuple[TextRows, NDArray[np.intp], NDArray[np.intp]]]:
         """Return for each view the rows of the batch's texts, and which are the references' and the candidates'."""
         texts = list(dict.fromkeys([*batch.references, *batch.candidates]))
-        pages: dict[_Output, _Page] = {}
-        missing: dict[_Key, tuple[_Output, ...]] = {}
+        pages: dict[Output, Page] = {}
+        missing: dict[Key, tuple[Output, ...]] = {}
         for output, preps in _asked(views).items():
-            page = pages[output] = _Page(output, dict(tokens[prep][text] for prep in preps for text in texts))
+            page = pages[output] = Page(output, dict(tokens[prep][text] for prep in preps for text in texts))
             known = page.take_from(self._shelf, self._home)
             for key in page.tokens:
                 if key not in known:
                     missing[key] = (*missing.get(key, ()), output)
-        groups: dict[tuple[_Output, ...], list[_Key]] = {}
+        groups: dict[tuple[Output, ...], list[Key]] = {}
         for key, outputs in missing.items():
             groups.setdefault(outputs, []).append(key)
         for group, keys in groups.items():
@@ -176,7 +158,7 @@ class EncoderSession:
             pages[output].leave_on(self._shelf, wanted)
         found = {}
         for view in dict.fromkeys(views):
-            page, held = pages[_Output(view.kind, view.layer)], tokens[view.prep]
+            page, held = pages[Output(view.kind, view.layer)], tokens[view.prep]
             left = page.places([held[text][0] for text in batch.references])
             right = page.places([held[text][0] for text in batch.candidates])
             found[view] = page.rows(), left, right
@@ -187,7 +169,7 @@ class EncoderSession:
         """The device where pages lie."""
         return self._bodies[0].device if len(self._bodies) == 1 else "cpu"
 
-    def _pass(self, outputs: tuple[_Output, ...], keys: Sequence[_Key], pages: dict[_Output, _Page]) -> None:
+    def _pass(self, outputs: tuple[Output, ...], keys: Sequence[Key], pages: dict[Output, Page]) -> None:
         """Run texts through the model and put what comes out on the pages."""
         inputs = [pages[outputs[0]].tokens[key] for key in keys]
         layers = {output.layer for output in outputs}
@@ -216,73 +198,11 @@ class EncoderSession:
         self._meter.embedded(len(keys), sum(len(one.ids) for one in inputs))
 
 
-class _Page:
-    """One output for the texts of a batch, filled as it comes; rows lie in the order of the texts."""
-
-    def __init__(self, output: _Output, tokens: dict[_Key, Tokens]) -> None:
-        self.output = output
-        self.tokens = tokens
-        self._place = dict(zip(tokens, range(len(tokens)), strict=True))
-        self._values: torch.Tensor | None = None
-        lengths = (len(one.ids) if output.kind == "tokens" else 1 for one in tokens.values())
-        self._sizes = np.fromiter(lengths, dtype=np.intp, count=len(tokens))
-        self._starts = np.cumsum(self._sizes) - self._sizes
-
-    def places(self, keys: Sequence[_Key]) -> NDArray[np.intp]:
-        return np.fromiter((self._place[key] for key in keys), dtype=np.intp, count=len(keys))
-
-    def _rows(self, places: NDArray[np.intp]) -> NDArray[np.intp]:
-        """Return the rows of texts, one text after the other."""
-        sizes = self._sizes[places]
-        return (self._starts[places][:, None] + np.arange(int(sizes.max())))[inside_of(sizes)]
-
-    def _put(self, rows: NDArray[np.intp], found: torch.Tensor, device: str) -> None:
-        if self._values is None:
-            shape = (int(self._sizes.sum()), found.shape[-1])
-            self._values = import_torch().zeros(shape, dtype=import_torch().float32, device=device)
-        self._values[to_device(rows, device)] = found.float().to(device)
-
-    def put_rows(self, places: NDArray[np.intp], found: torch.Tensor, device: str) -> None:
-        self._put(places, found, device)
-
-    def put_tokens(self, places: NDArray[np.intp], hidden: torch.Tensor, batch: Packed, device: str) -> None:
-        flat = hidden.reshape(-1, hidden.shape[-1])
-        if not batch.even:
-            flat = flat[to_device(np.flatnonzero(inside_of(batch.sizes)), str(hidden.device))]
-        self._put(self._rows(places), flat, device)
-
-    def take_from(self, shelf: Shelf, device: str) -> set[_Key]:
-        """Put down what was kept of an earlier batch; return whose it is."""
-        known = [key for key in self.tokens if (key, self.output) in shelf] if shelf else []
-        if known:
-            held = np.concatenate([np.atleast_2d(shelf.get((key, self.output))) for key in known])
-            self._put(self._rows(self.places(known)), import_torch().from_numpy(held), device)
-        return set(known)
-
-    def leave_on(self, shelf: Shelf, wanted: Collection[_Key]) -> None:
-        """Keep what a later batch will ask for, let go of the rest."""
-        if shelf:
-            shelf.drop([(key, self.output) for key in self.tokens if key not in wanted])
-        fresh = [key for key in wanted if (key, self.output) not in shelf]
-        if fresh and self._values is not None:
-            places = self.places(fresh)
-            # at once: a GPU would be waited for at every text
-            held = self._values[to_device(self._rows(places), str(self._values.device))].cpu().numpy()
-            for key, array in zip(fresh, np.split(held, np.cumsum(self._sizes[places])[:-1]), strict=True):
-                shelf.put((key, self.output), array)
-
-    def rows(self) -> TextRows:
-        values = import_torch().zeros((0, 1)) if self._values is None else self._values
-        if self.output.kind != "tokens":
-            return TextRows(values)
-        return TextRows(values, self._starts, [one.ids for one in self.tokens.values()])
-
-
-def _asked(views: Sequence[View]) -> dict[_Output, list[Prep]]:
+def _asked(views: Sequence[View]) -> dict[Output, list[Prep]]:
     """Return what the views take from a pass, each with the preparations it is taken of."""
-    found: dict[_Output, list[Prep]] = {}
+    found: dict[Output, list[Prep]] = {}
     for view in dict.fromkeys(views):
-        found.setdefault(_Output(view.kind, view.layer), []).append(view.prep)
+        found.setdefault(Output(view.kind, view.layer), []).append(view.prep)
     return found
 
 
@@ -299,7 +219,7 @@ def _sentence(hidden: torch.Tensor, batch: Packed, tail: Sequence[Any]) -> torch
 
 
 def _slices(
-    batch: Batch, views: Sequence[View], tokens: dict[Prep, dict[str, tuple[_Key, Tokens]]], width: int, room: int
+    batch: Batch, views: Sequence[View], tokens: dict[Prep, dict[str, tuple[Key, Tokens]]], width: int, room: int
 ) -> Iterator[slice]:
     """Cut a batch so that the token embeddings of a slice take at most *room* bytes."""
     preps = [view.prep for view in dict.fromkeys(views) if view.kind == "tokens"]
