@@ -82,3 +82,16 @@ def test_two_processes_write_the_same_pairs_at_once(tmp_path):
         key = store.metric_id({"metric": "shared"})
         assert (store.get(key, digests(*range(2000))) == np.arange(2000.0)).all()
     assert sqlite3.connect(path).execute("PRAGMA integrity_check").fetchone() == ("ok",)
+
+
+def test_a_fresh_score_takes_the_flags_of_the_old_one_with_it(tmp_path):
+    with ScoreStore(tmp_path / "s.sqlite") as store:
+        key, other = store.metric_id({"metric": "x"}), store.metric_id({"metric": "y"})
+        pairs = digests(1, 2, 3)
+        for metric in (key, other):
+            store.put(metric, pairs, np.zeros(3), np.array([1, 2, 4], dtype=np.uint8))
+        store.put(key, pairs[:2], np.ones(2), np.array([0, 8], dtype=np.uint8))
+        assert store.get_flags(key, pairs).tolist() == [0, 8, 4]
+        store.put(key, pairs[1:], np.ones(2))
+        assert store.get_flags(key, pairs).tolist() == [0, 0, 0]
+        assert store.get_flags(other, pairs).tolist() == [1, 2, 4]

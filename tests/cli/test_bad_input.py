@@ -166,6 +166,10 @@ def test_a_folder_that_holds_something_else(assay):
     assert "OUT: holds another run" in assay(*given, "--limit", 3, "--out", "OUT").complaint
     assert Path("OUT/run.json").read_bytes() == kept
     assert assay(*given, "--out", "OUT").code == 0  # the same request may be run again
+    newer = Path("OUT/run.json").read_text().replace('"schema": 1', '"schema": 2')
+    Path("OUT/run.json").write_text(newer)
+    assert "OUT: holds a run of a newer assay" in assay(*given, "--out", "OUT").complaint
+    assert Path("OUT/run.json").read_text() == newer
     Path("papers").mkdir()
     Path("papers/a.txt").write_text("mine")
     assert "papers: is not empty and holds no run" in assay(*given, "--out", "papers").complaint
@@ -182,7 +186,7 @@ def test_a_full_disk(refused, monkeypatch):
     def full(*_: object, **__: object) -> None:
         raise OSError(errno.ENOSPC, "No space left on device")
 
-    monkeypatch.setattr("assay.benchmark.folder._write_scores", full)
+    monkeypatch.setattr("assay.benchmark.folder.write_scores", full)
     assert "OUT: the disk is full; free some space" in refused(*OWN, "--resamples", 0)
 
 
@@ -205,11 +209,18 @@ def test_a_cache_that_is_a_file(assay, own_cache, tmp_path, monkeypatch):
 
 
 @pytest.mark.skipif(not FULL.exists(), reason="this system has no device that is always full")
-def test_a_stdout_that_takes_nothing():
+@pytest.mark.parametrize("arguments", [("metrics", "list"), ("--help",)])
+def test_a_stdout_that_takes_nothing(arguments):
     with FULL.open("w") as full:
-        done = subprocess.run(command("metrics", "list"), stdout=full, stderr=subprocess.PIPE, text=True, timeout=120)
+        done = subprocess.run(command(*arguments), stdout=full, stderr=subprocess.PIPE, text=True, timeout=120)
     assert done.returncode == 2
     assert done.stderr.splitlines() == ["assay: the output: No space left on device; mend this, or name another place"]
+
+
+def test_a_terminal_without_greek_letters():
+    done = process("run", *OWN, "--resamples", 0, "--out", "OUT", PYTHONIOENCODING="latin-1")
+    assert done.code == 0, done.err
+    assert "Spearman \\u03c1" in done.out and "Kendall \\u03c4-b" in done.out
 
 
 def test_a_changed_file_is_not_the_one_of_the_card(shared_data, tmp_path, refused, monkeypatch):

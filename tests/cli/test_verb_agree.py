@@ -27,6 +27,17 @@ def test_numeric_columns_are_found_and_no_text_is_needed(assay):
     assert sorted(path.name for path in Path().iterdir()) == ["own.csv", "scored.csv"]
 
 
+def test_a_column_taken_for_row_numbers_is_told(assay):
+    Path("rows.csv").write_text("label,n,a\n1,0,3\n2,1,1\n3,2,2\n", encoding="utf-8")
+    done = assay("agree", "rows.csv", "--resamples", 0)
+    assert "recorded:n" not in done.out
+    assert "taken for row numbers, no scores: n (--score n asks for it)" in " ".join(done.out.split())
+    done = assay("agree", "rows.csv", "--resamples", 0, "--score", "n")
+    assert "recorded:n" in done.out and "row numbers" not in done.out
+    Path("rows.csv").write_text("label,n\n1,0\n2,1\n3,2\n", encoding="utf-8")
+    assert "(n numbers the rows)" in assay("agree", "rows.csv").complaint
+
+
 def test_the_scores_asked_for_and_a_folder(assay):
     done = assay("agree", "scored.csv", "--columns", "label=rater", "--score", "b", "--out", "OUT", "--resamples", 100)
     assert done.code == 0
@@ -49,7 +60,8 @@ def test_buckets_that_read_the_texts_need_them(assay):
 
 
 def test_refused(assay):
-    assert "--columns label=human" in assay("agree", "own.csv").complaint
+    told = assay("agree", "own.csv").complaint
+    assert "--columns label=human" in told and "it has id, gold, answer, human, second." in told
     given = ("agree", "scored.csv", "--columns", "label=rater")
     assert "Did you mean 'note'?" in assay(*given, "--score", "notes").complaint
     complaint = assay(*given, "--score", "note").complaint

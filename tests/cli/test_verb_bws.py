@@ -33,6 +33,7 @@ def test_formats(assay, tuples, form):
 def test_scores_are_written_and_told(assay, tuples):
     done = assay("bws", "tuples.csv", "--out", "scores.csv")
     assert (done.code, done.err) == (0, "wrote scores.csv\n")
+    assert assay("bws", "tuples.csv", "--out", "again.csv", "--quiet").err == ""
     with Path("scores.csv").open(newline="") as file:
         rows = list(csv.DictReader(file))
     assert len(rows) == 40

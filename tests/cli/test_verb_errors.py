@@ -27,7 +27,7 @@ def run(tmp_path):
 
 
 def test_json_is_a_list_of_pairs_with_their_categories(run):
-    done = call("errors", run, "--metric", "f1", "--format", "json", "--resamples", 50)
+    done = call("errors", run, "--metric", "f1", "--format", "json", "--resamples", 100)
     assert done.code == 0
     found = json.loads(done.out)
     assert {(one["reference"], one["side"]) for one in found} == {
@@ -45,7 +45,7 @@ def test_json_is_a_list_of_pairs_with_their_categories(run):
 
 
 def test_the_table_shows_why_where_and_how_often(run):
-    done = call("errors", run, "--metric", "f1", "--top", 3, "--resamples", 50)
+    done = call("errors", run, "--metric", "f1", "--top", 3, "--resamples", 100)
     assert done.code == 0
     assert "3 of 6 pairs diverge" in done.out
     for line in ("Why f1 and people diverge", "The 3 pairs on which f1", "Agreement of f1 by category", "with numbers"):
@@ -89,7 +89,10 @@ def test_what_cannot_be_is_refused_in_one_line(run, tmp_path):
     assert "has no dataset" in call("errors", run, "-d", "nowhere").complaint
     assert "has no bucket" in call("errors", run, "-b", "f1=1").complaint
     assert "--residual" in call("errors", run, "--residual", 2).complaint
-    assert "--scale" in call("errors", run, "--scale", 2, 0).complaint
+    assert "'--scale': the first number must be below the second" in call("errors", run, "--scale", "2,0").complaint
+    # as other verbs have it, and the slip is told, not the stray word behind it
+    told = call("errors", run, "--scale", 0, 2).complaint
+    assert "'--scale': must be two numbers with a comma between them, such as 0,5" in told
     assert "no column category" in call("errors", run, "--evaluate").complaint
     assert "statistic" in call("errors", run, "--statistic", "kendal").complaint
     (run / "pairs.parquet").unlink()
@@ -100,7 +103,7 @@ def test_labels_that_are_all_equal_need_a_scale(tmp_path):
     file = tmp_path / "equal.csv"
     file.write_text("reference,candidate,label,score\n" + "".join(f"a{i},b{i},1,0.{i}\n" for i in range(1, 9)))
     said = call("errors", file, "--by", "threshold").complaint
-    assert "all labels of equal are 1; give the scale: --scale LOW HIGH" in said
-    assert call("errors", file, "--by", "threshold", "--scale", 0, 1).code == 0
+    assert "all labels of equal are 1; give the scale: --scale LOW,HIGH" in said
+    assert call("errors", file, "--by", "threshold", "--scale", "0,1").code == 0
     assert call("errors", file, "--by", "rank").code == 0
     assert call("report", file, "--out", tmp_path / "page").code == 0

@@ -53,6 +53,7 @@ def test_pairs_of_a_file_and_a_picture(assay, workplace):
     found = json.loads(done.out)
     assert [(one["pair_id"], one["score"]) for one in found] == [("p1", pytest.approx(12 / 13)), ("p2", 1.0)]
     assert ET.parse(workplace / "out.svg").getroot().tag.endswith("svg")
+    assert assay("explain", "--pairs", "graphs.jsonl", *SMATCH, "--svg", "two.svg", "-q").err == ""
     (only,) = json.loads(assay("explain", "-p", "graphs.jsonl", "--pair", "p2", *SMATCH, "-f", "json").out)
     assert only["pair_id"] == "p2"
     rows = assay("explain", "-p", "graphs.jsonl", "--limit", "1", *SMATCH, "-f", "csv").rows

@@ -31,6 +31,7 @@ VERBS = [
 def test_help(assay, verb):
     done = assay(*verb, "--help")
     assert (done.code, done.err) == (0, "")
+    assert assay(*verb, "-h") == done
     assert done.out.startswith(f"Usage: {' '.join(('assay', *verb))} ")
 
 
@@ -60,6 +61,7 @@ def test_metrics(assay):
     ]:
         assert f" {name} " in listed
     shown = assay("metrics", "show", "bleu:paper").out
+    assert "(a text; default an empty one)" in shown
     assert "option set bleu:paper" in shown and "signature: bleu|swap:true" in shown
     checked = assay("metrics", "check", "f1")
     assert checked.code == 0
@@ -89,6 +91,45 @@ def test_datasets(assay):
     assert "Did you mean 'stsb'" in assay("datasets", "show", "stbs").complaint
 
 
+def test_what_a_file_of_ones_own_has_is_shown(assay):
+    rows = "reference,candidate,label,split,group\na,b,1,train,q\nc,d,,train,q\ne,f,0.5,dev,r\n"
+    Path("pairs.csv").write_text(rows, encoding="utf-8")
+    done = assay("datasets", "show", "pairs.csv")
+    assert (done.code, done.err) == (0, "")
+    assert done.out.splitlines() == [
+        "file: pairs.csv",
+        "rows: 3",
+        *[f"column: {name}" for name in ("reference", "candidate", "label", "split", "group")],
+        "pairs: 3",
+        "labels: lowest 0.5, highest 1, distinct 2, missing 1",
+        "splits: train 2, dev 1",
+        "groups: 2",
+        "annotation graph: 6 texts, degree 1.0 ± 0.0, CV 0.00",
+    ]
+    shown = json.loads(assay("datasets", "show", "pairs.csv:train", "--json").out)
+    assert (shown["rows"], shown["pairs"], shown["splits"]) == (3, 2, {"train": 2})
+    assert "train: 2 pairs\n" in assay("datasets", "check", "pairs.csv:train").out
+    assert "pairs.csv: is a file, and no card" in assay("datasets", "fetch", "pairs.csv").complaint
+    assert "there is no such file" in assay("datasets", "show", "nothing.csv").complaint
+    Path("sly.csv").write_text("reference,candidate,label,split\na,b,1,\x1b[2J\n", encoding="utf-8")
+    assert "splits: \\u001b[2J 1" in assay("datasets", "show", "sly.csv").out
+
+
+def test_a_file_of_other_columns_can_be_shown_and_checked(assay):
+    done = assay("datasets", "show", "own.csv")
+    assert done.code == 0 and "rows: 6\n" in done.out
+    assert "problem: own.csv: has no column reference and no column candidate" in done.out
+    told = assay("datasets", "check", "own.csv").complaint
+    columns = told.partition("--columns ")[2]
+    assert columns == "reference=gold,candidate=answer,label=human"
+    assert "data: 6 pairs" in assay("datasets", "check", "own.csv", "--columns", columns).out
+    shown = json.loads(assay("datasets", "show", "own.csv", "--columns", columns, "--json").out)
+    assert shown["labels"] == {"lowest": 0.0, "highest": 2.0, "distinct": 3, "missing": 0}
+    assert "'answr'" in assay("datasets", "show", "own.csv", "--columns", "candidate=answr").complaint
+    for verb in ("show", "check"):
+        assert "has its own reader" in assay("datasets", verb, "probe", "--columns", columns).complaint
+
+
 def test_a_file_of_ones_own_can_be_checked(assay):
     Path("pairs.csv").write_text("reference,candidate,label\na,b,1\na,b,0\nb,a,1\n", encoding="utf-8")
     done = assay("datasets", "check", "pairs.csv")
@@ -112,7 +153,18 @@ def test_doctor(assay):
     (cache,) = [finding for finding in findings if finding["name"] == "cache"]
     assert cache["detail"].startswith(os.environ["ASSAY_CACHE"])
     assert "score store" in assay("doctor").out
-    assert "prints table or json" in assay("doctor", "--format", "csv").complaint
+    assert "'csv' is not one of 'table', 'json'" in assay("doctor", "--format", "csv").complaint
+    assert "<table|json>" in assay("doctor", "--help").out
+
+
+def test_lists_as_json(assay):
+    metrics = {one["name"]: one for one in json.loads(assay("metrics", "list", "--format", "json").out)}
+    assert metrics["f1"]["here"] == "yes" and metrics["f1"]["origin"] == "assay"
+    datasets = {(one["name"], one["version"]): one for one in json.loads(assay("datasets", "list", "-f", "json").out)}
+    assert datasets["probe", "1"]["here"] is True and datasets["probe", "1"]["kind"] == "probe"
+    assert datasets["stsb", "2017"]["splits"] == {"train": 5749, "dev": 1500, "test": 1379}
+    (model,) = json.loads(assay("models", "list", "-f", "json").out)
+    assert model["model"] == "all-MiniLM-L6-v2"
 
 
 def test_a_reader_that_goes_away_is_no_error():

@@ -106,6 +106,21 @@ def test_overlap_and_all_words_are_those_of_the_metrics(pairs):
     assert len(report.document.records) == 6
 
 
+def test_intervals_are_those_of_a_run_on_all_pairs_and_on_either_half(pairs):
+    found = by_name(relatedness("pairs.csv", "vectors.txt", resamples=200, seed=4))
+    middle = next(labels for _, labels in found if labels.startswith("< ")).removeprefix("< ")
+    run = package.run(
+        "pairs.csv", ["dice", "static:vectors.txt"], buckets=(f"label<{middle}",), resamples=200, seed=4,
+        statistics=("spearman",),
+    )  # fmt: skip
+    held = run.agreement.set_index(["metric", "bucket"])
+    names = {"all": "all", f"< {middle}": f"label<{middle}", f"≥ {middle}": f"label>={middle}"}
+    for feature, metric in (("lexical overlap", "dice"), ("all words", "static:vectors.txt")):
+        for labels, bucket in names.items():
+            row = found[feature, labels]
+            assert (row["low"], row["high"]) == tuple(held.loc[(metric, bucket), ["low", "high"]]), labels
+
+
 @pytest.mark.parametrize("form", ["table", "json", "csv", "md", "latex", "html"])
 def test_formats(assay, pairs, by_hand, form):
     line = ["-d", "pairs.csv", "--vectors", "vectors.txt", "--pipeline", by_hand, "--resamples", "100", "-q"]
@@ -139,7 +154,7 @@ def test_without_a_pipeline_or_spacy_there_are_two_features_and_a_note(assay, pa
         (["-d", "nowhere.csv", "--vectors", "vectors.txt"], "nowhere.csv"),
         (
             ["-d", "pairs.csv", "--vectors", "vectors.txt", "--resamples", "-1"],
-            "--resamples -1: an interval needs at least 100",
+            "--resamples -1: an interval or a test needs at least 100 draws; 0 for none",
         ),
         (["-d", "pairs.csv", "--vectors", "vectors.txt", "--confidence", "95"], "--confidence 95.0: must lie between"),
         (["-d", "pairs.csv", "--vectors", "vectors.txt", "--seed", "-1"], "--seed -1: must not be negative"),

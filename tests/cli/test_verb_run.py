@@ -29,14 +29,14 @@ def test_data_goes_to_stdout_and_the_rest_to_stderr():
     assert done.code == 0
     assert {row["metric"] for row in done.rows} == {"f1", "levenshtein"}
     assert done.out == Path("OUT/agreement.csv").read_text(encoding="utf-8")
-    assert "wrote OUT" in done.err and "next: assay run" in done.err
+    assert "wrote OUT" in done.err and "next: assay compare OUT\n" in done.err
     assert process(*OWN, "--out", "OUT", "--quiet", "--resamples", 100).err == ""
 
 
 def test_every_format(assay):
     given = (*OWN, "--quiet", "--resamples", 100)
     table = assay(*given, "--out", "a").out
-    assert "own" in table and "f1=0  n = 3" in table and "ceiling" in table
+    assert "own" in table and "f1=0  n = 3" in table and "  tie-free ceiling" in table
     rows = json.loads(assay(*given, "--out", "b", "--format", "json").out)
     keys = ["dataset", "split", "bucket", "metric", "statistic", "value", "low", "high", "n", "note"]
     assert list(rows[0]) == keys
@@ -103,6 +103,25 @@ def test_one_failing_metric_costs_the_others_nothing_and_gives_exit_code_1(assay
     assert {row["metric"] for row in broken.rows} == {"f1", "levenshtein"}
     assert any(line.startswith("assay: metric evaluate:nowhere.py") for line in broken.err.splitlines())
     assert {path.name for path in Path("OUT2").iterdir()} == FILES
+
+
+def test_what_is_next_fits_the_folder(assay):
+    own = ("run", "--dataset", "own.csv", *COLUMNS, "--resamples", 0)
+    done = assay(*own, "-m", "f1", "-m", "chrf", "--out", "a run").err.splitlines()
+    start = done.index("wrote a run") + 1
+    assert done[start:] == [
+        "look at a run/report.html",
+        "next: assay compare 'a run'",
+        "      assay errors 'a run'",
+        "      assay baseline 'a run' --out baseline.json",
+    ]
+    assert "compare" not in assay(*own, "-m", "f1", "--out", "one").err, "there is nothing to compare it with"
+    bundled = assay("run", "--dataset", "probe", "-m", "f1", "--limit", 40, "--resamples", 0, "--out", "probe").err
+    assert "      assay run --dataset FILE --columns reference=…,candidate=…,label=…" in bundled
+    failed = assay(*own, "-m", "evaluate:nowhere.py", "--out", "failed")
+    assert failed.code == 1
+    assert "wrote failed" in failed.err
+    assert "look at" not in failed.err and "next:" not in failed.err
 
 
 def test_several_datasets_and_the_probe_by_subset(assay):

@@ -375,6 +375,10 @@ def test_a_folder_with_a_missing_file(assay, made, name):
             "request.statistics.0: Input should be 'pearson'",
         ),
         (lambda manifest: manifest["request"].update(references="worst"), "request.references: Input should be 'best'"),
+        (
+            lambda manifest: manifest.update(datasets=[]),
+            "agreement.json has rows of file, of which run.json knows nothing",
+        ),
         (lambda manifest: manifest["datasets"][0].pop("digest"), "datasets.0.digest: Field required"),
         (lambda manifest: manifest["metrics"][1].update(signature=[]), "metrics.1.signature: Input should be a valid"),
         (lambda manifest: manifest["environment"].update(packages=None), "environment.packages: Input should be"),

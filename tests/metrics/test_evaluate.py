@@ -109,3 +109,13 @@ def test_both_bridges_in_a_row(write):
     folder = write("overlap_both", '{"shared": shared}')
     result = as_evaluate(f"evaluate:{folder}").compute(predictions=["abc", "a"], references=["bcd", "a"])
     assert result["scores"] == [2.0, 1.0]
+
+
+def test_nothing_to_score_is_told():
+    metric = as_evaluate("f1")
+    for given in ({}, {"predictions": [], "references": []}):
+        with pytest.raises(InputError, match="metric f1: there is no pair to score"):
+            metric.compute(**given)
+    with pytest.raises(InputError, match="metric f1: compute takes predictions and references"):
+        metric.compute(predictions=["a"])
+    assert metric.compute(predictions=["a"], references=["a"]) == {"f1": 1.0, "scores": [1.0]}

@@ -8,11 +8,13 @@ import signal
 import subprocess
 import sys
 from pathlib import Path
+from threading import Event, Thread
 
 import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
+import torch
 from training_run import Slow, made_pairs
 
 from assay import api
@@ -81,6 +83,64 @@ def test_scores_are_those_of_the_model(tiny_base, pairs_file, tmp_path, monkeypa
     scores = train(rows[:30], rows[30:])
     expected = load_metric(f"bi-encoder:{tiny_base}").score(Batch(examples.references[30:], examples.candidates[30:]))
     assert scores == pytest.approx(np.asarray(expected), abs=1e-5)
+
+
+@pytest.fixture
+def trainer_of(tiny_base, pairs_file, tmp_path, monkeypatch):
+    """Return what makes a trainer of folds of the same 40 pairs, on a device, with a progress."""
+    monkeypatch.setenv("ASSAY_CACHE", str(tmp_path / "cache"))
+    examples = load_examples([pairs_file(40, 1)], limit=None)
+    settings = read_recipe(f"bi-encoder:{tiny_base},epochs=1")
+    return lambda device, progress: validating.FoldTrainer(
+        settings, examples, Runtime(device=device, threads=1), progress
+    )
+
+
+def test_scores_of_a_cpu_are_none_of_a_gpu(trainer_of, told, monkeypatch):
+    rows = np.arange(40)
+    trainer_of("cpu", Slow())(rows[:30], rows[30:])
+    if torch.cuda.is_available():
+        trainer_of("cuda", Slow())(rows[:30], rows[30:])
+        assert len(told) == 2
+        return
+    with pytest.raises(InputError, match="--device cuda: this machine has none"):
+        trainer_of("cuda", Slow())(rows[:30], rows[30:])
+
+
+def test_a_place_is_named_by_device_and_precision(trainer_of, monkeypatch):
+    places = set()
+    for device, half in (("cpu", False), ("cuda:0", False), ("cuda:0", True), ("cuda:1", True)):
+        monkeypatch.setattr(validating, "device_of", lambda _, device=device: (device,))
+        monkeypatch.setattr(torch.cuda, "is_bf16_supported", lambda half=half, **_: half)
+        places.add(trainer_of("auto", Slow())._place(np.arange(30), np.arange(30, 40)))
+    assert len(places) == 3  # of several GPUs alike it does not matter which
+
+
+def test_of_two_at_the_same_time_one_trains(trainer_of, tmp_path, monkeypatch):
+    pytest.importorskip("fcntl", reason="files cannot be locked here")
+    rows, fit, calls, found, waits = np.arange(40), validating.fit, [], [], Event()
+
+    class Listening(Slow):
+        def say(self, line):
+            if "waiting for its scores" in line:
+                waits.set()
+
+    def spy(*others):
+        calls.append(1)
+        if len(calls) > 1:
+            raise AssertionError("trained twice")
+        threads.append(Thread(target=lambda: found.append(trainer_of("cpu", Listening())(rows[:30], rows[30:]))))
+        threads[0].start()
+        assert waits.wait(20)
+        return fit(*others)
+
+    threads: list[Thread] = []
+    monkeypatch.setattr(validating, "fit", spy)
+    scores = trainer_of("cpu", Slow())(rows[:30], rows[30:])
+    threads[0].join(60)
+    assert len(calls) == 1
+    assert found[0].tolist() == scores.tolist()
+    assert not [place for place in (tmp_path / "cache/crossval").iterdir() if place.is_dir()]
 
 
 @pytest.mark.parametrize(

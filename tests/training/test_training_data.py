@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import unicodedata
+
 import numpy as np
 import pytest
 
@@ -115,7 +117,7 @@ def test_bad_data_is_one_line(pairs_file, tmp_path):
         load_examples([str(bare)], limit=None, graphs=False)
 
 
-def test_texts_that_differ_in_case_or_marks_are_shared(tmp_path):
+def test_texts_that_differ_in_case_or_punctuation_are_shared(tmp_path):
     def pairs(name, *rows):
         path = tmp_path / f"{name}.csv"
         path.write_text("reference,candidate,label\n" + "".join(f"{row},1\n" for row in rows))
@@ -128,7 +130,22 @@ def test_texts_that_differ_in_case_or_marks_are_shared(tmp_path):
     assert (len(kept), counts["dev_texts_in_train"], counts["test_texts_in_train"]) == (5, 1, 1)
     assert "warning: 1 of 4 test texts also occur in training pairs, with others" in said
     kept, _, counts = keep_apart(train, dev, test, said.append, drop_shared=True)
-    # texts without words are told apart by their marks
+    # texts without words are told apart by their punctuation
     assert kept.references == ("!!!", "u", "w")
     assert counts["train_pairs_with_shared_texts_left_out"] == 2
     assert (counts["dev_texts_in_train"], counts["test_texts_in_train"]) == (0, 0)
+
+
+def test_pairs_of_other_scripts_and_without_words_are_kept_apart(tmp_path):
+    def pairs(name, *rows):
+        path = tmp_path / f"{name}.csv"
+        path.write_text("reference,candidate,label\n" + "".join(f"{row},1\n" for row in rows), encoding="utf-8")
+        return load_examples([str(path)], limit=None)
+
+    composed, decomposed = (unicodedata.normalize(form, "Müller ist schön") for form in ("NFC", "NFD"))
+    train = pairs("train", f"{composed},a", "दिन,रात", "😀,👍", "u,v")
+    dev, test = pairs("dev", "d,e", "f,g"), pairs("test", f"{decomposed},a", "दान,रीत", "?,!")
+    kept, _, counts = keep_apart(train, dev, test, lambda line: None)
+    # the first pair alone is one of the test set; the others have other vowels, or other signs
+    assert kept.references == ("दिन", "😀", "u")
+    assert (counts["train_pairs_left_out"], counts["test_texts_in_train"]) == (1, 0)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shlex
 import tempfile
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
@@ -9,6 +10,7 @@ from dataclasses import replace
 from pathlib import Path
 
 from assay.api.files import agree_file
+from assay.datasets.columns import MissingColumnsError
 from assay.datasets.files import is_table_file
 from assay.errors import InputError
 from assay.reports.folder import RunFolder, read_run
@@ -37,8 +39,9 @@ def _open(path: Path, scratch: Path) -> RunFolder:
     folder = scratch / path.stem
     try:
         agree_file(path, resamples=0, out=folder)
-    except InputError as error:
+    except MissingColumnsError as error:
+        line = shlex.join(["assay", "agree", str(path), "--columns", error.columns, "--out", "RUN"])
         raise InputError(
-            f"{error}; a report takes the names as they are: assay agree {path} --columns … --out RUN makes a run of it"
+            f"{error.problem} A report takes the names as they are; this makes a run of the file: {line}"
         ) from error
     return replace(read_run(folder), source=path)

@@ -2,9 +2,6 @@
 
 from __future__ import annotations
 
-import errno
-import os
-import tempfile
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
@@ -14,15 +11,17 @@ import numpy as np
 
 from assay.api.result import Result
 from assay.api.running import load_metrics
+from assay.api.writing import check_held, check_out, write_scored_lines, write_table
 from assay.benchmark.buckets import reads_texts
 from assay.benchmark.executor import InProcess
-from assay.benchmark.folder import check_place, check_target
 from assay.benchmark.progress import Progress, Silent
 from assay.benchmark.request import Request
 from assay.benchmark.runner import run, score_pairs
+from assay.benchmark.target import check_target
 from assay.datasets import Pairs, join_graphs, load_dataset, read_table_file
-from assay.datasets.columns import parse_columns
+from assay.datasets.columns import parse_columns, resolve_columns
 from assay.datasets.convert import pairs_table
+from assay.datasets.files import SUFFIXES
 from assay.datasets.graphs import GraphFiles
 from assay.errors import InputError
 from assay.metrics.neural.runtime import Runtime, use_runtime
@@ -33,9 +32,7 @@ from assay.transfer.checksum import sha256_of
 if TYPE_CHECKING:
     import pyarrow as pa
 
-__all__ = ["agree_file", "check_out", "score_file", "write_table"]
-
-_FORMATS = (".csv", ".tsv", ".jsonl", ".parquet")
+__all__ = ["agree_file", "score_file"]
 
 
 def score_file(
@@ -57,10 +54,15 @@ def score_file(
 ) -> list[str]:
     """Write the rows of *file*, in order and with all their columns, and one column per metric, headed as typed.
 
+    From JSONL to JSONL every line stays as it is, and the scores follow its last key. From one format to another a
+    column has one type: a key that a line lacks becomes null (an empty cell), values of several kinds become text, and
+    in CSV and TSV a list is written as JSON. A score that is not there is null or an empty cell.
+
     Args:
         file: CSV, TSV, JSONL or Parquet; labels are not needed.
         metrics: metric names.
-        out: where to; its ending says the format.
+        out: where to; its ending says the format. Scores of the same pairs that stand there are replaced, and nothing
+            else is.
         columns: which columns are reference, candidate, question.
         limit: only the first so many rows.
         references: how several gold answers become one score.
@@ -77,15 +79,18 @@ def score_file(
         Lines about metrics that gave no scores; their columns are missing.
 
     Raises:
-        InputError: a file that cannot be read or written, or a name that is taken or unknown.
+        InputError: a file that cannot be read or written, a place that holds something else, or a name that is taken
+            or unknown.
     """
     if not metrics:
         raise InputError("no metric: give --metric NAME (assay metrics list shows them)")
     check_out(file, out)
     chosen, absent = load_metrics(metrics, offline=offline)
-    pairs = load_dataset(str(file), columns=columns, language=language, allow_unlabelled=True)
-    pairs = pairs if graphs is None else join_graphs(pairs, graphs)
     table = read_table_file(file).table
+    pairs = load_dataset(str(file), columns=columns, language=language, allow_unlabelled=True)
+    check_held(out, pairs, table.column_names, columns)
+    digest = pairs.sha256
+    pairs = pairs if graphs is None else join_graphs(pairs, graphs)
     taken = [str(metric) for metric in chosen if str(metric) in table.column_names]
     if taken:
         raise InputError(f"{file}: has a column {taken[0]!r} already; rename it there, or leave that metric out")
@@ -96,9 +101,15 @@ def score_file(
     )
     with use_runtime(Runtime(device, threads)):
         found = score_pairs(request, store=store, executor=InProcess(), fresh=fresh, progress=progress or Silent())
-    for metric, scores in found.datasets[0].scores.items():
-        table = table.append_column(metric, _as_column(scores))
-    write_table(table, out)
+    scores = found.datasets[0].scores
+    if SUFFIXES[file.suffix.lower()] == SUFFIXES[out.suffix.lower()] == "jsonl":
+        if sha256_of(file) != digest:
+            raise InputError(f"{file}: was changed while it was scored; run it again")
+        write_scored_lines(file, scores, len(pairs), out)
+    else:
+        for metric, values in scores.items():
+            table = table.append_column(metric, _as_column(values))
+        write_table(table, out)
     return found.failures + [
         f"metric {one.metric}: {one.reason}" for one in found.metrics if one.status == "not applicable"
     ]
@@ -108,64 +119,6 @@ def _as_column(scores: np.ndarray[Any, np.dtype[np.float64]]) -> pa.Array:
     import pyarrow as pa
 
     return pa.array(scores, from_pandas=True)
-
-
-def check_out(file: Path, out: Path) -> None:
-    """Raise InputError where what is read from *file* cannot be written to *out*."""
-    if out.suffix.lower() not in _FORMATS:
-        raise InputError(f"{out}: the name must end in {', '.join(_FORMATS)}")
-    if out.resolve() == file.resolve():
-        raise InputError(f"{out}: is the file that is read; give --out another name")
-    check_place(out)
-
-
-def write_table(table: pa.Table, out: Path) -> None:
-    """Write a table under a temporary name and rename it; the ending of *out* says the format.
-
-    Raises:
-        InputError: it cannot be written.
-    """
-    import pyarrow.parquet as pq
-
-    try:
-        out.parent.mkdir(parents=True, exist_ok=True)
-        handle, name = tempfile.mkstemp(prefix=f".{out.name}.", dir=out.parent)
-        os.close(handle)
-        scratch = Path(name)
-        try:
-            if out.suffix.lower() == ".parquet":
-                pq.write_table(table, scratch)
-            else:
-                _write_text(table, scratch, out.suffix.lower())
-            scratch.chmod(0o644)
-            scratch.replace(out)
-        finally:
-            scratch.unlink(missing_ok=True)
-    except OSError as error:
-        why = "the disk is full" if error.errno == errno.ENOSPC else error.strerror or str(error)
-        raise InputError(f"{out}: cannot be written ({why}); give --out another place") from error
-
-
-def _write_text(table: pa.Table, path: Path, ending: str) -> None:
-    import csv
-    import json
-
-    with path.open("w", encoding="utf-8", newline="") as file:
-        if ending == ".jsonl":
-            for batch in table.to_batches(max_chunksize=8192):
-                file.writelines(json.dumps(row, ensure_ascii=False, default=str) + "\n" for row in batch.to_pylist())
-            return
-        writer = csv.writer(file, delimiter="\t" if ending == ".tsv" else ",", lineterminator="\n")
-        writer.writerow(table.column_names)
-        for batch in table.to_batches(max_chunksize=8192):
-            columns = [batch.column(i).to_pylist() for i in range(batch.num_columns)]
-            writer.writerows(zip(*([_cell(value) for value in column] for column in columns), strict=True))
-
-
-def _cell(value: Any) -> Any:
-    import json
-
-    return json.dumps(value, ensure_ascii=False, default=str) if isinstance(value, list | dict) else value
 
 
 def agree_file(
@@ -202,9 +155,17 @@ def agree_file(
             f"which: --columns {','.join(f'{name}={name.upper()}' for name in absent)}"
         )
     annotators = {part.strip() for source in mapping.get("label", ()) for part in source.split("+")}
-    names = list(scores) or [name for name in _numeric(pairs) if name not in annotators]
+    numeric, numbering = _numeric(pairs)
+    names = list(scores) or [name for name in numeric if name not in annotators]
+    if not scores and numbering:
+        left = f"taken for row numbers, no scores: {', '.join(numbering)} (--score {numbering[0]} asks for it)"
+        pairs = replace(pairs, notes=(*pairs.notes, left))
     if not names:
-        raise InputError(f"{file}: has no numeric column beside the label; name one with --score")
+        aside = f" ({numbering[0]} numbers the rows)" if numbering else ""
+        raise InputError(
+            f"{file}: has no numeric column beside the label{aside}; name one (assay agree --score), or add one: "
+            f"assay score {file} --metric f1 --out OUT.csv"
+        )
     for name in names:
         pairs.column(name)
     # not by text: a column may be headed bleu,smoothing=floor
@@ -224,6 +185,8 @@ def _load_scored(file: Path, mapping: dict[str, list[str]]) -> tuple[Pairs, list
 
     source = read_table_file(file)
     table = source.table
+    # before columns are added, so that a message names those of the file alone
+    resolve_columns(mapping, table.column_names, where=source.name, need_label=True, need_texts=False)
     absent = [name for name in ("reference", "candidate") if name not in table.column_names and name not in mapping]
     for name in absent:
         table = table.append_column(name, pa.array([""] * len(table)))
@@ -231,19 +194,22 @@ def _load_scored(file: Path, mapping: dict[str, list[str]]) -> tuple[Pairs, list
     return Pairs(pairs, name=file.stem, source=str(file), sha256=sha256_of(file)), absent
 
 
-def _numeric(pairs: Pairs) -> list[str]:
-    """Name the further columns that hold numbers, whether typed or written as text."""
+def _numeric(pairs: Pairs) -> tuple[list[str], list[str]]:
+    """Name the further columns that hold numbers, whether typed or written as text, and those that number the rows."""
     import pyarrow as pa
 
     reserved = {*PAIR_COLUMNS, *OPTIONAL_PAIR_COLUMNS}
-    names = []
+    names: list[str] = []
+    numbering: list[str] = []
     for name in pairs.table.column_names:
         column = pairs.table.column(name)
-        if name in reserved or not name.strip() or _counts_rows(column):
+        if name in reserved or not name.strip():
             continue
-        if pa.types.is_integer(column.type) or pa.types.is_floating(column.type) or _all_numbers(column):
+        if _counts_rows(column):
+            numbering.append(name)
+        elif pa.types.is_integer(column.type) or pa.types.is_floating(column.type) or _all_numbers(column):
             names.append(name)
-    return names
+    return names, numbering
 
 
 def _counts_rows(column: pa.ChunkedArray) -> bool:

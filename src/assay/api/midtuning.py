@@ -10,6 +10,7 @@ from assay.api.given import several
 from assay.api.pairwise import agreement_sheet
 from assay.api.reporting import Report
 from assay.benchmark.progress import Progress, Silent
+from assay.datasets.columns import columns_text
 from assay.metrics.neural.runtime import Runtime, use_runtime
 from assay.reports.sheets import Column, Document, Sheet, write
 from assay.training.midtuning.settings import MidTuningSettings
@@ -24,6 +25,7 @@ def train_mid_tuning(
     out: str | Path,
     *,
     test: str | Sequence[str] | None = (),
+    columns: str | Mapping[str, str] | None = None,
     device: str = "auto",
     threads: int | None = None,
     progress: Progress | None = None,
@@ -36,6 +38,8 @@ def train_mid_tuning(
         forms: datasets with AMR graphs, files of graphs, or files of frames (``.jsonl``).
         out: the folder of the model, absent or empty; a training that was stopped continues when it is asked for again.
         test: labelled pairs on which it is evaluated before and after.
+        columns: which columns of files of your own are what, as for :func:`assay.run`; a dataset with a card has its
+            own reader.
         device: ``auto``, ``cpu``, ``cuda``, ``cuda:N``, ``mps`` or ``all``.
         threads: of a CPU; by default the cores that are free.
         progress: told of every step.
@@ -51,7 +55,7 @@ def train_mid_tuning(
         UnavailableError: the model cannot be had.
         MissingExtraError: a package for training or for AMR graphs is not installed.
     """
-    asked = MidTuningSettings(base, several(forms), test=several(test), **settings)
+    asked = MidTuningSettings(base, several(forms), test=several(test), columns=columns_text(columns), **settings)
     check_packages()
     # torch comes with it
     from assay.training.midtuning.recipe import Rendering, train_mid_tuning

@@ -9,6 +9,7 @@ from typing import Any, Literal
 from assay.api.given import several
 from assay.api.reporting import Report
 from assay.benchmark.progress import Progress, Silent
+from assay.datasets.columns import columns_text
 from assay.metrics.neural.runtime import Runtime, use_runtime
 from assay.reports.layout import p_value
 from assay.reports.sheets import Column, Document, Sheet, write
@@ -37,6 +38,7 @@ def train_pairs(
     *,
     dev: str | Sequence[str] | None = (),
     test: str | Sequence[str] | None = (),
+    columns: str | Mapping[str, str] | None = None,
     device: str = "auto",
     threads: int | None = None,
     progress: Progress | None = None,
@@ -50,6 +52,8 @@ def train_pairs(
         pairs: datasets of labelled pairs.
         out: the folder of the model, absent or empty; a training that was stopped continues when it is asked for again.
         dev, test: held-out datasets; without *dev* a tenth of the pairs is cut off, without *test* a tenth of the rest.
+        columns: which columns of files of your own are what, as for :func:`assay.run`; a dataset with a card has its
+            own reader.
         device: ``auto``, ``cpu``, ``cuda``, ``cuda:N``, ``mps`` or ``all``.
         threads: of a CPU; by default the cores that are free.
         progress: told of every step.
@@ -64,7 +68,9 @@ def train_pairs(
         UnavailableError: the model cannot be had.
         MissingExtraError: a package for training is not installed.
     """
-    asked = RECIPES[recipe](base, several(pairs), dev=several(dev), test=several(test), **settings)
+    asked = RECIPES[recipe](
+        base, several(pairs), dev=several(dev), test=several(test), columns=columns_text(columns), **settings
+    )
     check_packages()
     # torch comes with it
     from assay.training.pairwise.recipe import train_on_pairs

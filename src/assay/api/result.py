@@ -6,8 +6,10 @@ from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from assay.benchmark.folder import PAGE, describe_run, write_run
+from assay.benchmark.folder import write_run
+from assay.benchmark.manifest import describe_run
 from assay.benchmark.outcome import Outcome
+from assay.benchmark.target import PAGE
 from assay.reports import render
 from assay.reports.folder import RunFolder, read_run
 from assay.tables import AGREEMENT_COLUMNS, SCORE_COLUMNS

@@ -8,16 +8,17 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any, Literal
 
+from assay.api.given import listed
 from assay.api.result import Result
 from assay.benchmark.executor import Executor, InProcess
-from assay.benchmark.folder import check_target
 from assay.benchmark.progress import Progress, Silent
 from assay.benchmark.request import Request
 from assay.benchmark.runner import run as run_request
 from assay.benchmark.suite import load_suite
+from assay.benchmark.target import check_target
 from assay.datasets import Pairs, join_graphs, load_dataset
-from assay.datasets.files import is_table_file
 from assay.datasets.graphs import GraphFiles, parse_graph_files
+from assay.datasets.load import is_own_file
 from assay.errors import InputError, OfflineError, UnavailableError
 from assay.metrics import Metric, MetricName, load_metric
 from assay.metrics.neural.runtime import Runtime, device_of, use_runtime
@@ -127,7 +128,7 @@ def _expanded(metric: Metric, *, offline: bool) -> tuple[Metric, ...]:
 
 def _is_card(spec: Any) -> bool:
     """Tell whether a spec names a card, which has its own columns."""
-    return isinstance(spec, str | Path) and not is_table_file(spec)
+    return isinstance(spec, str | Path) and not is_own_file(str(spec))
 
 
 def _distinctly_named(pairs: list[Pairs]) -> tuple[Pairs, ...]:
@@ -137,8 +138,10 @@ def _distinctly_named(pairs: list[Pairs]) -> tuple[Pairs, ...]:
         InputError: the same pairs are asked for twice under one name.
     """
     for i, one in enumerate(pairs):
-        if any((one.name, one.split, one.digest) == (other.name, other.split, other.digest) for other in pairs[:i]):
-            raise InputError(f"the dataset {one.name} is asked for twice")
+        for other in pairs[:i]:
+            if (one.name, one.split, one.digest) == (other.name, other.split, other.digest):
+                both = f": {other.source} and {one.source} hold the same pairs" if one.source != other.source else ""
+                raise InputError(f"the dataset {one.name} is asked for twice{both}; leave one out")
     for mark, field in (("@", "version"), (":", "split")):
         counts = Counter(one.name for one in pairs)
         pairs = [
@@ -222,11 +225,11 @@ def run(
     request = plan(
         suite=suite,
         datasets=as_list(datasets),
-        metrics=[metrics] if isinstance(metrics, str | MetricName | Metric) else metrics,
+        metrics=listed("metrics", metrics, str | MetricName | Metric),
         columns=columns,
         graphs=graphs,
-        buckets=[buckets] if isinstance(buckets, str) else buckets,
-        statistics=(statistics,) if isinstance(statistics, str) else tuple(statistics),
+        buckets=listed("buckets", buckets),
+        statistics=tuple(listed("statistics", statistics)),
         resamples=resamples,
         confidence=confidence,
         group_by=group_by,
@@ -241,7 +244,7 @@ def run(
     if out is not None:
         check_target(Path(out), request.digest())
     stored = None if store is None else Path(store)
-    runtime = Runtime(device, threads, keep_models=keep_models)
+    runtime = Runtime(device, threads)
     if device not in ("auto", "cpu"):
         # before any work: a device that was named must be there
         device_of(runtime)

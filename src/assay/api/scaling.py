@@ -5,12 +5,13 @@ from __future__ import annotations
 from dataclasses import replace
 from pathlib import Path
 
-from assay.api.files import check_out, write_table
 from assay.api.reporting import Report
+from assay.api.writing import check_out, write_table
 from assay.datasets.best_worst import read_best_worst
 from assay.errors import InputError
 from assay.reports.best_worst import Annotated, to_document
 from assay.statistics.best_worst import SPLITS, count, split_half
+from assay.statistics.drawing import check_seed
 
 __all__ = ["best_worst"]
 
@@ -35,8 +36,7 @@ def best_worst(tuples: str | Path, *, out: str | Path | None = None, splits: int
     file = Path(tuples)
     if splits < 1:
         raise InputError(f"--splits {splits}: expected 1 or more")
-    if seed < 0:
-        raise InputError(f"--seed {seed}: must not be negative")
+    check_seed(seed)
     if out is not None:
         check_out(file, Path(out))
     found = read_best_worst(file)

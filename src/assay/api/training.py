@@ -9,6 +9,7 @@ from typing import Any
 from assay.api.given import several
 from assay.api.reporting import Report
 from assay.benchmark.progress import Progress, Silent
+from assay.datasets.columns import columns_text
 from assay.metrics.neural.runtime import Runtime, use_runtime
 from assay.reports.sheets import Column, Document, Sheet, write
 from assay.training.packages import check_packages
@@ -34,8 +35,9 @@ def train_s3bert(
     pairs: str | Sequence[str],
     out: str | Path,
     *,
-    dev: str | Sequence[str] = (),
-    test: str | Sequence[str] = (),
+    dev: str | Sequence[str] | None = (),
+    test: str | Sequence[str] | None = (),
+    columns: str | Mapping[str, str] | None = None,
     device: str = "auto",
     threads: int | None = None,
     progress: Progress | None = None,
@@ -50,6 +52,8 @@ def train_s3bert(
         pairs: datasets of pairs with AMR graphs.
         out: the folder of the model, absent or empty; a training that was stopped continues when it is asked for again.
         dev, test: held-out datasets; without *dev* a tenth of the pairs is cut off, without *test* a tenth of the rest.
+        columns: which columns of files of your own are what, as for :func:`assay.run`; a dataset with a card has its
+            own reader.
         device: ``auto``, ``cpu``, ``cuda``, ``cuda:N`` or ``mps``.
         threads: of a CPU; by default the cores that are free.
         progress: told of every step.
@@ -64,7 +68,9 @@ def train_s3bert(
         UnavailableError: the base or the metrics cannot be had.
         MissingExtraError: a package for training is not installed.
     """
-    asked = Settings(base, several(pairs), dev=several(dev), test=several(test), **settings)
+    asked = Settings(
+        base, several(pairs), dev=several(dev), test=several(test), columns=columns_text(columns), **settings
+    )
     check_packages()
     # torch comes with it
     from assay.training.s3bert.recipe import train_s3bert as train

@@ -10,6 +10,7 @@ from assay.api.given import several
 from assay.api.pairwise import agreement_sheet
 from assay.api.reporting import Report
 from assay.benchmark.progress import Progress, Silent
+from assay.datasets.columns import columns_text
 from assay.errors import InputError, MissingExtraError
 from assay.metrics.neural.runtime import Runtime, use_runtime
 from assay.metrics.provenance import ABSENT, version_of
@@ -39,6 +40,7 @@ def tune(
     storage: str | None = None,
     study: str | None = None,
     jobs: int = 1,
+    columns: str | Mapping[str, str] | None = None,
     device: str = "auto",
     threads: int | None = None,
     progress: Progress | None = None,
@@ -62,6 +64,8 @@ def tune(
             that is removed when all is done.
         study: its name in the database; by default that of *out*.
         jobs: trials at a time, each in a process of its own with its share of the threads or a GPU.
+        columns: which columns of files of your own are what, as for :func:`assay.run`; a dataset with a card has its
+            own reader.
         device: ``auto``, ``cpu``, ``cuda``, ``cuda:N``, ``mps`` or ``all``.
         threads: of a CPU, for all trials together; by default the cores that are free.
         progress: told of every step.
@@ -77,7 +81,9 @@ def tune(
         UnavailableError: the model cannot be had, or no trial was completed.
         MissingExtraError: a package for training is not installed.
     """
-    asked = RECIPES[recipe](base, several(pairs), dev=several(dev), test=several(test), **settings)
+    asked = RECIPES[recipe](
+        base, several(pairs), dev=several(dev), test=several(test), columns=columns_text(columns), **settings
+    )
     searched = read_space(None if space is None else Path(space), asked)
     for name in settings.keys() & searched.keys():
         raise InputError(f"--{name.replace('_', '-')}: is searched; leave it out, or take it out of the space")

@@ -13,11 +13,15 @@ from typing import Any, Protocol
 
 import numpy as np
 
-from assay.errors import AssayError
+from assay.errors import AssayError, UnavailableError
 from assay.metrics import Batch, Metric
-from assay.metrics.work import Engine, Scores, open_session, release_sessions
+from assay.metrics.work import Engine, Scores, held_session, open_session, release_sessions
 
-__all__ = ["Executor", "InProcess", "Unit", "score_unit"]
+__all__ = ["EngineUnavailableError", "Executor", "InProcess", "Unit", "score_unit"]
+
+
+class EngineUnavailableError(UnavailableError):
+    """What metrics share cannot be opened here: none of them can be scored, together or alone."""
 
 
 @dataclass(frozen=True)
@@ -72,7 +76,8 @@ class InProcess:
 
     def cost(self, engine: Engine) -> dict[str, Any]:
         """See :meth:`Executor.cost`."""
-        return open_session(engine, keep=self._keep).cost()
+        session = held_session(engine)
+        return {} if session is None else session.cost()
 
     def close(self) -> None:
         """See :meth:`Executor.close`."""
@@ -84,8 +89,13 @@ def score_unit(unit: Unit, *, keep_models: bool = False) -> Scores:
 
     Raises:
         AssayError: a metric gave another number of scores, or one that is not finite.
+        EngineUnavailableError: the engine cannot be opened.
     """
-    found = open_session(unit.engine, keep=keep_models).score(unit.metrics, unit.batch, unit.again)
+    try:
+        session = open_session(unit.engine, keep=keep_models)
+    except UnavailableError as error:
+        raise EngineUnavailableError(error.reason, error.remedy) from error
+    found = session.score(unit.metrics, unit.batch, unit.again)
     values = np.asarray(found.values, dtype=np.float64)
     expected = (len(unit.batch), len(unit.metrics))
     if values.shape != expected:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -50,10 +50,12 @@ def run(
         progress: told how far the run is.
 
     Raises:
-        InputError: a bucket or column that the data does not have; a recorded score that no dataset has.
+        InputError: a bucket or column that the data does not have; a recorded score that no dataset has; a name that
+            no table can hold.
         StoreError: scores can no longer be kept.
     """
     progress = progress or Silent()
+    _check_names([*(pairs.name for pairs in request.pairs), *map(str, request.metrics)])
     for pairs in request.pairs:
         check_columns(pairs, request.buckets)
         _check_labels(pairs)
@@ -87,12 +89,22 @@ def score_pairs(
 
     Arguments and errors as for :func:`run`.
     """
+    _check_names(map(str, request.metrics))
     begun = time.perf_counter()
     with ScoreStore(store or default_store()) as opened:
         scorer = Scorer(opened, executor or InProcess(), request.references, fresh, progress or Silent())
         datasets, statuses = _score(request, scorer)
     finished = tuple(dataset.finished() for dataset in datasets)
     return Outcome(request, finished, tuple(statuses), (), (), {"score": time.perf_counter() - begun})
+
+
+def _check_names(names: Iterable[str]) -> None:
+    """Raise InputError where a name is no text: one taken from that of a file whose bytes are no UTF-8."""
+    for name in names:
+        try:
+            name.encode()
+        except UnicodeEncodeError:
+            raise InputError(f"{name!r}: this name is no UTF-8, and no table can hold it; rename the file") from None
 
 
 def _check_labels(pairs: Pairs) -> None:

@@ -138,7 +138,10 @@ class ScoreStore:
         scores: NDArray[np.float64],
         flags: NDArray[np.uint8] | None = None,
     ) -> None:
-        """Keep finite scores of shape (n,) for digests of shape (n,), with flags where there are any; all or none."""
+        """Keep finite scores of shape (n,) for digests of shape (n,), with flags where there are any; all or none.
+
+        What was kept of these pairs before is replaced, its flags as well.
+        """
         rows = [(metric, bytes(pair), float(score)) for pair, score in zip(pairs, scores, strict=True)]
         with self._writing():
             self._connection.executemany(
@@ -146,10 +149,13 @@ class ScoreStore:
                 "ON CONFLICT (metric, pair) DO UPDATE SET score = excluded.score",
                 rows,
             )
+            self._connection.executemany(
+                "DELETE FROM flags WHERE metric = ? AND pair = ?", [(key, pair) for key, pair, _ in rows]
+            )
             marked = [] if flags is None else np.flatnonzero(flags).tolist()
             if flags is not None and marked:
                 self._connection.executemany(
-                    "INSERT OR REPLACE INTO flags (metric, pair, flags) VALUES (?, ?, ?)",
+                    "INSERT INTO flags (metric, pair, flags) VALUES (?, ?, ?)",
                     [(metric, bytes(pairs[row]), int(flags[row])) for row in marked],
                 )
 

@@ -5,21 +5,21 @@ So a model is in memory once, only while it is needed, and each text goes throug
 
 from __future__ import annotations
 
-import math
-from collections.abc import Hashable, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Hashable
 from functools import partial
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from assay.benchmark.executor import EngineUnavailableError
 from assay.benchmark.outcome import MetricStatus
 from assay.benchmark.prepared import Part, PreparedDataset, is_made_for
 from assay.benchmark.request import Request
 from assay.benchmark.scoring import Job, Scored, Scorer
-from assay.benchmark.singles import Singles
+from assay.benchmark.statuses import Statuses, done, finished
 from assay.benchmark.store import StoreError
+from assay.benchmark.task import Task
 from assay.errors import AssayError, UnavailableError
 from assay.metrics import ColumnMetric, Context, Metric
 from assay.metrics.memory import peak_memory, reset_peak
@@ -28,68 +28,17 @@ from assay.metrics.work import Engine
 __all__ = ["score_all"]
 
 
-@dataclass(frozen=True)
-class _Task:
-    """One metric on one part of one dataset.
-
-    Attributes:
-        name: the metric as it was asked for.
-        metric: bound to the data.
-        dataset: where the scores go.
-        part: which rows.
-        engine: what the metric shares with others, or None.
-    """
-
-    name: str
-    metric: Metric
-    dataset: PreparedDataset
-    part: Part
-    engine: Engine | None
-
-    @property
-    def place(self) -> tuple[str, str]:
-        """Metric and dataset."""
-        return self.name, self.dataset.pairs.name
-
-    @property
-    def singles(self) -> Singles:
-        """The distinct pairs."""
-        return self.dataset.singles(self.metric, self.part)
-
-
-class _Report:
-    """Statuses as they come, given back in the order of the request."""
-
-    def __init__(self) -> None:
-        self._found: dict[tuple[str, str], list[MetricStatus]] = {}
-
-    def add(self, status: MetricStatus) -> None:
-        self._found.setdefault((status.metric, status.dataset), []).append(status)
-
-    def fail(self, place: tuple[str, str], error: Exception) -> None:
-        """Report what a metric raised."""
-        metric, dataset = place
-        if isinstance(error, UnavailableError):
-            self.add(MetricStatus(dataset, metric, "unavailable", error.reason, error.remedy))
-            return
-        reason = str(error) if isinstance(error, AssayError) else f"{type(error).__name__}: {error}"
-        reason = reason.removeprefix(f"metric {metric}: ")
-        self.add(MetricStatus(dataset, metric, "failed", reason))
-
-    def in_order(self, request: Request, datasets: Sequence[PreparedDataset]) -> list[MetricStatus]:
-        """Return one status a metric and dataset, metric by metric."""
-        names = [str(metric) for metric in (*request.metrics, *request.absent)]
-        return [_joined(self._found[name, one.pairs.name]) for name in names for one in datasets]
-
-
 def score_all(request: Request, datasets: list[PreparedDataset], scorer: Scorer) -> list[MetricStatus]:
     """Score every dataset with every metric; what one metric raises costs the others nothing.
+
+    A metric that failed on a part of a dataset has no scores there: agreement on the rest alone would be of other pairs
+    than that of the others. The store keeps what was scored.
 
     Raises:
         StoreError: scores can no longer be kept.
     """
-    report = _Report()
-    groups: dict[Hashable, list[_Task]] = {}
+    report = Statuses()
+    groups: dict[Hashable, list[Task]] = {}
     obtain = _Obtain(request.offline)
     for metric in request.metrics:
         for dataset in datasets:
@@ -100,7 +49,12 @@ def score_all(request: Request, datasets: list[PreparedDataset], scorer: Scorer)
     for name, absent in request.absent.items():
         for one in datasets:
             report.fail((name, one.pairs.name), absent)
-    return report.in_order(request, datasets)
+    statuses = report.in_order(request, datasets)
+    scores = {one.pairs.name: one.scores for one in datasets}
+    for status in statuses:
+        if status.status != "done":
+            scores[status.dataset].pop(status.metric, None)
+    return statuses
 
 
 class _Obtain:
@@ -125,7 +79,7 @@ class _Obtain:
             raise
 
 
-def _plan(metric: Metric, dataset: PreparedDataset, obtain: _Obtain, report: _Report) -> list[_Task]:
+def _plan(metric: Metric, dataset: PreparedDataset, obtain: _Obtain, report: Statuses) -> list[Task]:
     """Return what is to be scored; what cannot be is reported."""
     place = name, where = str(metric), dataset.pairs.name
     try:
@@ -142,7 +96,7 @@ def _plan(metric: Metric, dataset: PreparedDataset, obtain: _Obtain, report: _Re
             bound = metric.bind(Context(part.language, partial(_references, dataset, part)))
             obtain(bound)
             bound.check_available()
-            tasks.append(_Task(name, bound, dataset, part, bound.needs()))
+            tasks.append(Task(name, bound, dataset, part, bound.needs()))
         return tasks
     except StoreError:
         raise
@@ -168,17 +122,17 @@ def _references(dataset: PreparedDataset, part: Part) -> list[str]:
     return [text for cell in column for text in (cell if isinstance(cell, list) else [cell])]
 
 
-def _take_recorded(metric: ColumnMetric, dataset: PreparedDataset, report: _Report) -> None:
+def _take_recorded(metric: ColumnMetric, dataset: PreparedDataset, report: Statuses) -> None:
     name, where = str(metric), dataset.pairs.name
     if name not in dataset.recorded:
         report.add(MetricStatus(where, name, "not applicable", f"{where} has no column {metric.column!r}"))
         return
     metric.check_available()
     dataset.scores[name] = dataset.recorded[name]
-    report.add(_done(name, where, metric))
+    report.add(done(name, where, metric))
 
 
-def _score_group(tasks: list[_Task], scorer: Scorer, report: _Report) -> None:
+def _score_group(tasks: list[Task], scorer: Scorer, report: Statuses) -> None:
     """Score tasks of one engine together; where that fails, one by one, so that the culprit is found."""
     names = list(dict.fromkeys(task.name for task in tasks))
     where = list(dict.fromkeys(task.dataset.pairs.name for task in tasks))
@@ -189,28 +143,33 @@ def _score_group(tasks: list[_Task], scorer: Scorer, report: _Report) -> None:
         reset_peak()
         found = scorer.score_jobs(tasks[0].engine, [job for job, _ in jobs])
         cost = _cost(tasks[0].engine, found, scorer)
-        for (_, members), scored in zip(jobs, found, strict=True):
-            for task, one in zip(members, scored, strict=True):
-                _put(task, one)
-                report.add(_finished(task, one, cost if one.scored else {}, names))
+        ended = [
+            (task, one, finished(task, one, cost if one.scored else {}, names))
+            for (_, members), scored in zip(jobs, found, strict=True)
+            for task, one in zip(members, scored, strict=True)
+        ]
     except StoreError:
         raise
     except Exception as error:  # noqa: BLE001 - whatever a metric raises must not cost the others
-        if len(tasks) == 1 or isinstance(error, UnavailableError):
+        if len(tasks) == 1 or isinstance(error, EngineUnavailableError):
             for task in tasks:
                 report.fail(task.place, error)
             return
         for task in tasks:
             _score_group([task], scorer, report)
+        return
+    for task, one, status in ended:
+        _put(task, one)
+        report.add(status)
 
 
 def _short(names: list[str]) -> str:
     return names[0] if len(names) == 1 else f"{names[0]} and {len(names) - 1} more"
 
 
-def _jobs(tasks: list[_Task]) -> list[tuple[Job, list[_Task]]]:
+def _jobs(tasks: list[Task]) -> list[tuple[Job, list[Task]]]:
     """Put together the tasks that score the same pairs."""
-    by_singles: dict[int, list[_Task]] = {}
+    by_singles: dict[int, list[Task]] = {}
     for task in tasks:
         by_singles.setdefault(id(task.singles), []).append(task)
     return [
@@ -225,74 +184,10 @@ def _cost(engine: Engine | None, found: list[list[Scored]], scorer: Scorer) -> d
     return memory if engine is None else scorer.executor.cost(engine) | memory
 
 
-def _put(task: _Task, scored: Scored) -> None:
+def _put(task: Task, scored: Scored) -> None:
     scores, rows = task.dataset.scores, task.part.rows
     if rows is None:
         scores[task.name] = scored.scores
         return
     whole: NDArray[np.float64] = scores.setdefault(task.name, np.full(len(task.dataset.pairs), np.nan))
     whole[rows] = scored.scores
-
-
-def _done(name: str, where: str, metric: Metric) -> MetricStatus:
-    return MetricStatus(
-        where,
-        name,
-        "done",
-        short_signature=metric.short_signature(),
-        signature=metric.signature(),
-        declared=_declared(metric),
-        says=metric.says(),
-    )
-
-
-def _declared(metric: Metric) -> dict[str, Any]:
-    held = metric.declaration
-    low, high = (bound if math.isfinite(bound) else None for bound in (held.low, held.high))
-    part = {"aspect": held.aspect, "whole": held.whole} if held.aspect else {}
-    return {"kind": held.kind, "low": low, "high": high, "higher_is_better": held.higher_is_better} | part
-
-
-def _finished(task: _Task, scored: Scored, cost: dict[str, Any], names: list[str]) -> MetricStatus:
-    others = [name for name in names if name != task.name]
-    if scored.scored and scored.seconds > 0:
-        cost = {"pairs_per_second": round(scored.scored / scored.seconds, 1)} | cost
-    if scored.asymmetry:
-        cost = cost | {"asymmetry": scored.asymmetry}
-    if cost and others:
-        cost = cost | {"shared_with": others}
-    language = task.part.language if task.part.rows is not None and task.metric.name != task.name else None
-    done = _done(task.name, task.dataset.pairs.name, task.metric)
-    if str(task.metric) == task.name or not task.metric.says():
-        done = replace(done, says="")
-    elif language:
-        done = replace(done, says=f"{language}: {done.says}")
-    return replace(
-        done, seconds=scored.seconds, scored=scored.scored, stored=scored.stored, flags=scored.flags, cost=cost
-    )
-
-
-def _joined(statuses: list[MetricStatus]) -> MetricStatus:
-    """Make one status of those of a metric's parts; the first that failed stands for all."""
-    first = next((one for one in statuses if one.status != "done"), statuses[0])
-    if len(statuses) == 1 or first.status != "done":
-        return first
-    flags: dict[str, int] = {}
-    for one in statuses:
-        for phrase, count in one.flags.items():
-            flags[phrase] = flags.get(phrase, 0) + count
-    return replace(
-        first,
-        seconds=sum(one.seconds for one in statuses),
-        scored=sum(one.scored for one in statuses),
-        stored=sum(one.stored for one in statuses),
-        short_signature="; ".join(one.short_signature for one in statuses),
-        signature={
-            f"{number}.{key}": value
-            for number, one in enumerate(statuses, start=1)
-            for key, value in one.signature.items()
-        },
-        says="; ".join(one.says for one in statuses if one.says),
-        flags=flags,
-        cost={str(number): one.cost for number, one in enumerate(statuses, start=1) if one.cost},
-    )

@@ -15,6 +15,7 @@ app = typer.Typer(
     pretty_exceptions_enable=False,
     # plain help: drawing it with Rich would take as long again as starting
     rich_markup_mode=None,
+    context_settings={"help_option_names": ["-h", "--help"]},
     help="Which similarity metric agrees with people on your kind of text, how sure is that, and where does it fail?",
     epilog="First step: assay run quickstart",
 )

@@ -8,7 +8,7 @@ from typing import Annotated
 import typer
 
 from assay.cli.guard import guarded, print_report, tell
-from assay.cli.options import ReportFormat, ReportFormatOption
+from assay.cli.options import QuietOption, ReportFormat, ReportFormatOption
 
 __all__ = ["bws"]
 
@@ -25,6 +25,7 @@ def bws(
     splits: Annotated[int, typer.Option(help="Random splits for the reliability.")] = 1000,
     seed: Annotated[int, typer.Option(help="Seeds the splits.")] = 0,
     output: ReportFormatOption = ReportFormat.table,
+    quiet: QuietOption = False,
 ) -> None:
     """Score items by how often they were chosen best and worst, and say how reliable the scores are.
 
@@ -33,5 +34,5 @@ def bws(
     from assay import api
 
     print_report(api.best_worst(tuples, out=out, splits=splits, seed=seed), output)
-    if out is not None:
+    if out is not None and not quiet:
         tell(f"wrote {out}")

@@ -14,6 +14,7 @@ from assay.cli.options import (
     ReportFormat,
     ReportFormatOption,
     ResamplesOption,
+    RunMetricOption,
     SeedOption,
 )
 
@@ -28,14 +29,13 @@ def check(
     run: Annotated[Path, typer.Argument(help="A run folder.")],
     against: Annotated[Path, typer.Option("--against", help="The baseline, written by assay baseline.")],
     margin: Annotated[float, typer.Option(help="What a coefficient may lose.")] = 0.01,
-    metric: Annotated[
-        list[str] | None, typer.Option("--metric", "-m", help="Only this metric; repeatable [default: all].")
-    ] = None,
+    metric: RunMetricOption = None,
     dataset: Annotated[
         list[str] | None, typer.Option("--dataset", "-d", help="Only this dataset of the run; repeatable.")
     ] = None,
     bucket: Annotated[
-        list[str] | None, typer.Option("--bucket", "-b", help="A bucket to judge; repeatable [default: all].")
+        list[str] | None,
+        typer.Option("--bucket", "-b", help="A bucket to judge; repeatable [default: the one named all]."),
     ] = None,
     statistic: Annotated[
         list[str] | None, typer.Option("--statistic", help="A coefficient to judge; repeatable [default: spearman].")

@@ -12,12 +12,12 @@ from assay.cli.options import (
     ConfidenceOption,
     Correction,
     CorrectionOption,
-    MetricOption,
     PermutationsOption,
     QuietOption,
     ReportFormat,
     ReportFormatOption,
     RunBucketOption,
+    RunMetricOption,
     SeedOption,
     StatisticOption,
 )
@@ -31,7 +31,7 @@ def compare(
         list[Path],
         typer.Argument(help="One run folder, or two of the same data; or files with a label and score columns."),
     ],
-    metric: MetricOption = None,
+    metric: RunMetricOption = None,
     bucket: RunBucketOption = None,
     statistic: StatisticOption = None,
     permutations: PermutationsOption = 1000,
@@ -51,7 +51,7 @@ def compare(
 ) -> None:
     """Compare metrics two by two: differences with intervals, corrected tests, and the pairs they differ on.
 
-    assay compare runs/answers --metric f1 --metric chrf
+    assay compare runs/answers --metric f1 --metric rouge-l
 
     assay compare runs/before runs/after --metric chrf
     """

@@ -22,6 +22,7 @@ from assay.cli.options import (
     ReportFormatOption,
     StatisticOption,
     ThreadsOption,
+    scale_text,
 )
 
 __all__ = ["crossval"]
@@ -41,7 +42,11 @@ def crossval(
     ] = None,
     scale: Annotated[
         str | None,
-        typer.Option(help="LOW,HIGH of the labels, for --train, where the data does not say them [default: 0,1]."),
+        typer.Option(
+            metavar="LOW,HIGH",
+            callback=scale_text,
+            help="Lowest and highest label, for --train, where the data does not say them [default: 0,1].",
+        ),
     ] = None,
     folds: Annotated[int, typer.Option(help="Number of folds.")] = 5,
     by: Annotated[

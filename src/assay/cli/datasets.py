@@ -9,7 +9,7 @@ from typing import Annotated, Any
 import typer
 
 from assay.cli.guard import grid, guarded, show, tell
-from assay.cli.options import OfflineOption, QuietOption
+from assay.cli.options import ColumnsOption, JsonOption, ListFormat, ListFormatOption, OfflineOption, QuietOption
 
 __all__ = ["app"]
 
@@ -21,7 +21,7 @@ app = typer.Typer(
 )
 
 Name = Annotated[str, typer.Argument(help="NAME[@VERSION][:SPLIT], a card's .toml file, or a file of pairs.")]
-AsJson = Annotated[bool, typer.Option("--json", help="Print JSON.")]
+Card = Annotated[str, typer.Argument(help="NAME[@VERSION][:SPLIT], or a card's .toml file.", metavar="NAME")]
 Directed = Annotated[
     bool, typer.Option("--directed", help="Count a pair in both orders as two edges of the annotation graph.")
 ]
@@ -29,12 +29,15 @@ Directed = Annotated[
 
 @app.command("list")
 @guarded
-def list_() -> None:
+def list_(output: ListFormatOption = ListFormat.table) -> None:
     """List the datasets; a bare name means the version without a mark."""
     from rich.text import Text
 
     from assay.datasets import is_here, list_datasets
 
+    if output is ListFormat.json:
+        _list_json()
+        return
     table = grid("name", "language", "pairs", "label", "what", "here")
     for entry in list_datasets():
         name = f"{entry.name}@{entry.version}" + ("" if entry.default else " (not the default)")
@@ -49,20 +52,58 @@ def list_() -> None:
     show(table)
 
 
-@app.command("show")
-@guarded
-def show_(name: Name, directed: Directed = False, as_json: AsJson = False) -> None:
-    """Show a card: labels, licence, citation, splits, sources of the files; the annotation graph if they are here."""
+def _list_json() -> None:
+    """Print the list of datasets as JSON."""
     import json
 
-    from assay.datasets import describe_card, load_card
-    from assay.datasets.annotation_graph import graph_line
+    from assay.datasets import is_here, list_datasets
 
-    card = describe_card(load_card(name), directed=directed)
+    records = []
+    for entry in list_datasets():
+        record = {"name": entry.name, "version": entry.version, "default": entry.default, "origin": entry.origin}
+        card = entry.card
+        if card is None:
+            records.append(record | {"error": entry.error})
+            continue
+        language = card.language if isinstance(card.language, str) else list(card.language)
+        splits = {title: split.rows for title, split in card.splits.items()}
+        scale = {"low": card.scale.low, "high": card.scale.high}
+        about = {"title": card.title, "kind": card.kind, "language": language, "splits": splits, "scale": scale}
+        records.append(record | about | {"here": is_here(card)})
+    typer.echo(json.dumps(records, indent=1, ensure_ascii=False))
+
+
+@app.command("show")
+@guarded
+def show_(name: Name, columns: ColumnsOption = None, directed: Directed = False, as_json: JsonOption = False) -> None:
+    """Show a card (labels, licence, citation, splits, sources), or what a file of pairs has (rows, columns, labels).
+
+    The annotation graph is measured where the files are here.
+    """
+    import json
+
+    from assay.datasets import describe_card, describe_file, load_card
+    from assay.datasets.load import is_own_file
+    from assay.errors import InputError
+
+    if is_own_file(name):
+        shown = describe_file(name, columns=columns, directed=directed)
+    elif columns is not None:
+        raise InputError(f"--columns is for one's own files; the dataset {name!r} has its own reader")
+    else:
+        shown = describe_card(load_card(name), directed=directed)
     if as_json:
-        typer.echo(json.dumps(card, indent=1, ensure_ascii=False))
-        return
-    for key, value in card.items():
+        typer.echo(json.dumps(shown, indent=1, ensure_ascii=False))
+    else:
+        _print(shown)
+
+
+def _print(shown: dict[str, Any]) -> None:
+    """Print a card or a file, a line for each thing that is known of it."""
+    from assay.datasets.annotation_graph import graph_line
+    from assay.reports.escape import terminal
+
+    for key, value in shown.items():
         if value in ("", [], None):
             continue
         if key == "files":
@@ -74,16 +115,20 @@ def show_(name: Name, directed: Directed = False, as_json: AsJson = False) -> No
             typer.echo(graph_line(value))
         elif isinstance(value, list):
             for item in value:
-                typer.echo(f"{key.removesuffix('s')}: {item}")
+                typer.echo(terminal(f"{key.removesuffix('s')}: {item}"))
         elif isinstance(value, dict):
-            typer.echo(f"{key}: " + ", ".join(f"{inner} {held}" for inner, held in value.items()))
+            typer.echo(terminal(f"{key}: " + ", ".join(f"{inner} {_number(held)}" for inner, held in value.items())))
         else:
-            typer.echo(f"{key}: {value}")
+            typer.echo(terminal(f"{key}: {value}"))
+
+
+def _number(value: object) -> str:
+    return f"{value:g}" if isinstance(value, float) else str(value)
 
 
 @app.command("fetch")
 @guarded
-def fetch(name: Name, offline: OfflineOption = False, quiet: QuietOption = False) -> None:
+def fetch(name: Card, offline: OfflineOption = False, quiet: QuietOption = False) -> None:
     """Bring the files of a dataset onto this machine, checked."""
     from assay.datasets import fetch_dataset
 
@@ -107,16 +152,22 @@ def _download_progress() -> Callable[[str, int, int | None], None] | None:
 
 @app.command("check")
 @guarded
-def check(name: Name, directed: Directed = False, offline: OfflineOption = False, as_json: AsJson = False) -> None:
+def check(
+    name: Name,
+    columns: ColumnsOption = None,
+    directed: Directed = False,
+    offline: OfflineOption = False,
+    as_json: JsonOption = False,
+) -> None:
     """Check rows, labels, duplicates, conflicts, swapped pairs, leaks between splits, encodings; exit 1 on errors."""
     import json
 
     from assay.datasets import check_dataset, load_card, load_card_splits
     from assay.datasets.checks import annotation_notes
-    from assay.datasets.files import is_table_file
+    from assay.datasets.load import is_own_file
 
-    splits = load_card_splits(name, offline=offline)
-    card = None if is_table_file(name) else load_card(name)
+    splits = load_card_splits(name, columns=columns, offline=offline)
+    card = None if is_own_file(name) else load_card(name)
     findings, notes = check_dataset(splits, card), annotation_notes(splits, directed=directed)
     if as_json:
         typer.echo(json.dumps([vars(finding) for finding in [*findings, *notes]], indent=1, ensure_ascii=False))

@@ -2,19 +2,17 @@
 
 from __future__ import annotations
 
-from typing import Annotated
-
 import typer
 
 from assay.cli.guard import grid, guarded, show
-from assay.cli.options import Format
+from assay.cli.options import ListFormat, ListFormatOption
 
 __all__ = ["doctor"]
 
 
 @guarded
 def doctor(
-    output: Annotated[Format, typer.Option("--format", "-f", help="table or json.")] = Format.table,
+    output: ListFormatOption = ListFormat.table,
 ) -> None:
     """Say what this machine has, what is missing for which metric or dataset, and the line that brings it."""
     import json
@@ -22,12 +20,9 @@ def doctor(
     from rich.text import Text
 
     from assay.api import diagnose
-    from assay.errors import InputError
 
-    if output not in (Format.table, Format.json):
-        raise InputError(f"--format {output}: assay doctor prints table or json")
     findings = diagnose()
-    if output is Format.json:
+    if output is ListFormat.json:
         typer.echo(json.dumps([vars(finding) for finding in findings], indent=1, ensure_ascii=False))
         return
     for kind in dict.fromkeys(finding.kind for finding in findings):

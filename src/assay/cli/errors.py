@@ -9,7 +9,14 @@ from typing import Annotated
 import typer
 
 from assay.cli.guard import guarded, print_report
-from assay.cli.options import ConfidenceOption, ReportFormat, ReportFormatOption, SeedOption
+from assay.cli.options import (
+    ConfidenceOption,
+    ReportFormat,
+    ReportFormatOption,
+    RunMetricOption,
+    SeedOption,
+    scale_text,
+)
 
 __all__ = ["errors"]
 
@@ -24,9 +31,7 @@ class By(StrEnum):
 @guarded
 def errors(
     run: Annotated[Path, typer.Argument(help="A run folder, or a file with a label and score columns.", metavar="RUN")],
-    metric: Annotated[
-        list[str] | None, typer.Option("--metric", "-m", help="A metric of the run; repeatable [default: all].")
-    ] = None,
+    metric: RunMetricOption = None,
     dataset: Annotated[
         list[str] | None, typer.Option("--dataset", "-d", help="A dataset of the run; repeatable [default: all].")
     ] = None,
@@ -41,8 +46,12 @@ def errors(
         float, typer.Option(help="By rank: how far the ranks of score and label are apart, as a share of the pairs.")
     ] = 0.5,
     scale: Annotated[
-        tuple[float, float] | None,
-        typer.Option(help="Lowest and highest label [default: as the data declares, else the ones that occur]."),
+        str | None,
+        typer.Option(
+            metavar="LOW,HIGH",
+            callback=scale_text,
+            help="Lowest and highest label [default: as the data declares, else the ones that occur].",
+        ),
     ] = None,
     corrected: Annotated[
         Path | None, typer.Option(help="A run of the same pairs with other labels: the cleaning experiment.")
@@ -74,17 +83,19 @@ def errors(
     assay errors runs/RUN --metric cross-encoder:MODEL --top 20
     """
     from assay import api
+    from assay.datasets.labels import parse_scale
     from assay.reports.errors.divergence import Rule
 
+    ends = None if scale is None else parse_scale(scale)
     if evaluate:
-        print_report(api.evaluate_categories(run, datasets=dataset or [], scale=scale, tagger=tagger), output)
+        print_report(api.evaluate_categories(run, datasets=dataset or [], scale=ends, tagger=tagger), output)
         return
     report = api.find_errors(
         run,
         metric or [],
         datasets=dataset or [],
         bucket=bucket,
-        rule=Rule(by.value if by is not None else None, low, high, residual, scale),
+        rule=Rule(by.value if by is not None else None, low, high, residual, ends),
         corrected=corrected,
         statistics=statistic or [],
         # the list of pairs has no intervals

@@ -15,6 +15,7 @@ from assay.cli.options import (
     LanguageOption,
     LimitOption,
     OfflineOption,
+    QuietOption,
     ReportFormat,
     ReportFormatOption,
     ThreadsOption,
@@ -34,7 +35,14 @@ def explain(
     pairs: Annotated[
         str | None, typer.Option("--pairs", "-p", "--dataset", "-d", help="Instead of two texts: a file, or a dataset.")
     ] = None,
-    pair: Annotated[list[str] | None, typer.Option("--pair", help="Only the pair of this id; repeatable.")] = None,
+    pair: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--pair",
+            help="Only the pair of this pair_id; repeatable. In a file without that column it is the row's number, the "
+            "header of a CSV being row 1.",
+        ),
+    ] = None,
     columns: ColumnsOption = None,
     graphs: GraphsOption = None,
     language: LanguageOption = None,
@@ -44,6 +52,7 @@ def explain(
     device: DeviceOption = "auto",
     threads: ThreadsOption = None,
     output: ReportFormatOption = ReportFormat.table,
+    quiet: QuietOption = False,
 ) -> None:
     """Say what the score of two texts comes from: aspects, matches of tokens, words, or graphs.
 
@@ -68,4 +77,5 @@ def explain(
     print_report(found, output)
     if svg is not None:
         found.write_svg(svg)
-        tell(f"wrote {svg}")
+        if not quiet:
+            tell(f"wrote {svg}")

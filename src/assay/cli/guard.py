@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import errno
 import functools
+import io
+import os
 import sys
 import time
 from collections.abc import Callable, Iterator, Sequence
@@ -63,13 +65,17 @@ def guarded(verb: Callable[P, None]) -> Callable[P, None]:
             sys.stderr.close()
             raise typer.Exit(0) from None
         except OSError as error:
-            if error.errno not in MENDABLE:
-                raise
-            # nobody nearer to the file had a better remedy
-            tell(f"assay: {error.filename or 'the output'}: {error.strerror}; mend this, or name another place")
+            _tell_mendable(error)
             raise typer.Exit(2) from error
 
     return run
+
+
+def _tell_mendable(error: OSError) -> None:
+    """Write one line of what the file system refused, where nobody nearer to the file had a better remedy."""
+    if error.errno not in MENDABLE:
+        raise error
+    tell(f"assay: {error.filename or 'the output'}: {error.strerror}; mend this, or name another place")
 
 
 class OneLineErrors(TyperGroup):
@@ -88,11 +94,23 @@ class OneLineErrors(TyperGroup):
         call = functools.partial(super().main, args, prog_name, complete_var, False, windows_expand_args, **extra)
         if not standalone_mode:
             return call()
+        if isinstance(sys.stdout, io.TextIOWrapper):
+            # what a terminal cannot show, such as ρ in Latin-1, is written out as \\u03c1; so it is on stderr
+            sys.stdout.reconfigure(errors="backslashreplace")
         try:
             code = call()
+            sys.stdout.flush()
         except typer.Abort:
             tell("assay: stopped")
             sys.exit(130)
+        except BrokenPipeError:
+            sys.stderr.close()
+            sys.exit(0)
+        except OSError as error:
+            _tell_mendable(error)
+            # or Python would try to write it once more
+            os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+            sys.exit(2)
         except Exception as error:
             # the class of usage errors has no public name that all versions of typer share
             message = error.format_message() if hasattr(error, "format_message") else ""

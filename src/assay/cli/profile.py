@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import csv
 import io
 import json
 from collections.abc import Sequence
@@ -148,17 +147,18 @@ def _text(found: Profile, output: ProfileFormat) -> str:
 
 def _show(found: Profile) -> None:
     from rich.table import Table
-    from rich.text import Text
+
+    from assay.reports.escape import rich_text
 
     for heads, rows in ((COSTS, [_cost_row(one) for one in found.metrics]), (POINTS, _point_rows(found))):
         table = Table()
         for number, head in enumerate(heads):
             table.add_column(head, justify="right" if number else "left", overflow="fold")
         for row in rows:
-            table.add_row(*map(Text, row))
+            table.add_row(*map(rich_text, row))
         show(table)
     for line in _remarks(found):
-        show(Text(line))
+        show(rich_text(line))
 
 
 def _cost_row(one: MetricProfile) -> list[str]:
@@ -226,15 +226,17 @@ def _markdown(heads: Sequence[str], rows: Any) -> str:
 
 def _csv(found: Profile) -> str:
     """Return a line a point, what holds of the metric repeated on each; a metric without a point has one line."""
+    from assay.delimited import write_rows
+
     whole = ["metric", "status", "reason", "load_seconds", "parameters", "peak_memory_mb", "peak_gpu_memory_mb"]
     whole += ["device", "threads"]
     fits = ["over_pairs", "over_length"]
     point = ["pairs", "length", "characters", "seconds", "cpu_seconds", "pairs_per_second", "truncated"]
-    stream = io.StringIO()
-    writer = csv.writer(stream, lineterminator="\n")
-    writer.writerow([*whole, *(f"{fit}_{part}" for fit in fits for part in ("exponent", "r_squared")), *point])
+    rows: list[list[Any]] = [[*whole, *(f"{fit}_{part}" for fit in fits for part in ("exponent", "r_squared")), *point]]
     for one in found.as_dict()["metrics"]:
         fitted = [(one[fit] or {}).get(part) for fit in fits for part in ("exponent", "r_squared")]
         for each in one["points"] or [{}]:
-            writer.writerow([*(one[key] for key in whole), *fitted, *(each.get(key) for key in point)])
+            rows.append([*(one[key] for key in whole), *fitted, *(each.get(key) for key in point)])
+    stream = io.StringIO()
+    write_rows(stream, rows)
     return stream.getvalue()

@@ -55,22 +55,20 @@ def reproduce(
 
 
 def _print(table: PublishedTable, verdicts: list[CellVerdict], output: Format) -> None:
-    import csv
     import json
     import sys
 
     from rich.table import Table
-    from rich.text import Text
 
+    from assay.delimited import write_records
+    from assay.reports.escape import rich_text
     from assay.reports.published import summarise
 
     heads = ["row", "column", "printed", "value", "difference", "verdict"]
     if output is Format.json:
         typer.echo(json.dumps([vars(cell) for cell in verdicts], indent=1, ensure_ascii=False))
     elif output is Format.csv:
-        writer = csv.DictWriter(sys.stdout, heads, lineterminator="\n")
-        writer.writeheader()
-        writer.writerows(vars(cell) for cell in verdicts)
+        write_records(sys.stdout, heads, map(vars, verdicts))
     else:
         rows = [[cell.row, cell.column, cell.printed, _number(cell), _signed(cell), cell.verdict] for cell in verdicts]
         heads = ["", "column", "printed", "here", "difference", ""]
@@ -79,9 +77,9 @@ def _print(table: PublishedTable, verdicts: list[CellVerdict], output: Format) -
             for row in rows:
                 typer.echo("| " + " | ".join(row) + " |")
         else:
-            grid = Table(*heads, title=f"{table.title}\n{table.source}", title_justify="left")
+            grid = Table(*heads, title=rich_text(f"{table.title}\n{table.source}"), title_justify="left")
             for row in rows:
-                grid.add_row(*[Text(cell) for cell in row])
+                grid.add_row(*[rich_text(cell) for cell in row])
             show(grid)
         typer.echo(summarise(verdicts))
         for line in (table.note, *(f"{row.title}: {row.note}" for row in table.rows if row.note)):

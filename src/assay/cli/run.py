@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shlex
 from datetime import datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
@@ -109,12 +110,29 @@ def run(
         tell(f"assay: {line}")
     if not quiet:
         tell(f"wrote {place}")
-        page = place / "report.html"
-        tell(f"look at {page}" if page.exists() else f"a page to look at: assay report {place} --out page")
-        tell(f"next: assay run --dataset FILE --columns reference=…,candidate=…,label=…{_metrics_hint(result)}")
-        tell("      assay metrics list; assay datasets list; assay doctor")
+        for line in _what_next(result, place):
+            tell(line)
     if result.failures:
         raise typer.Exit(1)
+
+
+def _what_next(result: Result, place: Path) -> list[str]:
+    """Return lines on what can be done with the folder; none where no metric gave scores."""
+    rows = [row.as_dict() for row in result.outcome.agreement]
+    defined = {(row["dataset"], row["metric"]) for row in rows if row["value"] is not None}
+    if not rows:
+        return []
+    run = shlex.quote(str(place))
+    page = place / "report.html"
+    lines = [f"look at {page}" if page.exists() else f"a page to look at: assay report {run} --out page"]
+    if not defined:
+        return lines
+    several = len({dataset for dataset, _ in defined}) < len(defined)
+    verbs = [f"compare {run}"] if several else []
+    verbs += [f"errors {run}", f"baseline {run} --out baseline.json"]
+    if all(one.pairs.kind != "own" for one in result.outcome.datasets):
+        verbs.append(f"run --dataset FILE --columns reference=…,candidate=…,label=…{_metrics_hint(result)}")
+    return lines + [f"{'next: ' if not place else '      '}assay {verb}" for place, verb in enumerate(verbs)]
 
 
 def _metrics_hint(result: Result) -> str:

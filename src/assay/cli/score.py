@@ -43,6 +43,9 @@ def score(
 ) -> None:
     """Add a column per metric to a file of pairs; rows and all other columns stay as they are.
 
+    From JSONL to JSONL they do to the letter; in other formats an absent key is an empty cell, and a list is JSON.
+    Scores of the same pairs that stand at --out are replaced, nothing else is.
+
     assay score answers.csv --columns reference=gold,candidate=answer -m f1 -m chrf --out scored.csv
     """
     from assay import api

@@ -10,10 +10,10 @@ import typer
 from assay.cli.guard import guarded, print_report
 from assay.cli.options import (
     ConfidenceOption,
-    MetricOption,
     ReportFormat,
     ReportFormatOption,
     ResamplesOption,
+    RunMetricOption,
     SeedOption,
 )
 
@@ -23,7 +23,7 @@ __all__ = ["thresholds"]
 @guarded
 def thresholds(
     run: Annotated[Path, typer.Argument(help="A run folder, or a file with a label and score columns.")],
-    metric: MetricOption = None,
+    metric: RunMetricOption = None,
     dataset: Annotated[
         list[str] | None, typer.Option("--dataset", "-d", help="A dataset of the run; repeatable [default: all].")
     ] = None,

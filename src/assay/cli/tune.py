@@ -8,17 +8,26 @@ from typing import Annotated
 
 import typer
 
-from assay.cli.guard import guarded, print_report, progress_on_stderr, tell
-from assay.cli.options import DeviceOption, LimitOption, QuietOption, ReportFormat, ReportFormatOption, ThreadsOption
-from assay.cli.train.pairwise import (
+from assay.cli.guard import guarded
+from assay.cli.options import (
+    ColumnsOption,
+    DeviceOption,
+    LimitOption,
+    QuietOption,
+    ReportFormat,
+    ReportFormatOption,
+    ScaleOption,
+    ThreadsOption,
+)
+from assay.cli.train.options import (
     BaseOption,
     ClassesOption,
     DropOption,
     EvalStepsOption,
     PairsOption,
-    ScaleOption,
     SubsetOption,
     TokensOption,
+    run_training,
 )
 
 __all__ = ["tune"]
@@ -77,6 +86,7 @@ def tune(
     seed: Annotated[int, typer.Option(help="Seeds the draws and every training.")] = 0,
     seeds: Annotated[int | None, typer.Option(help="Train the winner so often, from --seed on.")] = None,
     limit: LimitOption = None,
+    columns: ColumnsOption = None,
     device: DeviceOption = "auto",
     threads: ThreadsOption = None,
     output: ReportFormatOption = ReportFormat.table,
@@ -86,17 +96,9 @@ def tune(
 
     assay tune bi-encoder --base all-MiniLM-L6-v2 --pairs stsb:train --dev stsb:dev --test stsb:test --out tuned
     """
-    given = locals()
-    from assay import api
-
-    for name in ("output", "quiet"):
-        del given[name]
+    asked = locals() | {"recipe": recipe.value}
     # what was not given keeps the default of the training
     for name in ("loss", "batches", "epochs", "batch_size", "learning_rate", "warmup", "layers"):
-        if given[name] is None:
-            del given[name]
-    with progress_on_stderr(quiet) as progress:
-        report = api.tune(progress=progress, **given | {"recipe": recipe.value})
-    print_report(report, output)
-    if not quiet:
-        tell(f"wrote {out}")
+        if asked[name] is None:
+            del asked[name]
+    run_training("tune", asked)

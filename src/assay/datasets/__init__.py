@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from assay.datasets.load import load_card_splits, load_dataset
     from assay.datasets.pairs import Pairs
     from assay.datasets.registry import DatasetEntry, list_datasets, load_card
-    from assay.datasets.show import describe_card
+    from assay.datasets.show import describe_card, describe_file
     from assay.datasets.source_table import SourceTable
 
 __all__ = [
@@ -28,6 +28,7 @@ __all__ = [
     "SourceTable",
     "check_dataset",
     "describe_card",
+    "describe_file",
     "fetch_dataset",
     "is_here",
     "join_graphs",
@@ -46,6 +47,7 @@ _HOMES = {
     "SourceTable": "source_table",
     "check_dataset": "checks",
     "describe_card": "show",
+    "describe_file": "show",
     "fetch_dataset": "fetch",
     "is_here": "fetch",
     "join_graphs": "graphs",

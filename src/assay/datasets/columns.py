@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import re
+import shlex
 from collections.abc import Iterable, Mapping, Sequence
 
 from assay.errors import InputError, suggest
 from assay.tables import OPTIONAL_PAIR_COLUMNS, PAIR_COLUMNS
 
-__all__ = ["FIELDS", "parse_columns", "resolve_columns"]
+__all__ = ["FIELDS", "MissingColumnsError", "columns_text", "parse_columns", "resolve_columns"]
 
 #: What a mapping may name. ``annotations`` comes from ``label=a1+a2``.
 FIELDS = tuple(name for name in (*PAIR_COLUMNS, *OPTIONAL_PAIR_COLUMNS) if name != "annotations")
@@ -19,6 +20,21 @@ _OFTEN = {
     "candidate": ("answer2", "sentence2", "sentence_b", "text2", "prediction", "predicted", "answer", "output"),
     "label": ("score", "similarity", "rating", "gold_label", "human", "relatedness_score", "label_1"),
 }
+
+
+class MissingColumnsError(InputError):
+    """Columns that are needed are not there under their names.
+
+    Attributes:
+        problem: the sentence that says so.
+        columns: a mapping that would mend it, as after ``--columns``, as far as names tell; NAMES IN CAPITALS are to
+            be filled in.
+    """
+
+    def __init__(self, problem: str, columns: str) -> None:
+        super().__init__(f"{problem} Say which is which: --columns {shlex.quote(columns)}")
+        self.problem = problem
+        self.columns = columns
 
 
 def parse_columns(columns: str | Mapping[str, str | Sequence[str]] | None) -> dict[str, list[str]]:
@@ -49,6 +65,17 @@ def parse_columns(columns: str | Mapping[str, str | Sequence[str]] | None) -> di
     return found
 
 
+def columns_text(columns: str | Mapping[str, str | Sequence[str]] | None) -> str | None:
+    """Return a mapping of columns as one text, as it stands after ``--columns``; None for none.
+
+    Raises:
+        InputError: a pair column that there is not.
+    """
+    if columns is None or isinstance(columns, str):
+        return columns
+    return ",".join(f"{name}={'+'.join(sources)}" for name, sources in parse_columns(columns).items())
+
+
 def _add(found: dict[str, list[str]], name: str, sources: list[str]) -> None:
     if name not in FIELDS:
         raise InputError(
@@ -62,12 +89,25 @@ def _add(found: dict[str, list[str]], name: str, sources: list[str]) -> None:
 
 
 def resolve_columns(
-    mapping: Mapping[str, Sequence[str]], have: Sequence[str], *, where: str, need_label: bool
+    mapping: Mapping[str, Sequence[str]],
+    have: Sequence[str],
+    *,
+    where: str,
+    need_label: bool,
+    need_texts: bool = True,
 ) -> dict[str, list[str]]:
     """Return for each pair column the source columns it comes from; those with equal names need no mapping.
 
+    Args:
+        mapping: what was said, see :func:`parse_columns`.
+        have: the columns of the source.
+        where: what the source is called in a message.
+        need_label: whether the label must be there.
+        need_texts: whether reference and candidate must be there.
+
     Raises:
-        InputError: a column is not there: the nearest names and the line that would mend it.
+        InputError: a column that the mapping names is not there: the nearest names.
+        MissingColumnsError: a column that is needed is not there: the nearest names and the line that would mend it.
     """
     resolved: dict[str, list[str]] = {}
     for name, sources in mapping.items():
@@ -84,22 +124,28 @@ def resolve_columns(
     for name in FIELDS:
         if name not in resolved and name in have:
             resolved[name] = [name]
-    wanted = ["reference", "candidate", *(["label"] if need_label else [])]
+    wanted = [*(["reference", "candidate"] if need_texts else []), *(["label"] if need_label else [])]
     missing = [name for name in wanted if name not in resolved]
     if missing:
         near = " ".join(filter(None, (suggest(name, have).strip() for name in missing)))
-        raise InputError(
+        guesses = {name: _guess(name, have, resolved) or name.upper() for name in missing}
+        for name in _OFTEN:
+            # what can do without may turn out to need it: a training the labels, a report on errors the texts
+            if name not in guesses and name not in resolved and (guess := _guess(name, have, resolved)):
+                guesses[name] = guess
+        raise MissingColumnsError(
             f"{where}: has no column {' and no column '.join(missing)}; it has {', '.join(have)}."
-            f"{' ' + near if near else ''} Say which is which:"
-            f" --columns {','.join(f'{name}={_guess(name, have, resolved)}' for name in missing)}"
+            f"{' ' + near if near else ''}",
+            ",".join(f"{name}={source}" for name, source in guesses.items()),
         )
     return resolved
 
 
 def _guess(name: str, have: Iterable[str], resolved: Mapping[str, Sequence[str]]) -> str:
+    """Return a column that often has what is looked for; an empty string where there is none."""
     taken = {part for parts in resolved.values() for part in parts}
     free = {column.lower(): column for column in have if column not in taken}
     for often in _OFTEN[name]:
         if often in free:
             return free[often]
-    return name.upper()
+    return ""

@@ -18,7 +18,7 @@ from assay.datasets.source_table import SourceTable
 from assay.errors import InputError
 from assay.tables import GRAPH_COLUMNS, OPTIONAL_PAIR_COLUMNS, PAIR_COLUMNS
 
-__all__ = ["ordered_pairs", "pairs_table", "table_from_memory"]
+__all__ = ["ordered_pairs", "pairs_table"]
 
 _ORDER = (*PAIR_COLUMNS, *OPTIONAL_PAIR_COLUMNS)
 
@@ -39,9 +39,17 @@ def pairs_table(
             that stands twice; one line with file, row and column.
     """
     table = source.table
+    if not isinstance(columns, str | Mapping | None):
+        raise InputError(f"columns: {columns!r}; expected a text such as 'reference=answer1', or a mapping")
     mapping = resolve_columns(
         parse_columns(columns), table.column_names, where=source.name, need_label=not allow_unlabelled
     )
+    for name, parts in mapping.items():
+        if len(set(parts)) < len(parts):
+            twice = next(part for part in parts if parts.count(part) > 1)
+            raise InputError(
+                f"{source.name}: {name}={'+'.join(parts)} takes the column {twice!r} twice; name each annotator once"
+            )
     made: dict[str, Any] = {}
     for name in ("reference", "candidate", "question"):
         if name in mapping:
@@ -87,6 +95,10 @@ def _texts(source: SourceTable, name: str, *, several: bool, refuse_null: bool) 
     kind = column.type
     if pa.types.is_dictionary(kind):
         column, kind = column.cast(kind.value_type), kind.value_type
+    if name in source.misfits and not pa.types.is_floating(kind):
+        place, what = source.misfits[name]
+        wanted = "a text or a list of texts" if several else "a text"
+        raise InputError(f"{source.where(place)}, column {name}: holds {what}; expected {wanted}")
     if pa.types.is_list(kind) or pa.types.is_large_list(kind) or pa.types.is_fixed_size_list(kind):
         if not several:
             raise InputError(f"{source.name}, column {name}: holds lists; only a reference may be several answers")
@@ -151,7 +163,7 @@ def _json_lists(source: SourceTable, name: str, column: pa.ChunkedArray) -> pa.C
         for text in chunk.to_pylist():
             try:
                 cell = json.loads(text)
-            except json.JSONDecodeError:
+            except (ValueError, RecursionError):
                 return column
             if not isinstance(cell, list) or not all(isinstance(item, str) for item in cell):
                 return column
@@ -177,67 +189,3 @@ def _identifiers(source: SourceTable, parts: list[str] | None) -> pa.ChunkedArra
             f" {source.unit} {source.number(earlier)}; each pair needs its own"
         )
     return column
-
-
-def table_from_memory(data: Any, name: str = "data in memory") -> SourceTable:
-    """Return a list of dicts or tuples, a DataFrame, an Arrow table or a Hugging Face dataset as a table.
-
-    Tuples are ``(reference, candidate)`` or ``(reference, candidate, label)``. Rows are counted from 0.
-    The input is not changed.
-
-    Raises:
-        InputError: none of these, or empty.
-    """
-    from assay.datasets.readers.jsonl import column_of, table_of_records
-
-    if isinstance(data, pa.Table):
-        table = data
-    elif type(data).__module__.split(".")[0] == "pandas" and hasattr(data, "columns"):
-        table = pa.table({str(key): _from_series(data[key], name, str(key)) for key in data.columns})
-    elif hasattr(data, "with_format") and hasattr(data, "column_names"):  # a Hugging Face dataset
-        plain = data.with_format("arrow")
-        table = plain[:] if len(data) else pa.table({key: [] for key in data.column_names})
-    elif isinstance(data, Mapping) and all(hasattr(value, "with_format") for value in data.values()) and data:
-        raise InputError(f"{name}: holds the splits {', '.join(map(str, data))}; pass one of them")
-    elif isinstance(data, Mapping):
-        table = pa.table({str(key): column_of(list(values)) for key, values in data.items()})
-    elif isinstance(data, Sequence) and not isinstance(data, str | bytes):
-        rows = list(data)
-        if rows and all(isinstance(row, Mapping) for row in rows):
-            table = table_of_records([dict(row) for row in rows])
-        else:
-            table = _of_tuples(rows, name)
-    else:
-        raise InputError(
-            f"{name}: expected a dataset name, a file, a list of dicts or tuples, a DataFrame, an Arrow table"
-            f" or a Hugging Face dataset, not {type(data).__name__}"
-        )
-    if not table.num_rows:
-        raise InputError(f"{name}: has no rows")
-    return SourceTable(table.replace_schema_metadata(None), name, first=0)
-
-
-def _of_tuples(rows: list[Any], name: str) -> pa.Table:
-    from assay.datasets.readers.jsonl import column_of
-
-    for place, row in enumerate(rows):
-        if isinstance(row, str) or not isinstance(row, Sequence) or len(row) not in (2, 3) or len(row) != len(rows[0]):
-            raise InputError(
-                f"{name}, row {place}: expected (reference, candidate) or (reference, candidate, label) in every row"
-            )
-    if not rows:
-        raise InputError(f"{name}: has no rows")
-    columns = list(zip(*rows, strict=True))
-    return pa.table(
-        {key: column_of(list(v)) for key, v in zip(("reference", "candidate", "label"), columns, strict=False)}
-    )
-
-
-def _from_series(series: Any, name: str, column: str) -> pa.Array:
-    from assay.datasets.readers.jsonl import column_of
-
-    try:
-        return pa.array(series, from_pandas=True)
-    except (pa.ArrowException, TypeError, ValueError):
-        values = [None if value is None or value != value else value for value in series.tolist()]
-        return column_of(values)

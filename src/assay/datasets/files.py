@@ -42,8 +42,12 @@ def read_table_file(path: str | Path) -> SourceTable:
     """
     from assay.datasets.readers import delimited, jsonl
 
+    if "\0" in str(path):
+        raise InputError(f"{str(path)!r}: no file name holds a null character")
     path = Path(path)
     form = SUFFIXES.get(path.suffix.lower())
+    if path == Path():
+        raise InputError(f"the name of a file is empty (or '.'); expected one that ends in {', '.join(SUFFIXES)}")
     if form is None:
         raise InputError(f"{path}: expected a file that ends in {', '.join(SUFFIXES)}")
     if path.is_dir():
@@ -60,13 +64,23 @@ def read_table_file(path: str | Path) -> SourceTable:
         raise InputError(f"{path}: there is no such file") from None
     except PermissionError:
         raise InputError(f"{path}: may not be read (permission denied)") from None
+    except OSError as error:
+        # such as links that lead to each other
+        raise InputError(f"{path}: cannot be read ({error.strerror or error})") from None
 
 
 def _read_parquet(path: Path) -> SourceTable:
     import pyarrow.parquet as pq
 
     try:
-        table = pq.read_table(path)
+        # by a stream: PyArrow opens no name that is no UTF-8
+        with path.open("rb") as stream:
+            schema = pq.read_schema(stream)
+            twice = next((name for name in schema.names if schema.names.count(name) > 1), None)
+            if twice is not None:
+                raise InputError(f"{path}: the column {twice!r} stands twice; rename one")
+            stream.seek(0)
+            table = pq.read_table(stream)
     except (pa.ArrowException, OSError) as error:
         if isinstance(error, FileNotFoundError | PermissionError):
             raise
@@ -74,6 +88,4 @@ def _read_parquet(path: Path) -> SourceTable:
         raise InputError(f"{path}: is no readable Parquet file ({reason})") from None
     if not table.num_rows:
         raise InputError(f"{path}: the table has no rows")
-    if len(set(table.column_names)) < len(table.column_names):
-        raise InputError(f"{path}: two columns have the same name ({', '.join(table.column_names)})")
     return SourceTable(table.replace_schema_metadata(None), str(path), first=1)

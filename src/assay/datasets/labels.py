@@ -12,7 +12,25 @@ import pyarrow.compute as pc
 from assay.datasets.source_table import SourceTable
 from assay.errors import InputError
 
-__all__ = ["annotator_labels", "one_label"]
+__all__ = ["annotator_labels", "one_label", "parse_scale"]
+
+#: Characters of a cell that a message repeats.
+_CUT = 40
+
+
+def parse_scale(text: str) -> tuple[float, float]:
+    """Return the lowest and the highest label of ``LOW,HIGH``.
+
+    Raises:
+        InputError: not of that form, or not in that order.
+    """
+    try:
+        low, high = (float(part) for part in text.split(","))
+    except ValueError:
+        raise InputError(f"--scale {text}: must be two numbers with a comma between them, such as 0,5") from None
+    if not low < high:
+        raise InputError(f"--scale {text}: the first number must be below the second")
+    return low, high
 
 
 def one_label(source: SourceTable, name: str, *, allow_missing: bool) -> pa.Array:
@@ -103,8 +121,9 @@ def _first_wrong(source: SourceTable, name: str, text: pa.ChunkedArray) -> Input
                     fine = False
                 if not fine:
                     hint = f" (a decimal point: {cell.replace(',', '.')})" if _is_comma_number(cell) else ""
+                    shown = cell if len(cell) <= _CUT else f"{cell[:_CUT]}…"
                     return InputError(
-                        f"{source.where(place)}, column {name}: the label {cell!r} is no number;"
+                        f"{source.where(place)}, column {name}: the label {shown!r} is no number;"
                         f" expected one such as 2 or 0.5{hint}"
                     )
             place += 1

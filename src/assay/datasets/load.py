@@ -12,19 +12,25 @@ import numpy as np
 import pyarrow as pa
 
 from assay.datasets.card import Card
-from assay.datasets.convert import pairs_table, table_from_memory
+from assay.datasets.convert import pairs_table
 from assay.datasets.fetch import Located, locate
 from assay.datasets.files import is_table_file, read_table_file
+from assay.datasets.memory import table_from_memory
 from assay.datasets.pairs import Pairs
 from assay.datasets.readers.base import load_reader
 from assay.datasets.registry import load_card, parse_spec
 from assay.errors import InputError, OfflineError, UnavailableError, suggest
 from assay.transfer.checksum import Progress, sha256_of
 
-__all__ = ["load_card_splits", "load_dataset"]
+__all__ = ["is_own_file", "load_card_splits", "load_dataset"]
 
 Columns = str | Mapping[str, str | Sequence[str]] | None
 ALL = "all"
+
+
+def is_own_file(spec: str) -> bool:
+    """Tell whether a text names a file of pairs, perhaps with a split behind a colon, and no card."""
+    return is_table_file(spec) or is_table_file(parse_spec(spec)[0])
 
 
 def load_dataset(
@@ -61,10 +67,14 @@ def load_dataset(
         OfflineError: the dataset would have to be fetched.
         UnavailableError: no source has it; the line says why for each.
     """
+    if not isinstance(language, str | None):
+        raise InputError(f"language: {language!r} is no code of a language; expected one such as 'de'")
     if isinstance(spec, Card):
         return _from_card(spec, _wanted(split), offline, name, progress)
     if isinstance(spec, str | Path):
         text = str(spec)
+        if not text:
+            raise InputError("the name of a dataset is empty; expected a dataset (assay datasets list) or a file")
         if is_table_file(text):
             pairs = _from_file(Path(text), columns, name, language, allow_unlabelled)
             return _select(pairs, _wanted(split))
@@ -86,15 +96,23 @@ def load_dataset(
 
 
 def load_card_splits(
-    spec: str | Card, *, offline: bool = False, version: str | None = None, progress: Progress | None = None
+    spec: str | Card,
+    *,
+    columns: Columns = None,
+    offline: bool = False,
+    version: str | None = None,
+    progress: Progress | None = None,
 ) -> dict[str, Pairs]:
     """Return every split of a card (or those named in ``NAME:SPLIT``) by its name, as ``check_dataset`` takes it.
 
     The rows are not held against the card here: ``check_dataset`` reports them. A file that is no card is
-    split by its column ``split``, or else is one split named ``data``.
+    split by its column ``split``, or else is one split named ``data``; *columns* says which of its columns are what.
+
+    Raises:
+        InputError: as for :func:`load_dataset`.
     """
-    if isinstance(spec, str) and is_table_file(spec):
-        pairs = load_dataset(spec, allow_unlabelled=True)
+    if isinstance(spec, str) and is_own_file(spec):
+        pairs = load_dataset(spec, columns=columns, allow_unlabelled=True)
         if "split" not in pairs.table.column_names:
             return {"data": pairs}
         titles = [str(title) for title in pairs.table.column("split").unique().to_pylist() if title is not None]
@@ -104,6 +122,8 @@ def load_card_splits(
     else:
         name, inner, splits = parse_spec(spec)
         card = load_card(name, version or inner)
+    if columns is not None:
+        raise InputError(f"--columns is for one's own files; the dataset {card.name!r} has its own reader")
     chosen = _splits(card, splits or (ALL,))
     return {split: _from_card(card, (split,), offline, None, progress, hold=False) for split in chosen}
 

@@ -145,6 +145,8 @@ class Pairs:
 
     def limit(self, n: int | None) -> Pairs:
         """Return the first *n* rows (all of them for None), with a note if that left any out."""
+        if not isinstance(n, int | None):
+            raise InputError(f"a limit of {n!r} rows; expected a whole number")
         if n is None or n >= len(self):
             return self
         if n < 1:

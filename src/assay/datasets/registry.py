@@ -84,6 +84,8 @@ def load_card(name: str | Path, version: str | None = None) -> Card:
     if not cards:
         if entries:
             raise InputError(f"dataset {text!r} (from {entries[0].origin}): {entries[0].error}")
+        if Path(text).is_file():
+            raise InputError(f"{text}: is a file, and no card; a card is a .toml file")
         names = sorted({entry.name for entry in list_datasets()})
         near = suggest(text, names)
         raise InputError(f"there is no dataset {text!r} and no such file.{near} Known: {', '.join(names)}.")

@@ -1,16 +1,25 @@
-"""A card as plain data, for whoever prints it."""
+"""A card, or a file of pairs, as plain data, for whoever prints it."""
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
+
+import numpy as np
+import pyarrow.compute as pc
 
 from assay.datasets.annotation_graph import describe_graph, graph_of
 from assay.datasets.card import Card
+from assay.datasets.columns import MissingColumnsError
 from assay.datasets.fetch import is_here
-from assay.datasets.load import load_card_splits
+from assay.datasets.files import is_table_file, read_table_file
+from assay.datasets.load import Columns, load_card_splits, load_dataset
+from assay.datasets.pairs import Pairs
+from assay.datasets.registry import parse_spec
 from assay.errors import AssayError
+from assay.tables import GRAPH_COLUMNS
 
-__all__ = ["describe_card"]
+__all__ = ["describe_card", "describe_file"]
 
 
 def describe_card(card: Card, *, directed: bool = False) -> dict[str, Any]:
@@ -47,14 +56,65 @@ def describe_card(card: Card, *, directed: bool = False) -> dict[str, Any]:
         if value:
             shown[name] = value
     if all(is_here(card, title) for title in card.splits):
-        shown["annotation_graph"] = _measured(card, directed)
+        shown["annotation_graph"] = _measured(lambda: list(load_card_splits(card, offline=True).values()), directed)
     return shown
 
 
-def _measured(card: Card, directed: bool) -> dict[str, Any]:
-    """Return the measures of the annotation graph, or why there are none: a card can be shown all the same."""
+def describe_file(spec: str, *, columns: Columns = None, directed: bool = False) -> dict[str, Any]:
+    """Return what a file of pairs has, ready for JSON: rows, columns, and of the pairs what is there of labels, splits,
+    groups, languages, gold answers and graphs.
+
+    Where columns that make a pair are not there under their names and *columns* does not say which they are, the pairs
+    are not described, and ``problem`` has the reason and the remedy.
+
+    Args:
+        spec: the file, perhaps with a split behind a colon.
+        columns: as for :func:`assay.datasets.load_dataset`.
+        directed: whether the order of two texts matters in the annotation graph.
+
+    Raises:
+        InputError: the file cannot be read, a cell of it is wrong, or *columns* does not fit it.
+    """
+    table = read_table_file(spec if is_table_file(spec) else parse_spec(spec)[0]).table
+    shown: dict[str, Any] = {"file": spec, "rows": table.num_rows, "columns": list(table.column_names)}
     try:
-        splits = load_card_splits(card, offline=True)
-        return describe_graph(graph_of(list(splits.values()), directed=directed))
+        pairs = load_dataset(spec, columns=columns, allow_unlabelled=True)
+    except MissingColumnsError as error:
+        return shown | {"problem": str(error)}
+    return shown | _pairs(pairs) | {"annotation_graph": _measured(lambda: [pairs], directed)}
+
+
+def _pairs(pairs: Pairs) -> dict[str, Any]:
+    """Return what is there of some pairs."""
+    names = pairs.table.column_names
+    shown: dict[str, Any] = {"pairs": len(pairs)}
+    given = pairs.labels[~np.isnan(pairs.labels)]
+    if len(given):
+        shown["labels"] = {
+            "lowest": float(given.min()),
+            "highest": float(given.max()),
+            "distinct": len(np.unique(given)),
+            "missing": len(pairs) - len(given),
+        }
+    if "annotations" in names:
+        shown["annotators"] = int(pc.max(pc.list_value_length(pairs.table.column("annotations"))).as_py())
+    for name in ("split", "subset", "language"):
+        if name in names:
+            counted = pairs.table.column(name).value_counts().to_pylist()
+            shown[f"{name}s"] = {str(one["values"]): one["counts"] for one in counted}
+    for name in ("group", "question"):
+        if name in names:
+            shown[f"{name}s"] = len(pairs.table.column(name).unique())
+    if pairs.has_several_references:
+        shown["gold_answers"] = int(pc.sum(pc.list_value_length(pairs.table.column("reference"))).as_py())
+    if all(name in names for name in GRAPH_COLUMNS):
+        shown["graphs"] = True
+    return shown
+
+
+def _measured(splits: Callable[[], list[Pairs]], directed: bool) -> dict[str, Any]:
+    """Return the measures of the annotation graph, or why there are none: the rest can be shown all the same."""
+    try:
+        return describe_graph(graph_of(splits(), directed=directed))
     except AssayError as error:
         return {"error": str(error)}

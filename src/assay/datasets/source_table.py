@@ -2,14 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
-from dataclasses import dataclass
-from typing import Any
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
+from typing import Any, NamedTuple
 
 import numpy as np
 import pyarrow as pa
 
-__all__ = ["SourceTable"]
+__all__ = ["Misfit", "SourceTable"]
+
+
+class Misfit(NamedTuple):
+    """The first value of a column that can be no text: its place from 0, and what it is."""
+
+    place: int
+    what: str
 
 
 @dataclass(frozen=True)
@@ -23,6 +30,7 @@ class SourceTable:
         first: number of the first row of the table.
         rows: number of each row where they do not simply follow each other (blank lines); else None.
         as_text: every cell is text, as in CSV: a number must be read out of it.
+        misfits: by column that became text only because its values are of several kinds, the first that is no text.
     """
 
     table: pa.Table
@@ -31,6 +39,7 @@ class SourceTable:
     first: int = 0
     rows: np.ndarray[Any, np.dtype[np.int64]] | None = None
     as_text: bool = False
+    misfits: Mapping[str, Misfit] = field(default_factory=dict)
 
     def number(self, index: int) -> int:
         """Return the number by which a user knows the row at *index*."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 import functools
 from typing import Any
 
-from assay.errors import MissingExtraError
+from assay.errors import InputError, MissingExtraError
 from assay.metrics.base import Batch, Metric
 from assay.metrics.name import MetricName
 from assay.metrics.registry import load_metric
@@ -18,7 +18,7 @@ def as_evaluate(metric: str | MetricName | Metric) -> Any:
 
     ``compute(predictions=…, references=…)`` returns the mean under the metric's name as typed, and every
     pair's score under ``scores``. A metric that reads the question takes ``questions`` as well. Nothing
-    is fetched, and nothing is written to disk.
+    is fetched, and nothing is written to disk. ``compute`` raises InputError where there is no pair to score.
 
     Raises:
         MissingExtraError: ``evaluate`` is not installed.
@@ -61,9 +61,19 @@ def _bridge_class() -> type:
                 features=datasets.Features({name: datasets.Value("string") for name in columns}),
             )
 
+        def compute(self, *, predictions: Any = None, references: Any = None, **further: Any) -> Any:
+            """Score the pairs given, or those added."""
+            if (predictions is None) != (references is None):
+                raise InputError(f"metric {self.metric}: compute takes predictions and references, one of each a pair")
+            if predictions is None and self.buf_writer is None:
+                raise InputError(f"metric {self.metric}: there is no pair to score; give predictions and references")
+            return super().compute(predictions=predictions, references=references, **further)
+
         def _compute(
             self, predictions: list[str], references: list[str], questions: list[str] | None = None
         ) -> dict[str, Any]:
+            if not len(predictions):
+                raise InputError(f"metric {self.metric}: there is no pair to score; give predictions and references")
             scores = self.metric.score(Batch(list(references), list(predictions), questions))
             return {str(self.metric): float(scores.mean()), "scores": scores.tolist()}
 

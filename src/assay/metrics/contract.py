@@ -81,7 +81,7 @@ def _run(name: str, check: Callable[[Metric], str], metric: Metric) -> Finding:
         return Finding(name, True, check(metric))
     except _BrokenError as error:
         return Finding(name, False, str(error))
-    except Exception as error:  # noqa: BLE001 - whatever a plugin raises is what the check has found
+    except (Exception, SystemExit) as error:  # noqa: BLE001 - whatever a plugin raises is what the check has found
         return Finding(name, False, f"raised {type(error).__name__}: {error}")
 
 
@@ -112,7 +112,7 @@ def _scores(metric: Metric, batch: Batch) -> NDArray[np.float64]:
 
     scores = metric.score(batch)
     _require(
-        isinstance(scores, np.ndarray) and scores.dtype == np.float64 and scores.shape == (len(batch),),
+        type(scores) is np.ndarray and scores.dtype == np.float64 and scores.shape == (len(batch),),
         f"expected a float64 array of shape ({len(batch)},), got {type(scores).__name__} "
         f"{getattr(scores, 'dtype', '')} {getattr(scores, 'shape', '')}",
     )

@@ -194,7 +194,7 @@ def load_metric(metric: str | MetricName | Metric) -> Metric:
         metric: the text, the parsed name, or a metric (returned as it is).
 
     Raises:
-        InputError: unknown name (with the nearest ones), unknown option or option set, bad value.
+        InputError: no name, unknown name (with the nearest ones), unknown option or option set, bad value.
         UnavailableError: a third party's metric cannot be imported.
 
     Example:
@@ -203,6 +203,8 @@ def load_metric(metric: str | MetricName | Metric) -> Metric:
     """
     if isinstance(metric, Metric):
         return metric
+    if not isinstance(metric, str | MetricName):
+        raise InputError(f"metric {metric!r}: expected a name such as 'f1', or a metric, not {type(metric).__name__}")
     name = metric if isinstance(metric, MetricName) else MetricName.parse(metric)
     return registry().build(name)
 

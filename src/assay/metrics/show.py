@@ -52,7 +52,7 @@ def describe_metric(name: str) -> list[str]:
     for key, item in options.items():
         if key == SUBJECT:
             continue
-        default = "needed" if item.default is MISSING else f"default {format_value(item.default)}"
+        default = "needed" if item.default is MISSING else f"default {format_value(item.default) or 'an empty one'}"
         lines.append(f"option {key}: {item.help} ({item.valid}; {default})")
     for title, values in held.option_sets.items():
         shown = ", ".join(f"{key}={format_value(value)}" for key, value in values.items())

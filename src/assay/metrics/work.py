@@ -11,10 +11,22 @@ from typing import TYPE_CHECKING, Any, Protocol
 import numpy as np
 from numpy.typing import NDArray
 
+from assay.errors import AssayError
+
 if TYPE_CHECKING:
     from assay.metrics.base import Batch, Metric
 
-__all__ = ["Engine", "Flag", "OwnSession", "Scores", "Session", "open_session", "release_sessions"]
+__all__ = [
+    "Engine",
+    "Flag",
+    "OwnSession",
+    "Scores",
+    "Session",
+    "held_session",
+    "open_session",
+    "release_sessions",
+    "scores_of",
+]
 
 
 class Flag(IntFlag):
@@ -40,7 +52,7 @@ class Scores:
     Attributes:
         values: float64, shape (n, m).
         flags: :class:`Flag` bits, uint8, shape (n, m).
-        seconds: wall time of each metric, work that it shares with others included, shape (m,).
+        seconds: wall time of each metric, work that it shares with others included, what it loads left out, shape (m,).
         asymmetry: how far the two orders of the texts lie apart, float64, shape (n, m), NaN under a metric that reads
             one order; None where all do.
     """
@@ -90,6 +102,25 @@ class Engine(Hashable, Protocol):
         ...
 
 
+def scores_of(metric: Metric, batch: Batch) -> NDArray[np.float64]:
+    """Return the scores that a metric gives n pairs, shape (n,).
+
+    Raises:
+        AssayError: it gave something else, or ended the program.
+    """
+    try:
+        found = metric.score(batch)
+    except SystemExit as error:
+        raise AssayError(f"called exit({error.code!r}) where scores were expected") from error
+    values = np.asarray(found)
+    if values.shape != (len(batch),) or values.dtype.kind not in "fiub" or np.ma.is_masked(found):
+        what = f"{'masked ' if np.ma.is_masked(found) else ''}{values.dtype} of shape {values.shape}"
+        raise AssayError(
+            f"gave {type(found).__name__} ({what}) where scores were expected: a float64 array of shape ({len(batch)},)"
+        )
+    return values.astype(np.float64)
+
+
 class OwnSession:
     """The session of metrics that need none: each scores by itself."""
 
@@ -97,8 +128,14 @@ class OwnSession:
         """See :meth:`Session.score`."""
         columns, flags, seconds = [], [], []
         for metric in metrics:
+            parts = []
+            if metric not in _ready and len(batch) > 1:
+                # what it imports and reads at its first pair is no part of its speed
+                parts.append(scores_of(metric, batch.take(range(1))))
+            _ready.add(metric)
             begun = time.perf_counter()
-            columns.append(metric.score(batch))
+            parts.append(scores_of(metric, batch.take(range(len(parts), len(batch))) if parts else batch))
+            columns.append(np.concatenate(parts))
             seconds.append(time.perf_counter() - begun)
             flags.append(metric.flags(batch))
         return Scores(np.stack(columns, axis=1), np.stack(flags, axis=1), np.array(seconds))
@@ -112,6 +149,8 @@ class OwnSession:
 
 
 _open: dict[Engine, Session] = {}
+#: Metrics without a session that have scored in this process.
+_ready: set[Metric] = set()
 
 
 def open_session(engine: Engine | None, *, keep: bool = False) -> Session:
@@ -128,6 +167,11 @@ def open_session(engine: Engine | None, *, keep: bool = False) -> Session:
             release_sessions()
         _open[engine] = engine.open()
     return _open[engine]
+
+
+def held_session(engine: Engine) -> Session | None:
+    """Return the session of an engine if it is open."""
+    return _open.get(engine)
 
 
 def release_sessions() -> None:

@@ -24,6 +24,7 @@ def load_sets(
     graphs: bool = False,
     classes: str | None = None,
     drop_shared: bool = False,
+    columns: str | None = None,
 ) -> tuple[dict[str, Examples], dict[str, int]]:
     """Load the sets ``train``, ``dev`` and ``test``, apart from each other.
 
@@ -31,7 +32,7 @@ def load_sets(
         train, dev, test: datasets; without *dev* a share of the training pairs is cut off, then without *test* a share
             of what is left, see :func:`~assay.training.data.cut_off`.
         seed: decides what is cut off.
-        limit, graphs, classes: see :func:`~assay.training.data.load_examples`.
+        limit, graphs, classes, columns: see :func:`~assay.training.data.load_examples`.
         drop_shared: whether training pairs go that have a text in common with a held-out set.
         say: gets a line for everything that is left out, and for texts that are shared.
 
@@ -41,11 +42,11 @@ def load_sets(
     Raises:
         InputError: a dataset cannot be used, or nothing of it is left.
     """
-    left = load_examples(train, limit=limit, graphs=graphs, classes=classes)
+    left = load_examples(train, limit=limit, graphs=graphs, classes=classes, columns=columns)
     held: dict[str, Examples] = {}
     for number, (name, specs) in enumerate((("dev", dev), ("test", test))):
         if specs:
-            held[name] = load_examples(specs, limit=limit, graphs=graphs, classes=classes)
+            held[name] = load_examples(specs, limit=limit, graphs=graphs, classes=classes, columns=columns)
         else:
             left, held[name] = cut_off(left, seed + number)
             say(f"no --{name}: {len(held[name]):,} of the pairs are cut off for it")
@@ -69,8 +70,8 @@ def keep_apart(
 ) -> tuple[Examples, Examples, dict[str, int]]:
     """Return training and development pairs without those of the test set, and training without development.
 
-    A pair is the same with its texts exchanged, with other case or marks, and with the same two graphs.
-    A text is the same with other case or marks.
+    A pair is the same with its texts exchanged, with other case or punctuation, and with the same two graphs.
+    A text is the same with other case or punctuation; see :mod:`assay.lexicon.keys`.
 
     Args:
         train, dev, test: as they were loaded.
@@ -86,8 +87,8 @@ def keep_apart(
     kept_dev = _without(dev, [test])
     kept_train = apart = _without(train, [kept_dev, test])
     if drop_shared:
-        taken = {_key(text) for text in kept_dev.texts | test.texts}
-        keys = zip(map(_key, apart.references), map(_key, apart.candidates), strict=True)
+        taken = {text_key(text) for text in kept_dev.texts | test.texts}
+        keys = zip(map(text_key, apart.references), map(text_key, apart.candidates), strict=True)
         kept_train = apart.take([row for row, both in enumerate(keys) if taken.isdisjoint(both)])
     for what, one in (("training", kept_train), ("development", kept_dev)):
         if len(one) < 2:
@@ -118,16 +119,11 @@ def count_repeated(sets: Mapping[str, Examples], say: Callable[[str], None]) -> 
     for name in sets:
         if twice := counts[f"{name}_pairs_more_than_once"]:
             say(f"{twice:,} {name} pairs repeat another one of their set; they are kept")
-    trained = {_key(text) for text in sets["train"].texts}
+    trained = {text_key(text) for text in sets["train"].texts}
     for name, one in sets.items():
         if name == "train":
             continue
-        counts[f"{name}_texts_in_train"] = shared = sum(_key(text) in trained for text in one.texts)
+        counts[f"{name}_texts_in_train"] = shared = sum(text_key(text) in trained for text in one.texts)
         if shared:
             say(f"warning: {shared:,} of {len(one.texts):,} {name} texts also occur in training pairs, with others")
     return counts
-
-
-def _key(text: str) -> str:
-    """Return what makes two texts the same: the words, or where there are none, the marks."""
-    return text_key(text) or text

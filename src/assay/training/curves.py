@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-import csv
 from collections.abc import Mapping, Sequence
 from pathlib import Path
+
+from assay.delimited import write_records
 
 __all__ = ["CURVES", "write_curves"]
 
@@ -29,6 +30,4 @@ def write_curves(history: Sequence[Mapping[str, float]], folder: Path) -> None:
                 row["dev_" + key.removeprefix("eval_") if key.startswith("eval_") else key] = value
     heads = list(dict.fromkeys(["step", *sorted({key for row in rows.values() for key in row})]))
     with (folder / CURVES).open("w", encoding="utf-8", newline="") as stream:
-        writer = csv.DictWriter(stream, heads, lineterminator="\n")
-        writer.writeheader()
-        writer.writerows(rows[step] for step in sorted(rows))
+        write_records(stream, heads, (rows[step] for step in sorted(rows)))

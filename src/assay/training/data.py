@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from assay.datasets import Pairs, load_card, load_dataset
-from assay.datasets.files import is_table_file
+from assay.datasets.load import is_own_file
 from assay.datasets.registry import parse_spec
 from assay.errors import InputError
 from assay.lexicon.keys import in_order, pair_key, text_key
@@ -111,7 +111,12 @@ class Examples:
 
 
 def load_examples(
-    specs: Sequence[str], *, limit: int | None, graphs: bool = False, classes: str | None = None
+    specs: Sequence[str],
+    *,
+    limit: int | None,
+    graphs: bool = False,
+    classes: str | None = None,
+    columns: str | None = None,
 ) -> Examples:
     """Load datasets one after the other.
 
@@ -120,6 +125,8 @@ def load_examples(
         limit: only the first so many pairs of each.
         graphs: whether every pair must have the graphs of its texts.
         classes: name of a column whose cells are classes, one a pair.
+        columns: which columns of files of one's own are what, see :func:`assay.datasets.load_dataset`; a dataset with a
+            card has its own reader.
 
     Raises:
         InputError: a dataset cannot be read, is empty, has several gold answers, or lacks a graph or a class; with its
@@ -134,7 +141,8 @@ def load_examples(
     named: list[str] = []
     found: dict[str, list[str]] = {column: [] for column in GRAPH_COLUMNS}
     for spec in specs:
-        pairs = load_dataset(spec, allow_unlabelled=True).limit(limit)
+        mapping = columns if is_own_file(spec) else None
+        pairs = load_dataset(spec, columns=mapping, allow_unlabelled=True).limit(limit)
         if len(pairs) == 0:
             raise InputError(f"{spec}: has no pairs")
         if pairs.has_several_references:
@@ -191,8 +199,8 @@ def _groups(pairs: Pairs, start: int) -> list[int]:
 
 def _source(spec: str, pairs: Pairs) -> Source:
     licence = "own data, no licence stated"
-    name, version, _ = parse_spec(spec)
-    if not is_table_file(spec) and not is_table_file(name):
+    if not is_own_file(spec):
+        name, version, _ = parse_spec(spec)
         licence = load_card(name, version).licence
     facts = (pairs.name, pairs.version, pairs.split, pairs.language, licence, pairs.digest, pairs.scale, pairs.kind)
     return Source(spec, *facts)

@@ -7,12 +7,13 @@ import json
 import re
 import shutil
 from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 from assay.errors import InputError
+from assay.training.locks import locked
 from assay.training.ranks import follows, wait_for
 
 __all__ = ["Workplace", "open_workplace", "told_of_room", "write_json"]
@@ -111,23 +112,19 @@ def told_of_room(folder: Path) -> Iterator[None]:
 
 @contextmanager
 def _opened(place: Workplace) -> Iterator[None]:
-    """Make the working folder and lock it; the lock ends with the process. Some systems cannot lock, and go without."""
-    try:
-        place.folder.mkdir(parents=True, exist_ok=True)
-        stream = (place.folder / LOCK).open("ab")
-    except OSError as error:
-        raise _unwritable(place.out, error) from None
-    with stream:
-        try:
-            import fcntl
+    """Make the working folder and lock it."""
 
-            fcntl.flock(stream, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        except BlockingIOError:
-            raise InputError(
-                f"{place.out}: a training that writes to it is running; wait for it, or give --out another name"
-            ) from None
-        except (ImportError, OSError):  # Windows; a file system without locks
-            pass
+    def refuse() -> None:
+        raise InputError(
+            f"{place.out}: a training that writes to it is running; wait for it, or give --out another name"
+        )
+
+    with ExitStack() as stack:
+        try:
+            place.folder.mkdir(parents=True, exist_ok=True)
+            stack.enter_context(locked(place.folder / LOCK, refuse))
+        except OSError as error:
+            raise _unwritable(place.out, error) from None
         yield
 
 

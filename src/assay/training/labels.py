@@ -7,6 +7,7 @@ from collections.abc import Sequence
 import numpy as np
 from numpy.typing import NDArray
 
+from assay.datasets.load import is_own_file
 from assay.errors import InputError
 from assay.training.data import Examples
 
@@ -45,8 +46,12 @@ def plain_labels(examples: Examples) -> Floats:
     Raises:
         InputError: a pair has no label.
     """
-    for row in np.flatnonzero(np.isnan(examples.labels))[:1]:
-        raise InputError(f"{examples.place(row)}: has no label; leave it out, or label it")
+    missing = np.isnan(examples.labels)
+    for row in np.flatnonzero(missing)[:1]:
+        number, remedy = examples.origins[row], "; leave it out, or label it"
+        if missing[examples.origins == number].all() and is_own_file(examples.sources[number].spec):
+            remedy = ", nor has another one; say which column they are: --columns label=COLUMN"
+        raise InputError(f"{examples.place(row)}: has no label{remedy}")
     return examples.labels
 
 

@@ -198,6 +198,11 @@ class _Told(TrainerCallback):  # type: ignore[misc]  # transformers has no types
         self._progress.say(f"{self._what}: step {state.global_step:,} of {state.max_steps:,}, {found}")
 
 
+def has_bfloat16(device: str) -> bool:
+    """Return whether a device is a GPU that computes in bfloat16."""
+    return device.startswith("cuda") and torch.cuda.is_bf16_supported(including_emulation=False)
+
+
 def arguments(
     folder: Path,
     course: Course,
@@ -217,7 +222,7 @@ def arguments(
         best: what is looked at on the development set: ``loss``, or something that is better the higher it is.
         mixed: whether a GPU that has bfloat16 computes in it, and keeps weights and losses in single precision.
     """
-    half = mixed and device.startswith("cuda") and torch.cuda.is_bf16_supported(including_emulation=False)
+    half = mixed and has_bfloat16(device)
     made = kind(
         output_dir=str(folder),
         num_train_epochs=course.epochs,

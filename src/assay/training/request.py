@@ -8,6 +8,8 @@ import shlex
 from collections.abc import Mapping, Sequence
 from typing import Any, ClassVar
 
+from assay.datasets.columns import parse_columns
+from assay.datasets.load import is_own_file
 from assay.errors import InputError
 
 __all__ = ["Request", "flag"]
@@ -41,6 +43,19 @@ class Request:
     def plain(self) -> dict[str, Any]:
         """Return the settings as plain values."""
         return dataclasses.asdict(self)  # type: ignore[call-overload, no-any-return]  # every subclass is a dataclass
+
+    def check_columns(self, *specs: str) -> None:
+        """Return when the setting ``columns`` is None, or can be read and is for one of *specs*, all the datasets.
+
+        Raises:
+            InputError: it is not.
+        """
+        columns: str | None = getattr(self, "columns", None)
+        if columns is None:
+            return
+        parse_columns(columns)
+        if not any(is_own_file(spec) for spec in specs):
+            raise InputError("--columns is for files of your own; the datasets named here have their own readers")
 
     def check_at_least(self, **lows: int) -> None:
         """Return when each named setting is None or not below its bound.

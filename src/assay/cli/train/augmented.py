@@ -6,9 +6,9 @@ from typing import Annotated
 
 import typer
 
-from assay.cli.guard import guarded, print_report, progress_on_stderr, tell
+from assay.cli.guard import guarded
 from assay.cli.options import DeviceOption, QuietOption, ReportFormat, ReportFormatOption, ThreadsOption
-from assay.cli.train.pairwise import (
+from assay.cli.train.options import (
     BaseOption,
     BatchesOption,
     BatchSizeOption,
@@ -21,6 +21,7 @@ from assay.cli.train.pairwise import (
     SeedsOption,
     TokensOption,
     WarmupOption,
+    run_training,
 )
 
 __all__ = ["augmented"]
@@ -60,12 +61,4 @@ def augmented(
     assay train augmented --base all-MiniLM-L6-v2 --labeller my-cross-encoder --entities people.csv --numbers en,de
     --out my-model
     """
-    # all of them but these two are arguments of the Python function
-    asked = {name: value for name, value in locals().items() if name not in ("output", "quiet")}
-    from assay import api
-
-    with progress_on_stderr(quiet) as progress:
-        report = api.train_augmented(progress=progress, **asked)
-    print_report(report, output)
-    if not quiet:
-        tell(f"wrote {out}")
+    run_training("train_augmented", locals())

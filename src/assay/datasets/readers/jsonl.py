@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -10,10 +11,10 @@ import numpy as np
 import pyarrow as pa
 
 from assay.datasets.readers.delimited import check_encoding
-from assay.datasets.source_table import SourceTable
+from assay.datasets.source_table import Misfit, SourceTable
 from assay.errors import InputError
 
-__all__ = ["column_of", "read_jsonl", "table_of_records"]
+__all__ = ["column_of", "json_lines", "misfit_of", "read_jsonl", "table_of_columns", "table_of_records"]
 
 BLOCK = 20_000
 
@@ -22,49 +23,129 @@ def read_jsonl(path: Path) -> SourceTable:
     """Read a file with one JSON object a line; a key that a line lacks is null there.
 
     Raises:
-        InputError: not UTF-8, a line that is no JSON object, no rows.
+        InputError: not UTF-8, a line that is no JSON object or holds what no table can, no rows.
     """
     tables: list[pa.Table] = []
+    misfits: dict[str, Misfit] = {}
     numbers: list[int] = []
     block: list[dict[str, Any]] = []
-    try:
-        with path.open(encoding="utf-8-sig", newline="\n") as lines:
-            for number, line in enumerate(lines, 1):
-                if not line.strip():
-                    continue
-                block.append(_record(path, number, line))
-                numbers.append(number)
-                if len(block) >= BLOCK:
-                    tables.append(table_of_records(block))
-                    block = []
-    except UnicodeDecodeError:
-        check_encoding(path)
-        raise
+
+    def flush() -> None:
+        table, found = table_of_records(block)
+        before = len(numbers) - len(block)
+        for name, one in found.items():
+            misfits.setdefault(name, Misfit(before + one.place, one.what))
+        tables.append(table)
+        block.clear()
+
+    for number, line in json_lines(path):
+        block.append(_record(path, number, line))
+        numbers.append(number)
+        if len(block) >= BLOCK:
+            flush()
     if block:
-        tables.append(table_of_records(block))
+        flush()
     if not tables:
         raise InputError(f"{path}: the file has no rows")
     counted = np.asarray(numbers, dtype=np.int64)
     simple = bool(np.array_equal(counted, np.arange(1, len(counted) + 1)))
-    return SourceTable(_unite(tables), str(path), unit="line", first=1, rows=None if simple else counted)
+    rows = None if simple else counted
+    return SourceTable(_unite(tables), str(path), unit="line", first=1, rows=rows, misfits=misfits)
+
+
+def json_lines(path: Path) -> Iterator[tuple[int, str]]:
+    """Yield the number and the text of each line that is not blank, without its line end.
+
+    Raises:
+        InputError: not UTF-8.
+    """
+    try:
+        with path.open(encoding="utf-8-sig", newline="\n") as lines:
+            for number, line in enumerate(lines, 1):
+                text = line.strip()
+                if text:
+                    yield number, text
+    except UnicodeDecodeError:
+        check_encoding(path)
+        raise
+
+
+class _KeyTwiceError(Exception):
+    """An object of JSON has a key twice; Python's reader would keep the last value alone."""
 
 
 def _record(path: Path, number: int, line: str) -> dict[str, Any]:
+    where = f"{path}, line {number}"
     try:
-        record = json.loads(line)
+        record = _DECODER.decode(line)
     except json.JSONDecodeError as error:
-        raise InputError(f"{path}, line {number}: is no JSON ({error.msg}, character {error.pos + 1})") from None
+        raise InputError(f"{where}: is no JSON ({error.msg}, character {error.pos + 1})") from None
+    except _KeyTwiceError as error:
+        raise InputError(f"{where}: the key {error.args[0]!r} stands twice; rename or remove one") from None
+    except RecursionError:
+        raise InputError(f"{where}: its lists or objects are nested too deeply to be read") from None
+    except ValueError:
+        # what is left: int() refuses so many digits (sys.set_int_max_str_digits)
+        raise InputError(f"{where}: holds a whole number of thousands of digits; write it as text") from None
     if not isinstance(record, dict):
-        raise InputError(f'{path}, line {number}: expected a JSON object such as {{"reference": …}}')
+        raise InputError(f'{where}: expected a JSON object such as {{"reference": …}}')
+    if "\\u" in line:
+        try:
+            json.dumps(record, ensure_ascii=False).encode()
+        except UnicodeEncodeError as error:
+            half = ascii(error.object[error.start])[1:-1]
+            raise InputError(
+                f"{where}: holds {half}, half of a surrogate pair, which is no character; write the whole pair, or"
+                " leave it out"
+            ) from None
     return record
 
 
-def table_of_records(records: list[dict[str, Any]]) -> pa.Table:
-    """Return a table of all keys of the records, in the order in which they first appear."""
+def _object(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    record = dict(pairs)
+    if len(record) < len(pairs):
+        names = [name for name, _ in pairs]
+        raise _KeyTwiceError(next(name for name in names if names.count(name) > 1))
+    return record
+
+
+_DECODER = json.JSONDecoder(object_pairs_hook=_object)
+
+
+def table_of_records(records: list[dict[str, Any]]) -> tuple[pa.Table, dict[str, Misfit]]:
+    """Return a table of all keys of the records, in the order in which they first appear, and what is no text in it."""
     names: dict[str, None] = {}
     for record in records:
         names.update(dict.fromkeys(record))
-    return pa.table({str(name): column_of([record.get(name) for record in records]) for name in names})
+    return table_of_columns({name: [record.get(name) for record in records] for name in names})
+
+
+def table_of_columns(columns: Mapping[str, list[Any]]) -> tuple[pa.Table, dict[str, Misfit]]:
+    """Return a table of columns of any values, and by column the first value that can be no text."""
+    found = {name: one for name, values in columns.items() if (one := misfit_of(values)) is not None}
+    return pa.table({name: column_of(values) for name, values in columns.items()}), found
+
+
+def misfit_of(values: list[Any]) -> Misfit | None:
+    """Return the first value that stands for no text and for no list of texts, or None.
+
+    Whole numbers and truth values do stand for a text. A fraction does not: 1.50 would be written as 1.5.
+    """
+    if {type(value) for value in values} <= {str, int, bool, type(None)}:
+        return None
+    for place, value in enumerate(values):
+        if value is None or isinstance(value, str | int | bool | np.integer | np.bool_):
+            continue
+        if isinstance(value, Mapping):
+            return Misfit(place, "an object")
+        if isinstance(value, list | tuple):
+            if not _all_text([value]):
+                return Misfit(place, "a list of other things than texts")
+        elif isinstance(value, float | np.floating):
+            return Misfit(place, f"the number {value}")
+        else:
+            return Misfit(place, f"a value of type {type(value).__name__}")
+    return None
 
 
 def column_of(values: list[Any]) -> pa.Array:
@@ -96,7 +177,7 @@ def _all_text(values: list[Any]) -> bool:
 
 
 def _text(value: Any) -> str:
-    return json.dumps(value, ensure_ascii=False, default=str)
+    return json.dumps(value.item() if isinstance(value, np.generic) else value, ensure_ascii=False, default=str)
 
 
 def _unite(tables: list[pa.Table]) -> pa.Table:

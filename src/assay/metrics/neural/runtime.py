@@ -30,7 +30,6 @@ class Runtime:
         device: ``auto``, ``cpu``, ``cuda``, ``cuda:N``, ``mps``, or ``all`` for every GPU of the machine.
         threads: threads of a CPU, or None for the cores that are free.
         tokens: tokens in a batch, padding included, or None for what suits the device.
-        keep_models: whether several models may be in memory at a time.
 
     Raises:
         InputError: a value outside its range.
@@ -39,7 +38,6 @@ class Runtime:
     device: str = "auto"
     threads: int | None = None
     tokens: int | None = None
-    keep_models: bool = False
 
     def __post_init__(self) -> None:
         kind, _, number = self.device.partition(":")

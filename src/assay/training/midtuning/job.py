@@ -120,12 +120,12 @@ def prepare(settings: MidTuningSettings, runtime: Runtime, progress: Progress) -
     """
     base = locate(settings.base)
     device, threads = own_device(device_of(runtime)[0]), set_threads(runtime.threads)
-    test = load_examples(settings.test, limit=settings.limit) if settings.test else None
+    test = load_examples(settings.test, limit=settings.limit, columns=settings.columns) if settings.test else None
     labels = plain_labels(test) if test else np.empty(0)
     asked = read_queries(settings.queries) if settings.queries is not None else ()
     held_out = {text_key(text) for text in (*(test.texts if test else ()), *asked)}
     progress.begin("forms", 0)
-    forms = read_forms(settings.forms, limit=settings.limit, held_out=held_out)
+    forms = read_forms(settings.forms, limit=settings.limit, held_out=held_out, columns=settings.columns)
     progress.say(", ".join(f"{name.replace('_', ' ')} {number:,}" for name, number in forms.counts.items()))
     train, dev = cut_rows(len(forms), settings.seed)
     if len(dev) < 2:

@@ -17,11 +17,10 @@ from assay.metrics.provenance import file_digest
 from assay.training.data import Examples, Source, load_examples, text_key
 from assay.training.midtuning.forms import Frame, SemanticForm, make_frame
 from assay.training.midtuning.graph_forms import form_of_graph
+from assay.training.midtuning.settings import FRAME_FILES
 
 __all__ = ["Forms", "read_forms"]
 
-#: Files of frames, one JSON object a line.
-FRAME_FILES = (".jsonl", ".ndjson")
 _SHAPE = '{"sentence": TEXT, "frames": [{"predicate": TEXT, "roles": {"ARG0": TEXT}}]}'
 
 
@@ -45,7 +44,7 @@ class Forms:
         return len(self.sentences)
 
 
-def read_forms(specs: Sequence[str], *, limit: int | None, held_out: set[str]) -> Forms:
+def read_forms(specs: Sequence[str], *, limit: int | None, held_out: set[str], columns: str | None = None) -> Forms:
     """Read sentences and forms, one source after another.
 
     Args:
@@ -54,6 +53,7 @@ def read_forms(specs: Sequence[str], *, limit: int | None, held_out: set[str]) -
             else is a dataset with the graphs of both texts of its pairs.
         limit: only the first so many pairs, graphs or lines of each.
         held_out: keys of sentences that are left out, see :func:`~assay.training.data.text_key`.
+        columns: see :func:`~assay.training.data.load_examples`.
 
     Raises:
         InputError: a source cannot be read or a part of it is wrong, with file and row; or fewer than four sentences
@@ -65,7 +65,7 @@ def read_forms(specs: Sequence[str], *, limit: int | None, held_out: set[str]) -
         ("sentences_read", "sentences_without_frame", "sentences_held_out", "sentences_more_than_once"), 0
     )
     for spec in specs:
-        found, sentences = _open(spec, limit)
+        found, sentences = _open(spec, limit, columns)
         sources += found
         for sentence, form in sentences:
             key = text_key(sentence)
@@ -87,14 +87,14 @@ def read_forms(specs: Sequence[str], *, limit: int | None, held_out: set[str]) -
 _Sentences = Iterator[tuple[str, SemanticForm | None]]
 
 
-def _open(spec: str, limit: int | None) -> tuple[Sequence[Source], _Sentences]:
+def _open(spec: str, limit: int | None, columns: str | None) -> tuple[Sequence[Source], _Sentences]:
     path = Path(spec)
     if path.suffix.lower() in FRAME_FILES:
         lines = _lines(path)[:limit]
         return [_source(path)], (_sentence_of(path, number, line) for number, line in lines)
     if path.is_file() and not is_table_file(path):
         return [_source(path)], _of_graph_file(path, limit)
-    examples = load_examples([spec], limit=limit, graphs=True)
+    examples = load_examples([spec], limit=limit, graphs=True, columns=columns)
     return examples.sources, _of_dataset(examples)
 
 

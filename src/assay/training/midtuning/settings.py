@@ -7,10 +7,12 @@ from dataclasses import dataclass
 from assay.errors import InputError
 from assay.training.request import Request
 
-__all__ = ["OBJECTIVES", "MidTuningSettings"]
+__all__ = ["FRAME_FILES", "OBJECTIVES", "MidTuningSettings"]
 
 #: What aligns a sentence with its form, the first being the default.
 OBJECTIVES = ("triplet", "classification")
+#: Files of frames, one JSON object a line.
+FRAME_FILES = (".jsonl", ".ndjson")
 
 
 @dataclass(frozen=True)
@@ -37,6 +39,7 @@ class MidTuningSettings(Request):
         seed: of what is cut off, the special tokens, the wrong forms, dropout and the order of the sentences.
         seeds: train so many models, with the seeds from *seed* on; None for one model.
         limit: only the first so many pairs, graphs or lines of each source, and pairs of each test dataset.
+        columns: which columns of tables of one's own are what, as after ``--columns``.
 
     Raises:
         InputError: a value outside its range.
@@ -60,6 +63,7 @@ class MidTuningSettings(Request):
     seed: int = 0
     seeds: int | None = None
     limit: int | None = None
+    columns: str | None = None
 
     def __post_init__(self) -> None:
         if not self.forms:
@@ -71,3 +75,4 @@ class MidTuningSettings(Request):
         self.check_positive("learning_rate", "margin")
         if not self.warmup < 1:
             raise InputError(f"--warmup {self.warmup}: is a share of the steps, below 1")
+        self.check_columns(*self.test, *(one for one in self.forms if not one.lower().endswith(FRAME_FILES)))

@@ -105,7 +105,7 @@ def prepare(settings: PairSettings, runtime: Runtime, progress: Progress) -> Job
     sets, counts = load_sets(
         settings.pairs, settings.dev, settings.test,
         seed=settings.seed, limit=settings.limit, say=progress.say,
-        classes=settings.classes, drop_shared=settings.drop_shared_texts,
+        classes=settings.classes, drop_shared=settings.drop_shared_texts, columns=settings.columns,
     )  # fmt: skip
     part = settings.part()
     if part is not None and part[1] > len(sets["train"]):

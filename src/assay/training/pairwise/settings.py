@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from types import MappingProxyType
 from typing import Literal
 
+from assay.datasets.labels import parse_scale
 from assay.errors import InputError
 from assay.training.batches.composition import STRATEGIES
 from assay.training.request import Request
@@ -60,6 +61,7 @@ class PairSettings(Request):
         seed: of what is cut off, of a new head, of dropout and of the order of the pairs.
         seeds: train so many models, with the seeds from *seed* on; None for one model.
         limit: only the first so many pairs of each dataset.
+        columns: which columns of files of one's own are what, as after ``--columns``.
 
     Raises:
         InputError: a value outside its range.
@@ -87,6 +89,7 @@ class PairSettings(Request):
     seed: int = 0
     seeds: int | None = None
     limit: int | None = None
+    columns: str | None = None
 
     def __post_init__(self) -> None:
         if not self.pairs:
@@ -105,6 +108,7 @@ class PairSettings(Request):
                              "cannot weigh them one by one; take --loss cosine")  # fmt: skip
         self.bounds()
         self.part()
+        self.check_columns(*self.pairs, *self.dev, *self.test)
 
     @property
     def task(self) -> Literal["regression", "classification"]:
@@ -118,15 +122,7 @@ class PairSettings(Request):
 
     def bounds(self) -> tuple[float, float] | None:
         """Return the scale as numbers, or None where none was named."""
-        if self.scale is None:
-            return None
-        try:
-            low, high = (float(part) for part in self.scale.split(","))
-        except ValueError:
-            raise InputError(f"--scale {self.scale}: must be two numbers, such as 0,5") from None
-        if not low < high:
-            raise InputError(f"--scale {self.scale}: the first number must be below the second")
-        return low, high
+        return None if self.scale is None else parse_scale(self.scale)
 
     def part(self) -> tuple[str, int] | None:
         """Return kind and size of the subset, or None where none was asked for."""

@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from assay.errors import InputError, suggest
 from assay.metrics.models import locate
 from assay.metrics.name import MetricName
-from assay.metrics.neural.runtime import Runtime
+from assay.metrics.neural.runtime import Runtime, device_of
 from assay.paths import cache_dir
 from assay.statistics.crossvalidation import Partition
 from assay.statistics.folds import Fold, Rows, codes_of
@@ -21,6 +21,8 @@ from assay.training.data import Examples, cut_rows
 from assay.training.folder import told_of_room
 from assay.training.kept import keep
 from assay.training.labels import scaled_labels
+from assay.training.locks import locked
+from assay.training.loop import has_bfloat16
 from assay.training.packages import versions
 from assay.training.pairwise.job import fit, job_of, start
 from assay.training.pairwise.settings import LEARNING, RECIPES, PairSettings
@@ -61,7 +63,8 @@ class FoldTrainer:
     """Trains a model anew for every fold; a tenth of the pairs that are trained on chooses its best step.
 
     Scores are kept in the cache, so that a cross-validation that was killed goes on with the next fold, and one that
-    was killed inside a fold from its last checkpoint.
+    was killed inside a fold from its last checkpoint. Of several at the same time one trains a fold, and the others
+    wait for its scores.
 
     Args:
         settings: of :func:`read_recipe`.
@@ -111,18 +114,26 @@ class FoldTrainer:
         kept = self._place(learned, dev, test)
         path = kept.with_suffix(".npy")
         if path.is_file():
-            held: Floats = np.load(path, allow_pickle=False)
-            return held
+            return _read(path)
+        with told_of_room(kept.parent):
+            kept.parent.mkdir(parents=True, exist_ok=True)
+            with locked(kept.with_suffix(".lock"), self._wait):
+                if not path.is_file():
+                    keep(path, self._train(kept, learned, dev, test))
+                    shutil.rmtree(kept)
+        return _read(path)
+
+    def _wait(self) -> None:
+        self._progress.say("another process trains the model of this fold: waiting for its scores")
+
+    def _train(self, checkpoints: Path, learned: Rows, dev: Rows, test: Rows) -> Floats:
+        """Return the scores of the tested rows by a model that is trained now."""
         seed, taken = self._settings.seed, self._examples.take
         sets = {"train": taken(learned), "dev": taken(dev), "test": taken(test)}
-        with told_of_room(kept.parent):
-            job = job_of(self._settings, self._base, sets, {}, self._runtime, self._progress, judged=False)
-            loss = start(job, seed)
-            fit(job, loss, seed, kept)
-            scores = score_rows(loss, job.rows["test"])[0]
-        keep(path, scores)
-        shutil.rmtree(kept)
-        return scores
+        job = job_of(self._settings, self._base, sets, {}, self._runtime, self._progress, judged=False)
+        loss = start(job, seed)
+        fit(job, loss, seed, checkpoints)
+        return score_rows(loss, job.rows["test"])[0]
 
     def _parted(self, train: Rows) -> tuple[Rows, Rows]:
         """Return the rows to learn from and those that choose the best step; no pair is on both sides."""
@@ -155,7 +166,14 @@ class FoldTrainer:
 
     def _place(self, *parts: Rows) -> Path:
         """Return where a fold works: named by all that decides its scores."""
-        asked = {"settings": self._settings.plain(), "base": self._base.digest, "versions": versions()}
+        device = device_of(self._runtime)[0]
+        asked = {
+            "settings": self._settings.plain(),
+            "base": self._base.digest,
+            "versions": versions(),
+            "device": device.partition(":")[0],
+            "bfloat16": has_bfloat16(device),
+        }
         found = hashlib.sha256(json.dumps([self._settings.recipe, asked], sort_keys=True).encode())
         for side in (self._examples.references, self._examples.candidates):
             for text in side:
@@ -163,3 +181,8 @@ class FoldTrainer:
         for array in (self._examples.labels, *(rows.astype(np.int64) for rows in parts)):
             found.update(hashlib.sha256(array.tobytes()).digest())
         return cache_dir() / "crossval" / found.hexdigest()[:32]
+
+
+def _read(path: Path) -> Floats:
+    held: Floats = np.load(path, allow_pickle=False)
+    return held

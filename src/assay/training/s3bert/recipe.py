@@ -99,7 +99,7 @@ def train_s3bert(
     device, threads = device_of(runtime)[0], set_threads(runtime.threads)
     sets, counts = load_sets(
         settings.pairs, settings.dev, settings.test,
-        seed=settings.seed, limit=settings.limit, say=progress.say, graphs=True,
+        seed=settings.seed, limit=settings.limit, say=progress.say, graphs=True, columns=settings.columns,
     )  # fmt: skip
     digests = {name: [source.digest for source in one.sources] for name, one in sets.items()}
     request = {"settings": settings.plain(), "base": base.digest, "data": digests, "metrics": scorer.signature}

@@ -30,6 +30,7 @@ class Settings(Request):
         seed: of the negatives, of what is cut off, and of the order of the pairs.
         seeds: train so many models, with the seeds from *seed* on; None for one model.
         limit: only the first so many pairs of each dataset.
+        columns: which columns of files of one's own are what, as after ``--columns``.
 
     Raises:
         InputError: a value outside its range.
@@ -57,6 +58,7 @@ class Settings(Request):
     seed: int = 0
     seeds: int | None = None
     limit: int | None = None
+    columns: str | None = None
 
     def __post_init__(self) -> None:
         if not self.pairs:
@@ -65,6 +67,7 @@ class Settings(Request):
             epochs=1, batch_size=2, eval_steps=1, width=1, layers=1, seeds=1, limit=1, warmup=0, negatives=0, seed=0
         )
         self.check_positive("learning_rate", "alpha")
+        self.check_columns(*self.pairs, *self.dev, *self.test)
         if not (self.decomposition or self.consistency):
             raise InputError("--no-decomposition and --no-consistency leave nothing to train on; give one of them")
 

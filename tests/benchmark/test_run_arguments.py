@@ -1,0 +1,61 @@
+"""What a Python user may hand over by mistake: one line that names the argument."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+import assay
+from assay.errors import InputError
+from assay.metrics import load_metric
+
+ROWS = [("a b", "a c", 1.0), ("d", "d", 2.0), ("e", "f", 0.0)]
+
+
+@pytest.mark.parametrize(
+    ("given", "words"),
+    [
+        ({"metrics": None}, "metrics: None is no name"),
+        ({"metrics": 5}, "metrics: 5 is no name"),
+        ({"metrics": [5]}, "metrics: 5 is no name"),
+        ({"statistics": 5}, "statistics: 5 is no name"),
+        ({"statistics": [5]}, "statistics: 5 is no name"),
+        ({"buckets": 5}, "buckets: 5 is no name"),
+        ({"buckets": "label<nan"}, "'nan' is no number"),
+        ({"buckets": "f1:0,1e400"}, "'1e400' is no number that is finite"),
+        ({"columns": 5}, "columns: 5"),
+        ({"group_by": 5}, "--group-by 5: expected the name of a column"),
+        ({"limit": "5"}, "--limit '5': must be a whole number"),
+        ({"limit": 2.5}, "--limit 2.5: must be a whole number"),
+        ({"limit": 0}, "--limit 0: must be a whole number, at least 1"),
+        ({"language": 5}, "language: 5 is no code"),
+    ],
+)
+def test_arguments_of_another_kind(given: dict[str, object], words: str) -> None:
+    with pytest.raises(InputError) as caught:
+        assay.run(ROWS, **{"metrics": ["f1"], **given})  # type: ignore[arg-type]
+    assert words in str(caught.value)
+
+
+@pytest.mark.parametrize("metric", [None, 5])
+def test_what_is_no_name_of_a_metric(metric: object) -> None:
+    with pytest.raises(InputError, match=f"metric {metric}: expected a name"):
+        load_metric(metric)  # type: ignore[arg-type]
+
+
+def test_one_of_a_kind_and_several_are_the_same() -> None:
+    one = assay.run(ROWS, "f1", statistics="pearson", buckets="none", resamples=0)
+    several = assay.run(ROWS, ("f1",), statistics=["pearson"], buckets=("none",), resamples=0)
+    assert one.agreement.equals(several.agreement)
+
+
+def test_two_files_with_the_same_pairs_are_both_named(tmp_path: Path) -> None:
+    (tmp_path / "good.csv").write_text("reference,candidate,label\na,b,1\n", encoding="utf-8")
+    (tmp_path / "good.tsv").write_text("reference\tcandidate\tlabel\na\tb\t1\n", encoding="utf-8")
+    files = [tmp_path / "good.csv", tmp_path / "good.tsv"]
+    with pytest.raises(InputError) as caught:
+        assay.run(files, "f1")
+    assert f"{files[0]} and {files[1]} hold the same pairs; leave one out" in str(caught.value)
+    with pytest.raises(InputError, match="the dataset good is asked for twice; leave one out"):
+        assay.run([files[0], files[0]], "f1")
