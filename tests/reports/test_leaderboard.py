@@ -17,6 +17,7 @@ from assay.reports.leaderboard.board import Board, Line, better, boards
 from assay.reports.leaderboard.document import document
 from assay.reports.leaderboard.entries import Filters, join
 from assay.reports.leaderboard.ranks import Rank, rank
+from assay.reports.sheets import write
 from assay.statistics.draws import draw_all, draw_scores
 
 SETTINGS = Settings(("pearson", "spearman", "kendall"), permutations=200, resamples=200)
@@ -208,6 +209,21 @@ def test_the_same_data_twice_is_averaged_once(tmp_path):
     assay.run([file], metrics, buckets=["none"], resamples=200, limit=30, out=tmp_path / "part")
     found = boards(join([whole, read_run(tmp_path / "part")], Filters()), SETTINGS, by="spearman")
     assert [board.n for board in found] == [60, 30], "two parts of one dataset have no mean"
+
+
+def test_labels_that_no_people_gave_rank_nothing(tmp_path):
+    run = run_of(tmp_path, "run", rows_of())
+    manifest = tmp_path / "run" / "run.json"
+    held = json.loads(manifest.read_text())
+    held["datasets"][0]["kind"] = "probe"
+    manifest.write_text(json.dumps(held))
+    found = boards(join([read_run(run.path)], Filters()), SETTINGS, by="spearman")
+    assert [line.metric for line in found[0].lines] == ["recorded:good", "recorded:near", "recorded:noise"]
+    assert all(line.rank is None and line.on_front is None for line in found[0].lines)
+    assert all(line.values["spearman"][0] is not None for line in found[0].lines)
+    assert "probe set: labels follow a rule, not several annotators; never rank metrics by it" in write(
+        document(found, SETTINGS, "spearman"), "md"
+    )
 
 
 def test_the_front_of_cost_and_agreement(tmp_path):

@@ -56,8 +56,9 @@ class Board:
         title: the dataset, or what was averaged.
         bucket: its condition.
         n: pairs.
-        lines: the best first, those without a rank last.
+        lines: the best first, those without a rank last; in the order of the run where none is ranked.
         compared: what the tests say of each couple with a value, see :func:`better`.
+        unranked: why none is ranked; empty where they are.
     """
 
     title: str
@@ -65,6 +66,7 @@ class Board:
     n: int
     lines: tuple[Line, ...]
     compared: Mapping[Couple, int]
+    unranked: str = ""
 
 
 @dataclass(frozen=True)
@@ -100,9 +102,9 @@ def boards(
 ) -> list[Board]:
     """Rank the metrics on every dataset and bucket, and over the datasets where there are several.
 
-    Over several datasets a coefficient is averaged, every dataset counting the same; those are left out whose labels no
-    people gave, such as the probe set. A metric without scores on one of them has no mean, and no rank; where that is
-    so of all metrics there is no such board.
+    By labels that no people gave, such as those of the probe set, none is ranked. Over several datasets a coefficient
+    is averaged, every dataset counting the same; those are left out. A metric without scores on one of them has no
+    mean, and no rank; where that is so of all metrics there is no such board.
 
     Args:
         joined: the datasets.
@@ -165,6 +167,9 @@ def _board(cell: _Cell, settings: Settings, by: str) -> Board:
     lines = [
         _line(name, [cell], alone, settings, joined.facts[name].pairs_per_second) for name, alone in cell.alone.items()
     ]
+    unranked = NOT_BY_PEOPLE.get(joined.data.facts["kind"], "")
+    if unranked:
+        return Board(joined.title, cell.bucket, cell.n, tuple(lines), {}, unranked)
     return _ranked(joined.title, cell.bucket, cell.n, lines, cell.couples, settings, by)
 
 

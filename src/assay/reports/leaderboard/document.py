@@ -68,7 +68,8 @@ def _sheet(board: Board, heads: Sequence[Column], settings: Settings, priced: bo
     groups = _groups(board)
     rows = [_cells(line, groups.get(line.metric, "–"), settings, priced) for line in board.lines]
     unbeaten = frozenset(place for place, line in enumerate(board.lines) if line.rank and line.rank.low == 1)
-    notes = [f"{line.metric}: no score on {', '.join(line.missing)}" for line in board.lines if line.missing]
+    notes = [board.unranked] if board.unranked else []
+    notes += [f"{line.metric}: no score on {', '.join(line.missing)}" for line in board.lines if line.missing]
     notes += [
         f"{line.metric}: {line.n:,} of {board.n:,} pairs have a score" + ("" if line.rank else ", hence no rank")
         for line in board.lines
