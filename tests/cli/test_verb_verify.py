@@ -184,12 +184,33 @@ def test_a_changed_file_is_told(assay, made):
 
 
 def test_a_file_whose_columns_are_not_known(assay, made):
-    edit("run.json", lambda manifest: manifest["environment"].update(argv=[]))
+    def forget(manifest):
+        manifest["environment"].update(argv=[])
+        del manifest["datasets"][0]["columns"]
+
+    edit("run.json", forget)
     (data,) = verified(assay)["data"]
     assert data["outcome"] == "same" and data["says"].startswith("by its checksum")
     save(ROWS[:-1])
     (data,) = verified(assay, code=1)["data"]
     assert data["outcome"] == "changed" and "label" in data["says"]
+
+
+def test_columns_are_known_without_a_command_line(assay):
+    columns = {"reference": "gold", "candidate": "answer", "label": "human"}
+    library.run("file.csv", ["f1"], columns=columns, resamples=0, out="RUN")
+    assert json.loads(Path("RUN/run.json").read_text())["environment"]["argv"] == []
+    (data,) = verified(assay)["data"]
+    assert (data["outcome"], data["says"]) == ("same", "")
+    save(ROWS[:-1])
+    (data,) = verified(assay, code=1)["data"]
+    assert (data["outcome"], data["counts"]) == ("changed", {"rows gone": 1})
+
+
+def test_columns_of_an_older_run_are_those_of_its_command_line(assay, made):
+    edit("run.json", lambda manifest: manifest["datasets"][0].pop("columns"))
+    (data,) = verified(assay)["data"]
+    assert (data["outcome"], data["says"]) == ("same", "")
 
 
 def test_a_changed_signature_is_named(assay, made):

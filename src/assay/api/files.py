@@ -19,7 +19,7 @@ from assay.benchmark.request import Request
 from assay.benchmark.runner import run, score_pairs
 from assay.benchmark.target import check_target
 from assay.datasets import Pairs, join_graphs, load_dataset, read_table_file
-from assay.datasets.columns import parse_columns, resolve_columns
+from assay.datasets.columns import columns_text, parse_columns, resolve_columns
 from assay.datasets.convert import pairs_table
 from assay.datasets.files import SUFFIXES
 from assay.datasets.graphs import GraphFiles
@@ -32,7 +32,7 @@ from assay.transfer.checksum import sha256_of
 if TYPE_CHECKING:
     import pyarrow as pa
 
-__all__ = ["agree_file", "score_file"]
+__all__ = ["agree_file", "load_scored", "score_file"]
 
 
 def score_file(
@@ -146,7 +146,7 @@ def agree_file(
         InputError: a missing column, one that holds no numbers, or texts that are needed and not there.
     """
     mapping = parse_columns(columns)
-    pairs, absent = _load_scored(file, mapping)
+    pairs, absent = load_scored(file, mapping)
     reading = reads_texts(buckets) or ("dropping duplicates" if settings.get("drop_duplicates") else None)
     if absent and reading:
         said = f"bucket {reading!r}" if reading in buckets else reading
@@ -179,7 +179,7 @@ def agree_file(
     return result
 
 
-def _load_scored(file: Path, mapping: dict[str, list[str]]) -> tuple[Pairs, list[str]]:
+def load_scored(file: Path, mapping: dict[str, list[str]]) -> tuple[Pairs, list[str]]:
     """Load a file of which only the label must be there; absent texts are empty, and named beside the pairs."""
     import pyarrow as pa
 
@@ -191,7 +191,10 @@ def _load_scored(file: Path, mapping: dict[str, list[str]]) -> tuple[Pairs, list
     for name in absent:
         table = table.append_column(name, pa.array([""] * len(table)))
     pairs = pairs_table(replace(source, table=table), mapping)
-    return Pairs(pairs, name=file.stem, source=str(file), sha256=sha256_of(file)), absent
+    return (
+        Pairs(pairs, name=file.stem, source=str(file), sha256=sha256_of(file), columns=columns_text(mapping) or ""),
+        absent,
+    )
 
 
 def _numeric(pairs: Pairs) -> tuple[list[str], list[str]]:

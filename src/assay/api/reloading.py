@@ -6,7 +6,7 @@ from itertools import pairwise
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from assay.api.files import _load_scored
+from assay.api.files import load_scored
 from assay.benchmark.request import Request
 from assay.datasets import Pairs, join_graphs, load_dataset
 from assay.datasets.columns import parse_columns
@@ -68,10 +68,11 @@ def _from_card(data: ScoredDataset, offline: bool) -> Pairs:
 
 
 def _from_file(data: ScoredDataset, path: Path, argv: list[str]) -> Pairs:
-    columns = _columns_of(argv)
+    # runs of before kept no more than their command line
+    columns = data.facts["columns"] or None if "columns" in data.facts else _columns_of(argv)
     if data.facts["split"]:
         return load_dataset(path, columns=columns, split=data.facts["split"])
-    pairs, absent = _load_scored(path, parse_columns(columns))
+    pairs, absent = load_scored(path, parse_columns(columns))
     for name in absent:
         # a run of score columns alone has no texts
         if any(any(cell) if isinstance(cell, list) else cell for cell in data.table.column(name).to_pylist()):

@@ -89,6 +89,7 @@ def _describe_dataset(dataset: DatasetScores) -> dict[str, Any]:
         "n": len(pairs),
         "source": pairs.source,
         "sha256": pairs.sha256,
+        "columns": pairs.columns,
         "digest": pairs.digest,
         "notes": list(pairs.notes),
         "duplicates_dropped": dataset.duplicates_dropped,

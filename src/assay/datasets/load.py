@@ -12,6 +12,7 @@ import numpy as np
 import pyarrow as pa
 
 from assay.datasets.card import Card
+from assay.datasets.columns import columns_text
 from assay.datasets.convert import pairs_table
 from assay.datasets.fetch import Located, locate
 from assay.datasets.files import is_table_file, read_table_file
@@ -221,6 +222,7 @@ def _from_file(path: Path, columns: Columns, name: str | None, language: str | N
         language=language or _language(table),
         source=str(path),
         sha256=sha256_of(path),
+        columns=columns_text(columns) or "",
     )
 
 

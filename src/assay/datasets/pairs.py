@@ -42,6 +42,7 @@ class Pairs:
         source: what was read.
         sha256: of the files read, in order; an empty string for data in memory.
         notes: what a reader of the numbers should know, such as rows left out.
+        columns: which columns of a file of one's own are what, as after ``--columns``; empty where nobody said.
     """
 
     table: pa.Table
@@ -54,6 +55,7 @@ class Pairs:
     source: str = ""
     sha256: str = ""
     notes: tuple[str, ...] = field(default=())
+    columns: str = ""
 
     def __len__(self) -> int:
         return int(self.table.num_rows)

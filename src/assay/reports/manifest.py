@@ -45,6 +45,7 @@ class _Dataset(_Part):
     n: int
     source: str
     sha256: str
+    columns: str | None = None
     digest: str
     group: str | None
     kind: str
