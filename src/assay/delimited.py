@@ -36,15 +36,8 @@ def write_records(stream: _Stream, heads: Sequence[str], records: Iterable[Mappi
     """Write a head and the values of each record under it; what a record lacks is an empty cell.
 
     Raises:
-        KeyError: a record has a value under no head.
+        ValueError: a record has a value under no head.
     """
-    known = set(heads)
-
-    def rows() -> Iterable[Iterable[Any]]:
-        yield heads
-        for record in records:
-            if not record.keys() <= known:
-                raise KeyError(next(key for key in record if key not in known))
-            yield [record.get(head) for head in heads]
-
-    write_rows(stream, rows())
+    writer = csv.DictWriter(_EndedByNewline(stream), heads, lineterminator="\r\n")
+    writer.writeheader()
+    writer.writerows(records)

@@ -29,6 +29,8 @@ ROWS = [("a b", "a c", 1.0), ("d", "d", 2.0), ("e", "f", 0.0)]
         ({"limit": "5"}, "--limit '5': must be a whole number"),
         ({"limit": 2.5}, "--limit 2.5: must be a whole number"),
         ({"limit": 0}, "--limit 0: must be a whole number, at least 1"),
+        ({"limit": True}, "--limit True: must be a whole number"),
+        ({"resamples": 150.5}, "--resamples 150.5: must be a whole number"),
         ({"language": 5}, "language: 5 is no code"),
     ],
 )

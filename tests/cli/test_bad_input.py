@@ -5,6 +5,7 @@ from __future__ import annotations
 import errno
 import json
 import os
+import pty
 import shutil
 import subprocess
 from pathlib import Path
@@ -218,9 +219,22 @@ def test_a_stdout_that_takes_nothing(arguments):
 
 
 def test_a_terminal_without_greek_letters():
-    done = process("run", *OWN, "--resamples", 0, "--out", "OUT", PYTHONIOENCODING="latin-1")
+    leader, follower = pty.openpty()
+    try:
+        given = command("run", *OWN, "--resamples", 0, "--out", "OUT", "--quiet")
+        environment = {**os.environ, "PYTHONIOENCODING": "latin-1"}
+        subprocess.run(given, stdout=follower, env=environment, check=True, timeout=120)
+        shown = os.read(leader, 1 << 16).decode("latin-1")
+    finally:
+        os.close(follower)
+        os.close(leader)
+    assert "Spearman \\u03c1" in shown
+
+
+def test_what_a_program_reads_is_utf_8():
+    done = process("run", *OWN, "--resamples", 0, "--out", "OUT", "--format", "md", PYTHONIOENCODING="latin-1")
     assert done.code == 0, done.err
-    assert "Spearman \\u03c1" in done.out and "Kendall \\u03c4-b" in done.out
+    assert "Spearman ρ" in done.out
 
 
 def test_a_changed_file_is_not_the_one_of_the_card(shared_data, tmp_path, refused, monkeypatch):

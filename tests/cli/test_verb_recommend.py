@@ -3,9 +3,17 @@
 from __future__ import annotations
 
 import json
+import time
+from dataclasses import dataclass
+from typing import ClassVar
 
+import numpy as np
 import pytest
 from calling import COLUMNS
+
+from assay.api import recommend
+from assay.metrics.base import Declaration, Metric
+from assay.metrics.work import Scores, release_sessions
 
 
 @pytest.fixture(autouse=True)
@@ -63,3 +71,55 @@ def test_a_leaderboard_of_a_file_with_scores(assay, workplace):
     done = assay("leaderboard", "scored.csv", *TESTS, "-f", "csv", "--kind", "recorded", "--by", "pearson")
     assert [(row["rank"], row["metric"]) for row in done.rows] == [("1", "recorded:good"), ("2", "recorded:bad")]
     assert "no metric is left" in assay("leaderboard", "scored.csv", "--kind", "neural", "-q").complaint
+
+
+openings: list[str] = []
+
+
+@dataclass(frozen=True)
+class Slow:
+    """An engine that loads for long and scores 1,000 pairs a second."""
+
+    pairs: int = 100
+
+    def open(self):
+        openings.append("opened")
+        time.sleep(0.5)
+        return self
+
+    def score(self, metrics, batch, again=()):
+        lengths = np.array([[float(len(candidate))] for _, candidate in batch.pairs()])
+        return Scores(lengths, np.zeros(lengths.shape, dtype=np.uint8), np.array([len(batch) / 1000]))
+
+    def cost(self):
+        return {}
+
+    def close(self):
+        pass
+
+
+@dataclass(frozen=True)
+class Loaded(Metric):
+    declaration: ClassVar[Declaration] = Declaration(name="loaded", summary="needs an engine")
+
+    def needs(self):
+        return Slow()
+
+    def score(self, batch):
+        raise AssertionError("without its engine")
+
+
+def test_a_model_is_loaded_once_and_loading_is_no_part_of_its_speed():
+    release_sessions()
+    openings.clear()
+    rows = [{"reference": f"r{i}", "candidate": "c" * (i % 3 + i % 7) + f"{i:02}", "label": i % 3} for i in range(30)]
+    found = recommend(rows, [Loaded()], permutations=100, resamples=100, language="en")
+    assert openings == ["opened"]
+    assert [row["pairs_per_second"] for row in found.document.records] == [1000.0] * len(found.document.records)
+
+
+def test_labels_of_the_probe_set_recommend_nothing(assay):
+    done = assay("recommend", "--dataset", "probe", "-m", "f1", "-m", "em", *TESTS)
+    assert done.code == 0, done.err
+    assert "all: no metric can be recommended\nprobe set: labels follow a rule" in done.out
+    assert "no metric has an agreement" not in done.out and "use no metric" not in done.out

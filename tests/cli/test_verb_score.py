@@ -92,6 +92,13 @@ def test_a_metric_that_cannot_score_leaves_its_column_out(assay):
     assert cells(Path("out.csv").read_text(encoding="utf-8"))[0][-1] == "em"
 
 
+def test_nothing_is_written_where_no_metric_gave_scores(assay):
+    done = assay("score", "pairs.csv", *TEXTS, "-m", "meteor", "--language", "de", "-o", "out.csv")
+    assert done.code == 1
+    assert done.err.startswith("assay: out.csv: not written, since no metric gave scores: metric meteor: not available")
+    assert "wrote" not in done.err and not Path("out.csv").exists()
+
+
 def test_refused(assay, monkeypatch):
     def refused(*args: object) -> str:
         return assay("score", *args).complaint

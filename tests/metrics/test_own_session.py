@@ -78,3 +78,13 @@ def test_loading_is_no_part_of_the_seconds():
     assert metric.seen == [1, 2], "and no pair is scored twice"
     assert OwnSession().score([metric], BATCH).seconds[0] < 0.2
     assert metric.seen == [1, 2, 3]
+
+
+def test_seconds_are_those_of_all_pairs():
+    def slow(n):
+        time.sleep(0.05 * n)
+        return np.ones(n)
+
+    metric = Given(slow)
+    assert OwnSession().score([metric], BATCH).seconds[0] >= 0.15
+    assert OwnSession().score([metric], BATCH).seconds[0] >= 0.15

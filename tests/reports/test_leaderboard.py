@@ -13,9 +13,10 @@ from assay.api import leaderboard
 from assay.errors import InputError
 from assay.reports.comparing.compare import Settings
 from assay.reports.folder import read_run
-from assay.reports.leaderboard.board import Board, Line, better, boards
+from assay.reports.leaderboard.board import Board, Line, better, boards, enough_draws, work_of
 from assay.reports.leaderboard.document import document
 from assay.reports.leaderboard.entries import Filters, join
+from assay.reports.leaderboard.front import front_of
 from assay.reports.leaderboard.ranks import Rank, rank
 from assay.reports.sheets import write
 from assay.statistics.draws import draw_all, draw_scores
@@ -217,13 +218,27 @@ def test_labels_that_no_people_gave_rank_nothing(tmp_path):
     held = json.loads(manifest.read_text())
     held["datasets"][0]["kind"] = "probe"
     manifest.write_text(json.dumps(held))
-    found = boards(join([read_run(run.path)], Filters()), SETTINGS, by="spearman")
+    joined, told = join([read_run(run.path)], Filters()), []
+    found = boards(joined, SETTINGS, by="spearman", advance=told.append)
+    assert (told, work_of(joined, SETTINGS)) == ([], 0), "what ranks nothing needs no test"
+    assert enough_draws(joined, Settings(("spearman",), permutations=100)).permutations == 100
+    values = {(row["metric"], row["statistic"]): (row["value"], row["low"], row["high"]) for row in run.agreement}
+    assert {(line.metric, name): held for line in found[0].lines for name, held in line.values.items()} == values
     assert [line.metric for line in found[0].lines] == ["recorded:good", "recorded:near", "recorded:noise"]
     assert all(line.rank is None and line.on_front is None for line in found[0].lines)
     assert all(line.values["spearman"][0] is not None for line in found[0].lines)
     assert "probe set: labels follow a rule, not several annotators; never rank metrics by it" in write(
         document(found, SETTINGS, "spearman"), "md"
     )
+
+
+def test_an_unknown_cost_leaves_open_what_it_could_beat_and_nothing_else():
+    points = {"best": (10.0, 0.9), "worse": (5.0, 0.5), "fast": (20.0, 0.3), "rec": (None, 0.4)}
+    # rec is worse than best at any cost; worse is beaten by best; rec could be faster than fast, and any could beat rec
+    assert front_of(points) == {"best": True, "worse": False, "fast": None, "rec": None}
+    assert front_of({"one": (10.0, 0.9), "rec": (None, 0.9)}) == {"one": None, "rec": None}, "as good, maybe faster"
+    assert front_of({"one": (10.0, 0.9), "same": (10.0, 0.9)}) == {"one": True, "same": True}
+    assert front_of({}) == {}
 
 
 def test_the_front_of_cost_and_agreement(tmp_path):
@@ -238,11 +253,14 @@ def test_the_front_of_cost_and_agreement(tmp_path):
         "recorded:noise",
         *(["recorded:good"] if slowest_is_best else []),
     }
-    run.manifest["metrics"][2]["cost"] = {}
-    (board,) = boards(join([run], Filters()), SETTINGS, by="spearman")
-    assert {line.on_front for line in board.lines} == {None}, "the one of unknown cost could be the fastest"
-    (sheet,) = document([board], SETTINGS, "spearman").sheets
-    assert {row[-1] for row in sheet.rows} == {"–"}
+    # of unknown cost the worst, which beats nothing, then the best, which could beat all
+    for unknown, fronts in ((-1, ["yes", "", "–"]), (0, ["–", "–", "–"])):
+        for status in run.manifest["metrics"]:
+            place = [line.metric for line in board.lines].index(status["metric"])
+            status["cost"] = {"pairs_per_second": (100.0, 10.0, 1000.0)[place]} if place != unknown % 3 else {}
+        (found,) = boards(join([run], Filters()), SETTINGS, by="spearman")
+        (sheet,) = document([found], SETTINGS, "spearman").sheets
+        assert [row[-1] for row in sheet.rows] == fronts
 
 
 def test_filters_and_what_they_leave(tmp_path):

@@ -13,6 +13,7 @@ import pyarrow.parquet as pq
 import pytest
 from page_run import ODD, dataset, edit, make_run
 
+from assay.reports.folder import read_run
 from assay.reports.page.classes import classify
 from assay.reports.page.cost import draw_cost
 from assay.reports.page.distributions import by_label
@@ -20,6 +21,7 @@ from assay.reports.page.embedded import pack
 from assay.reports.page.findings import find
 from assay.reports.page.layers import draw_layers, layered_models
 from assay.reports.page.names import fit, short_names
+from assay.reports.page.ranking import rank_metrics
 from assay.reports.page.svg import Scale, element, log_range, log_ticks, ticks
 from assay.reports.page.tagging import tag_pairs
 from assay.reports.page.units import read_units
@@ -81,6 +83,7 @@ def test_ticks_are_round_and_cover():
     assert ticks(-0.04, 0.91, 5) == [-0.2, 0.0, 0.2, 0.4, 0.6, 0.8, 1.0]
     assert ticks(0.0, 1.0000001, 4) == [0.0, 0.25, 0.5, 0.75, 1.0]
     assert ticks(3.0, 3.0, 4) == [2.5, 2.75, 3.0, 3.25, 3.5]
+    assert ticks(-3e-17, 0.0, 4) == [-0.5, -0.25, 0.0, 0.25, 0.5], "a value that is 0 but for rounding"
     assert log_ticks([120.0, 9000.0]) == [100.0, 1000.0, 10000.0]
     assert log_ticks([100.0]) == [100.0, 1000.0]
     assert log_range([248.0, 2799.0]) == (200.0, 5000.0, [200.0, 500.0, 1000.0, 2000.0, 5000.0])
@@ -160,19 +163,35 @@ def test_cost_marks_the_front_and_names_the_unknown(folder):
     speeds["f1"] = None
     (unit,) = read_units([edit(folder, "run.json", change)])
     found = draw_cost(unit, "spearman")
-    assert [row[-1] for row in found.figure.table.rows] == ["–", "–"], "f1 could be both better and faster"
-    assert 'class="front"' not in found.figure.svg
-    assert (found.unknown, found.has_front) == (["f1"], False)
+    assert [row[-1] for row in found.figure.table.rows] == ["yes", "–"], "f1 is worse than chrf, and could beat ter"
+    assert (found.unknown, found.left_open) == (["f1"], True)
+    speeds |= {"f1": 100.0, "chrf": None}
+    (unit,) = read_units([edit(folder, "run.json", change)])
+    found = draw_cost(unit, "spearman")
+    assert [row[-1] for row in found.figure.table.rows] == ["–", "no"], "chrf could beat f1, and f1 beats ter"
+    assert 'class="front"' not in found.figure.svg and "the Pareto front is not known" in found.figure.svg
+    speeds["chrf"] = 10.0
     speeds["f1"] = 100.0
     undefined = {**values, "f1": (None, None, None)}
     edit(folder, "agreement.json", _set(dict.fromkeys(("all", "f1=0", "f1>0"), undefined)))
     (unit,) = read_units([edit(folder, "run.json", change)])
     found = draw_cost(unit, "spearman")
     assert (len(found.figure.table.rows), found.unknown, found.undefined) == (2, [], ["f1"])
-    assert found.has_front, "what has no agreement beats nothing"
+    assert not found.left_open, "what has no agreement beats nothing"
     speeds.clear()
     (unit,) = read_units([edit(folder, "run.json", change)])
     assert draw_cost(unit, "spearman").figure is None
+
+
+def test_tests_of_labels_that_rank_nothing_are_no_work_of_the_page(folder, monkeypatch):
+    (unit,) = read_units([edit(folder, "run.json", lambda run: None)])
+    pairs = sum(int(mask.sum()) for mask in list(unit.data.buckets.values())[:3])
+    # three metrics: 3 * 1,000 resamples; by labels of people, 3 couples * (1,000 permutations + 1,000 resamples)
+    monkeypatch.setattr("assay.reports.page.ranking.MOST_WORK", 3000 * pairs)
+    assert "Ranks need a test of every couple" in rank_metrics([read_run(folder)], "spearman")
+    probe = edit(folder, "run.json", lambda run: run["datasets"][0].update(kind="probe"))
+    ranked = rank_metrics([probe], "spearman")
+    assert not isinstance(ranked, str) and {record["rank"] for record in ranked.records} == {None}
 
 
 def test_layers_are_found_and_the_highest_is_named(folder):

@@ -70,6 +70,23 @@ def test_what_is_no_budget(text):
         parse_budget(text)
 
 
+def test_labels_that_no_people_gave_recommend_nothing_and_it_is_said_why():
+    told = "probe set: labels follow a rule"
+    scored = Line("f1", "lexical", {"spearman": (-0.5, -0.9, -0.1)}, 50, 10.0, "f1")
+    for budget in (None, 1.0, 1e6):
+        advice = advise(Board("own", "all", 50, (scored,), {}, told), budget, "spearman")
+        assert (advice.use, advice.warning) == (None, told), "the score varies, and it is fast enough"
+        (sheet,) = with_advice(Document([], []), [advice], budget, "spearman").sheets
+        assert (sheet.title, sheet.facts) == ("own, all: no metric can be recommended", (told,))
+
+
+def test_what_a_budget_leaves_out_is_not_said_to_be_no_better_than_chance():
+    slow, weak = line("slow", 0.5, 10.0, low=0.3), line("weak", 0.2, 5000.0, low=-0.1)
+    within = advise(board(slow, weak), 1000.0, "spearman")
+    assert (within.use, within.too_slow) == (None, (slow,))
+    assert within.warning.endswith("to agree with people at all, nor is any other within the budget")
+
+
 def headline(*lines):
     return with_advice(Document([], []), [advise(board(*lines), None, "spearman")], None, "spearman")
 

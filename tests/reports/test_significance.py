@@ -206,7 +206,7 @@ GOOD = "".join(f"{system},d,{seed},0.{seed + 5}\n" for system in "ab" for seed i
     [
         (HEAD + GOOD + "a,d,3,high\n", "row 8: value is 'high', no finite number"),
         (HEAD + GOOD + "a,d,3,nan\n", "row 8: value is 'nan', no finite number"),
-        (HEAD + GOOD + "a,d,3\n", "row 8: value is None, no finite number"),
+        (HEAD + GOOD + "a,d,3\n", "row 8: has 3 cells; the header has 4"),
         (HEAD + GOOD + ",d,3,0.5\n", "row 8: system is ''; write a name"),
         (HEAD + GOOD + "a,d,2,0.5\n", "row 8: 'a' has a second value on 'd' for seed '2', after"),
         (HEAD + GOOD + "c,d,0,0.5\n", "row 8: 'c' has 1 of the 3 seeds that a test needs at least (value on 'd')"),

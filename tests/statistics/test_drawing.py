@@ -34,6 +34,18 @@ SEEDED = [CrossvalSettings, lambda seed: verify("nowhere", seed=seed), lambda se
 def test_a_seed_is_not_negative(make):
     with pytest.raises(InputError, match=r"^--seed -1: must not be negative$"):
         make(seed=-1)
+    with pytest.raises(InputError, match=r"^--seed 1.5: must be a whole number$"):
+        make(seed=1.5)
+
+
+def test_kinds_of_numbers():
+    assert Drawing(np.int64(200), np.float64(0.9), np.int64(3)).resamples == 200
+    with pytest.raises(InputError, match=r"^--resamples 150.5: must be a whole number$"):
+        Drawing(resamples=150.5)
+    with pytest.raises(InputError, match=r"^--resamples True: must be a whole number$"):
+        Drawing(resamples=True)
+    with pytest.raises(InputError, match=r"^--confidence x: must lie between"):
+        Drawing(confidence="x")
 
 
 @pytest.mark.parametrize("make", [*NONE_ALLOWED, *NEEDED])

@@ -23,7 +23,7 @@ from assay.datasets.columns import columns_text, parse_columns, resolve_columns
 from assay.datasets.convert import pairs_table
 from assay.datasets.files import SUFFIXES
 from assay.datasets.graphs import GraphFiles
-from assay.errors import InputError
+from assay.errors import AssayError, InputError
 from assay.metrics.neural.runtime import Runtime, use_runtime
 from assay.metrics.recorded import Recorded
 from assay.tables import OPTIONAL_PAIR_COLUMNS, PAIR_COLUMNS
@@ -81,6 +81,7 @@ def score_file(
     Raises:
         InputError: a file that cannot be read or written, a place that holds something else, or a name that is taken
             or unknown.
+        AssayError: no metric gave scores; nothing is written.
     """
     if not metrics:
         raise InputError("no metric: give --metric NAME (assay metrics list shows them)")
@@ -102,6 +103,11 @@ def score_file(
     with use_runtime(Runtime(device, threads)):
         found = score_pairs(request, store=store, executor=InProcess(), fresh=fresh, progress=progress or Silent())
     scores = found.datasets[0].scores
+    failures = found.failures + [
+        f"metric {one.metric}: {one.reason}" for one in found.metrics if one.status == "not applicable"
+    ]
+    if not scores:
+        raise AssayError(f"{out}: not written, since no metric gave scores: {'; '.join(failures)}")
     if SUFFIXES[file.suffix.lower()] == SUFFIXES[out.suffix.lower()] == "jsonl":
         if sha256_of(file) != digest:
             raise InputError(f"{file}: was changed while it was scored; run it again")
@@ -110,9 +116,7 @@ def score_file(
         for metric, values in scores.items():
             table = table.append_column(metric, _as_column(values))
         write_table(table, out)
-    return found.failures + [
-        f"metric {one.metric}: {one.reason}" for one in found.metrics if one.status == "not applicable"
-    ]
+    return failures
 
 
 def _as_column(scores: np.ndarray[Any, np.dtype[np.float64]]) -> pa.Array:

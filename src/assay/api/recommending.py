@@ -76,8 +76,6 @@ def recommend(
         "seed": seed,
         "fresh": True,
     }
-    # what a metric imports at its first pair is no cost of a pair
-    run(dataset, metrics, **asked | {"limit": 1}, resamples=0)
     with tempfile.TemporaryDirectory(prefix="assay-") as scratch:
         folder = Path(out) if out is not None else Path(scratch) / "run"
         run(

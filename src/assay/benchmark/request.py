@@ -14,7 +14,7 @@ from assay.benchmark.singles import ReferenceChoice
 from assay.errors import InputError, UnavailableError
 from assay.metrics import ColumnMetric
 from assay.statistics.coefficients import check_statistics
-from assay.statistics.drawing import check_level, check_resamples, check_seed
+from assay.statistics.drawing import check_level, check_resamples, check_seed, is_whole
 
 if TYPE_CHECKING:
     from assay.datasets import Pairs
@@ -75,7 +75,7 @@ class Request:
         check_resamples(self.resamples, none_allowed=True)
         check_level(self.confidence)
         check_seed(self.seed)
-        if self.limit is not None and not (isinstance(self.limit, int) and self.limit >= 1):
+        if self.limit is not None and not (is_whole(self.limit) and self.limit >= 1):
             raise InputError(f"--limit {self.limit!r}: must be a whole number, at least 1")
         if not isinstance(self.group_by, str | None):
             raise InputError(f"--group-by {self.group_by!r}: expected the name of a column")

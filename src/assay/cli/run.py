@@ -132,7 +132,7 @@ def _what_next(result: Result, place: Path) -> list[str]:
     verbs += [f"errors {run}", f"baseline {run} --out baseline.json"]
     if all(one.pairs.kind != "own" for one in result.outcome.datasets):
         verbs.append(f"run --dataset FILE --columns reference=…,candidate=…,label=…{_metrics_hint(result)}")
-    return lines + [f"{'next: ' if not place else '      '}assay {verb}" for place, verb in enumerate(verbs)]
+    return lines + [f"{'next: ' if not number else '      '}assay {verb}" for number, verb in enumerate(verbs)]
 
 
 def _metrics_hint(result: Result) -> str:

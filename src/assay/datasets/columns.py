@@ -69,11 +69,18 @@ def columns_text(columns: str | Mapping[str, str | Sequence[str]] | None) -> str
     """Return a mapping of columns as one text, as it stands after ``--columns``; None for none.
 
     Raises:
-        InputError: a pair column that there is not.
+        InputError: a pair column that there is not; a name that the text could not hold.
     """
     if columns is None or isinstance(columns, str):
         return columns
-    return ",".join(f"{name}={'+'.join(sources)}" for name, sources in parse_columns(columns).items())
+    mapping = parse_columns(columns)
+    for sources in mapping.values():
+        for source in sources:
+            if "," in source or ("+" in source and len(sources) > 1):
+                raise InputError(
+                    f"columns: the name {source!r} has a sign that joins names (+ or ,); rename the column"
+                )
+    return ",".join(f"{name}={'+'.join(sources)}" for name, sources in mapping.items())
 
 
 def _add(found: dict[str, list[str]], name: str, sources: list[str]) -> None:

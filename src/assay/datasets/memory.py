@@ -21,7 +21,8 @@ def table_from_memory(data: Any, name: str = "data in memory") -> SourceTable:
     The input is not changed.
 
     Raises:
-        InputError: none of these, or empty; a name that two columns have; half of a surrogate pair in a text.
+        InputError: none of these, or empty; columns of one name or of unequal length; half of a surrogate pair in a
+            text.
     """
     try:
         return _from_memory(data, name)
@@ -45,16 +46,24 @@ def _from_memory(data: Any, name: str) -> SourceTable:
         table = pa.table({key: column for key, (column, _) in columns.items()})
         misfits = {key: misfit for key, (_, misfit) in columns.items() if misfit is not None}
     elif hasattr(data, "with_format") and hasattr(data, "column_names"):  # a Hugging Face dataset
-        plain = data.with_format("arrow")
-        table = plain[:] if len(data) else pa.table({key: [] for key in data.column_names})
+        held = data.with_format("arrow")
+        table = held[:] if len(data) else pa.table({key: [] for key in data.column_names})
     elif isinstance(data, Mapping) and all(hasattr(value, "with_format") for value in data.values()) and data:
         raise InputError(f"{name}: holds the splits {', '.join(map(str, data))}; pass one of them")
     elif isinstance(data, Mapping):
         _check_names([str(key) for key in data], name)
-        table, misfits = table_of_columns({str(key): list(values) for key, values in data.items()})
+        plain = {str(key): list(values) for key, values in data.items()}
+        lengths = {key: len(values) for key, values in plain.items()}
+        if len(set(lengths.values())) > 1:
+            told = ", ".join(f"{key}: {length}" for key, length in lengths.items())
+            raise InputError(f"{name}: columns of unequal length ({told})")
+        table, misfits = table_of_columns(plain)
     elif isinstance(data, Sequence) and not isinstance(data, str | bytes):
         rows = list(data)
         if rows and all(isinstance(row, Mapping) for row in rows):
+            for row in rows:
+                if not all(isinstance(key, str) for key in row):
+                    _check_names([str(key) for key in row], name)
             table, misfits = table_of_records([{str(key): cell for key, cell in row.items()} for row in rows])
         else:
             table, misfits = _of_tuples(rows, name)

@@ -7,6 +7,7 @@ import json
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
+from numbers import Integral
 from typing import Any
 
 import numpy as np
@@ -147,7 +148,7 @@ class Pairs:
 
     def limit(self, n: int | None) -> Pairs:
         """Return the first *n* rows (all of them for None), with a note if that left any out."""
-        if not isinstance(n, int | None):
+        if n is not None and (not isinstance(n, Integral) or isinstance(n, bool)):
             raise InputError(f"a limit of {n!r} rows; expected a whole number")
         if n is None or n >= len(self):
             return self

@@ -74,7 +74,9 @@ def _bridge_class() -> type:
         ) -> dict[str, Any]:
             if not len(predictions):
                 raise InputError(f"metric {self.metric}: there is no pair to score; give predictions and references")
-            scores = self.metric.score(Batch(list(references), list(predictions), questions))
+            from assay.metrics.work import scores_of
+
+            scores = scores_of(self.metric, Batch(list(references), list(predictions), questions))
             return {str(self.metric): float(scores.mean()), "scores": scores.tolist()}
 
     return AssayMetric

@@ -52,7 +52,8 @@ class Scores:
     Attributes:
         values: float64, shape (n, m).
         flags: :class:`Flag` bits, uint8, shape (n, m).
-        seconds: wall time of each metric, work that it shares with others included, what it loads left out, shape (m,).
+        seconds: wall time of each metric, work that it shares with others included, what it loads left out (but where
+            one pair is all there is), shape (m,).
         asymmetry: how far the two orders of the texts lie apart, float64, shape (n, m), NaN under a metric that reads
             one order; None where all do.
     """
@@ -136,7 +137,8 @@ class OwnSession:
             begun = time.perf_counter()
             parts.append(scores_of(metric, batch.take(range(len(parts), len(batch))) if parts else batch))
             columns.append(np.concatenate(parts))
-            seconds.append(time.perf_counter() - begun)
+            # as long as all would take, had the first one been like the others
+            seconds.append((time.perf_counter() - begun) * len(batch) / max(1, len(parts[-1])))
             flags.append(metric.flags(batch))
         return Scores(np.stack(columns, axis=1), np.stack(flags, axis=1), np.array(seconds))
 

@@ -3,31 +3,39 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from numbers import Integral, Real
 
 from assay.errors import InputError
 
-__all__ = ["LEAST", "Drawing", "check_level", "check_resamples", "check_seed"]
+__all__ = ["LEAST", "Drawing", "check_level", "check_resamples", "check_seed", "is_whole"]
 
 #: Draws that an interval or a test needs: of fewer, the tails hold two or three.
 LEAST = 100
 
 
+def is_whole(value: object) -> bool:
+    """Tell whether a value is a whole number, of Python or NumPy, and no truth value."""
+    return isinstance(value, Integral) and not isinstance(value, bool)
+
+
 def check_seed(seed: int) -> None:
-    """Raise InputError for a seed below 0."""
+    """Raise InputError for what is no whole number from 0 on."""
+    if not is_whole(seed):
+        raise InputError(f"--seed {seed}: must be a whole number")
     if seed < 0:
         raise InputError(f"--seed {seed}: must not be negative")
 
 
 def check_level(confidence: float) -> None:
     """Raise InputError for a level of confidence outside (0.5, 1)."""
-    if not 0.5 < confidence < 1:
+    if not isinstance(confidence, Real) or not 0.5 < confidence < 1:
         raise InputError(f"--confidence {confidence}: must lie between 0.5 and 1, such as 0.95")
 
 
 def check_resamples(
     resamples: int, *, none_allowed: bool = False, most: int | None = None, option: str = "resamples"
 ) -> None:
-    """Raise InputError for fewer draws than :data:`LEAST`.
+    """Raise InputError for what is no whole number, or for fewer draws than :data:`LEAST`.
 
     Args:
         resamples: number of draws.
@@ -35,6 +43,8 @@ def check_resamples(
         most: more than these are refused; None for no bound.
         option: what messages call the number.
     """
+    if not is_whole(resamples):
+        raise InputError(f"--{option} {resamples}: must be a whole number")
     if resamples < LEAST and not (none_allowed and resamples == 0):
         none = "; 0 for none" if none_allowed else ""
         raise InputError(f"--{option} {resamples}: an interval or a test needs at least {LEAST} draws{none}")

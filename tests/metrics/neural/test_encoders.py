@@ -242,6 +242,27 @@ def test_memory_that_runs_out_halves_the_batch() -> None:
     assert sorted(seen) == list(range(200)), "several workers share the batches"
 
 
+def test_matching_that_runs_out_of_memory_takes_fewer_pairs(encoder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    import torch
+
+    from assay.metrics.neural import matching
+
+    batch = pairs(60)
+    metric = load_metric(f"bertscore:{encoder},layer=2")
+    expected = metric.score(batch)
+    matched, sizes = matching._matched, []
+
+    def small(references: Any, candidates: Any) -> Any:
+        if len(references[0]) > 3:
+            raise torch.OutOfMemoryError
+        sizes.append(len(references[0]))
+        return matched(references, candidates)
+
+    monkeypatch.setattr(matching, "_matched", small)
+    assert metric.score(batch) == pytest.approx(expected, abs=1e-6)
+    assert max(sizes) <= 3 and sum(sizes) == len(batch)
+
+
 def test_signature(encoder: Path) -> None:
     signature = load_metric(f"bertscore:{encoder}").signature()
     assert {

@@ -33,7 +33,8 @@ if TYPE_CHECKING:
 
 __all__ = ["EncoderEngine", "EncoderSession"]
 
-#: Bytes of token embeddings that a batch may take on a CPU, and on a GPU; a larger batch is cut into slices.
+#: Bytes of token embeddings that a batch may take where they lie, in main memory (those of several GPUs, too) or on a
+#: GPU; a larger batch is cut into slices.
 CPU_BYTES, GPU_BYTES = 96 * 2**20, 2**30
 
 
@@ -66,12 +67,12 @@ class EncoderSession:
         self._types = "token_type_ids" in loaded[0].tokenizer.model_input_names and engine.backend != "torch"
         self._width = int(loaded[0].model.config.hidden_size)
         self._packer = Packer(int(self._tokenizer.pad_token_id or 0), engine.tokens)
-        self._room = CPU_BYTES if engine.devices == ("cpu",) else GPU_BYTES
         self._shelf = Shelf()
         models = [one.model for one in loaded]
         # another backend lets go of torch's model, so nothing else may hold it
         del loaded
         self._bodies = open_encoder_bodies(models, engine, threads=threads)
+        self._room = GPU_BYTES if self._home.startswith("cuda") else CPU_BYTES
         self._meter.loaded(parameters)
 
     def score(self, metrics: Sequence[Metric], batch: Batch, again: Collection[str] = ()) -> Scores:

@@ -21,6 +21,9 @@ if TYPE_CHECKING:
 
 __all__ = ["harmonic", "match"]
 
+#: Embeddings, weights and presence of the tokens of one side, see :func:`_gather`.
+_Side = tuple["torch.Tensor", "torch.Tensor", "torch.Tensor"]
+
 #: Padded cells of the similarity matrices of a batch, and of the gathered embeddings, on a CPU and on a GPU.
 CPU_CELLS, GPU_CELLS = 2**22, 2**26
 #: A sum of precision and recall below this has no quotient worth the name.
@@ -61,16 +64,28 @@ def match(
         part = order[start : start + room]
         # a batch ends before pairs that are much longer than its first
         part = part[: int(np.searchsorted(longest[part], width * 1.25 + 2, side="right"))]
+        try:
+            with torch.inference_mode():
+                references = _gather(unit, weights, rows.starts, sizes, left[part])
+                candidates = _gather(unit, weights, rows.starts, sizes, right[part])
+                precision[part], recall[part] = _matched(references, candidates)
+        except torch.OutOfMemoryError:
+            if len(part) == 1:
+                raise
+            # once more, half as many pairs
+            cells = len(part) * (unit.shape[1] + width) * width // 2
+            continue
         start += len(part)
-        with torch.inference_mode():
-            references = _gather(unit, weights, rows.starts, sizes, left[part])
-            candidates = _gather(unit, weights, rows.starts, sizes, right[part])
-            similar = torch.bmm(candidates[0], references[0].transpose(1, 2))
-            absent = ~(candidates[2].unsqueeze(2) & references[2].unsqueeze(1))
-            similar = similar.masked_fill_(absent, -torch.inf)
-            precision[part] = _weighted(similar.amax(dim=2), *candidates[1:])
-            recall[part] = _weighted(similar.amax(dim=1), *references[1:])
     return precision, recall
+
+
+def _matched(references: _Side, candidates: _Side) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    """Return precision and recall of a batch."""
+    torch = import_torch()
+    similar = torch.bmm(candidates[0], references[0].transpose(1, 2))
+    absent = ~(candidates[2].unsqueeze(2) & references[2].unsqueeze(1))
+    similar = similar.masked_fill_(absent, -torch.inf)
+    return _weighted(similar.amax(dim=2), *candidates[1:]), _weighted(similar.amax(dim=1), *references[1:])
 
 
 def _gather(
@@ -79,7 +94,7 @@ def _gather(
     starts: NDArray[np.intp],
     sizes: NDArray[np.intp],
     texts: NDArray[np.intp],
-) -> tuple[torch.Tensor, torch.Tensor, torch.Tensor]:
+) -> _Side:
     """Return embeddings (b, l, d), weights (b, l) and which cells have a token (b, l)."""
     torch = import_torch()
     width = int(sizes[texts].max())

@@ -79,14 +79,14 @@ class Page:
         """Take the tokens of a batch, shape (k, l, d), to a page on *device*; padding stays behind."""
         flat = hidden.reshape(-1, hidden.shape[-1])
         if not batch.even:
-            flat = flat[to_device(np.flatnonzero(inside_of(batch.sizes)), str(hidden.device))]
+            flat = flat[to_device(np.flatnonzero(batch.inside), str(hidden.device))]
         self._put(self._rows(places), flat, device)
 
     def take_from(self, shelf: Shelf, device: str) -> set[Key]:
         """Put down what was kept of an earlier batch; return whose it is."""
         known = [key for key in self.tokens if (key, self.output) in shelf] if shelf else []
         if known:
-            held = np.concatenate([np.atleast_2d(shelf.get((key, self.output))) for key in known])
+            held = np.concatenate([shelf.get((key, self.output)) for key in known])
             self._put(self._rows(self.places(known)), import_torch().from_numpy(held), device)
         return set(known)
 

@@ -15,7 +15,6 @@ from assay.reports.leaderboard.ranks import Rank, rank
 from assay.statistics.comparison import average, average_drawn, summarise
 from assay.statistics.corrections import adjust
 from assay.statistics.draws import Coefficients, Couple, Drawn, draw_all, draw_scores
-from assay.tables import NOT_BY_PEOPLE
 
 __all__ = ["Board", "Line", "better", "boards", "enough_draws", "work_of"]
 
@@ -32,8 +31,8 @@ class Line:
         pairs_per_second: None where it is not known: scores from the store, or recorded ones, cost nothing in the run.
         signature: the short one.
         rank: None where the coefficient that ranks is undefined, or the metric lacks a dataset or some of the pairs.
-        on_front: whether no other metric is both better and faster; None where the cost of some metric that has a value
-            is not known, since it could be the one.
+        on_front: whether it has a value and no other metric is both better and faster; None where an unknown cost
+            leaves that open, see :func:`~assay.reports.leaderboard.front.front_of`, or nothing is ranked.
         missing: datasets that the metric has no score on.
     """
 
@@ -77,18 +76,18 @@ class _Cell:
     bucket: str
     n: int
     alone: dict[str, Coefficients]
-    couples: dict[Couple, Drawn]
+    couples: dict[Couple, Drawn]  # none where nothing is ranked
 
 
 def enough_draws(joined: Sequence[Joined], settings: Settings) -> Settings:
     """Return settings with as many permutations as the widest table needs: tables that are averaged see the same."""
-    most = max((len(one.scores) * (len(one.scores) - 1) // 2 for one in joined), default=0)
+    most = max((one.couples for one in joined), default=0)
     return replace(settings, permutations=settings.permutations_for(most))
 
 
 def work_of(joined: Sequence[Joined], settings: Settings, buckets: Sequence[str] = ()) -> int:
     """Return how many permutations :func:`boards` will make, over all couples and buckets."""
-    couples = [len(one.scores) * (len(one.scores) - 1) // 2 for one in joined for _ in used_buckets(one.data, buckets)]
+    couples = [one.couples for one in joined for _ in used_buckets(one.data, buckets)]
     return sum(couples) * enough_draws(joined, settings).permutations
 
 
@@ -133,7 +132,7 @@ def _to_average(cells: Sequence[_Cell]) -> list[_Cell]:
     for cell in cells:
         facts = cell.joined.data.facts
         key = (facts["name"], facts["split"])
-        if facts["kind"] not in NOT_BY_PEOPLE and (key not in largest or cell.n > largest[key].n):
+        if not cell.joined.unranked and (key not in largest or cell.n > largest[key].n):
             largest[key] = cell
     return list(largest.values())
 
@@ -150,6 +149,7 @@ def _draw(joined: Joined, bucket: str, settings: Settings, advance: Callable[[in
         resamples=resamples,
         seed=pairs.seed,
         groups=pairs.groups,
+        couples=() if joined.unranked else None,
         advance=advance,
     )
     # most scores were drawn on all pairs with some other one already
@@ -167,9 +167,8 @@ def _board(cell: _Cell, settings: Settings, by: str) -> Board:
     lines = [
         _line(name, [cell], alone, settings, joined.facts[name].pairs_per_second) for name, alone in cell.alone.items()
     ]
-    unranked = NOT_BY_PEOPLE.get(joined.data.facts["kind"], "")
-    if unranked:
-        return Board(joined.title, cell.bucket, cell.n, tuple(lines), {}, unranked)
+    if joined.unranked:
+        return Board(joined.title, cell.bucket, cell.n, tuple(lines), {}, joined.unranked)
     return _ranked(joined.title, cell.bucket, cell.n, lines, cell.couples, settings, by)
 
 
@@ -245,10 +244,7 @@ def _ranked(
     front = front_of(points)
     found = rank(values, compared)
     order = sorted(lines, key=lambda line: -values.get(line.metric, -np.inf))
-    ranked = [
-        replace(line, rank=found.get(line.metric), on_front=None if front is None else line.metric in front)
-        for line in order
-    ]
+    ranked = [replace(line, rank=found.get(line.metric), on_front=front.get(line.metric, False)) for line in order]
     return Board(title, bucket, n, tuple(ranked), compared)
 
 

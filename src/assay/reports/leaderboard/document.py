@@ -126,8 +126,8 @@ def _explanations(settings: Settings, by: str, boards: Sequence[Board], priced: 
     if priced:
         yield (
             "pairs/s: what the run reached, on its machine; – where scores came from the store or were recorded; "
-            "front: no other metric is both better and faster; – where the cost of one is not known, which could be it "
-            "(assay profile measures it)"
+            "front: no other metric is both better and faster; – where an unknown cost leaves that open, its own or "
+            "that of a metric with at least its value (assay profile measures it)"
         )
     signatures = dict.fromkeys((line.metric, line.signature) for board in boards for line in board.lines)
     yield from (f"{metric}: {signature}" for metric, signature in signatures if signature)

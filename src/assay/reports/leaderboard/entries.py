@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass, field
@@ -12,6 +13,7 @@ from numpy.typing import NDArray
 from assay.errors import InputError, suggest
 from assay.reports.data import MetricFacts, ScoredDataset, read_datasets
 from assay.reports.folder import RunFolder, run_titles
+from assay.tables import NOT_BY_PEOPLE
 
 __all__ = ["Filters", "Joined", "join", "missing_metrics"]
 
@@ -47,6 +49,16 @@ class Joined:
     data: ScoredDataset
     scores: dict[str, NDArray[np.float64]] = field(default_factory=dict)
     facts: dict[str, MetricFacts] = field(default_factory=dict)
+
+    @property
+    def unranked(self) -> str:
+        """Why no metric is ranked by its labels; empty where they are."""
+        return NOT_BY_PEOPLE.get(self.data.facts["kind"], "")
+
+    @property
+    def couples(self) -> int:
+        """How many couples of metrics the tests compare."""
+        return 0 if self.unranked else math.comb(len(self.scores), 2)
 
 
 def join(runs: Sequence[RunFolder], filters: Filters) -> list[Joined]:

@@ -7,20 +7,24 @@ from collections.abc import Mapping
 __all__ = ["front_of"]
 
 
-def front_of(points: Mapping[str, tuple[float | None, float]]) -> set[str] | None:
-    """Return the metrics on the Pareto front: no other is at least as fast and as good, and better in one of the two.
+def front_of(points: Mapping[str, tuple[float | None, float]]) -> dict[str, bool | None]:
+    """Tell which metrics are on the Pareto front: no other is at least as fast and as good, and better in one of these.
 
     Args:
         points: pairs per second and agreement by metric; None for a cost that is not known.
 
     Returns:
-        Their names; None where a cost is not known, or there is no metric: that one could beat any other.
+        By metric: False where one of known cost beats it; else None where an unknown cost leaves it open, its own or
+        that of a metric with at least its agreement; else True.
     """
-    known = {name: (speed, value) for name, (speed, value) in points.items() if speed is not None}
-    if not known or len(known) < len(points):
-        return None
-    return {
-        name
-        for name, own in known.items()
-        if not any(other[0] >= own[0] and other[1] >= own[1] and other != own for other in known.values())
-    }
+    known = [(speed, value) for speed, value in points.values() if speed is not None]
+    highest_unknown = max((value for speed, value in points.values() if speed is None), default=None)
+    found: dict[str, bool | None] = {}
+    for name, (speed, value) in points.items():
+        if speed is None:
+            found[name] = None
+        elif any(fast >= speed and good >= value and (fast, good) != (speed, value) for fast, good in known):
+            found[name] = False
+        else:
+            found[name] = None if highest_unknown is not None and highest_unknown >= value else True
+    return found

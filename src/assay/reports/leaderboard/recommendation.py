@@ -72,7 +72,9 @@ def advise(board: Board, budget: float | None, by: str) -> Advice:
     if not affordable:
         known = [line for line in ranked if line.pairs_per_second is not None]
         fastest = max(known, key=lambda line: line.pairs_per_second or 0.0, default=None)
-        if fastest is not None:
+        if board.unranked:
+            why = board.unranked
+        elif fastest is not None:
             reached = f"{fastest.metric} with {fastest.pairs_per_second:,.0f} pairs/s"
             why = f"no metric is fast enough; the fastest is {reached}"
         elif ranked:
@@ -101,7 +103,8 @@ def advise(board: Board, budget: float | None, by: str) -> Advice:
             "people at all"
         )
         others = [line.metric for line in affordable if (bound := line.values[by][1]) is not None and bound > chance]
-        warning += f"; with a lower value, known to: {', '.join(others)}" if others else ", nor is any other metric"
+        none = ", nor is any other metric" if budget is None else ", nor is any other within the budget"
+        warning += f"; with a lower value, known to: {', '.join(others)}" if others else none
     elif alike and len(alike) == len(affordable) - 1:
         warning = f"{board.n:,} pairs cannot tell it from any other metric within the budget: label more to choose"
     return Advice(board, best, tuple(alike), too_slow, unknown, warning, is_known)
@@ -138,7 +141,7 @@ def with_advice(document: Document, advice: Sequence[Advice], budget: float | No
 
 
 def _headline(advice: Advice) -> str:
-    if advice.highest and not advice.use:
+    if advice.board.unranked or (advice.highest and not advice.use):
         said = "no metric can be recommended"
     else:
         said = f"use {advice.use.metric}" if advice.use else "use no metric"

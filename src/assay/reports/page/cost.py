@@ -34,13 +34,13 @@ class CostFigure:
         figure: the drawing.
         unknown: metrics that are not in it since their cost is unknown.
         undefined: those whose agreement is undefined.
-        has_front: whether the front is known: no metric with an agreement is of unknown cost.
+        left_open: whether a metric of unknown cost could beat a point that no other beats.
     """
 
     figure: Figure | None
     unknown: list[str]
     undefined: list[str]
-    has_front: bool = False
+    left_open: bool = False
 
 
 @dataclass(frozen=True)
@@ -48,13 +48,18 @@ class _Point:
     metric: str
     speed: float
     value: float
-    best: bool
+    on_front: bool | None
+
+    @property
+    def best(self) -> bool:
+        """Whether it is known to be on the front."""
+        return self.on_front is True
 
 
 def draw_cost(unit: Unit, statistic: str) -> CostFigure:
     """Return agreement over all pairs against pairs per second; metrics that no other beats in both are marked.
 
-    None is where the cost of a metric with a value is not known: that one could beat any other.
+    A metric whose cost is not known could beat those whose value is no higher; these are not marked.
     """
     speeds = {metric: facts.pairs_per_second for metric, facts in unit.data.metrics.items()}
     values = {metric: unit.value(metric, statistic) for metric in speeds}
@@ -66,7 +71,7 @@ def draw_cost(unit: Unit, statistic: str) -> CostFigure:
     if not known:
         return CostFigure(None, unknown, undefined)
     front = front_of({metric: (speeds[metric] or None, value) for metric, value in values.items() if value is not None})
-    points = [_Point(metric, speed, value, front is not None and metric in front) for metric, speed, value in known]
+    points = [_Point(metric, speed, value, front[metric]) for metric, speed, value in known]
     head = TITLES.get(statistic, statistic)
     best = [point.metric for point in sorted(points, key=lambda point: -point.value) if point.best]
     svg = drawing(
@@ -83,7 +88,7 @@ def draw_cost(unit: Unit, statistic: str) -> CostFigure:
             one.metric,
             f"{one.speed:,.4g}" if one.speed < 1000 else f"{one.speed:,.0f}",
             short(one.value, 4),
-            "–" if front is None else "yes" if one.best else "no",
+            "–" if one.on_front is None else "yes" if one.on_front else "no",
         ]
         for one in sorted(points, key=lambda point: -point.value)
     ]
@@ -94,7 +99,10 @@ def draw_cost(unit: Unit, statistic: str) -> CostFigure:
         Column("Pareto front"),
     ]
     return CostFigure(
-        Figure(svg, Sheet(f"Cost and agreement on {unit.title}", heads, rows)), unknown, undefined, front is not None
+        Figure(svg, Sheet(f"Cost and agreement on {unit.title}", heads, rows)),
+        unknown,
+        undefined,
+        any(point.on_front is None for point in points),
     )
 
 

@@ -30,9 +30,11 @@ def rank_metrics(runs: Sequence[RunFolder], statistic: str) -> Document | str:
     buckets = list(dict.fromkeys(name for one in joined for name in list(one.data.buckets)[:BUCKETS]))
     work = 0
     for one in joined:
-        couples = len(one.scores) * (len(one.scores) - 1) // 2
-        pairs = sum(int(mask.sum()) for name, mask in one.data.buckets.items() if name in buckets)
-        work += couples * pairs * (settings.permutations + settings.resamples)
+        if len(one.scores) > 1:
+            pairs = sum(int(mask.sum()) for name, mask in one.data.buckets.items() if name in buckets)
+            # without tests, intervals alone are drawn, metric by metric
+            tests = one.couples * (settings.permutations + settings.resamples)
+            work += pairs * (tests or len(one.scores) * settings.resamples)
     if not work:
         return "There is nothing to rank: no dataset has scores of two metrics."
     if work > MOST_WORK:

@@ -78,7 +78,7 @@ def ticks(low: float, high: float, most: int = 6) -> list[float]:
 
     The first is at or below *low*, the last at or above *high*.
     """
-    if high <= low:
+    if high - low <= 1e-9 * max(1.0, abs(low), abs(high)):  # nothing but rounding lies between them
         low, high = low - 0.5, high + 0.5
     rough = (high - low) / most
     power = 10.0 ** math.floor(math.log10(rough))

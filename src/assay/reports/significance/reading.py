@@ -113,7 +113,9 @@ def _csv(path: Path) -> Iterator[tuple[str, Mapping[str, Any]]]:
             if twice is not None:
                 raise InputError(f"{path}: the column {twice!r} stands twice; rename one")
             for number, cells in rows:
-                yield f"{path}: row {number}", dict(zip(heads, cells, strict=False))
+                if len(cells) != len(heads):
+                    raise InputError(f"{path}: row {number}: has {len(cells)} cells; the header has {len(heads)}")
+                yield f"{path}: row {number}", dict(zip(heads, cells, strict=True))
         except csv.Error as error:
             raise InputError(f"{path}: line {reader.line_num}: is no valid CSV ({error})") from error
 
