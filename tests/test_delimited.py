@@ -27,7 +27,7 @@ def test_lines_end_alike_and_nothing_is_an_empty_cell() -> None:
     stream = io.StringIO(newline="")
     write_records(stream, ["a", "b"], [{"a": "x\r", "b": 1.5}, {"b": None}])
     assert stream.getvalue() == 'a,b\n"x\r",1.5\n,\n'
-    with pytest.raises(KeyError, match="c"):
+    with pytest.raises(ValueError, match="not in fieldnames: 'c'"):
         write_records(stream, ["a", "b"], [{"c": 1}])
 
 
