@@ -95,7 +95,7 @@ class OneLineErrors(TyperGroup):
         if not standalone_mode:
             return call()
         if isinstance(sys.stdout, io.TextIOWrapper):
-            # what a terminal cannot show, such as ρ in Latin-1, is written out as \\u03c1; so it is on stderr. What a
+            # what a terminal cannot show, such as ρ in Latin-1, is written out as \u03c1; so it is on stderr. What a
             # program reads is UTF-8, as in every file: there an escape would be another text, or no JSON
             sys.stdout.reconfigure(errors="backslashreplace", encoding=None if sys.stdout.isatty() else "utf-8")
         try:

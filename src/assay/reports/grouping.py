@@ -40,8 +40,7 @@ def group_codes(data: ScoredDataset, column: str | None) -> Rows | None:
     """
     if column is None:
         return data.groups
-    cells = cells_of(data, column)
-    return codes_of_groups(cells)
+    return codes_of_groups(cells_of(data, column))
 
 
 def group_names(data: ScoredDataset, column: str | None) -> set[str]:
