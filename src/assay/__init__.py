@@ -5,8 +5,9 @@ The public API; every name is loaded when it is first used, so that ``import ass
 
 from __future__ import annotations
 
-from importlib import import_module
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
+
+from assay.lazy import on_first_use
 
 if TYPE_CHECKING:
     from assay.api import (
@@ -26,34 +27,10 @@ if TYPE_CHECKING:
     from assay.datasets import Pairs, load_dataset
     from assay.errors import AssayError, InputError, UnavailableError
     from assay.metrics import Batch, Metric, MetricName, as_evaluate, list_metrics, load_metric
+else:
+    __getattr__, __dir__ = on_first_use(__name__)
 
 __version__ = "0.1.0"
-
-_HOMES = {
-    "Report": "assay.api",
-    "Result": "assay.api",
-    "compare": "assay.api",
-    "explain": "assay.api",
-    "find_errors": "assay.api",
-    "leaderboard": "assay.api",
-    "recommend": "assay.api",
-    "report": "assay.api",
-    "verify": "assay.api",
-    "profile": "assay.api",
-    "run": "assay.api",
-    "sweep": "assay.api",
-    "Pairs": "assay.datasets",
-    "load_dataset": "assay.datasets",
-    "AssayError": "assay.errors",
-    "InputError": "assay.errors",
-    "UnavailableError": "assay.errors",
-    "Batch": "assay.metrics",
-    "Metric": "assay.metrics",
-    "MetricName": "assay.metrics",
-    "as_evaluate": "assay.metrics",
-    "list_metrics": "assay.metrics",
-    "load_metric": "assay.metrics",
-}
 
 __all__ = [
     "AssayError",
@@ -81,15 +58,3 @@ __all__ = [
     "sweep",
     "verify",
 ]
-
-
-def __getattr__(name: str) -> Any:
-    try:
-        home = _HOMES[name]
-    except KeyError:
-        raise AttributeError(f"module 'assay' has no attribute {name!r}") from None
-    return getattr(import_module(home), name)
-
-
-def __dir__() -> list[str]:
-    return sorted(__all__)

@@ -16,6 +16,7 @@ __all__ = [
     "OfflineError",
     "UnavailableError",
     "suggest",
+    "unknown",
 ]
 
 
@@ -68,3 +69,19 @@ def suggest(word: str, choices: Iterable[str], limit: int = 3) -> str:
     if not near:
         return ""
     return " Did you mean " + " or ".join(repr(name) for name in near) + "?"
+
+
+def unknown(lack: str, name: str, choices: Iterable[str]) -> str:
+    """Return the line for a name that is none of those there are: the nearest ones, and all that may be written.
+
+    Args:
+        lack: what has no such name, ending where the name follows: ``runs/a: has no bucket``.
+        name: what was asked for.
+        choices: the names there are, in the order in which they are shown.
+
+    Example:
+        >>> unknown("there is no suite", "defalt", ["default", "quick"])
+        "there is no suite 'defalt'. Did you mean 'default'? Valid: default, quick."
+    """
+    valid = list(choices)
+    return f"{lack} {name!r}.{suggest(name, valid)} " + (f"Valid: {', '.join(valid)}." if valid else "There is none.")

@@ -17,7 +17,7 @@ from assay.metrics.work import Scores, open_session, release_sessions
 from assay.reports.data import read_datasets
 from assay.reports.folder import read_run
 from assay.reports.page import page_html
-from assay.reports.page.units import read_units
+from assay.reports.units import read_units
 
 ROWS = [
     {"reference": f"r{i}", "candidate": f"c{i % 7} r{i % 3}", "label": i % 3, "language": "en" if i < 15 else "de"}

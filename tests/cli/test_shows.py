@@ -82,7 +82,6 @@ def test_the_published_tables_are_listed_and_a_wrong_name_answered(assay):
         "sas-table-3-lexical",
     ]
     assert "Did you mean 'sas-table-2'" in assay("reproduce", "sas-table2").complaint
-    assert "--format latex" in assay("reproduce", "sas-table-2", "--format", "latex").complaint
 
 
 def test_recorded_sas_on_squad(shared_data, assay):

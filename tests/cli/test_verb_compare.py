@@ -51,4 +51,4 @@ def test_bad_input_is_one_line(scored, tmp_path):
     assert "Did you mean 'recorded:good'" in call("compare", scored, "-m", "recorded:goood", "-q").complaint
     assert "at least 100" in call("compare", scored, "--permutations", 3, "-q").complaint
     assert "--bucket f1=0: no run has it; the runs have all" in call("compare", scored, "-b", "f1=0", "-q").complaint
-    assert "unknown statistic" in call("compare", scored, "--statistic", "peerson", "-q").complaint
+    assert "no statistic 'peerson'" in call("compare", scored, "--statistic", "peerson", "-q").complaint

@@ -119,7 +119,7 @@ def test_a_metric_without_scores_is_named_and_costs_the_others_nothing(assay, pa
         (["-d", "pairs.csv", "-m", "dice", "--folds", "91"], "--folds 91: expected 2 to 90"),
         (["-d", "pairs.csv", "-m", "dice", "--group-by", "asker", "--folds", "11"], "--folds 11: expected 2 to 10"),
         (["-d", "pairs.csv", "-m", "dice", "--scale", "0,5"], "--scale 0,5: is for models that are trained here"),
-        (["-d", "pairs.csv", "-m", "dice", "--statistic", "rho"], "unknown statistic 'rho'"),
+        (["-d", "pairs.csv", "-m", "dice", "--statistic", "rho"], "no statistic 'rho'"),
         (["-d", "pairs.csv"], "no metric: give --metric"),
         (["-m", "dice"], "no dataset: name a suite"),
         (["nowhere"], "there is no such run folder"),

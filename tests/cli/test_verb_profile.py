@@ -69,9 +69,9 @@ def test_table_and_files(assay, workplace):
     assert done.code == 0 and "wrote cost.md" in done.err
     assert "exponent of pairs" in done.out and "pairs/s" in done.out and "probe: " in done.out
     written = (workplace / "cost.md").read_text(encoding="utf-8")
-    assert written.startswith("| metric | load s |") and written.count("\n| em |") == 5
+    assert "| metric | load s |" in written and written.count("\n| em |") == 5
     done = assay("profile", "-m", "em", *SMALL, "--out", "cost.csv", "--format", "md", "--quiet")
-    assert (done.code, done.err) == (0, "") and done.out.startswith("| metric | load s |")
+    assert (done.code, done.err) == (0, "") and done.out.startswith("### Cost of each metric")
     with (workplace / "cost.csv").open(encoding="utf-8", newline="") as stream:
         assert [row["pairs"] for row in csv.DictReader(stream)] == ["2", "4", "9", "4"]
 
@@ -87,7 +87,7 @@ def test_table_and_files(assay, workplace):
         (("-m", "f1", "--repeats", "0"), "--repeats 0"),
         (("-m", "f1", "--device", "tpu"), "--device tpu"),
         (("-m", "f1", "--threads", "0"), "--threads 0"),
-        (("-m", "f1", "--format", "latex"), "latex"),
+        (("-m", "f1", "--format", "xml"), "xml"),
         (("-m", "f1", "--out", "cost.xlsx"), ".json, .csv, .md"),
         (("-m", "f1", "--out", "nowhere/cost.md"), "no folder nowhere"),
         (("-m", "f1", "--dataset", "absent.csv"), "absent.csv"),

@@ -60,7 +60,7 @@ def test_no_metric_is_fast_enough(assay, many):
 
 def test_bad_input_is_one_line(assay, many):
     assert "--budget soon" in assay("recommend", "-d", many, *COLUMNS, "--budget", "soon").complaint
-    assert "unknown statistic 'spear'" in assay("recommend", "-d", many, *COLUMNS, "--by", "spear").complaint
+    assert "no statistic 'spear'" in assay("recommend", "-d", many, *COLUMNS, "--by", "spear").complaint
     assert "Missing argument" in assay("leaderboard").complaint
     assert "there is no such run folder" in assay("leaderboard", "nowhere", "-q").complaint
 

@@ -93,3 +93,16 @@ def test_smatch_and_role_confusion_on_bamboo(shared_data, monkeypatch, assay):
     assert cells["SmatchPP", "PARA, role confusion"]["verdict"] == "equal"
     assert cells["WLK-k2", "SICK"]["verdict"] == "equal"
     assert {cell["verdict"] for (row, _), cell in cells.items() if row in ("S2match", "WWLK-k2")} == {"left out"}
+
+
+@pytest.mark.parametrize(
+    ("form", "said"),
+    [
+        ("md", "| row | column | printed | here | difference | verdict |"),
+        ("latex", r"Words in common & r & "),
+        ("csv", "row,column,printed,value,difference,verdict\nWords in common,r,"),
+    ],
+)
+def test_every_format_has_the_cells(own, assay, form, said):
+    own(0.0)
+    assert said in assay("reproduce", "own", "--format", form, "--quiet").out

@@ -61,7 +61,7 @@ def test_options_reach_the_tests(results):
 
 def test_bad_input_is_one_line(results, tmp_path):
     assert "there is no such file or folder" in call("significance", tmp_path / "nowhere", "-q").complaint
-    assert "--baseline bas: no such system" in call("significance", results, "--baseline", "bas", "-q").complaint
+    assert "the results have no system 'bas'" in call("significance", results, "--baseline", "bas", "-q").complaint
     results.write_text(results.read_text() + "base,<script>|x,spearman,10,high\n")
     assert "row 32: value is 'high', no finite number" in call("significance", results, "-q").complaint
     assert "benjamini" in call("significance", results, "--correction", "benjamini-hochberg").complaint

@@ -186,7 +186,7 @@ def test_names_that_there_are_not(with_shared: Path) -> None:
     for spec, words in (
         ("stbs", "Did you mean 'stsb'"),
         ("stsb:tset", "Did you mean 'test'"),
-        ("nq-open-sas@3", "it has 1, 2"),
+        ("nq-open-sas@3", "Valid: 1, 2"),
         ("stsb:test+test", "named twice"),
     ):
         with pytest.raises(InputError, match=words):

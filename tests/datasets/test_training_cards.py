@@ -67,7 +67,7 @@ def test_rows_of_one_split_of_a_file(tmp_path: Path) -> None:
     ]
     with pytest.raises(InputError, match=r"pairs.csv: no row has 'z' in the column part"):
         read_table({"pairs": path}, {"where": {"part": "z"}})
-    with pytest.raises(InputError, match=r"has no column 'split' \(asked for by where\); it has reference"):
+    with pytest.raises(InputError, match=r"for where: has no column 'split'\. Valid: reference"):
         read_table({"pairs": path}, {"where": {"split": "x"}})
 
 

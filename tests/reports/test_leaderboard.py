@@ -272,7 +272,7 @@ def test_filters_and_what_they_leave(tmp_path):
     for filters, said in (
         (Filters(languages=("de",)), "no dataset is left; the runs have run-0"),
         (Filters(datasets=("other",)), "no dataset is left"),
-        (Filters(metrics=("chrff",)), "--metric chrff: no run has its scores. Did you mean 'chrf'"),
+        (Filters(metrics=("chrff",)), "--metric: no run has scores of 'chrff'. Did you mean 'chrf'"),
     ):
         with pytest.raises(InputError, match=said):
             join([run], filters)

@@ -10,7 +10,7 @@ from assay.reports.folder import read_run
 from assay.reports.leaderboard.board import boards
 from assay.reports.leaderboard.entries import Filters, join
 from assay.reports.page.findings import find
-from assay.reports.page.units import read_units
+from assay.reports.units import read_units
 
 TOLD = "machine-made labels: agreement with them is not agreement with people; never rank metrics by it"
 

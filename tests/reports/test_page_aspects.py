@@ -20,7 +20,7 @@ from assay.reports.page import page_html
 from assay.reports.page.aspects import aspect_models, draw_aspects
 from assay.reports.page.profile import RESIDUAL, draw_profile
 from assay.reports.page.tagging import tag_pairs
-from assay.reports.page.units import read_units
+from assay.reports.units import read_units
 
 CHROMIUM = os.environ.get("ASSAY_TEST_CHROMIUM") or shutil.which("chromium") or shutil.which("google-chrome")
 

@@ -260,7 +260,7 @@ def test_bad_places_and_settings(tmp_path):
         ({"results": tmp_path / "latin.csv"}, "is not UTF-8"),
         ({"results": tmp_path / "list.jsonl"}, "line 2: should be a JSON object"),
         ({"results": [f"one={table}"]}, "NAME= goes before a folder"),
-        ({"results": table, "baseline": "bass"}, "--baseline bass: no such system. Did you mean 'base'?"),
+        ({"results": table, "baseline": "bass"}, "--baseline: the results have no system 'bass'. Did you mean 'base'?"),
         ({"results": table, "baseline": "base", "all_pairs": True}, "give one of the two"),
         ({"results": table, "tau": 0.6}, "--tau 0.6: must lie above 0 and be at most .5"),
         ({"results": table, "alpha": 0}, "--alpha 0: must lie between 0 and .5"),

@@ -9,7 +9,7 @@ import pytest
 
 from assay.errors import InputError
 from assay.reports.folder import RunFolder, read_run
-from assay.reports.layout import Cell, label_texts, lay_out
+from assay.reports.layout import Cell, label_texts, lay_out, percent
 from assay.reports.published import compare, judge, list_tables, load_table, summarise
 from assay.reports.render import to_csv, to_html, to_json, to_latex, to_markdown, to_rich
 from assay.tables import RUN_SCHEMA
@@ -253,3 +253,11 @@ def test_labels_have_four_digits_or_as_many_as_tell_them_apart():
     assert label_texts([0.333333333333333, 0.666666666666667, 1.0]) == ["0.3333", "0.6667", "1"]
     assert label_texts([12345.678, 20.0]) == ["12350", "20"]
     assert label_texts([0.33331, 0.33332]) == ["0.33331", "0.33332"]
+
+
+@pytest.mark.parametrize(
+    ("level", "shown"),
+    [(0.95, "95%"), (0.9, "90%"), (0.07, "7%"), (0.995, "99.5%"), (0.999, "99.9%"), (1 / 3, "33.3333%")],
+)
+def test_a_level_is_not_rounded_to_certainty(level, shown):
+    assert percent(level) == shown

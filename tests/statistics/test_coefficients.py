@@ -102,6 +102,32 @@ def test_small_tables_with_many_ties(x, data):
             assert found == pytest.approx(by_definition(name, x[rows], y[rows]), abs=1e-12, nan_ok=True)
 
 
+@pytest.mark.parametrize("far_out", ["score", "label", "both"])
+def test_r_of_a_resample_without_what_spreads_the_pairs_keeps_its_digits(far_out):
+    # the value far out is not drawn: of the moments about the mean of all pairs only a difference of two
+    # nearly equal numbers is left
+    rng = np.random.default_rng(5)
+    x = rng.normal(size=40)
+    y = x + rng.normal(size=40)
+    if far_out != "label":
+        x[0] = 1e5
+    if far_out != "score":
+        y[1] = -1e5
+    weights = rng.integers(3, size=(40, 5)).astype(float)
+    weights[:2] = 0
+    for r, found in enumerate(resampled_values("pearson", x, y, weights)):
+        rows = np.repeat(np.arange(40), weights[:, r].astype(int))
+        assert found == pytest.approx(stats.pearsonr(x[rows], y[rows]).statistic, abs=1e-11)
+
+
+@pytest.mark.parametrize("name", ["pearson", "spearman", "kendall", "kendall-tau-c"])
+def test_rounding_takes_no_coefficient_out_of_its_range(name):
+    for n in range(4, 120):
+        y = np.sqrt(np.arange(n) // 3)
+        for x in (y, -y):
+            assert -1 <= resampled_values(name, x, y, np.ones((n, 1)))[0] <= 1
+
+
 def test_auc_is_undefined_for_three_labels():
     x, y = np.arange(6.0), np.array([0.0, 1, 2, 0, 1, 2])
     assert np.isnan(resampled_values("auc", x, y, np.ones((6, 1)))).all()
@@ -124,4 +150,17 @@ def test_the_last_bit_of_a_score_decides_no_tie():
 def test_a_chain_of_near_scores_is_no_noise():
     x = 1 + 9e-13 * np.arange(400.0)
     assert len(set(score_codes(x))) == 400
+    assert len(set(score_codes(-x))) == 400
     assert len(set(score_codes(np.array([0.3, 0.1 + 0.2, 0.5])))) == 2
+    # the first and the last of three are farther apart than the noise, neighbours are not
+    three = 1 + 0.6e-12 * np.arange(3)
+    for size in (1, -1, 1e9):
+        assert score_codes(size * three[:2]).tolist() == [0, 0]
+        assert sorted(score_codes(size * three)) == [0, 1, 2]
+
+
+def test_ranks_of_labels_are_mid_ranks_less_their_mean():
+    labels = Labels.of(np.array([5.0, 2, 2, 7]))
+    # mid-ranks 1.5 (twice), 3, 4; of two pairs with label 2 and three with label 7 they are 1.5 and 4, with mean 3
+    assert labels.count(np.ones((4, 1))).ranks[:, 0].tolist() == [-1, 0.5, 1.5]
+    assert labels.count(np.array([[0.0], [1], [1], [3]])).ranks[[0, 2], 0].tolist() == [-1.5, 1]

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
-from importlib import import_module
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
+from assay.lazy import on_first_use
+
+# No module has the name of its function: once imported, it would hide the function.
 if TYPE_CHECKING:
     from assay.api.augmented import train_augmented
     from assay.api.comparing import compare
@@ -32,6 +34,8 @@ if TYPE_CHECKING:
     from assay.api.training import train_s3bert
     from assay.api.tuning import tune
     from assay.api.verifying import verify
+else:
+    __getattr__, __dir__ = on_first_use(__name__)
 
 __all__ = [
     "Checked",
@@ -67,50 +71,3 @@ __all__ = [
     "tune",
     "verify",
 ]
-
-#: No module has the name of its function: once imported, it would hide the function.
-_HOMES = {
-    "Checked": "gating",
-    "Explained": "explaining",
-    "Report": "reporting",
-    "Result": "result",
-    "agree_file": "files",
-    "baseline": "gating",
-    "best_worst": "scaling",
-    "check": "gating",
-    "compare": "comparing",
-    "compare_systems": "significance",
-    "crossval": "crossvalidating",
-    "diagnose": "diagnosis",
-    "evaluate_categories": "finding",
-    "explain": "explaining",
-    "find_errors": "finding",
-    "leaderboard": "ranking",
-    "list_published": "published",
-    "profile": "profiling",
-    "recommend": "recommending",
-    "relatedness": "relating",
-    "report": "paging",
-    "reproduce": "published",
-    "run": "running",
-    "score_file": "files",
-    "sweep": "sweeping",
-    "thresholds": "deciding",
-    "train_augmented": "augmented",
-    "train_mid_tuning": "midtuning",
-    "train_pairs": "pairwise",
-    "train_s3bert": "training",
-    "tune": "tuning",
-    "verify": "verifying",
-}
-
-
-def __getattr__(name: str) -> Any:
-    home = _HOMES.get(name)
-    if home is None:
-        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    return getattr(import_module(f"{__name__}.{home}"), name)
-
-
-def __dir__() -> list[str]:
-    return sorted(__all__)

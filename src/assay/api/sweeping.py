@@ -62,7 +62,7 @@ def sweep(
         **settings: as for :func:`assay.run`.
 
     Returns:
-        The result of a run whose metrics are the layers; :func:`assay.reports.sweep.layers_of` lays it out.
+        The result of a run whose metrics are the layers; :func:`assay.reports.sweep.document` lays it out.
 
     Raises:
         InputError: the metric has no layers, or something else that was given cannot be used.

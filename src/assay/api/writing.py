@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import errno
 import json
-import os
-import tempfile
 from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -21,6 +19,7 @@ from assay.delimited import write_rows
 from assay.errors import InputError
 from assay.metrics import MetricName
 from assay.metrics.registry import registry
+from assay.output import written_whole
 from assay.tables import PAIR_COLUMNS
 
 if TYPE_CHECKING:
@@ -125,15 +124,8 @@ def write_scored_lines(file: Path, scores: Mapping[str, NDArray[np.float64]], n:
 def _put(out: Path, write: Callable[[Path], None]) -> None:
     try:
         out.parent.mkdir(parents=True, exist_ok=True)
-        handle, name = tempfile.mkstemp(prefix=f".{out.name}.", dir=out.parent)
-        os.close(handle)
-        scratch = Path(name)
-        try:
+        with written_whole(out) as scratch:
             write(scratch)
-            scratch.chmod(0o644)
-            scratch.replace(out)
-        finally:
-            scratch.unlink(missing_ok=True)
     except OSError as error:
         why = "the disk is full" if error.errno == errno.ENOSPC else error.strerror or str(error)
         raise InputError(f"{out}: cannot be written ({why}); give --out another place") from error

@@ -16,7 +16,6 @@
 from __future__ import annotations
 
 import errno
-import json
 import shutil
 import tempfile
 from collections.abc import Callable
@@ -28,6 +27,7 @@ from assay.benchmark.parquet import write_pairs, write_scores
 from assay.benchmark.target import check_target, put_in_place
 from assay.delimited import write_records
 from assay.errors import InputError
+from assay.output import json_text
 from assay.tables import AGREEMENT_COLUMNS
 
 __all__ = ["write_run"]
@@ -78,6 +78,5 @@ def _unwritable(folder: Path, error: OSError) -> InputError:
 
 
 def _dump(path: Path, value: object) -> None:
-    text = json.dumps(value, indent=1, ensure_ascii=False, allow_nan=False)
     # what of a name is no UTF-8 becomes an escape of JSON
-    path.write_text(text + "\n", encoding="utf-8", errors="backslashreplace")
+    path.write_text(json_text(value), encoding="utf-8", errors="backslashreplace")

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import NDArray
 
-from assay.errors import InputError, suggest
+from assay.errors import InputError, unknown
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -33,10 +33,7 @@ def read_recorded(metric: ColumnMetric, pairs: Pairs) -> NDArray[np.float64] | N
         return _numbers(pairs.column(metric.column), pairs.source or pairs.name, metric.column, pairs)
     table = _beside(metric, pairs)
     if metric.column not in table.column_names:
-        raise InputError(
-            f"{metric.file}: metric {metric} needs a column {metric.column!r}; it has "
-            f"{', '.join(table.column_names)}.{suggest(metric.column, table.column_names)}"
-        )
+        raise InputError(unknown(f"{metric.file}: has no column", metric.column, table.column_names))
     return _numbers(table.column(metric.column), metric.file, metric.column, pairs)
 
 

@@ -9,7 +9,7 @@ from pathlib import Path
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError, model_validator
 
-from assay.errors import InputError, suggest
+from assay.errors import InputError, suggest, unknown
 
 __all__ = ["Suite", "load_suite"]
 
@@ -70,8 +70,8 @@ def load_suite(name: str) -> Suite:
         except (OSError, UnicodeDecodeError) as error:
             raise InputError(f"{name}: this suite cannot be read ({error})") from error
     raise InputError(
-        f"there is no suite {name!r}.{suggest(name, shipped)} There are {', '.join(sorted(shipped))}, or give a .toml "
-        f"file; a dataset or a file of pairs goes with --dataset {name}"
+        f"{unknown('there is no suite', name, sorted(shipped))} A suite of your own is a .toml file; a dataset or a "
+        f"file of pairs goes with --dataset {name}"
     )
 
 

@@ -54,9 +54,8 @@ def list_(output: ListFormatOption = ListFormat.table) -> None:
 
 def _list_json() -> None:
     """Print the list of datasets as JSON."""
-    import json
-
     from assay.datasets import is_here, list_datasets
+    from assay.output import json_text
 
     records = []
     for entry in list_datasets():
@@ -70,7 +69,7 @@ def _list_json() -> None:
         scale = {"low": card.scale.low, "high": card.scale.high}
         about = {"title": card.title, "kind": card.kind, "language": language, "splits": splits, "scale": scale}
         records.append(record | about | {"here": is_here(card)})
-    typer.echo(json.dumps(records, indent=1, ensure_ascii=False))
+    typer.echo(json_text(records), nl=False)
 
 
 @app.command("show")
@@ -80,11 +79,10 @@ def show_(name: Name, columns: ColumnsOption = None, directed: Directed = False,
 
     The annotation graph is measured where the files are here.
     """
-    import json
-
     from assay.datasets import describe_card, describe_file, load_card
     from assay.datasets.load import is_own_file
     from assay.errors import InputError
+    from assay.output import json_text
 
     if is_own_file(name):
         shown = describe_file(name, columns=columns, directed=directed)
@@ -93,7 +91,7 @@ def show_(name: Name, columns: ColumnsOption = None, directed: Directed = False,
     else:
         shown = describe_card(load_card(name), directed=directed)
     if as_json:
-        typer.echo(json.dumps(shown, indent=1, ensure_ascii=False))
+        typer.echo(json_text(shown), nl=False)
     else:
         _print(shown)
 
@@ -160,17 +158,16 @@ def check(
     as_json: JsonOption = False,
 ) -> None:
     """Check rows, labels, duplicates, conflicts, swapped pairs, leaks between splits, encodings; exit 1 on errors."""
-    import json
-
     from assay.datasets import check_dataset, load_card, load_card_splits
     from assay.datasets.checks import annotation_notes
     from assay.datasets.load import is_own_file
+    from assay.output import json_text
 
     splits = load_card_splits(name, columns=columns, offline=offline)
     card = None if is_own_file(name) else load_card(name)
     findings, notes = check_dataset(splits, card), annotation_notes(splits, directed=directed)
     if as_json:
-        typer.echo(json.dumps([vars(finding) for finding in [*findings, *notes]], indent=1, ensure_ascii=False))
+        typer.echo(json_text([vars(finding) for finding in [*findings, *notes]]), nl=False)
     else:
         for split, pairs in splits.items():
             typer.echo(f"{split}: {len(pairs):,} pairs")

@@ -15,15 +15,14 @@ def doctor(
     output: ListFormatOption = ListFormat.table,
 ) -> None:
     """Say what this machine has, what is missing for which metric or dataset, and the line that brings it."""
-    import json
-
     from rich.text import Text
 
     from assay.api import diagnose
+    from assay.output import json_text
 
     findings = diagnose()
     if output is ListFormat.json:
-        typer.echo(json.dumps([vars(finding) for finding in findings], indent=1, ensure_ascii=False))
+        typer.echo(json_text([vars(finding) for finding in findings]), nl=False)
         return
     for kind in dict.fromkeys(finding.kind for finding in findings):
         table = grid(kind, "here", "detail", "to bring it")

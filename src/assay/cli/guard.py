@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from assay.benchmark.progress import Progress
     from assay.cli.options import Format, ReportFormat
 
-__all__ = ["OneLineErrors", "grid", "guarded", "print_report", "progress_on_stderr", "show", "tell"]
+__all__ = ["OneLineErrors", "finish", "grid", "guarded", "print_report", "progress_on_stderr", "show", "tell"]
 
 P = ParamSpec("P")
 #: Width of tables where stdout is no terminal.
@@ -45,6 +45,14 @@ MENDABLE = frozenset(
 def tell(line: str) -> None:
     """Write one line to stderr."""
     typer.echo(line, err=True)
+
+
+def finish(failures: Sequence[str], told: Sequence[str] = ()) -> None:
+    """Tell what failed and then the lines *told*; end with exit code 1 where something failed, the rest being done."""
+    for line in (*(f"assay: {failure}" for failure in failures), *told):
+        tell(line)
+    if failures:
+        raise typer.Exit(1)
 
 
 def guarded(verb: Callable[P, None]) -> Callable[P, None]:

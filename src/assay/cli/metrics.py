@@ -26,13 +26,12 @@ app = typer.Typer(
 @guarded
 def list_(output: ListFormatOption = ListFormat.table) -> None:
     """List the metrics, where each comes from, and whether it can be used here."""
-    import json
-
     from assay.metrics import list_metrics
+    from assay.output import json_text
 
     records = [_facts(entry) for entry in list_metrics()]
     if output is ListFormat.json:
-        typer.echo(json.dumps(records, indent=1, ensure_ascii=False))
+        typer.echo(json_text(records), nl=False)
         return
     table = grid("name", "what", "languages", "origin", "here")
     for record in records:

@@ -34,14 +34,13 @@ Model = Annotated[
 @guarded
 def list_(output: ListFormatOption = ListFormat.table) -> None:
     """List the short names, and what the cache has."""
-    import json
-
     from rich.text import Text
 
     from assay.metrics.models import list_models
+    from assay.output import json_text
 
     if output is ListFormat.json:
-        typer.echo(json.dumps([vars(model) for model in list_models()], indent=1, ensure_ascii=False))
+        typer.echo(json_text([vars(model) for model in list_models()]), nl=False)
         return
     table = grid("model", "what", "here")
     for model in list_models():
@@ -98,9 +97,9 @@ def _facts(located: LocatedModel) -> dict[str, object]:
 
 def _print(facts: dict[str, object], *, as_json: bool) -> None:
     if as_json:
-        import json
+        from assay.output import json_text
 
-        typer.echo(json.dumps(facts, indent=1, ensure_ascii=False))
+        typer.echo(json_text(facts), nl=False)
         return
     for key, value in facts.items():
         typer.echo(f"{key}: {', '.join(map(str, value)) if isinstance(value, list) else value}")

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from assay.cli.guard import guarded, print_report, progress_on_stderr, tell
+from assay.cli.guard import finish, guarded, print_report, progress_on_stderr
 from assay.cli.options import (
     BucketOption,
     ColumnsOption,
@@ -106,14 +106,7 @@ def run(
             progress=progress,
         )
     print_report(result, output)
-    for line in result.failures:
-        tell(f"assay: {line}")
-    if not quiet:
-        tell(f"wrote {place}")
-        for line in _what_next(result, place):
-            tell(line)
-    if result.failures:
-        raise typer.Exit(1)
+    finish(result.failures, [] if quiet else [f"wrote {place}", *_what_next(result, place)])
 
 
 def _what_next(result: Result, place: Path) -> list[str]:

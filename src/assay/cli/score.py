@@ -7,7 +7,7 @@ from typing import Annotated
 
 import typer
 
-from assay.cli.guard import guarded, progress_on_stderr, tell
+from assay.cli.guard import finish, guarded, progress_on_stderr
 from assay.cli.options import (
     ColumnsOption,
     DeviceOption,
@@ -66,9 +66,4 @@ def score(
             threads=threads,
             progress=progress,
         )
-    for line in failures:
-        tell(f"assay: {line}")
-    if not quiet:
-        tell(f"wrote {out}")
-    if failures:
-        raise typer.Exit(1)
+    finish(failures, [] if quiet else [f"wrote {out}"])

@@ -6,7 +6,7 @@ from typing import Annotated
 
 import typer
 
-from assay.cli.guard import guarded, print_report, progress_on_stderr, show, tell
+from assay.cli.guard import finish, guarded, print_report, progress_on_stderr
 from assay.cli.options import (
     BucketOption,
     ColumnsOption,
@@ -59,7 +59,7 @@ def sweep(
     assay sweep bertscore:all-MiniLM-L6-v2 --dataset stsb:test
     """
     from assay import api
-    from assay.reports import sweep as report
+    from assay.reports.sweep import document
 
     with progress_on_stderr(quiet) as progress:
         result = api.sweep(
@@ -82,15 +82,5 @@ def sweep(
             threads=threads,
             progress=progress,
         )
-    if output is Format.table:
-        show(report.to_rich(result.report))
-    elif output is Format.md:
-        typer.echo(report.to_markdown(result.report), nl=False)
-    else:
-        print_report(result, output)
-    for line in result.failures:
-        tell(f"assay: {line}")
-    if out is not None and not quiet:
-        tell(f"wrote {out}")
-    if result.failures:
-        raise typer.Exit(1)
+    print_report(api.Report(document(result.report)), output)
+    finish(result.failures, [] if out is None or quiet else [f"wrote {out}"])

@@ -5,8 +5,9 @@ Nothing heavy is imported here: each public name is imported when it is first us
 
 from __future__ import annotations
 
-from importlib import import_module
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
+
+from assay.lazy import on_first_use
 
 if TYPE_CHECKING:
     from assay.datasets.card import Card
@@ -19,6 +20,8 @@ if TYPE_CHECKING:
     from assay.datasets.registry import DatasetEntry, list_datasets, load_card
     from assay.datasets.show import describe_card, describe_file
     from assay.datasets.source_table import SourceTable
+else:
+    __getattr__, __dir__ = on_first_use(__name__)
 
 __all__ = [
     "Card",
@@ -38,33 +41,3 @@ __all__ = [
     "load_dataset",
     "read_table_file",
 ]
-
-_HOMES = {
-    "Card": "card",
-    "DatasetEntry": "registry",
-    "Finding": "checks",
-    "Pairs": "pairs",
-    "SourceTable": "source_table",
-    "check_dataset": "checks",
-    "describe_card": "show",
-    "describe_file": "show",
-    "fetch_dataset": "fetch",
-    "is_here": "fetch",
-    "join_graphs": "graphs",
-    "list_datasets": "registry",
-    "load_card": "registry",
-    "load_card_splits": "load",
-    "load_dataset": "load",
-    "read_table_file": "files",
-}
-
-
-def __getattr__(name: str) -> Any:
-    home = _HOMES.get(name)
-    if home is None:
-        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    return getattr(import_module(f"{__name__}.{home}"), name)
-
-
-def __dir__() -> list[str]:
-    return sorted(__all__)

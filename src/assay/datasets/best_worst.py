@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 
 from assay.datasets.files import read_table_file
 from assay.datasets.source_table import SourceTable
-from assay.errors import InputError
+from assay.errors import InputError, unknown
 
 __all__ = ["BestWorst", "read_best_worst"]
 
@@ -124,7 +124,7 @@ def _list(source: SourceTable, place: int, cell: Any) -> list[str]:
 
 def _texts(source: SourceTable, name: str) -> list[str]:
     if name not in source.table.column_names:
-        raise InputError(f"{source.name}: has no column {name!r}; it has {', '.join(source.table.column_names)}")
+        raise InputError(unknown(f"{source.name}: has no column", name, source.table.column_names))
     cells = ["" if cell is None else str(cell).strip() for cell in source.table.column(name).to_pylist()]
     for place, cell in enumerate(cells):
         if not cell:

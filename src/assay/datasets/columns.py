@@ -6,7 +6,7 @@ import re
 import shlex
 from collections.abc import Iterable, Mapping, Sequence
 
-from assay.errors import InputError, suggest
+from assay.errors import InputError, suggest, unknown
 from assay.tables import OPTIONAL_PAIR_COLUMNS, PAIR_COLUMNS
 
 __all__ = ["FIELDS", "MissingColumnsError", "columns_text", "parse_columns", "resolve_columns"]
@@ -85,9 +85,7 @@ def columns_text(columns: str | Mapping[str, str | Sequence[str]] | None) -> str
 
 def _add(found: dict[str, list[str]], name: str, sources: list[str]) -> None:
     if name not in FIELDS:
-        raise InputError(
-            f"--columns: a pairs table has no column {name!r}.{suggest(name, FIELDS)} It has {', '.join(FIELDS)}."
-        )
+        raise InputError(unknown("--columns: a pairs table has no column", name, FIELDS))
     if name in found:
         raise InputError(f"--columns: {name} is given twice")
     if not sources or (len(sources) > 1 and name != "label"):
@@ -123,10 +121,7 @@ def resolve_columns(
             parts = [part.strip() for part in parts[0].split("+")]
         for part in parts:
             if part not in have:
-                raise InputError(
-                    f"{where}: has no column {part!r} (asked for by {name}={'+'.join(parts)})."
-                    f"{suggest(part, have)} It has {', '.join(have)}."
-                )
+                raise InputError(unknown(f"{where}, for {name}={'+'.join(parts)}: has no column", part, have))
         resolved[name] = parts
     for name in FIELDS:
         if name not in resolved and name in have:

@@ -8,7 +8,7 @@ from pathlib import Path
 
 from assay.datasets.card import Card, FileEntry
 from assay.datasets.sources.base import Context, MismatchMiss, OfflineMiss, SourceMiss, load_source, verify
-from assay.errors import ChecksumError, InputError, OfflineError, UnavailableError
+from assay.errors import ChecksumError, InputError, OfflineError, UnavailableError, unknown
 from assay.transfer.checksum import Progress
 
 __all__ = ["Located", "fetch_dataset", "is_here", "locate"]
@@ -113,7 +113,7 @@ def fetch_dataset(
     if splits is not None and splits != ("all",):
         for split in splits:
             if split not in card.splits:
-                raise InputError(f"dataset {card.name} has no split {split!r}; it has {', '.join(card.splits)}")
+                raise InputError(unknown(f"dataset {card.name} has no split", split, card.splits))
         names = [name for split in splits for name in card.splits[split].files]
     else:
         optional = {n for s in card.splits.values() for n in s.optional_files}

@@ -20,7 +20,7 @@ from assay.datasets.memory import table_from_memory
 from assay.datasets.pairs import Pairs
 from assay.datasets.readers.base import load_reader
 from assay.datasets.registry import load_card, parse_spec
-from assay.errors import InputError, OfflineError, UnavailableError, suggest
+from assay.errors import InputError, OfflineError, UnavailableError, unknown
 from assay.transfer.checksum import Progress, sha256_of
 
 __all__ = ["is_own_file", "load_card_splits", "load_dataset"]
@@ -142,10 +142,7 @@ def _splits(card: Card, wanted: tuple[str, ...] | None) -> tuple[str, ...]:
         return tuple(card.splits)
     for split in wanted:
         if split not in card.splits:
-            raise InputError(
-                f"dataset {card.name}@{card.version} has no split {split!r}.{suggest(split, card.splits)}"
-                f" It has {', '.join(card.splits)}."
-            )
+            raise InputError(unknown(f"dataset {card.name}@{card.version} has no split", split, card.splits))
     if len(set(wanted)) < len(wanted):
         raise InputError(f"dataset {card.name}: a split is named twice in {'+'.join(wanted)}")
     return wanted
@@ -243,7 +240,7 @@ def _select(pairs: Pairs, wanted: tuple[str, ...] | None) -> Pairs:
     for title in wanted:
         if title not in values:
             known = sorted({str(value) for value in values if value is not None})
-            raise InputError(f"{pairs.name}: has no split {title!r}.{suggest(title, known)} It has {', '.join(known)}.")
+            raise InputError(unknown(f"{pairs.name}: has no split", title, known))
     chosen = np.flatnonzero(np.isin(values.astype(str), wanted))
     return replace(
         pairs.take(chosen), split="+".join(wanted), notes=(*pairs.notes, f"rows of split {'+'.join(wanted)} only")

@@ -14,7 +14,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from assay.errors import InputError, suggest
+from assay.errors import InputError, unknown
 from assay.tables import GRAPH_COLUMNS, OPTIONAL_PAIR_COLUMNS, PAIR_COLUMNS
 
 __all__ = ["RENAMED", "Pairs", "codes"]
@@ -129,10 +129,7 @@ class Pairs:
         renamed: dict[str, str] = json.loads((self.table.schema.metadata or {}).get(RENAMED, b"{}"))
         if name in renamed:
             return self.table.column(renamed[name])
-        raise InputError(
-            f"{self.name}: there is no column {name!r}.{suggest(name, [*names, *renamed])}"
-            f" It has {', '.join([*names, *renamed])}."
-        )
+        raise InputError(unknown(f"{self.name}: has no column", name, [*names, *renamed]))
 
     def with_column(self, name: str, values: Any) -> Pairs:
         """Return the pairs with one column more (Arrow or NumPy, shape (n,)), or with that column replaced."""

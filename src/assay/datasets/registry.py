@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from assay.datasets.card import Card, card_from, read_card
-from assay.errors import AssayError, InputError, suggest
+from assay.errors import AssayError, InputError, unknown
 
 __all__ = ["DatasetEntry", "list_datasets", "load_card", "parse_spec"]
 
@@ -87,14 +87,13 @@ def load_card(name: str | Path, version: str | None = None) -> Card:
         if Path(text).is_file():
             raise InputError(f"{text}: is a file, and no card; a card is a .toml file")
         names = sorted({entry.name for entry in list_datasets()})
-        near = suggest(text, names)
-        raise InputError(f"there is no dataset {text!r} and no such file.{near} Known: {', '.join(names)}.")
+        raise InputError(unknown("there is no file and no dataset", text, names))
     if version is None:
         return _choose(cards)
     for card in cards:
         if card.version == version:
             return card
-    raise InputError(f"dataset {text!r} has no version {version!r}; it has {', '.join(card.version for card in cards)}")
+    raise InputError(unknown(f"dataset {text!r} has no version", version, [card.version for card in cards]))
 
 
 def _choose(cards: list[Card]) -> Card:

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Final, Literal
 
 from assay.amr.aspects import ASPECTS
-from assay.errors import AssayError, InputError, suggest
+from assay.errors import AssayError, InputError, unknown
 from assay.metrics.amr.question import ALIGNED, SETS, WITH_VECTORS, Question
 from assay.metrics.base import Batch, Declaration, Metric, option
 from assay.metrics.provenance import version_of
@@ -88,8 +88,7 @@ class Amr(Metric):
         if self.subject == _ALL:
             return
         if self.subject not in _NAMES:
-            near = suggest(self.subject, (*_NAMES, _ALL))
-            raise InputError(f"metric 'amr' has no aspect {self.subject!r}; valid: {', '.join((*_NAMES, _ALL))}.{near}")
+            raise InputError(unknown("metric 'amr' has no aspect", self.subject, (*_NAMES, _ALL)))
         for name, _ in self._changed():
             if not self.takes(name):
                 raise InputError(f"metric 'amr:{self.subject}' does not take {name}; {', '.join(_TAKEN[name])} do")

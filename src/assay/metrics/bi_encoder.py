@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from assay.errors import InputError
+from assay.errors import InputError, unknown
 from assay.metrics.base import Declaration, option
 from assay.metrics.models.files import read_json
 from assay.metrics.neural.inputs import Prep
@@ -74,8 +74,8 @@ class BiEncoder(EncoderBased):
             return own[name]
         if name in KNOWN_PROMPTS:
             return KNOWN_PROMPTS[name]
-        names = ", ".join(sorted({*own, *KNOWN_PROMPTS}))
-        raise InputError(f"metric {self}: the model has no prompt {name!r}; there are {names}; or give prefix=TEXT")
+        lack = unknown(f"metric {self}: the model has no prompt", name, sorted({*own, *KNOWN_PROMPTS}))
+        raise InputError(f"{lack} Or give prefix=TEXT.")
 
     def view(self) -> View:
         """See :class:`EncoderBased`."""

@@ -8,7 +8,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from importlib import import_module, metadata
 
-from assay.errors import InputError, UnavailableError, suggest
+from assay.errors import InputError, UnavailableError, unknown
 from assay.metrics.base import Declaration, Metric
 from assay.metrics.name import MetricName
 from assay.metrics.options import SUBJECT, describe_options, read_value
@@ -125,8 +125,7 @@ class Registry:
         try:
             return self._entries[name]
         except KeyError:
-            near = suggest(name, self._entries) or f" Metrics: {', '.join(sorted(self._entries))}."
-            raise InputError(f"there is no metric {name!r}.{near}") from None
+            raise InputError(unknown("there is no metric", name, sorted(self._entries))) from None
 
     def build(self, name: MetricName) -> Metric:
         """Return the metric that *name* describes.
@@ -148,8 +147,7 @@ class Registry:
             key = typed.replace("-", "_")
             if key not in options or key == SUBJECT:
                 known = sorted(set(options) - {SUBJECT})
-                valid = f"its options: {', '.join(known)}" if known else "it has none"
-                raise InputError(f"metric {name.name!r} has no option {typed!r}; {valid}.{suggest(key, known)}")
+                raise InputError(unknown(f"metric {name.name!r} has no option", typed, known))
             if key in given:
                 raise InputError(f"metric {str(name)!r}: the option {key!r} is given twice")
             given.add(key)
@@ -171,8 +169,7 @@ def _subject(cls: type[Metric], name: str, subject: str) -> dict[str, object]:
         return dict(sets[subject])
     if SUBJECT in describe_options(cls):
         return {SUBJECT: subject}
-    known = f"its option sets: {', '.join(sorted(sets))}" if sets else "it has none"
-    raise InputError(f"metric {name!r} has no option set {subject!r}; {known}.{suggest(subject, sets)}")
+    raise InputError(unknown(f"metric {name!r} has no option set", subject, sorted(sets)))
 
 
 @functools.cache

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from assay.errors import InputError, suggest
+from assay.errors import InputError, unknown
 from assay.reports.folder import RunFolder
 from assay.reports.layout import dataset_title
 from assay.statistics.concordance import Floats
@@ -174,10 +174,7 @@ class ScoredDataset:
         """
         for name in wanted:
             if name not in self.scores:
-                raise InputError(
-                    f"{self.run.title}: {self.name} has no scores of {name!r}.{suggest(name, self.scores)} "
-                    f"It has {', '.join(self.scores) or 'none'}."
-                )
+                raise InputError(unknown(f"{self.run.title}: {self.name} has no scores of", name, self.scores))
         return list(dict.fromkeys(wanted)) or list(self.scores)
 
     def take(self, rows: NDArray[np.intp]) -> ScoredDataset:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Hashable
 
-from assay.errors import InputError, suggest
+from assay.errors import InputError, unknown
 from assay.lexicon.keys import pair_key, text_key
 from assay.reports.data import ScoredDataset
 from assay.statistics.folds import Rows, codes_of, codes_of_groups
@@ -20,10 +20,7 @@ def cells_of(data: ScoredDataset, column: str) -> list[object]:
     """
     names = data.table.column_names
     if column not in names:
-        raise InputError(
-            f"{data.run.title}: {data.name} has no column {column!r}.{suggest(column, names)} "
-            f"It has {', '.join(names)}."
-        )
+        raise InputError(unknown(f"{data.run.title}: {data.name} has no column", column, names))
     cells: list[object] = data.table.column(column).to_pylist()
     if any(isinstance(cell, list) for cell in cells):
         raise InputError(f"{data.run.title}: the column {column!r} of {data.name} holds lists, which name no groups")

@@ -19,6 +19,7 @@ __all__ = [
     "label_texts",
     "lay_out",
     "p_value",
+    "percent",
     "short",
     "signed",
 ]
@@ -82,6 +83,11 @@ def p_value(value: float | None) -> str:
     if value is None or math.isnan(value):
         return "–"
     return "< .001" if value < 0.001 else short(value, 3)
+
+
+def percent(level: float) -> str:
+    """Return the level of an interval in percent, with all its digits: ``95%``, ``99.9%``."""
+    return f"{100 * level:.6g}%"
 
 
 def signed(value: float) -> str:

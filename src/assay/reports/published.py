@@ -8,7 +8,7 @@ metric. Numbers are kept as they were printed, so that their decimals are known.
 from __future__ import annotations
 
 import tomllib
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from decimal import ROUND_HALF_UP, Decimal
 from importlib import resources
@@ -17,7 +17,7 @@ from typing import Any, Literal
 
 from pydantic import BaseModel, ConfigDict, Field, model_validator
 
-from assay.errors import InputError, suggest
+from assay.errors import InputError, unknown
 
 __all__ = ["CellVerdict", "PublishedTable", "compare", "list_tables", "load_table", "summarise"]
 
@@ -163,9 +163,7 @@ def load_table(name: str) -> PublishedTable:
     """
     known = _folder()
     if name not in known:
-        raise InputError(
-            f"there is no published table {name!r}; there are {', '.join(sorted(known))}.{suggest(name, known)}"
-        )
+        raise InputError(unknown("there is no published table", name, sorted(known)))
     return PublishedTable.model_validate(tomllib.loads(known[name].read_text(encoding="utf-8")))
 
 
@@ -212,7 +210,7 @@ def judge(printed: str, value: float | None) -> Judgement:
     return "differs"
 
 
-def summarise(verdicts: list[CellVerdict]) -> str:
+def summarise(verdicts: Sequence[CellVerdict]) -> str:
     """Return one line: how many cells are equal, and what the others are."""
     counts: dict[str, int] = {}
     for cell in verdicts:

@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from assay.reports.data import ALL, BucketPairs, ScoredDataset
-from assay.reports.layout import Cell
+from assay.reports.layout import Cell, percent
 from assay.reports.sheets import Column, Document, Sheet
 from assay.statistics.agreement import Estimate, agreement
 from assay.statistics.concordance import Floats
@@ -67,7 +67,7 @@ def to_document(data: ScoredDataset, features: Sequence[Measured], drawing: Draw
     if rare:
         shares = ", ".join(f"{one.name} {one.present.mean():.1%}" for one in rare)
         notes = [*notes, f"left out, in both sentences of no more than {LEAST_SHARE:.0%} of the pairs: {shares}"]
-    interval = f"{drawing.confidence:.0%} intervals by the bootstrap" if drawing.resamples else "no intervals"
+    interval = f"{percent(drawing.confidence)} intervals by the bootstrap" if drawing.resamples else "no intervals"
     heads = [Column(head, number=True) for name in ranges for head in (f"Spearman ρ, {name}", "pairs")]
     sheet = Sheet(
         f"{data.title}: features of related words",

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import io
-import json
 from typing import TYPE_CHECKING
 
 from assay.delimited import write_records
+from assay.output import json_text
 from assay.reports.escape import latex, markdown, rich_text, terminal
 from assay.reports.folder import RunFolder
-from assay.reports.layout import Section, lay_out
+from assay.reports.layout import Section, lay_out, percent
 from assay.tables import AGREEMENT_COLUMNS
 
 if TYPE_CHECKING:
@@ -27,9 +27,8 @@ def _confidence(run: RunFolder) -> str:
     request = run.manifest["request"]
     if not request["resamples"]:
         return "no intervals"
-    return (
-        f"{request['confidence']:.0%} bootstrap intervals (expanded percentile) from {request['resamples']:,} resamples"
-    )
+    level = percent(request["confidence"])
+    return f"{level} bootstrap intervals (expanded percentile) from {request['resamples']:,} resamples"
 
 
 def to_markdown(run: RunFolder) -> str:
@@ -102,7 +101,7 @@ def to_csv(run: RunFolder) -> str:
 
 def to_json(run: RunFolder) -> str:
     """Return the agreement table as a JSON list; undefined values are null."""
-    return json.dumps(run.agreement, indent=1, ensure_ascii=False, allow_nan=False) + "\n"
+    return json_text(run.agreement)
 
 
 def to_html(run: RunFolder) -> str:

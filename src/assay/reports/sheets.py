@@ -9,6 +9,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Literal
 
 from assay.delimited import write_records
+from assay.output import json_text
 from assay.reports.escape import latex, markdown, rich_text, terminal
 
 if TYPE_CHECKING:
@@ -41,6 +42,7 @@ class Sheet:
         facts: lines between title and table.
         notes: lines below it.
         marked: numbers of rows that stand out, such as a winner.
+        best: row and column of single cells that stand out, such as the highest value of a column.
     """
 
     title: str
@@ -49,6 +51,11 @@ class Sheet:
     facts: Sequence[str] = ()
     notes: Sequence[str] = ()
     marked: frozenset[int] = frozenset()
+    best: frozenset[tuple[int, int]] = frozenset()
+
+    def stands_out(self, row: int, column: int) -> bool:
+        """Return whether a cell is to be seen at once."""
+        return row in self.marked or (row, column) in self.best
 
 
 @dataclass(frozen=True)
@@ -75,7 +82,7 @@ def write(document: Document, form: Written) -> str:
 
 def _json(document: Document) -> str:
     value = list(document.records) if document.value is None else document.value
-    return json.dumps(value, indent=1, ensure_ascii=False, allow_nan=False) + "\n"
+    return json_text(value)
 
 
 def _csv(document: Document) -> str:
@@ -104,7 +111,10 @@ def _markdown(document: Document) -> str:
             lines.append("| " + " | ".join(markdown(column.head) for column in sheet.columns) + " |")
             lines.append("|" + "".join("---:|" if column.number else "---|" for column in sheet.columns))
         for number, row in enumerate(sheet.rows):
-            shown = [f"**{markdown(cell)}**" if number in sheet.marked and cell else markdown(cell) for cell in row]
+            shown = [
+                f"**{markdown(cell)}**" if cell and sheet.stands_out(number, place) else markdown(cell)
+                for place, cell in enumerate(row)
+            ]
             lines.append(f"| {' | '.join(shown)} |")
         lines += ["", *[f"- {markdown(note)}" for note in sheet.notes]]
         if sheet.notes:
@@ -121,7 +131,11 @@ def _latex(document: Document) -> str:
         about = ". ".join([sheet.title, *sheet.facts, *sheet.notes])
         shape = "".join("r" if column.number else "l" for column in sheet.columns)
         rows = [
-            " & ".join(rf"\textbf{{{latex(cell)}}}" if number in sheet.marked else latex(cell) for cell in row) + r" \\"
+            " & ".join(
+                rf"\textbf{{{latex(cell)}}}" if sheet.stands_out(number, place) else latex(cell)
+                for place, cell in enumerate(row)
+            )
+            + r" \\"
             for number, row in enumerate(sheet.rows)
         ]
         parts.append(
@@ -159,7 +173,10 @@ def _html(document: Document) -> str:
         )
         body = "".join(
             f"<tr{' class=marked' if number in sheet.marked else ''}>"
-            + "".join(f"<td{kind}>{escape(cell)}</td>" for cell, kind in zip(row, kinds, strict=True))
+            + "".join(
+                f"<td{kind}>{f'<b>{escape(cell)}</b>' if (number, place) in sheet.best else escape(cell)}</td>"
+                for place, (cell, kind) in enumerate(zip(row, kinds, strict=True))
+            )
             + "</tr>"
             for number, row in enumerate(sheet.rows)
         )
@@ -195,8 +212,8 @@ def to_rich(document: Document) -> Group:
                     min_width=widest if column.number else min(widest, LONGEST_WORD),
                 )
             for number, row in enumerate(sheet.rows):
-                style = "bold" if number in sheet.marked else ""
-                table.add_row(*[rich_text(cell, style) for cell in row])
+                styles = ["bold" if sheet.stands_out(number, place) else "" for place in range(len(row))]
+                table.add_row(*map(rich_text, row, styles))
             parts.append(table)
         parts += [rich_text(note, "dim") for note in sheet.notes]
         parts.append(rich_text(""))

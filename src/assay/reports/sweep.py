@@ -4,18 +4,16 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import Final
 
-from assay.reports.escape import markdown, rich_text
 from assay.reports.folder import RunFolder
 from assay.reports.layout import Cell, lay_out
+from assay.reports.sheets import Column, Document, Sheet
 
-if TYPE_CHECKING:
-    from rich.console import Group
+__all__ = ["LAYER", "LayerTable", "document", "layers_of"]
 
-__all__ = ["LayerTable", "layers_of", "to_markdown", "to_rich"]
-
-_LAYER = re.compile(r",layer=(\d+)")
+#: The layer in the name of a metric of a sweep.
+LAYER: Final = re.compile(r",layer=(\d+)")
 
 
 @dataclass(frozen=True)
@@ -44,7 +42,7 @@ def layers_of(run: RunFolder) -> list[LayerTable]:
         LayerTable(
             f"{section.title}, {block.bucket}, {block.facts[0]}",
             section.heads,
-            [(int(found[1]), cells) for metric, cells, _ in block.rows if (found := _LAYER.search(metric))],
+            [(int(found[1]), cells) for metric, cells, _ in block.rows if (found := LAYER.search(metric))],
         )
         for section in lay_out(run)
         for block in section.blocks
@@ -52,37 +50,19 @@ def layers_of(run: RunFolder) -> list[LayerTable]:
     ]
 
 
-def to_markdown(run: RunFolder) -> str:
-    """Return a Markdown table a bucket, the best layer of each statistic in bold."""
-    lines: list[str] = []
-    for table in layers_of(run):
-        best = [table.best(column) for column in range(len(table.heads))]
-        lines += [f"### {markdown(table.title)}", ""]
-        lines += ["| layer | " + " | ".join(table.heads) + " |", "|---:|" + "---:|" * len(table.heads)]
-        for layer, cells in table.rows:
-            shown = [f"**{cell.text}**" if layer == top else cell.text for cell, top in zip(cells, best, strict=True)]
-            lines.append(f"| {layer} | {' | '.join(shown)} |")
-        lines.append("")
-    return "\n".join(lines)
+def document(run: RunFolder) -> Document:
+    """Return a table a bucket, the best layer of each statistic in bold; the records are the run's agreement table."""
+    return Document([_sheet(table) for table in layers_of(run)], run.agreement)
 
 
-def to_rich(run: RunFolder) -> Group:
-    """Return the tables for a terminal, the best layer of each statistic in bold."""
-    from rich import box
-    from rich.console import Group, RenderableType
-    from rich.table import Table
-
-    parts: list[RenderableType] = []
-    for found in layers_of(run):
-        best = [found.best(column) for column in range(len(found.heads))]
-        table = Table(box=box.SIMPLE_HEAD, pad_edge=False, show_edge=False)
-        table.add_column("layer", justify="right")
-        for head in found.heads:
-            table.add_column(rich_text(head), justify="right", no_wrap=True)
-        for layer, cells in found.rows:
-            shown = [
-                rich_text(cell.text, "bold" if layer == top else "") for cell, top in zip(cells, best, strict=True)
-            ]
-            table.add_row(str(layer), *shown)
-        parts += [rich_text(found.title, "bold"), table, rich_text("")]
-    return Group(*parts)
+def _sheet(table: LayerTable) -> Sheet:
+    heads = [Column(head, number=True) for head in ("layer", *table.heads)]
+    rows = [[str(layer), *(cell.text for cell in cells)] for layer, cells in table.rows]
+    tops = [table.best(column) for column in range(len(table.heads))]
+    best = frozenset(
+        (row, column)
+        for row, (layer, _) in enumerate(table.rows)
+        for column, top in enumerate(tops, start=1)
+        if layer == top
+    )
+    return Sheet(table.title, heads, rows, best=best)

@@ -282,7 +282,7 @@ def test_signature(encoder: Path) -> None:
     [
         ("pooled", InputError, "needs a model: write pooled:MODEL"),
         ("bi-encoder:absent", InputError, "there is no such folder"),
-        ("bi-encoder:{},prompt=x", InputError, "no prompt 'x'; there are .*e5"),
+        ("bi-encoder:{},prompt=x", InputError, "no prompt 'x'. Valid: .*e5"),
         ("bi-encoder:{},prompt=e5,prefix=x", InputError, "two names of one thing"),
         ("bi-encoder:{},precision=fp16", InputError, "fp16 is for a GPU"),
         ("bi-encoder:{},precision=int8", InputError, "needs backend"),

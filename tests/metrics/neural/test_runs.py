@@ -120,13 +120,14 @@ def test_a_sweep_over_layers_is_one_pass(encoder: Path) -> None:
     assert names == [f"bertscore:{encoder},layer={layer}" for layer in range(4)]
     texts = {row[key] for row in rows(60) for key in ("reference", "candidate")}
     assert {status.cost["texts_embedded"] for status in result.outcome.metrics} == {len(texts)}
-    from assay.reports.sweep import layers_of, to_markdown
+    from assay.reports.sheets import write
+    from assay.reports.sweep import document, layers_of
 
     tables = layers_of(result.report)
     assert [layer for layer, _ in tables[0].rows] == [0, 1, 2, 3]
     value = result.agreement.query("bucket == 'all' and statistic == 'pearson'").value
     assert tables[0].best(0) == int(value.to_numpy().argmax())
-    assert f"| {tables[0].best(0)} | **" in to_markdown(result.report)
+    assert f"| {tables[0].best(0)} | **" in write(document(result.report), "md")
     with pytest.raises(InputError, match="has no layers"):
         assay.sweep("f1", [rows(5)])
     with pytest.raises(InputError, match="leave layer out"):

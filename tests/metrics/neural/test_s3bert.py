@@ -135,7 +135,7 @@ def test_bad_names_are_refused(model, encoder):
         load_metric("s3bert")
     with pytest.raises(InputError, match="given twice"):
         load_metric(f"s3bert:{model}#negation,aspect=negation")
-    with pytest.raises(InputError, match=r"no aspect 'negations'; it has negation, .*Did you mean 'negation'"):
+    with pytest.raises(InputError, match=r"no aspect 'negations'\. Did you mean 'negation'.* Valid: negation, "):
         load_metric(f"s3bert:{model}#negations").check_available()
     with pytest.raises(InputError, match=r"there is no s3bert\.json"):
         load_metric(f"s3bert:{encoder}").expand()

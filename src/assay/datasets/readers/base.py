@@ -10,7 +10,7 @@ from typing import Any
 
 import pyarrow as pa
 
-from assay.errors import InputError, suggest
+from assay.errors import InputError, unknown
 
 __all__ = ["READERS", "Reader", "ReaderResult", "load_reader", "pairs_of"]
 
@@ -58,7 +58,7 @@ def load_reader(name: str) -> Reader:
         return getattr(import_module(f"assay.datasets.readers.{module}"), function)  # type: ignore[no-any-return]
     module, colon, function = name.partition(":")
     if not colon:
-        raise InputError(f"there is no reader {name!r}.{suggest(name, READERS)} Known: {', '.join(READERS)}.")
+        raise InputError(unknown("there is no reader", name, READERS))
     try:
         return getattr(import_module(module), function)  # type: ignore[no-any-return]
     except (ImportError, AttributeError) as error:

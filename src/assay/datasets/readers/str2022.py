@@ -8,7 +8,7 @@ from typing import Any
 
 from assay.datasets.readers.base import ReaderResult, number, pairs_of
 from assay.datasets.readers.delimited import read_delimited
-from assay.errors import InputError
+from assay.errors import InputError, unknown
 
 __all__ = ["read_str"]
 
@@ -20,7 +20,7 @@ def read_str(files: Mapping[str, Path], options: Mapping[str, Any]) -> ReaderRes
     names = source.table.column_names
     for name in ("PairID", "Text", "Score"):
         if name not in names:
-            raise InputError(f"{path}: has no column {name!r}; it has {', '.join(names)}")
+            raise InputError(unknown(f"{path}: has no column", name, names))
     cells = {name: source.table.column(name).to_pylist() for name in names}
     texts = []
     for place, text in enumerate(cells["Text"]):

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import hashlib
 import tarfile
-import uuid
 import zipfile
 from pathlib import Path
 
 from assay.datasets.card import FileEntry
 from assay.datasets.sources.base import MismatchMiss, SourceMiss
+from assay.output import written_whole
 from assay.transfer.checksum import describe_mismatch
 from assay.transfer.download import disk_errors
 
@@ -51,12 +51,8 @@ def store(content: bytes, target: Path, entry: FileEntry) -> Path:
     got = hashlib.sha256(content).hexdigest()
     if entry.sha256 is not None and got != entry.sha256:
         raise MismatchMiss(describe_mismatch(target, entry.sha256, got))
-    part = target.with_name(f"{target.name}.{uuid.uuid4().hex[:8]}.part")
     with disk_errors(target):
         target.parent.mkdir(parents=True, exist_ok=True)
-        try:
+        with written_whole(target) as part:
             part.write_bytes(content)
-            part.replace(target)
-        finally:
-            part.unlink(missing_ok=True)
     return target

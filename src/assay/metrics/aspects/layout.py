@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from assay.errors import InputError, suggest
+from assay.errors import InputError, unknown
 
 __all__ = [
     "LAYOUT_FILE",
@@ -98,9 +98,7 @@ class Layout:
             InputError: there is none of that name.
         """
         if part not in self.parts:
-            raise InputError(
-                f"the layout has no aspect {part!r}; it has {', '.join(self.parts)}.{suggest(part, self.parts)}"
-            )
+            raise InputError(unknown("the layout has no aspect", part, self.parts))
         if part == RESIDUAL:
             return self.residual
         return next((first, stop) for name, first, stop in self.aspects if name == part)

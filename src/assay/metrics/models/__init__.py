@@ -5,8 +5,9 @@ Weights come as safetensors only, and no code of a model runs. Every name is loa
 
 from __future__ import annotations
 
-from importlib import import_module
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
+
+from assay.lazy import on_first_use
 
 if TYPE_CHECKING:
     from assay.metrics.models.description import ModelDescription, describe
@@ -14,19 +15,8 @@ if TYPE_CHECKING:
     from assay.metrics.models.located import LocatedModel, locate, resolve
     from assay.metrics.models.reference import ModelReference
     from assay.metrics.models.safety import UnsafeModelError, check_model
-
-_HOMES = {
-    "ListedModel": "listing",
-    "LocatedModel": "located",
-    "ModelDescription": "description",
-    "ModelReference": "reference",
-    "UnsafeModelError": "safety",
-    "check_model": "safety",
-    "describe": "description",
-    "list_models": "listing",
-    "locate": "located",
-    "resolve": "located",
-}
+else:
+    __getattr__, __dir__ = on_first_use(__name__)
 
 __all__ = [
     "ListedModel",
@@ -40,15 +30,3 @@ __all__ = [
     "locate",
     "resolve",
 ]
-
-
-def __getattr__(name: str) -> Any:
-    try:
-        home = _HOMES[name]
-    except KeyError:
-        raise AttributeError(f"module 'assay.metrics.models' has no attribute {name!r}") from None
-    return getattr(import_module(f"assay.metrics.models.{home}"), name)
-
-
-def __dir__() -> list[str]:
-    return sorted(__all__)

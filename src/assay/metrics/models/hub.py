@@ -9,7 +9,6 @@ from __future__ import annotations
 import hashlib
 import json
 import time
-import uuid
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -21,6 +20,7 @@ from assay.metrics.models.files import BESIDE, SMALL, WEIGHTS, decides
 from assay.metrics.models.reference import ModelReference
 from assay.metrics.models.safety import check_code, check_model, check_names
 from assay.metrics.provenance import file_digest
+from assay.output import written_whole
 from assay.paths import cache_dir
 from assay.transfer.download import disk_errors
 
@@ -198,11 +198,10 @@ def _remember(reference: ModelReference, folder: Path, commit: str, files: list[
     text = json.dumps({"commit": commit, "folder": str(folder.absolute()), "files": files}, indent=1)
     for revision in {reference.revision or "main", commit}:
         note = _note(reference, revision)
-        part = note.with_name(f"{note.name}.{uuid.uuid4().hex[:8]}.part")
         with disk_errors(note):
             note.parent.mkdir(parents=True, exist_ok=True)
-            part.write_text(text, encoding="utf-8")
-            part.replace(note)
+            with written_whole(note) as part:
+                part.write_text(text, encoding="utf-8")
 
 
 def _recall(reference: ModelReference) -> tuple[Path, str] | None:

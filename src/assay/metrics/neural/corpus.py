@@ -5,8 +5,6 @@ from __future__ import annotations
 import functools
 import hashlib
 import math
-import os
-import tempfile
 from collections import Counter
 from collections.abc import Callable, Sequence
 from pathlib import Path
@@ -17,6 +15,7 @@ from numpy.typing import NDArray
 from assay.errors import InputError
 from assay.metrics.neural.inputs import Prep, tokenize
 from assay.metrics.neural.tokenizers import load_tokenizer
+from assay.output import written_whole
 from assay.paths import cache_dir
 from assay.transfer.download import disk_errors
 
@@ -50,10 +49,8 @@ def keep_corpus(texts: Sequence[str]) -> Path:
     if not path.is_file():
         with disk_errors(path):
             folder.mkdir(parents=True, exist_ok=True)
-            handle, name = tempfile.mkstemp(dir=folder)
-            with os.fdopen(handle, "wb") as file:
-                file.write(content)
-            Path(name).replace(path)
+            with written_whole(path) as scratch:
+                scratch.write_bytes(content)
     return path
 
 

@@ -10,7 +10,7 @@ from typing import Literal
 
 import numpy as np
 
-from assay.errors import InputError, suggest
+from assay.errors import InputError, unknown
 from assay.reports.comparing.matching import match
 from assay.reports.data import ScoredDataset, read_datasets
 from assay.reports.folder import RunFolder, run_titles
@@ -51,7 +51,7 @@ class Settings:
     def __post_init__(self) -> None:
         check_resamples(self.permutations, option="permutations")
         check_resamples(self.resamples)
-        check_level(self.confidence)
+        check_level(self.confidence, self.resamples)
         check_seed(self.seed)
 
     @property
@@ -202,7 +202,7 @@ def _check_known(metrics: Sequence[str], datasets: Sequence[ScoredDataset], wher
     known = list(dict.fromkeys(name for data in datasets for name in data.scores))
     for name in metrics:
         if name not in known:
-            raise InputError(f"{where}: has no scores of {name!r}.{suggest(name, known)} It has {', '.join(known)}.")
+            raise InputError(unknown(f"{where}: has no scores of", name, known))
 
 
 def compare_metrics(

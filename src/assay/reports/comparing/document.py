@@ -8,7 +8,7 @@ from typing import Any
 from assay.reports.comparing.compare import Compared, Contest, Settings
 from assay.reports.comparing.disagreements import Disagreement, disagreements
 from assay.reports.comparing.remarks import FEW, remarks
-from assay.reports.layout import p_value, short
+from assay.reports.layout import p_value, percent, short
 from assay.reports.sheets import Column, Document, Sheet
 from assay.statistics.comparison import POWER, Difference
 
@@ -78,7 +78,7 @@ def document(compared: Sequence[tuple[Contest, Sequence[Compared]]], settings: S
 def _explanations(settings: Settings, couples: int) -> list[str]:
     level = f"{1 - settings.confidence:.2g}"
     interval = (
-        f"difference: first less second, with the {settings.confidence:.0%} interval of the paired bootstrap "
+        f"difference: first less second, with the {percent(settings.confidence)} interval of the paired bootstrap "
         f"({settings.resamples:,} resamples, expanded percentile)"
     )
     tests = (

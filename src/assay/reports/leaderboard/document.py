@@ -8,7 +8,7 @@ from typing import Any
 
 from assay.reports.comparing.compare import Settings
 from assay.reports.comparing.document import CORRECTIONS
-from assay.reports.layout import TITLES, Cell
+from assay.reports.layout import TITLES, Cell, percent
 from assay.reports.leaderboard.board import Board, Line
 from assay.reports.sheets import Column, Document, Sheet
 
@@ -122,7 +122,8 @@ def _explanations(settings: Settings, by: str, boards: Sequence[Board], priced: 
         "the places of the group that the tests leave open to one metric, below each that is better and above each "
         "that is worse"
     )
-    yield (f"{settings.confidence:.0%} bootstrap intervals (expanded percentile) from {settings.resamples:,} resamples")
+    level = percent(settings.confidence)
+    yield f"{level} bootstrap intervals (expanded percentile) from {settings.resamples:,} resamples"
     if priced:
         yield (
             "pairs/s: what the run reached, on its machine; – where scores came from the store or were recorded; "

@@ -10,7 +10,7 @@ from dataclasses import dataclass, field
 import numpy as np
 from numpy.typing import NDArray
 
-from assay.errors import InputError, suggest
+from assay.errors import InputError, unknown
 from assay.reports.data import MetricFacts, ScoredDataset, read_datasets
 from assay.reports.folder import RunFolder, run_titles
 from assay.tables import NOT_BY_PEOPLE
@@ -88,9 +88,7 @@ def join(runs: Sequence[RunFolder], filters: Filters) -> list[Joined]:
     names = list(dict.fromkeys(name for data in chosen for name in data.scores))
     for name in filters.metrics if found else filters.metrics[:1]:
         if name not in names:
-            raise InputError(
-                f"--metric {name}: no run has its scores.{suggest(name, names)} There is {', '.join(names)}"
-            )
+            raise InputError(unknown("--metric: no run has scores of", name, names))
     if not found:
         raise InputError(f"no metric is left. The runs have {', '.join(names) or 'none'}")
     return found

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from assay.reports.layout import Cell
-from assay.reports.page.units import Unit
+from assay.reports.units import Unit
 
 __all__ = ["AgreementTable", "agreement_table"]
 

@@ -13,6 +13,7 @@ from markupsafe import Markup
 
 from assay.reports.data import ALL
 from assay.reports.layout import TITLES, Cell, short
+from assay.reports.names import fit
 from assay.reports.page.forest import (
     ABREAST,
     CHARACTER,
@@ -26,10 +27,9 @@ from assay.reports.page.forest import (
     draw_grid,
     draw_interval,
 )
-from assay.reports.page.names import fit
 from assay.reports.page.svg import Figure, Scale, drawing, element, text, ticks
-from assay.reports.page.units import Unit
 from assay.reports.sheets import Column, Sheet
+from assay.reports.units import Unit
 
 __all__ = ["AspectModel", "aspect_models", "draw_aspects"]
 

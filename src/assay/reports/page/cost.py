@@ -9,10 +9,10 @@ from markupsafe import Markup
 
 from assay.reports.layout import TITLES, short
 from assay.reports.leaderboard.front import front_of
-from assay.reports.page.names import fit
+from assay.reports.names import fit
 from assay.reports.page.svg import Figure, Scale, drawing, element, log_range, text, ticks
-from assay.reports.page.units import Unit
 from assay.reports.sheets import Column, Sheet
+from assay.reports.units import Unit
 
 __all__ = ["CostFigure", "draw_cost"]
 

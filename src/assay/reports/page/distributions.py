@@ -12,13 +12,13 @@ import numpy as np
 from markupsafe import Markup
 from numpy.typing import NDArray
 
-from assay.reports.page.names import fit
+from assay.reports.names import fit
 from assay.reports.page.svg import Scale, drawing, element, text, ticks
-from assay.reports.page.units import Unit
 from assay.reports.sheets import Column, Sheet
+from assay.reports.units import Unit
 from assay.statistics.concordance import Floats
 
-__all__ = ["BINS", "Spread", "by_dataset", "by_label"]
+__all__ = ["BINS", "Axis", "Spread", "Strip", "by_dataset", "by_label", "strips_by_label"]
 
 
 BINS = 20
@@ -40,7 +40,7 @@ class Spread:
 
 
 @dataclass(frozen=True)
-class _Axis:
+class Axis:
     """Edges of the bins, round numbers to mark, and whether scores lie beyond the ends (they are in the last bins)."""
 
     edges: Floats
@@ -49,7 +49,7 @@ class _Axis:
 
 
 @dataclass(frozen=True)
-class _Strip:
+class Strip:
     """Scores of one class of pairs, NaN left out, and how many lie in each bin."""
 
     title: str
@@ -59,18 +59,22 @@ class _Strip:
 
 def by_label(unit: Unit, bucket: str) -> Spread:
     """Return the scores of each metric in a bucket, a strip a class of labels; the axis is that of all pairs."""
-    mask = unit.data.buckets[bucket]
     panels, rows = [], []
-    for number, (metric, scores) in enumerate(unit.data.scores.items()):
-        axis = _axis(scores)
-        strips = [
-            _strip(title, scores[mask & (unit.labels.codes == code)], axis)
-            for code, title in enumerate(unit.labels.titles)
-        ]
+    for number, metric in enumerate(unit.data.scores):
+        axis, strips = strips_by_label(unit, metric, bucket)
         key = f"spread-{unit.key}-{list(unit.data.buckets).index(bucket)}-{number}"
         panels.append(_panel(key, unit, metric, strips, axis, "label"))
         rows += _rows(metric, strips, axis)
     return Spread(panels, _table(f"Scores by label, {unit.title}, {bucket}", "label", rows))
+
+
+def strips_by_label(unit: Unit, metric: str, bucket: str) -> tuple[Axis, list[Strip]]:
+    """Return the axis of all scores of a metric, and those of a bucket as a strip for each class of labels."""
+    scores, mask = unit.data.scores[metric], unit.data.buckets[bucket]
+    axis = _axis(scores)
+    return axis, [
+        _strip(title, scores[mask & (unit.labels.codes == code)], axis) for code, title in enumerate(unit.labels.titles)
+    ]
 
 
 def by_dataset(units: Sequence[Unit]) -> Spread:
@@ -86,7 +90,7 @@ def by_dataset(units: Sequence[Unit]) -> Spread:
     return Spread(panels, _table("Scores by dataset", "dataset", rows))
 
 
-def _axis(scores: Floats) -> _Axis:
+def _axis(scores: Floats) -> Axis:
     known = scores[np.isfinite(scores)]
     low, high = (float(known.min()), float(known.max())) if len(known) else (0.0, 1.0)
     inner = [float(end) for end in np.quantile(known, OUTER)] if len(known) else [low, high]
@@ -94,15 +98,15 @@ def _axis(scores: Floats) -> _Axis:
         low, high = inner
     marks = ticks(low, high, 4)
     beyond = (bool((known < marks[0]).any()), bool((known > marks[-1] + 1e-6).any()))
-    return _Axis(np.linspace(marks[0], marks[-1], BINS + 1), marks, beyond)
+    return Axis(np.linspace(marks[0], marks[-1], BINS + 1), marks, beyond)
 
 
-def _strip(title: str, scores: Floats, axis: _Axis) -> _Strip:
+def _strip(title: str, scores: Floats, axis: Axis) -> Strip:
     known = scores[np.isfinite(scores)]
-    return _Strip(title, known, np.histogram(np.clip(known, axis.edges[0], axis.edges[-1]), axis.edges)[0])
+    return Strip(title, known, np.histogram(np.clip(known, axis.edges[0], axis.edges[-1]), axis.edges)[0])
 
 
-def _panel(key: str, unit: Unit, metric: str, strips: Sequence[_Strip], axis: _Axis, kind: str) -> Markup:
+def _panel(key: str, unit: Unit, metric: str, strips: Sequence[Strip], axis: Axis, kind: str) -> Markup:
     # labels are short and stand at the left of their strips, names of datasets above
     above = 14 if kind == "dataset" else 0
     gutter = 12 if above else 58
@@ -137,7 +141,7 @@ def _panel(key: str, unit: Unit, metric: str, strips: Sequence[_Strip], axis: _A
     return drawing(key, WIDTH, bottom + FOOT, f"Scores of {metric} by {kind}", about, *parts)
 
 
-def _bars(strip: _Strip, scale: Scale, base: float) -> list[Markup]:
+def _bars(strip: Strip, scale: Scale, base: float) -> list[Markup]:
     parts = [element("line", x1=scale.start, x2=scale.end, y1=base, y2=base, class_="axis")]
     if len(strip.scores):
         heights = strip.counts / strip.counts.max() * TALL
@@ -158,7 +162,7 @@ def _quantiles(scores: Floats) -> list[str]:
     return [f"{value:.4g}" for value in np.quantile(scores, [0.05, 0.25, 0.5, 0.75, 0.95])]
 
 
-def _rows(metric: str, strips: Sequence[_Strip], axis: _Axis) -> list[list[str]]:
+def _rows(metric: str, strips: Sequence[Strip], axis: Axis) -> list[list[str]]:
     ends = [f"{axis.marks[0]:g}", f"{axis.marks[-1]:g}"]
     return [
         [

@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 
 from assay.reports.data import ALL
 from assay.reports.page.tagging import TagColumns
-from assay.reports.page.units import Unit
+from assay.reports.units import Unit
 
 __all__ = ["pack"]
 

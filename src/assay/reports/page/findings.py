@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 from assay.reports.data import ALL
 from assay.reports.layout import TITLES, Block, Cell
-from assay.reports.page.units import Unit
+from assay.reports.units import Unit
 
 __all__ = ["Finding", "find"]
 

@@ -7,10 +7,10 @@ from collections.abc import Iterator
 from markupsafe import Markup
 
 from assay.reports.layout import TITLES, Block, Cell, short
-from assay.reports.page.names import fit
+from assay.reports.names import fit
 from assay.reports.page.svg import Figure, Scale, drawing, element, text, ticks
-from assay.reports.page.units import Unit
 from assay.reports.sheets import Column, Sheet
+from assay.reports.units import Unit
 
 __all__ = [
     "ABREAST",

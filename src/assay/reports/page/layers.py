@@ -2,16 +2,16 @@
 
 from __future__ import annotations
 
-import re
 from dataclasses import dataclass
 
 from markupsafe import Markup
 
 from assay.reports.layout import TITLES, Block, Cell, short
-from assay.reports.page.names import fit
+from assay.reports.names import fit
 from assay.reports.page.svg import Figure, Scale, drawing, element, text, ticks
-from assay.reports.page.units import Unit
 from assay.reports.sheets import Column, Sheet
+from assay.reports.sweep import LAYER
+from assay.reports.units import Unit
 
 __all__ = ["LayeredModel", "draw_layers", "layered_models"]
 
@@ -21,8 +21,6 @@ HEAD = 40
 LEFT = 40
 FOOT = 34
 ABREAST = 3
-
-_LAYER = re.compile(r",layer=(\d+)")
 
 
 @dataclass(frozen=True)
@@ -38,9 +36,9 @@ def layered_models(unit: Unit) -> list[LayeredModel]:
     """Return the models of which the run has at least two layers."""
     found: dict[str, dict[int, str]] = {}
     for metric in unit.data.scores:
-        layer = _LAYER.search(metric)
+        layer = LAYER.search(metric)
         if layer:
-            found.setdefault(_LAYER.sub("", metric), {})[int(layer[1])] = metric
+            found.setdefault(LAYER.sub("", metric), {})[int(layer[1])] = metric
     return [
         LayeredModel(name, number, dict(sorted(layers.items())))
         for number, (name, layers) in enumerate(found.items())

@@ -9,6 +9,7 @@ from functools import cached_property
 
 from assay.reports.data import MetricFacts
 from assay.reports.folder import RunFolder
+from assay.reports.layout import percent
 from assay.reports.page.agreement import AgreementTable, agreement_table
 from assay.reports.page.aspects import AspectModel, draw_aspects
 from assay.reports.page.cost import CostFigure, draw_cost
@@ -20,7 +21,7 @@ from assay.reports.page.layers import draw_layers, layered_models
 from assay.reports.page.profile import Profile, draw_profile
 from assay.reports.page.svg import Figure
 from assay.reports.page.tagging import tag_pairs
-from assay.reports.page.units import Unit
+from assay.reports.units import Unit
 
 __all__ = ["AspectPart", "RunPart", "UnitPart"]
 
@@ -52,7 +53,7 @@ class RunPart:
         if not request["resamples"]:
             return "no intervals were computed"
         return (
-            f"{request['confidence']:.0%} intervals by the bootstrap (expanded percentile), "
+            f"{percent(request['confidence'])} intervals by the bootstrap (expanded percentile), "
             f"{request['resamples']:,} resamples, seed {request['seed']}"
         )
 

@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-import os
-import tempfile
 from collections.abc import Sequence
 from pathlib import Path
 
 from assay.errors import InputError
+from assay.output import written_whole
 from assay.reports.folder import RunFolder
 from assay.reports.page.render import GENERATOR, page_html
 
@@ -39,14 +38,8 @@ def write_page(runs: Sequence[RunFolder], out: Path, *, leaderboard: bool = True
 
 def put_page(text: str, path: Path) -> None:
     """Write a file whole or not at all, also where an earlier one is open in a browser."""
-    descriptor, scratch = tempfile.mkstemp(prefix=f".{path.name}.", dir=path.parent)
-    try:
-        with os.fdopen(descriptor, "w", encoding="utf-8", errors="backslashreplace", newline="\n") as file:
-            file.write(text)
-        Path(scratch).chmod(0o644)
-        Path(scratch).replace(path)
-    finally:
-        Path(scratch).unlink(missing_ok=True)
+    with written_whole(path) as scratch:
+        scratch.write_text(text, encoding="utf-8", errors="backslashreplace", newline="\n")
 
 
 def check_target(out: Path) -> None:

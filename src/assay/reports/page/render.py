@@ -18,8 +18,8 @@ from assay.reports.page.distributions import by_dataset
 from assay.reports.page.parts import AspectPart, RunPart, UnitPart
 from assay.reports.page.ranking import rank_metrics
 from assay.reports.page.tagging import MOST
-from assay.reports.page.units import main_statistic, read_units
 from assay.reports.sheets import Document, Sheet, write
+from assay.reports.units import main_statistic, read_units
 
 __all__ = ["GENERATOR", "asset", "environment", "page_html"]
 

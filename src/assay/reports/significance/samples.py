@@ -8,7 +8,7 @@ from itertools import combinations
 
 import numpy as np
 
-from assay.errors import InputError, suggest
+from assay.errors import InputError, unknown
 from assay.reports.significance.reading import Row
 from assay.statistics.concordance import Floats
 
@@ -92,7 +92,5 @@ def couples_of(samples: Sequence[Samples], baseline: str | None, all_pairs: bool
         return list(combinations(systems, 2))
     against = systems[0] if baseline is None else baseline
     if against not in systems:
-        raise InputError(
-            f"--baseline {against}: no such system.{suggest(against, systems)} The results have {', '.join(systems)}."
-        )
+        raise InputError(unknown("--baseline: the results have no system", against, systems))
     return [(system, against) for system in systems if system != against]

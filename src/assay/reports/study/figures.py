@@ -9,7 +9,7 @@ from typing import Any
 from markupsafe import Markup
 
 from assay.reports.layout import short
-from assay.reports.page.names import fit
+from assay.reports.names import fit
 from assay.reports.page.svg import Figure, Scale, drawing, element, log_ticks, text, ticks
 from assay.reports.sheets import Column, Sheet
 from assay.reports.study.document import setting_text

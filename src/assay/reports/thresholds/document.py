@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from assay.reports.layout import Cell, short
+from assay.reports.layout import Cell, percent, short
 from assay.reports.sheets import Column, Document, Sheet
 from assay.reports.thresholds.calibration import Calibration
 from assay.reports.thresholds.planning import Subject
@@ -51,7 +51,7 @@ def _decisions(subject: Subject, settings: Settings) -> Sheet:
     others = [name for name in ("f1-macro", "f1", "f1-no", "precision", "recall", "accuracy", "mcc") if name != chosen]
     any_one = next(iter(subject.decisions.values()))
     level = (
-        f"{settings.confidence:.0%} intervals by the bootstrap over {subject.unit}"
+        f"{percent(settings.confidence)} intervals by the bootstrap over {subject.unit}"
         if settings.resamples
         else "no intervals"
     )

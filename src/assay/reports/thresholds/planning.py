@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from assay.errors import InputError, suggest
+from assay.errors import InputError, unknown
 from assay.reports.data import ALL, ScoredDataset, read_datasets
 from assay.reports.folder import RunFolder
 from assay.reports.grouping import group_codes, group_names, pair_keys, same_pairs
@@ -61,8 +61,7 @@ def find_thresholds(run: RunFolder, settings: Settings) -> list[Subject]:
 
     def find(name: str, option: str) -> ScoredDataset:
         if name not in datasets:
-            known = ", ".join(datasets)
-            raise InputError(f"--{option} {name}: {run.title} has {known}.{suggest(name, datasets)}")
+            raise InputError(unknown(f"--{option}: {run.title} has no dataset", name, datasets))
         return datasets[name]
 
     if settings.tune is not None and settings.test is not None:
@@ -84,7 +83,7 @@ def _subject(tune: ScoredDataset, test: ScoredDataset, settings: Settings) -> Su
     for metric in named:
         try:
             if metric not in tune.scores:
-                raise InputError(f"{tune.run.title}: {tune.name} has no scores of {metric!r}")
+                raise InputError(unknown(f"{tune.run.title}: {tune.name} has no scores of", metric, tune.scores))
             decisions[metric], way, lost = _decide(metric, tune, test, rule, settings)
         except InputError as error:
             if settings.metrics:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from assay.errors import InputError, suggest
+from assay.errors import InputError, unknown
 from assay.reports.thresholds.measures import OPTIMISED
 from assay.statistics.drawing import check_level, check_resamples, check_seed
 
@@ -53,10 +53,7 @@ class Settings:
 
     def __post_init__(self) -> None:
         if self.measure not in OPTIMISED:
-            raise InputError(
-                f"--measure {self.measure}: a threshold is chosen by {', '.join(OPTIMISED)}."
-                f"{suggest(self.measure, OPTIMISED)}"
-            )
+            raise InputError(unknown("--measure: no threshold is chosen by", self.measure, OPTIMISED))
         if (self.tune is None) != (self.test is None):
             raise InputError("--tune and --test belong together: one dataset of the run to find on, one to test on")
         ways = {
@@ -77,5 +74,5 @@ class Settings:
         if self.tune is not None and self.datasets:
             raise InputError("--dataset: --tune and --test name the datasets already")
         check_resamples(self.resamples, none_allowed=True)
-        check_level(self.confidence)
+        check_level(self.confidence, self.resamples)
         check_seed(self.seed)

@@ -17,6 +17,7 @@ from numpy.typing import NDArray
 from assay.errors import AssayError, InputError, UnavailableError
 from assay.metrics.neural.loading import quiet
 from assay.metrics.provenance import file_digest
+from assay.output import written_whole
 from assay.paths import cache_dir
 from assay.transfer.download import disk_errors
 
@@ -107,12 +108,8 @@ def keep(model: str, key: Mapping[str, str], write: Callable[[Path], None]) -> P
 
 def write_json(path: Path, value: object) -> None:
     """Write a small file as a whole."""
-    part = path.with_name(f"{path.name}.{uuid.uuid4().hex[:12]}.part")
-    try:
+    with written_whole(path) as part:
         part.write_text(json.dumps(value) + "\n", encoding="utf-8")
-        part.replace(path)
-    finally:
-        part.unlink(missing_ok=True)
 
 
 @contextmanager

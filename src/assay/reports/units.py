@@ -1,4 +1,4 @@
-"""What the page shows one of: a dataset of a run, with its tables laid out and its pairs read."""
+"""What a report shows one of: a dataset of a run, with its tables laid out and its pairs read."""
 
 from __future__ import annotations
 
@@ -9,9 +9,9 @@ from functools import cached_property
 
 from assay.reports.data import ALL, ScoredDataset, read_datasets
 from assay.reports.folder import RunFolder, run_titles
+from assay.reports.label_classes import LabelClasses, classify
 from assay.reports.layout import Block, Cell, Section, lay_out
-from assay.reports.page.classes import LabelClasses, classify
-from assay.reports.page.names import short_names
+from assay.reports.names import short_names
 from assay.tables import NOT_BY_PEOPLE
 
 __all__ = ["Unit", "main_statistic", "read_units"]
@@ -22,12 +22,12 @@ class Unit:
     """One dataset of one run.
 
     Attributes:
-        key: names it in the page, such as ``unit-0``.
+        key: names it among the others, such as ``unit-0``.
         title: how a reader calls it, as on the leaderboard; with the run where several have data of that name.
         run: where it stands.
         section: its tables, laid out.
         data: its pairs and scores.
-        names: the short name of each metric of the page.
+        names: the short name of each metric of all runs.
     """
 
     key: str

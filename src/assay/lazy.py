@@ -1,0 +1,51 @@
+"""Packages whose public names are loaded when they are first used, so that to import them costs next to nothing."""
+
+from __future__ import annotations
+
+import ast
+import functools
+import pkgutil
+import sys
+from collections.abc import Callable
+from importlib import import_module
+from typing import Any
+
+__all__ = ["on_first_use"]
+
+
+def on_first_use(package: str) -> tuple[Callable[[str], Any], Callable[[], list[str]]]:
+    """Return ``__getattr__`` and ``__dir__`` of a package that imports its names under ``if TYPE_CHECKING:`` alone.
+
+    That block is what a type checker and an editor read, and here it is read again: so every name has its home written
+    once. Assign the two in its ``else:``, where a type checker does not see them: it would take any name for granted
+    if it did.
+
+    Args:
+        package: the ``__name__`` of the package; the imports are absolute, ``from assay.metrics.base import Metric``.
+            ``dir()`` of it is its ``__all__``.
+    """
+
+    def load(name: str) -> Any:
+        try:
+            module, known_as = _homes(package)[name]
+        except KeyError:
+            raise AttributeError(f"module {package!r} has no attribute {name!r}") from None
+        return getattr(import_module(module), known_as)
+
+    return load, lambda: sorted(sys.modules[package].__all__)
+
+
+@functools.cache
+def _homes(package: str) -> dict[str, tuple[str, str]]:
+    """Return each name that the package imports for type checkers, with its module and the name it has there."""
+    source = pkgutil.get_data(package, "__init__.py")
+    if source is None:
+        raise ImportError(f"the source of {package} is not at hand: its names cannot be found")
+    return {
+        alias.asname or alias.name: (statement.module, alias.name)
+        for block in ast.parse(source).body
+        if isinstance(block, ast.If) and isinstance(block.test, ast.Name) and block.test.id == "TYPE_CHECKING"
+        for statement in block.body
+        if isinstance(statement, ast.ImportFrom) and statement.module
+        for alias in statement.names
+    }

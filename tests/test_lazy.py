@@ -1,0 +1,64 @@
+"""Packages whose names are loaded when they are first used."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from importlib import import_module
+from pathlib import Path
+
+import pytest
+
+PACKAGES = ["assay", "assay.api", "assay.datasets", "assay.metrics", "assay.metrics.models", "assay.metrics.words"]
+
+
+@pytest.mark.parametrize("package", PACKAGES)
+def test_every_public_name_has_a_home_and_dir_names_them_all(package: str) -> None:
+    module = import_module(package)
+
+    assert dir(module) == sorted(module.__all__)
+    assert all(getattr(module, name) is not None for name in module.__all__)
+
+
+@pytest.mark.parametrize("package", PACKAGES)
+def test_a_name_that_a_package_lacks_is_an_attribute_error_that_names_both(package: str) -> None:
+    with pytest.raises(AttributeError, match=f"module '{package}' has no attribute 'nothing'"):
+        import_module(package).nothing  # noqa: B018 - to read it is what is tested
+
+
+def test_packages_import_nothing_heavy_before_a_name_is_used() -> None:
+    names = ", ".join(PACKAGES)
+    imports = f"import sys, {names}; print([one for one in ('numpy', 'pandas', 'pyarrow') if one in sys.modules])"
+    found = subprocess.run([sys.executable, "-c", imports], capture_output=True, text=True, check=True)
+
+    assert found.stdout.strip() == "[]"
+
+
+@pytest.fixture
+def package(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> str:
+    folder = tmp_path / "colours_on_first_use"
+    folder.mkdir()
+    (folder / "__init__.py").write_text(
+        "from typing import TYPE_CHECKING\n"
+        "from assay.lazy import on_first_use\n"
+        "if TYPE_CHECKING:\n"
+        "    from colours_on_first_use.paint import red, green as grün\n"
+        "else:\n"
+        "    __getattr__, __dir__ = on_first_use(__name__)\n"
+        "__all__ = ['red', 'grün', 'blue']\n"
+        "blue = 'in the package itself'\n",
+        encoding="utf-8",
+    )
+    (folder / "paint.py").write_text("red, green = 1, 2\n", encoding="utf-8")
+    monkeypatch.syspath_prepend(tmp_path)
+    return folder.name
+
+
+def test_a_name_is_read_from_the_module_that_the_type_checker_reads(package: str) -> None:
+    module = import_module(package)
+
+    assert f"{package}.paint" not in sys.modules
+    assert (module.red, module.grün, module.blue) == (1, 2, "in the package itself")
+    assert f"{package}.paint" in sys.modules
+    with pytest.raises(AttributeError, match="green"):
+        module.green  # noqa: B018 - the package gives it under another name alone
