@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
 
 import pytest
@@ -65,4 +66,12 @@ def test_two_metrics_are_compared_by_it(assay):
     rows = agreement(Path("OUT"))
     assert rows["all", "rouge-l", "pair-accuracy"]["value"] == 1
     assert rows["all", "f1", "pair-accuracy"]["value"] == 0.5
-    assert rows["all", "f1", "pair-accuracy"]["low"] == pytest.approx(0.5, abs=0.25)
+    (found,) = json.loads(done.out)["comparisons"]
+    assert (found["first"], found["second"], found["statistic"]) == ("f1", "rouge-l", "pair-accuracy")
+    assert (found["difference"], found["n"], found["verdict"]) == (-0.5, 48, "second")
+    # no exchange of 100 reaches a difference that only all twelve couples on one side give: p = (0 + 1) / (100 + 1)
+    assert found["p_permutation"] == pytest.approx(1 / 101)
+    # F1 has 12 of 24 groups right: the middle 95 % of a binomial distribution of 24 and .5 are 7 to 17 of 24
+    assert rows["all", "f1", "pair-accuracy"]["low"] == pytest.approx(7 / 24, abs=0.05)
+    assert rows["all", "f1", "pair-accuracy"]["high"] == pytest.approx(17 / 24, abs=0.05)
+    assert (found["low"], found["high"]) == (pytest.approx(-17 / 24, abs=0.05), pytest.approx(-7 / 24, abs=0.05))

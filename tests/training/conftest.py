@@ -1,9 +1,10 @@
-"""A tiny encoder, pairs with graphs, and targets that need no AMR metric."""
+"""A tiny encoder, files of pairs, and cross-validations of it that tell what they train on."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -41,3 +42,39 @@ def pairs_file(tmp_path: Path) -> Callable[..., str]:
         return str(path)
 
     return write
+
+
+@pytest.fixture
+def files(pairs_file: Callable[..., str]) -> tuple[str, str, str]:
+    """Training, development and test pairs."""
+    return pairs_file(40, 1), pairs_file(20, 2), pairs_file(20, 3)
+
+
+@pytest.fixture
+def told(monkeypatch: pytest.MonkeyPatch) -> list[dict[str, set[int]]]:
+    """Rows trained on and tested by every training of a fold that was really done."""
+    from assay.training.pairwise import validating
+
+    seen: list[dict[str, set[int]]] = []
+    fit = validating.fit
+
+    def spy(job: Any, *others: Any) -> Any:
+        seen.append({name: set(one.rows.tolist()) for name, one in job.sets.items()})
+        return fit(job, *others)
+
+    monkeypatch.setattr(validating, "fit", spy)
+    return seen
+
+
+@pytest.fixture
+def asked(tiny_base: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Callable[..., dict[str, Any]]:
+    """Return what asks for a cross-validation of one model on rows: the rows, and what is changed."""
+    monkeypatch.setenv("ASSAY_CACHE", str(tmp_path / "cache"))
+
+    def ask(rows: list[dict[str, Any]], **changes: Any) -> dict[str, Any]:
+        path = tmp_path / "own.parquet"
+        pq.write_table(pa.Table.from_pylist(rows), path)
+        recipe = f"bi-encoder:{tiny_base},epochs=1,batch_size=16"
+        return {"datasets": str(path), "train": recipe, "folds": 2, "threads": 1} | changes
+
+    return ask

@@ -37,7 +37,7 @@ def tune_on(
     base: str | Path, out: str | Path, forms: str, *test: str, pause: float = 0.0, **changes: Any
 ) -> tuple[Slow, dict[str, Any]]:
     """Train on a file of frames and evaluate on files of pairs; return what was told and the results."""
-    from assay.training.midtuning.recipe import Rendering, train_mid_tuning
+    from assay.training.midtuning.recipe import train_mid_tuning
     from assay.training.midtuning.settings import MidTuningSettings
 
     progress = Slow(pause)
@@ -45,7 +45,8 @@ def tune_on(
         MidTuningSettings(str(base), (forms,), test=test, **(PACE | changes)),
         Path(out),
         runtime=Runtime(device="cpu", threads=1),
-        render=Rendering(lambda results: "results\n", lambda records: "neighbours\n"),
+        render=lambda results: "results\n",
+        render_neighbours=lambda records: "neighbours\n",
         progress=progress,
     )
     return progress, results

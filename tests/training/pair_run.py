@@ -5,16 +5,21 @@ PAIR_RUN='{"seeds": 2}' python pair_run.py RECIPE BASE OUT PAUSE TRAIN DEV TEST
 
 from __future__ import annotations
 
+import csv
 import json
 import os
 import sys
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+import pyarrow as pa
+import pyarrow.parquet as pq
 from training_run import Slow
 
 from assay.metrics.neural.runtime import Runtime
 
+RECIPES = ("bi-encoder", "cross-encoder")
 #: Three epochs of five steps.
 PACE: dict[str, Any] = {"epochs": 3, "batch_size": 8, "learning_rate": 1e-3}
 
@@ -36,6 +41,18 @@ def train_on(
         progress=progress,
     )
     return progress, results
+
+
+def curve(folder: Path) -> list[dict[str, str]]:
+    """Return the evaluations of a training, a record a step."""
+    return [row for row in csv.DictReader((folder / "curves.csv").read_text().splitlines()) if row["dev_loss"]]
+
+
+def rewritten(path: str, change: Callable[[dict[str, Any]], dict[str, Any]]) -> str:
+    """Write the pairs of a file with some cells changed to a file beside it, and return its path."""
+    made = Path(path).with_suffix(".new.parquet")
+    pq.write_table(pa.Table.from_pylist([row | change(row) for row in pq.read_table(path).to_pylist()]), made)
+    return str(made)
 
 
 if __name__ == "__main__":

@@ -9,9 +9,9 @@ import numpy as np
 import pytest
 from scipy.stats import ttest_1samp
 
-from assay.api.training import _document
 from assay.errors import InputError
 from assay.reports.sheets import write
+from assay.reports.training.aspects import aspects_document
 from assay.training.data import load_examples
 from assay.training.s3bert.evaluation import (
     RESAMPLES,
@@ -53,14 +53,14 @@ def test_seeds_are_one_record_with_both_tests():
     # over the pairs nothing is shown, however alike the seeds are
     assert (found["low_full"], found["high_full"], found["p_bootstrap_full"]) == (-2.0, 23.0, 0.2)
     assert (found["low_ilp"], found["p_bootstrap_ilp"]) == (None, None)
-    shown = write(_document({"aspects": [found], "people": [], "seeds": [0, 1]}), "md")
+    shown = write(aspects_document({"aspects": [found], "people": [], "seeds": [0, 1]}), "md")
     assert shown.count("p seeds") == 3, "two heads and the note"
     assert "a test of the order of the batches alone, not of the choice of pairs" in shown
     assert "| 0.030 | 0.200 |" in shown.replace("  ", " ")
 
 
 def test_one_model_has_the_bootstrap_alone():
-    shown = write(_document({"aspects": a_seed(60.0, -2.0, 21.0, 0.2), "people": [], "seeds": [0]}), "md")
+    shown = write(aspects_document({"aspects": a_seed(60.0, -2.0, 21.0, 0.2), "people": [], "seeds": [0]}), "md")
     assert "p: paired bootstrap over the test pairs" in shown
     assert "Student" not in shown
     assert RESAMPLES >= 500

@@ -9,7 +9,7 @@ import pytest
 
 from assay.errors import InputError
 from assay.training.apart import keep_apart
-from assay.training.data import cut_off, load_examples
+from assay.training.data import load_examples
 from assay.training.s3bert.targets import UNIT, draw_negatives
 
 
@@ -67,18 +67,6 @@ def test_groups_are_those_of_each_dataset(pairs_file, tmp_path):
     found = load_examples([str(grouped), pairs_file(2, 1), str(grouped)], limit=None, graphs=False)
     assert found.groups.tolist() == [0, 1, 0, 3, 4, 5, 6, 7, 6, 9]
     assert found.take([2, 9]).groups.tolist() == [0, 9]
-
-
-def test_cutting_off_follows_the_seed(pairs_file):
-    examples = load_examples([pairs_file(50, 1)], limit=40, graphs=True)
-    assert len(examples) == 40
-    stays, away = cut_off(examples, 0)
-    assert (len(stays), len(away)) == (36, 4)
-    assert set(stays.keys) | set(away.keys) == set(examples.keys)
-    assert cut_off(examples, 0)[1].keys == away.keys
-    assert cut_off(examples, 1)[1].keys != away.keys
-    with pytest.raises(InputError, match="too few to cut a set off"):
-        cut_off(examples.take(range(10)), 0)
 
 
 @pytest.mark.parametrize("times", [0, 1, 3, 12])

@@ -91,6 +91,21 @@ def share_study(base: Path, folder: Path, files: Any, address: str) -> dict[str,
     return ours
 
 
+def held_trials(address: str, name: str = "s") -> list[Any]:
+    """Return the trials of a study in a database."""
+    import optuna
+
+    from assay.training.tuning.study import quiet_optuna
+
+    with quiet_optuna():
+        return list(optuna.load_study(study_name=name, storage=address).trials)
+
+
+def drawn(found: dict[str, Any]) -> list[dict[str, Any]]:
+    """Return the settings of the trials that are over, in their order."""
+    return [trial["settings"] for trial in found["trials"] if trial["state"] in ("complete", "pruned")]
+
+
 if __name__ == "__main__":
     base, out, pause, storage, trials, *files = sys.argv[1:]
     search_on(base, Path(out), tuple(files), pause=float(pause), storage=storage or None, trials=int(trials))

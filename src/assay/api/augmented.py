@@ -5,11 +5,10 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
-from assay.api.pairwise import agreement_document
+from assay.api.recipes import run_recipe
 from assay.api.reporting import Report
-from assay.benchmark.progress import Progress, Silent
-from assay.metrics.neural.runtime import Runtime, use_runtime
-from assay.reports.sheets import write
+from assay.benchmark.progress import Progress
+from assay.reports.training.agreement import agreement_document
 from assay.training.augmented.settings import AugmentedSettings
 from assay.training.packages import check_packages
 
@@ -52,13 +51,5 @@ def train_augmented(
     # torch comes with it
     from assay.training.augmented.recipe import train_augmented as train
 
-    runtime = Runtime(device=device, threads=threads)
-    with use_runtime(runtime):
-        found = train(
-            asked,
-            Path(out),
-            runtime=runtime,
-            render=lambda results: write(agreement_document(results), "md"),
-            progress=progress or Silent(),
-        )
+    found = run_recipe(train, asked, out, agreement_document, device=device, threads=threads, progress=progress)
     return Report(agreement_document(found))

@@ -21,6 +21,7 @@ from assay.reports.crossval.settings import FOLDS, Settings
 from assay.reports.crossval.study import divide, methods_of, not_trained_on, study
 from assay.reports.data import ScoredDataset, read_datasets
 from assay.reports.folder import RunFolder, read_run, run_titles
+from assay.reports.grouping import group_codes
 from assay.reports.signatures import signed
 from assay.statistics.crossvalidation import ScoresOf
 from assay.training.data import Examples, Source
@@ -100,7 +101,7 @@ def crossval(
         statistics=tuple(statistics),
         seed=seed,
     )
-    makers = {name: _trainer(name, scale, scoring, progress or Silent()) for name in recipes}
+    makers = {name: _trainer(name, scale, group_by, scoring, progress or Silent()) for name in recipes}
     with open_runs(paths) if paths else _scored(datasets, names, progress, scoring) as opened:
         chosen = _chosen(opened, settings)
         trained = [_trainers(makers, data, settings) for _, data in chosen]
@@ -126,7 +127,9 @@ def _trainers(
     return dict(trainers), [*not_trained_on(partition), *(f"{name}: {note}" for name, note in told.items() if note)]
 
 
-def _trainer(recipe: str, scale: str | None, scoring: Mapping[str, Any], progress: Progress) -> Maker:
+def _trainer(
+    recipe: str, scale: str | None, group_by: str | None, scoring: Mapping[str, Any], progress: Progress
+) -> Maker:
     """Return what makes a recipe a method on a dataset."""
     # torch comes with it
     from assay.metrics.neural.runtime import Runtime
@@ -134,11 +137,11 @@ def _trainer(recipe: str, scale: str | None, scoring: Mapping[str, Any], progres
 
     settings = read_recipe(recipe, scale)
     runtime = Runtime(**{name: scoring[name] for name in ("device", "threads") if scoring.get(name) is not None})
-    return lambda data: FoldTrainer(settings, _examples(data), runtime, progress)
+    return lambda data: FoldTrainer(settings, _examples(data, group_by), runtime, progress)
 
 
-def _examples(data: ScoredDataset) -> Examples:
-    """Return the pairs of a run's dataset as a model learns them.
+def _examples(data: ScoredDataset, group_by: str | None) -> Examples:
+    """Return the pairs of a run's dataset as a model learns them, grouped as the folds are.
 
     Raises:
         InputError: a pair has several gold answers.
@@ -155,7 +158,9 @@ def _examples(data: ScoredDataset) -> Examples:
     rows = np.arange(len(data), dtype=np.int64)
     first = tuple(golds[0] if isinstance(golds, list) else golds for golds in references)
     second = tuple(data.table.column("candidate").to_pylist())
-    return Examples(first, second, data.labels, (), (), np.zeros_like(rows), rows, (source,), rows + 1)
+    codes = group_codes(data, group_by)
+    groups = rows if codes is None else codes.astype(np.int64)
+    return Examples(first, second, data.labels, (), (), np.zeros_like(rows), groups, (source,), rows + 1)
 
 
 @contextmanager

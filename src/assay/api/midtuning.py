@@ -3,16 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from functools import partial
 from pathlib import Path
 from typing import Any
 
 from assay.api.given import several
-from assay.api.pairwise import agreement_sheet
+from assay.api.recipes import run_recipe
 from assay.api.reporting import Report
-from assay.benchmark.progress import Progress, Silent
+from assay.benchmark.progress import Progress
 from assay.datasets.columns import columns_text
-from assay.metrics.neural.runtime import Runtime, use_runtime
-from assay.reports.sheets import Column, Document, Sheet, write
+from assay.reports.sheets import write
+from assay.reports.training.alignment import alignment_document, neighbours_document
 from assay.training.midtuning.settings import MidTuningSettings
 from assay.training.packages import check_packages
 
@@ -58,46 +59,8 @@ def train_mid_tuning(
     asked = MidTuningSettings(base, several(forms), test=several(test), columns=columns_text(columns), **settings)
     check_packages()
     # torch comes with it
-    from assay.training.midtuning.recipe import Rendering, train_mid_tuning
+    from assay.training.midtuning.recipe import train_mid_tuning as train
 
-    runtime = Runtime(device=device, threads=threads)
-    render = Rendering(
-        lambda results: write(_document(results), "md"),
-        lambda records: write(Document(_neighbours(records), records), "md"),
-    )
-    with use_runtime(runtime):
-        found = train_mid_tuning(asked, Path(out), runtime=runtime, render=render, progress=progress or Silent())
-    return Report(_document(found))
-
-
-def _document(results: Mapping[str, Any]) -> Document:
-    """Return the tables of a mid-tuning."""
-    sheets = [agreement_sheet(results)] if results["agreement"] else []
-    sheets += [_alignment(results["alignment"]), *_neighbours(results.get("neighbours", []))]
-    return Document(sheets, results["agreement"], value=dict(results))
-
-
-def _alignment(found: Mapping[str, Any]) -> Sheet:
-    rows = [
-        [name, *("–" if found[when] is None else f"{found[when][name]:.4f}" for when in ("before", "after"))]
-        for name in ("loss", "accuracy")
-    ]
-    note = "Accuracy: how often the right form is told from the wrong one; a classifier has none before it is trained."
-    columns = [Column("development set"), Column("before", number=True), Column("after", number=True)]
-    return Sheet("Sentences and their forms", columns, rows, notes=[note])
-
-
-def _neighbours(records: Sequence[Mapping[str, Any]]) -> list[Sheet]:
-    """Return a table of the nearest sentences for each query."""
-    columns = [Column("base"), Column("cosine", number=True), Column("trained"), Column("cosine", number=True)]
-    return [
-        Sheet(
-            f"Nearest to: {record['query']}",
-            columns,
-            [
-                [cell for one in both for cell in (one["text"], f"{one['cosine']:.4f}")]
-                for both in zip(record["base"], record["trained"], strict=True)
-            ],
-        )
-        for record in records
-    ]
+    whole = partial(train, render_neighbours=lambda records: write(neighbours_document(records), "md"))
+    found = run_recipe(whole, asked, out, alignment_document, device=device, threads=threads, progress=progress)
+    return Report(alignment_document(found))

@@ -7,27 +7,15 @@ from pathlib import Path
 from typing import Any, Literal
 
 from assay.api.given import several
+from assay.api.recipes import run_recipe
 from assay.api.reporting import Report
-from assay.benchmark.progress import Progress, Silent
+from assay.benchmark.progress import Progress
 from assay.datasets.columns import columns_text
-from assay.metrics.neural.runtime import Runtime, use_runtime
-from assay.reports.layout import p_value
-from assay.reports.sheets import Column, Document, Sheet, write
-from assay.tables import NOT_BY_PEOPLE
+from assay.reports.training.agreement import agreement_document
 from assay.training.packages import check_packages
 from assay.training.pairwise.settings import RECIPES
 
-__all__ = ["agreement_document", "agreement_sheet", "train_pairs"]
-
-_NOTES = (
-    "gain: with the paired bootstrap over the test pairs, whole groups where the data has them; p is two-sided and not "
-    "corrected for the number of lines."
-)
-_OVER_SEEDS = (
-    "Bounds are the outermost of any seed's interval, p the largest of any seed; p seeds: Student's t over the seeds, "
-    "a test of batches and head alone, not of the choice of pairs."
-)
-_NO_BASE = "The model that was started from gives no such scores by itself."
+__all__ = ["train_pairs"]
 
 
 def train_pairs(
@@ -75,51 +63,7 @@ def train_pairs(
     # torch comes with it
     from assay.training.pairwise.recipe import train_on_pairs
 
-    runtime = Runtime(device=device, threads=threads)
-    with use_runtime(runtime):
-        found = train_on_pairs(
-            asked,
-            Path(out),
-            runtime=runtime,
-            render=lambda results: write(agreement_document(results), "md"),
-            progress=progress or Silent(),
-        )
-    return Report(agreement_document(found))
-
-
-def agreement_document(results: Mapping[str, Any]) -> Document:
-    """Return the table of a training with its records."""
-    return Document([agreement_sheet(results)], results["agreement"], value=dict(results))
-
-
-def agreement_sheet(results: Mapping[str, Any]) -> Sheet:
-    """Return the table of the agreement with people before and after a training."""
-    records = results["agreement"]
-    several = len(results["seeds"]) > 1
-    heads = ["n", "before", "after", "sd", "gain", "95 %", "p", "p seeds"]
-    machine = results.get("machine_labels", ())
-    shown = [head for head in heads if several or head not in ("sd", "p seeds")]
-    with_whom = "labels" if machine else "people"
-    return Sheet(
-        f"Agreement with {with_whom} on the test pairs" + (f", {len(results['seeds'])} seeds" if several else ""),
-        [Column("dataset"), Column("statistic"), *(Column(head, number=True) for head in shown)],
-        [_row(record, several) for record in records],
-        notes=[
-            *([_NOTES] if any(record["gain"] is not None for record in records) else []),
-            *([_NO_BASE] if all(record["before"] is None for record in records) else []),
-            *([_OVER_SEEDS] if several else []),
-            *([f"{', '.join(machine)}: {NOT_BY_PEOPLE['machine']}."] if machine else []),
-        ],
+    found = run_recipe(
+        train_on_pairs, asked, out, agreement_document, device=device, threads=threads, progress=progress
     )
-
-
-def _row(record: Mapping[str, Any], several: bool) -> list[str]:
-    bounds = "–" if record["low"] is None else f"[{record['low']:+.4f}, {record['high']:+.4f}]"
-    cells = [record["dataset"], record["statistic"], f"{record['n']:,}", _number(record["before"])]
-    cells += [_number(record["after"]), *([_number(record["sd"])] if several else [])]
-    cells += ["–" if record["gain"] is None else f"{record['gain']:+.4f}", bounds, p_value(record["p"])]
-    return cells + ([p_value(record["p_seeds"])] if several else [])
-
-
-def _number(value: float | None) -> str:
-    return "–" if value is None else f"{value:.4f}"
+    return Report(agreement_document(found))

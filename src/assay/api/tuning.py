@@ -3,20 +3,21 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from functools import partial
 from pathlib import Path
 from typing import Any, Literal
 
 from assay.api.given import several
-from assay.api.pairwise import agreement_sheet
+from assay.api.recipes import run_recipe
 from assay.api.reporting import Report
-from assay.benchmark.progress import Progress, Silent
+from assay.benchmark.progress import Progress
 from assay.datasets.columns import columns_text
 from assay.errors import InputError, MissingExtraError
-from assay.metrics.neural.runtime import Runtime, use_runtime
 from assay.metrics.provenance import ABSENT, version_of
-from assay.reports.sheets import Document, write
+from assay.reports.sheets import write
 from assay.reports.study.document import study_document
 from assay.reports.study.page import study_html
+from assay.reports.training.agreement import agreement_document, agreement_sheet
 from assay.training.packages import check_packages
 from assay.training.pairwise.settings import RECIPES
 from assay.training.tuning.settings import OBJECTIVES, Search
@@ -103,16 +104,8 @@ def tune(
     # torch and optuna come with it
     from assay.training.tuning.recipe import search_and_train
 
-    runtime = Runtime(device=device, threads=threads)
-    with use_runtime(runtime):
-        found = search_and_train(
-            search,
-            Path(out),
-            runtime=runtime,
-            render=lambda results: write(Document([agreement_sheet(results)], []), "md"),
-            render_study=_render,
-            progress=progress or Silent(),
-        )
+    whole = partial(search_and_train, render_study=_render)
+    found = run_recipe(whole, search, out, agreement_document, device=device, threads=threads, progress=progress)
     return Report(study_document(found, agreement_sheet(found["results"])))
 
 

@@ -8,7 +8,8 @@ import numpy as np
 
 from assay.errors import InputError
 from assay.lexicon.keys import text_key
-from assay.training.data import Examples, cut_off, load_examples
+from assay.training.cutting import cut_off
+from assay.training.data import Examples, load_examples
 
 __all__ = ["count_repeated", "keep_apart", "load_sets"]
 
@@ -30,7 +31,7 @@ def load_sets(
 
     Args:
         train, dev, test: datasets; without *dev* a share of the training pairs is cut off, then without *test* a share
-            of what is left, see :func:`~assay.training.data.cut_off`.
+            of what is left, see :func:`~assay.training.cutting.cut_rows`.
         seed: decides what is cut off.
         limit, graphs, classes, columns: see :func:`~assay.training.data.load_examples`.
         drop_shared: whether training pairs go that have a text in common with a held-out set.

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
@@ -17,11 +18,7 @@ from assay.errors import InputError
 from assay.lexicon.keys import in_order, pair_key, text_key
 from assay.tables import GRAPH_COLUMNS
 
-__all__ = ["Examples", "Source", "cut_off", "cut_rows", "load_examples", "pair_key", "text_key"]
-
-#: Share of the training pairs that is cut off where no development or test set is named, and how many at most
-#: (Opitz and Frank 2022 cut off 2,500 each).
-SHARE, MOST = 0.1, 2500
+__all__ = ["Examples", "Source", "load_examples", "pair_key", "text_key"]
 
 
 @dataclass(frozen=True)
@@ -87,6 +84,12 @@ class Examples:
         """The graphs of each pair in either order; none where they were not asked for."""
         graphs = zip(self.reference_graphs, self.candidate_graphs, strict=True)
         return [in_order(" ".join(a.split()), " ".join(b.split())) for a, b in graphs]
+
+    @property
+    def digests(self) -> list[str]:
+        """Of the datasets, and of which of their pairs these are."""
+        chosen = hashlib.sha256(self.origins.tobytes() + self.rows.tobytes())
+        return [*(source.digest for source in self.sources), chosen.hexdigest()]
 
     @property
     def texts(self) -> set[str]:
@@ -204,21 +207,3 @@ def _source(spec: str, pairs: Pairs) -> Source:
         licence = load_card(name, version).licence
     facts = (pairs.name, pairs.version, pairs.split, pairs.language, licence, pairs.digest, pairs.scale, pairs.kind)
     return Source(spec, *facts)
-
-
-def cut_off(examples: Examples, seed: int) -> tuple[Examples, Examples]:
-    """Return what stays and what is cut off: a share of the pairs, drawn by *seed*, in the order they stand in.
-
-    Raises:
-        InputError: there are too few pairs to cut any off.
-    """
-    kept, away = cut_rows(len(examples), seed)
-    if len(away) < 2:
-        raise InputError(f"{len(examples)} training pairs are too few to cut a set off; name one with --dev and --test")
-    return examples.take(kept), examples.take(away)
-
-
-def cut_rows(number: int, seed: int) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-    """Return which of so many rows stay, and which are cut off, in the order they stand in."""
-    away = np.sort(np.random.default_rng(seed).permutation(number)[: min(MOST, int(SHARE * number))])
-    return np.setdiff1d(np.arange(number), away), away

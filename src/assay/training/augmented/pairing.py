@@ -9,7 +9,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from assay.training.augmented.entities import Entity, families
-from assay.training.data import SHARE, pair_key
+from assay.training.cutting import SHARE
+from assay.training.data import pair_key
 
 __all__ = ["SPLITS", "Pair", "pair_entities", "split_families"]
 

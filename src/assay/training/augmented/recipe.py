@@ -17,10 +17,10 @@ from assay.training.augmented.sets import as_sets, write_pairs
 from assay.training.augmented.settings import AugmentedSettings
 from assay.training.folder import open_workplace
 from assay.training.pairwise.job import job_of
-from assay.training.pairwise.recipe import Render, make_all
+from assay.training.pairwise.recipe import make_all
 from assay.training.progress import Progress
 from assay.training.ranks import follows
-from assay.training.seeded import Results
+from assay.training.seeded import Render, Results
 
 __all__ = ["train_augmented"]
 
@@ -53,11 +53,7 @@ def train_augmented(
         made_from["labeller"] = labeller.signature
     sets, counts = as_sets(pairs, labels, progress.say)
     job = replace(job_of(settings.training(), base, sets, made | counts, runtime, progress), asked=settings)
-    request = {
-        "recipe": settings.recipe, "settings": settings.plain(), "base": base.digest, "data": job.digests,
-        "made_from": made_from,
-    }  # fmt: skip
-    with open_workplace(out, request) as place:
+    with open_workplace(out, job.plain_request(made_from=made_from)) as place:
         results = make_all(job, place, out, render)
         if not follows():
             write_pairs(pairs, labels, made_from, place.made)

@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from pathlib import Path
+from collections.abc import Mapping
 from typing import Any
 
-from assay.training.card import Card, write_card
-from assay.training.data import Source
+from assay.training.card import Card
 from assay.training.midtuning.encoder import FORM, SENTENCE
 
 __all__ = ["describe"]
@@ -24,15 +22,8 @@ _LIMITS = (
 )
 
 
-def describe(facts: Mapping[str, Any], data: Mapping[str, Sequence[Source]], results: str, folder: Path) -> None:
-    """Write the card of a model.
-
-    Args:
-        facts: what ``training.json`` holds.
-        data: the sources by use.
-        results: in Markdown.
-        folder: of the model.
-    """
+def describe(facts: Mapping[str, Any]) -> Card:
+    """Return the card of a model, from what ``training.json`` holds."""
     settings = facts["settings"]
     part = f"its last {settings['layers']} layers" if settings["layers"] else "all of it"
     learned = _LEARNED[settings["objective"]].format(**settings)
@@ -43,7 +34,7 @@ def describe(facts: Mapping[str, Any], data: Mapping[str, Sequence[Source]], res
         f"sentences without them; the prompt named `sentence` puts `{SENTENCE}` before a text."
     )
     best = ", ".join(f"{name.replace('_', ' ')} {value:.4f}" for name, value in facts["best"].items())
-    card = Card(
+    return Card(
         title="Mid-tuned sentence encoder",
         about=about,
         seeds=f"{facts['seed']} for the wrong forms and the order, {settings['seed']} for what is cut off",
@@ -52,4 +43,3 @@ def describe(facts: Mapping[str, Any], data: Mapping[str, Sequence[Source]], res
         limits=_LIMITS,
         made_with={"wrong forms": ", ".join(f"{kind} {number:,}" for kind, number in facts["wrong_forms"].items())},
     )
-    write_card(card, facts, data, results, folder)

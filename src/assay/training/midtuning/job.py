@@ -12,9 +12,12 @@ import torch
 from numpy.typing import NDArray
 
 from assay.errors import InputError
-from assay.metrics.models import LocatedModel, locate
-from assay.metrics.neural.runtime import Runtime, device_of, set_threads
-from assay.training.data import Examples, Source, cut_rows, load_examples, text_key
+from assay.metrics.models import locate
+from assay.metrics.neural.runtime import Runtime
+from assay.training.cutting import cut_rows
+from assay.training.data import Examples, Source, load_examples, text_key
+from assay.training.job import Job as SharedJob
+from assay.training.job import take_device
 from assay.training.labels import plain_labels
 from assay.training.loop import course_of
 from assay.training.midtuning.encoder import FORM, SENTENCE, embed, make_ready
@@ -30,7 +33,6 @@ from assay.training.pairwise.inputs import Inputs
 from assay.training.pairwise.losses import PairLoss
 from assay.training.pairwise.trainer import Trained, train_pairs
 from assay.training.progress import Progress
-from assay.training.ranks import own_device
 from assay.training.tokens import table_of_texts
 
 __all__ = ["Job", "Started", "fit", "prepare", "start"]
@@ -40,7 +42,7 @@ QUERIES = 5
 
 
 @dataclass(frozen=True, eq=False)
-class Job:
+class Job(SharedJob):
     """What all seeds of a mid-tuning share.
 
     Attributes:
@@ -51,15 +53,11 @@ class Job:
     """
 
     settings: MidTuningSettings
-    base: LocatedModel
     forms: Forms
     test: Examples | None
     labels: NDArray[np.float64]
     parts: Mapping[str, NDArray[np.int64]]
     queries: tuple[str, ...]
-    device: str
-    threads: int
-    progress: Progress
 
     @property
     def sources(self) -> dict[str, tuple[Source, ...]]:
@@ -119,7 +117,7 @@ def prepare(settings: MidTuningSettings, runtime: Runtime, progress: Progress) -
         UnavailableError: the model cannot be had here.
     """
     base = locate(settings.base)
-    device, threads = own_device(device_of(runtime)[0]), set_threads(runtime.threads)
+    device, threads = take_device(runtime)
     test = load_examples(settings.test, limit=settings.limit, columns=settings.columns) if settings.test else None
     labels = plain_labels(test) if test else np.empty(0)
     asked = read_queries(settings.queries) if settings.queries is not None else ()
@@ -127,13 +125,13 @@ def prepare(settings: MidTuningSettings, runtime: Runtime, progress: Progress) -
     progress.begin("forms", 0)
     forms = read_forms(settings.forms, limit=settings.limit, held_out=held_out, columns=settings.columns)
     progress.say(", ".join(f"{name.replace('_', ' ')} {number:,}" for name, number in forms.counts.items()))
-    train, dev = cut_rows(len(forms), settings.seed)
+    train, dev = cut_rows(np.arange(len(forms)), settings.seed)
     if len(dev) < 2:
         raise InputError(f"--forms: {len(forms)} sentences with a form are too few to cut a development set off")
     drawn = np.random.default_rng(settings.seed).permutation(dev)[:QUERIES]
     queries = tuple(dict.fromkeys(asked)) or tuple(forms.sentences[place] for place in drawn)
     parts = {"train": train, "dev": dev}
-    return Job(settings, base, forms, test, labels, parts, queries, device, threads, progress)
+    return Job(settings, base, device, threads, progress, forms, test, labels, parts, queries)
 
 
 def start(job: Job, seed: int) -> Started:

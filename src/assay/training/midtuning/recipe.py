@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
@@ -12,40 +11,35 @@ import torch
 from numpy.typing import NDArray
 from torch.nn import functional
 
-from assay.metrics.neural.loading import quiet
 from assay.metrics.neural.runtime import Runtime
-from assay.training.curves import write_curves
-from assay.training.folder import open_workplace, write_json
+from assay.training.folder import open_workplace
+from assay.training.job import write_model
 from assay.training.midtuning.describe import describe
 from assay.training.midtuning.encoder import embed, name_prompt
 from assay.training.midtuning.job import Job, Started, fit, prepare, start
 from assay.training.midtuning.neighbours import FILE, nearest
 from assay.training.midtuning.settings import MidTuningSettings
-from assay.training.packages import versions
 from assay.training.pairwise.evaluation import agreement_before_and_after, over_seeds, plain_scores
-from assay.training.pairwise.trainer import Trained, score_rows
+from assay.training.pairwise.trainer import score_rows
 from assay.training.progress import Progress
 from assay.training.ranks import follows
-from assay.training.seeded import Results, make_models, write_results
+from assay.training.seeded import Render, Results, make_models
 
-__all__ = ["Rendering", "train_mid_tuning"]
+__all__ = ["train_mid_tuning"]
 
 
-@dataclass(frozen=True)
-class Rendering:
-    """How results become Markdown.
-
-    Attributes:
-        results: all of them.
-        neighbours: the records of the neighbours alone.
-    """
-
-    results: Callable[[Results], str]
-    neighbours: Callable[[Sequence[Mapping[str, Any]]], str]
+#: Gives the records of the neighbours as Markdown.
+RenderNeighbours = Callable[[Sequence[Mapping[str, Any]]], str]
 
 
 def train_mid_tuning(
-    settings: MidTuningSettings, out: Path, *, runtime: Runtime, render: Rendering, progress: Progress
+    settings: MidTuningSettings,
+    out: Path,
+    *,
+    runtime: Runtime,
+    render: Render,
+    render_neighbours: RenderNeighbours,
+    progress: Progress,
 ) -> Results:
     """Train a model, or one a seed, and write *out* in one step; a killed training continues where it was.
 
@@ -54,6 +48,7 @@ def train_mid_tuning(
         out: the folder of the model; with several seeds, a folder ``seed-N`` for each and a summary.
         runtime: device and threads.
         render: gives results as Markdown.
+        render_neighbours: gives their neighbours alone.
         progress: told of every step.
 
     Returns:
@@ -67,26 +62,29 @@ def train_mid_tuning(
         UnavailableError: the model cannot be had here.
     """
     job = prepare(settings, runtime, progress)
-    digests = {name: [source.digest for source in sources] for name, sources in job.sources.items()}
-    request = {"recipe": settings.recipe, "settings": settings.plain(), "base": job.base.digest, "data": digests}
-    request["queries"] = list(job.queries)
-    with open_workplace(out, request) as place:
+    with open_workplace(out, job.plain_request(queries=list(job.queries))) as place:
 
         def make(seed: int, new: Path) -> None:
-            _make(job, place.checkpoints(seed), out, render, seed, new)
+            _make(job, place.checkpoints(seed), out, render, render_neighbours, seed, new)
 
-        seeds, found = make_models(place, settings.seed, settings.seeds, make)
-        results = found[0]
-        if len(found) > 1:
-            alignment = _mean_alignment([one["alignment"] for one in found])
-            agreement = over_seeds([one["agreement"] for one in found])
-            results = {"agreement": agreement, "alignment": alignment, "seeds": seeds}
-        if settings.seeds is not None:
-            write_results(results, place.made, render.results)
-        return results
+        return make_models(place, settings.seed, settings.seeds, make, _summary, render)
 
 
-def _make(job: Job, checkpoints: Path, out: Path, render: Rendering, seed: int, new: Path) -> None:
+def _summary(found: list[Results]) -> Results:
+    """Return the results of several models as one."""
+    agreement = over_seeds([one["agreement"] for one in found])
+    return {"agreement": agreement, "alignment": _mean_alignment([one["alignment"] for one in found])}
+
+
+def _make(
+    job: Job,
+    checkpoints: Path,
+    out: Path,
+    render: Render,
+    render_neighbours: RenderNeighbours,
+    seed: int,
+    new: Path,
+) -> None:
     """Train and evaluate one model into a new folder."""
     before = job.before
     started = start(job, seed)
@@ -109,14 +107,16 @@ def _make(job: Job, checkpoints: Path, out: Path, render: Rendering, seed: int, 
         "neighbours": nearest(job.queries, job.shown, len(job.searched), tables),
         "seeds": [seed],
     }
-    with quiet():
-        whole.save_pretrained(str(new), create_model_card=False)
-    write_curves(trained.history, new)
-    (new / FILE).write_text(render.neighbours(results["neighbours"]), encoding="utf-8")
-    facts = _facts(job, started, trained, results, seed, out)
-    write_json(new / "training.json", facts)
-    describe(facts, job.sources, render.results(results), new)
-    write_results(results, new, render.results)
+    (new / FILE).write_text(render_neighbours(results["neighbours"]), encoding="utf-8")
+    facts = job.facts(
+        seed,
+        out,
+        counts=job.counts | {"inputs_cut_off": started.loss.inputs.table.cut},
+        wrong_forms=dict(started.kinds),
+        **trained.facts,
+        results=results,
+    )
+    write_model(new, whole, trained.history, facts, describe(facts), job.sources, render)
 
 
 def _alignment(started: Started, rows: NDArray[np.int64]) -> dict[str, float]:
@@ -145,25 +145,3 @@ def _agreement(job: Job, embedded: Mapping[str, torch.Tensor], seed: int) -> lis
         for name in ("base", "trained")
     )
     return agreement_before_and_after(job.test, job.labels, before, after, seed)
-
-
-def _facts(job: Job, started: Started, trained: Trained, results: Results, seed: int, out: Path) -> dict[str, Any]:
-    """Return what ``training.json`` holds."""
-    cut = {"inputs_cut_off": started.loss.inputs.table.cut}
-    return {
-        "recipe": job.settings.recipe,
-        "settings": job.settings.plain(),
-        "seed": seed,
-        "command": job.settings.command(str(out)),
-        "base": {"name": str(job.base.reference), "digest": job.base.digest, "revision": job.base.revision},
-        "data": {name: [asdict(source) for source in sources] for name, sources in job.sources.items()},
-        "counts": job.counts | cut,
-        "wrong_forms": dict(started.kinds),
-        "device": job.device,
-        "threads": job.threads,
-        "versions": versions(),
-        "steps": trained.steps,
-        "best_step": trained.best_step,
-        "best": {f"dev_{trained.best}": trained.best_value},
-        "results": results,
-    }

@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from pathlib import Path
+from collections.abc import Mapping
 from typing import Any
 
-from assay.training.card import Card, write_card
-from assay.training.data import Source
+from assay.training.card import Card
 
 __all__ = ["describe"]
 
@@ -28,15 +26,8 @@ _LIMITS = (
 _MACHINE = "Test labels were made by machine: agreement with them is not agreement with people."
 
 
-def describe(facts: Mapping[str, Any], data: Mapping[str, Sequence[Source]], results: str, folder: Path) -> None:
-    """Write the card of a model.
-
-    Args:
-        facts: what ``training.json`` holds.
-        data: the datasets by use.
-        results: in Markdown.
-        folder: of the model.
-    """
+def describe(facts: Mapping[str, Any]) -> Card:
+    """Return the card of a model, from what ``training.json`` holds."""
     settings, recipe = facts["settings"], facts["model"]
     part = f"its last {settings['layers']} layers" if settings["layers"] else "all of it"
     graph, loss = facts["annotation_graph"], _LOSSES[facts["loss"]]
@@ -52,7 +43,7 @@ def describe(facts: Mapping[str, Any], data: Mapping[str, Sequence[Source]], res
     if facts["recipe"] == "augmented":
         about += " The pairs were made and labelled by machine, see pairs.parquet."
     best = ", ".join(f"{name.replace('_', ' ')} {value:.4f}" for name, value in facts["best"].items())
-    card = Card(
+    return Card(
         title=_TITLES[recipe],
         about=about,
         seeds=f"{facts['seed']} for the order of the pairs and what is drawn, {settings['seed']} for what is cut off",
@@ -60,7 +51,6 @@ def describe(facts: Mapping[str, Any], data: Mapping[str, Sequence[Source]], res
         use=_use(recipe, bool(facts["classes"])),
         limits=[*_LIMITS, *([_MACHINE] if "machine_labels" in facts["results"] else [])],
     )
-    write_card(card, facts, data, results, folder)
 
 
 def _use(recipe: str, classes: bool) -> list[str]:

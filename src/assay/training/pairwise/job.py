@@ -15,10 +15,11 @@ from numpy.typing import NDArray
 from assay.datasets.annotation_graph import AnnotationGraph, build_graph, describe_graph, graph_line
 from assay.errors import InputError
 from assay.metrics.models import LocatedModel, locate
-from assay.metrics.neural.runtime import Runtime, device_of, set_threads
+from assay.metrics.neural.runtime import Runtime
 from assay.training.apart import count_repeated, load_sets
 from assay.training.batches.subsets import degree_subset, random_subset
 from assay.training.data import Examples
+from assay.training.job import PairsJob, take_device
 from assay.training.labels import class_numbers, scaled_labels
 from assay.training.loop import course_of
 from assay.training.models import has_head, load_bi_encoder, load_cross_encoder, train_last_layers
@@ -28,15 +29,14 @@ from assay.training.pairwise.losses import PairLoss, make_loss
 from assay.training.pairwise.settings import PairSettings
 from assay.training.pairwise.trainer import Trained, score_rows, train_pairs
 from assay.training.progress import Progress
-from assay.training.ranks import own_device
 from assay.training.request import Request
 
 __all__ = ["Job", "fit", "job_of", "prepare", "start"]
 
 
 @dataclass(frozen=True, eq=False)
-class Job:
-    """What all seeds of a training share.
+class Job(PairsJob):
+    """What all seeds of a training on labelled pairs share.
 
     Attributes:
         labels: of all sets, one after another: float64 in [0, 1], or int64 numbers of *classes*.
@@ -46,27 +46,16 @@ class Job:
     """
 
     settings: PairSettings
-    base: LocatedModel
-    sets: Mapping[str, Examples]
-    counts: Mapping[str, int]
     labels: NDArray[Any]
     classes: tuple[str, ...]
     rows: Mapping[str, NDArray[np.int64]]
     graph: AnnotationGraph
-    device: str
-    threads: int
-    progress: Progress
     asked: Request | None = None
 
     @property
     def request(self) -> Request:
         """What was asked for, as it is written down."""
         return self.asked or self.settings
-
-    @property
-    def digests(self) -> dict[str, list[str]]:
-        """Of the datasets of each set."""
-        return {name: [source.digest for source in one.sources] for name, one in self.sets.items()}
 
     @property
     def cross(self) -> bool:
@@ -127,11 +116,11 @@ def job_of(
 
     With *judged*, the test set must have two labels, as agreement with them takes.
     """
-    device, threads = own_device(device_of(runtime)[0]), set_threads(runtime.threads)
+    device, threads = take_device(runtime)
     labels, classes = _labels(sets, settings, judged)
     graph = build_graph(sets["train"].references, sets["train"].candidates)
     progress.say(f"training pairs: {graph_line(describe_graph(graph))}")
-    return Job(settings, base, sets, counts, labels, classes, _rows(sets), graph, device, threads, progress)
+    return Job(settings, base, device, threads, progress, sets, counts, labels, classes, _rows(sets), graph)
 
 
 def _drawn(job: Job) -> Job:

@@ -44,7 +44,8 @@ class PairSettings(Request):
         base: the model to start from: a folder, a hub id or a short name.
         pairs: datasets of labelled pairs.
         dev, test: held-out datasets; where there is no *dev*, a tenth of the pairs is cut off for it, then where there
-            is no *test*, a tenth of what is left; at most 2,500 each.
+            is no *test*, a tenth of what is left; at most 2,500 each, in whole groups, see
+            :func:`~assay.training.cutting.cut_rows`.
         classes: name of a column with classes, such as entailment; the task is then their classification.
         scale: lowest and highest label, ``LOW,HIGH``, where the card of a dataset does not say them.
         loss: one of :data:`LOSSES`; an empty string for the first.

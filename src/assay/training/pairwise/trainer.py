@@ -57,6 +57,11 @@ class Trained:
     best_value: float
     steps: int
 
+    @property
+    def facts(self) -> dict[str, Any]:
+        """All but the history, as ``training.json`` has it."""
+        return {"steps": self.steps, "best_step": self.best_step, "best": {f"dev_{self.best}": self.best_value}}
+
 
 class PlannedBatches(Kept):
     """Beside a trainer: batches come from a plan, and one that has no room in memory is computed in several passes."""

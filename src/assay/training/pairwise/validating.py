@@ -16,8 +16,9 @@ from assay.metrics.name import MetricName
 from assay.metrics.neural.runtime import Runtime, device_of
 from assay.paths import cache_dir
 from assay.statistics.crossvalidation import Partition
-from assay.statistics.folds import Fold, Rows, codes_of
-from assay.training.data import Examples, cut_rows
+from assay.statistics.folds import Fold, Rows, codes_of, joined
+from assay.training.cutting import cut_rows
+from assay.training.data import Examples
 from assay.training.folder import told_of_room
 from assay.training.kept import keep
 from assay.training.labels import scaled_labels
@@ -60,7 +61,8 @@ def read_recipe(text: str, scale: str | None = None) -> PairSettings:
 
 
 class FoldTrainer:
-    """Trains a model anew for every fold; a tenth of the pairs that are trained on chooses its best step.
+    """Trains a model anew for every fold; a tenth of the pairs that are trained on chooses its best step,
+    cut off as :func:`~assay.training.cutting.cut_rows` does.
 
     Scores are kept in the cache, so that a cross-validation that was killed goes on with the next fold, and one that
     was killed inside a fold from its last checkpoint. Of several at the same time one trains a fold, and the others
@@ -136,11 +138,11 @@ class FoldTrainer:
         return score_rows(loss, job.rows["test"])[0]
 
     def _parted(self, train: Rows) -> tuple[Rows, Rows]:
-        """Return the rows to learn from and those that choose the best step; no pair is on both sides."""
+        """Return the rows to learn from and those that choose the best step; no pair or group is on both sides."""
         keys = self._examples.keys
-        codes = codes_of(keys[row] for row in train.tolist())
-        away = np.isin(codes, cut_rows(len(np.unique(codes)), self._settings.seed)[1])
-        return train[~away], train[away]
+        codes = joined(self._examples.groups[train], codes_of(keys[row] for row in train.tolist()))
+        learned, dev = cut_rows(codes, self._settings.seed)
+        return train[learned], train[dev]
 
     def _check(self, train: Rows, where: str, remedy: str) -> None:
         learned, dev = self._parted(train)

@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from pathlib import Path
+from collections.abc import Mapping
 from typing import Any
 
-from assay.training.card import Card, write_card
-from assay.training.data import Source
+from assay.training.card import Card
 
 __all__ = ["describe"]
 
@@ -21,15 +19,8 @@ _LIMITS = (
 )
 
 
-def describe(facts: Mapping[str, Any], data: Mapping[str, Sequence[Source]], results: str, folder: Path) -> None:
-    """Write the card of a model.
-
-    Args:
-        facts: what ``training.json`` holds.
-        data: the datasets by use.
-        results: in Markdown.
-        folder: of the model.
-    """
+def describe(facts: Mapping[str, Any]) -> Card:
+    """Return the card of a model, from what ``training.json`` holds."""
     settings = facts["settings"]
     parts = [name for name in ("decomposition", "consistency") if settings[name]]
     about = (
@@ -38,7 +29,7 @@ def describe(facts: Mapping[str, Any], data: Mapping[str, Sequence[Source]], res
         f"{settings['layers']} layers were trained with {' and '.join(parts)}. "
         "`s3bert.json` says which dimensions are whose."
     )
-    card = Card(
+    return Card(
         title="S3BERT",
         about=about,
         seeds=f"{facts['seed']} for the order of the pairs, {settings['seed']} for what is cut off and the negatives",
@@ -50,7 +41,6 @@ def describe(facts: Mapping[str, Any], data: Mapping[str, Sequence[Source]], res
         limits=(*_LIMITS, _batches(settings)),
         made_with={"targets made from": facts["targets"]["made_from"]},
     )
-    write_card(card, facts, data, results, folder)
 
 
 def _batches(settings: Mapping[str, Any]) -> str:

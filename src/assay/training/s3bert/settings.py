@@ -19,7 +19,8 @@ class Settings(Request):
         base: the sentence encoder to start from: a folder, a hub id or a short name.
         pairs: datasets of pairs with AMR graphs.
         dev, test: held-out datasets; where there is no *dev*, a tenth of the pairs is cut off for it, then where there
-            is no *test*, a tenth of what is left; at most 2,500 each.
+            is no *test*, a tenth of what is left; at most 2,500 each, in whole groups, see
+            :func:`~assay.training.cutting.cut_rows`.
         vectors: file of word vectors for the aspects that compare words.
         epochs, batch_size, learning_rate, warmup, eval_steps: see :class:`~assay.training.loop.Course`.
         alpha: weight of the decomposition (equation 6).

@@ -18,9 +18,10 @@ from assay.metrics.neural.runtime import Runtime
 from assay.training.folder import open_workplace, write_json
 from assay.training.packages import versions
 from assay.training.pairwise.job import Job, prepare
-from assay.training.pairwise.recipe import Render, make_all
+from assay.training.pairwise.recipe import make_all
 from assay.training.progress import Progress
 from assay.training.ranks import processes
+from assay.training.seeded import Render
 from assay.training.tuning.processes import run_in_processes
 from assay.training.tuning.running import Order, run_trials
 from assay.training.tuning.sampler import RETRY_OF

@@ -1,0 +1,71 @@
+"""A training on labelled pairs that is killed, or finds no room on the disk, goes on from where it was."""
+
+from __future__ import annotations
+
+import os
+import resource
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pytest
+from pair_run import RECIPES, curve, train_on
+from safetensors.numpy import load_file
+
+from assay.errors import InputError
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("recipe", RECIPES)
+def test_a_killed_training_continues_to_the_same_model_with_dropout(recipe, tiny_base, files, tmp_path):
+    train_on(recipe, tiny_base, tmp_path / "whole", *files)
+    out = tmp_path / "killed"
+    script = Path(__file__).with_name("pair_run.py")
+    paths = os.pathsep.join(path for path in sys.path if path)
+    command = [sys.executable, str(script), recipe, str(tiny_base), str(out), "0.2", *files]
+    process = subprocess.Popen(command, env=os.environ | {"PYTHONPATH": paths})
+    work = tmp_path / ".killed.training" / "checkpoints-0"
+    until = time.monotonic() + 120
+    while process.poll() is None and time.monotonic() < until:
+        if list(work.glob("checkpoint-*/trainer_state.json")):
+            break
+        time.sleep(0.01)
+    time.sleep(0.4)
+    process.send_signal(signal.SIGKILL)
+    assert process.wait() == -signal.SIGKILL
+    assert not out.exists()
+    with pytest.raises(InputError, match=r"unfinished training with another request .*settings"):
+        train_on(recipe, tiny_base, out, *files, epochs=4)
+    progress, _ = train_on(recipe, tiny_base, out, *files)
+    assert any("continues from step" in line for line in progress.lines)
+    whole, resumed = (load_file(tmp_path / name / "model.safetensors") for name in ("whole", "killed"))
+    for name, values in whole.items():
+        assert resumed[name] == pytest.approx(values, abs=1e-6), name
+    assert [row["step"] for row in curve(out)] == [row["step"] for row in curve(tmp_path / "whole")]
+
+
+@pytest.mark.slow
+def test_a_disk_without_room_is_one_line_and_what_was_done_goes_on(tiny_base, files, tmp_path):
+    """The limit of a file's size stands in for a full disk: the same error at the same call."""
+    script = Path(__file__).with_name("pair_run.py")
+    paths = os.pathsep.join(path for path in sys.path if path)
+    out = tmp_path / "out"
+    size = (tiny_base / "model.safetensors").stat().st_size
+
+    def limit():
+        signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
+        # the weights have room; weights and moments in the optimizer's file have none
+        resource.setrlimit(resource.RLIMIT_FSIZE, (int(1.5 * size), int(1.5 * size)))
+
+    command = [sys.executable, str(script), "bi-encoder", str(tiny_base), str(out), "0", *files]
+    ended = subprocess.run(
+        command, env=os.environ | {"PYTHONPATH": paths}, preexec_fn=limit, capture_output=True, text=True, timeout=200
+    )
+    last = ended.stderr.strip().splitlines()[-1]
+    assert "InputError" in last
+    assert "no room" in last and "ask for it again" in last
+    assert not out.exists()
+    train_on("bi-encoder", tiny_base, out, *files)
+    assert (out / "results.json").is_file()
