@@ -179,6 +179,67 @@ def test_against_a_baseline(project, pytester):
     project(body).stdout.fnmatch_lines(["*InputError: kept.json: is no valid JSON*"])
 
 
+CLASS = """
+from dataclasses import dataclass
+from assay.metrics import Declaration, PairMetric
+
+def helper(reference, candidate):
+    return {sign}float(candidate)
+
+@dataclass(frozen=True)
+class Mine(PairMetric):
+    "The same in both files."
+    declaration = Declaration("mine", "reads the candidate", low=-100, high=100)
+
+    def scorer(self):
+        return helper
+
+def test_it(assert_agreement):
+    rows = [(f"r{{i}}", f"{{i}}", {sign}float(i)) for i in range(60)]
+    assert_agreement({scored}, rows, {asked})
+"""
+
+
+@pytest.fixture
+def two_files(pytester, monkeypatch, loaded):
+    """Run two test files of one name in two folders, with a metric of their own each."""
+    monkeypatch.setenv("PYTEST_DISABLE_PLUGIN_AUTOLOAD", "1")
+
+    def run(scored, asked, *args):
+        for folder, sign in (("first", ""), ("second", "-")):
+            path = pytester.path / folder / "test_it.py"
+            path.parent.mkdir(exist_ok=True)
+            path.write_text(CLASS.format(sign=sign, scored=scored, asked=asked))
+        quiet = ("-W", "ignore::pytest.PytestAssertRewriteWarning")
+        return pytester.runpytest_inprocess("-p", "assay.pytest_plugin", "--import-mode=importlib", *quiet, *args)
+
+    return run
+
+
+def test_metrics_of_two_test_files_of_one_name_stay_apart(two_files):
+    two_files("Mine()", "at_least=0.9").assert_outcomes(passed=2)
+
+
+def test_what_a_metric_of_the_tests_calls_may_change(pytester, two_files):
+    two_files("Mine()", "at_least=0.9").assert_outcomes(passed=2)
+    path = pytester.path / "first" / "test_it.py"
+    path.write_text(path.read_text().replace("return float(candidate)", "return -float(candidate)"))
+    done = pytester.runpytest_inprocess("-p", "assay.pytest_plugin", "--import-mode=importlib", "first")
+    done.assert_outcomes(failed=1)
+    done.stdout.fnmatch_lines(["*AssertionError: mine on data, all: Spearman ρ -1.000*lies below 0.9"])
+
+
+def test_two_tests_do_not_write_one_baseline(two_files, pytester):
+    function = "lambda r, c: [helper(*pair) for pair in zip(r, c)]"
+    done = two_files(function, "against='kept.json'", "--assay-update")
+    done.assert_outcomes(passed=1, failed=1)
+    done.stdout.fnmatch_lines(
+        ["*InputError: kept.json: holds the baseline of first/test_it.py::test_it; give second/test_it.py::test_it*"]
+    )
+    two_files(function, "against=f'{__file__}.json'", "--assay-update").assert_outcomes(passed=2)
+    two_files(function, "against=f'{__file__}.json'").assert_outcomes(passed=2)
+
+
 def test_as_a_function(project):
     body = "from assay.pytest_plugin import assert_agreement as f; f(score, pairs(100), at_least=0.5)"
     project(body).assert_outcomes(passed=1)

@@ -26,6 +26,8 @@ __all__ = ["AgreementWarning", "assert_agreement"]
 #: pytest shows the line of the test, not those of this module.
 __tracebackhide__ = True
 
+#: The baselines that a session wrote: by path, the test and the text.
+_WRITTEN = pytest.StashKey[dict[Path, tuple[str, str]]]()
 #: A function of references and candidates, as many of each, to as many scores.
 ScoreFunction = Callable[[list[str], list[str]], Sequence[float]]
 
@@ -44,7 +46,25 @@ def pytest_addoption(parser: pytest.Parser) -> None:
 @pytest.fixture(name="assert_agreement")
 def _fixture(request: pytest.FixtureRequest) -> Callable[..., None]:
     """:func:`assay.pytest_plugin.assert_agreement`, which ``--assay-update`` reaches."""
-    return functools.partial(assert_agreement, update=request.config.getoption("--assay-update"))
+    if not request.config.getoption("--assay-update"):
+        return assert_agreement
+    written = request.session.stash.setdefault(_WRITTEN, {})
+    return functools.partial(assert_agreement, update=functools.partial(_write_once, written, request.node.nodeid))
+
+
+def _write_once(written: dict[Path, tuple[str, str]], test: str, path: Path, text: str) -> None:
+    """Write the baseline of a test, unless another one has it: the later would be held against the wrong scores.
+
+    Raises:
+        InputError: an assertion of this session wrote something else there.
+    """
+    from assay.errors import InputError
+    from assay.reports.gate.files import write_file
+
+    before, held = written.setdefault(path.resolve(), (test, text))
+    if held != text:
+        raise InputError(f"{path}: holds the baseline of {before}; give {test} one of its own")
+    write_file(path, text)
 
 
 def assert_agreement(
@@ -62,7 +82,7 @@ def assert_agreement(
     resamples: int = 1000,
     confidence: float = 0.95,
     seed: int = 0,
-    update: bool = False,
+    update: bool | Callable[[Path, str], None] = False,
 ) -> None:
     """Fail where a metric agrees less with people than it must, and the data is enough to say so.
 
@@ -79,7 +99,7 @@ def assert_agreement(
         bucket: one condition, such as ``"f1=0"`` or ``"label<2"``; all pairs by default.
         columns, language, group_by: as for :func:`assay.run`.
         resamples, confidence, seed: of the intervals.
-        update: write the baseline and compare nothing.
+        update: write the baseline and compare nothing; a function of path and text writes it.
 
     Raises:
         AssertionError: the metric agrees too little, or gives no scores.
@@ -133,6 +153,7 @@ def assert_agreement(
             group_by=group_by,
             seed=seed,
             out=place,
+            store=Path(folder) / "scores.sqlite" if any(map(_is_of_tests, asked)) else None,
         )
         if result.failures:
             raise AssertionError("; ".join(result.failures))
@@ -143,7 +164,7 @@ def assert_agreement(
         if at_least is not None:
             _hold_to_bar(run, str(first), settings, at_least)
         if baseline is not None and update:
-            write_file(baseline, to_text(take_baseline(run)))
+            (write_file if update is True else update)(baseline, to_text(take_baseline(run)))
         elif baseline is not None:
             _hold_to_baseline(run, baseline, settings)
         elif against is not None:
@@ -176,6 +197,17 @@ def _with_scores(pairs: Pairs, metric: Any, taken: str = "") -> tuple[Pairs, Any
     if not np.isfinite(scores).all():
         raise AssertionError(f"{name} gave {scores[~np.isfinite(scores)][0]}, which is no score")
     return pairs.with_column(column, np.maximum.reduceat(scores, starts[:-1])), Recorded(subject=column)
+
+
+def _is_of_tests(metric: Any) -> bool:
+    """Tell whether a metric's class was not installed: the functions that it calls can change, and nobody would know.
+
+    Two test files of one name may even hold the same class, each with functions of its own.
+    """
+    from assay.metrics import Metric
+    from assay.metrics.provenance import origin_of
+
+    return isinstance(metric, Metric) and origin_of(type(metric)).keys() == {"code"}
 
 
 def _hold_to_bar(run: RunFolder, metric: str, settings: Settings, bar: float) -> None:

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
-from assay import load_dataset
-from assay.benchmark.buckets import check_rules, split_into_buckets
+from assay import load_dataset, run, verify
+from assay.benchmark.buckets import MOST, check_rules, reads_texts, split_into_buckets
 from assay.errors import InputError
 
 ROWS = [
@@ -105,13 +107,45 @@ def test_large_numbers_and_empty_cells():
     assert sizes_of(pairs, "qid<1000002") == {"qid<1000002": [0], "qid>=1000002": [1, 2]}
 
 
+def test_values_stand_in_order_whatever_the_order_of_the_rows():
+    # in a set 9 comes before 1: both have the hash 1 in a table of eight
+    pairs = load_dataset([dict(row, votes=votes) for row, votes in zip(ROWS, [9, 1, 1, 9], strict=True)])
+    assert list(sizes_of(pairs, "votes")) == ["votes=1", "votes=9"]
+    pairs = load_dataset([dict(row, topic=topic) for row, topic in zip(ROWS, "dbca", strict=True)])
+    assert list(sizes_of(pairs, "topic")) == ["topic=a", "topic=b", "topic=c", "topic=d"]
+
+
+def test_a_dataset_has_one_language_or_a_column_of_them(pairs):
+    assert sizes_of(pairs, "language") == {"language=unknown": [0, 1, 2, 3]}
+    assert sizes_of(replace(pairs, language="en"), "language") == {"language=en": [0, 1, 2, 3]}
+    mixed = load_dataset([dict(row, language=code) for row, code in zip(ROWS, ["en", "en", "en", "de"], strict=True)])
+    assert sizes_of(mixed, "language") == {"language=de": [3], "language=en": [0, 1, 2]}
+
+
+@pytest.mark.parametrize(
+    ("rules", "first"),
+    [
+        (("label", "subset", "votes>1"), None),
+        (("label", "f1:0,1"), "f1:0,1"),
+        (("subset+length", "number"), "subset+length"),
+        (("reference=x",), "reference=x"),
+    ],
+)
+def test_rules_that_read_the_texts(rules, first):
+    assert reads_texts(rules) == first
+
+
 def test_rules_that_would_mislead_are_refused(pairs):
     for rule in ("number<3", "number=maybe", "number:0,1"):
         with pytest.raises(InputError, match="no other conditions than number=yes and number=no"):
             check_rules((rule,))
-    many = load_dataset([{"reference": str(i), "candidate": "x", "label": 1} for i in range(300)])
-    with pytest.raises(InputError, match="300 values"):
-        sizes_of(many, "reference")
+    for n in (MOST, MOST + 1):
+        many = load_dataset([{"reference": str(i), "candidate": "x", "label": 1} for i in range(n)])
+        if n == MOST:
+            assert len(sizes_of(many, "reference")) == n
+        else:
+            with pytest.raises(InputError, match=f"{n} values"):
+                sizes_of(many, "reference")
     assert sizes(pairs, "all") == {"all": [0, 1, 2, 3]}
 
 
@@ -122,3 +156,76 @@ def test_numbers_of_a_csv_are_text_until_a_condition_needs_them():
     assert sizes_of(pairs, "confidence>0.5") == {"confidence>0.5": [0], "confidence<=0.5": [1, 3]}
     assert sizes_of(pairs, "confidence:0,0.5,1") == {"0<=confidence<0.5": [1, 3], "0.5<=confidence<=1": [0]}
     assert sizes_of(pairs, "confidence=0.10")["confidence=0.10"] == [1]
+
+
+WITHOUT = [{key: value for key, value in row.items() if key != "subset"} for row in ROWS]
+
+
+class Told:
+    """A progress that keeps its lines."""
+
+    def __init__(self):
+        self.lines = []
+
+    def begin(self, what, total):
+        pass
+
+    def advance(self, units):
+        pass
+
+    def say(self, line):
+        self.lines.append(line)
+
+
+@pytest.fixture
+def two():
+    return [
+        replace(load_dataset(ROWS), name="with"),
+        replace(load_dataset(WITHOUT), name="without"),
+    ]
+
+
+def buckets_of(result):
+    return {
+        one.pairs.name: [bucket.name for bucket in one.buckets if bucket.name != "all"]
+        for one in result.outcome.datasets
+    }
+
+
+def test_a_dataset_without_the_column_has_no_such_bucket_and_says_so(two, tmp_path):
+    told = Told()
+    result = run(
+        two, "f1", buckets=["subset", "number", "subset+votes>1"], resamples=0, progress=told, out=tmp_path / "run"
+    )
+    numbers = ["number=yes", "number=no"]
+    crossed = [f"subset={left}+votes{right}" for left in ("Number", "Text") for right in (">1", "<=1")]
+    assert buckets_of(result) == {"with": ["subset=Number", "subset=Text", *numbers, *crossed], "without": numbers}
+    lines = [
+        "no bucket 'subset': there is no column 'subset'",
+        "no bucket 'subset+votes>1': there is no column 'subset'",
+    ]
+    assert [line for line in told.lines if "bucket" in line] == [f"without: {line}" for line in lines]
+    assert [one["notes"] for one in result.report.manifest["datasets"]] == [[], lines]
+    assert result.to_markdown().count("there is no column 'subset'") == 2
+    whole = run(two[1], "f1", buckets="number", resamples=0)
+    rows = result.agreement
+    assert rows[rows["dataset"] == "without"].reset_index(drop=True).equals(whole.agreement)
+    assert set(rows[rows["bucket"] == "mean over subset"]["dataset"]) == {"with"}
+    assert verify(tmp_path / "run").found.same
+
+
+def test_a_column_that_no_dataset_has_is_an_error(two):
+    with pytest.raises(
+        InputError, match=r"bucket 'subsett': none of with, without has a column 'subsett'\. Did you mean"
+    ):
+        run(two, "f1", buckets="subsett")
+    with pytest.raises(InputError, match="bucket 'subset': without has no column 'subset'"):
+        run(two[1], "f1", buckets="subset")
+    # each has one of the columns, and neither has both
+    two[1] = two[1].with_column("source", ["a", "b", "a", "b"])
+    with pytest.raises(
+        InputError, match=r"'subset\+source': none of with, without has a column 'subset' and a column 'source'\. Bu"
+    ):
+        run(two, "f1", buckets="subset+source")
+    with pytest.raises(InputError, match="only = and !="):
+        run(two, "f1", buckets="subset<Text")

@@ -32,6 +32,7 @@ ROWS = [("a b", "a c", 1.0), ("d", "d", 2.0), ("e", "f", 0.0)]
         ({"limit": True}, "--limit True: must be a whole number"),
         ({"resamples": 150.5}, "--resamples 150.5: must be a whole number"),
         ({"language": 5}, "language: 5 is no code"),
+        ({"buckets": ["f1", "number", "f1"]}, "the bucket f1 is asked for twice"),
     ],
 )
 def test_arguments_of_another_kind(given: dict[str, object], words: str) -> None:
@@ -61,3 +62,18 @@ def test_two_files_with_the_same_pairs_are_both_named(tmp_path: Path) -> None:
     assert f"{files[0]} and {files[1]} hold the same pairs; leave one out" in str(caught.value)
     with pytest.raises(InputError, match="the dataset good is asked for twice; leave one out"):
         assay.run([files[0], files[0]], "f1")
+
+
+def test_a_language_for_data_that_says_its_own() -> None:
+    with pytest.raises(InputError, match="--language is for data of your own; the datasets named here say their own"):
+        assay.run("stsb:test", "f1", language="de")
+
+
+def test_graphs_in_columns_and_in_files_at_once(tmp_path: Path) -> None:
+    file = tmp_path / "own.csv"
+    file.write_text("reference,candidate,label,g,h\na,b,1,(a / a),(b / b)\n", encoding="utf-8")
+    (tmp_path / "one.amr").write_text("(c / c)\n", encoding="utf-8")
+    graphs = f"reference={tmp_path / 'one.amr'},candidate={tmp_path / 'one.amr'}"
+    with pytest.raises(InputError, match="--graphs: --columns names reference_graph already; give the graphs in one"):
+        assay.run(file, "f1", columns="reference_graph=g,candidate_graph=h", graphs=graphs, resamples=0)
+    assert assay.run(file, "f1", columns="label=label", graphs=graphs, resamples=0).failures == []

@@ -52,6 +52,35 @@ def test_scores_are_written_and_told(assay, tuples):
     assert told["reliability"]["splits"] == 1000
 
 
+@pytest.mark.parametrize("ending", ["csv", "tsv", "jsonl", "parquet"])
+def test_scores_of_the_same_items_are_replaced(assay, tuples, ending):
+    out = f"scores.{ending}"
+    assert assay("bws", "tuples.csv", "--out", out).code == 0
+    first = Path(out).read_bytes()
+    assert assay("bws", "tuples.csv", "--out", out).code == 0
+    assert Path(out).read_bytes() == first
+    with Path("tuples.csv").open("a") as file:
+        file.write("t80,i0,i1,i2,more,i2,i0,kim\n")
+    assert assay("bws", "tuples.csv", "--out", out).code == 0
+    assert Path(out).read_bytes() != first
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "notes\nmy own\n",
+        "item,score,scaled,best,worst,seen,tuples\nother,0.5,0.75,1,0,2,2\n",
+        "item,score,scaled,best,worst,seen,tuples,mine\ni0,0.5,0.75,1,0,2,2,x\n",
+        "",
+    ],
+)
+def test_nothing_else_is_replaced(assay, tuples, text):
+    Path("scores.csv").write_text(text)
+    said = assay("bws", "tuples.csv", "--out", "scores.csv").complaint
+    assert "scores.csv: holds something else than scores of these items; give --out another name or remove it" in said
+    assert Path("scores.csv").read_text() == text
+
+
 def test_one_annotation_a_tuple_has_no_reliability(assay, tuples):
     lines = Path("tuples.csv").read_text().splitlines()
     Path("once.csv").write_text("\n".join([lines[0], *lines[1::2]]) + "\n")

@@ -14,6 +14,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
+import assay
 from assay.datasets import load_dataset, read_table_file
 from assay.errors import InputError
 
@@ -214,3 +215,19 @@ def test_more_rows_than_a_block(tmp_path: Path) -> None:
     assert len(pairs) == len(other) == n
     assert pairs.texts(n - 1)[0] == other.texts(n - 1)[0] == [f"r{n - 1}"]
     assert failure(write(tmp_path, "e.csv", text + "a,b,x\n")).count(f"row {n + 2}") == 1
+
+
+@pytest.mark.parametrize("remark", ["seen [twice]", 1.5, ["a", "b"], [1, 2], None])
+def test_a_column_of_that_name_need_not_be_what_annotators_gave(remark: object) -> None:
+    rows = [{"reference": f"r{i}", "candidate": "c", "label": i % 3, "annotations": remark} for i in range(12)]
+    pairs = load_dataset(rows)
+    assert "annotations" not in pairs.table.column_names
+    agreement = assay.run([pairs], ["f1"], resamples=0, buckets=["none"]).agreement
+    assert set(agreement["n"]) == {12}
+
+
+def test_lists_of_numbers_are_what_annotators_gave(tmp_path: Path) -> None:
+    given = [[2.0, 2.0], [0.0]]
+    columns = {"reference": ["a", "b"], "candidate": ["a", "c"], "label": [2.0, 0.0], "annotations": given}
+    pq.write_table(pa.table(columns), tmp_path / "d.parquet")
+    assert load_dataset(tmp_path / "d.parquet").table.column("annotations").to_pylist() == given

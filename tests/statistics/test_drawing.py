@@ -7,6 +7,7 @@ import pytest
 
 from assay.api import best_worst, verify
 from assay.benchmark.request import Request
+from assay.benchmark.runner import run as run_request
 from assay.errors import InputError
 from assay.reports.comparing.compare import Settings as CompareSettings
 from assay.reports.crossval.settings import Settings as CrossvalSettings
@@ -19,6 +20,11 @@ from assay.statistics.folds import codes_of_groups
 
 def request_of(**settings):
     return Request((), (), **settings)
+
+
+def run_of(**settings):
+    run_request(request := request_of(**settings), store=None)
+    return request
 
 
 def compare_of(**settings):
@@ -54,6 +60,32 @@ def test_a_level_lies_between_a_half_and_one(make, level):
     with pytest.raises(InputError, match=rf"^--confidence {level}: must lie between 0.5 and 1, such as 0.95$"):
         make(confidence=level)
     assert make(confidence=0.501).confidence == 0.501
+
+
+#: What has percentile intervals; the tests of ``assay significance`` have bounds of another kind.
+WITH_INTERVALS = [Drawing, run_of, ThresholdSettings, compare_of, GateSettings]
+
+
+@pytest.mark.parametrize("make", WITH_INTERVALS)
+@pytest.mark.parametrize(("level", "needed"), [(0.95, 100), (0.99, 500), (0.995, 1000), (0.999, 5000)])
+def test_draws_resolve_the_level(make, level, needed):
+    # 2.5 draws beyond each bound: 2 x 2.5 / (1 - level)
+    assert make(confidence=level, resamples=needed).confidence == level
+    if needed > 100:
+        beyond = f"{(needed - 1) * (1 - level) / 2:.1g}"
+        with pytest.raises(InputError) as caught:
+            make(confidence=level, resamples=needed - 1)
+        assert str(caught.value) == (
+            f"--confidence {level}: of {needed - 1:,} resamples, {beyond} lie beyond each bound, too few to place it; "
+            f"take --resamples {needed} or more, or a lower level"
+        )
+
+
+def test_a_level_without_an_interval_needs_no_draws():
+    assert Drawing(resamples=0, confidence=0.999999).resamples == 0
+    assert SignificanceSettings(confidence=0.999999).resamples == 1000
+    with pytest.raises(InputError, match=r"of 1,000 resamples, 0.0005 lie beyond each bound.* --resamples 5000000 or"):
+        Drawing(confidence=0.999999)
 
 
 @pytest.mark.parametrize("make", [*NONE_ALLOWED, *NEEDED])

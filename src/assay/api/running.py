@@ -53,8 +53,11 @@ def plan(
         raise InputError("no dataset: name a suite (assay run quickstart) or give --dataset NAME_OR_FILE")
     if not names:
         raise InputError("no metric: give --metric NAME (assay metrics list shows them)")
-    if columns is not None and all(_is_card(spec) for spec in specs):
-        raise InputError("--columns is for files of your own; the datasets named here have their own readers")
+    if all(_is_card(spec) for spec in specs):
+        if columns is not None:
+            raise InputError("--columns is for files of your own; the datasets named here have their own readers")
+        if language is not None:
+            raise InputError("--language is for data of your own; the datasets named here say their own")
     loaded, absent = load_metrics(names, offline=offline)
     pairs: list[Pairs] = []
     unavailable: dict[str, str] = {}

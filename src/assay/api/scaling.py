@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
 
 from assay.api.reporting import Report
 from assay.api.writing import check_out, write_table
+from assay.datasets import read_table_file
 from assay.datasets.best_worst import read_best_worst
 from assay.errors import InputError
-from assay.reports.best_worst import Annotated, to_document
+from assay.reports.best_worst import COLUMNS, Annotated, to_document
 from assay.statistics.best_worst import SPLITS, count, split_half
 from assay.statistics.drawing import check_seed
 
@@ -23,7 +25,8 @@ def best_worst(tuples: str | Path, *, out: str | Path | None = None, splits: int
 
     Args:
         tuples: a file of annotations, see :func:`assay.datasets.best_worst.read_best_worst`.
-        out: a file to write the scores to: CSV, TSV, JSONL or Parquet; None to write nothing.
+        out: a file to write the scores to: CSV, TSV, JSONL or Parquet; None to write nothing. Scores of these items
+            that stand there are replaced, nothing else is.
         splits: random splits for the reliability.
         seed: of the splits.
 
@@ -31,7 +34,7 @@ def best_worst(tuples: str | Path, *, out: str | Path | None = None, splits: int
         A report whose records are the items, the highest score first.
 
     Raises:
-        InputError: the file cannot be read, a row cannot be, or *out* cannot be written.
+        InputError: the file cannot be read, a row cannot be, or *out* cannot be written or holds something else.
     """
     file = Path(tuples)
     if splits < 1:
@@ -40,6 +43,8 @@ def best_worst(tuples: str | Path, *, out: str | Path | None = None, splits: int
     if out is not None:
         check_out(file, Path(out))
     found = read_best_worst(file)
+    if out is not None and Path(out).exists():
+        _check_held(Path(out), found.items)
     counts = count(found.shown, found.best, found.worst, len(found.items))
     reliability = None
     if found.per_tuple.max() > 1:
@@ -60,3 +65,16 @@ def best_worst(tuples: str | Path, *, out: str | Path | None = None, splits: int
 
         write_table(pa.Table.from_pylist(list(map(dict, document.records))), Path(out))
     return Report(replace(document, notes=[f"draws: splits:{splits}|seed:{seed}"] if reliability else []))
+
+
+def _check_held(out: Path, items: Sequence[str]) -> None:
+    """Raise InputError where *out* holds anything but scores of these items: it would be lost."""
+    try:
+        held = read_table_file(out).table
+        ours = tuple(held.column_names) == COLUMNS and set(map(str, held.column("item").to_pylist())) <= set(items)
+    except InputError:
+        ours = False
+    if not ours:
+        raise InputError(
+            f"{out}: holds something else than scores of these items; give --out another name or remove it"
+        )

@@ -10,13 +10,15 @@ Rules, alone or joined by ``+`` (their cross product):
 ``length``            words of the longer text: ``length<6``, ``6<=length<16``, ``length>=16``
 ``number``            ``number=yes``: the reference has a digit; ``number=no``
 ====================  ==================================================================
+
+A rule is left out, with a note, on a dataset of several that lacks its column.
 """
 
 from __future__ import annotations
 
 import math
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from itertools import pairwise
 from typing import TYPE_CHECKING, Any
@@ -32,7 +34,10 @@ if TYPE_CHECKING:
 
     from assay.datasets import Pairs
 
-__all__ = ["ALL", "QUANTITIES", "Bucket", "check_columns", "check_rules", "plain", "reads_texts", "split_into_buckets"]
+__all__ = [
+    "ALL", "QUANTITIES", "Bucket", "check_columns", "check_rules", "plain", "reads_texts", "rules_for",
+    "split_into_buckets",
+]  # fmt: skip
 
 ALL = "all"
 _NUMERIC = ("f1", "label", "length")
@@ -72,17 +77,46 @@ class _Term:
 
 
 def check_rules(rules: tuple[str, ...]) -> None:
-    """Raise InputError for a rule that cannot be read; columns are checked against the data later."""
+    """Raise InputError for a rule that cannot be read, or stands twice; columns are checked later."""
     for rule in rules:
         _parse(rule)
+        if rules.count(rule) > 1:
+            raise InputError(f"the bucket {rule} is asked for twice")
 
 
-def check_columns(pairs: Pairs, rules: tuple[str, ...]) -> None:
-    """Raise InputError for a rule that reads a column which the data does not have, or not of that kind."""
+def check_columns(datasets: Sequence[Pairs], rules: tuple[str, ...]) -> None:
+    """Raise InputError for a rule that reads a column which no dataset has, or one has not of that kind."""
     for rule in rules:
-        for term in _parse(rule):
-            if rule not in ("none", ALL) and term.name not in (*QUANTITIES, "language"):
+        terms = _read_from_columns(rule)
+        held = [pairs for pairs in datasets if not _lacks(pairs, rule)]
+        if not held and len(datasets) > 1:
+            raise _absent(rule, [term.name for term in terms], datasets)
+        for pairs in held or datasets:
+            for term in terms:
                 _column(pairs, term)
+
+
+def rules_for(pairs: Pairs, rules: tuple[str, ...]) -> tuple[tuple[str, ...], list[str]]:
+    """Return the rules whose columns a dataset has, and a note on each of the others."""
+    lacks = {rule: _lacks(pairs, rule) for rule in rules}
+    notes = [
+        f"no bucket {rule!r}: there is no column {' and no column '.join(map(repr, names))}"
+        for rule, names in lacks.items()
+        if names
+    ]
+    return tuple(rule for rule in rules if not lacks[rule]), notes
+
+
+def _read_from_columns(rule: str) -> list[_Term]:
+    if rule in ("none", ALL):
+        return []
+    return [term for term in _parse(rule) if term.name not in (*QUANTITIES, "language")]
+
+
+def _lacks(pairs: Pairs, rule: str) -> list[str]:
+    """Return the columns that a rule reads and a dataset does not have."""
+    held = pairs.source_columns
+    return [term.name for term in _read_from_columns(rule) if term.name not in held]
 
 
 def reads_texts(rules: tuple[str, ...]) -> str | None:
@@ -206,6 +240,16 @@ def _between(term: _Term, values: NDArray[np.float64]) -> list[Bucket]:
         mask = (values >= low) & ((values <= high) if last else (values < high))
         buckets.append(Bucket(f"{plain(low)}<={term.name}{'<=' if last else '<'}{plain(high)}", mask))
     return buckets
+
+
+def _absent(rule: str, columns: Sequence[str], datasets: Sequence[Pairs]) -> InputError:
+    """Return the error of a rule that reads columns which none of these datasets has, or has all of."""
+    known = list(dict.fromkeys((*QUANTITIES, *(name for one in datasets for name in one.table.column_names))))
+    near = next((near for name in columns if name not in known and (near := suggest(name, known))), "")
+    return InputError(
+        f"bucket {rule!r}: none of {', '.join(one.name for one in datasets)} has "
+        f"{' and '.join(f'a column {name!r}' for name in columns)}.{near} Buckets can be made of {', '.join(known)}."
+    )
 
 
 def _column(pairs: Pairs, term: _Term) -> pa.ChunkedArray:

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import NDArray
 
+from assay.benchmark.buckets import rules_for
 from assay.benchmark.outcome import DatasetScores
 from assay.benchmark.recorded import read_recorded
 from assay.benchmark.request import Request
@@ -46,14 +47,23 @@ class PreparedDataset:
         recorded: recorded scores of those rows by metric, NaN where the cell is empty.
         dropped: duplicates left out.
         group_column: column whose values are resampled whole, or None.
+        rules: of the buckets that the data has the columns for.
         scores: scores so far, by metric.
     """
 
-    def __init__(self, pairs: Pairs, recorded: dict[str, NDArray[np.float64]], dropped: int, group: str | None) -> None:
+    def __init__(
+        self,
+        pairs: Pairs,
+        recorded: dict[str, NDArray[np.float64]],
+        dropped: int,
+        group: str | None,
+        rules: tuple[str, ...] = (),
+    ) -> None:
         self.pairs = pairs
         self.recorded = recorded
         self.dropped = dropped
         self.group_column = group
+        self.rules = rules
         self.scores: dict[str, NDArray[np.float64]] = {}
         self._singles: dict[tuple[bool, bool, bytes | None], Singles] = {}
         self._rows: dict[frozenset[str], NDArray[np.intp] | None] = {}
@@ -148,7 +158,9 @@ def _prepare(request: Request, pairs: Pairs, recorded: dict[str, NDArray[np.floa
         rows = np.asarray(numbered.table.column(_ROW), dtype=np.intp)
         recorded = {name: scores[rows] for name, scores in recorded.items()}
         kept = replace(numbered, table=numbered.table.drop_columns([_ROW]))
-    return PreparedDataset(kept, recorded, dropped, _group_column(request, kept))
+    rules, notes = rules_for(kept, request.buckets)
+    kept = replace(kept, notes=(*kept.notes, *notes))
+    return PreparedDataset(kept, recorded, dropped, _group_column(request, kept), rules)
 
 
 def _group_column(request: Request, pairs: Pairs) -> str | None:

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import NDArray
 
-from assay.benchmark.buckets import check_columns, split_into_buckets
+from assay.benchmark.buckets import check_columns, rules_for, split_into_buckets
 from assay.benchmark.executor import Executor, InProcess
 from assay.benchmark.outcome import AgreementRow, BucketSummary, MetricStatus, Outcome
 from assay.benchmark.prepared import Part, PreparedDataset, prepare
@@ -23,6 +23,7 @@ from assay.benchmark.tabulate import tabulate
 from assay.benchmark.work import score_all
 from assay.errors import InputError
 from assay.metrics import load_metric
+from assay.statistics.drawing import check_level
 
 if TYPE_CHECKING:
     from assay.datasets import Pairs
@@ -50,15 +51,19 @@ def run(
         progress: told how far the run is.
 
     Raises:
-        InputError: a bucket or column that the data does not have; a recorded score that no dataset has; a name that
-            no table can hold.
+        InputError: a level that the resamples cannot resolve; a bucket or column that no dataset has; a recorded score
+            that none has; a name that no table can hold.
         StoreError: scores can no longer be kept.
     """
     progress = progress or Silent()
+    # not in the request: one that was read from the folder of an earlier run is verified as it is
+    check_level(request.confidence, request.resamples)
     _check_names([*(pairs.name for pairs in request.pairs), *map(str, request.metrics)])
+    check_columns(request.pairs, request.buckets)
     for pairs in request.pairs:
-        check_columns(pairs, request.buckets)
         _check_labels(pairs)
+        for note in rules_for(pairs, request.buckets)[1]:
+            progress.say(f"{pairs.name}: {note}")
     begun = time.perf_counter()
     with ScoreStore(store or default_store()) as opened:
         scorer = Scorer(opened, executor or InProcess(), request.references, fresh, progress)
@@ -68,7 +73,7 @@ def run(
         summaries: list[BucketSummary] = []
         finished = []
         for dataset in datasets:
-            buckets = split_into_buckets(dataset.pairs, request.buckets, _token_f1(dataset, scorer))
+            buckets = split_into_buckets(dataset.pairs, dataset.rules, _token_f1(dataset, scorer))
             finished.append(replace(dataset.finished(), buckets=tuple(buckets)))
             found, summarised = tabulate(request, finished[-1], progress)
             rows += found

@@ -29,6 +29,8 @@ def bws(
 ) -> None:
     """Score items by how often they were chosen best and worst, and say how reliable the scores are.
 
+    Scores of these items that stand at --out are replaced, nothing else is.
+
     assay bws tuples.csv --out scores.csv
     """
     from assay import api

@@ -28,8 +28,13 @@ class By(StrEnum):
     rank = "rank"
 
 
+#: What ``--evaluate`` looks at.
+_EVALUATED = ("run", "dataset", "scale", "tagger", "evaluate", "output")
+
+
 @guarded
 def errors(
+    context: typer.Context,
     run: Annotated[Path, typer.Argument(help="A run folder, or a file with a label and score columns.", metavar="RUN")],
     metric: RunMetricOption = None,
     dataset: Annotated[
@@ -84,10 +89,18 @@ def errors(
     """
     from assay import api
     from assay.datasets.labels import parse_scale
+    from assay.errors import InputError
     from assay.reports.errors.divergence import Rule
 
     ends = None if scale is None else parse_scale(scale)
+    listed = output in (ReportFormat.json, ReportFormat.csv)
+    if listed and corrected is not None and not evaluate:
+        raise InputError(f"--corrected: --format {output} lists the pairs of RUN alone; take another format")
     if evaluate:
+        for name in context.params:
+            source = context.get_parameter_source(name)
+            if name not in _EVALUATED and source is not None and source.name == "COMMANDLINE":
+                raise InputError(f"--{name}: has no effect beside --evaluate; leave one of them out")
         print_report(api.evaluate_categories(run, datasets=dataset or [], scale=ends, tagger=tagger), output)
         return
     report = api.find_errors(
@@ -99,7 +112,7 @@ def errors(
         corrected=corrected,
         statistics=statistic or [],
         # the list of pairs has no intervals
-        resamples=0 if output in (ReportFormat.json, ReportFormat.csv) else resamples,
+        resamples=0 if listed else resamples,
         confidence=confidence,
         seed=seed,
         top=top,

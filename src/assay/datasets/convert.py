@@ -79,8 +79,16 @@ def _assemble(table: pa.Table, made: dict[str, Any], mapping: dict[str, list[str
             # The source's column of that name was passed over for another one: it stays, told apart.
             ordered[f"source:{name}"] = table.column(name)
         elif name not in ordered and name not in moved:
-            ordered[name] = table.column(name)
+            own = name == "annotations" and not _is_labels(table.column(name).type)
+            ordered[f"source:{name}" if own else name] = table.column(name)
     return pa.table(ordered).replace_schema_metadata({RENAMED: json.dumps(renamed)})
+
+
+def _is_labels(kind: pa.DataType) -> bool:
+    """Tell whether a column can be what annotators gave each pair; of that name it may be anything, such as remarks."""
+    return (pa.types.is_list(kind) or pa.types.is_large_list(kind)) and bool(
+        pa.types.is_integer(kind.value_type) or pa.types.is_floating(kind.value_type)
+    )
 
 
 def ordered_pairs(columns: Mapping[str, Any]) -> pa.Table:

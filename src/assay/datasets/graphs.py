@@ -12,6 +12,7 @@ import pyarrow.compute as pc
 
 from assay.amr.files import GraphBlock, check_block, read_graph_file
 from assay.amr.graph import parse_graph
+from assay.datasets.columns import parse_columns
 from assay.datasets.pairs import Pairs
 from assay.datasets.source_table import SourceTable
 from assay.errors import InputError, MissingExtraError
@@ -55,6 +56,9 @@ def join_graphs(pairs: Pairs, graphs: GraphFiles | str) -> Pairs:
         raise InputError(f"{pairs.name}: the {missing[0]}s have no file of graphs; add {missing[0]}=FILE to --graphs")
     if pairs.has_several_references:
         raise several_answers(pairs.name)
+    for name in GRAPH_COLUMNS:
+        if name in parse_columns(pairs.columns or None):
+            raise InputError(f"--graphs: --columns names {name} already; give the graphs in one way")
     for side in _SIDES:
         texts = _aligned(pairs, side, read_checked([Path(file) for file in files[side]]))
         pairs = pairs.with_column(f"{side}_graph", pa.array(texts, pa.string()))

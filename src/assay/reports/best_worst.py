@@ -12,8 +12,10 @@ from assay.reports.layout import short
 from assay.reports.sheets import Column, Document, Sheet
 from assay.statistics.best_worst import Codes, Counts, SplitHalf
 
-__all__ = ["Annotated", "to_document"]
+__all__ = ["COLUMNS", "Annotated", "to_document"]
 
+#: What is said of an item.
+COLUMNS = ("item", "score", "scaled", "best", "worst", "seen", "tuples")
 #: Items shown at either end.
 ENDS = 5
 
@@ -60,18 +62,10 @@ def to_document(annotated: Annotated, counts: Counts, reliability: SplitHalf | N
 def _records(annotated: Annotated, counts: Counts) -> list[dict[str, Any]]:
     """Return an object an item, the highest score first; equal ones in their order."""
     scores = counts.scores
-    return [
-        {
-            "item": annotated.items[place],
-            "score": float(scores[place]),
-            "scaled": float((scores[place] + 1) / 2),
-            "best": int(counts.best[place]),
-            "worst": int(counts.worst[place]),
-            "seen": int(counts.seen[place]),
-            "tuples": int(annotated.per_item[place]),
-        }
-        for place in np.argsort(-scores, kind="stable")
-    ]
+    order = np.argsort(-scores, kind="stable")
+    columns = (scores, (scores + 1) / 2, counts.best, counts.worst, counts.seen, annotated.per_item)
+    held = [[annotated.items[place] for place in order], *(column[order].tolist() for column in columns)]
+    return [dict(zip(COLUMNS, row, strict=True)) for row in zip(*held, strict=True)]
 
 
 def _facts(annotated: Annotated) -> dict[str, Any]:

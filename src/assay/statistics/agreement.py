@@ -175,13 +175,11 @@ def expanded_tail(units: int, confidence: float) -> float:
     Hesterberg, What Teachers Should Know About the Bootstrap (2015), "expanded percentile" intervals.
 
     Args:
-        units: pairs, or groups of pairs, that were drawn.
+        units: pairs, or groups of pairs, that were drawn; at least 2.
         confidence: level of the interval.
     """
     from scipy.special import ndtr, stdtrit
 
-    if units < 2:
-        return (1 - confidence) / 2
     quantile = np.sqrt(units / (units - 1)) * stdtrit(units - 1, (1 - confidence) / 2)
     return float(ndtr(quantile))
 

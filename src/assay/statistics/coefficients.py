@@ -14,7 +14,7 @@ from typing import Final
 
 import numpy as np
 
-from assay.errors import InputError, suggest
+from assay.errors import InputError, unknown
 from assay.statistics.cells import RankCounts
 from assay.statistics.concordance import Floats
 from assay.statistics.within import PAIR_ACCURACY
@@ -87,9 +87,7 @@ def check_statistics(names: tuple[str, ...]) -> tuple[str, ...]:
     """
     for name in names:
         if name not in STATISTICS:
-            raise InputError(
-                f"unknown statistic {name!r}; there are {', '.join(STATISTICS)}.{suggest(name, STATISTICS)}"
-            )
+            raise InputError(unknown("there is no statistic", name, STATISTICS))
     return tuple(dict.fromkeys(names or DEFAULT_STATISTICS))
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 from numbers import Integral, Real
 
@@ -11,6 +12,9 @@ __all__ = ["LEAST", "Drawing", "check_level", "check_resamples", "check_seed", "
 
 #: Draws that an interval or a test needs: of fewer, the tails hold two or three.
 LEAST = 100
+#: Draws that must lie beyond each bound of a percentile interval, or the bound is a single extreme draw: as many as
+#: :data:`LEAST` leaves at a level of 95%.
+BEYOND = 2.5
 
 
 def is_whole(value: object) -> bool:
@@ -26,10 +30,22 @@ def check_seed(seed: int) -> None:
         raise InputError(f"--seed {seed}: must not be negative")
 
 
-def check_level(confidence: float) -> None:
-    """Raise InputError for a level of confidence outside (0.5, 1)."""
+def check_level(confidence: float, resamples: int = 0) -> None:
+    """Raise InputError for a level of confidence outside (0.5, 1), or one that the draws cannot resolve.
+
+    Args:
+        confidence: the level.
+        resamples: draws whose percentiles are the bounds of an interval; 0 where there is no such interval.
+    """
     if not isinstance(confidence, Real) or not 0.5 < confidence < 1:
         raise InputError(f"--confidence {confidence}: must lie between 0.5 and 1, such as 0.95")
+    # 1 - .95 is a little more than .05
+    needed = math.ceil(round(2 * BEYOND / (1 - confidence), 3))
+    if 0 < resamples < needed:
+        raise InputError(
+            f"--confidence {confidence}: of {resamples:,} resamples, {resamples * (1 - confidence) / 2:.1g} lie beyond "
+            f"each bound, too few to place it; take --resamples {needed} or more, or a lower level"
+        )
 
 
 def check_resamples(
@@ -57,7 +73,7 @@ class Drawing:
     """How intervals are drawn.
 
     Attributes:
-        resamples: bootstrap resamples, at least :data:`LEAST`; 0 for no intervals.
+        resamples: bootstrap resamples, at least :data:`LEAST` and as many as the level needs; 0 for no intervals.
         confidence: level of the intervals, in (0.5, 1).
         seed: seeds the resamples, see :func:`~assay.statistics.resampling.seed_of`; not negative.
 
@@ -71,5 +87,5 @@ class Drawing:
 
     def __post_init__(self) -> None:
         check_resamples(self.resamples, none_allowed=True)
-        check_level(self.confidence)
+        check_level(self.confidence, self.resamples)
         check_seed(self.seed)

@@ -13,7 +13,7 @@ from typing import Any
 from assay.errors import InputError, UnavailableError
 from assay.metrics.provenance import file_digest
 
-__all__ = ["PARSER", "check_parser", "parse_texts", "parser_digest"]
+__all__ = ["PARSER", "check_parser", "load_parser", "parse_texts", "parser_digest"]
 
 PARSER = "amrlib:"
 
@@ -47,15 +47,26 @@ def parser_digest(parser: str) -> str:
     return f"{folder.name}@{hashlib.sha256(whole.encode()).hexdigest()[:16]}"
 
 
+def load_parser(parser: str) -> Any:
+    """Return the model of a parser, which stays in memory.
+
+    Raises:
+        InputError, UnavailableError: see :func:`check_parser`.
+    """
+    check_parser(parser)
+    with contextlib.redirect_stdout(io.StringIO()):
+        return _model(parser.removeprefix(PARSER))
+
+
 def parse_texts(parser: str, texts: Sequence[str]) -> dict[str, str]:
     """Return the graph of each text in Penman notation; a text that the parser gives up is an error.
 
     Raises:
         InputError, UnavailableError: see :func:`check_parser`; or a text that has no parse.
     """
-    check_parser(parser)
+    model = load_parser(parser)
     with contextlib.redirect_stdout(io.StringIO()):
-        graphs = _model(parser.removeprefix(PARSER)).parse_sents(list(texts))
+        graphs = model.parse_sents(list(texts))
     failed = [text for text, graph in zip(texts, graphs, strict=True) if not graph]
     if failed:
         raise InputError(

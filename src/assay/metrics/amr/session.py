@@ -14,10 +14,11 @@ from assay.metrics.amr.workers import Workers
 from assay.metrics.work import Scores
 
 if TYPE_CHECKING:
+    from assay.metrics.amr.question import Question
     from assay.metrics.amr_metric import Amr
     from assay.metrics.base import Batch, Metric
 
-__all__ = ["AmrEngine", "AmrSession", "graphs_of", "in_order"]
+__all__ = ["AmrEngine", "AmrSession", "graphs_of", "in_order", "load_parser_for"]
 
 #: Characters of a text that an error shows.
 _SHOWN = 40
@@ -57,6 +58,8 @@ class AmrSession:
         self._processes = engine.processes
         self._parser = engine.parser
         self._compared = 0
+        self._load = 0.0
+        self._ready: set[Question] = set()
 
     def score(self, metrics: Sequence[Metric], batch: Batch, again: Collection[str] = ()) -> Scores:
         """See :meth:`assay.metrics.work.Session.score`.
@@ -64,22 +67,39 @@ class AmrSession:
         Raises:
             InputError: a pair has no graph, or one that cannot be read.
         """
-        begun = time.perf_counter()
         questions = [cast("Amr", metric).question() for metric in metrics]
+        self._load += load_parser_for(batch, self._parser)
+        begun = time.perf_counter()
         first, second = graphs_of(batch, self._parser)
+        loading = self._make_ready(questions, first, second)
+        self._load += loading
         keys = [in_order(one, other) for one, other in zip(first, second, strict=True)]
         places = {key: place for place, key in enumerate(dict.fromkeys(keys))}
         scores, spent = self._workers.answer(questions, list(places))
         self._compared += len(places)
         values = scores[[places[key] for key in keys]].reshape(len(batch), len(metrics))
         # processes work at the same time: each metric has its share of what passed
-        whole = time.perf_counter() - begun
+        whole = time.perf_counter() - begun - loading
         share = spent / spent.sum() if spent.sum() else np.full(len(metrics), 1 / len(metrics))
         return Scores(values, np.zeros(values.shape, dtype=np.uint8), whole * share)
 
+    def _make_ready(self, questions: Sequence[Question], first: Sequence[str], second: Sequence[str]) -> float:
+        """Answer questions that are new here on one pair, for what they import and read; return the seconds."""
+        new = [question for question in questions if question not in self._ready]
+        if not new or not first:
+            return 0.0
+        begun = time.perf_counter()
+        self._workers.answer(new, [in_order(first[0], second[0])])
+        self._ready.update(new)
+        return time.perf_counter() - begun
+
     def cost(self) -> dict[str, Any]:
-        """Return the number of distinct pairs that were compared, and of processes."""
-        return {"graph_pairs": self._compared, "processes": self._processes}
+        """Return the number of distinct pairs that were compared, and of processes; the seconds that loading took."""
+        return {
+            "load_seconds": round(self._load, 3),
+            "graph_pairs": self._compared,
+            "processes": self._processes,
+        }
 
     def close(self) -> None:
         """See :meth:`assay.metrics.work.Session.close`."""
@@ -91,6 +111,27 @@ def in_order(first: str, second: str) -> tuple[str, str]:
     return (first, second) if first <= second else (second, first)
 
 
+def load_parser_for(batch: Batch, parser: str) -> float:
+    """Load the parser where a text of the batch needs it, and return the seconds that it took.
+
+    Raises:
+        UnavailableError: the parser cannot be had.
+    """
+    if not parser or all(graph.strip() for graphs in _given(batch) for graph in graphs):
+        return 0.0
+    from assay.metrics.amr.parsing import load_parser
+
+    begun = time.perf_counter()
+    load_parser(parser)
+    return time.perf_counter() - begun
+
+
+def _given(batch: Batch) -> tuple[list[str], list[str]]:
+    """Return the graphs of both sides, an empty text where there is none."""
+    absent = [""] * len(batch)
+    return list(batch.reference_graphs or absent), list(batch.candidate_graphs or absent)
+
+
 def graphs_of(batch: Batch, parser: str = "") -> tuple[Sequence[str], Sequence[str]]:
     """Return the graphs of the references and of the candidates; texts without one are parsed where *parser* can.
 
@@ -98,9 +139,7 @@ def graphs_of(batch: Batch, parser: str = "") -> tuple[Sequence[str], Sequence[s
         InputError: a text has no graph, and there is no parser.
         UnavailableError: the parser cannot be had.
     """
-    absent = [""] * len(batch)
-    first = list(batch.reference_graphs or absent)
-    second = list(batch.candidate_graphs or absent)
+    first, second = _given(batch)
     missing = {
         side: [text for text, graph in zip(texts, graphs, strict=True) if not graph.strip()]
         for side, texts, graphs in (("references", batch.references, first), ("candidates", batch.candidates, second))

@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
+import math
+from collections.abc import Collection
 from dataclasses import dataclass
-from typing import Literal
+from typing import Literal, get_args
 
 import numpy as np
 from numpy.typing import NDArray
 
 from assay.errors import InputError
-from assay.reports.data import ScoredDataset
+from assay.reports.data import MetricFacts, ScoredDataset
 
 __all__ = ["By", "Divergence", "Rule", "diverging", "label_scale"]
 
@@ -26,6 +28,9 @@ class Rule:
         high: a score above it is too high for the lowest label.
         residual: difference of ranks, as a share of the pairs, from which a pair diverges.
         scale: lowest and highest label; see :func:`label_scale` for the default.
+
+    Raises:
+        InputError: a number that cannot be, or one that *by* does not look at.
     """
 
     by: By | None = None
@@ -35,10 +40,47 @@ class Rule:
     scale: tuple[float, float] | None = None
 
     def __post_init__(self) -> None:
+        for option, value in (("low", self.low), ("high", self.high)):
+            if not math.isfinite(value):
+                raise InputError(f"--{option} {value:g}: must be a finite number")
+        if self.low > self.high:
+            raise InputError(
+                f"--low {self.low:g} --high {self.high:g}: a score between them would be too low with the highest "
+                "label and too high with the lowest; --low is the lower one"
+            )
         if not 0 < self.residual <= 1:
             raise InputError(f"--residual {self.residual:g}: a share of the pairs is above 0 and at most 1")
-        if self.scale is not None and not self.scale[0] < self.scale[1]:
-            raise InputError(f"--scale {self.scale[0]:g},{self.scale[1]:g}: the lowest label comes first")
+        if self.scale is not None:
+            lowest, highest = self.scale
+            if not (math.isfinite(lowest) and math.isfinite(highest)):
+                raise InputError(f"--scale {lowest:g},{highest:g}: both must be finite numbers")
+            if not lowest < highest:
+                raise InputError(f"--scale {lowest:g},{highest:g}: the lowest label comes first")
+        self.check_used(get_args(By) if self.by is None else (self.by,))
+
+    def check_used(self, used: Collection[By]) -> None:
+        """Raise InputError for a number other than the default where no metric is looked at in that way."""
+        for option, value, default, by in (
+            ("low", self.low, Rule.low, "threshold"),
+            ("high", self.high, Rule.high, "threshold"),
+            ("residual", self.residual, Rule.residual, "rank"),
+        ):
+            if value != default and by not in used:
+                raise InputError(
+                    f"--{option} {value:g}: counts by {by}, and here pairs diverge by {' and '.join(used)}; "
+                    f"take --by {by}, or leave --{option} out"
+                )
+
+    def check_bounds(self, facts: MetricFacts) -> None:
+        """Raise InputError for a threshold outside the bounds that a metric declares, turned as its scores are."""
+        lowest = -math.inf if facts.low is None else facts.low
+        highest = math.inf if facts.high is None else facts.high
+        said = "scores"
+        if not facts.higher_is_better:
+            lowest, highest, said = 1 - highest, 1 - lowest, "values of 1 − score"
+        for option, value in (("low", self.low), ("high", self.high)):
+            if not lowest <= value <= highest:
+                raise InputError(f"--{option} {value:g}: {facts.name} gives {said} from {lowest:g} to {highest:g}")
 
 
 @dataclass(frozen=True)
@@ -93,6 +135,9 @@ def diverging(
         metric: a metric that the data has scores of.
         rule: see :class:`Rule`; the paper's by default.
         inside: pairs to consider, shape (n,); all by default.
+
+    Raises:
+        InputError: a threshold outside the bounds of the metric; all labels are equal, and no scale is given.
     """
     rule = rule or Rule()
     facts = data.metrics[metric]
@@ -100,6 +145,7 @@ def diverging(
     scores = data.scores[metric]
     considered = np.isfinite(scores) if inside is None else np.isfinite(scores) & inside
     if by == "threshold":
+        rule.check_bounds(facts)
         similar = scores if facts.higher_is_better else 1 - scores
         low, high = rule.scale or label_scale(data)
         if low == high and len(data):

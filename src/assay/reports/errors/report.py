@@ -6,7 +6,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from assay.errors import InputError, suggest
+from assay.errors import InputError, unknown
 from assay.reports.categories import PartsOfSpeech
 from assay.reports.data import ALL, ScoredDataset
 from assay.reports.errors.corrected import Cleaning, clean, partner
@@ -76,10 +76,7 @@ def analyse(
     """
     names = data.find_metrics(list(metrics))
     if bucket not in data.buckets:
-        raise InputError(
-            f"{data.run.title}: {data.name} has no bucket {bucket!r}.{suggest(bucket, data.buckets)} "
-            f"It has {', '.join(data.buckets)}."
-        )
+        raise InputError(unknown(f"{data.run.title}: {data.name} has no bucket", bucket, data.buckets))
     inside, seed = data.buckets[bucket], data.within(bucket, drawing.seed).seed
     tagged = tag_all(data, rule.scale, speech)
     divergences = {name: diverging(data, name, rule, inside) for name in names}

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from assay.errors import InputError, suggest
+from assay.errors import InputError, unknown
 from assay.reports.categories import PartsOfSpeech
 from assay.reports.data import ALL, ScoredDataset, read_datasets
 from assay.reports.errors.divergence import Rule
@@ -25,9 +25,7 @@ def choose_datasets(run: RunFolder, wanted: Sequence[str]) -> list[ScoredDataset
     found = {data.name: data for data in read_datasets(run)}
     for name in wanted:
         if name not in found:
-            raise InputError(
-                f"{run.title}: has no dataset {name!r}.{suggest(name, found)} It has {', '.join(found) or 'none'}."
-            )
+            raise InputError(unknown(f"{run.title}: has no dataset", name, found))
     if not found:
         raise InputError(f"{run.title}: has no dataset; nothing was scored")
     return [found[name] for name in dict.fromkeys(wanted)] or list(found.values())
@@ -67,11 +65,12 @@ def errors_of(
         raise InputError(
             f"{corrected.title}: has none of the datasets of {run.title} ({', '.join(data.name for data in chosen)})"
         )
-    return [
+    rule = rule or Rule()
+    reports = [
         analyse(
             data,
             metrics,
-            rule=rule or Rule(),
+            rule=rule,
             statistics=check_statistics(tuple(statistics)),
             drawing=drawing or Drawing(),
             bucket=bucket,
@@ -80,3 +79,5 @@ def errors_of(
         )
         for data in chosen
     ]
+    rule.check_used({found.by for report in reports for found in report.divergences.values()})
+    return reports
