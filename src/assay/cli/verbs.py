@@ -29,6 +29,7 @@ VERBS = {
     "bws": "Scores from best-worst annotations.",
     "relatedness": "Which related words go with the label.",
     "report": "A page to look at, in one HTML file.",
+    "figure": "A figure for a paper: PDF, SVG, PNG.",
     "baseline": "Keep a run to check later ones against.",
     "check": "Fail when a run is worse than its baseline.",
     "verify": "Recompute a run: still the same numbers?",

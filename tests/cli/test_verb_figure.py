@@ -1,0 +1,44 @@
+"""``assay figure``."""
+
+from __future__ import annotations
+
+import pytest
+from calling import COLUMNS, OWN, call
+
+pytest.importorskip("matplotlib", reason='figures need pip install "assay[plots]"')
+
+
+@pytest.fixture
+def folder(tmp_path):
+    data = tmp_path / "own.csv"
+    data.write_text(OWN, encoding="utf-8")
+    done = call("run", "-d", data, *COLUMNS, "-m", "f1", "-m", "chrf", "--out", tmp_path / "run", "-q")
+    assert done.code == 0, done.err
+    return tmp_path / "run"
+
+
+def test_it_writes_the_figure_and_says_so(folder, tmp_path):
+    out = tmp_path / "out.svg"
+    done = call("figure", folder, "--out", out, "--metric", "chrf", "--bucket", "all", "--statistic", "pearson")
+    assert (done.code, done.out, done.err) == (0, "", f"wrote {out}\n")
+    text = out.read_text(encoding="utf-8")
+    assert ">chrf<" in text
+    assert ">f1<" not in text
+    assert "Pearson r" in text
+    assert call("figure", folder, "--out", out, "--kind", "scores", "-q").err == ""
+    assert "label (pairs)" in out.read_text(encoding="utf-8")
+
+
+def test_a_file_of_scores_is_drawn_too(tmp_path):
+    scored = tmp_path / "scored.csv"
+    scored.write_text("label,mine\n1,.2\n2,.1\n3,.9\n4,.8\n", encoding="utf-8")
+    assert call("figure", scored, "--out", tmp_path / "out.png", "-q").code == 0
+    assert (tmp_path / "out.png").read_bytes().startswith(b"\x89PNG")
+
+
+def test_what_cannot_be_drawn_is_one_line(folder, tmp_path):
+    assert (
+        "has no layers of one model" in call("figure", folder, "-o", tmp_path / "a.pdf", "--kind", "layers").complaint
+    )
+    assert "must end in" in call("figure", folder, "-o", tmp_path / "a.gif").complaint
+    assert "no such run folder" in call("figure", tmp_path / "absent", "-o", tmp_path / "a.pdf").complaint

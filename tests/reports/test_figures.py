@@ -1,0 +1,201 @@
+"""Figures for papers: what is drawn is what the run says, and the same run gives the same file."""
+
+from __future__ import annotations
+
+import sys
+import xml.etree.ElementTree as ET
+
+import numpy as np
+import pytest
+from page_run import dataset, edit, make_run
+
+from assay.errors import InputError, MissingExtraError
+from assay.reports.figures import write_figure
+from assay.reports.figures.agreement import draw_agreement
+from assay.reports.figures.chosen import choose
+from assay.reports.figures.layers import draw_layers
+from assay.reports.figures.scores import draw_scores
+from assay.reports.figures.style import as_in_print, grid, save
+from assay.reports.folder import read_run
+
+pytest.importorskip("matplotlib", reason='figures need pip install "assay[plots]"')
+
+
+@pytest.fixture
+def folder(tmp_path):
+    return make_run(tmp_path)
+
+
+@pytest.fixture
+def run(folder):
+    return read_run(folder)
+
+
+def drawn(panel):
+    """Return the points and the bars of a panel of the forest plot, line by line."""
+    points = {
+        float(line.get_ydata()[0]): float(line.get_xdata()[0]) for line in panel.lines if line.get_marker() == "o"
+    }
+    bars = {
+        float(line.get_ydata()[0]): tuple(map(float, line.get_xdata()))
+        for line in panel.lines
+        if line.get_color() == "#444444"
+    }
+    return points, bars
+
+
+def test_a_forest_plot_shows_the_numbers_of_the_run(run):
+    with as_in_print():
+        figure = draw_agreement(choose(run, [], [], []), "spearman", 6.5)
+    values = {(row["bucket"], row["metric"]): row for row in run.agreement if row["statistic"] == "spearman"}
+    assert [panel.get_title(loc="left") for panel in figure.axes] == ["all, n = 64", "f1=0, n = 5", "f1>0, n = 59"]
+    names = [label.get_text() for label in figure.axes[0].get_yticklabels()]
+    whole = [values["all", name]["value"] for name in names]
+    assert sorted(names) == ["chrf", "f1", "ter"]
+    assert whole == sorted(whole, reverse=True)
+    for panel, bucket in zip(figure.axes, ("all", "f1=0", "f1>0"), strict=True):
+        points, bars = drawn(panel)
+        for line, name in enumerate(names):
+            row = values[bucket, name]
+            if row["value"] is None:
+                assert line not in points
+                continue
+            assert points[line] == row["value"]
+            if row["low"] is not None:
+                assert bars[line] == (row["low"], row["high"])
+    assert [text.get_text() for text in figure.axes[1].texts].count("undefined") == sum(
+        values["f1=0", name]["value"] is None for name in names
+    )
+    assert figure.get_supxlabel().startswith("Spearman ρ; bar: 95% interval; dashed: the best")
+
+
+def test_what_is_left_out_is_not_drawn(run):
+    (chosen,) = choose(run, [], ["ter", "f1"], ["f1>0"])
+    assert [block.bucket for block in chosen.blocks] == ["f1>0"]
+    with as_in_print():
+        figure = draw_agreement([chosen], "kendall", 3)
+    (panel,) = figure.axes
+    assert sorted(label.get_text() for label in panel.get_yticklabels()) == ["f1", "ter"]
+    assert figure.get_size_inches()[0] == 3
+
+
+def test_layers_are_a_line_a_bucket(folder):
+    names = {"f1": "pooled:m,layer=2,pooling=cls", "chrf": "pooled:m,layer=10,pooling=cls"}
+
+    def rename(value):
+        for row in value["metrics"] if isinstance(value, dict) else value:
+            row["metric"] = names.get(row["metric"], row["metric"])
+
+    edit(folder, "agreement.json", rename)
+    edit(folder, "run.json", rename)
+    _rename_scores(folder, names)
+    run = read_run(folder)
+    with as_in_print():
+        figure = draw_layers(choose(run, [], [], []), "pearson", 6.5)
+    (panel,) = figure.axes
+    assert panel.get_title(loc="left") == "pooled:m,pooling=cls"
+    values = {(row["bucket"], row["metric"]): row["value"] for row in run.agreement if row["statistic"] == "pearson"}
+    for line, bucket in zip(panel.lines, ("all", "f1=0", "f1>0"), strict=True):
+        expected = {layer: values[bucket, names[old]] for layer, old in ((2, "f1"), (10, "chrf"))}
+        expected = {layer: value for layer, value in expected.items() if value is not None}
+        assert dict(zip(line.get_xdata().tolist(), line.get_ydata().tolist(), strict=True)) == expected
+        assert line.get_label().startswith(bucket)
+
+
+def _rename_scores(folder, names):
+    import pyarrow as pa
+    import pyarrow.parquet as pq
+
+    table = pq.read_table(folder / "scores.parquet")
+    metrics = pa.array([names.get(name, name) for name in table.column("metric").to_pylist()])
+    pq.write_table(table.set_column(table.column_names.index("metric"), "metric", metrics), folder / "scores.parquet")
+
+
+def test_a_run_without_layers_says_what_makes_one(run):
+    with pytest.raises(InputError, match=r"no layers of one model to draw; assay sweep METRIC"):
+        draw_layers(choose(run, [], [], []), "spearman", 6.5)
+
+
+def test_scores_are_spread_by_label(folder, run):
+    data = dataset(folder)
+    with as_in_print():
+        figure = draw_scores(choose(run, [], ["f1"], ["all"]), 6.5)
+    (panel,) = figure.axes
+    labels = [0.0, 1.0, 2.0]
+    assert [label.get_text() for label in panel.get_yticklabels()] == [
+        f"{label:g} ({int((data.labels == label).sum())})" for label in labels
+    ]
+    # the line of a strip is at its median; a score of 1 is at the end of the axis
+    medians = [line.get_xdata()[0] for line in panel.lines]
+    assert medians == [float(np.median(data.scores["f1"][data.labels == label])) for label in labels]
+    for strip, label in zip(panel.patches, labels, strict=True):
+        counts, _ = np.histogram(data.scores["f1"][data.labels == label], bins=20, range=(0, 1))
+        tops = strip.get_data().values - strip.get_data().baseline
+        assert tops == pytest.approx(0.8 * counts / counts.max())
+
+
+@pytest.mark.parametrize("ending", ["pdf", "svg", "png"])
+def test_the_same_run_gives_the_same_file(run, tmp_path, ending):
+    one, other = tmp_path / f"one.{ending}", tmp_path / "new" / f"other.{ending}"
+    write_figure(run, one)
+    write_figure(run, other)
+    assert one.read_bytes() == other.read_bytes()
+    begins = {"pdf": b"%PDF-", "svg": b"<?xml", "png": b"\x89PNG"}
+    assert one.read_bytes().startswith(begins[ending])
+    assert [path.name for path in tmp_path.iterdir() if path.name.startswith(".")] == []
+
+
+def test_what_is_text_stays_text(run, tmp_path):
+    write_figure(run, tmp_path / "out.svg", "scores", metrics=["chrf"], buckets=["all", "f1=0"])
+    assert {"chrf", "all", "f1=0", "label (pairs)"} <= texts(tmp_path / "out.svg")
+
+
+def test_a_name_is_no_formula(tmp_path):
+    # matplotlib sets what stands between two dollars as mathematics
+    with as_in_print():
+        figure, ((panel,),) = grid(1, 1, 2, 2)
+        panel.set_title("a$x_1$b")
+        save(figure, tmp_path / "out.svg")
+    assert "a$x_1$b" in texts(tmp_path / "out.svg")
+
+
+def texts(path):
+    return {node.text for node in ET.parse(path).iter() if node.tag.endswith("text")}
+
+
+@pytest.mark.parametrize(
+    ("settings", "complaint"),
+    [
+        ({"kind": "pie"}, "--kind pie: there are agreement, layers, scores"),
+        ({"width": 0.0}, "--width 0: must be from 1 to 100 inches"),
+        ({"width": float("nan")}, "--width nan: must be from 1 to 100 inches"),
+        ({"statistic": "auc"}, "has no statistic 'auc'. Valid: pearson, spearman, kendall."),
+        ({"metrics": ["chr"]}, "has no metric 'chr'. Did you mean 'chrf'? Valid: f1, chrf, ter."),
+        ({"datasets": ["sick"]}, "has no dataset 'sick'"),
+        ({"buckets": ["f1=1"]}, "has no bucket 'f1=1'"),
+    ],
+)
+def test_what_the_run_does_not_have(run, tmp_path, settings, complaint):
+    with pytest.raises(InputError) as caught:
+        write_figure(run, tmp_path / "out.png", **settings)
+    assert complaint in str(caught.value)
+    assert not (tmp_path / "out.png").exists()
+
+
+def test_a_place_that_cannot_be_written(run, tmp_path):
+    with pytest.raises(InputError, match=r"out\.jpg: the name must end in \.pdf, \.svg, \.png"):
+        write_figure(run, tmp_path / "out.jpg")
+    (tmp_path / "folder.png").mkdir()
+    with pytest.raises(InputError, match="is a folder"):
+        write_figure(run, tmp_path / "folder.png")
+    (tmp_path / "file").write_text("mine")
+    with pytest.raises(InputError, match="cannot be written"):
+        write_figure(run, tmp_path / "file" / "out.png")
+    assert (tmp_path / "file").read_text() == "mine"
+
+
+def test_without_matplotlib_the_line_that_brings_it(run, tmp_path, monkeypatch):
+    monkeypatch.setitem(sys.modules, "matplotlib", None)
+    monkeypatch.setitem(sys.modules, "matplotlib.figure", None)
+    with pytest.raises(MissingExtraError, match=r'pip install "assay\[plots\]"'):
+        write_figure(run, tmp_path / "out.png")
