@@ -58,6 +58,19 @@ def own_cache(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     return cache
 
 
+@pytest.fixture(scope="session")
+def wordnet() -> None:
+    """Tests that need WordNet are skipped where it is absent; a WordNet that cannot be read fails them."""
+    from assay.lexicon.wordnet import find_wordnet
+
+    with pytest.MonkeyPatch.context() as patch:  # looked for where own_cache lets a test look
+        patch.setenv("ASSAY_CACHE", os.devnull)
+        patch.delenv("ASSAY_DATA", raising=False)
+        found = find_wordnet()
+    if found is None:
+        pytest.skip("WordNet is not on this machine")
+
+
 @pytest.fixture
 def site(monkeypatch: pytest.MonkeyPatch) -> Iterator[Any]:
     """A real local HTTP server; see tests/server.py."""

@@ -86,6 +86,9 @@ def test_libraries_called_directly(reference, candidate):
         ("rouge-l", "東京タワー", "東京", 4 / 7),
         ("rouge-l", "walking", "walked", 0.0),
         ("rouge-l,stemmer=true", "walking", "walked", 1.0),
+        # words of three letters keep theirs, or "was" were Porter's "wa"
+        ("rouge-l,stemmer=true", "was", "wa", 0.0),
+        ("rouge-l,stemmer=true", "cars", "car", 1.0),
         ("rouge-l", "...", "...", 1.0),
         ("rouge-l", "...", "!!!", 0.0),
         ("dice", "...", "!!!", 0.0),
@@ -117,6 +120,30 @@ def test_empty_texts(metric):
 
 def test_empty_texts_of_ter():
     assert load_metric("ter").score(Batch(["", "", "answer"], ["", "answer", ""])).tolist() == [0.0, 1.0, 1.0]
+
+
+@pytest.mark.parametrize(
+    ("metric", "symmetric", "perfect"),
+    [
+        ("em", True, 1.0),
+        ("f1", True, 1.0),
+        ("dice", True, 1.0),
+        ("jaccard", True, 1.0),
+        ("levenshtein", True, 1.0),
+        ("jaro-winkler", True, 1.0),
+        ("rouge-l", True, 1.0),
+        ("rouge-l,tokenizer=rouge", True, None),
+        ("bleu", False, 1.0),
+        ("bleu,effective_order=false", False, None),
+        ("chrf", False, 1.0),
+        ("ter", False, 0.0),
+        ("meteor", False, None),
+    ],
+)
+def test_what_is_promised(metric, symmetric, perfect):
+    """What is not promised is not checked: a promise taken back would go unseen."""
+    declaration = load_metric(metric).declaration
+    assert (declaration.symmetric, declaration.perfect) == (symmetric, perfect)
 
 
 def test_ter_says_that_low_is_good():

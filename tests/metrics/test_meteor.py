@@ -52,13 +52,8 @@ VOCABULARY = [
 
 
 @pytest.fixture(scope="module")
-def paper():
-    metric = load_metric("meteor:paper,swap=false,blank=")
-    try:
-        metric.check_available()
-    except UnavailableError as error:
-        pytest.skip(str(error))
-    return metric
+def paper(wordnet):
+    return load_metric("meteor:paper,swap=false,blank=")
 
 
 def plain(reference, candidate):
@@ -97,12 +92,9 @@ def test_values_by_hand(paper):
     assert scores.tolist() == pytest.approx(expected)
 
 
+@pytest.mark.usefixtures("wordnet")
 def test_the_default_reads_words_of_any_script():
-    metric = load_metric("meteor")
-    try:
-        scores = metric.score(Batch(["Müller", "", "", "東京"], ["Möller", "", "x", "東京"]))
-    except UnavailableError as error:
-        pytest.skip(str(error))
+    scores = load_metric("meteor").score(Batch(["Müller", "", "", "東京"], ["Möller", "", "x", "東京"]))
     assert scores.tolist() == [0.0, 1.0, 0.0, 1 - 0.5 / 8]
 
 
@@ -142,6 +134,9 @@ def test_without_punkt_the_extra_is_named(monkeypatch, paper):
     monkeypatch.setattr("nltk.data.path", [])
     with pytest.raises(MissingExtraError, match=r"assay\[paper\]"):
         sentence_splitter()
+    with pytest.raises(MissingExtraError, match=r"assay\[paper\]"):
+        paper.check_available()
+    load_metric("meteor").check_available()
     assert paper.signature()["punkt"] == "absent"
 
 

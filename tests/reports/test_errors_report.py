@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import math
+import re
 from dataclasses import replace
 
 import numpy as np
@@ -54,8 +56,8 @@ def test_by_threshold_the_ends_of_the_scale_count(run_of):
     assert found.distances == pytest.approx([0.9, 0.6])
     assert found.too_low.tolist() == [True, False]
     assert found.condition == "score < 0.25 and label = 2, or score > 0.5 and label = 0"
-    wider = diverging(data, "recorded:s", Rule(by="threshold", low=0.35, high=0.1))
-    assert wider.rows.tolist() == [0, 1, 2, 3]
+    wider = diverging(data, "recorded:s", Rule(by="threshold", low=0.15, high=0.15))
+    assert wider.rows.tolist() == [0, 2, 3]
     # on a scale that ends at 3, nobody gave the highest label
     assert diverging(data, "recorded:s", Rule(by="threshold", scale=(0, 3))).rows.tolist() == [2]
 
@@ -100,10 +102,47 @@ def test_settings_that_cannot_be_are_refused(run_of, settings):
         assay.find_errors(data.run.path, **settings)
 
 
-@pytest.mark.parametrize("rule", [{"residual": 0}, {"residual": 1.5}, {"scale": (2, 0)}])
-def test_rules_that_cannot_be_are_refused(rule):
-    with pytest.raises(InputError, match=r"--residual|--scale"):
+@pytest.mark.parametrize(
+    ("rule", "said"),
+    [
+        ({"residual": 0}, "--residual 0: a share of the pairs"),
+        ({"residual": 1.5}, "--residual 1.5: a share of the pairs"),
+        ({"residual": math.nan}, "--residual nan: a share of the pairs"),
+        ({"scale": (2, 0)}, "--scale 2,0: the lowest label comes first"),
+        ({"scale": (0, math.inf)}, "--scale 0,inf: both must be finite numbers"),
+        ({"low": math.nan}, "--low nan: must be a finite number"),
+        ({"high": math.inf}, "--high inf: must be a finite number"),
+        ({"low": 0.6}, "--low 0.6 --high 0.5: a score between them"),
+        ({"by": "rank", "high": 0.6}, "--high 0.6: counts by threshold, and here pairs diverge by rank"),
+        ({"by": "threshold", "residual": 0.1}, "--residual 0.1: counts by rank, and here pairs diverge by threshold"),
+    ],
+)
+def test_rules_that_cannot_be_are_refused(rule, said):
+    with pytest.raises(InputError, match=f"^{re.escape(said)}"):
         Rule(**rule)
+
+
+def test_thresholds_lie_within_the_bounds_of_the_metric(run_of):
+    data = run_of({"label": [2, 0, 1, 0], "s": [1, 2, 3, 4]}, ["f1", "ter", "recorded:s"])
+    assert len(diverging(data, "f1", Rule(low=0, high=1)).rows) == 0
+    with pytest.raises(InputError, match=r"^--high 50: f1 gives scores from 0 to 1$"):
+        diverging(data, "f1", Rule(by="threshold", high=50))
+    # ter has no upper bound: 1 - ter has no lower one
+    assert diverging(data, "ter", Rule(by="threshold", low=-3)).by == "threshold"
+    with pytest.raises(InputError, match=r"^--high 2: ter gives values of 1 − score from -inf to 1$"):
+        diverging(data, "ter", Rule(by="threshold", high=2))
+    assert diverging(data, "recorded:s", Rule(by="threshold", low=1.5, high=3)).rows.tolist() == [3, 0]
+
+
+def test_a_number_that_no_metric_is_looked_at_by_is_refused(run_of):
+    data = run_of({"label": [2, 0, 1, 0], "s": [1, 2, 3, 4]}, ["f1", "recorded:s"])
+    said = "^--low 0.1: counts by threshold, and here pairs diverge by rank; take --by threshold, or leave --low out$"
+    with pytest.raises(InputError, match=said):
+        assay.find_errors(data.run.path, ["recorded:s"], rule=Rule(low=0.1), resamples=0)
+    with pytest.raises(InputError, match=r"^--residual 0\.1: counts by rank, and here pairs diverge by threshold"):
+        assay.find_errors(data.run.path, ["f1"], rule=Rule(residual=0.1), resamples=0)
+    # each counts for one of the two
+    assay.find_errors(data.run.path, rule=Rule(low=0.1, residual=0.1), resamples=0)
 
 
 def tagged(names):

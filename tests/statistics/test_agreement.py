@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from assay.statistics.agreement import agreement
+from assay.statistics.agreement import agreement, percentile_interval
 from assay.statistics.ceiling import tie_free_ceiling, tie_share
 from assay.statistics.reliability import split_half_reliability
 from assay.statistics.resampling import Resampler
@@ -51,6 +51,13 @@ def test_draws_do_not_depend_on_the_block_size(monkeypatch):
     assert (whole.sum(axis=0) == 50).all()
 
 
+def test_a_seed_stands_for_the_same_resamples_in_every_version():
+    """Old runs are recomputed: each draw is n integers below n of PCG64."""
+    rng = np.random.Generator(np.random.PCG64(np.random.SeedSequence((5, 2))))
+    expected = [np.bincount(rng.integers(11, size=11), minlength=11).tolist() for _ in range(4)]
+    assert np.concatenate(list(Resampler(11, 4, (5, 2)).blocks()), axis=1).T.tolist() == expected
+
+
 def test_groups_are_drawn_whole():
     groups = np.array([0, 0, 0, 1, 1, 2])
     (weights,) = Resampler(6, 30, (1,), groups).blocks()
@@ -86,6 +93,22 @@ def test_undefined_resamples_are_counted_not_turned_into_numbers():
     x[0] = 1
     found = hold({"x": x}, np.arange(12.0))["x", "pearson"]
     assert "undefined in" in found.note
+
+
+def test_a_minority_of_defined_resamples_makes_no_interval():
+    half = np.concatenate([np.arange(50.0), np.full(50, np.nan)])
+    tail = stats.norm.cdf(np.sqrt(30 / 29) * stats.t.ppf(0.05, 29))
+    assert percentile_interval(half, 30, 0.9) == pytest.approx((49 * tail, 49 * (1 - tail)), abs=1e-12)
+    half[0] = np.nan
+    assert percentile_interval(half, 30, 0.9) is None
+    assert percentile_interval(np.arange(100.0), 9, 0.9) is None
+    assert percentile_interval(np.arange(100.0), 10, 0.9) is not None
+    # a resample misses the one pair that spreads the score with probability (29 / 30) ** 30 = .36; where another one
+    # spreads the label, one of the two is missed in 1 - .64 ** 2 = .59 of the resamples
+    scores = np.eye(30)[0]
+    often, seldom = (hold({"x": scores}, labels)["x", "kendall"] for labels in (np.arange(30.0), np.eye(30)[1]))
+    assert often.note.startswith("undefined in ") and often.low < often.high < 0
+    assert seldom.note.startswith("undefined in ") and (seldom.low, seldom.high) == (None, None)
 
 
 def test_ceiling_is_reached_by_a_perfect_order_and_by_no_other():
@@ -129,10 +152,11 @@ def test_interval_of_a_partly_known_score_is_that_of_the_pairs_it_has():
 
 
 @pytest.mark.parametrize("factor", [1e-300, 1e-160, 1e160, 1e300])
-def test_size_of_the_scores_does_not_matter(factor):
+@pytest.mark.parametrize("sign", [1, -1])
+def test_size_of_the_scores_does_not_matter(factor, sign):
     x, y = np.array([1.0, 3, 2, 5, 4, 7]), np.arange(6.0)
-    found = hold({"x": x * factor}, y, resamples=0)["x", "pearson"]
-    assert found.value == pytest.approx(stats.pearsonr(x, y).statistic, abs=1e-12)
+    found = hold({"x": sign * x * factor}, y, resamples=0)["x", "pearson"]
+    assert found.value == pytest.approx(sign * stats.pearsonr(x, y).statistic, abs=1e-12)
 
 
 def test_constant_score_of_many_pairs_is_undefined_whatever_the_rounding():

@@ -10,9 +10,8 @@ from scipy import stats
 
 from assay.statistics.agreement import agreement
 from assay.statistics.cells import Labels
-from assay.statistics.comparison import POWER, compare, compare_all
-from assay.statistics.corrections import adjust, williams
-from assay.statistics.draws import Swaps, draw_scores
+from assay.statistics.comparison import POWER, average_drawn, compare, compare_all
+from assay.statistics.draws import Coefficients, Drawn, Swaps, draw_scores
 from assay.statistics.exchange import Exchange
 from assay.statistics.held import HeldScore
 from assay.statistics.resampling import Resampler
@@ -60,6 +59,8 @@ def test_permutations_and_resamples_are_those_of_scipy_on_the_same_draws(decimal
         assert difference.p_bootstrap == min(1, 2 * (1 + side) / 100)
         assert difference.low < difference.value < difference.high
         assert np.quantile(resampled, 0.01) < difference.low < np.quantile(resampled, 0.07)
+        # of a test at .1 with power .8: the normal quantiles of .95 and of .8 in standard errors
+        assert difference.detectable == pytest.approx((1.6448536 + 0.8416212) * resampled.std(ddof=1), rel=1e-6)
 
 
 @pytest.mark.parametrize("decimals", [1, 9])
@@ -163,6 +164,56 @@ def test_a_worse_score_is_found_out():
         assert back[0].value == pytest.approx(-one.value) and back[0].p_permutation == one.p_permutation
 
 
+def test_a_constant_label_is_compared_without_a_warning():
+    first, second, _ = data(30)
+    (found,) = compare(
+        first, second, np.ones(30), statistics=["pearson"], permutations=20, resamples=20, confidence=0.95, seed=(0,)
+    )
+    assert (found.value, found.p_permutation, found.note) == (None, None, "undefined")
+
+
+def test_a_seed_stands_for_the_same_exchanges_in_every_version():
+    """Old runs are recomputed: each draw is ceil(n / 8) bytes of PCG64, the highest bit first."""
+    rng = np.random.Generator(np.random.PCG64(np.random.SeedSequence((7, 1))))
+    expected = [np.unpackbits(rng.integers(256, size=4, dtype=np.uint8)) for _ in range(5)]
+    assert np.concatenate(list(Swaps(32, 5, (7, 1)).blocks()), axis=1).T.tolist() == np.array(expected).tolist()
+
+
+def test_what_is_undefined_has_no_interval():
+    resampled = np.tile(np.arange(100.0), (2, 1))
+    found = Coefficients(np.array([np.nan, 50]), resampled, 30, ((30, "pairs"),) * 2)
+    assert found.interval(0, 0.95) is None and found.interval(1, 0.95) is not None
+    assert Coefficients(np.array([50.0]), None, 30, ((30, "pairs"),)).interval(0, 0.95) is None
+
+
+def test_a_score_does_not_differ_from_itself():
+    score, _, labels = data(60)
+    for one in compare(
+        score, score, labels, statistics=STATISTICS, permutations=99, resamples=99, confidence=0.95, seed=(0,)
+    ):
+        assert (one.value, one.low, one.high, one.detectable) == (0, 0, 0, 0)
+        assert (one.p_permutation, one.p_bootstrap) == (1, 1)
+
+
+def test_the_mean_over_datasets():
+    def part(values, resampled, n):
+        return Coefficients(np.array(values), None if resampled is None else np.array(resampled), n, ((n, "pairs"),))
+
+    full = Drawn(part([0.5], [[0.4, 0.6]], 30), part([0.1], [[0.1, 0.3]], 30), np.array([[0.2, -0.2]]), 0.01)
+    more = Drawn(part([0.9], [[0.8, 1.0]], 50), part([0.2], [[0.2, 0.0]], 50), np.array([[0.4, 0.6]]), 0.01)
+    found = average_drawn([full, more])
+    assert found.first.values == pytest.approx([0.7]) and found.second.values == pytest.approx([0.15])
+    assert found.first.resampled == pytest.approx(np.array([[0.6, 0.8]]))
+    assert found.permuted == pytest.approx(np.array([[0.3, 0.2]]))
+    assert (found.first.n, found.first.units) == (80, ((30, "pairs"),))
+    assert np.isnan(found.p_williams)
+    # without resamples or exchanges of one there are none of the mean
+    bare = Drawn(part([0.9], None, 50), part([0.2], [[0.2, 0.0]], 50), None, 0.01)
+    found = average_drawn([full, bare])
+    assert found.first.values == pytest.approx([0.7])
+    assert found.first.resampled is None and found.second.resampled is not None and found.permuted is None
+
+
 def test_groups_are_swapped_as_a_whole_and_williams_is_left_out():
     groups = np.repeat(np.arange(20), 5)
     for block in Swaps(100, 7, (1,), groups).blocks():
@@ -224,47 +275,3 @@ def test_scores_that_lack_pairs_have_the_intervals_of_the_agreement_table(groupe
         assert (found[one.metric].interval(place, 0.9) or (None, None)) == (one.low, one.high)
         assert found[one.metric].n == one.n
     assert sum(one.low is not None for one in expected) == 2 * len(STATISTICS)
-
-
-@pytest.mark.parametrize(
-    ("correlations", "n", "t", "p"),
-    [
-        # Howell, Statistical Methods for Psychology, 6th edition, page 262
-        ((0.80, 0.72, 0.89), 26, 1.361, 0.187),
-        # Steiger (1980), as in the documentation of R's psych
-        ((0.5, 0.4, 0.1), 103, 0.89, 0.37),
-    ],
-)
-def test_williams_against_worked_values(correlations, n, t, p):
-    found = williams(*correlations, n)
-    assert found[0] == pytest.approx(t, abs=6e-3) and found[1] == pytest.approx(p, abs=6e-3)
-    assert williams(correlations[1], correlations[0], correlations[2], n)[0] == pytest.approx(-found[0])
-
-
-def test_williams_where_it_is_undefined():
-    assert np.isnan(williams(0.5, 0.5, 1.0, 50)).all()
-    assert np.isnan(williams(0.5, 0.4, 0.1, 3)).all() and np.isnan(williams(np.nan, 0.4, 0.1, 30)).all()
-
-
-def test_corrections():
-    p = np.array([0.01, 0.04, np.nan, 0.03, 0.005])
-    # R: p.adjust(c(.01, .04, .03, .005), method)
-    for method, expected in {
-        "holm": [0.03, 0.06, np.nan, 0.06, 0.02],
-        "bonferroni": [0.04, 0.16, np.nan, 0.12, 0.02],
-        "benjamini-hochberg": [0.02, 0.04, np.nan, 0.04, 0.02],
-        "none": p,
-    }.items():
-        assert adjust(p, method) == pytest.approx(np.array(expected), nan_ok=True)
-    assert adjust(np.array([0.9, 0.8])).tolist() == [1.0, 1.0]
-    assert len(adjust(np.array([]))) == 0
-
-
-def test_holm_holds_the_family_wise_rate():
-    """2,000 families of 20 true nulls, correlated as tests of one table are."""
-    rng = np.random.default_rng(0)
-    shared = rng.normal(size=(2000, 1))
-    p = 2 * stats.norm.sf(np.abs(np.sqrt(0.5) * shared + np.sqrt(0.5) * rng.normal(size=(2000, 20))))
-    wrong = np.mean([(adjust(row) <= 0.05).any() for row in p])
-    assert wrong <= 0.05
-    assert np.mean((p <= 0.05).any(axis=1)) > 0.3, "without a correction"

@@ -145,6 +145,13 @@ def test_after_an_exchange_it_is_that_of_the_exchanged_scores():
         assert found[column] == pytest.approx(one - other, abs=1e-12)
 
 
+def test_an_exchange_says_nothing_where_no_group_has_two_labels():
+    first, labels, _ = random_groups(5)
+    groups = np.unique(labels, return_inverse=True)[1]
+    swaps = next(Swaps(80, 4, (1,), groups).blocks())
+    assert np.isnan(Exchange.of(first, first[::-1], labels, groups).differences(swaps, ONLY)).all()
+
+
 def test_a_perfect_score_orders_all():
     _, labels, groups = random_groups(2)
     assert tie_free_ceiling(labels, ONLY, groups) == {PAIR_ACCURACY: 1.0}

@@ -74,5 +74,4 @@ def test_role_exchange_is_seen(shared_data):
     scores = [smatch(one, other, lowered) for one, other in pairs]
     right = [true > foil for foil, true in zip(scores[::2], scores[1::2], strict=True)]
     # the benchmark's table has 89.87 for Smatch: 71 of 79 pairs
-    assert len(right) == 79
-    assert sum(right) / len(right) == pytest.approx(0.8987, abs=0.05)
+    assert (sum(right), len(right)) == (71, 79)

@@ -172,14 +172,19 @@ def test_names_and_order_do_not_matter(vectors, pair):
 
 
 # BAMBOO's table of 2023-12-07, made with GloVe of 100 dimensions; here it has 50, with which the authors' program gives
-# 66.7, 67.5 and 37.9. The last number is not the published 86.53 but what is found here: the program draws weights at
-# random, which gave 81.1 to 87.5 in four runs of it, for chance makes one role's mean weight greater than another's and
-# outweighs what tells a foil. Here all roles have one mean weight.
-@pytest.mark.parametrize(
-    ("name", "published", "confusion"), [("sts", 67.31, 92.41), ("sick", 67.53, 99.16), ("para", 38.37, 92.77)]
-)
-def test_bamboo(shared_data, glove, name, published, confusion):
+# 66.7, 67.5 and 37.9.
+@pytest.mark.parametrize(("name", "published"), [("sts", 67.31), ("sick", 67.53), ("para", 38.37)])
+def test_bamboo(shared_data, glove, name, published):
     scores = [wwlk(*pair, glove) for pair in parsed(shared_data, name, "main")]
     assert pearson(shared_data, name, scores) == pytest.approx(published, abs=1.5)
+
+
+# The table again. The program draws weights at random, so that chance makes one role's mean weight greater than
+# another's and outweighs what tells a foil. On PARA, for which the table has 86.53, it gave 72.6 to 87.5 in five runs,
+# and 85.3 where it means the distances of sixteen draws. Here all roles have one mean weight: more foils are told.
+@pytest.mark.parametrize(
+    ("name", "least", "most"), [("sts", 92.41 - 1.5, 92.41 + 1.5), ("sick", 99.16 - 1.5, 100), ("para", 87.5, 100)]
+)
+def test_bamboo_role_confusion(shared_data, glove, name, least, most):
     scores = [wwlk(*pair, glove) for pair in parsed(shared_data, name, "role_confusion")]
-    assert pair_accuracy(scores) == pytest.approx(confusion, abs=1.5)
+    assert least <= pair_accuracy(scores) <= most

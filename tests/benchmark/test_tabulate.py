@@ -1,0 +1,94 @@
+"""The agreement table: signs, notes, and what each bucket holds."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import numpy as np
+import pyarrow as pa
+import pytest
+from scipy import stats
+
+import assay
+from assay.errors import InputError
+from assay.statistics.reliability import split_half_reliability
+
+ROWS = [
+    {"reference": "Berlin", "candidate": "berlin", "label": 2},
+    {"reference": "Berlin", "candidate": "Munich", "label": 0},
+    {"reference": "the NFL", "candidate": "National Football League", "label": 2},
+    {"reference": "1945", "candidate": "in 1945", "label": 2},
+    {"reference": "blue", "candidate": "light blue", "label": 1},
+    {"reference": "blue", "candidate": "red", "label": 0},
+]
+
+
+def value(result, metric, statistic="spearman", bucket="all"):
+    table = result.agreement
+    row = table[(table.metric == metric) & (table.statistic == statistic) & (table.bucket == bucket)]
+    assert len(row) == 1
+    return row.iloc[0]
+
+
+def test_ter_is_turned_and_says_so():
+    labels = [2, 0, 0, 1, 1, 0]
+    rows = [dict(row, label=label) for row, label in zip(ROWS, labels, strict=True)]
+    result = assay.run([rows], ["ter", "f1"], resamples=0)
+    scores = result.scores["score"][result.scores["metric"] == "ter"]
+    expected = -stats.spearmanr(scores, labels).statistic
+    assert expected > 0.5, "a sign that is not turned would show"
+    assert value(result, "ter")["value"] == pytest.approx(expected)
+    assert value(result, "ter")["note"] == "sign turned: lower is better"
+    assert value(result, "f1")["value"] > 0.5 and value(result, "f1")["note"] == ""
+    result = assay.run([rows], ["ter"], resamples=100)
+    assert value(result, "ter")["note"] == "no interval below 10 pairs; sign turned: lower is better"
+
+
+def test_annotators_give_the_mean_label_and_the_human_ceiling():
+    rng = np.random.default_rng(0)
+    rows = [
+        {"reference": "a b", "candidate": "a" * (i % 9), "x": i % 3 + rng.normal(), "y": i % 3 + rng.normal()}
+        for i in range(90)
+    ]
+    result = assay.run([rows], ["levenshtein"], columns="label=x+y", resamples=0)
+    held = result.outcome.buckets[0].reliability
+    assert held["annotators"] == 2
+    direct = np.corrcoef([row["x"] for row in rows], [row["y"] for row in rows])[0, 1]
+    # two annotators have one way to be halved, with random sides for each pair
+    assert held["pearson"] == pytest.approx(2 * direct / (1 + direct), abs=0.1)
+
+
+def test_pairs_with_unequally_many_annotations():
+    rng = np.random.default_rng(1)
+    given = [list(i % 4 + rng.normal(size=2 + i % 3)) for i in range(60)]
+    pairs = assay.load_dataset([{"reference": "a", "candidate": "b", "label": i % 4} for i in range(60)])
+    table = pairs.table.append_column("annotations", pa.array(given, pa.list_(pa.float64())))
+    held = assay.run([replace(pairs, table=table)], ["f1"], resamples=0).outcome.buckets[0].reliability
+    padded = np.array([[*one, np.nan, np.nan][:4] for one in given])
+    expected = split_half_reliability(padded)
+    assert (held["pearson"], held["spearman"]) == (expected.pearson, expected.spearman)
+    assert (held["n"], held["annotators"]) == (60, expected.annotators)
+
+
+def test_a_summary_lists_few_labels_one_by_one_and_many_by_their_quantiles():
+    rows = [{"reference": "a", "candidate": "b", "label": i % 3} for i in range(30)]
+    (summary,) = assay.run([rows], ["f1"], buckets="none", resamples=0).outcome.buckets
+    assert summary.labels == {"0": 10, "1": 10, "2": 10}
+    rows = [{"reference": "a", "candidate": "b", "label": i / 4} for i in range(41)]
+    (summary,) = assay.run([rows], ["f1"], buckets="none", resamples=0).outcome.buckets
+    assert summary.labels == {"0%": 0, "25%": 2.5, "50%": 5, "75%": 7.5, "100%": 10}
+
+
+def test_groups_of_a_bucket_are_those_that_have_a_pair_in_it():
+    rows = [dict(row, group=group) for row, group in zip(ROWS, "aabbcc", strict=True)]
+    result = assay.run([rows], ["f1"], buckets=["number", "length"], resamples=100)
+    found = {bucket.bucket: (bucket.n, bucket.groups) for bucket in result.outcome.buckets}
+    assert found["all"] == (6, 3) and found["number=yes"] == (1, 1) and found["number=no"] == (5, 3)
+    assert found["length>=16"] == (0, 0)
+
+
+def test_empty_group_cells_are_groups_of_their_own():
+    rows = [dict(row, topic=topic) for row, topic in zip(ROWS, ["x", "x", "", "", "y", ""], strict=True)]
+    assert assay.run([rows], ["f1"], group_by="topic", resamples=100).outcome.buckets[0].groups == 5
+    with pytest.raises(InputError, match="holds lists"):
+        assay.run([[dict(row, tags=["a"]) for row in ROWS]], ["f1"], group_by="tags")

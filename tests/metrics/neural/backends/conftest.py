@@ -1,0 +1,53 @@
+"""What the tests of converted models share: the backends that are here, and what they do as it happens."""
+
+from __future__ import annotations
+
+import gc
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+from converted_models import PACKAGES, need
+
+from assay.metrics.neural.backends import acceptance, convert, converted
+
+
+@pytest.fixture(autouse=True)
+def old_objects_are_not_searched() -> Iterator[None]:
+    """To look for circles among all that torch and transformers hold takes longer than most of these tests."""
+    gc.freeze()
+    yield
+    gc.unfreeze()
+
+
+@pytest.fixture(params=list(PACKAGES))
+def backend(request: pytest.FixtureRequest) -> str:
+    return need(request.param)
+
+
+@pytest.fixture
+def onnxruntime() -> str:
+    return need("onnxruntime")
+
+
+@pytest.fixture
+def writes(monkeypatch: pytest.MonkeyPatch) -> list[Path]:
+    """The conversions, as they happen."""
+    done: list[Path] = []
+    keep = convert.keep
+
+    def counted(model: str, key: Any, write: Callable[[Path], None]) -> Path:
+        return keep(model, key, lambda part: (done.append(part), write(part))[1])
+
+    monkeypatch.setattr(converted, "keep", counted)
+    return done
+
+
+@pytest.fixture
+def checks(monkeypatch: pytest.MonkeyPatch) -> list[object]:
+    """The passes over the check set, as they happen: one in torch and one in the backend for each acceptance."""
+    done: list[object] = []
+    scores = acceptance.check_scores
+    monkeypatch.setattr(acceptance, "check_scores", lambda *given: (done.append(given), scores(*given))[1])
+    return done

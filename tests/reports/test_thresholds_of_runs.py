@@ -1,0 +1,282 @@
+"""Thresholds on the scores of a run: what is decided, what is left out, and which pairs a threshold is found on."""
+
+from __future__ import annotations
+
+import json
+
+import numpy as np
+import pandas as pd
+import pytest
+
+import assay
+from assay.errors import InputError
+from assay.reports.data import read_datasets
+from assay.reports.folder import read_run
+from assay.reports.grouping import group_codes
+from assay.reports.sheets import write
+from assay.reports.thresholds.document import to_document
+from assay.reports.thresholds.parts import by_value
+from assay.reports.thresholds.planning import find_thresholds
+from assay.reports.thresholds.settings import Settings
+
+
+@pytest.fixture
+def run(tmp_path):
+    """Two datasets with a good, a turned and a constant score; labels 0 to 2; topics, and a group of one class."""
+    rng = np.random.default_rng(0)
+    made = []
+    for name, n in (("big", 240), ("small", 90)):
+        labels = np.arange(n) % 3
+        good = labels + rng.normal(0, 1, n)
+        frame = pd.DataFrame({
+            "reference": [f"{name} {i}" for i in range(n)],
+            "candidate": "c",
+            "label": labels,
+            "topic": [f"t{i // 30}" for i in range(n)],
+            "good": good,
+            "turned": -good,
+            "constant": 1.0,
+            "holes": np.where(np.arange(n) < 12, np.nan, good),
+        })  # fmt: skip
+        made.append(assay.load_dataset(frame, name=name))
+    metrics = ["recorded:good", "recorded:turned,lower_is_better=true", "recorded:constant", "recorded:holes"]
+    assay.run(made, metrics, buckets=["none"], resamples=0, out=tmp_path / "run")
+    return read_run(tmp_path / "run")
+
+
+def test_a_metric_where_lower_is_better_decides_alike(run):
+    subject = find_thresholds(run, Settings(positive="label>=2", datasets=("big",), resamples=0))[0]
+    good, turned = (subject.decisions[name] for name in ("recorded:good", "recorded:turned,lower_is_better=true"))
+    assert good.tested == turned.tested
+    value = json.loads(write(to_document([subject], Settings(resamples=0)), "json"))
+    one, other = value[0]["metrics"][:2]
+    assert one["decision"] == "score >= threshold"
+    assert other["decision"] == "score <= threshold"
+    assert other["threshold"] == pytest.approx(-one["threshold"])
+    assert other["roc"]["threshold"] == pytest.approx([-point for point in one["roc"]["threshold"]])
+    assert "≤ " in write(to_document([subject], Settings(resamples=0)), "md")
+
+
+def test_what_is_left_out_is_told(run):
+    subject = find_thresholds(run, Settings(positive="label>=2", datasets=("big",), resamples=0))[0]
+    assert set(subject.decisions) == {"recorded:good", "recorded:turned,lower_is_better=true", "recorded:holes"}
+    assert any("recorded:constant left out: " in note and "have the score 1" in note for note in subject.notes)
+    assert "recorded:holes: 12 pairs have no score and are left out" in subject.notes
+    assert subject.decisions["recorded:holes"].n == 228
+
+
+def test_parts_by_a_column(run):
+    subject = find_thresholds(run, Settings(positive="label>=2", datasets=("big",), split_by="topic", resamples=0))[0]
+    assert subject.decisions["recorded:good"].thresholds.shape == (1, 8)
+    assert subject.way == "each of 8 values of topic tested with the threshold of the others"
+
+
+def test_found_on_one_dataset_and_tested_on_another(run):
+    asked = {"positive": "label>=2", "metrics": ("recorded:good",)}
+    (subject,) = find_thresholds(run, Settings(tune="big", test="small", **asked))
+    found = subject.decisions["recorded:good"]
+    assert (subject.dataset, found.n, found.positive) == ("small", 90, 30)
+    big = find_thresholds(run, Settings(datasets=("big",), same_pairs=True, **asked))
+    assert found.thresholds == big[0].decisions["recorded:good"].thresholds
+    assert found.tuned == pytest.approx(big[0].decisions["recorded:good"].tested["f1-macro"].value)
+
+
+@pytest.mark.parametrize(
+    ("settings", "said"),
+    [
+        ({}, "the label of big has 3 values; say which mean yes, such as --positive 'label>=2'"),
+        ({"positive": "label>=3"}, "label>=3 makes all pairs of big no"),
+        ({"positive": "label>=0"}, "label>=0 makes all pairs of big yes"),
+        ({"positive": "score>1"}, "--positive 'score>1': write label>=2"),
+        ({"positive": "label>=1.2.3"}, "--positive 'label>=1.2.3': write label>=2"),
+        ({"positive": "label>=2", "metrics": ("recorded:constant",)}, "big, recorded:constant, fold 1: all .* score 1"),
+        ({"positive": "label>=2", "metrics": ("recorded:goood",)}, "no scores of 'recorded:goood'"),
+        ({"positive": "label>=2", "datasets": ("bgi",)}, "--dataset: .* has no dataset 'bgi'. Did you mean 'big'"),
+        ({"positive": "label>=2", "split_by": "topics"}, "no column 'topics'.*Did you mean 'topic'"),
+        ({"positive": "label>=2", "split_by": "candidate"}, "--split-by candidate: big has one value"),
+        ({"positive": "label>=2", "split_by": "label", "group_by": "topic"}, "groups with several values"),
+        ({"positive": "label>=2", "group_by": "reference"}, "holds lists"),
+        ({"positive": "label>=2", "group_by": "topic", "folds": 9}, "--folds 9: expected 2 to 8, the number of"),
+        ({"positive": "label>=2", "tune": "big", "test": "big"}, "--tune and --test are both big"),
+    ],
+)  # fmt: skip
+def test_what_cannot_be_done(run, settings, said):
+    with pytest.raises(InputError, match=said):
+        find_thresholds(run, Settings(resamples=0, **settings))
+
+
+def test_pairs_in_both_datasets_are_refused(tmp_path):
+    rows = [{"reference": f"r {i}", "candidate": "c", "label": i % 2, "mine": i} for i in range(40)]
+    pairs = [assay.load_dataset(rows[:30], name="one"), assay.load_dataset(rows[25:], name="two")]
+    assay.run(pairs, ["recorded:mine"], buckets=["none"], resamples=0, out=tmp_path / "run")
+    with pytest.raises(InputError, match="5 pairs of two stand in one, too"):
+        find_thresholds(read_run(tmp_path / "run"), Settings(tune="one", test="two"))
+
+
+def test_a_pair_that_repeats_is_not_on_both_sides(tmp_path):
+    rows = [{"reference": f"r {i % 20}", "candidate": "c", "label": i % 2, "mine": i} for i in range(40)]
+    assay.run([rows], ["recorded:mine"], buckets=["none"], resamples=0, out=tmp_path / "run")
+    with pytest.raises(InputError, match="--folds 21: expected 2 to 20"):
+        find_thresholds(read_run(tmp_path / "run"), Settings(folds=21, metrics=("recorded:mine",)))
+
+
+def test_intervals_and_groups_are_those_of_a_run(tmp_path):
+    rng = np.random.default_rng(2)
+    teams = ["b", "", "a", "b", "a", "", "c", ""] * 15
+    frame = pd.DataFrame({
+        "reference": [f"r{i}" for i in range(120)],
+        "candidate": [f"c{i}" for i in range(120)],
+        "label": np.arange(120) % 2,
+        "s": np.arange(120) % 2 + rng.normal(0, 1, 120),
+        "team": teams,
+        "again": teams,
+    })  # fmt: skip
+    for name, group_by in (("single", "none"), ("grouped", "team")):
+        out = tmp_path / name
+        assay.run(
+            [assay.load_dataset(frame, name="answers")], ["recorded:s"], buckets=["none"], statistics=["auc"],
+            resamples=200, seed=6, group_by=group_by, out=out,
+        )  # fmt: skip
+        (row,) = read_run(out).agreement
+        given = None if name == "single" else "again"
+        (subject,) = find_thresholds(read_run(out), Settings(resamples=200, seed=6, group_by=given))
+        auc = subject.decisions["recorded:s"].auc
+        assert (auc.value, auc.low, auc.high) == (row["value"], row["low"], row["high"]) and auc.low is not None
+    (data,) = read_datasets(read_run(out))
+    assert group_codes(data, "again").tolist() == data.groups.tolist()
+
+
+def test_few_groups_give_no_interval(run):
+    settings = Settings(positive="label>=2", datasets=("big",), group_by="topic", metrics=("recorded:good",))
+    (subject,) = find_thresholds(run, settings)
+    assert subject.decisions["recorded:good"].tested["f1"].low is None
+    assert subject.notes == ["no interval below 10 groups; there are 8"]
+
+
+def test_a_part_with_one_class(run):
+    # by label, each part to test has one class, and that without 2 has none to tune on
+    with pytest.raises(
+        InputError, match=r"big, recorded:good, 2.0: the pairs to tune on are all no; take another column"
+    ):
+        find_thresholds(run, Settings(positive="label>=2", split_by="label", metrics=("recorded:good",)))
+
+
+@pytest.mark.parametrize(
+    ("settings", "said"),
+    [
+        ({"measure": "precision"}, "--measure: no threshold is chosen by 'precision'"),
+        ({"tune": "a"}, "--tune and --test belong together"),
+        ({"folds": 3, "split_by": "topic"}, "--folds and --split-by"),
+        ({"same_pairs": True, "repeats": 2}, "--repeats is for --folds"),
+        ({"folds": 0}, "--folds 0: expected 2 or more"),
+        ({"folds": 1}, "--folds 1: expected 2 or more"),
+        ({"repeats": 0}, "--repeats 0: expected 1 or more"),
+        ({"resamples": 50}, "--resamples 50"),
+        ({"confidence": 0.3}, "--confidence 0.3"),
+    ],
+)
+def test_settings_that_contradict(settings, said):
+    with pytest.raises(InputError, match=said):
+        Settings(**settings)
+
+
+@pytest.fixture
+def repeated(tmp_path):
+    """40 pairs of 10 topics; the texts of the first 20 stand again among the last 20, under another topic."""
+    rows = [
+        {"reference": f"r {i % 20}", "candidate": "c", "label": i // 4 % 2, "mine": i * 7 % 11, "topic": f"t{i // 4}"}
+        for i in range(40)
+    ]
+    assay.run([rows], ["recorded:mine"], buckets=["none"], resamples=0, out=tmp_path / "run")
+    return read_run(tmp_path / "run")
+
+
+def test_neither_groups_nor_texts_are_on_both_sides(repeated):
+    # ten topics, joined two by two by their texts, are five units
+    asked = {"group_by": "topic", "resamples": 0}
+    (subject,) = find_thresholds(repeated, Settings(folds=5, **asked))
+    assert subject.decisions["recorded:mine"].thresholds.shape == (1, 5)
+    assert subject.way == "5 folds of whole groups (topic), 10 groups joined to 5 where they share texts"
+    with pytest.raises(InputError, match="--folds 6: expected 2 to 5, the number of pairs or groups that differ"):
+        find_thresholds(repeated, Settings(folds=6, **asked))
+
+
+def test_texts_that_are_tested_are_not_tuned_on(repeated):
+    (data,) = read_datasets(repeated)
+    texts = np.arange(40) % 20
+    for part in by_value(data, "topic", group_codes(data, "topic"), texts):
+        assert (len(part.test), len(part.tune)) == (4, 32)  # less the four with the same texts
+        assert not set(texts[part.tune]) & set(texts[part.test])
+    (subject,) = find_thresholds(repeated, Settings(split_by="topic", resamples=0))
+    assert [note for note in subject.notes if note.startswith("the texts of 40 pairs stand under several values")]
+
+
+@pytest.fixture
+def rewritten(tmp_path):
+    """40 pairs of 10 topics: the last 20 are the first 20 in capitals, with a full stop and the other way round."""
+    first = [(f"answer {i}", "another one") for i in range(20)]
+    again = [(candidate.upper(), f"{reference.title()}.") for reference, candidate in first]
+    rows = [
+        {"reference": one, "candidate": two, "label": i // 4 % 2, "mine": i * 7 % 11, "topic": f"t{i // 4}"}
+        for i, (one, two) in enumerate(first + again)
+    ]
+    halves = [assay.load_dataset(rows[:20], name="first"), assay.load_dataset(rows[20:], name="again")]
+    asked = {"metrics": ["recorded:mine"], "buckets": ["none"], "resamples": 0}
+    assay.run([assay.load_dataset(rows, name="both"), *halves], out=tmp_path / "run", **asked)
+    return read_run(tmp_path / "run")
+
+
+def test_a_pair_in_other_case_punctuation_or_order_is_the_same(rewritten):
+    asked = {"datasets": ("both",), "resamples": 0}
+    with pytest.raises(InputError, match="--folds 21: expected 2 to 20, the number of pairs or groups that differ"):
+        find_thresholds(rewritten, Settings(folds=21, **asked))
+    (subject,) = find_thresholds(rewritten, Settings(folds=5, group_by="topic", **asked))
+    assert subject.way == "5 folds of whole groups (topic), 10 groups joined to 5 where they share texts"
+    (subject,) = find_thresholds(rewritten, Settings(split_by="topic", **asked))
+    assert [note for note in subject.notes if note.startswith("the texts of 40 pairs stand under several values")]
+    with pytest.raises(InputError, match="20 pairs of again stand in first, too, where the threshold would be found"):
+        find_thresholds(rewritten, Settings(tune="first", test="again", resamples=0))
+
+
+def test_nothing_is_left_to_tune_on(tmp_path):
+    rows = [
+        {"reference": f"r {i % 20}", "candidate": "c", "label": i % 2, "mine": i, "half": f"h{i // 20}"}
+        for i in range(40)
+    ]
+    assay.run([rows], ["recorded:mine"], buckets=["none"], resamples=0, out=tmp_path / "run")
+    with pytest.raises(InputError, match="h0: no pair is left to tune on; take another column"):
+        find_thresholds(read_run(tmp_path / "run"), Settings(split_by="half", resamples=0))
+
+
+def test_no_note_where_texts_do_not_repeat(run):
+    (subject,) = find_thresholds(
+        run, Settings(positive="label>=2", datasets=("big",), split_by="topic", metrics=("recorded:good",), resamples=0)
+    )
+    assert subject.notes == []
+
+
+@pytest.mark.parametrize("in_the_run", [True, False])
+def test_groups_in_both_datasets_are_refused(tmp_path, in_the_run):
+    rows = [
+        {"reference": f"r {i}", "candidate": "c", "label": i % 2, "mine": i, "topic": f"t{i // 4}"} for i in range(40)
+    ]
+    pairs = [assay.load_dataset(rows[:22], name="one"), assay.load_dataset(rows[22:], name="two")]
+    group = {"group_by": "topic"}
+    made = group if in_the_run else {}
+    assay.run(pairs, ["recorded:mine"], buckets=["none"], resamples=0, out=tmp_path / "run", **made)
+    asked = Settings(tune="one", test="two", resamples=0, **({} if in_the_run else group))
+    with pytest.raises(InputError, match="1 groups of two stand in one, too, such as 't5'"):
+        find_thresholds(read_run(tmp_path / "run"), asked)
+
+
+def test_labels_that_no_short_decimal_holds(tmp_path):
+    rows = [{"reference": f"r {i}", "candidate": "c", "label": (1 + i % 2) / 3, "mine": i % 2} for i in range(40)]
+    assay.run([rows], ["recorded:mine"], buckets=["none"], resamples=0, out=tmp_path / "run")
+    (subject,) = find_thresholds(read_run(tmp_path / "run"), Settings(resamples=0))
+    assert subject.rule == "label>=0.6666666666666666"
+    assert subject.decisions["recorded:mine"].positive == 20
+
+
+def test_a_reason_that_all_metrics_share_is_said_once(run):
+    with pytest.raises(InputError, match=r"^--folds 500: expected 2 to [0-9]+, the number of pairs or groups that dif"):
+        find_thresholds(run, Settings(positive="label>=2", datasets=("small",), folds=500, group_by="topic"))
