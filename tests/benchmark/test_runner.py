@@ -12,6 +12,7 @@ import pyarrow.parquet as pq
 import pytest
 from counting import Counting
 from scipy import stats
+from six_pairs import ROWS, value
 
 import assay
 from assay.benchmark import scoring
@@ -20,22 +21,6 @@ from assay.benchmark.runner import run as run_request
 from assay.benchmark.store import ScoreStore
 from assay.errors import InputError, UnavailableError
 from assay.metrics import Batch, Declaration, Metric
-
-ROWS = [
-    {"reference": "Berlin", "candidate": "berlin", "label": 2},
-    {"reference": "Berlin", "candidate": "Munich", "label": 0},
-    {"reference": "the NFL", "candidate": "National Football League", "label": 2},
-    {"reference": "1945", "candidate": "in 1945", "label": 2},
-    {"reference": "blue", "candidate": "light blue", "label": 1},
-    {"reference": "blue", "candidate": "red", "label": 0},
-]
-
-
-def value(result, metric, statistic="spearman", bucket="all"):
-    table = result.agreement
-    row = table[(table.metric == metric) & (table.statistic == statistic) & (table.bucket == bucket)]
-    assert len(row) == 1
-    return row.iloc[0]
 
 
 def test_agreement_is_that_of_scipy_on_the_libraries_scores():

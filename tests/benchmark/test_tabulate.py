@@ -8,26 +8,11 @@ import numpy as np
 import pyarrow as pa
 import pytest
 from scipy import stats
+from six_pairs import ROWS, value
 
 import assay
 from assay.errors import InputError
 from assay.statistics.reliability import split_half_reliability
-
-ROWS = [
-    {"reference": "Berlin", "candidate": "berlin", "label": 2},
-    {"reference": "Berlin", "candidate": "Munich", "label": 0},
-    {"reference": "the NFL", "candidate": "National Football League", "label": 2},
-    {"reference": "1945", "candidate": "in 1945", "label": 2},
-    {"reference": "blue", "candidate": "light blue", "label": 1},
-    {"reference": "blue", "candidate": "red", "label": 0},
-]
-
-
-def value(result, metric, statistic="spearman", bucket="all"):
-    table = result.agreement
-    row = table[(table.metric == metric) & (table.statistic == statistic) & (table.bucket == bucket)]
-    assert len(row) == 1
-    return row.iloc[0]
 
 
 def test_ter_is_turned_and_says_so():

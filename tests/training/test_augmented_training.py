@@ -4,16 +4,13 @@ from __future__ import annotations
 
 import json
 import os
-import signal
-import subprocess
-import sys
-import time
 from pathlib import Path
 
 import numpy as np
 import pyarrow.parquet as pq
 import pytest
 from augmented_run import train_on
+from killed import kill, start, wait_until
 from tiny import WORDS, make_bert
 
 from assay.datasets import load_dataset
@@ -105,15 +102,9 @@ def test_the_table_says_whose_labels_they_are(tiny_base, tmp_path):
 @pytest.mark.slow
 def test_a_kill_while_labelling_loses_no_label(tiny_base, tiny_labeller, entities, tmp_path, own_cache, monkeypatch):
     out, labeller = tmp_path / "out", f"{tiny_labeller},activation=sigmoid"
-    script = Path(__file__).with_name("augmented_run.py")
-    command = [sys.executable, str(script), str(tiny_base), labeller, str(entities), str(out), "1"]
-    paths = os.pathsep.join(path for path in sys.path if path)
-    process = subprocess.Popen(command, env=os.environ | {"PYTHONPATH": paths})
-    until = time.monotonic() + 120
-    while process.poll() is None and time.monotonic() < until and len(kept(own_cache)) < 2:
-        time.sleep(0.02)
-    process.send_signal(signal.SIGKILL)
-    assert process.wait() == -signal.SIGKILL
+    process = start("augmented_run.py", tiny_base, labeller, entities, out, "1")
+    wait_until(process, lambda: len(kept(own_cache)) >= 2)
+    kill(process)
     before = kept(own_cache)
     assert 2 <= len(before) < 4 and not out.exists()
 

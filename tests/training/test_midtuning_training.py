@@ -4,16 +4,12 @@ from __future__ import annotations
 
 import csv
 import json
-import os
-import signal
-import subprocess
-import sys
-import time
 from pathlib import Path
 
 import numpy as np
 import pyarrow.parquet as pq
 import pytest
+from killed import kill_in_training
 from mid_run import tune_on, write_frames
 from safetensors.numpy import load_file
 from scipy.stats import spearmanr
@@ -88,21 +84,7 @@ def test_a_killed_training_continues_to_the_same_model(tiny_base, frames, pairs_
     files = frames, pairs_file(20, 3)
     tune_on(tiny_base, tmp_path / "whole", *files)
     out = tmp_path / "killed"
-    script = Path(__file__).with_name("mid_run.py")
-    paths = os.pathsep.join(path for path in sys.path if path)
-    process = subprocess.Popen(
-        [sys.executable, str(script), str(tiny_base), str(out), "0.2", *files], env=os.environ | {"PYTHONPATH": paths}
-    )
-    work = tmp_path / ".killed.training" / "checkpoints-0"
-    until = time.monotonic() + 120
-    while process.poll() is None and time.monotonic() < until:
-        if list(work.glob("checkpoint-*/trainer_state.json")):
-            break
-        time.sleep(0.01)
-    time.sleep(0.4)
-    process.send_signal(signal.SIGKILL)
-    assert process.wait() == -signal.SIGKILL
-    assert not out.exists()
+    kill_in_training(out, "mid_run.py", tiny_base, out, "0.2", *files)
     with pytest.raises(InputError, match=r"unfinished training with another request .*settings"):
         tune_on(tiny_base, out, *files, epochs=4)
     progress, _ = tune_on(tiny_base, out, *files)

@@ -7,10 +7,10 @@ import resource
 import signal
 import subprocess
 import sys
-import time
 from pathlib import Path
 
 import pytest
+from killed import kill_in_training
 from pair_run import RECIPES, curve, train_on
 from safetensors.numpy import load_file
 
@@ -22,20 +22,7 @@ from assay.errors import InputError
 def test_a_killed_training_continues_to_the_same_model_with_dropout(recipe, tiny_base, files, tmp_path):
     train_on(recipe, tiny_base, tmp_path / "whole", *files)
     out = tmp_path / "killed"
-    script = Path(__file__).with_name("pair_run.py")
-    paths = os.pathsep.join(path for path in sys.path if path)
-    command = [sys.executable, str(script), recipe, str(tiny_base), str(out), "0.2", *files]
-    process = subprocess.Popen(command, env=os.environ | {"PYTHONPATH": paths})
-    work = tmp_path / ".killed.training" / "checkpoints-0"
-    until = time.monotonic() + 120
-    while process.poll() is None and time.monotonic() < until:
-        if list(work.glob("checkpoint-*/trainer_state.json")):
-            break
-        time.sleep(0.01)
-    time.sleep(0.4)
-    process.send_signal(signal.SIGKILL)
-    assert process.wait() == -signal.SIGKILL
-    assert not out.exists()
+    kill_in_training(out, "pair_run.py", recipe, tiny_base, out, "0.2", *files)
     with pytest.raises(InputError, match=r"unfinished training with another request .*settings"):
         train_on(recipe, tiny_base, out, *files, epochs=4)
     progress, _ = train_on(recipe, tiny_base, out, *files)

@@ -4,16 +4,11 @@ from __future__ import annotations
 
 import csv
 import json
-import os
-import signal
-import subprocess
-import sys
-import time
-from pathlib import Path
 
 import numpy as np
 import pyarrow.parquet as pq
 import pytest
+from killed import kill_in_training
 from safetensors.numpy import load_file
 from training_run import LetterScorer, train
 from transformers.trainer_callback import DefaultFlowCallback
@@ -99,20 +94,7 @@ def test_the_metric_gives_what_numpy_gives(tiny_base, files, tmp_path):
 def test_a_killed_training_continues_to_the_same_model(tiny_base, files, tmp_path):
     train(tiny_base, tmp_path / "whole", *files)
     out = tmp_path / "killed"
-    script = Path(__file__).with_name("training_run.py")
-    command = [sys.executable, str(script), str(tiny_base), str(out), "0.2", *files]
-    paths = os.pathsep.join(path for path in sys.path if path)
-    process = subprocess.Popen(command, env=os.environ | {"PYTHONPATH": paths})
-    work = tmp_path / ".killed.training" / "checkpoints-0"
-    until = time.monotonic() + 120
-    while process.poll() is None and time.monotonic() < until:
-        if list(work.glob("checkpoint-*/trainer_state.json")):
-            break
-        time.sleep(0.01)
-    time.sleep(0.4)
-    process.send_signal(signal.SIGKILL)
-    assert process.wait() == -signal.SIGKILL
-    assert not out.exists()
+    kill_in_training(out, "training_run.py", tiny_base, out, "0.2", *files)
     with pytest.raises(InputError, match=r"unfinished training with another request .*settings"):
         train(tiny_base, out, *files, epochs=4)
     progress = train(tiny_base, out, *files)

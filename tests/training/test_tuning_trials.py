@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-import signal
-import time
-
 import numpy as np
 import pytest
+from killed import kill, wait_until
 
 optuna = pytest.importorskip("optuna", reason="optuna is absent: pip install assay[train]")
 
@@ -24,15 +22,10 @@ def test_a_killed_study_goes_on(tiny_base, files, tmp_path):
     process = start_process(tiny_base, out, files, pause=0.3)
     address = f"sqlite:///{tmp_path / '.killed.training' / 'study.db'}"
     work = tmp_path / ".killed.training" / "trial-2"
-    until = time.monotonic() + 120
     # the third trial has more than one epoch, or no checkpoint could be there before it ends
     assert whole["trials"][2]["settings"]["epochs"] == 2
-    while process.poll() is None and time.monotonic() < until:
-        if list(work.glob("checkpoint-*/trainer_state.json")):
-            break
-        time.sleep(0.01)
-    process.send_signal(signal.SIGKILL)
-    assert process.wait() == -signal.SIGKILL
+    wait_until(process, lambda: list(work.glob("checkpoint-*/trainer_state.json")))
+    kill(process)
     before = held_trials(address)
     assert [trial.state.name for trial in before] == ["COMPLETE", "COMPLETE", "RUNNING"]
 

@@ -6,13 +6,12 @@ python tune_run.py BASE OUT PAUSE STORAGE TRIALS TRAIN DEV TEST
 from __future__ import annotations
 
 import json
-import os
 import subprocess
 import sys
-import time
 from pathlib import Path
 from typing import Any
 
+from killed import start, wait_until
 from training_run import Slow
 
 from assay.metrics.neural.runtime import Runtime
@@ -67,9 +66,7 @@ def start_process(
     base: str | Path, out: Path, files: tuple[str, ...], *, pause: float, storage: str = "", trials: int = 4
 ) -> subprocess.Popen[bytes]:
     """Start a search as a process of its own."""
-    command = [sys.executable, __file__, str(base), str(out), str(pause), storage, str(trials), *files]
-    paths = os.pathsep.join(path for path in sys.path if path)
-    return subprocess.Popen(command, env=os.environ | {"PYTHONPATH": paths})
+    return start("tune_run.py", base, out, pause, storage, trials, *files)
 
 
 def share_study(base: Path, folder: Path, files: Any, address: str) -> dict[str, Any]:
@@ -77,11 +74,7 @@ def share_study(base: Path, folder: Path, files: Any, address: str) -> dict[str,
     (folder / "other").mkdir()
     out = folder / "other" / "theirs"
     process = start_process(base, out, files, pause=0.2, storage=address)
-    until = time.monotonic() + 120
-    while process.poll() is None and time.monotonic() < until:
-        if list((out.parent / ".theirs.training").glob("trial-*")):
-            break
-        time.sleep(0.01)
+    wait_until(process, lambda: list((out.parent / ".theirs.training").glob("trial-*")))
     _, ours = search_on(base, folder / "ours", files, pause=0.2, storage=address, trials=4)
     assert process.wait(timeout=120) == 0
     theirs = json.loads((out / "study.json").read_text())

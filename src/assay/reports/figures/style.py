@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from contextlib import contextmanager
+from importlib import import_module
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -56,7 +57,7 @@ def check_matplotlib() -> None:
         MissingExtraError: matplotlib is not installed.
     """
     try:
-        import matplotlib.figure  # noqa: F401
+        import_module("matplotlib.figure")
     except ImportError as error:
         raise MissingExtraError("matplotlib", "plots") from error
 
