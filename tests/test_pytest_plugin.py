@@ -240,6 +240,15 @@ def test_two_tests_do_not_write_one_baseline(two_files, pytester):
     two_files(function, "against=f'{__file__}.json'").assert_outcomes(passed=2)
 
 
+def test_what_is_no_baseline_stays(project, pytester):
+    mine = pytester.path / "package.json"
+    mine.write_text('{"name": "mine"}')
+    done = project("assert_agreement(score, pairs(60), against='package.json')", "--assay-update")
+    done.assert_outcomes(failed=1)
+    done.stdout.fnmatch_lines(["*package.json: holds something else than a baseline; give against= another name*"])
+    assert mine.read_text() == '{"name": "mine"}'
+
+
 def test_as_a_function(project):
     body = "from assay.pytest_plugin import assert_agreement as f; f(score, pairs(100), at_least=0.5)"
     project(body).assert_outcomes(passed=1)

@@ -10,6 +10,7 @@ import functools
 import tempfile
 import warnings
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -115,7 +116,7 @@ def assert_agreement(
     from assay.reports.data import read_datasets
     from assay.reports.folder import read_run
     from assay.reports.gate.baseline import take_baseline, to_text
-    from assay.reports.gate.files import write_file
+    from assay.reports.gate.files import BASELINE, check_held, write_file
     from assay.reports.gate.settings import Settings
 
     if at_least is None and against is None:
@@ -124,6 +125,8 @@ def assert_agreement(
     baseline = Path(against) if isinstance(against, str | Path) and str(against).endswith(".json") else None
     if isinstance(against, Path) and baseline is None:
         raise InputError(f"against={str(against)!r}: a baseline is a file that ends in .json")
+    if baseline is not None and update:
+        check_held(baseline, replace(BASELINE, option="against="))
     pairs, first = _with_scores(pairs, metric)
     asked = [first]
     if against is not None and baseline is None:

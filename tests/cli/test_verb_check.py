@@ -143,7 +143,7 @@ def test_bad_usage(assay, runs):
     assert "there is no such baseline" in assay("check", "same", "--against", "no.json").complaint
     assert "there is no such run folder" in assay("check", "no", "--against", "baseline.json").complaint
     assert "--margin -1.0" in assay("check", "same", "--against", "baseline.json", "--margin", "-1").complaint
-    assert "--bucket f1=1" in assay("check", "same", "--against", "baseline.json", "-b", "f1=1").complaint
+    assert "has 'f1=1'" in assay("check", "same", "--against", "baseline.json", "-b", "f1=1").complaint
     assert (
         "cannot be written" in assay("check", "same", "--against", "baseline.json", "--junit", "pairs.csv/x").complaint
     )

@@ -340,9 +340,9 @@ def test_a_dataset_that_is_not_there_fails(run_of, labels):
 @pytest.mark.parametrize(
     ("settings", "said"),
     [
-        ({"metrics": ("recorded:b",)}, "--metric recorded:b: neither run nor baseline has it"),
-        ({"datasets": ("dat",)}, "--dataset dat: .*Did you mean 'data'"),
-        ({"buckets": ("f1=0",)}, "--bucket f1=0: .*There is all"),
+        ({"metrics": ("recorded:b",)}, "--metric: neither run nor baseline has 'recorded:b'"),
+        ({"datasets": ("dat",)}, "has 'dat'. Did you mean 'data'"),
+        ({"buckets": ("f1=0",)}, "--bucket: .* has 'f1=0'. Valid: all"),
     ],
 )
 def test_names_that_neither_has(run_of, labels, settings, said):
@@ -358,7 +358,7 @@ def test_names_that_neither_has(run_of, labels, settings, said):
         ({"margin": float("nan")}, "--margin nan"),
         ({"confidence": 1.0}, "--confidence 1.0"),
         ({"resamples": 0}, "--resamples 0"),
-        ({"statistics": ("spearmann",)}, "unknown statistic 'spearmann'"),
+        ({"statistics": ("spearmann",)}, "no statistic 'spearmann'"),
     ],
 )
 def test_settings_out_of_range(settings, said):

@@ -12,7 +12,7 @@ from assay.reports.gate.baseline import take_baseline, to_text
 from assay.reports.gate.checking import GateReport
 from assay.reports.gate.checking import check as hold_against
 from assay.reports.gate.document import headline, to_document
-from assay.reports.gate.files import write_file
+from assay.reports.gate.files import BASELINE, check_held, write_file
 from assay.reports.gate.junit import to_junit
 from assay.reports.gate.reading import read_baseline
 from assay.reports.gate.settings import Settings
@@ -49,9 +49,12 @@ class Checked(Report):
 def baseline(run: str | Path, out: str | Path) -> Path:
     """Write the agreement and the scores of a run to one small file and return it.
 
+    An earlier baseline that stands there is replaced, nothing else is.
+
     Raises:
-        InputError: the run cannot be read, or the file cannot be written.
+        InputError: the run cannot be read, or the file cannot be written or holds something else.
     """
+    check_held(Path(out), BASELINE)
     write_file(Path(out), to_text(take_baseline(read_run(Path(run)))))
     return Path(out)
 

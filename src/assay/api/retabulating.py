@@ -46,7 +46,10 @@ def tabulate_again(
     rules = _rules(asked.buckets, data.buckets)
     buckets = tuple(Bucket(name, mask, rules.get(name, "")) for name, mask in data.buckets.items())
     scores = {name: data.oriented(name) for name in names}
-    group = "group" if data.facts["group"] else None
+    group = data.facts["group"]
+    if group and "group" in pairs.table.column_names:
+        # as newer folders keep it, whatever the source calls it
+        group = "group"
     rows, _ = tabulate(asked, DatasetScores(pairs, 0, group, scores, buckets), progress)
     return [row.as_dict() for row in rows]
 

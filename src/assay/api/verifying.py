@@ -14,7 +14,7 @@ from assay.api.retabulating import pairs_of, tabulate_again
 from assay.benchmark.outcome import MetricStatus
 from assay.benchmark.progress import Progress, Silent
 from assay.benchmark.request import Request
-from assay.errors import AssayError, InputError, suggest
+from assay.errors import AssayError, InputError, unknown
 from assay.metrics import ColumnMetric, Metric
 from assay.metrics.neural.runtime import Runtime, device_of, use_runtime
 from assay.metrics.provenance import version_of
@@ -22,6 +22,7 @@ from assay.reports.data import ScoredDataset, read_datasets
 from assay.reports.folder import RunFolder, read_run
 from assay.reports.manifest import Environment, Manifest, check_manifest
 from assay.reports.recomputed import Change, Recomputed, changes, hold_agreement
+from assay.reports.strays import check_strays
 from assay.reports.verification import DataNow, MetricNow, Verification, likely_cause, to_document
 from assay.statistics.drawing import check_seed
 
@@ -71,7 +72,8 @@ def verify(
         progress: told how far it is.
 
     Raises:
-        InputError: the folder is not whole or was changed so that it cannot be read; a name that it does not have.
+        InputError: the folder is not whole, was changed so that it cannot be read, or holds numbers of what its
+            ``run.json`` does not know; a name that it does not have.
     """
     progress = progress or Silent()
     if sample is not None and sample < 1:
@@ -80,7 +82,9 @@ def verify(
     folder = read_run(Path(run))
     manifest = check_manifest(Path(run), folder.manifest, folder.agreement)
     asked = _asked(manifest, offline)
-    chosen = _choose(folder, datasets, metrics)
+    held = read_datasets(folder)
+    check_strays(folder, Path(run))
+    chosen = _choose(folder, held, datasets, metrics)
     loaded = {name: load_again(name, data) for data, names in chosen for name in names}
     scoring = {
         name: one for name, one in loaded.items() if isinstance(one, Metric) and not isinstance(one, ColumnMetric)
@@ -139,25 +143,19 @@ def _asked(manifest: Manifest, offline: bool) -> Request:
     )
 
 
-def _choose(run: RunFolder, datasets: Sequence[str], metrics: Sequence[str]) -> list[tuple[ScoredDataset, list[str]]]:
+def _choose(
+    run: RunFolder, scored: Sequence[ScoredDataset], datasets: Sequence[str], metrics: Sequence[str]
+) -> list[tuple[ScoredDataset, list[str]]]:
     """Return the datasets asked for, each with the metrics asked for that it has scores of."""
-    held = {data.name: data for data in read_datasets(run)}
-    strays = sorted({str(row["dataset"]) for row in run.agreement} - set(held))
-    if strays:
-        raise InputError(
-            f"{run.title}: agreement.json has rows of {', '.join(strays)}, of which run.json knows nothing: the folder "
-            "was changed; run it again"
-        )
+    held = {data.name: data for data in scored}
     for name in datasets:
         if name not in held:
-            raise InputError(f"{run.title}: has no dataset {name!r}.{suggest(name, held)} It has {', '.join(held)}.")
+            raise InputError(unknown(f"{run.title}: has no dataset", name, held))
     chosen = [data for name, data in held.items() if not datasets or name in datasets]
     known = list(dict.fromkeys(name for data in chosen for name in data.scores))
     for name in metrics:
         if name not in known:
-            raise InputError(
-                f"{run.title}: has no scores of {name!r}.{suggest(name, known)} It has {', '.join(known) or 'none'}."
-            )
+            raise InputError(unknown(f"{run.title}: has no scores of", name, known))
     return [(data, [name for name in data.scores if not metrics or name in metrics]) for data in chosen]
 
 

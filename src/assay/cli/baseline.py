@@ -16,7 +16,10 @@ __all__ = ["baseline"]
 @guarded
 def baseline(
     run: Annotated[Path, typer.Argument(help="A run folder.")],
-    out: Annotated[Path, typer.Option("--out", "-o", help="The file to write, such as baseline.json.")],
+    out: Annotated[
+        Path,
+        typer.Option("--out", "-o", help="The file to write, such as baseline.json; an earlier baseline is replaced."),
+    ],
     quiet: QuietOption = False,
 ) -> None:
     """Write the agreement and the scores of a run to one small file, for assay check.

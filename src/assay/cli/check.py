@@ -46,8 +46,10 @@ def check(
     allow_changed_data: Annotated[
         bool, typer.Option("--allow-changed-data", help="Compare other pairs, too, by independent intervals.")
     ] = False,
-    junit: Annotated[Path | None, typer.Option(help="Write JUnit XML, too.")] = None,
-    summary: Annotated[Path | None, typer.Option(help="Write a summary in Markdown, too.")] = None,
+    junit: Annotated[Path | None, typer.Option(help="Write JUnit XML, too; an earlier one is replaced.")] = None,
+    summary: Annotated[
+        Path | None, typer.Option(help="Write a summary in Markdown, too; an earlier one is replaced.")
+    ] = None,
     output: ReportFormatOption = ReportFormat.table,
     quiet: QuietOption = False,
 ) -> None:
@@ -56,8 +58,14 @@ def check(
     assay check runs/new --against baseline.json --junit check.xml
     """
     from assay import api
-    from assay.reports.gate.files import write_file
+    from assay.errors import InputError
+    from assay.reports.gate.files import JUNIT, SUMMARY, check_held, write_file, write_summary
 
+    for place, kind in ((junit, JUNIT), (summary, SUMMARY)):
+        if place is not None:
+            check_held(place, kind)
+    if junit is not None and summary is not None and junit.resolve() == summary.resolve():
+        raise InputError(f"{summary}: is the file of --junit; give --summary another name")
     with progress_on_stderr(quiet) as progress:
         checked = api.check(
             run,
@@ -73,9 +81,10 @@ def check(
             allow_changed_data=allow_changed_data,
             progress=progress,
         )
-    for path, text in ((junit, checked.to_junit()), (summary, checked.to_markdown())):
-        if path is not None:
-            write_file(path, text)
+    if junit is not None:
+        write_file(junit, checked.to_junit())
+    if summary is not None:
+        write_summary(summary, checked.to_markdown())
     print_report(checked, output)
     if not checked.passed:
         tell(f"assay: {checked.headline}")

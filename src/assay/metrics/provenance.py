@@ -5,6 +5,7 @@ from __future__ import annotations
 import functools
 import hashlib
 import inspect
+import linecache
 import sys
 from importlib import metadata
 from pathlib import Path
@@ -36,7 +37,9 @@ def origin_of(cls: type) -> dict[str, str]:
     """Return what identifies the code of a metric class that is not assay's own; empty for assay's.
 
     ``{distribution: version, "code": digest of its module}`` where the class was installed; otherwise
-    ``{"code": digest}`` of its source, so that a class changed in a notebook does not find its old scores.
+    ``{"code": digest}`` of the file it stands in, so that a changed helper does not find the scores of the old one.
+    In a notebook that is the text of the cells that define its methods; typed at a prompt, its name is all there is.
+    What a class takes from other files or cells is not seen.
     """
     top = cls.__module__.partition(".")[0]
     if top == "assay":
@@ -46,19 +49,26 @@ def origin_of(cls: type) -> dict[str, str]:
             return {entry.dist.name: entry.dist.version} | _module_digest(cls)
     for name in metadata.packages_distributions().get(top, ()):
         return {name: version_of(name)} | _module_digest(cls)
-    try:
-        source = inspect.getsource(cls)
-    except (OSError, TypeError):
-        # Typed at a prompt: nothing but its name is known.
-        source = f"{cls.__module__}.{cls.__qualname__}"
-    return {"code": hashlib.sha256(source.encode()).hexdigest()[:16]}
+    return _module_digest(cls) or {"code": hashlib.sha256(_typed(cls).encode()).hexdigest()[:16]}
 
 
 def _module_digest(cls: type) -> dict[str, str]:
-    """Return a digest of the module of a class: in an editable install the version stays while the code changes."""
+    """Return a digest of the file of a class: in an editable install the version stays while the code changes."""
     module = sys.modules.get(cls.__module__)
     path = getattr(module, "__file__", None)
     return {"code": file_digest(Path(path))[:16]} if path and Path(path).is_file() else {}
+
+
+def _typed(cls: type) -> str:
+    """Return the source of a class that stands in no file, as far as Python kept it; otherwise its name.
+
+    For classes :func:`inspect.getsource` looks for a file of the module; for functions a notebook keeps their cells.
+    """
+    functions = [value for value in vars(cls).values() if inspect.isfunction(value)]
+    places = dict.fromkeys(one.__code__.co_filename for one in functions)
+    known = vars(sys.modules[cls.__module__]) if cls.__module__ in sys.modules else None
+    kept = "".join(line for place in places for line in linecache.getlines(place, known))
+    return kept or f"{cls.__module__}.{cls.__qualname__}"
 
 
 def file_digest(path: Path) -> str:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal
@@ -42,7 +43,7 @@ class Recomputed:
         differing: how many of them differ.
         largest: the largest difference; None where nothing differs, or a number stands on one side only.
         place: where that is: a pair, or a bucket and a coefficient.
-        reason: why they could not be recomputed.
+        reason: why they could not be recomputed, or what must have made them differ, where that is known.
         remedy: what would make it possible.
     """
 
@@ -97,22 +98,30 @@ def hold_scores(then: Floats, now: Floats, pairs: Sequence[str], tolerance: floa
 
 
 def hold_agreement(then: Sequence[Mapping[str, Any]], now: Sequence[Mapping[str, Any]]) -> Recomputed:
-    """Compare rows of the agreement table of one metric on one dataset: value, both bounds, and n."""
+    """Compare rows of the agreement table of one metric on one dataset: value, both bounds, and n.
+
+    Where a row stands twice the table was changed by hand, whichever of the two is right.
+    """
+    counts = Counter((row["bucket"], row["statistic"]) for row in then)
     held = {(row["bucket"], row["statistic"]): row for row in then}
     found = {(row["bucket"], row["statistic"]): row for row in now}
-    unknown = list(dict.fromkeys(bucket for bucket, statistic in held if (bucket, statistic) not in found))
-    differing: list[tuple[float | None, str]] = []
+    buckets = {bucket for bucket, _ in found}
+    unknown = list(dict.fromkeys(bucket for bucket, _ in held if bucket not in buckets))
+    repeated = {key: f"{count} rows in agreement.json" for key, count in counts.items() if count > 1}
+    odd = repeated | {key: "missing in agreement.json" for key in found if key not in held}
+    odd |= {key: "in agreement.json alone" for key in held if key not in found and key[0] in buckets}
+    differing: list[tuple[float | None, str]] = [(None, f"{', '.join(key)}: {how}") for key, how in odd.items()]
     for key, row in found.items():
-        place = ", ".join(key)
-        if key not in held:
-            differing.append((None, f"{place}: missing in agreement.json"))
+        if key in odd:
             continue
         apart = [_apart(held[key][name], row[name]) for name in _NUMBERS]
         if held[key]["n"] != row["n"] or any(one is None or one > EXACT for one in apart):
-            differing.append((None if None in apart else max(one for one in apart if one is not None), place))
+            largest = None if None in apart else max(one for one in apart if one is not None)
+            differing.append((largest, ", ".join(key)))
     if differing:
         largest, place = max(differing, key=lambda one: -1.0 if one[0] is None else one[0])
-        return Recomputed("differs", len(found), len(differing), largest, place)
+        reason = "agreement.json was changed after the run" if repeated else ""
+        return Recomputed("differs", len({*found, *odd}), len(differing), largest, place, reason)
     if unknown:
         return not_recomputed(
             f"the folder does not say which pairs are in {', '.join(unknown)}", "make the run again with this assay"

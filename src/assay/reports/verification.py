@@ -143,7 +143,9 @@ def likely_cause(
         installed = f"other software ({_listed(others)}), or " if others else ""
         texts = "" if recorded else " or the texts in pairs.parquet"
         reasons.append(f"the signature is the same: {installed}scores.parquet{texts} changed after the run")
-    if shifted:
+    if shifted and agreement.reason:
+        reasons.append(agreement.reason)
+    elif shifted:
         software = [one for one in environment if one.what in _STATISTICS]
         if software:
             reasons.append(f"the statistics were computed by other software: {_listed(software)}")

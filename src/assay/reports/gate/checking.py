@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
 
-from assay.errors import InputError, suggest
+from assay.errors import InputError, unknown
 from assay.reports.data import ScoredDataset, read_datasets
 from assay.reports.folder import RunFolder
 from assay.reports.gate.baseline import Baseline
@@ -112,9 +112,7 @@ def _check_known(what: str, wanted: Sequence[str], known: Iterable[str]) -> None
     names = dict.fromkeys(known)
     for name in wanted:
         if name not in names:
-            raise InputError(
-                f"--{what} {name}: neither run nor baseline has it.{suggest(name, names)} There is {', '.join(names)}."
-            )
+            raise InputError(unknown(f"--{what}: neither run nor baseline has", name, names))
 
 
 def _pair(data: ScoredDataset, baseline: Baseline, settings: Settings) -> tuple[list[Pairing], list[Finding]]:

@@ -6,7 +6,7 @@ from typing import Any
 
 from assay.reports.gate.cells import Cell, Verdict
 from assay.reports.gate.checking import GateReport
-from assay.reports.layout import TITLES, short, signed
+from assay.reports.layout import TITLES, percent, short, signed
 from assay.reports.sheets import Column, Document, Sheet
 
 __all__ = ["headline", "to_document"]
@@ -54,7 +54,7 @@ def to_document(report: GateReport) -> Document:
     moved = [cell for cell in others if _moved(cell)]
     for dataset in dict.fromkeys(cell.dataset for cell in moved):
         cells = [cell for cell in moved if cell.dataset == dataset]
-        level = f"{settings.confidence:.0%} intervals, not corrected: some of many numbers move by chance"
+        level = f"{percent(settings.confidence)} intervals, not corrected: some of many numbers move by chance"
         sheets.append(_sheet(f"{report.titles.get(dataset, dataset)}: not judged, but moved", cells, level))
     notes = [f"{len(others) - len(moved):,} other numbers did not move beyond chance"] if others else []
     return Document(sheets, [_record(cell) for cell in report.cells], notes, value=_value(report))
@@ -75,10 +75,10 @@ def _level(report: GateReport, dataset: str) -> str:
     changed = any((one.kind, one.dataset) == ("changed data", dataset) for one in report.findings)
     difference = "difference of two samples (other pairs, hence not paired)" if changed else "paired difference"
     if report.family < 2:
-        return f"{settings.confidence:.0%} intervals of the {difference}"
+        return f"{percent(settings.confidence)} intervals of the {difference}"
     corrected = 1 - (1 - settings.confidence) / report.family
     return (
-        f"{settings.confidence:.0%} intervals of the {difference}, for all {report.family} numbers whose scores "
+        f"{percent(settings.confidence)} intervals of the {difference}, for all {report.family} numbers whose scores "
         f"changed together: each at {100 * corrected:.6g}% (Bonferroni)"
     )
 

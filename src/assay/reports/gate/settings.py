@@ -45,7 +45,7 @@ class Settings:
         if not 0 <= self.margin < math.inf:
             raise InputError(f"--margin {self.margin}: what may be lost is 0 or more")
         check_resamples(self.resamples)
-        check_level(self.confidence)
+        check_level(self.confidence, self.resamples)
         check_seed(self.seed)
         object.__setattr__(self, "buckets", tuple(dict.fromkeys(self.buckets or (ALL,))))
         object.__setattr__(self, "statistics", check_statistics(self.statistics or ("spearman",)))
