@@ -10,8 +10,7 @@ from rich.console import Console
 import assay
 from assay.api.profiling import Profile
 from assay.benchmark.profile import MetricProfile
-from assay.cli import profile as verb
-from assay.reports import sweep
+from assay.reports import costs, sweep
 from assay.reports.escape import rich_text
 from assay.reports.sheets import Column, Document, Sheet, to_rich
 
@@ -58,16 +57,13 @@ def test_the_tables_of_a_run_and_of_a_sweep():
         assert f"{name}{SPELT}" in shown
     for row in result.report.agreement:
         row["metric"] = "bi-encoder:x,layer=1"
-    shown = printed(sweep.to_rich(result.report))
+    shown = printed(to_rich(sweep.document(result.report)))
     assert "\x1b]0" not in shown and f"d{SPELT}" in shown
 
 
-def test_what_a_profile_says(monkeypatch):
-    shown = []
-    monkeypatch.setattr(verb, "show", lambda one: shown.append(printed(one)))
+def test_what_a_profile_says():
     one = MetricProfile(f"m{ESCAPE}", status="done", says=f"took{ESCAPE}")
     machine = dict.fromkeys(("processor", "cores", "system", "python", "assay"), "x")
-    verb._show(Profile(f"d{ESCAPE}", 3, machine, (one,)))
-    text = "".join(shown)
+    text = printed(to_rich(costs.document(Profile(f"d{ESCAPE}", 3, machine, (one,)).as_dict())))
     assert "\x1b]0" not in text and "\x1b[2J" not in text
     assert f"took{SPELT}" in text and f"d{SPELT}" in text

@@ -6,12 +6,9 @@ import dataclasses
 import functools
 import math
 import types
-from typing import TYPE_CHECKING, Any, Literal, Union, get_args, get_origin, get_type_hints
+from typing import Any, Literal, Union, get_args, get_origin, get_type_hints
 
 from assay.errors import InputError, suggest
-
-if TYPE_CHECKING:
-    from assay.metrics.base import Metric
 
 __all__ = ["SUBJECT", "Option", "describe_options", "format_value", "option", "read_value"]
 
@@ -72,7 +69,7 @@ class Option:
 
 
 @functools.cache
-def describe_options(cls: type[Metric]) -> dict[str, Option]:
+def describe_options(cls: type[Any]) -> dict[str, Option]:
     """Return the options of a metric class by name, the subject among them where there is one."""
     hints = get_type_hints(cls)
     return {

@@ -8,7 +8,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Self
 
 from assay.errors import InputError, UnavailableError
-from assay.metrics.aspects.layout import Layout, read_layout, read_layout_file
+from assay.metrics.aspects.layout import Layout
+from assay.metrics.aspects.layout_file import read_layout, read_layout_file
 from assay.metrics.aspects.size import embedding_size
 from assay.metrics.base import option
 from assay.metrics.bi_encoder import BiEncoder

@@ -8,7 +8,7 @@ import types
 import pytest
 
 from assay.metrics import Batch, load_metric
-from assay.metrics.amr import comparing, library, session
+from assay.metrics.amr import comparing, given, library, session
 from assay.metrics.work import open_session, release_sessions
 
 CATS = "(s / see-01 :ARG0 (c / cat :quant 2) :ARG1 (w / window))"
@@ -28,7 +28,7 @@ class Clock:
 @pytest.fixture
 def clock(monkeypatch):
     clock = Clock()
-    for module in (comparing, library, session):
+    for module in (comparing, given, library, session):
         monkeypatch.setattr(module, "time", clock)
     yield clock
     release_sessions()

@@ -11,7 +11,8 @@ from tiny import make_bert
 
 from assay.errors import InputError
 from assay.metrics import Batch, load_metric
-from assay.metrics.aspects.layout import even_layout, write_layout
+from assay.metrics.aspects.layout import even_layout
+from assay.metrics.aspects.layout_file import write_layout
 from assay.metrics.aspects.reference import write_reference
 from assay.metrics.explaining.kinds import explain_pairs
 

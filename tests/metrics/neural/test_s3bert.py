@@ -13,7 +13,8 @@ from tiny import make_bert
 from assay.amr.aspects import ASPECTS
 from assay.errors import InputError, UnavailableError
 from assay.metrics import Batch, load_metric
-from assay.metrics.aspects.layout import even_layout, write_layout
+from assay.metrics.aspects.layout import even_layout
+from assay.metrics.aspects.layout_file import write_layout
 from assay.metrics.work import open_session
 
 

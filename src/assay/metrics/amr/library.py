@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from assay.errors import UnavailableError
-from assay.metrics.amr.session import graphs_of, load_parser_for
+from assay.metrics.amr.given import graphs_of, load_parser_for
 from assay.metrics.work import Scores
 
 if TYPE_CHECKING:

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Literal
+from typing import Literal, Protocol
 
-__all__ = ["ALIGNED", "SETS", "WITH_VECTORS", "Question", "Solver"]
+__all__ = ["ALIGNED", "SETS", "WITH_VECTORS", "Asking", "Question", "Solver"]
 
 Solver = Literal["exact", "hill-climbing"]
 
@@ -41,3 +41,11 @@ class Question:
     cutoff: float = 0.95
     diffsense: float = 0.5
     concept_weight: float = 1.0
+
+
+class Asking(Protocol):
+    """A metric of graphs, as a session sees it."""
+
+    def question(self) -> Question:
+        """Return what it asks of a pair."""
+        ...

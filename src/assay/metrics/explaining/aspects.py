@@ -7,7 +7,8 @@ from pathlib import Path
 from typing import ClassVar
 
 from assay.errors import InputError
-from assay.metrics.aspects.layout import LAYOUT_FILE, OVERALL, Layout, read_layout
+from assay.metrics.aspects.layout import OVERALL, Layout
+from assay.metrics.aspects.layout_file import LAYOUT_FILE, read_layout
 from assay.metrics.aspects.reference import REFERENCE_FILE, Reference, read_reference
 from assay.metrics.aspects.usual import FEWEST, Usual, find_neighbours
 from assay.metrics.base import Batch

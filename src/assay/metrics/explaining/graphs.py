@@ -6,10 +6,11 @@ from dataclasses import dataclass
 from typing import ClassVar
 
 from assay.amr.graph import Graph
+from assay.lexicon.keys import in_order
 from assay.metrics.amr.alignment import Triples, make_problem
 from assay.metrics.amr.comparing import solve
+from assay.metrics.amr.given import graphs_of
 from assay.metrics.amr.prepared import PreparedGraph
-from assay.metrics.amr.session import graphs_of, in_order
 from assay.metrics.amr.smatch import smatch_f1
 from assay.metrics.amr_metric import Amr
 from assay.metrics.base import Batch

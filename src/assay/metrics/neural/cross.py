@@ -7,7 +7,7 @@ from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 from itertools import chain
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, cast
+from typing import Any, ClassVar, cast
 
 import numpy as np
 from numpy.typing import NDArray
@@ -23,10 +23,8 @@ from assay.metrics.neural.loading import load_scorer, parameters_of
 from assay.metrics.neural.meter import Meter
 from assay.metrics.neural.packing import Packed, Packer
 from assay.metrics.neural.runtime import import_torch, set_threads
+from assay.metrics.neural.takers import PairTaker
 from assay.metrics.work import Scores
-
-if TYPE_CHECKING:
-    from assay.metrics.cross_encoder import CrossEncoder
 
 __all__ = ["CrossEngine", "CrossSession"]
 
@@ -34,6 +32,8 @@ __all__ = ["CrossEngine", "CrossSession"]
 @dataclass(frozen=True)
 class CrossEngine(ModelEngine):
     """A cross-encoder: what decides the score of a pair."""
+
+    reads_pairs: ClassVar[bool] = True
 
     @property
     def pairs(self) -> int:
@@ -77,10 +77,10 @@ class CrossSession:
 
     def score(self, metrics: Sequence[Metric], batch: Batch, again: Collection[str] = ()) -> Scores:
         """See :meth:`assay.metrics.work.Session.score`; a pair that is asked for twice in one order is run once."""
-        takers = [cast("CrossEncoder", metric) for metric in metrics]
+        takers = [cast(PairTaker, metric) for metric in metrics]
         begun = time.perf_counter()
         asked = {taker: [pair for each in batch.pairs() for pair in taker.orders(*each)] for taker in takers}
-        found: dict[CrossEncoder, tuple[NDArray[np.float64], NDArray[np.bool_]]] = {}
+        found: dict[PairTaker, tuple[NDArray[np.float64], NDArray[np.bool_]]] = {}
         for limit in dict.fromkeys(taker.limit() for taker in takers):
             of_limit = [taker for taker in takers if taker.limit() == limit]
             wanted = dict.fromkeys(chain.from_iterable(asked[taker] for taker in of_limit))
@@ -113,7 +113,7 @@ class CrossSession:
         self._bodies.clear()
         self._meter.close()
 
-    def _activate(self, logits: NDArray[np.float64], metric: CrossEncoder) -> NDArray[np.float64]:
+    def _activate(self, logits: NDArray[np.float64], metric: PairTaker) -> NDArray[np.float64]:
         """Return scores of logits; each by itself, by the activation that the model declares or the metric names."""
         torch = import_torch()
         declared = {"declared": self._activation, "sigmoid": torch.nn.Sigmoid(), "identity": torch.nn.Identity()}

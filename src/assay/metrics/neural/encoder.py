@@ -23,13 +23,13 @@ from assay.metrics.neural.pages import Key, Output, Page
 from assay.metrics.neural.rows import TextRows
 from assay.metrics.neural.runtime import import_torch, set_threads
 from assay.metrics.neural.shelf import Shelf
+from assay.metrics.neural.takers import EncoderTaker
 from assay.metrics.neural.views import View, pool
 from assay.metrics.work import Scores
 
 if TYPE_CHECKING:
     import torch
 
-    from assay.metrics.neural.metric import EncoderBased
 
 __all__ = ["EncoderEngine", "EncoderSession"]
 
@@ -77,7 +77,7 @@ class EncoderSession:
 
     def score(self, metrics: Sequence[Metric], batch: Batch, again: Collection[str] = ()) -> Scores:
         """See :meth:`assay.metrics.work.Session.score`."""
-        takers = [cast("EncoderBased", metric) for metric in metrics]
+        takers = [cast(EncoderTaker, metric) for metric in metrics]
         views = [taker.view() for taker in takers]
         begun = time.perf_counter()
         for body in self._bodies:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import ClassVar
 
 __all__ = ["ModelEngine"]
 
@@ -19,7 +20,10 @@ class ModelEngine:
         devices: torch's names; several hold a copy of the model each.
         threads: of the CPU, or None for the cores that are free.
         tokens: tokens in a batch.
+        reads_pairs: whether the model reads both texts of a pair at once.
     """
+
+    reads_pairs: ClassVar[bool] = False
 
     folder: str
     digest: str

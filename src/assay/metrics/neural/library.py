@@ -7,7 +7,7 @@ import io
 import time
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, cast
+from typing import Any, cast
 
 import numpy as np
 
@@ -18,10 +18,8 @@ from assay.metrics.neural.flags import blank_flags
 from assay.metrics.neural.loading import quiet
 from assay.metrics.neural.meter import Meter
 from assay.metrics.neural.runtime import set_threads
+from assay.metrics.neural.takers import LibraryTaker
 from assay.metrics.work import Scores
-
-if TYPE_CHECKING:
-    from assay.metrics.bertscore import BertScore
 
 __all__ = ["LibraryEngine", "chosen_layer"]
 
@@ -105,7 +103,7 @@ class LibrarySession:
         self._meter.embedded(2 * int((flags == 0).sum()), 0)
         shared = time.perf_counter() - begun
         columns = [
-            cast("BertScore", metric).finish({"precision": outputs[:, 0], "recall": outputs[:, 1], "f": outputs[:, 2]})
+            cast(LibraryTaker, metric).finish({"precision": outputs[:, 0], "recall": outputs[:, 1], "f": outputs[:, 2]})
             for metric in metrics
         ]
         return Scores(

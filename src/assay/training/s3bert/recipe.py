@@ -9,7 +9,8 @@ from pathlib import Path
 import numpy as np
 
 from assay.errors import UnavailableError
-from assay.metrics.aspects.layout import Layout, even_layout, write_layout
+from assay.metrics.aspects.layout import Layout, even_layout
+from assay.metrics.aspects.layout_file import write_layout
 from assay.metrics.aspects.reference import write_reference
 from assay.metrics.aspects.size import embedding_size
 from assay.metrics.models import locate

@@ -8,14 +8,12 @@ from assay.metrics.neural.body import Body, ScorerBody, TorchBody, TorchScorerBo
 from assay.metrics.neural.linear import pack_linears
 
 if TYPE_CHECKING:
-    from assay.metrics.neural.cross import CrossEngine
-    from assay.metrics.neural.encoder import EncoderEngine
     from assay.metrics.neural.engine import ModelEngine
 
 __all__ = ["open_encoder_bodies", "open_scorer_bodies"]
 
 
-def open_encoder_bodies(models: list[Any], engine: EncoderEngine, *, threads: int) -> list[Body]:
+def open_encoder_bodies(models: list[Any], engine: ModelEngine, *, threads: int) -> list[Body]:
     """Return the bodies of an encoder, one a device.
 
     Args:
@@ -36,7 +34,7 @@ def open_encoder_bodies(models: list[Any], engine: EncoderEngine, *, threads: in
     return [ConvertedBody(_let_go(models), engine, threads)]
 
 
-def open_scorer_bodies(models: list[Any], engine: CrossEngine, *, threads: int) -> list[ScorerBody]:
+def open_scorer_bodies(models: list[Any], engine: ModelEngine, *, threads: int) -> list[ScorerBody]:
     """Return the bodies of a cross-encoder, one a device; see :func:`open_encoder_bodies`.
 
     Raises:

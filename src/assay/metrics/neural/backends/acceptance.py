@@ -112,7 +112,7 @@ def check_scores(engine: ModelEngine, outputs: Outputs) -> NDArray[np.float64]:
         back = np.argsort(np.concatenate([part[0] for part in found]))
         return [np.concatenate(rows)[back] for rows in list(zip(*found, strict=True))[1:]]
 
-    if _reads_pairs(engine):
+    if engine.reads_pairs:
         return np.stack([rows[:, 0] for rows in run([pair[0] for pair in pairs], [pair[1] for pair in pairs])])
     place = {text: row for row, text in enumerate(texts)}
     left, right = (np.array([place[pair[side]] for pair in pairs]) for side in (0, 1))
@@ -152,12 +152,6 @@ def _compare(engine: ModelEngine, reference: Callable[[], Outputs], converted: O
                 "take backend=torch",
             ) from error
     return agreement(expected, got)
-
-
-def _reads_pairs(engine: ModelEngine) -> bool:
-    from assay.metrics.neural.cross import CrossEngine
-
-    return isinstance(engine, CrossEngine)
 
 
 def _cosines(rows: NDArray[np.float64], left: NDArray[np.intp], right: NDArray[np.intp]) -> NDArray[np.float64]:

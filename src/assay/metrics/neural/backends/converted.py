@@ -20,8 +20,6 @@ from assay.metrics.neural.runtime import import_torch
 if TYPE_CHECKING:
     import torch
 
-    from assay.metrics.neural.cross import CrossEngine
-    from assay.metrics.neural.encoder import EncoderEngine
     from assay.metrics.neural.engine import ModelEngine
 
 __all__ = ["ConvertedBody", "ConvertedScorerBody", "converter_of"]
@@ -122,7 +120,7 @@ class ConvertedBody(_Converted):
         UnavailableError: a package is missing.
     """
 
-    def __init__(self, config: Any, engine: EncoderEngine, threads: int) -> None:
+    def __init__(self, config: Any, engine: ModelEngine, threads: int) -> None:
         super().__init__(config, engine, threads)
         self._runs: dict[tuple[int, ...], Callable[[Packed], Sequence[torch.Tensor]]] = {}
 
@@ -164,7 +162,7 @@ class ConvertedScorerBody(_Converted):
         UnavailableError: a package is missing, the model cannot be converted, or its scores change too much.
     """
 
-    def __init__(self, config: Any, engine: CrossEngine, threads: int) -> None:
+    def __init__(self, config: Any, engine: ModelEngine, threads: int) -> None:
         super().__init__(config, engine, threads)
         self._run = self._load("logits", self._module)
 

@@ -1,0 +1,112 @@
+"""Linear layers by oneDNN: which are replaced, and that they compute the same."""
+
+from __future__ import annotations
+
+import platform
+from typing import Any
+
+import numpy as np
+import pytest
+import torch
+
+from assay.metrics.neural import linear
+from assay.metrics.neural.linear import pack_linears
+
+pytestmark = pytest.mark.skipif(
+    platform.machine().lower() not in ("x86_64", "amd64")
+    or not torch.backends.mkldnn.is_available()
+    or not hasattr(torch.ops.mkldnn, "_reorder_linear_weight"),
+    reason="this machine or this torch has no such kernels",
+)
+
+
+class Twice(torch.nn.Linear):
+    """A linear layer that computes something else."""
+
+    def forward(self, states: torch.Tensor) -> torch.Tensor:
+        return 2 * super().forward(states)
+
+
+def make_model() -> torch.nn.Sequential:
+    torch.manual_seed(0)
+    inner = torch.nn.Sequential(torch.nn.Linear(7, 5, bias=False), torch.nn.Tanh(), Twice(5, 3))
+    return torch.nn.Sequential(torch.nn.Linear(6, 7), inner, torch.nn.Linear(3, 2)).eval()
+
+
+def by_numpy(model: torch.nn.Sequential, states: np.ndarray) -> np.ndarray:
+    weights = {name: value.detach().double().numpy() for name, value in model.named_parameters()}
+    states = states @ weights["0.weight"].T + weights["0.bias"]
+    states = np.tanh(states @ weights["1.0.weight"].T)
+    states = 2 * (states @ weights["1.2.weight"].T + weights["1.2.bias"])
+    return states @ weights["2.weight"].T + weights["2.bias"]
+
+
+def kinds(model: torch.nn.Sequential) -> list[str]:
+    return [type(module).__name__ for module in (model[0], *model[1], model[2])]
+
+
+@pytest.mark.parametrize("shape", [(1, 6), (4, 6), (2, 3, 6), (1500, 6)])
+def test_the_same_numbers(shape: tuple[int, ...]) -> None:
+    model = make_model()
+    states = torch.randn(shape, generator=torch.Generator().manual_seed(1))
+    expected = by_numpy(model, states.double().numpy())
+    pack_linears(model)
+    with torch.inference_mode():
+        got = model(states)
+    assert got.shape == expected.shape
+    assert got.numpy() == pytest.approx(expected, abs=1e-5)
+
+
+def test_linear_layers_are_replaced_however_deep_and_nothing_else() -> None:
+    model = make_model()
+    pack_linears(model)
+    assert kinds(model) == ["PackedLinear", "PackedLinear", "Tanh", "Twice", "PackedLinear"]
+    assert [name for name, _ in model.named_parameters()] == ["1.2.weight", "1.2.bias"]
+
+
+def test_double_precision_is_left_alone() -> None:
+    model = make_model().double()
+    pack_linears(model)
+    assert kinds(model) == ["Linear", "Linear", "Tanh", "Twice", "Linear"]
+
+
+def test_the_layout_takes_no_gradients() -> None:
+    model = make_model()
+    pack_linears(model)
+    assert not model[0](torch.ones(1, 6)).requires_grad
+
+
+class Kernels:
+    """torch's kernels with one of them gone."""
+
+    def __init__(self, *there: str) -> None:
+        vars(self).update(dict.fromkeys(there))
+
+
+@pytest.mark.parametrize("lacking", ["machine", "mkldnn", "pointwise", "reorder"])
+def test_where_something_is_lacking_the_model_stays(monkeypatch: pytest.MonkeyPatch, lacking: str) -> None:
+    class Torch:
+        """torch, as another machine has it."""
+
+        def __getattr__(self, name: str) -> Any:
+            return getattr(torch, name)
+
+    fake: Any = Torch()
+    if lacking == "machine":
+        monkeypatch.setattr(platform, "machine", lambda: "arm64")
+    elif lacking == "mkldnn":
+        monkeypatch.setattr(torch.backends.mkldnn, "is_available", lambda: False)
+    else:
+        there = {"pointwise": "_reorder_linear_weight", "reorder": "_linear_pointwise"}[lacking]
+        fake.ops = type("Ops", (), {"mkldnn": Kernels(there)})
+        monkeypatch.setattr(linear, "import_torch", lambda: fake)
+    model = make_model()
+    pack_linears(model)
+    assert kinds(model) == ["Linear", "Linear", "Tanh", "Twice", "Linear"]
+
+
+def test_amd64_is_the_same_machine(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(platform, "machine", lambda: "AMD64")
+    model = make_model()
+    pack_linears(model)
+    assert kinds(model)[0] == "PackedLinear"
