@@ -9,13 +9,15 @@ import numpy as np
 import pytest
 from page_run import dataset, edit, make_run
 
+import assay
 from assay.errors import InputError, MissingExtraError
 from assay.reports.figures import write_figure
 from assay.reports.figures.agreement import draw_agreement
 from assay.reports.figures.chosen import choose
+from assay.reports.figures.files import save
 from assay.reports.figures.layers import draw_layers
 from assay.reports.figures.scores import draw_scores
-from assay.reports.figures.style import as_in_print, grid, save
+from assay.reports.figures.style import as_in_print, grid, line_style, metric_labels
 from assay.reports.folder import read_run
 
 pytest.importorskip("matplotlib", reason='figures need pip install "assay[plots]"')
@@ -48,7 +50,7 @@ def test_a_forest_plot_shows_the_numbers_of_the_run(run):
     with as_in_print():
         figure = draw_agreement(choose(run, [], [], []), "spearman", 6.5)
     values = {(row["bucket"], row["metric"]): row for row in run.agreement if row["statistic"] == "spearman"}
-    assert [panel.get_title(loc="left") for panel in figure.axes] == ["all, n = 64", "f1=0, n = 5", "f1>0, n = 59"]
+    assert [panel.get_title(loc="left") for panel in figure.axes] == ["all\nn = 64", "f1=0\nn = 5", "f1>0\nn = 59"]
     names = [label.get_text() for label in figure.axes[0].get_yticklabels()]
     whole = [values["all", name]["value"] for name in names]
     assert sorted(names) == ["chrf", "f1", "ter"]
@@ -66,7 +68,9 @@ def test_a_forest_plot_shows_the_numbers_of_the_run(run):
     assert [text.get_text() for text in figure.axes[1].texts].count("undefined") == sum(
         values["f1=0", name]["value"] is None for name in names
     )
-    assert figure.get_supxlabel().startswith("Spearman ρ; bar: 95% interval; dashed: the best")
+    assert figure.get_supxlabel().replace("\n", " ") == (
+        "Spearman ρ; bar: 95% interval; sign turned: ter; dashed: the best a score without ties could reach"
+    )
 
 
 def test_what_is_left_out_is_not_drawn(run):
@@ -97,9 +101,13 @@ def test_layers_are_a_line_a_bucket(folder):
     values = {(row["bucket"], row["metric"]): row["value"] for row in run.agreement if row["statistic"] == "pearson"}
     for line, bucket in zip(panel.lines, ("all", "f1=0", "f1>0"), strict=True):
         expected = {layer: values[bucket, names[old]] for layer, old in ((2, "f1"), (10, "chrf"))}
-        expected = {layer: value for layer, value in expected.items() if value is not None}
-        assert dict(zip(line.get_xdata().tolist(), line.get_ydata().tolist(), strict=True)) == expected
-        assert line.get_label().startswith(bucket)
+        drawn = dict(zip(line.get_xdata().tolist(), line.get_ydata().tolist(), strict=True))
+        # an undefined value is a gap, no bridge
+        assert {layer: None if np.isnan(value) else value for layer, value in drawn.items()} == expected
+        assert line.get_label() == bucket
+    (key,) = figure.legends
+    assert [text.get_text() for text in key.get_texts()] == ["all, n = 64", "f1=0, n = 5", "f1>0, n = 59"]
+    assert figure.get_supxlabel() == "layer; band: 95% interval; sign turned: ter"
 
 
 def _rename_scores(folder, names):
@@ -109,6 +117,24 @@ def _rename_scores(folder, names):
     table = pq.read_table(folder / "scores.parquet")
     metrics = pa.array([names.get(name, name) for name in table.column("metric").to_pylist()])
     pq.write_table(table.set_column(table.column_names.index("metric"), "metric", metrics), folder / "scores.parquet")
+
+
+def test_layers_that_are_left_out(folder):
+    layers = {"f1": "pooled:m,layer=1", "chrf": "pooled:m,layer=2", "ter": "pooled:m,layer=3"}
+
+    def rename(value):
+        for row in value["metrics"] if isinstance(value, dict) else value:
+            row["metric"] = layers.get(row["metric"], row["metric"])
+
+    edit(folder, "agreement.json", rename)
+    edit(folder, "run.json", rename)
+    _rename_scores(folder, layers)
+    run = read_run(folder)
+    with as_in_print():
+        figure = draw_layers(choose(run, [], ["pooled:m,layer=1", "pooled:m,layer=3"], ["all"]), "pearson", 6.5)
+    assert figure.axes[0].lines[0].get_xdata().tolist() == [1, 3]
+    with pytest.raises(InputError, match="leaves no two layers of one model"):
+        draw_layers(choose(run, [], ["pooled:m,layer=1"], []), "pearson", 6.5)
 
 
 def test_a_run_without_layers_says_what_makes_one(run):
@@ -132,6 +158,95 @@ def test_scores_are_spread_by_label(folder, run):
         counts, _ = np.histogram(data.scores["f1"][data.labels == label], bins=20, range=(0, 1))
         tops = strip.get_data().values - strip.get_data().baseline
         assert tops == pytest.approx(0.8 * counts / counts.max())
+
+
+def test_lower_is_better_and_scores_beyond_the_axis_are_said(tmp_path):
+    # most scores lie between 0 and .5, a few at 500: the last bin holds them, and its end says so
+    rows = [
+        {"reference": "a", "candidate": "b", "label": i % 3, "far": 500.0 if i % 400 == 7 else (i % 100) / 200}
+        for i in range(2000)
+    ]
+    assay.run([rows], ["recorded:far", "ter"], buckets=["none"], resamples=0, out=tmp_path / "run")
+    with as_in_print():
+        figure = draw_scores(choose(read_run(tmp_path / "run"), [], [], ["all"]), 6.5)
+    far, ter = figure.axes
+    last = [label.get_text() for label in far.get_xticklabels()][-1]
+    assert last.startswith("≥") and float(last[1:]) < 1
+    assert ter.get_title(loc="left") == "ter (lower is better)"
+
+
+@pytest.mark.parametrize("width", [3, 6.5])
+def test_many_buckets_stand_below_each_other(tmp_path, width):
+    rows = [
+        {"reference": f"river {i}", "candidate": f"river {i * 3}", "label": i % 3, "kind": "abcdefg"[i % 7]}
+        for i in range(84)
+    ]
+    run = run_on(rows, tmp_path, ["f1", "chrf"])
+    with as_in_print():
+        figure = draw_agreement(choose(run, [], [], []), "spearman", width)
+        figure.draw_without_rendering()
+    # all, seven kinds, and the mean over them
+    shown = [panel for panel in figure.axes if panel.get_visible()]
+    assert len(shown) == 9
+    size = figure.get_size_inches()
+    assert min(panel.get_position().width for panel in shown) * size[0] > 1
+    words = next(text for text in figure.texts if text.get_text().startswith("Spearman"))
+    box = words.get_window_extent()
+    assert box.x0 >= 0 and box.x1 <= size[0] * figure.dpi
+
+
+def run_on(rows, folder, metrics):
+    assay.run([rows], metrics, buckets=["kind"], resamples=100, out=folder / "run")
+    return read_run(folder / "run")
+
+
+def test_names_that_would_look_alike_stand_whole():
+    shared = "a-name-that-is-far-too-long-for-a-line-of-the-figure"
+    names = {"one": f"{shared}1{shared}", "two": f"{shared}2{shared}", "three": "short"}
+    found = metric_labels(names, list(names), 2.0)
+    assert [one.replace("\n", "") for one in found] == list(names.values())
+    assert max(len(line) for one in found for line in one.split("\n")) <= 2 / 0.064
+    (alone,) = metric_labels(names, ["one"], 2.0)
+    assert "…" in alone and "\n" not in alone
+
+
+def test_twenty_eight_lines_are_told_apart():
+    assert len({tuple(line_style(number).values()) for number in range(28)}) == 28
+
+
+def test_what_would_break_an_svg_is_spelt_out(tmp_path):
+    kinds = ["x\x01y", "\u202eabc", "two\nlines"]
+    rows = [{"reference": "a", "candidate": "b" * (i % 4), "label": i % 3, "kind": kinds[i % 3]} for i in range(60)]
+    write_figure(run_on(rows, tmp_path, ["f1", "levenshtein"]), tmp_path / "out.svg")
+    found = texts(tmp_path / "out.svg")
+    assert {"kind=x\\u0001y", "kind=\\u202eabc", "kind=two lines"} <= found
+
+
+def test_letters_that_no_font_has(tmp_path):
+    # of the private use area: no font that is looked for has it
+    rows = [
+        {"reference": "a b", "candidate": "a" * (i % 3), "label": i % 4, "kind": "\ue123" if i % 2 else "x"}
+        for i in range(40)
+    ]
+    run = run_on(rows, tmp_path, ["levenshtein"])
+    with pytest.raises(InputError, match=r"no font here has U\+E123"):
+        write_figure(run, tmp_path / "out.png")
+    assert not [path for path in tmp_path.iterdir() if path.suffix in (".png", ".part")]
+    write_figure(run, tmp_path / "out.svg")
+
+
+def test_what_is_no_figure_of_assay_is_not_replaced(run, tmp_path):
+    for ending in ("pdf", "svg", "png"):
+        mine = tmp_path / f"mine.{ending}"
+        mine.write_bytes(b"%PDF-1.4 a paper of mine")
+        with pytest.raises(InputError, match="is no figure of assay"):
+            write_figure(run, mine)
+        assert mine.read_bytes() == b"%PDF-1.4 a paper of mine"
+        mine.unlink()
+        write_figure(run, mine, buckets=["all"])
+        before = mine.read_bytes()
+        write_figure(run, mine, buckets=["f1>0"])
+        assert mine.read_bytes() != before
 
 
 @pytest.mark.parametrize("ending", ["pdf", "svg", "png"])
@@ -173,6 +288,7 @@ def texts(path):
         ({"metrics": ["chr"]}, "has no metric 'chr'. Did you mean 'chrf'? Valid: f1, chrf, ter."),
         ({"datasets": ["sick"]}, "has no dataset 'sick'"),
         ({"buckets": ["f1=1"]}, "has no bucket 'f1=1'"),
+        ({"kind": "scores", "statistic": "kendall"}, "--statistic kendall: has no effect beside --kind scores"),
     ],
 )
 def test_what_the_run_does_not_have(run, tmp_path, settings, complaint):

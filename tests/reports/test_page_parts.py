@@ -15,15 +15,17 @@ from page_run import ODD, dataset, edit, make_run
 
 from assay.reports.folder import read_run
 from assay.reports.label_classes import classify
+from assay.reports.layered import layered_models
 from assay.reports.names import fit, short_names
 from assay.reports.page.cost import draw_cost
 from assay.reports.page.distributions import by_label
 from assay.reports.page.embedded import pack
 from assay.reports.page.findings import find
-from assay.reports.page.layers import draw_layers, layered_models
+from assay.reports.page.layers import draw_layers
 from assay.reports.page.ranking import rank_metrics
-from assay.reports.page.svg import Scale, element, log_range, log_ticks, ticks
 from assay.reports.page.tagging import tag_pairs
+from assay.reports.svg import Scale, element
+from assay.reports.ticks import log_range, log_ticks, ticks
 from assay.reports.units import read_units
 
 

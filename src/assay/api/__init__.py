@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from assay.api.crossvalidating import crossval
     from assay.api.deciding import thresholds
     from assay.api.diagnosis import diagnose
-    from assay.api.drawing import figure
+    from assay.api.figures import figure
     from assay.api.explaining import Explained, explain
     from assay.api.files import agree_file, score_file
     from assay.api.finding import evaluate_categories, find_errors

@@ -2,18 +2,14 @@
 
 from __future__ import annotations
 
-import re
 from dataclasses import dataclass
-from typing import Final
 
 from assay.reports.folder import RunFolder
+from assay.reports.layered import LAYER
 from assay.reports.layout import Cell, lay_out
 from assay.reports.sheets import Column, Document, Sheet
 
-__all__ = ["LAYER", "LayerTable", "document", "layers_of"]
-
-#: The layer in the name of a metric of a sweep.
-LAYER: Final = re.compile(r",layer=(\d+)")
+__all__ = ["LayerTable", "document", "layers_of"]
 
 
 @dataclass(frozen=True)

@@ -10,7 +10,7 @@ from markupsafe import Markup
 
 from assay.reports.explanation.panel import LINE, MARGIN, WIDTH, Panel, fitted, head, lines, small_print
 from assay.reports.layout import short, signed
-from assay.reports.page.svg import element, text
+from assay.reports.svg import element, text
 
 __all__ = ["graphs", "tokens", "words"]
 

@@ -10,7 +10,7 @@ from typing import Any
 from markupsafe import Markup
 
 from assay.reports.layout import short
-from assay.reports.page.svg import text
+from assay.reports.svg import text
 
 __all__ = ["CHARACTER", "FONT", "LINE", "MARGIN", "STYLE", "WIDTH", "Panel", "fitted", "head", "lines", "small_print"]
 

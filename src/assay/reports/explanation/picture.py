@@ -11,7 +11,7 @@ from assay.errors import InputError
 from assay.reports.explanation.links import graphs, tokens, words
 from assay.reports.explanation.panel import FONT, STYLE, WIDTH, Panel
 from assay.reports.explanation.ranges import aspects
-from assay.reports.page.svg import element
+from assay.reports.svg import element
 
 __all__ = ["MOST", "to_svg"]
 

@@ -10,7 +10,8 @@ from markupsafe import Markup
 from assay.reports.explanation.panel import CHARACTER, LINE, MARGIN, WIDTH, Panel, fitted, head, lines, small_print
 from assay.reports.explanation.wording import notable
 from assay.reports.layout import short
-from assay.reports.page.svg import Scale, element, text, ticks
+from assay.reports.svg import Scale, element, text
+from assay.reports.ticks import ticks
 
 __all__ = ["aspects"]
 

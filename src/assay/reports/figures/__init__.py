@@ -9,19 +9,15 @@ from assay.errors import InputError
 from assay.reports.data import ALL
 from assay.reports.figures.agreement import draw_agreement
 from assay.reports.figures.chosen import choose, choose_statistic
+from assay.reports.figures.files import check_target, save
 from assay.reports.figures.layers import draw_layers
 from assay.reports.figures.scores import draw_scores
-from assay.reports.figures.style import as_in_print, check_matplotlib, check_target, save
+from assay.reports.figures.style import as_in_print, check_matplotlib
 from assay.reports.folder import RunFolder
 
 __all__ = ["KINDS", "write_figure"]
 
-#: What a figure shows.
-KINDS = {
-    "agreement": "a forest plot: each metric's value and interval, a panel a bucket",
-    "layers": "agreement over the layers of a model, a line a bucket",
-    "scores": "how each metric's scores are spread, a strip a label",
-}
+KINDS = ("agreement", "layers", "scores")
 
 
 def write_figure(
@@ -39,9 +35,10 @@ def write_figure(
 
     Args:
         run: what is drawn.
-        out: its ending is the format, ``.pdf``, ``.svg`` or ``.png``; an earlier file is replaced.
-        kind: one of :data:`KINDS`.
-        statistic: of the run; Spearman's by default, where the run has it.
+        out: its ending is the format, ``.pdf``, ``.svg`` or ``.png``; an earlier figure is replaced.
+        kind: ``agreement``, a forest plot; ``layers``, agreement over the layers of a model; ``scores``, how scores are
+            spread by label.
+        statistic: of the run; Spearman's by default, where the run has it. The kind ``scores`` shows none.
         datasets, metrics, buckets: what is shown; by default all, of scores the bucket ``all``.
         width: in inches; the height follows from what is shown.
 
@@ -53,9 +50,11 @@ def write_figure(
         raise InputError(f"--kind {kind}: there are {', '.join(KINDS)}")
     if not 1 <= width <= 100:
         raise InputError(f"--width {width:g}: must be from 1 to 100 inches")
+    with_scores = kind == "scores"
+    if with_scores and statistic is not None:
+        raise InputError(f"--statistic {statistic}: has no effect beside --kind scores; leave one of them out")
     check_target(out)
     check_matplotlib()
-    with_scores = kind == "scores"
     shown = choose(run, datasets, metrics, buckets or ([ALL] if with_scores else []))
     chosen = choose_statistic(run, statistic)
     with as_in_print():

@@ -1,14 +1,13 @@
-"""The forest plot: agreement with its interval, a line a metric, a panel a bucket, a row of panels a dataset."""
+"""The forest plot: agreement with its interval, a line a metric, a panel a bucket."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-from assay.reports.figures.chosen import Chosen
-from assay.reports.figures.style import grid
-from assay.reports.layout import TITLES, Block, percent
-from assay.reports.names import fit
+from assay.reports.figures.chosen import Chosen, legend
+from assay.reports.figures.style import ABREAST, LETTER, caption, fit_in, grid, metric_labels, safe
+from assay.reports.layout import TITLES, Block
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -16,60 +15,71 @@ if TYPE_CHECKING:
 
 __all__ = ["draw_agreement"]
 
-#: Characters of a metric's name.
-LONGEST = 34
-#: Inches: of a line, and of what stands above and below the lines of a panel.
-LINE, AROUND = 0.17, 0.75
+#: Inches: of a line of a label, of what stands above and below the lines of a panel, of a panel at least, and of the
+#: names of metrics at most, as a share of the figure.
+LINE, AROUND, NARROW, NAMES = 0.17, 0.8, 1.3, 0.4
+#: What a metric without any agreement gets.
+_CHANCE = {"pearson": 0.0, "spearman": 0.0, "kendall": 0.0, "kendall-tau-c": 0.0, "auc": 0.5, "pair-accuracy": 0.5}
 
 
 def draw_agreement(shown: Sequence[Chosen], statistic: str, width: float) -> Figure:
     """Return the plot; the metrics of a dataset stand from the highest value over all pairs to the lowest.
 
     Args:
-        shown: a row of panels each.
+        shown: rows of panels for each.
         statistic: such as ``spearman``.
         width: in inches.
     """
-    heights = [AROUND + LINE * len(one.metrics) for one in shown]
-    columns = max(len(one.blocks) for one in shown)
-    figure, panels = grid(len(shown), columns, width, sum(heights), sharex=True, sharey="row", height_ratios=heights)
-    for one, row in zip(shown, panels, strict=True):
-        metrics = one.ranking(statistic)
-        for panel, block in zip(row, one.blocks, strict=False):
+    ranked = [one.ranking(statistic) for one in shown]
+    longest = max(len(safe(one.unit.names[metric])) for one in shown for metric in one.metrics)
+    left = min(longest * LETTER, NAMES * width)
+    named = [metric_labels(one.unit.names, metrics, left) for one, metrics in zip(shown, ranked, strict=True)]
+    most = max(len(one.blocks) for one in shown)
+    columns = max(1, min(ABREAST, most, int((width - left) / NARROW)))
+    rows = [
+        (one, metrics, labels, one.blocks[start : start + columns])
+        for one, metrics, labels in zip(shown, ranked, named, strict=True)
+        for start in range(0, len(one.blocks), columns)
+    ]
+    heights = [AROUND + LINE * sum(1 + label.count("\n") for label in labels) for _, _, labels, _ in rows]
+    figure, panels = grid(len(rows), columns, width, sum(heights), sharex=True, sharey="row", height_ratios=heights)
+    room = (width - left) / columns - 0.3
+    for (one, metrics, labels, blocks), places in zip(rows, panels, strict=True):
+        for panel, block in zip(places, blocks, strict=False):
+            panel.set_title(f"{fit_in(block.bucket, room)}\n{block.facts[0]}")
+            panel.locator_params(axis="x", nbins=max(3, min(5, int(room / 0.3))), steps=[1, 2, 2.5, 5, 10])
             _draw(panel, one, block, metrics, statistic)
-        for panel in row[len(one.blocks) :]:
+        for panel in places[len(blocks) :]:
             panel.set_visible(False)
-        row[0].set_yticks(range(len(metrics)), [fit(one.unit.names[metric], LONGEST) for metric in metrics])
-        row[0].set_ylim(len(metrics) - 0.5, -0.5)
+        places[0].set_yticks(range(len(metrics)), labels)
+        places[0].set_ylim(len(metrics) - 0.5, -0.5)
         if len(shown) > 1:
-            row[0].set_ylabel(one.unit.title)
-    figure.supxlabel("; ".join([TITLES.get(statistic, statistic), *_legend(shown)]), fontsize=8)
+            places[0].set_ylabel(fit_in(one.unit.title, AROUND + LINE * len(metrics)))
+    said = [TITLES.get(statistic, statistic), *legend(shown, statistic, "bar")]
+    if any(_ceiling(one, block, statistic) is not None for one in shown for block in one.blocks):
+        said.append("dashed: the best a score without ties could reach")
+    figure.set_size_inches(width, sum(heights) + caption(figure, said))
     return figure
 
 
-def _legend(shown: Sequence[Chosen]) -> Iterator[str]:
-    """Yield what the marks mean that are drawn."""
-    blocks = [block for one in shown for block in one.blocks]
-    if any(cell.low is not None for block in blocks for _, cells, _ in block.rows for cell in cells):
-        yield f"bar: {percent(shown[0].unit.run.manifest['request']['confidence'])} interval"
-    if any(cell.value is not None for block in blocks for cell in block.ceiling):
-        yield "dashed: the best a score without ties could reach"
+def _ceiling(shown: Chosen, block: Block, statistic: str) -> float | None:
+    return block.ceiling[shown.unit.section.statistics.index(statistic)].value
 
 
 def _draw(panel: Axes, shown: Chosen, block: Block, metrics: Sequence[str], statistic: str) -> None:
-    panel.set_title(f"{fit(block.bucket, 30)}, {block.facts[0]}")
     panel.grid(False, axis="y")
     panel.tick_params(axis="y", length=0)
     panel.tick_params(axis="x", labelbottom=True)
-    panel.locator_params(axis="x", nbins=5, steps=[1, 2, 2.5, 5, 10])
-    panel.axvline(0, color="#888888", linewidth=0.8)
-    ceiling = block.ceiling[shown.unit.section.statistics.index(statistic)].value
+    if statistic in _CHANCE:
+        panel.axvline(_CHANCE[statistic], color="#888888", linewidth=0.8)
+    ceiling = _ceiling(shown, block, statistic)
     if ceiling is not None:
         panel.axvline(ceiling, color="#888888", linewidth=0.8, linestyle="--")
     for line, metric in enumerate(metrics):
         cell = shown.unit.cell(block, metric, statistic)
         if cell is None or cell.value is None:
-            panel.text(0.02, line, "undefined", va="center", color="#666666", style="italic")
+            words = panel.text(0.03, line, "undefined", va="center", transform=panel.get_yaxis_transform())
+            words.set(color="#666666", style="italic", backgroundcolor="white")
             continue
         if cell.low is not None and cell.high is not None:
             panel.plot([cell.low, cell.high], [line, line], color="#444444", solid_capstyle="butt")

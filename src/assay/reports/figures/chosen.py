@@ -7,10 +7,10 @@ from dataclasses import dataclass
 
 from assay.errors import InputError, unknown
 from assay.reports.folder import RunFolder
-from assay.reports.layout import Block
+from assay.reports.layout import Block, Cell, percent
 from assay.reports.units import Unit, main_statistic, read_units
 
-__all__ = ["Chosen", "choose", "choose_statistic"]
+__all__ = ["Chosen", "choose", "choose_statistic", "legend"]
 
 
 @dataclass(frozen=True)
@@ -25,6 +25,11 @@ class Chosen:
         """Return the metrics from the highest value over all pairs to the lowest, undefined ones last."""
         return [metric for metric in self.unit.ranking(statistic) if metric in self.metrics]
 
+    def cells(self, statistic: str) -> list[Cell]:
+        """Return the numbers of a statistic that are drawn and defined."""
+        found = [self.unit.cell(block, metric, statistic) for block in self.blocks for metric in self.metrics]
+        return [cell for cell in found if cell is not None and cell.value is not None]
+
 
 def choose(run: RunFolder, datasets: Sequence[str], metrics: Sequence[str], buckets: Sequence[str]) -> list[Chosen]:
     """Return the datasets asked for, with what is drawn of each; where nothing is asked for, everything.
@@ -37,9 +42,10 @@ def choose(run: RunFolder, datasets: Sequence[str], metrics: Sequence[str], buck
     units = [unit for unit in read_units([run]) if unit.blocks]
     if not units:
         raise InputError(f"{run.title}: has no scores; there is nothing to draw")
-    taken = _known(run, "dataset", datasets, units, lambda unit: [unit.data.name])
-    _known(run, "metric", metrics, taken, lambda unit: unit.data.scores)
-    _known(run, "bucket", buckets, taken, lambda unit: [block.bucket for block in unit.blocks])
+    _check(run, "dataset", datasets, units, lambda unit: [unit.data.name])
+    taken = [unit for unit in units if not datasets or unit.data.name in datasets]
+    _check(run, "metric", metrics, taken, lambda unit: unit.data.scores)
+    _check(run, "bucket", buckets, taken, lambda unit: [block.bucket for block in unit.blocks])
     found = [
         Chosen(
             unit,
@@ -54,15 +60,13 @@ def choose(run: RunFolder, datasets: Sequence[str], metrics: Sequence[str], buck
     return found
 
 
-def _known(
+def _check(
     run: RunFolder, what: str, wanted: Sequence[str], units: list[Unit], names: Callable[[Unit], Iterable[str]]
-) -> list[Unit]:
-    """Return the units that have one of the names that are wanted, or all of them where none is wanted."""
+) -> None:
     there = list(dict.fromkeys(name for unit in units for name in names(unit)))
     for name in wanted:
         if name not in there:
             raise InputError(unknown(f"{run.title}: has no {what}", name, there))
-    return [unit for unit in units if not wanted or set(wanted) & set(names(unit))]
 
 
 def choose_statistic(run: RunFolder, statistic: str | None) -> str:
@@ -77,3 +81,25 @@ def choose_statistic(run: RunFolder, statistic: str | None) -> str:
     if statistic not in there:
         raise InputError(unknown(f"{run.title}: has no statistic", statistic, there))
     return statistic
+
+
+def legend(shown: Sequence[Chosen], statistic: str, mark: str) -> list[str]:
+    """Return what a reader must know of the numbers that are drawn.
+
+    Args:
+        shown: what is drawn.
+        statistic: the one that is shown.
+        mark: what an interval is drawn as.
+    """
+    found = []
+    if any(cell.low is not None for one in shown for cell in one.cells(statistic)):
+        found.append(f"{mark}: {percent(shown[0].unit.run.manifest['request']['confidence'])} interval")
+    turned = dict.fromkeys(
+        one.unit.names[metric]
+        for one in shown
+        for metric in one.metrics
+        if not one.unit.data.metrics[metric].higher_is_better
+    )
+    if turned:
+        found.append(f"sign turned: {', '.join(turned)}")
+    return found

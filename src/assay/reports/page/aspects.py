@@ -27,8 +27,9 @@ from assay.reports.page.forest import (
     draw_grid,
     draw_interval,
 )
-from assay.reports.page.svg import Figure, Scale, drawing, element, text, ticks
 from assay.reports.sheets import Column, Sheet
+from assay.reports.svg import Figure, Scale, drawing, element, text
+from assay.reports.ticks import ticks
 from assay.reports.units import Unit
 
 __all__ = ["AspectModel", "aspect_models", "draw_aspects"]

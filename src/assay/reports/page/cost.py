@@ -10,8 +10,9 @@ from markupsafe import Markup
 from assay.reports.layout import TITLES, short
 from assay.reports.leaderboard.front import front_of
 from assay.reports.names import fit
-from assay.reports.page.svg import Figure, Scale, drawing, element, log_range, text, ticks
 from assay.reports.sheets import Column, Sheet
+from assay.reports.svg import Figure, Scale, drawing, element, text
+from assay.reports.ticks import log_range, ticks
 from assay.reports.units import Unit
 
 __all__ = ["CostFigure", "draw_cost"]

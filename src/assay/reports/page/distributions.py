@@ -10,25 +10,21 @@ from dataclasses import dataclass
 
 import numpy as np
 from markupsafe import Markup
-from numpy.typing import NDArray
 
 from assay.reports.names import fit
-from assay.reports.page.svg import Scale, drawing, element, text, ticks
 from assay.reports.sheets import Column, Sheet
+from assay.reports.strips import BINS, Axis, Strip, axis_of, strip_of, strips_by_label
+from assay.reports.svg import Scale, drawing, element, text
 from assay.reports.units import Unit
 from assay.statistics.concordance import Floats
 
-__all__ = ["BINS", "Axis", "Spread", "Strip", "by_dataset", "by_label", "strips_by_label"]
+__all__ = ["Spread", "by_dataset", "by_label"]
 
-
-BINS = 20
 WIDTH = 260
 HEAD = 22
 FOOT = 20
 #: Height of the bars of a strip.
 TALL = 24
-#: Where a few scores lie so far out that the others would be squeezed into half of the axis, the axis leaves these out.
-OUTER = (0.005, 0.995)
 
 
 @dataclass(frozen=True)
@@ -37,24 +33,6 @@ class Spread:
 
     panels: list[Markup]
     table: Sheet
-
-
-@dataclass(frozen=True)
-class Axis:
-    """Edges of the bins, round numbers to mark, and whether scores lie beyond the ends (they are in the last bins)."""
-
-    edges: Floats
-    marks: list[float]
-    beyond: tuple[bool, bool]
-
-
-@dataclass(frozen=True)
-class Strip:
-    """Scores of one class of pairs, NaN left out, and how many lie in each bin."""
-
-    title: str
-    scores: Floats
-    counts: NDArray[np.intp]
 
 
 def by_label(unit: Unit, bucket: str) -> Spread:
@@ -68,42 +46,17 @@ def by_label(unit: Unit, bucket: str) -> Spread:
     return Spread(panels, _table(f"Scores by label, {unit.title}, {bucket}", "label", rows))
 
 
-def strips_by_label(unit: Unit, metric: str, bucket: str) -> tuple[Axis, list[Strip]]:
-    """Return the axis of all scores of a metric, and those of a bucket as a strip for each class of labels."""
-    scores, mask = unit.data.scores[metric], unit.data.buckets[bucket]
-    axis = _axis(scores)
-    return axis, [
-        _strip(title, scores[mask & (unit.labels.codes == code)], axis) for code, title in enumerate(unit.labels.titles)
-    ]
-
-
 def by_dataset(units: Sequence[Unit]) -> Spread:
     """Return the scores of each metric over all pairs, a strip a dataset."""
     metrics = dict.fromkeys(metric for unit in units for metric in unit.data.scores)
     panels, rows = [], []
     for number, metric in enumerate(metrics):
         having = [unit for unit in units if metric in unit.data.scores]
-        axis = _axis(np.concatenate([unit.data.scores[metric] for unit in having]))
-        strips = [_strip(unit.title, unit.data.scores[metric], axis) for unit in having]
+        axis = axis_of(np.concatenate([unit.data.scores[metric] for unit in having]))
+        strips = [strip_of(unit.title, unit.data.scores[metric], axis) for unit in having]
         panels.append(_panel(f"datasets-{number}", having[0], metric, strips, axis, "dataset"))
         rows += _rows(metric, strips, axis)
     return Spread(panels, _table("Scores by dataset", "dataset", rows))
-
-
-def _axis(scores: Floats) -> Axis:
-    known = scores[np.isfinite(scores)]
-    low, high = (float(known.min()), float(known.max())) if len(known) else (0.0, 1.0)
-    inner = [float(end) for end in np.quantile(known, OUTER)] if len(known) else [low, high]
-    if 0 < inner[1] - inner[0] < (high - low) / 2:
-        low, high = inner
-    marks = ticks(low, high, 4)
-    beyond = (bool((known < marks[0]).any()), bool((known > marks[-1] + 1e-6).any()))
-    return Axis(np.linspace(marks[0], marks[-1], BINS + 1), marks, beyond)
-
-
-def _strip(title: str, scores: Floats, axis: Axis) -> Strip:
-    known = scores[np.isfinite(scores)]
-    return Strip(title, known, np.histogram(np.clip(known, axis.edges[0], axis.edges[-1]), axis.edges)[0])
 
 
 def _panel(key: str, unit: Unit, metric: str, strips: Sequence[Strip], axis: Axis, kind: str) -> Markup:
@@ -116,17 +69,10 @@ def _panel(key: str, unit: Unit, metric: str, strips: Sequence[Strip], axis: Axi
     less = unit.data.metrics[metric].higher_is_better is False
     name = fit(unit.names[metric], 36 - 12 * less) + (" (lower is better)" if less else "")
     parts = [text(4, 14, name, element("title", metric), class_="strong")]
-    for mark in axis.marks:
+    for mark, shown in zip(axis.marks, axis.labels, strict=True):
         x = scale(mark)
-        sign = (
-            "≤"
-            if mark == axis.marks[0] and axis.beyond[0]
-            else "≥"
-            if mark == axis.marks[-1] and axis.beyond[1]
-            else ""
-        )
         parts.append(element("line", x1=x, x2=x, y1=HEAD, y2=bottom, class_="grid"))
-        parts.append(text(x, bottom + 14, f"{sign}{mark:g}", class_="muted", anchor="middle"))
+        parts.append(text(x, bottom + 14, shown, class_="muted", anchor="middle"))
     for number, strip in enumerate(strips):
         base = HEAD + pitch * (number + 1)
         count = f"{len(strip.scores):,}"

@@ -8,8 +8,9 @@ from markupsafe import Markup
 
 from assay.reports.layout import TITLES, Block, Cell, short
 from assay.reports.names import fit
-from assay.reports.page.svg import Figure, Scale, drawing, element, text, ticks
 from assay.reports.sheets import Column, Sheet
+from assay.reports.svg import Figure, Scale, drawing, element, text
+from assay.reports.ticks import ticks
 from assay.reports.units import Unit
 
 __all__ = [

@@ -2,18 +2,17 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 from markupsafe import Markup
 
+from assay.reports.layered import LayeredModel
 from assay.reports.layout import TITLES, Block, Cell, short
 from assay.reports.names import fit
-from assay.reports.page.svg import Figure, Scale, drawing, element, text, ticks
 from assay.reports.sheets import Column, Sheet
-from assay.reports.sweep import LAYER
+from assay.reports.svg import Figure, Scale, drawing, element, text
+from assay.reports.ticks import ticks
 from assay.reports.units import Unit
 
-__all__ = ["LayeredModel", "draw_layers", "layered_models"]
+__all__ = ["draw_layers"]
 
 WIDTH = 340
 HEIGHT = 200
@@ -21,29 +20,6 @@ HEAD = 40
 LEFT = 40
 FOOT = 34
 ABREAST = 3
-
-
-@dataclass(frozen=True)
-class LayeredModel:
-    """A metric without its layer, its number in the run, and the metric of each layer in ascending order."""
-
-    name: str
-    number: int
-    layers: dict[int, str]
-
-
-def layered_models(unit: Unit) -> list[LayeredModel]:
-    """Return the models of which the run has at least two layers."""
-    found: dict[str, dict[int, str]] = {}
-    for metric in unit.data.scores:
-        layer = LAYER.search(metric)
-        if layer:
-            found.setdefault(LAYER.sub("", metric), {})[int(layer[1])] = metric
-    return [
-        LayeredModel(name, number, dict(sorted(layers.items())))
-        for number, (name, layers) in enumerate(found.items())
-        if len(layers) > 1
-    ]
 
 
 def draw_layers(unit: Unit, model: LayeredModel, statistic: str) -> Figure:

@@ -9,6 +9,7 @@ from functools import cached_property
 
 from assay.reports.data import MetricFacts
 from assay.reports.folder import RunFolder
+from assay.reports.layered import layered_models
 from assay.reports.layout import percent
 from assay.reports.page.agreement import AgreementTable, agreement_table
 from assay.reports.page.aspects import AspectModel, draw_aspects
@@ -17,10 +18,10 @@ from assay.reports.page.distributions import Spread, by_label
 from assay.reports.page.embedded import pack
 from assay.reports.page.findings import find
 from assay.reports.page.forest import forest
-from assay.reports.page.layers import draw_layers, layered_models
+from assay.reports.page.layers import draw_layers
 from assay.reports.page.profile import Profile, draw_profile
-from assay.reports.page.svg import Figure
 from assay.reports.page.tagging import tag_pairs
+from assay.reports.svg import Figure
 from assay.reports.units import Unit
 
 __all__ = ["AspectPart", "RunPart", "UnitPart"]

@@ -14,9 +14,9 @@ from assay.reports.layout import short
 from assay.reports.names import fit
 from assay.reports.page.aspects import AspectModel
 from assay.reports.page.forest import CHARACTER
-from assay.reports.page.svg import Figure, drawing, element, text
 from assay.reports.page.tagging import TagColumns
 from assay.reports.sheets import Column, Sheet
+from assay.reports.svg import Figure, drawing, element, text
 from assay.reports.units import Unit
 
 __all__ = ["RESIDUAL", "Profile", "draw_profile"]

@@ -10,10 +10,11 @@ from markupsafe import Markup
 
 from assay.reports.layout import short
 from assay.reports.names import fit
-from assay.reports.page.svg import Figure, Scale, drawing, element, log_ticks, text, ticks
 from assay.reports.sheets import Column, Sheet
 from assay.reports.study.document import setting_text
 from assay.reports.study.reading import Study, Trial
+from assay.reports.svg import Figure, Scale, drawing, element, text
+from assay.reports.ticks import log_ticks, ticks
 
 __all__ = ["draw_courses", "draw_history", "draw_settings"]
 

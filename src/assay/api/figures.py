@@ -26,7 +26,7 @@ def figure(
 
     Args:
         run: a run folder, or a file with a label and score columns.
-        out: its ending is the format, ``.pdf``, ``.svg`` or ``.png``; an earlier file is replaced.
+        out: its ending is the format, ``.pdf``, ``.svg`` or ``.png``; an earlier figure is replaced.
         kind: ``agreement``, a forest plot; ``layers``, agreement over the layers of a model; ``scores``, how scores are
             spread by label.
         statistic: of the run; Spearman's by default, where the run has it.
