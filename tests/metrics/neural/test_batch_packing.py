@@ -33,8 +33,6 @@ def planned(lengths: list[int], budget: int) -> list[list[int]]:
         ([30, 20, 3], 10, [[0], [1], [2]]),
         # padding counts: 4 + 1 tokens take 8 places
         ([4, 1, 1], 7, [[0], [1, 2]]),
-        # texts without a token
-        ([0, 0, 0], 2, [[0, 1], [2]]),
     ],
 )
 def test_what_goes_into_a_batch(lengths: list[int], budget: int, expected: list[list[int]]) -> None:
@@ -164,6 +162,18 @@ def test_workers_share_the_batches() -> None:
 
     Packer(0, 1).run([Tokens([1])] * 9, [("cpu", worker("cpu")), ("meta", worker("meta"))])
     assert seen["cpu"] and seen["meta"] and sorted(seen["cpu"] + seen["meta"]) == list(range(9))
+
+
+def test_a_worker_that_comes_too_late_goes_home() -> None:
+    class Taken(list[np.ndarray]):
+        """Has a batch when it is looked at, and none when it is asked for it: another worker was quicker."""
+
+        def __bool__(self) -> bool:
+            return True
+
+    device = Device(100)
+    Packer(0, 4)._work([], np.array([], dtype=np.intp), Taken(), "cpu", device)
+    assert not device.asked
 
 
 def test_what_a_worker_raises_comes_out() -> None:

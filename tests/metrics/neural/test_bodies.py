@@ -57,9 +57,7 @@ def make(kind: str) -> Any:
         return MPNetModel(MPNetConfig(**SIZES)).eval()
     if kind == "distilbert":
         return DistilBertModel(DistilBertConfig(**DISTIL)).eval()
-    config = GPT2Config(
-        vocab_size=40, n_embd=16, n_layer=3, n_head=2, n_positions=20, bos_token_id=2, eos_token_id=2
-    )
+    config = GPT2Config(vocab_size=40, n_embd=16, n_layer=3, n_head=2, n_positions=20, bos_token_id=2, eos_token_id=2)
     return GPT2Model(config).eval()
 
 
@@ -108,8 +106,8 @@ def test_hidden_states_are_those_of_transformers_text_by_text(kind: str) -> None
 def test_layers_above_the_highest_are_left_out_where_that_changes_nothing(kind: str, cut: bool) -> None:
     model = make(kind)
     stack = {"bert": "encoder.layer", "mpnet": "encoder.layer", "distilbert": "transformer.layer", "gpt2": "h"}[kind]
-    runs = [0, 0, 0]
-    for number, layer in enumerate(model.get_submodule(stack)):
+    whole, runs = model.get_submodule(stack), [0, 0, 0]
+    for number, layer in enumerate(whole):
 
         def count(*_: Any, number: int = number) -> None:
             runs[number] += 1
@@ -120,7 +118,7 @@ def test_layers_above_the_highest_are_left_out_where_that_changes_nothing(kind: 
         runs[:] = [0, 0, 0]
         body.hidden(batch_of([3, 2]), layers)
         assert runs == (expected if cut else [1, 1, 1])
-        assert len(model.get_submodule(stack)) == 3, "all are there again"
+        assert model.get_submodule(stack) is whole and len(whole) == 3, "all are there again"
 
 
 def test_what_fails_leaves_the_layers_there() -> None:
@@ -148,7 +146,9 @@ def test_the_last_layer_alone_asks_for_no_others() -> None:
 
 def test_hidden_states_have_no_gradients() -> None:
     body = TorchBody(make("bert"), "cpu")
-    assert not any(states.requires_grad for layers in ({1}, {3}) for states in body.hidden(batch_of([2]), layers).values())
+    assert not any(
+        states.requires_grad for layers in ({1}, {3}) for states in body.hidden(batch_of([2]), layers).values()
+    )
 
 
 def test_the_arguments_of_a_model() -> None:
@@ -205,16 +205,30 @@ def test_a_model_is_taken_twice_without_harm() -> None:
     assert vars(last_layer(model, "bert"))["feed_forward_chunk"] is once
 
 
+class Named:
+    """What has the attributes given."""
+
+    def __init__(self, **attributes: Any) -> None:
+        vars(self).update(attributes)
+
+
 def test_a_layer_without_that_part_computes_every_token() -> None:
-    class Layer:
-        """The layer of another version of transformers."""
-
-    class Named:
-        """What has the attributes given."""
-
-        def __init__(self, **attributes: Any) -> None:
-            vars(self).update(attributes)
-
     config = Named(model_type="bert")
-    for inner in (Named(encoder=Named(layer=[Layer()])), Named(encoder=Named()), Named()):
+    for inner in (Named(encoder=Named(layer=[Named()])), Named(encoder=Named()), Named()):
         TorchScorerBody(Named(config=config, base_model_prefix="inner", inner=inner), "cpu")
+
+
+@pytest.mark.parametrize(("family", "expected"), [("electra", ["a"]), ("a family of its own", ["a", "b", "c"])])
+def test_a_family_whose_classifier_is_not_known_computes_every_token(family: str, expected: list[str]) -> None:
+    class Layer:
+        """A layer that has that part."""
+
+        def feed_forward_chunk(self, states: np.ndarray) -> np.ndarray:
+            return states
+
+    layers = [Layer(), Layer()]
+    inner = Named(encoder=Named(layer=layers))
+    TorchScorerBody(Named(config=Named(model_type=family), base_model_prefix="inner", inner=inner), "cpu")
+    states = np.array([["a", "b", "c"]])
+    assert layers[0].feed_forward_chunk(states).tolist() == [["a", "b", "c"]], "the last layer only"
+    assert layers[1].feed_forward_chunk(states).tolist() == [expected]

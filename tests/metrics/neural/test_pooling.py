@@ -9,7 +9,7 @@ import pytest
 import torch
 
 from assay.metrics.neural.rows import TextRows, cosine
-from assay.metrics.neural.views import pool
+from assay.metrics.neural.views import Kind, pool
 
 HIDDEN = torch.tensor([[[1.0, -8.0], [3.0, -4.0], [5.0, -6.0]], [[-1.0, 2.0], [100.0, 100.0], [-100.0, 100.0]]])
 MASK = torch.tensor([[1, 1, 1], [1, 0, 0]])
@@ -27,7 +27,7 @@ def test_a_text_without_tokens_has_the_mean_zero() -> None:
 
 
 @pytest.mark.parametrize("kind", ["mean", "max", "cls"])
-def test_it_is_sentence_transformers_pooling(kind: str) -> None:
+def test_it_is_sentence_transformers_pooling(kind: Kind) -> None:
     from sentence_transformers.sentence_transformer.modules import Pooling
 
     generator = torch.Generator().manual_seed(0)
@@ -35,14 +35,14 @@ def test_it_is_sentence_transformers_pooling(kind: str) -> None:
     mask = (torch.arange(5) < torch.tensor([5, 1, 2, 3, 4, 5, 1])[:, None]).long()
     features = {"token_embeddings": hidden.clone(), "attention_mask": mask}
     expected = Pooling(4, pooling_mode=kind)(features)["sentence_embedding"]
-    assert torch.allclose(pool(hidden, mask, kind), expected, atol=1e-6)  # type: ignore[arg-type]
+    assert torch.allclose(pool(hidden, mask, kind), expected, atol=1e-6)
 
 
 @pytest.mark.parametrize("kind", ["mean", "max", "cls"])
-def test_half_precision_is_pooled_in_single(kind: str) -> None:
+def test_half_precision_is_pooled_in_single(kind: Kind) -> None:
     # 256 + 1 is 256 in bfloat16, so a sum in it would lose the ones
     hidden = torch.tensor([[[256.0], [1.0], [1.0], [1.0]]], dtype=torch.bfloat16)
-    found = pool(hidden, torch.ones(1, 4, dtype=torch.long), kind)  # type: ignore[arg-type]
+    found = pool(hidden, torch.ones(1, 4, dtype=torch.long), kind)
     assert found.dtype == torch.float32
     assert found.item() == {"mean": 259 / 4, "max": 256.0, "cls": 256.0}[kind]
 

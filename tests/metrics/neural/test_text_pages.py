@@ -99,6 +99,13 @@ def test_what_a_later_batch_asks_for_is_kept(output: Output, limit: int) -> None
     shelf.close()
 
 
+@pytest.mark.parametrize("output", [WORDS, MEAN])
+def test_all_texts_are_kept_each_by_itself(output: Output) -> None:
+    shelf = Shelf()
+    filled(output).leave_on(shelf, TOKENS)
+    assert {key: shelf.get((key, output)).tolist() for key in TOKENS} == HELD[output]
+
+
 def test_pages_of_other_outputs_are_apart() -> None:
     shelf = Shelf()
     filled(WORDS).leave_on(shelf, {A})
@@ -111,7 +118,7 @@ def test_pages_of_other_outputs_are_apart() -> None:
 
 def test_an_empty_shelf_gives_nothing() -> None:
     page = Page(MEAN, TOKENS)
-    assert page.take_from(Shelf(), "cpu") == set() and page.rows().values.shape == (0, 1)
+    assert page.take_from(Shelf(), "cpu") == set() and not page.rows().values.any()
     page.leave_on(shelf := Shelf(), {A})
     assert len(shelf) == 0, "nothing was on the page"
 

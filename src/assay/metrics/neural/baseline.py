@@ -41,7 +41,7 @@ def read_baseline(path: str, layer: int, output: str) -> float:
             value = float(row[column])
         except (KeyError, TypeError, ValueError):
             value = math.nan
-        if not value < 1:
+        if not -math.inf < value < 1:
             raise InputError(f"{path}, line {number}: {column} is {row.get(column)!r}; expected a number below 1")
         return value
     raise InputError(f"{path}: has no row for layer {layer}; expected lines LAYER,P,R,F")

@@ -144,7 +144,7 @@ class CrossSession:
             return run
 
         self._packer.run(tokens, [(body.device, step(number)) for number, body in enumerate(self._bodies)])
-        logits = np.empty(len(pairs))
+        logits = np.zeros(len(pairs))
         for items, values in parts:
             # only now: a GPU would be waited for at every batch
             logits[items] = values.cpu().numpy()

@@ -36,7 +36,7 @@ def match(
     right: NDArray[np.intp],
     weigh: Callable[[NDArray[np.int64]], NDArray[np.float64]],
 ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-    """Return precision and recall of n pairs, each of shape (n,), in [-1, 1]; 0 where a text has no weight.
+    """Return precision and recall of n pairs, each of shape (n,), in [-1, 1]; 0 where either text has no weight.
 
     Args:
         rows: token embeddings of the texts.
@@ -52,11 +52,14 @@ def match(
     unit = torch.nn.functional.normalize(rows.values, dim=1)
     sizes = np.array([len(ids) for ids in rows.ids], dtype=np.intp)
     flat = np.fromiter(chain.from_iterable(rows.ids), dtype=np.int64, count=int(sizes.sum()))
-    weights = torch.from_numpy(weigh(flat)).to(unit.device, torch.float32)
+    heavy = weigh(flat)
+    weights = torch.from_numpy(heavy).to(unit.device, torch.float32)
+    has_weight = np.bincount(np.repeat(np.arange(len(sizes)), sizes), heavy, len(sizes)) > 0
     cells = CPU_CELLS if unit.device.type == "cpu" else GPU_CELLS
     precision, recall = np.zeros(len(left)), np.zeros(len(left))
     longest = np.maximum(sizes[left], sizes[right])
     order = np.argsort(longest, kind="stable")
+    order = order[has_weight[left[order]] & has_weight[right[order]]]
     start = 0
     while start < len(order):
         width = int(longest[order[start]])

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 __all__ = ["Packed", "Packer", "inside_of", "plan_batches", "to_device"]
 
-#: A batch this full ends where a longer text comes, since then none of its texts is padded.
+#: A batch this full ends where a shorter text comes, since then none of its texts is padded.
 ENOUGH = 0.25
 
 
@@ -52,14 +52,17 @@ class Packed:
 def plan_batches(lengths: NDArray[np.intp], budget: int) -> Iterator[NDArray[np.intp]]:
     """Yield the inputs of each batch, long ones first: what does not fit in memory shows at once.
 
+    An input without a token is in none of them: no model takes it.
+
     Args:
         lengths: tokens of each input, shape (n,).
         budget: most tokens of a batch, padding included; an input longer than that is a batch of its own.
     """
     order = np.argsort(-lengths, kind="stable")
+    order = order[lengths[order] > 0]
     start = 0
     while start < len(order):
-        longest = max(1, int(lengths[order[start]]))
+        longest = int(lengths[order[start]])
         end = min(len(order), start + max(1, budget // longest))
         alike = start + int(np.searchsorted(-lengths[order[start:end]], -longest, side="right"))
         if alike < end and (alike - start) * longest >= ENOUGH * budget:

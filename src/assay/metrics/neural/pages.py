@@ -104,7 +104,7 @@ class Page:
 
     def rows(self) -> TextRows:
         """Return what is on the page."""
-        values = import_torch().zeros((0, 1)) if self._values is None else self._values
+        values = import_torch().zeros((int(self._sizes.sum()), 1)) if self._values is None else self._values
         if self.output.kind != "tokens":
             return TextRows(values)
         return TextRows(values, self._starts, [one.ids for one in self.tokens.values()])
