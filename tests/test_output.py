@@ -21,6 +21,14 @@ def test_a_file_takes_its_place_when_it_is_written_and_not_before(tmp_path: Path
     assert path.read_text() == "new" and list(tmp_path.iterdir()) == [path]
 
 
+def test_a_name_may_be_as_long_as_a_name_can_be(tmp_path: Path) -> None:
+    path = tmp_path / ("x" * 251 + ".csv")
+    with written_whole(path) as scratch:
+        scratch.write_text("new")
+
+    assert path.read_text() == "new" and list(tmp_path.iterdir()) == [path]
+
+
 @pytest.mark.parametrize("begun", [True, False])
 def test_where_writing_fails_the_old_file_stays_and_nothing_else(tmp_path: Path, begun: bool) -> None:
     path = tmp_path / "table.csv"

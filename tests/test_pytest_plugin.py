@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import subprocess
 import sys
+from dataclasses import replace
 from importlib import metadata
 
 import pytest
 
 import assay
 from assay.pytest_plugin import assert_agreement
+from assay.reports.gate.baseline import take_baseline
 from assay.reports.layout import Cell
 
 pytest_plugins = ["pytester"]
@@ -238,6 +240,37 @@ def test_two_tests_do_not_write_one_baseline(two_files, pytester):
     )
     two_files(function, "against=f'{__file__}.json'", "--assay-update").assert_outcomes(passed=2)
     two_files(function, "against=f'{__file__}.json'").assert_outcomes(passed=2)
+
+
+@pytest.fixture
+def other_speed_every_time(monkeypatch):
+    """As where the store had the scores of the first only."""
+    speeds = iter(range(10, 90, 10))
+
+    def take(run):
+        baseline = take_baseline(run)
+        datasets = {
+            name: replace(
+                one,
+                metrics={
+                    metric: replace(held, pairs_per_second=float(next(speeds))) for metric, held in one.metrics.items()
+                },
+            )
+            for name, one in baseline.datasets.items()
+        }
+        return replace(baseline, datasets=datasets)
+
+    monkeypatch.setattr("assay.reports.gate.baseline.take_baseline", take)
+
+
+def test_tests_that_differ_by_margin_alone_share_a_baseline(project, pytester, other_speed_every_time):
+    first, second = (f"assert_agreement(score, pairs(60), against='kept.json', margin={one})" for one in (0.1, 0.2))
+    project(f"{first}\n\ndef test_too(assert_agreement):\n    {second}", "--assay-update").assert_outcomes(passed=2)
+    assert '"pairs_per_second": 10.0' in pytester.path.joinpath("kept.json").read_text()
+    third = second.replace("0.2", "0.2, seed=1")
+    done = project(f"{first}\n\ndef test_too(assert_agreement):\n    {third}", "--assay-update")
+    done.assert_outcomes(passed=1, failed=1)
+    done.stdout.fnmatch_lines(["*InputError: kept.json: holds the baseline of test_it.py::test_it; give *::test_too*"])
 
 
 def test_what_is_no_baseline_stays(project, pytester):

@@ -17,12 +17,12 @@ def written_whole(path: Path) -> Iterator[Path]:
 
     Who reads meanwhile, and who comes after a process that was killed, finds the old file or the new one. Where the
     block raises, *path* is as it was and nothing is left beside it. The file gets the permissions that any new file
-    gets (the umask of the process).
+    gets (the umask of the process). Its name does not grow with that of *path*, which may be as long as a name can be.
 
     Args:
         path: where the file shall be; its folder is there.
     """
-    scratch = path.with_name(f".{path.name}.{uuid.uuid4().hex[:12]}.part")
+    scratch = path.with_name(f".{uuid.uuid4().hex}.part")
     try:
         yield scratch
         scratch.replace(path)

@@ -77,3 +77,6 @@ def test_graphs_in_columns_and_in_files_at_once(tmp_path: Path) -> None:
     with pytest.raises(InputError, match="--graphs: --columns names reference_graph already; give the graphs in one"):
         assay.run(file, "f1", columns="reference_graph=g,candidate_graph=h", graphs=graphs, resamples=0)
     assert assay.run(file, "f1", columns="label=label", graphs=graphs, resamples=0).failures == []
+    file.write_text("reference,candidate,label,reference_graph\na,b,1,(a / a)\n", encoding="utf-8")
+    with pytest.raises(InputError, match="--graphs: own has reference_graph already; give the graphs in one way"):
+        assay.run(file, "f1", graphs=graphs, resamples=0)

@@ -71,7 +71,6 @@ def test_scores_of_the_same_items_are_replaced(assay, tuples, ending):
         "notes\nmy own\n",
         "item,score,scaled,best,worst,seen,tuples\nother,0.5,0.75,1,0,2,2\n",
         "item,score,scaled,best,worst,seen,tuples,mine\ni0,0.5,0.75,1,0,2,2,x\n",
-        "",
     ],
 )
 def test_nothing_else_is_replaced(assay, tuples, text):
@@ -79,6 +78,12 @@ def test_nothing_else_is_replaced(assay, tuples, text):
     said = assay("bws", "tuples.csv", "--out", "scores.csv").complaint
     assert "scores.csv: holds something else than scores of these items; give --out another name or remove it" in said
     assert Path("scores.csv").read_text() == text
+
+
+def test_an_empty_file_has_nothing_to_lose(assay, tuples):
+    Path("scores.csv").touch()
+    assert assay("bws", "tuples.csv", "--out", "scores.csv").code == 0
+    assert len(Path("scores.csv").read_text().splitlines()) == 41
 
 
 def test_one_annotation_a_tuple_has_no_reliability(assay, tuples):

@@ -5,6 +5,7 @@ from __future__ import annotations
 import gzip
 import re
 import sys
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -76,6 +77,15 @@ def test_graphs_in_a_table_need_no_penman(monkeypatch: pytest.MonkeyPatch) -> No
     monkeypatch.setitem(sys.modules, "penman", None)
     pairs = load_dataset([row | {"reference_graph": BOY, "candidate_graph": "(g / girl"} for row in ROWS])
     assert columns(pairs) == ([BOY, BOY], ["(g / girl", "(g / girl"])
+
+
+def test_graphs_of_a_card_are_replaced_and_those_of_ones_own_data_are_not(tmp_path: Path) -> None:
+    left, right = write(tmp_path / "a.amr", BOY, MAN), write(tmp_path / "b.amr", GIRL, BOY)
+    own = load_dataset([row | {"candidate_graph": MAN} for row in ROWS])
+    with pytest.raises(InputError, match=r"^--graphs: data has candidate_graph already; give the graphs in one way$"):
+        join_graphs(own, {"reference": [left], "candidate": [right]})
+    card = replace(own, kind="human")
+    assert columns(join_graphs(card, {"reference": [left], "candidate": [right]})) == ([BOY, MAN], [GIRL, BOY])
 
 
 def test_numbers_of_graphs_do_not_count_where_pairs_have_no_names(tmp_path: Path) -> None:

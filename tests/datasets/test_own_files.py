@@ -226,6 +226,18 @@ def test_a_column_of_that_name_need_not_be_what_annotators_gave(remark: object) 
     assert set(agreement["n"]) == {12}
 
 
+def test_buckets_can_be_made_of_remarks() -> None:
+    rows = [
+        {"reference": f"r{i}", "candidate": "c", "label": i % 3, "annotations": "late" if i < 4 else "none"}
+        for i in range(12)
+    ]
+    pairs = load_dataset(rows)
+    assert pairs.column("annotations").to_pylist() == [row["annotations"] for row in rows]
+    agreement = assay.run([pairs], ["f1"], resamples=0, buckets=["annotations"]).agreement
+    sizes = agreement[agreement["statistic"] == "spearman"].set_index("bucket")["n"].to_dict()
+    assert (sizes["annotations=late"], sizes["annotations=none"]) == (4, 8)
+
+
 def test_lists_of_numbers_are_what_annotators_gave(tmp_path: Path) -> None:
     given = [[2.0, 2.0], [0.0]]
     columns = {"reference": ["a", "b"], "candidate": ["a", "c"], "label": [2.0, 0.0], "annotations": given}

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import importlib.util
 import linecache
 import sys
@@ -75,6 +76,23 @@ def test_the_cell_of_a_notebook_counts(from_cell):
     assert before != after
     # the text counts, not how often it was run
     assert origin_of(from_cell(HEAD, 3)) == before
+
+
+@pytest.mark.parametrize(
+    "above", ["@staticmethod\n    ", "@classmethod\n    ", "@functools.cache\n    ", "@plainly\n    "]
+)
+def test_a_cell_with_nothing_but_held_methods_counts(from_cell, monkeypatch, above):
+    def plainly(function):
+        @functools.wraps(function)
+        def call(*given):
+            return function(*given)
+
+        return call
+
+    monkeypatch.setattr("builtins.plainly", plainly, raising=False)
+    sources = [f"import functools\n{source.replace('def score', f'{above}def score')}" for source in (HEAD, OTHER)]
+    before, after, again = (origin_of(from_cell(sources[which], f"{above}{which}")) for which in (0, 1, 0))
+    assert before == again != after
 
 
 def test_of_a_class_typed_at_a_prompt_only_the_name_is_known(from_cell):

@@ -145,6 +145,13 @@ def test_a_number_that_no_metric_is_looked_at_by_is_refused(run_of):
     assay.find_errors(data.run.path, rule=Rule(low=0.1, residual=0.1), resamples=0)
 
 
+def test_that_number_is_refused_before_anything_is_drawn(run_of, monkeypatch):
+    data = run_of({"label": [2, 0, 1, 0], "s": [1, 2, 3, 4]}, ["recorded:s"])
+    monkeypatch.setattr("assay.reports.errors.run.analyse", lambda *given, **settings: pytest.fail("it was analysed"))
+    with pytest.raises(InputError, match=r"^--low 0\.1: counts by threshold, and here pairs diverge by rank"):
+        errors_of(data.run, rule=Rule(low=0.1))
+
+
 def tagged(names):
     return Tagged([tuple(Category(name, "", "rules") for name in given) for given in names], [])
 

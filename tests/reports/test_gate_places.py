@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import os
+from contextlib import nullcontext
 from pathlib import Path
+from xml.etree import ElementTree
 
 import pytest
 
@@ -74,6 +76,18 @@ def test_the_report_of_another_program_is_junit_too(tmp_path):
         check_held(place, JUNIT)
 
 
+@pytest.mark.parametrize("text", [HELD[JUNIT], "<html></html>", "no XML"])
+def test_a_report_that_was_looked_at_is_closed(tmp_path, monkeypatch, text):
+    # one that is left open cannot be replaced on Windows
+    place, read = tmp_path / "file", []
+    parse = ElementTree.iterparse
+    monkeypatch.setattr(ElementTree, "iterparse", lambda file, **how: read.append(file) or parse(file, **how))
+    place.write_text(text)
+    with nullcontext() if text == HELD[JUNIT] else pytest.raises(InputError):
+        check_held(place, JUNIT)
+    assert [file.closed for file in read] == [True]
+
+
 @KINDS
 def test_a_folder_and_a_link_to_itself(tmp_path, kind):
     with pytest.raises(InputError, match=f"is a folder; give {kind.option} another name"):
@@ -113,3 +127,14 @@ def test_the_summary_of_a_job_is_added_to(tmp_path, monkeypatch):
     for text in ("### Gate passed: one\n", "### Gate passed: two\n"):
         write_summary(other, text)
     assert other.read_text() == "### Gate passed: two\n"
+
+
+def test_the_summary_of_a_job_may_be_named_by_another_path(tmp_path, monkeypatch):
+    place = tmp_path / "runner" / "summary"
+    place.parent.mkdir()
+    place.write_text("# Of another command\n")
+    (tmp_path / "linked").symlink_to(place.parent)
+    monkeypatch.setenv("GITHUB_STEP_SUMMARY", str(place))
+    check_held(tmp_path / "linked" / "summary", SUMMARY)
+    write_summary(tmp_path / "linked" / "summary", "### Gate passed: one\n")
+    assert place.read_text() == "# Of another command\n### Gate passed: one\n"

@@ -257,7 +257,7 @@ def test_labels_have_four_digits_or_as_many_as_tell_them_apart():
 
 @pytest.mark.parametrize(
     ("level", "shown"),
-    [(0.95, "95%"), (0.9, "90%"), (0.07, "7%"), (0.995, "99.5%"), (0.999, "99.9%"), (1 / 3, "33.3333%")],
+    [(0.95, "95%"), (0.9, "90%"), (0.07, "7%"), (0.995, "99.5%"), (0.999, "99.9%"), (0.9999999, "99.99999%")],
 )
 def test_a_level_is_not_rounded_to_certainty(level, shown):
     assert percent(level) == shown

@@ -76,7 +76,7 @@ def test_draws_resolve_the_level(make, level, needed):
         with pytest.raises(InputError) as caught:
             make(confidence=level, resamples=needed - 1)
         assert str(caught.value) == (
-            f"--confidence {level}: of {needed - 1:,} resamples, {beyond} lie beyond each bound, too few to place it; "
+            f"--confidence {level}: {needed - 1:,} resamples leave {beyond} beyond each bound, too few to place it; "
             f"take --resamples {needed} or more, or a lower level"
         )
 
@@ -84,7 +84,7 @@ def test_draws_resolve_the_level(make, level, needed):
 def test_a_level_without_an_interval_needs_no_draws():
     assert Drawing(resamples=0, confidence=0.999999).resamples == 0
     assert SignificanceSettings(confidence=0.999999).resamples == 1000
-    with pytest.raises(InputError, match=r"of 1,000 resamples, 0.0005 lie beyond each bound.* --resamples 5000000 or"):
+    with pytest.raises(InputError, match=r"1,000 resamples leave 0.0005 beyond each bound.* --resamples 5000000 or"):
         Drawing(confidence=0.999999)
 
 

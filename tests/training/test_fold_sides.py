@@ -79,8 +79,13 @@ def test_a_source_with_one_label_is_told_and_stops_nothing(asked, told):
             {"folds": 4},
             r"own, fold \d: 3 pairs are too few .*; take more --folds, or another --seed, or give more pairs$",
         ),
+        (
+            lambda k, row: row | {"group": f"g{k % 2}"},
+            {},
+            r"own, fold \d: 30 pairs in groups that stay whole \(1\) are too few .*, or give pairs of more groups$",
+        ),
     ],
-    ids=["one label", "few pairs", "one label in a fold", "few pairs in a fold"],
+    ids=["one label", "few pairs", "one label in a fold", "few pairs in a fold", "one group in a fold"],
 )
 def test_what_cannot_be_trained_is_told_before_any_training(asked, told, make, changes, said):
     rows = [make(k, row) for k, row in enumerate(made_pairs(60, 1))]

@@ -6,6 +6,7 @@ import pytest
 
 from assay.errors import InputError
 from assay.training.folder import open_workplace
+from assay.training.job import Job
 
 REQUEST = {"settings": {"epochs": 3}}
 
@@ -46,3 +47,8 @@ def test_a_name_that_was_taken_meanwhile_costs_no_model(tmp_path):
         (out / "mine").write_text("mine")
     assert (place.made / "model").is_file()
     assert [path.name for path in out.iterdir()] == ["mine"]
+
+
+def test_a_job_without_sources_cannot_be_made():
+    with pytest.raises(TypeError, match=r"abstract.*sources"):
+        Job(None, None, "cpu", 1, None)

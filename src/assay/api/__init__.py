@@ -13,8 +13,8 @@ if TYPE_CHECKING:
     from assay.api.crossvalidating import crossval
     from assay.api.deciding import thresholds
     from assay.api.diagnosis import diagnose
-    from assay.api.figures import figure
     from assay.api.explaining import Explained, explain
+    from assay.api.figures import figure
     from assay.api.files import agree_file, score_file
     from assay.api.finding import evaluate_categories, find_errors
     from assay.api.gating import Checked, baseline, check

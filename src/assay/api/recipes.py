@@ -1,4 +1,4 @@
-"""The way from what was asked of a recipe to its results: packages, device, progress and rendering."""
+"""The way from what was asked of a recipe to its results: device, progress and rendering."""
 
 from __future__ import annotations
 

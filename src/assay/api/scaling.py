@@ -26,7 +26,7 @@ def best_worst(tuples: str | Path, *, out: str | Path | None = None, splits: int
     Args:
         tuples: a file of annotations, see :func:`assay.datasets.best_worst.read_best_worst`.
         out: a file to write the scores to: CSV, TSV, JSONL or Parquet; None to write nothing. Scores of these items
-            that stand there are replaced, nothing else is.
+            that stand there, or an empty file, are replaced, nothing else is.
         splits: random splits for the reliability.
         seed: of the splits.
 
@@ -68,7 +68,12 @@ def best_worst(tuples: str | Path, *, out: str | Path | None = None, splits: int
 
 
 def _check_held(out: Path, items: Sequence[str]) -> None:
-    """Raise InputError where *out* holds anything but scores of these items: it would be lost."""
+    """Raise InputError where *out* holds anything but scores of these items: it would be lost.
+
+    An empty file has nothing to lose.
+    """
+    if not out.stat().st_size:
+        return
     try:
         held = read_table_file(out).table
         ours = tuple(held.column_names) == COLUMNS and set(map(str, held.column("item").to_pylist())) <= set(items)

@@ -35,8 +35,8 @@ if TYPE_CHECKING:
     from assay.datasets import Pairs
 
 __all__ = [
-    "ALL", "QUANTITIES", "Bucket", "check_columns", "check_rules", "plain", "reads_texts", "rules_for",
-    "split_into_buckets",
+    "ALL", "QUANTITIES", "Bucket", "check_columns", "check_distinct", "check_rules", "plain", "reads_texts",
+    "rules_for", "split_into_buckets",
 ]  # fmt: skip
 
 ALL = "all"
@@ -77,9 +77,14 @@ class _Term:
 
 
 def check_rules(rules: tuple[str, ...]) -> None:
-    """Raise InputError for a rule that cannot be read, or stands twice; columns are checked later."""
+    """Raise InputError for a rule that cannot be read; columns are checked later."""
     for rule in rules:
         _parse(rule)
+
+
+def check_distinct(rules: tuple[str, ...]) -> None:
+    """Raise InputError for a rule that stands twice."""
+    for rule in rules:
         if rules.count(rule) > 1:
             raise InputError(f"the bucket {rule} is asked for twice")
 

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import NDArray
 
-from assay.benchmark.buckets import check_columns, rules_for, split_into_buckets
+from assay.benchmark.buckets import check_columns, check_distinct, rules_for, split_into_buckets
 from assay.benchmark.executor import Executor, InProcess
 from assay.benchmark.outcome import AgreementRow, BucketSummary, MetricStatus, Outcome
 from assay.benchmark.prepared import Part, PreparedDataset, prepare
@@ -51,13 +51,14 @@ def run(
         progress: told how far the run is.
 
     Raises:
-        InputError: a level that the resamples cannot resolve; a bucket or column that no dataset has; a recorded score
-            that none has; a name that no table can hold.
+        InputError: a level that the resamples cannot resolve; a bucket given twice; a bucket or column that no dataset
+            has; a recorded score that none has; a name that no table can hold.
         StoreError: scores can no longer be kept.
     """
     progress = progress or Silent()
     # not in the request: one that was read from the folder of an earlier run is verified as it is
     check_level(request.confidence, request.resamples)
+    check_distinct(request.buckets)
     _check_names([*(pairs.name for pairs in request.pairs), *map(str, request.metrics)])
     check_columns(request.pairs, request.buckets)
     for pairs in request.pairs:

@@ -79,8 +79,9 @@ def _assemble(table: pa.Table, made: dict[str, Any], mapping: dict[str, list[str
             # The source's column of that name was passed over for another one: it stays, told apart.
             ordered[f"source:{name}"] = table.column(name)
         elif name not in ordered and name not in moved:
-            own = name == "annotations" and not _is_labels(table.column(name).type)
-            ordered[f"source:{name}" if own else name] = table.column(name)
+            if name == "annotations" and not _is_labels(table.column(name).type):
+                renamed[name] = f"source:{name}"
+            ordered[renamed.get(name, name)] = table.column(name)
     return pa.table(ordered).replace_schema_metadata({RENAMED: json.dumps(renamed)})
 
 

@@ -48,7 +48,8 @@ def join_graphs(pairs: Pairs, graphs: GraphFiles | str) -> Pairs:
 
     Raises:
         InputError: a broken graph (file and line), a side without a file, graphs that are not as many as the pairs, a
-            pair whose graph is missing or stands twice, or data with several gold answers.
+            pair whose graph is missing or stands twice, data with several gold answers, or a file of one's own that has
+            graphs already. Those of a card are replaced.
     """
     files = parse_graph_files(graphs)
     missing = [side for side in _SIDES if side not in files]
@@ -57,8 +58,9 @@ def join_graphs(pairs: Pairs, graphs: GraphFiles | str) -> Pairs:
     if pairs.has_several_references:
         raise several_answers(pairs.name)
     for name in GRAPH_COLUMNS:
-        if name in parse_columns(pairs.columns or None):
-            raise InputError(f"--graphs: --columns names {name} already; give the graphs in one way")
+        if pairs.kind == "own" and name in pairs.table.column_names:
+            held = "--columns names" if name in parse_columns(pairs.columns or None) else f"{pairs.name} has"
+            raise InputError(f"--graphs: {held} {name} already; give the graphs in one way")
     for side in _SIDES:
         texts = _aligned(pairs, side, read_checked([Path(file) for file in files[side]]))
         pairs = pairs.with_column(f"{side}_graph", pa.array(texts, pa.string()))

@@ -64,7 +64,9 @@ def _typed(cls: type) -> str:
 
     For classes :func:`inspect.getsource` looks for a file of the module; for functions a notebook keeps their cells.
     """
-    functions = [value for value in vars(cls).values() if inspect.isfunction(value)]
+    # a static method, a class method and most decorators hold the function that was typed
+    methods = [value for value in vars(cls).values() if callable(value) or isinstance(value, classmethod)]
+    functions = [one for value in methods for one in (value, inspect.unwrap(value)) if inspect.isfunction(one)]
     places = dict.fromkeys(one.__code__.co_filename for one in functions)
     known = vars(sys.modules[cls.__module__]) if cls.__module__ in sys.modules else None
     kept = "".join(line for place in places for line in linecache.getlines(place, known))

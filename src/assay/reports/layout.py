@@ -87,7 +87,8 @@ def p_value(value: float | None) -> str:
 
 def percent(level: float) -> str:
     """Return the level of an interval in percent, with all its digits: ``95%``, ``99.9%``."""
-    return f"{100 * level:.6g}%"
+    # 100 * .07 is a little more than 7
+    return f"{round(100 * level, 10):.12g}%"
 
 
 def signed(value: float) -> str:

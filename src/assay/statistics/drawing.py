@@ -43,7 +43,7 @@ def check_level(confidence: float, resamples: int = 0) -> None:
     needed = math.ceil(round(2 * BEYOND / (1 - confidence), 3))
     if 0 < resamples < needed:
         raise InputError(
-            f"--confidence {confidence}: of {resamples:,} resamples, {resamples * (1 - confidence) / 2:.1g} lie beyond "
+            f"--confidence {confidence}: {resamples:,} resamples leave {resamples * (1 - confidence) / 2:.1g} beyond "
             f"each bound, too few to place it; take --resamples {needed} or more, or a lower level"
         )
 

@@ -8,7 +8,7 @@ from numpy.typing import NDArray
 from assay.errors import InputError
 from assay.training.data import Examples
 
-__all__ = ["cut_off", "cut_rows"]
+__all__ = ["cut_off", "cut_rows", "told_of_groups"]
 
 #: Share of the training pairs that is cut off, and how many at most (Opitz and Frank 2022 cut off 2,500 each).
 SHARE, MOST = 0.1, 2500
@@ -22,12 +22,17 @@ def cut_off(examples: Examples, seed: int) -> tuple[Examples, Examples]:
     """
     kept, away = cut_rows(examples.groups, seed)
     if len(away) < 2:
-        number = len(np.unique(examples.groups))
-        groups = f" in groups that stay whole ({number:,})" if number < len(examples) else ""
+        groups = told_of_groups(examples.groups)
         raise InputError(
             f"{len(examples)} training pairs{groups} are too few to cut a set off; name one with --dev and --test"
         )
     return examples.take(kept), examples.take(away)
+
+
+def told_of_groups(groups: NDArray[np.integer]) -> str:
+    """Return what a message says of the groups of n rows, as numbers, shape (n,); nothing where each is its own."""
+    number = len(np.unique(groups))
+    return f" in groups that stay whole ({number:,})" if number < len(groups) else ""
 
 
 def cut_rows(groups: NDArray[np.integer], seed: int) -> tuple[NDArray[np.intp], NDArray[np.intp]]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
@@ -24,7 +25,7 @@ __all__ = ["Job", "PairsJob", "take_device", "write_model"]
 
 
 @dataclass(frozen=True, eq=False)
-class Job:
+class Job(ABC):
     """What all seeds of a training share; a recipe adds what it works with.
 
     Attributes:
@@ -46,9 +47,9 @@ class Job:
         return self.settings
 
     @property
+    @abstractmethod
     def sources(self) -> Mapping[str, Sequence[Source]]:
         """The datasets by use."""
-        raise NotImplementedError
 
     @property
     def digests(self) -> dict[str, list[str]]:

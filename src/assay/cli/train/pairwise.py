@@ -80,7 +80,7 @@ def _verb(recipe: str, losses: str, doc: str) -> Callable[..., None]:
         output: ReportFormatOption = ReportFormat.table,
         quiet: QuietOption = False,
     ) -> None:
-        run_training("train_pairs", {"recipe": recipe, **locals()})
+        run_training("train_pairs", locals() | {"recipe": recipe})
 
     train.__doc__ = doc
     return guarded(train)

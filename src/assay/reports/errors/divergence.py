@@ -58,6 +58,10 @@ class Rule:
                 raise InputError(f"--scale {lowest:g},{highest:g}: the lowest label comes first")
         self.check_used(get_args(By) if self.by is None else (self.by,))
 
+    def by_for(self, facts: MetricFacts) -> By:
+        """Return by what the pairs of a metric diverge."""
+        return self.by or ("threshold" if (facts.low, facts.high) == (0, 1) else "rank")
+
     def check_used(self, used: Collection[By]) -> None:
         """Raise InputError for a number other than the default where no metric is looked at in that way."""
         for option, value, default, by in (
@@ -141,7 +145,7 @@ def diverging(
     """
     rule = rule or Rule()
     facts = data.metrics[metric]
-    by: By = rule.by or ("threshold" if (facts.low, facts.high) == (0, 1) else "rank")
+    by = rule.by_for(facts)
     scores = data.scores[metric]
     considered = np.isfinite(scores) if inside is None else np.isfinite(scores) & inside
     if by == "threshold":

@@ -66,7 +66,8 @@ def errors_of(
             f"{corrected.title}: has none of the datasets of {run.title} ({', '.join(data.name for data in chosen)})"
         )
     rule = rule or Rule()
-    reports = [
+    rule.check_used({rule.by_for(data.metrics[name]) for data in chosen for name in data.find_metrics(list(metrics))})
+    return [
         analyse(
             data,
             metrics,
@@ -79,5 +80,3 @@ def errors_of(
         )
         for data in chosen
     ]
-    rule.check_used({found.by for report in reports for found in report.divergences.values()})
-    return reports

@@ -22,7 +22,15 @@ from assay.reports.folder import RunFolder
 from assay.reports.gate.packing import digest_of, pack, rounded
 from assay.statistics.concordance import Floats
 
-__all__ = ["BASELINE_SCHEMA", "Baseline", "BaselineDataset", "BaselineMetric", "take_baseline", "to_text"]
+__all__ = [
+    "BASELINE_SCHEMA",
+    "Baseline",
+    "BaselineDataset",
+    "BaselineMetric",
+    "take_baseline",
+    "to_text",
+    "without_speeds",
+]
 
 #: Version of the layout; raised when a reader of the old one would go wrong.
 BASELINE_SCHEMA = 1
@@ -148,6 +156,19 @@ def to_text(baseline: Baseline) -> str:
         },
     }
     return _laid_out(value, 0) + "\n"
+
+
+def without_speeds(text: str) -> dict[str, Any]:
+    """Return what a baseline of :func:`to_text` holds but for its speeds, which differ between runs of the same scores.
+
+    The digest of each metric goes with them: it is one of its speed, too, and of nothing else that is left out.
+    """
+    value: dict[str, Any] = json.loads(text)
+    for dataset in value["datasets"].values():
+        for metric in dataset["metrics"].values():
+            metric.pop("pairs_per_second", None)
+            del metric["digest"]
+    return value
 
 
 def _laid_out(value: Any, depth: int) -> str:

@@ -43,8 +43,9 @@ def _is_baseline(path: Path) -> bool:
 
 def _is_junit(path: Path) -> bool:
     try:
-        # the root is enough, whatever stands in it
-        _, root = next(iter(ET.iterparse(path, events=("start",))))
+        # the root is enough, whatever stands in it; a file left open could not be replaced on Windows
+        with path.open("rb") as file:
+            _, root = next(iter(ET.iterparse(file, events=("start",))))
     except (ET.ParseError, ValueError, LookupError, StopIteration):
         return False
     return root.tag in ("testsuites", "testsuite")
@@ -102,7 +103,7 @@ def write_summary(path: Path, text: str) -> None:
 def _is_shared(path: Path) -> bool:
     """Tell whether *path* is ``$GITHUB_STEP_SUMMARY``, the one file of a job's step that every command adds to."""
     shared = os.environ.get("GITHUB_STEP_SUMMARY")
-    return bool(shared) and path.absolute() == Path(str(shared)).absolute()
+    return bool(shared) and os.path.realpath(path) == os.path.realpath(str(shared))
 
 
 def _put(path: Path, content: bytes, *, added: bool) -> None:

@@ -17,7 +17,7 @@ from assay.metrics.neural.runtime import Runtime, device_of
 from assay.paths import cache_dir
 from assay.statistics.crossvalidation import Partition
 from assay.statistics.folds import Fold, Rows, codes_of, joined
-from assay.training.cutting import cut_rows
+from assay.training.cutting import cut_rows, told_of_groups
 from assay.training.data import Examples
 from assay.training.folder import told_of_room
 from assay.training.kept import keep
@@ -139,18 +139,22 @@ class FoldTrainer:
 
     def _parted(self, train: Rows) -> tuple[Rows, Rows]:
         """Return the rows to learn from and those that choose the best step; no pair or group is on both sides."""
-        keys = self._examples.keys
-        codes = joined(self._examples.groups[train], codes_of(keys[row] for row in train.tolist()))
-        learned, dev = cut_rows(codes, self._settings.seed)
+        learned, dev = cut_rows(self._whole(train), self._settings.seed)
         return train[learned], train[dev]
+
+    def _whole(self, train: Rows) -> NDArray[np.int64]:
+        """Return what may not be torn apart, as numbers: the groups, and the rows of one pair of texts."""
+        keys = self._examples.keys
+        return joined(self._examples.groups[train], codes_of(keys[row] for row in train.tolist()))
 
     def _check(self, train: Rows, where: str, remedy: str) -> None:
         learned, dev = self._parted(train)
         where = f"{self._examples.sources[0].name}, {where}"
         if len(dev) < 2:
+            groups = told_of_groups(self._whole(train))
             raise InputError(
-                f"{where}: {len(train):,} pairs are too few to train a model and to choose its best step; {remedy}, "
-                "or give more pairs"
+                f"{where}: {len(train):,} pairs{groups} are too few to train a model and to choose its best step; "
+                f"{remedy}, or give {'pairs of more groups' if groups else 'more pairs'}"
             )
         for what, rows, first in (("train", learned, ""), ("choose the best step", dev, "give --train a seed=N, or ")):
             labels = self._examples.labels[rows]
