@@ -85,15 +85,7 @@ def test_what_is_left_out_is_not_drawn(run):
 
 def test_layers_are_a_line_a_bucket(folder):
     names = {"f1": "pooled:m,layer=2,pooling=cls", "chrf": "pooled:m,layer=10,pooling=cls"}
-
-    def rename(value):
-        for row in value["metrics"] if isinstance(value, dict) else value:
-            row["metric"] = names.get(row["metric"], row["metric"])
-
-    edit(folder, "agreement.json", rename)
-    edit(folder, "run.json", rename)
-    _rename_scores(folder, names)
-    run = read_run(folder)
+    run = renamed(folder, names)
     with as_in_print():
         figure = draw_layers(choose(run, [], [], []), "pearson", 6.5)
     (panel,) = figure.axes
@@ -110,26 +102,25 @@ def test_layers_are_a_line_a_bucket(folder):
     assert figure.get_supxlabel() == "layer; band: 95% interval; sign turned: ter"
 
 
-def _rename_scores(folder, names):
+def renamed(folder, names):
+    """Return the run with metrics of other names."""
     import pyarrow as pa
     import pyarrow.parquet as pq
+
+    def rename(value):
+        for row in value["metrics"] if isinstance(value, dict) else value:
+            row["metric"] = names.get(row["metric"], row["metric"])
 
     table = pq.read_table(folder / "scores.parquet")
     metrics = pa.array([names.get(name, name) for name in table.column("metric").to_pylist()])
     pq.write_table(table.set_column(table.column_names.index("metric"), "metric", metrics), folder / "scores.parquet")
+    edit(folder, "agreement.json", rename)
+    return edit(folder, "run.json", rename)
 
 
 def test_layers_that_are_left_out(folder):
     layers = {"f1": "pooled:m,layer=1", "chrf": "pooled:m,layer=2", "ter": "pooled:m,layer=3"}
-
-    def rename(value):
-        for row in value["metrics"] if isinstance(value, dict) else value:
-            row["metric"] = layers.get(row["metric"], row["metric"])
-
-    edit(folder, "agreement.json", rename)
-    edit(folder, "run.json", rename)
-    _rename_scores(folder, layers)
-    run = read_run(folder)
+    run = renamed(folder, layers)
     with as_in_print():
         figure = draw_layers(choose(run, [], ["pooled:m,layer=1", "pooled:m,layer=3"], ["all"]), "pearson", 6.5)
     assert figure.axes[0].lines[0].get_xdata().tolist() == [1, 3]
