@@ -11,7 +11,7 @@ from page_run import dataset, edit, make_run
 
 import assay
 from assay.errors import InputError, MissingExtraError
-from assay.reports.figures import write_figure
+from assay.reports.figures import Settings, write_figure
 from assay.reports.figures.agreement import draw_agreement
 from assay.reports.figures.chosen import choose
 from assay.reports.figures.files import save
@@ -31,6 +31,10 @@ def folder(tmp_path):
 @pytest.fixture
 def run(folder):
     return read_run(folder)
+
+
+def written(run, out, kind="agreement", **settings):
+    write_figure(run, out, Settings(kind, **settings))
 
 
 def drawn(panel):
@@ -208,7 +212,7 @@ def test_twenty_eight_lines_are_told_apart():
 def test_what_would_break_an_svg_is_spelt_out(tmp_path):
     kinds = ["x\x01y", "\u202eabc", "two\nlines"]
     rows = [{"reference": "a", "candidate": "b" * (i % 4), "label": i % 3, "kind": kinds[i % 3]} for i in range(60)]
-    write_figure(run_on(rows, tmp_path, ["f1", "levenshtein"]), tmp_path / "out.svg")
+    written(run_on(rows, tmp_path, ["f1", "levenshtein"]), tmp_path / "out.svg")
     found = texts(tmp_path / "out.svg")
     assert {"kind=x\\u0001y", "kind=\\u202eabc", "kind=two lines"} <= found
 
@@ -221,9 +225,9 @@ def test_letters_that_no_font_has(tmp_path):
     ]
     run = run_on(rows, tmp_path, ["levenshtein"])
     with pytest.raises(InputError, match=r"no font here has U\+E123"):
-        write_figure(run, tmp_path / "out.png")
+        written(run, tmp_path / "out.png")
     assert not [path for path in tmp_path.iterdir() if path.suffix in (".png", ".part")]
-    write_figure(run, tmp_path / "out.svg")
+    written(run, tmp_path / "out.svg")
 
 
 def test_what_is_no_figure_of_assay_is_not_replaced(run, tmp_path):
@@ -231,20 +235,20 @@ def test_what_is_no_figure_of_assay_is_not_replaced(run, tmp_path):
         mine = tmp_path / f"mine.{ending}"
         mine.write_bytes(b"%PDF-1.4 a paper of mine")
         with pytest.raises(InputError, match="is no figure of assay"):
-            write_figure(run, mine)
+            written(run, mine)
         assert mine.read_bytes() == b"%PDF-1.4 a paper of mine"
         mine.unlink()
-        write_figure(run, mine, buckets=["all"])
+        written(run, mine, buckets=["all"])
         before = mine.read_bytes()
-        write_figure(run, mine, buckets=["f1>0"])
+        written(run, mine, buckets=["f1>0"])
         assert mine.read_bytes() != before
 
 
 @pytest.mark.parametrize("ending", ["pdf", "svg", "png"])
 def test_the_same_run_gives_the_same_file(run, tmp_path, ending):
     one, other = tmp_path / f"one.{ending}", tmp_path / "new" / f"other.{ending}"
-    write_figure(run, one)
-    write_figure(run, other)
+    written(run, one)
+    written(run, other)
     assert one.read_bytes() == other.read_bytes()
     begins = {"pdf": b"%PDF-", "svg": b"<?xml", "png": b"\x89PNG"}
     assert one.read_bytes().startswith(begins[ending])
@@ -252,7 +256,7 @@ def test_the_same_run_gives_the_same_file(run, tmp_path, ending):
 
 
 def test_what_is_text_stays_text(run, tmp_path):
-    write_figure(run, tmp_path / "out.svg", "scores", metrics=["chrf"], buckets=["all", "f1=0"])
+    written(run, tmp_path / "out.svg", "scores", metrics=["chrf"], buckets=["all", "f1=0"])
     assert {"chrf", "all", "f1=0", "label (pairs)"} <= texts(tmp_path / "out.svg")
 
 
@@ -284,20 +288,20 @@ def texts(path):
 )
 def test_what_the_run_does_not_have(run, tmp_path, settings, complaint):
     with pytest.raises(InputError) as caught:
-        write_figure(run, tmp_path / "out.png", **settings)
+        written(run, tmp_path / "out.png", **settings)
     assert complaint in str(caught.value)
     assert not (tmp_path / "out.png").exists()
 
 
 def test_a_place_that_cannot_be_written(run, tmp_path):
     with pytest.raises(InputError, match=r"out\.jpg: the name must end in \.pdf, \.svg, \.png"):
-        write_figure(run, tmp_path / "out.jpg")
+        written(run, tmp_path / "out.jpg")
     (tmp_path / "folder.png").mkdir()
     with pytest.raises(InputError, match="is a folder"):
-        write_figure(run, tmp_path / "folder.png")
+        written(run, tmp_path / "folder.png")
     (tmp_path / "file").write_text("mine")
     with pytest.raises(InputError, match="cannot be written"):
-        write_figure(run, tmp_path / "file" / "out.png")
+        written(run, tmp_path / "file" / "out.png")
     assert (tmp_path / "file").read_text() == "mine"
 
 
@@ -305,4 +309,4 @@ def test_without_matplotlib_the_line_that_brings_it(run, tmp_path, monkeypatch):
     monkeypatch.setitem(sys.modules, "matplotlib", None)
     monkeypatch.setitem(sys.modules, "matplotlib.figure", None)
     with pytest.raises(MissingExtraError, match=r'pip install "assay\[plots\]"'):
-        write_figure(run, tmp_path / "out.png")
+        written(run, tmp_path / "out.png")

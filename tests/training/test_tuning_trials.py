@@ -6,13 +6,14 @@ import numpy as np
 import pytest
 from killed import kill, wait_until
 
-optuna = pytest.importorskip("optuna", reason="optuna is absent: pip install assay[train]")
+pytest.importorskip("optuna", reason="optuna is absent: pip install assay[train]")
 
-from tune_run import drawn, held_trials, search_on, start_process  # noqa: E402
+import optuna
+from tune_run import drawn, held_trials, search_on, start_process
 
-from assay.errors import InputError  # noqa: E402
-from assay.training.tuning import recipe, running, study  # noqa: E402
-from assay.training.tuning.study import connect  # noqa: E402
+from assay.errors import InputError
+from assay.training.tuning import recipe, running, study
+from assay.training.tuning.study import connect
 
 
 @pytest.mark.slow

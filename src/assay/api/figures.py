@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from assay.api.evidence import open_runs
-from assay.reports.figures import write_figure
+from assay.reports.figures import Settings, write_figure
 
 __all__ = ["figure"]
 
@@ -29,23 +29,13 @@ def figure(
         out: its ending is the format, ``.pdf``, ``.svg`` or ``.png``; an earlier figure is replaced.
         kind: ``agreement``, a forest plot; ``layers``, agreement over the layers of a model; ``scores``, how scores are
             spread by label.
-        statistic: of the run; Spearman's by default, where the run has it.
-        datasets, metrics, buckets: what is shown; by default all, of scores the bucket ``all``.
-        width: in inches; the height follows from what is shown.
+        statistic, datasets, metrics, buckets, width: see :class:`assay.reports.figures.settings.Settings`.
 
     Raises:
         InputError: the run does not have what was asked for, or nothing can be written there.
         MissingExtraError: matplotlib is not installed.
     """
+    settings = Settings(kind, statistic, datasets, metrics, buckets, width)
     with open_runs([run]) as (opened,):
-        write_figure(
-            opened,
-            Path(out),
-            kind,
-            statistic=statistic,
-            datasets=datasets,
-            metrics=metrics,
-            buckets=buckets,
-            width=width,
-        )
+        write_figure(opened, Path(out), settings)
     return Path(out)
