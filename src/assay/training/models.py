@@ -12,6 +12,7 @@ from torch import nn
 from assay.errors import InputError, UnavailableError
 from assay.metrics.models.description import describe
 from assay.metrics.neural.loading import quiet
+from assay.metrics.neural.weights import Use, whole_weights
 
 __all__ = ["has_head", "load_bi_encoder", "load_cross_encoder", "train_last_layers"]
 
@@ -20,11 +21,11 @@ def load_bi_encoder(folder: Path, device: str) -> Any:
     """Load a checked folder as model of sentence-transformers.
 
     Raises:
-        UnavailableError: the libraries cannot load it.
+        UnavailableError: the libraries cannot load it, or it lacks weights.
     """
     from sentence_transformers import SentenceTransformer
 
-    return _loaded(SentenceTransformer, folder, device)
+    return _loaded(SentenceTransformer, folder, device, use="hidden states")
 
 
 def has_head(folder: Path, outputs: int) -> bool:
@@ -44,13 +45,16 @@ def load_cross_encoder(folder: Path, device: str, *, outputs: int, activation: A
         seed: of a new head.
 
     Raises:
-        UnavailableError: the libraries cannot load it.
+        UnavailableError: the libraries cannot load it, or it lacks weights.
     """
     from sentence_transformers import CrossEncoder
 
     torch.manual_seed(seed)
-    settings = {} if has_head(folder, outputs) else {"ignore_mismatched_sizes": True}
-    return _loaded(CrossEncoder, folder, device, model=settings, num_labels=outputs, activation_fn=activation)
+    heads = {"num_labels": outputs, "activation_fn": activation}
+    if has_head(folder, outputs):
+        return _loaded(CrossEncoder, folder, device, use="head", **heads)
+    settings = {"ignore_mismatched_sizes": True}
+    return _loaded(CrossEncoder, folder, device, use="new head", model=settings, **heads)
 
 
 def train_last_layers(whole: Any, number: int | None, name: str) -> None:
@@ -82,11 +86,17 @@ def train_last_layers(whole: Any, number: int | None, name: str) -> None:
 
 
 def _loaded(
-    kind: Callable[..., Any], folder: Path, device: str, *, model: dict[str, Any] | None = None, **more: Any
+    kind: Callable[..., Any],
+    folder: Path,
+    device: str,
+    *,
+    use: Use,
+    model: dict[str, Any] | None = None,
+    **more: Any,
 ) -> Any:
     settings: dict[str, Any] = {"use_safetensors": True, "dtype": torch.float32} | (model or {})
     try:
-        with quiet():
+        with quiet(), whole_weights(folder, use):
             return kind(
                 str(folder),
                 device=device,

@@ -36,6 +36,7 @@ def model_files() -> dict[str, bytes]:
     card = b"---\nlanguage:\n- en\n- 'de'\ntags:\n- x\n---\n# Tiny\n"
     return {name: json.dumps(value).encode() for name, value in values.items()} | {
         "model.safetensors": safetensors(),
+        "vocab.txt": b"[UNK]\n",
         "README.md": card,
     }
 

@@ -109,6 +109,8 @@ OUTSIDE = json.dumps([{"path": "../x", "type": "sentence_transformers.models.Tra
         ({"modules.json": OUTSIDE}, InputError, "out of the folder"),
         ({"model.safetensors": None}, InputError, "no weights"),
         ({"config.json": None}, InputError, r"no config\.json"),
+        ({"vocab.txt": None}, InputError, r"no tokenizer; expected one of tokenizer\.json"),
+        ({"vocab.txt": None, "vocab.json": b"{}"}, InputError, r"no tokenizer.*vocab\.json with merges\.txt"),
         ({"config.json": b"{"}, InputError, "no JSON"),
         ({"model.safetensors": POINTER}, InputError, "Git-LFS pointer.*git lfs pull"),
         ({"model.safetensors": safetensors()[:-1]}, InputError, "its header says"),

@@ -31,6 +31,11 @@ _OWN_TYPE = re.compile(r"sentence_transformers(\.[A-Za-z_]\w*)+", re.ASCII)
 _OWN_ACTIVATION = re.compile(r"torch\.nn(\.[A-Za-z_]\w*)+", re.ASCII)
 #: Fields of a configuration that name a class to import.
 _ACTIVATIONS = ("activation_function", "activation_fn", "sbert_ce_default_activation_function")
+#: What a tokenizer is read from, as sets of which one must be there whole; under none of them the libraries make one
+#: that knows no word, and nearly all texts look alike.
+_VOCABULARIES = (("tokenizer.json",), ("vocab.txt",), ("*.model",), ("vocab.json", "merges.txt"), ("*.tiktoken",))
+#: Tokenizers over bytes or characters, which have no vocabulary.
+_WITHOUT_VOCABULARY = frozenset({"ByT5Tokenizer", "CanineTokenizer", "PerceiverTokenizer"})
 _LONGEST_HEADER = 100_000_000  # the limit of safetensors itself
 
 
@@ -63,6 +68,8 @@ def check_model(folder: Path, *, where: str = "", left_out: Collection[str] = ()
     modules = module_folders(folder, where)
     for place, kind in modules:
         _check_weights(folder, place, kind, {*names, *left_out}, where)
+        if _is_transformer(kind):
+            _check_tokenizer(folder, place, names, where)
 
 
 def check_names(names: Collection[str], *, where: str) -> None:
@@ -133,7 +140,7 @@ def module_folders(folder: Path, where: str) -> list[tuple[str, str | None]]:
 def _check_weights(folder: Path, place: str, kind: str | None, names: Collection[str], where: str) -> None:
     """Check the weights in one folder of the model; only a transformer must have some."""
     here = {path.name for path in map(PurePosixPath, names) if path.parent == PurePosixPath(place)}
-    needed = kind is None or kind.rpartition(".")[2] == "Transformer"
+    needed = _is_transformer(kind)
     inside = f" in {place}" if place else ""
     if needed and not (folder / place / "config.json").is_file():
         raise InputError(f"model {where}: there is no config.json{inside}; is it a folder that save_pretrained wrote?")
@@ -158,6 +165,24 @@ def _check_weights(folder: Path, place: str, kind: str | None, names: Collection
         )
     if needed:
         raise InputError(f"model {where}: there are no weights{inside}: neither {SINGLE} nor {INDEX}")
+
+
+def _check_tokenizer(folder: Path, place: str, names: Collection[str], where: str) -> None:
+    """Refuse a transformer without the files of its tokenizer."""
+    here = [path.name for path in map(PurePosixPath, names) if path.parent == PurePosixPath(place)]
+    for vocabulary in _VOCABULARIES:
+        if all(any(fnmatchcase(name, pattern) for name in here) for pattern in vocabulary):
+            return
+    if read_json(folder / place / "tokenizer_config.json").get("tokenizer_class") in _WITHOUT_VOCABULARY:
+        return
+    forms = ", ".join(" with ".join(vocabulary) for vocabulary in _VOCABULARIES)
+    inside = f" in {place}" if place else ""
+    raise InputError(f"model {where}: there is no tokenizer{inside}; expected one of {forms}")
+
+
+def _is_transformer(kind: str | None) -> bool:
+    """Tell whether a module is a transformer, as every folder without sentence-transformers modules is."""
+    return kind is None or kind.rpartition(".")[2] == "Transformer"
 
 
 def _check_safetensors(path: Path, where: str) -> None:

@@ -7,6 +7,7 @@ import io
 import time
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any, cast
 
 import numpy as np
@@ -19,6 +20,7 @@ from assay.metrics.neural.loading import quiet
 from assay.metrics.neural.meter import Meter
 from assay.metrics.neural.runtime import set_threads
 from assay.metrics.neural.takers import LibraryTaker
+from assay.metrics.neural.weights import whole_weights
 from assay.metrics.work import Scores
 
 __all__ = ["LibraryEngine", "chosen_layer"]
@@ -79,7 +81,7 @@ class LibrarySession:
         self._meter = Meter((engine.device,))
         set_threads(engine.threads)
         sentences = None if engine.idf is None else read_corpus(engine.idf)
-        with quiet():
+        with quiet(), whole_weights(Path(engine.folder), "hidden states"):
             self._scorer: Any = BERTScorer(
                 model_type=engine.folder,
                 num_layers=engine.layer,

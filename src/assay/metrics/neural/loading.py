@@ -11,6 +11,7 @@ from typing import Any
 
 from assay.errors import AssayError, MissingExtraError, UnavailableError
 from assay.metrics.neural.runtime import dtype_of
+from assay.metrics.neural.weights import whole_weights
 
 __all__ = ["LoadedEncoder", "LoadedScorer", "load_encoder", "load_scorer", "parameters_of", "quiet"]
 
@@ -50,13 +51,14 @@ def load_encoder(folder: Path, precision: str, device: str) -> LoadedEncoder:
 
     Raises:
         MissingExtraError: sentence-transformers is not installed.
-        UnavailableError: the libraries cannot load the folder.
+        UnavailableError: the libraries cannot load the folder, or it lacks weights.
     """
     with _loading(folder):
         from sentence_transformers import SentenceTransformer
         from sentence_transformers.base.modules import Transformer
 
-        whole = SentenceTransformer(str(folder), **_settings(precision, device))
+        with whole_weights(folder, "hidden states"):
+            whole = SentenceTransformer(str(folder), **_settings(precision, device))
         body, *tail = list(whole)
         if not isinstance(body, Transformer):
             raise UnavailableError(f"model {folder}: its first module is {type(body).__name__}, not a Transformer")
@@ -73,12 +75,13 @@ def load_scorer(folder: Path, precision: str, device: str) -> LoadedScorer:
 
     Raises:
         MissingExtraError: sentence-transformers is not installed.
-        UnavailableError: the libraries cannot load the folder, or it has not one output.
+        UnavailableError: the libraries cannot load the folder, it lacks weights, or it has not one output.
     """
     with _loading(folder):
         from sentence_transformers import CrossEncoder
 
-        whole = CrossEncoder(str(folder), **_settings(precision, device))
+        with whole_weights(folder, "head"):
+            whole = CrossEncoder(str(folder), **_settings(precision, device))
         if whole.num_labels != 1:
             raise UnavailableError(
                 f"model {folder}: has {whole.num_labels} outputs, a similarity needs one",
