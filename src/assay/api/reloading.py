@@ -7,8 +7,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from assay.api.files import load_scored
+from assay.api.rescoring import trust_option
 from assay.benchmark.request import Request
-from assay.datasets import Pairs, join_graphs, load_dataset
+from assay.datasets import Pairs, join_graphs, load_card, load_dataset
 from assay.datasets.columns import parse_columns
 from assay.datasets.files import is_table_file
 from assay.errors import AssayError, InputError
@@ -23,7 +24,7 @@ if TYPE_CHECKING:
 __all__ = ["reload"]
 
 
-def reload(data: ScoredDataset, asked: Request, manifest: Manifest) -> tuple[DataNow, Pairs | None]:
+def reload(data: ScoredDataset, asked: Request, manifest: Manifest, *, trusted: bool) -> tuple[DataNow, Pairs | None]:
     """Load a dataset of a run again, and hold it against what the run used.
 
     A card is found by its name and version, a file where the run found it, and so are files of graphs; the columns are
@@ -33,6 +34,7 @@ def reload(data: ScoredDataset, asked: Request, manifest: Manifest) -> tuple[Dat
         data: the dataset in the run folder.
         asked: what the run was asked: duplicates and limit choose the rows, graphs belong to them.
         manifest: what else the run recorded.
+        trusted: whether a card may be read from a file that the run names; otherwise only registered cards are.
 
     Returns:
         What became of it, and all its rows; None where it cannot be had.
@@ -45,6 +47,9 @@ def reload(data: ScoredDataset, asked: Request, manifest: Manifest) -> tuple[Dat
         return DataNow(data.name, "not to be had", source, {}, "it was never a file or a dataset with a card"), None
     if own and not path.is_file():
         why = "there is no such file, seen from this folder"
+        return DataNow(data.name, "not to be had", source, {}, why), None
+    if not own and _card_name(data).endswith(".toml") and not trusted:
+        why = f"its card is a file that the run names, and is not read; if you trust it: {trust_option(data.name)}"
         return DataNow(data.name, "not to be had", source, {}, why), None
     lost = next((file for files in asked.graphs.values() for file in files if not Path(file).is_file()), None)
     if lost is not None:
@@ -61,10 +66,14 @@ def reload(data: ScoredDataset, asked: Request, manifest: Manifest) -> tuple[Dat
         return DataNow(data.name, "changed" if own else "not to be had", source, {}, str(error)), None
 
 
-def _from_card(data: ScoredDataset, offline: bool) -> Pairs:
+def _card_name(data: ScoredDataset) -> str:
     # two versions or splits in one run have these in their names
-    name = data.name.partition("@")[0].partition(":")[0]
-    return load_dataset(name, version=data.facts["version"], split=data.facts["split"] or None, offline=offline)
+    return data.name.partition("@")[0].partition(":")[0]
+
+
+def _from_card(data: ScoredDataset, offline: bool) -> Pairs:
+    card = load_card(_card_name(data), data.facts["version"])
+    return load_dataset(card, split=data.facts["split"] or None, offline=offline)
 
 
 def _from_file(data: ScoredDataset, path: Path, argv: list[str]) -> Pairs:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shlex
 import tempfile
 import zlib
 from collections.abc import Sequence
@@ -28,7 +29,7 @@ from assay.metrics.recorded import Recorded
 from assay.reports.data import ScoredDataset
 from assay.reports.recomputed import Recomputed, hold_scores, not_recomputed
 
-__all__ = ["Excerpt", "load_again", "rescore", "scores_now"]
+__all__ = ["Excerpt", "load_again", "rescore", "scores_now", "trust_option"]
 
 
 @dataclass(frozen=True)
@@ -118,17 +119,35 @@ def rescore(
     return {(one.dataset, one.metric): one for one in statuses}
 
 
-def load_again(name: str, data: ScoredDataset) -> Metric | AssayError:
-    """Return the metric, or why it cannot be built any more."""
+def load_again(name: str, data: ScoredDataset, *, trusted: bool) -> Metric | AssayError:
+    """Return the metric, or why it cannot be built any more, or not without trust in its code.
+
+    Args:
+        name: of the metric, as the run folder has it.
+        data: the dataset that it scored.
+        trusted: whether it may run code from outside of the installed packages.
+    """
     signature = data.metrics[name].signature
     try:
         if signature.get("metric") == "recorded":
             # by its parts: the name of a column may hold what reads as options
             turned = signature.get("lower_is_better") == "true"
             return Recorded(subject=signature.get("subject", ""), lower_is_better=turned)
-        return load_metric(name)
+        metric = load_metric(name)
     except AssayError as error:
         return error
+    code = metric.foreign_code()
+    if code and not trusted:
+        return UnavailableError(
+            f"it would run code from outside of the installed packages ({code})",
+            f"if you trust it: {trust_option(name)}",
+        )
+    return metric
+
+
+def trust_option(name: str) -> str:
+    """Return the option of ``assay verify`` that trusts a metric or dataset, quoted for a shell."""
+    return f"--trust {shlex.quote(name)}"
 
 
 def scores_now(

@@ -51,6 +51,7 @@ def verify(
     seed: int = 0,
     metrics: Sequence[str] = (),
     datasets: Sequence[str] = (),
+    trust: Sequence[str] = (),
     offline: bool = False,
     device: str = "auto",
     progress: Progress | None = None,
@@ -67,6 +68,8 @@ def verify(
         seed: chooses them.
         metrics: only these; all by default.
         datasets: only these of the run.
+        trust: metrics and datasets of the run, by name, that may run code or read cards from outside of the installed
+            packages, such as ``evaluate:FOLDER``. Others that would are not recomputed.
         offline: fetch nothing.
         device: where models run, as for :func:`assay.run`.
         progress: told how far it is.
@@ -84,8 +87,9 @@ def verify(
     asked = _asked(manifest, offline)
     held = read_datasets(folder)
     check_strays(folder, Path(run))
+    _check_trust(folder, held, trust)
     chosen = _choose(folder, held, datasets, metrics)
-    loaded = {name: load_again(name, data) for data, names in chosen for name in names}
+    loaded = {name: load_again(name, data, trusted=name in trust) for data, names in chosen for name in names}
     scoring = {
         name: one for name, one in loaded.items() if isinstance(one, Metric) and not isinstance(one, ColumnMetric)
     }
@@ -95,7 +99,7 @@ def verify(
     progress.begin("loading the data again", len(chosen))
     reloaded = []
     for data, _ in chosen:
-        reloaded.append(reload(data, asked, manifest))
+        reloaded.append(reload(data, asked, manifest, trusted=data.name in trust))
         progress.advance(1)
     runtime = Runtime(device)
     if device not in ("auto", "cpu"):
@@ -157,6 +161,14 @@ def _choose(
         if name not in known:
             raise InputError(unknown(f"{run.title}: has no scores of", name, known))
     return [(data, [name for name in data.scores if not metrics or name in metrics]) for data in chosen]
+
+
+def _check_trust(run: RunFolder, scored: Sequence[ScoredDataset], trust: Sequence[str]) -> None:
+    """Refuse a name that is neither a metric nor a dataset of the run: trust in it would have no effect."""
+    names = dict.fromkeys([*(name for data in scored for name in data.scores), *(data.name for data in scored)])
+    for name in trust:
+        if name not in names:
+            raise InputError(unknown(f"{run.title}: has no metric or dataset", name, names))
 
 
 def _rows_of(rows: Sequence[dict[str, Any]], data: ScoredDataset, metric: str) -> list[dict[str, Any]]:

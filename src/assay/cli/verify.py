@@ -26,6 +26,12 @@ def verify(
     dataset: Annotated[
         list[str] | None, typer.Option("--dataset", "-d", help="Only this dataset of the run; repeatable.")
     ] = None,
+    trust: Annotated[
+        list[str] | None,
+        typer.Option(
+            help="A metric or dataset of the run that may run code from outside of the installed packages; repeatable."
+        ),
+    ] = None,
     offline: OfflineOption = False,
     device: DeviceOption = "auto",
     output: ReportFormatOption = ReportFormat.table,
@@ -45,6 +51,7 @@ def verify(
             seed=seed,
             metrics=metric or [],
             datasets=dataset or [],
+            trust=trust or [],
             offline=offline,
             device=device,
             progress=progress,

@@ -154,6 +154,10 @@ class Amr(Metric):
 
             check_parser(self.parser)
 
+    def foreign_code(self) -> str:
+        """Return the parser, whose folder amrlib may load with pickles."""
+        return self.parser or ""
+
     def needs(self) -> Engine:
         """Return what compares graphs: one for all aspects."""
         from assay.metrics.neural.runtime import current_runtime, free_cores

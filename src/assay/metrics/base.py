@@ -201,6 +201,13 @@ class Metric(ABC):
             AssayError: it does not come, or *offline* forbids it.
         """
 
+    def foreign_code(self) -> str:
+        """Return what scoring runs that no installed package brings, such as the path of a script; by default nothing.
+
+        ``assay verify`` takes metric names from other people's runs, and runs such code only where its user says so.
+        """
+        return ""
+
     @property
     def name(self) -> MetricName:
         """The name as it was typed; otherwise subject and the options that are not the defaults."""

@@ -55,6 +55,10 @@ class EvaluateModule(PairMetric):
                 raise MissingExtraError(package, "hf")
         self._script()
 
+    def foreign_code(self) -> str:
+        """Return the path of the module."""
+        return self.subject
+
     def data_signature(self) -> dict[str, str]:
         """Return the digest of the module's Python files."""
         try:

@@ -1,0 +1,110 @@
+"""``assay verify`` on somebody else's run: nothing that it names runs code, unless the user says so for that name."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+
+from assay.metrics import load_metric
+
+MODULE = """
+from pathlib import Path
+
+import datasets
+import evaluate
+
+
+class Module(evaluate.Metric):
+    def _info(self):
+        text = datasets.Value("string")
+        return evaluate.MetricInfo(
+            description="", citation="", inputs_description="",
+            features=datasets.Features({"predictions": text, "references": text}),
+        )
+
+    def _compute(self, predictions, references):
+        Path("ran").touch()
+        return {"length": len(predictions[0])}
+"""
+CARD = """
+name = "mine"
+version = "1"
+title = "Mine"
+licence = "none"
+citation = "none"
+reader = "table"
+default_split = "test"
+scale = { low = 0, high = 2, meaning = "similarity" }
+files = [{ name = "pairs.csv" }]
+sources = [{ kind = "path" }]
+[splits.test]
+files = ["pairs.csv"]
+"""
+NAME = "evaluate:module"
+
+
+@pytest.fixture(autouse=True)
+def pairs() -> None:
+    lines = [f"a text of {'x' * i},text {i},{i % 3}" for i in range(12)]
+    Path("pairs.csv").write_text("\n".join(["reference,candidate,label", *lines, ""]), encoding="utf-8")
+    Path("card.toml").write_text(CARD, encoding="utf-8")
+
+
+def verified(assay, *args, code):
+    done = assay("verify", "RUN", "--quiet", "--format", "json", *args)
+    assert done.code == code, (done.err, done.out)
+    return json.loads(done.out)
+
+
+def rename_dataset(old: str, new: str) -> None:
+    """Give the dataset of a run another name in every file of its folder."""
+    for path in (Path("RUN/run.json"), Path("RUN/agreement.json")):
+        path.write_text(path.read_text(encoding="utf-8").replace(f'"{old}"', f'"{new}"'), encoding="utf-8")
+    for path in (Path("RUN/pairs.parquet"), Path("RUN/scores.parquet")):
+        table = pq.read_table(path)
+        names = pa.array([new] * table.num_rows, table.schema.field("dataset").type)
+        pq.write_table(table.set_column(table.column_names.index("dataset"), "dataset", names), path)
+
+
+def test_a_module_that_the_run_names_is_not_run(assay, tmp_path, monkeypatch):
+    pytest.importorskip("evaluate")
+    monkeypatch.setattr("evaluate.config.HF_MODULES_CACHE", str(tmp_path / "modules"))
+    Path("module").mkdir()
+    Path("module/module.py").write_text(MODULE, encoding="utf-8")
+    done = assay("run", "-d", "pairs.csv", "-m", "f1", "-m", NAME, "--resamples", 0, "--quiet", "--out", "RUN")
+    assert done.code == 0 and Path("ran").exists(), done.err
+    Path("ran").unlink()
+    metrics = {one["metric"]: one for one in verified(assay, code=1)["metrics"]}
+    assert not Path("ran").exists()
+    assert metrics["f1"]["outcome"] == "same"
+    scores = metrics[NAME]["scores"]
+    assert scores["outcome"] == "not recomputed" and "outside of the installed packages (module)" in scores["reason"]
+    assert scores["remedy"] == f"if you trust it: --trust {NAME}"
+    assert verified(assay, "--trust", NAME, code=0)["same"] and Path("ran").exists()
+
+
+def test_a_card_that_the_run_names_is_not_read(assay):
+    done = assay("run", "-d", "card.toml", "-m", "f1", "--resamples", 0, "--quiet", "--out", "RUN")
+    assert done.code == 0, done.err
+    rename_dataset("mine", "./card.toml")
+    found = verified(assay, code=0)
+    (data,) = found["data"]
+    assert data["outcome"] == "not to be had" and data["says"].endswith("if you trust it: --trust ./card.toml")
+    assert found["metrics"][0]["outcome"] == "same", "the folder has the texts"
+    (data,) = verified(assay, "--trust", "./card.toml", code=0)["data"]
+    assert data["outcome"] == "same"
+
+
+def test_trust_in_what_the_run_has_not_is_refused(assay):
+    assay("run", "-d", "pairs.csv", "-m", "f1", "--resamples", 0, "--quiet", "--out", "RUN")
+    done = assay("verify", "RUN", "--trust", "f2")
+    assert "has no metric or dataset 'f2'. Did you mean 'f1'?" in done.complaint
+
+
+def test_parsers_are_code_too():
+    assert load_metric("amr:smatch,parser=amrlib:somewhere").foreign_code() == "amrlib:somewhere"
+    assert load_metric("amr:smatch").foreign_code() == load_metric("f1").foreign_code() == ""
