@@ -5,12 +5,13 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from importlib import import_module
+from importlib.metadata import entry_points
 from pathlib import Path
 from typing import Any
 
 import pyarrow as pa
 
-from assay.errors import InputError, unknown
+from assay.errors import InputError, UnavailableError, unknown
 
 __all__ = ["READERS", "Reader", "ReaderResult", "load_reader", "pairs_of"]
 
@@ -31,6 +32,9 @@ class ReaderResult:
 #: A reader takes the files of one split by name and the options of the split.
 Reader = Callable[[Mapping[str, Path], Mapping[str, Any]], ReaderResult]
 
+#: The entry point group through which other packages register readers.
+GROUP = "assay.readers"
+
 READERS = {
     "stsb": "stsb:read_stsb",
     "stsb-de": "stsb:read_stsb_de",
@@ -47,22 +51,25 @@ READERS = {
 
 
 def load_reader(name: str) -> Reader:
-    """Return a reader by its name, or by ``module:function`` for one that another package brings.
+    """Return a reader by its registered name: a built-in one, or an entry point of an installed package.
+
+    A card is a file that anybody may have written, so it can choose among readers and name no code of its own.
 
     Raises:
         InputError: no such reader.
+        UnavailableError: the reader of another package cannot be loaded.
     """
     target = READERS.get(name)
     if target is not None:
         module, _, function = target.partition(":")
         return getattr(import_module(f"assay.datasets.readers.{module}"), function)  # type: ignore[no-any-return]
-    module, colon, function = name.partition(":")
-    if not colon:
-        raise InputError(unknown("there is no reader", name, READERS))
+    points = {point.name: point for point in entry_points(group=GROUP)}
+    if name not in points:
+        raise InputError(unknown("there is no reader", name, [*READERS, *sorted(points)]))
     try:
-        return getattr(import_module(module), function)  # type: ignore[no-any-return]
-    except (ImportError, AttributeError) as error:
-        raise InputError(f"the reader {name!r} cannot be loaded: {error}") from None
+        return points[name].load()  # type: ignore[no-any-return]
+    except Exception as error:  # whatever another package's code raises is reported
+        raise UnavailableError(f"the reader {name!r} ({points[name].value}) cannot be loaded: {error}") from error
 
 
 def pairs_of(columns: Mapping[str, Any]) -> pa.Table:

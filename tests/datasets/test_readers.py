@@ -1,0 +1,59 @@
+"""A card names a registered reader: a built-in one or an entry point, and never code."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from importlib.metadata import EntryPoint
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from assay.datasets import load_dataset
+from assay.datasets.card import card_from
+from assay.datasets.readers.base import READERS, ReaderResult, load_reader, pairs_of
+from assay.errors import InputError, UnavailableError
+
+MakeCard = Callable[..., dict[str, Any]]
+
+
+def read_shouted(files: Mapping[str, Path], options: Mapping[str, Any]) -> ReaderResult:
+    return ReaderResult(pairs_of({"reference": ["A"], "candidate": ["B"], "label": [1.0]}), ("shouted",))
+
+
+@pytest.fixture
+def registered(monkeypatch: pytest.MonkeyPatch) -> None:
+    points = [
+        EntryPoint("shouted", f"{__name__}:read_shouted", "assay.readers"),
+        EntryPoint("broken", "no_such_module:read", "assay.readers"),
+    ]
+    monkeypatch.setattr("assay.datasets.readers.base.entry_points", lambda group: points)
+
+
+@pytest.mark.parametrize("name", ["logging.config:fileConfig", f"{__name__}:read_shouted", "os:system", ""])
+def test_a_dotted_path_is_no_reader(card_of: MakeCard, tmp_path: Path, name: str) -> None:
+    content = card_of(reader=name, sources=[{"kind": "path", "path": str(tmp_path / "{name}")}])
+    (tmp_path / "d.csv").write_bytes(b"reference,candidate,label\nNone,007,1\n,x,2\n")
+    with pytest.raises(InputError, match="there is no reader") as caught:
+        load_dataset(card_from(content, "test"))
+    assert "\n" not in str(caught.value)
+
+
+def test_a_reader_of_an_installed_package(card_of: MakeCard, tmp_path: Path, registered: None) -> None:
+    content = card_of(
+        reader="shouted",
+        splits={"test": {"files": ["d.csv"]}},
+        sources=[{"kind": "path", "path": str(tmp_path / "{name}")}],
+    )
+    (tmp_path / "d.csv").write_bytes(b"reference,candidate,label\nNone,007,1\n,x,2\n")
+    pairs = load_dataset(card_from(content, "test"))
+    assert pairs.texts()[:2] == (["A"], ["B"]) and "shouted" in pairs.notes
+    with pytest.raises(InputError, match="Did you mean 'shouted'"):
+        load_reader("shoutet")
+    with pytest.raises(UnavailableError, match=r"'broken' \(no_such_module:read\) cannot be loaded"):
+        load_reader("broken")
+
+
+@pytest.mark.parametrize("name", READERS)
+def test_every_built_in_reader_is_there(name: str) -> None:
+    assert callable(load_reader(name))
