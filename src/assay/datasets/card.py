@@ -14,6 +14,7 @@ from typing import Annotated, Any, Literal
 from pydantic import BaseModel, ConfigDict, Field, ValidationError, field_validator, model_validator
 
 from assay.errors import InputError, suggest
+from assay.transfer.wheel import PINNED
 
 __all__ = ["Card", "FileEntry", "Scale", "SourceEntry", "Split", "card_from", "fill", "read_card"]
 
@@ -91,8 +92,8 @@ class SourceEntry(_Strict):
             raise ValueError(f"{self.url!r} must begin with https://")
         if self.kind == "https" and self.archive and (self.archive_sha256 is None or self.archive_bytes is None):
             raise ValueError("an archive at an https address needs archive_sha256 and archive_bytes")
-        if self.kind == "pypi" and "==" not in self.requirement:
-            raise ValueError(f"{self.requirement!r} must pin a version (NAME==VERSION)")
+        if self.kind == "pypi" and not PINNED.fullmatch(self.requirement):
+            raise ValueError(f"{self.requirement!r} must pin a version, as NAME==VERSION and nothing else")
         return self
 
     def path_of(self, name: str) -> str:

@@ -6,11 +6,16 @@ and no code of the package runs.
 
 from __future__ import annotations
 
+import re
 import subprocess
 import sys
 from pathlib import Path
 
-__all__ = ["WheelError", "download_wheel"]
+__all__ = ["PINNED", "WheelError", "download_wheel"]
+
+#: All that is asked of an index. pip also takes addresses, files and options in this place, and runs the build code of
+#: what they lead to.
+PINNED = re.compile(r"[A-Za-z0-9](?:[\w.-]*[A-Za-z0-9])?==[A-Za-z0-9][\w.+-]*", re.ASCII)
 
 #: Seconds after which an index that does not answer is given up.
 TIMEOUT = 300
@@ -24,8 +29,10 @@ def download_wheel(requirement: str, folder: Path) -> Path:
     """Download the wheel of ``NAME==VERSION`` into *folder* and return its path.
 
     Raises:
-        WheelError: pip is missing, or says no.
+        WheelError: the requirement has another form, or pip is missing, or says no.
     """
+    if not PINNED.fullmatch(requirement):
+        raise WheelError(f"{requirement!r} is not NAME==VERSION")
     command = [sys.executable, "-m", "pip", "download", "--quiet", "--no-deps", "--only-binary", ":all:"]
     command += ["--no-input", "--disable-pip-version-check", "--dest", str(folder), requirement]
     try:
