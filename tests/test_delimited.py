@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from assay.delimited import write_records, write_rows
+from assay.output import write_records, write_rows
 from assay.reports.sheets import Document, write
 
 #: Everything that means something in CSV or ends a line somewhere.

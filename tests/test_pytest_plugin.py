@@ -11,7 +11,7 @@ import pytest
 
 import assay
 from assay.pytest_plugin import assert_agreement
-from assay.reports.gate.baseline import take_baseline
+from assay.reports.check.baseline import take_baseline
 from assay.reports.layout import Cell
 
 pytest_plugins = ["pytester"]
@@ -260,7 +260,7 @@ def other_speed_every_time(monkeypatch):
         }
         return replace(baseline, datasets=datasets)
 
-    monkeypatch.setattr("assay.reports.gate.baseline.take_baseline", take)
+    monkeypatch.setattr("assay.reports.check.baseline.take_baseline", take)
 
 
 def test_tests_that_differ_by_margin_alone_share_a_baseline(project, pytester, other_speed_every_time):

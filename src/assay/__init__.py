@@ -10,21 +10,30 @@ from typing import TYPE_CHECKING
 from assay.lazy import on_first_use
 
 if TYPE_CHECKING:
-    from assay.api import (
-        Report,
-        Result,
-        compare,
-        explain,
-        figure,
-        find_errors,
-        leaderboard,
-        profile,
-        recommend,
-        report,
-        run,
-        sweep,
-        verify,
-    )
+    from assay.api.best_worst import best_worst
+    from assay.api.check import Checked, baseline, check
+    from assay.api.compare import compare
+    from assay.api.crossval import crossval
+    from assay.api.doctor import diagnose
+    from assay.api.errors import evaluate_categories, find_errors
+    from assay.api.explain import Explained, explain
+    from assay.api.figure import figure
+    from assay.api.files import agree_file, score_file
+    from assay.api.leaderboard import leaderboard
+    from assay.api.profile import profile
+    from assay.api.recommend import recommend
+    from assay.api.relatedness import relatedness
+    from assay.api.report import report
+    from assay.api.reproduce import list_published, reproduce
+    from assay.api.result import Result
+    from assay.api.run import run
+    from assay.api.significance import compare_systems
+    from assay.api.sweep import sweep
+    from assay.api.thresholds import thresholds
+    from assay.api.train import train_augmented, train_mid_tuning, train_pairs, train_s3bert
+    from assay.api.tune import tune
+    from assay.api.values import Report
+    from assay.api.verify import verify
     from assay.datasets import Pairs, load_dataset
     from assay.errors import AssayError, InputError, UnavailableError
     from assay.metrics import Batch, Metric, MetricName, as_evaluate, list_metrics, load_metric
@@ -36,6 +45,8 @@ __version__ = "0.1.0"
 __all__ = [
     "AssayError",
     "Batch",
+    "Checked",
+    "Explained",
     "InputError",
     "Metric",
     "MetricName",
@@ -44,19 +55,37 @@ __all__ = [
     "Result",
     "UnavailableError",
     "__version__",
+    "agree_file",
     "as_evaluate",
+    "baseline",
+    "best_worst",
+    "check",
     "compare",
+    "compare_systems",
+    "crossval",
+    "diagnose",
+    "evaluate_categories",
     "explain",
     "figure",
     "find_errors",
     "leaderboard",
     "list_metrics",
+    "list_published",
     "load_dataset",
     "load_metric",
     "profile",
     "recommend",
+    "relatedness",
     "report",
+    "reproduce",
     "run",
+    "score_file",
     "sweep",
+    "thresholds",
+    "train_augmented",
+    "train_mid_tuning",
+    "train_pairs",
+    "train_s3bert",
+    "tune",
     "verify",
 ]

@@ -19,8 +19,8 @@ import pytest
 if TYPE_CHECKING:
     from assay.datasets import Pairs
     from assay.metrics import Metric, MetricName
+    from assay.reports.check.cells import CheckSettings
     from assay.reports.folder import RunFolder
-    from assay.reports.gate.settings import Settings
 
 __all__ = ["AgreementWarning", "assert_agreement"]
 
@@ -60,8 +60,8 @@ def _write_once(written: dict[Path, tuple[str, str]], test: str, path: Path, tex
         InputError: an assertion of this session wrote something else there, speeds apart.
     """
     from assay.errors import InputError
-    from assay.reports.gate.baseline import without_speeds
-    from assay.reports.gate.files import write_file
+    from assay.reports.check.baseline import without_speeds
+    from assay.reports.check.files import write_file
 
     place = path.resolve()
     if place not in written:
@@ -114,14 +114,14 @@ def assert_agreement(
     Warns:
         AgreementWarning: the interval holds the bar, so that the data cannot tell.
     """
-    from assay import api
+    import assay
     from assay.datasets import load_dataset
     from assay.errors import InputError
+    from assay.reports.check.baseline import take_baseline, to_text
+    from assay.reports.check.cells import CheckSettings
+    from assay.reports.check.files import BASELINE, check_held, write_file
     from assay.reports.data import read_datasets
     from assay.reports.folder import read_run
-    from assay.reports.gate.baseline import take_baseline, to_text
-    from assay.reports.gate.files import BASELINE, check_held, write_file
-    from assay.reports.gate.settings import Settings
 
     if at_least is None and against is None:
         raise TypeError("assert_agreement needs at_least=, against=, or both")
@@ -138,7 +138,7 @@ def assert_agreement(
         asked.append(second)
         if str(first) == str(second):
             raise InputError(f"against={str(second)!r}: is the metric itself")
-    settings = Settings(
+    settings = CheckSettings(
         margin=margin,
         metrics=(str(first),),
         datasets=(pairs.name,),
@@ -150,7 +150,7 @@ def assert_agreement(
     )
     with tempfile.TemporaryDirectory(prefix="assay-") as folder:
         place = Path(folder) / "run"
-        result = api.run(
+        result = assay.run(
             [pairs],
             asked,
             buckets=[bucket],
@@ -217,7 +217,7 @@ def _is_of_tests(metric: Any) -> bool:
     return isinstance(metric, Metric) and origin_of(type(metric)).keys() == {"code"}
 
 
-def _hold_to_bar(run: RunFolder, metric: str, settings: Settings, bar: float) -> None:
+def _hold_to_bar(run: RunFolder, metric: str, settings: CheckSettings, bar: float) -> None:
     from assay.reports.layout import TITLES, Cell
 
     (bucket,), (statistic,) = settings.buckets, settings.statistics
@@ -234,11 +234,11 @@ def _hold_to_bar(run: RunFolder, metric: str, settings: Settings, bar: float) ->
         _too_little(f"{said} may lie below or above {bar:g}")
 
 
-def _hold_to_baseline(run: RunFolder, path: Path, settings: Settings) -> None:
-    from assay.reports.gate.cells import Verdict
-    from assay.reports.gate.checking import check
-    from assay.reports.gate.document import headline, to_document
-    from assay.reports.gate.reading import read_baseline
+def _hold_to_baseline(run: RunFolder, path: Path, settings: CheckSettings) -> None:
+    from assay.reports.check.baseline import read_baseline
+    from assay.reports.check.cells import Verdict
+    from assay.reports.check.checking import check
+    from assay.reports.check.document import headline, to_document
     from assay.reports.sheets import write
 
     if not path.exists():
@@ -250,9 +250,9 @@ def _hold_to_baseline(run: RunFolder, path: Path, settings: Settings) -> None:
         _too_little(f"against {path}: {headline(report)}")
 
 
-def _hold_to_rival(run: RunFolder, settings: Settings) -> None:
+def _hold_to_rival(run: RunFolder, settings: CheckSettings) -> None:
+    from assay.reports.check.cells import Verdict, judge
     from assay.reports.data import read_datasets
-    from assay.reports.gate.cells import Verdict, judge
     from assay.reports.layout import TITLES, Cell
     from assay.statistics.comparison import compare
 

@@ -5,8 +5,7 @@ import re
 
 import pytest
 
-from assay.amr.files import check_block, read_graph_file
-from assay.amr.graph import normalized, parse_graph
+from assay.amr import check_block, normalized, parse_graph, read_graph_file
 from assay.errors import InputError
 
 BOY = """(w / want-01

@@ -123,9 +123,7 @@ def test_what_a_metric_needs_is_fetched_before_its_aspects_are_asked_for(monkeyp
     assert set(result.scores["metric"]) == {"fetched", "fetched,less=0.5"}
 
     monkeypatch.setattr(Fetched, "here", [])
-    monkeypatch.setattr(
-        "assay.api.running.load_metric", lambda name: {"fetched": Fetched()}.get(name, Fetched(gone=True))
-    )
+    monkeypatch.setattr("assay.api.run.load_metric", lambda name: {"fetched": Fetched()}.get(name, Fetched(gone=True)))
     (tmp_path / "pairs.csv").write_text("reference,candidate\na,b\nc,c\n")
     lines = score_file(tmp_path / "pairs.csv", ["gone", "fetched"], tmp_path / "out.csv")
     assert lines == ["metric gone on pairs: it is nowhere -> look elsewhere"]

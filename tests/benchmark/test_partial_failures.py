@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 import assay
-from assay.benchmark.executor import InProcess
+from assay.benchmark.scoring import InProcess
 from assay.errors import UnavailableError
 from assay.metrics.base import Declaration, Metric, option
 from assay.metrics.work import Scores, open_session, release_sessions

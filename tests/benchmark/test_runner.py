@@ -16,8 +16,8 @@ from six_pairs import ROWS, value
 
 import assay
 from assay.benchmark import scoring
-from assay.benchmark.executor import score_unit
 from assay.benchmark.runner import run as run_request
+from assay.benchmark.scoring import score_unit
 from assay.benchmark.store import ScoreStore
 from assay.errors import InputError, UnavailableError
 from assay.metrics import Batch, Declaration, Metric
@@ -274,7 +274,7 @@ def test_unlabelled_pairs_are_refused():
 
 
 def test_a_metric_of_a_third_party_that_cannot_be_built_costs_nothing(monkeypatch):
-    from assay.api import running
+    from assay import run as running
 
     def load(name):
         if name == "broken":

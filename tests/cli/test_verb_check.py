@@ -122,7 +122,7 @@ def test_a_spoilt_baseline(assay, runs, spoil, said):
 
 
 def test_one_score_changed_by_hand(assay, runs):
-    from assay.reports.gate.packing import pack, unpack
+    from assay.reports.check.baseline import pack, unpack
 
     held = json.loads(Path("baseline.json").read_text())
     metric = held["datasets"]["pairs"]["metrics"]["recorded:mine"]

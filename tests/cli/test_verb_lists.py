@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 from calling import command, process
 
-from assay.amr.aspects import ASPECTS
+from assay.amr import ASPECTS
 
 VERBS = [
     (),

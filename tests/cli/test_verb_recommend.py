@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 from calling import COLUMNS
 
-from assay.api import recommend
+from assay import recommend
 from assay.metrics.base import Declaration, Metric
 from assay.metrics.work import Scores, release_sessions
 

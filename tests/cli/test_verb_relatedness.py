@@ -11,9 +11,9 @@ import pytest
 from scipy import stats
 
 import assay as package
-from assay.api.relating import relatedness
+from assay.api.relatedness import relatedness
 from assay.errors import InputError, MissingExtraError
-from assay.metrics.words.tagged import SpacyReader, Word
+from assay.metrics.words.features import SpacyReader, Word
 
 NOUNS, VERBS = [f"n{i}" for i in range(30)], [f"v{i}" for i in range(10)]
 

@@ -11,9 +11,9 @@ import numpy as np
 import pytest
 
 from assay.datasets import check_dataset, describe_card, list_datasets, load_card, load_card_splits, load_dataset
+from assay.datasets.card import parse_spec
 from assay.datasets.readers.semeval import read_semeval
 from assay.datasets.readers.str2022 import read_str
-from assay.datasets.registry import parse_spec
 from assay.errors import InputError
 
 ROWS = {

@@ -7,7 +7,7 @@ from dataclasses import replace
 import pytest
 
 from assay.datasets import check_dataset, load_dataset
-from assay.datasets.encoding import looks_encoded_twice
+from assay.datasets.checks import looks_encoded_twice
 
 
 def names(rows: list[tuple[str, str, float]], **changes: object) -> dict[str, int]:

@@ -7,10 +7,9 @@ import json
 import numpy as np
 import pytest
 
-from assay.amr.aspects import ASPECTS
+from assay.amr import ASPECTS
 from assay.errors import InputError
-from assay.metrics.aspects.layout import Layout, even_layout
-from assay.metrics.aspects.layout_file import read_layout, read_layout_file, write_layout
+from assay.metrics.aspects.layout import Layout, even_layout, read_layout, read_layout_file, write_layout
 from assay.metrics.aspects.reference import read_reference, write_reference
 
 #: As the published models' file of settings is made: names of its own, blanks after some, a sum in another setting.

@@ -12,7 +12,7 @@ from amr_data import bamboo
 
 from assay.errors import InputError
 from assay.metrics import Batch, load_metric
-from assay.metrics.explaining.kinds import explain_pairs
+from assay.metrics.explaining.explanation import explain_pairs
 
 TWO_CATS = "(l / look-01 :ARG0 (c / cat :quant 2) :ARG1 (w / window))"
 WHITE_CAT = "(x / look-01 :ARG0 (y / cat :ARG1-of (z / white-03)) :direction (o / out :op1 (p / window)))"

@@ -14,7 +14,7 @@ from rapidfuzz.distance import JaroWinkler, Levenshtein
 from rouge_score.rouge_scorer import RougeScorer
 
 from assay.metrics import Batch, load_metric
-from assay.metrics.tokenize import words
+from assay.metrics.text import words
 
 PAIRS = [
     ("the cat sat on the mat", "the cat is on the mat"),

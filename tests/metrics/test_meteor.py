@@ -13,8 +13,9 @@ from nltk.translate.meteor_score import single_meteor_score
 
 from assay.errors import MissingExtraError, UnavailableError
 from assay.lexicon import wordnet
-from assay.metrics import Batch, load_metric, meteor, treebank
-from assay.metrics.treebank import sentence_splitter, treebank_tokens
+from assay.metrics import Batch, load_metric, meteor
+from assay.metrics import meteor as treebank
+from assay.metrics.meteor import sentence_splitter, treebank_tokens
 
 VOCABULARY = [
     "car",

@@ -65,7 +65,7 @@ def test_a_third_party_metric(installed):
     assert seen["scores"] == [0.5, 1.0]
     assert seen["words"] == [pytest.approx(1 / 3)]
     assert seen["signature"].startswith("length-ratio|unit:words|assay-length:1.2.3|code:")
-    assert seen["f1"] == "assay.metrics.f1"
+    assert seen["f1"] == "assay.metrics.squad"
     assert "assay_length.missing:Nothing of assay-length cannot be imported" in seen["broken"]
 
 

@@ -11,7 +11,7 @@ import pytest
 from assay import __version__
 from assay.errors import InputError, UnavailableError
 from assay.metrics import Batch, Declaration, Metric, MetricName, PairMetric, list_metrics, load_metric, option
-from assay.metrics.options import describe_options, format_value, read_value
+from assay.metrics.name import describe_options, format_value, read_value
 from assay.metrics.registry import Entry, Registry
 
 BUILT_IN = [

@@ -5,8 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from assay.metrics.words.features import PARTS, related_words
-from assay.metrics.words.tagged import Word
+from assay.metrics.words.features import PARTS, Word, related_words
 from assay.metrics.words.vectors import open_vectors
 
 VECTORS = {"dog": (1, 0), "cat": (1, 1), "barks": (0, 2), "the": (3, 4), "she": (-1, 0), "nil": (0, 0), "paris": (0, 1)}

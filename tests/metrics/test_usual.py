@@ -5,8 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from assay.metrics.aspects.reference import Reference
-from assay.metrics.aspects.usual import find_neighbours
+from assay.metrics.aspects.reference import Reference, find_neighbours
 
 
 def reference(n: int = 1001) -> Reference:

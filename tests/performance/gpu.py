@@ -269,10 +269,9 @@ def timed(way: Way, items: Sequence[Any], device: str) -> tuple[Scores, float]:
 def share(kind: str, given: argparse.Namespace, pairs: list[Pair], peak: float) -> dict[str, Any]:
     """Return how near the encoder comes to the card's peak, on tokens that are ready: packing and passes only."""
     from assay.metrics.neural.body import TorchBody, TorchScorerBody
-    from assay.metrics.neural.inputs import tokenize
     from assay.metrics.neural.loading import load_encoder, load_scorer
-    from assay.metrics.neural.packing import Packed, Packer
     from assay.metrics.neural.runtime import Runtime
+    from assay.metrics.neural.tokens import Packed, Packer, tokenize
 
     name = "cross-encoder" if kind == "cross-encoder" else "minilm"
     folder = given.models / name

@@ -16,14 +16,12 @@ from collections import Counter
 import pytest
 from amr_data import bamboo
 
-from assay.amr.graph import normalized, parse_graph
+from assay.amr import normalized, parse_graph
 from assay.metrics import Batch, load_metric
-from assay.metrics.amr.focus import max_degree, max_indegree, max_outdegree, root_similarity
-from assay.metrics.amr.node_vectors import NodeVectors
-from assay.metrics.amr.quantifiers import quantifiers
+from assay.metrics.amr.kernels import wlk, wwlk
+from assay.metrics.amr.node_vectors import NodeVectors, max_degree, max_indegree, max_outdegree, root_similarity
 from assay.metrics.amr.session import AmrEngine
-from assay.metrics.amr.wasserstein import wwlk
-from assay.metrics.amr.wl import wlk
+from assay.metrics.amr.smatch import quantifiers
 
 STEP = 4
 

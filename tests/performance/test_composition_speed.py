@@ -8,7 +8,7 @@ import numpy as np
 from ratio import medians
 
 from assay.datasets.annotation_graph import build_graph
-from assay.training.batches.composition import STRATEGIES, compose
+from assay.training.batches import STRATEGIES, compose
 
 FEW, MANY = 4_000, 40_000
 

@@ -7,7 +7,7 @@ import pytest
 from ratio import medians
 from scipy.stats import norm
 
-from assay.statistics.dominance import almost_stochastic_order, resampled
+from assay.statistics.significance import almost_stochastic_order, resampled
 
 COUPLES, SEEDS, RESAMPLES, CONFIDENCE = 20, 10, 1000, 0.99
 

@@ -24,12 +24,16 @@ from assay.benchmark.progress import Silent  # noqa: E402
 from assay.metrics.neural.loading import quiet  # noqa: E402
 from assay.training.data import load_examples  # noqa: E402
 from assay.training.loop import Course  # noqa: E402
-from assay.training.models import load_bi_encoder  # noqa: E402
-from assay.training.pairwise.batching import plan_epochs  # noqa: E402
-from assay.training.pairwise.inputs import Inputs  # noqa: E402
+from assay.training.models import (  # noqa: E402
+    Inputs,
+    load_bi_encoder,
+    table_of_texts,
+)
 from assay.training.pairwise.losses import make_loss  # noqa: E402
-from assay.training.pairwise.trainer import train_pairs  # noqa: E402
-from assay.training.tokens import table_of_texts  # noqa: E402
+from assay.training.pairwise.trainer import (  # noqa: E402
+    plan_epochs,
+    train_pairs,
+)
 
 RATE, ROUNDS = 5e-5, 3
 #: Pairs a step of sentence-transformers' defaults, to which the bound of 1.5 belongs; with more of them there is

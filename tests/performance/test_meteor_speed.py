@@ -22,7 +22,7 @@ FIRST_USE = """
 import csv, sys, time
 from nltk.translate.meteor_score import single_meteor_score
 from assay.metrics import Batch, load_metric
-from assay.metrics.treebank import sentence_splitter, treebank_tokens
+from assay.metrics.meteor import sentence_splitter, treebank_tokens
 from assay.lexicon.wordnet import open_wordnet
 with open(sys.argv[1], encoding="utf-8", newline="") as stream:
     rows = list(csv.DictReader(stream))
@@ -53,7 +53,7 @@ def test_meteor_against_the_plain_call(metric, file, benchmark):
     from nltk.translate.meteor_score import single_meteor_score
 
     from assay.lexicon.wordnet import open_wordnet
-    from assay.metrics.treebank import sentence_splitter, treebank_tokens
+    from assay.metrics.meteor import sentence_splitter, treebank_tokens
 
     with file.open(encoding="utf-8", newline="") as stream:
         rows = list(csv.DictReader(stream))

@@ -9,10 +9,9 @@ import pytest
 from ratio import medians
 from test_neural import batch_of
 
-from assay.amr.aspects import ASPECTS
+from assay.amr import ASPECTS
 from assay.metrics import load_metric
-from assay.metrics.aspects.layout import even_layout
-from assay.metrics.aspects.layout_file import write_layout
+from assay.metrics.aspects.layout import even_layout, write_layout
 
 torch = pytest.importorskip("torch", reason="torch is absent: pip install assay[neural]")
 pytest.importorskip("sentence_transformers", reason="sentence-transformers is absent: pip install assay[neural]")

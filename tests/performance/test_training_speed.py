@@ -14,10 +14,13 @@ pytest.importorskip("accelerate", reason="accelerate is absent: pip install assa
 from assay.metrics import Batch  # noqa: E402
 from assay.training.data import load_examples  # noqa: E402
 from assay.training.models import load_bi_encoder  # noqa: E402
-from assay.training.s3bert.frozen import freeze, upper_embeddings  # noqa: E402
-from assay.training.s3bert.layers import split  # noqa: E402
-from assay.training.s3bert.losses import S3BertLoss, consistency, decomposition  # noqa: E402
+from assay.training.s3bert.frozen import (  # noqa: E402
+    freeze,
+    split,
+    upper_embeddings,
+)
 from assay.training.s3bert.targets import score_pairs  # noqa: E402
+from assay.training.s3bert.trainer import S3BertLoss, consistency, decomposition  # noqa: E402
 
 SPECS = ("bamboo-sts:train", "bamboo-sick:train", "bamboo-para:train")
 #: Pairs of each dataset; batches are as in a training, 64 pairs and negatives.

@@ -9,7 +9,7 @@ import pytest
 
 from assay.lexicon.wordnet import find_wordnet
 from assay.reports.categories import GROUPS, Tagger, from_people
-from assay.reports.categories.evaluation import Agreement, evaluate
+from assay.reports.errors.evaluation import Agreement, evaluate
 
 needs_wordnet = pytest.mark.skipif(find_wordnet() is None, reason="WordNet is not on this machine")
 

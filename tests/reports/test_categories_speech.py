@@ -11,12 +11,13 @@ import pandas as pd
 import pytest
 
 import assay
-from assay.api import evaluate_categories
+from assay import evaluate_categories
 from assay.cli import app
 from assay.errors import InputError, MissingExtraError
 from assay.lexicon.wordnet import find_wordnet
-from assay.reports.categories import PartsOfSpeech, Tagger, from_people, speech
-from assay.reports.categories.evaluation import evaluate
+from assay.reports.categories import PartsOfSpeech, Tagger, from_people
+from assay.reports.categories import tagger as speech
+from assay.reports.errors.evaluation import evaluate
 
 needs_wordnet = pytest.mark.skipif(find_wordnet() is None, reason="WordNet is not on this machine")
 
@@ -200,7 +201,7 @@ def test_without_spacy_the_install_line_is_told(monkeypatch):
 
 
 def test_spacy_is_loaded_only_where_a_pipeline_is_named():
-    code = "import sys, assay.cli.errors, assay.reports.categories.speech; print('spacy' in sys.modules)"
+    code = "import sys, assay.cli.errors, assay.reports.categories.tagger; print('spacy' in sys.modules)"
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True, timeout=60)
     assert done.stdout.strip() == "False"
 

@@ -7,17 +7,15 @@ import pytest
 from scipy.stats import rankdata
 
 import assay
-from assay.api import compare
+from assay import compare
 from assay.errors import InputError
-from assay.reports.comparing.compare import Settings, compare_metrics, contests
-from assay.reports.comparing.disagreements import disagreements
-from assay.reports.comparing.document import document
-from assay.reports.comparing.matching import match
+from assay.reports.compare.contests import CompareSettings, compare_metrics, contests, match
+from assay.reports.compare.document import disagreements, document
 from assay.reports.data import read_datasets
 from assay.reports.folder import read_run
-from assay.statistics.corrections import adjust
+from assay.statistics.significance import adjust
 
-SETTINGS = Settings(("pearson", "spearman"), permutations=200, resamples=200)
+SETTINGS = CompareSettings(("pearson", "spearman"), permutations=200, resamples=200)
 
 
 @pytest.fixture(autouse=True)
@@ -204,7 +202,7 @@ def test_few_pairs_are_said(tmp_path, n, few):
 def test_settings_out_of_range():
     for wrong in ({"permutations": 10}, {"resamples": 99}, {"confidence": 1.0}, {"seed": -1}):
         with pytest.raises(InputError, match=next(iter(wrong))):
-            Settings(("pearson",), **wrong)
+            CompareSettings(("pearson",), **wrong)
 
 
 def test_the_python_function_reads_runs_and_files_of_scores(tmp_path):

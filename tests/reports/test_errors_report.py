@@ -13,21 +13,17 @@ from scipy.stats import kendalltau, rankdata
 
 import assay
 from assay.errors import InputError
-from assay.lexicon.columns import has_number
+from assay.lexicon.texts import has_number
 from assay.reports.data import read_datasets
-from assay.reports.errors.corrected import clean
+from assay.reports.errors.categories import Category, Share, Tagged, categories_of_people, frequencies, tag_all
 from assay.reports.errors.divergence import Divergence, Rule, diverging, label_scale
 from assay.reports.errors.document import error_document
-from assay.reports.errors.frequency import Share, frequencies
-from assay.reports.errors.report import analyse, records
-from assay.reports.errors.run import choose_datasets, errors_of
-from assay.reports.errors.subsets import by_number
-from assay.reports.errors.tagged import Category, Tagged, categories_of_people, tag_all
+from assay.reports.errors.report import analyse, by_number, choose_datasets, clean, errors_of, records
 from assay.reports.folder import read_run
 from assay.reports.sheets import write
-from assay.statistics.drawing import Drawing
+from assay.settings import Resampling
 
-NO_RESAMPLES = Drawing(resamples=0)
+NO_RESAMPLES = Resampling(resamples=0)
 
 
 @pytest.fixture
@@ -147,7 +143,9 @@ def test_a_number_that_no_metric_is_looked_at_by_is_refused(run_of):
 
 def test_that_number_is_refused_before_anything_is_drawn(run_of, monkeypatch):
     data = run_of({"label": [2, 0, 1, 0], "s": [1, 2, 3, 4]}, ["recorded:s"])
-    monkeypatch.setattr("assay.reports.errors.run.analyse", lambda *given, **settings: pytest.fail("it was analysed"))
+    monkeypatch.setattr(
+        "assay.reports.errors.report.analyse", lambda *given, **settings: pytest.fail("it was analysed")
+    )
     with pytest.raises(InputError, match=r"^--low 0\.1: counts by threshold, and here pairs diverge by rank"):
         errors_of(data.run, rule=Rule(low=0.1))
 
@@ -165,7 +163,7 @@ def divergence(n, rows, too_low):
 def test_frequency_among_errors_is_held_against_frequency_anywhere():
     # 4 of 20 pairs diverge; "numeric" is on 3 of them and on 2 others: (3/4) / (5/20) = 3
     names = [["numeric"], ["numeric"], ["numeric", "alias"], [], ["numeric"], ["numeric"], *[["alias"]] * 14]
-    rows = frequencies(tagged(names), divergence(20, [0, 1, 2, 3], [1, 0, 1, 1]), None, Drawing(200), (0,))
+    rows = frequencies(tagged(names), divergence(20, [0, 1, 2, 3], [1, 0, 1, 1]), None, Resampling(200), (0,))
     by_name = {row.category: row for row in rows}
     numeric = by_name["numeric"]
     assert (numeric.too_low, numeric.too_high) == (2, 1)
@@ -190,7 +188,7 @@ def test_the_interval_of_the_ratio_is_that_of_a_plain_bootstrap():
     diverges = rng.random(n) < 0.3
     has = rng.random(n) < np.where(diverges, 0.4, 0.2)
     found = divergence(n, np.flatnonzero(diverges), np.ones(diverges.sum()))
-    (row,) = frequencies(tagged([["alias"] if one else [] for one in has]), found, None, Drawing(4000), (0,))
+    (row,) = frequencies(tagged([["alias"] if one else [] for one in has]), found, None, Resampling(4000), (0,))
     ratios = []
     for _ in range(4000):
         drawn = rng.integers(0, n, n)
@@ -201,7 +199,7 @@ def test_the_interval_of_the_ratio_is_that_of_a_plain_bootstrap():
     copies = np.repeat(has[:30], 10), np.repeat(diverges[:30], 10)
     found = divergence(n, np.flatnonzero(copies[1]), np.ones(copies[1].sum()))
     names = tagged([["alias"] if one else [] for one in copies[0]])
-    alone, grouped = (frequencies(names, found, codes, Drawing(2000), (0,))[0] for codes in (None, groups))
+    alone, grouped = (frequencies(names, found, codes, Resampling(2000), (0,))[0] for codes in (None, groups))
     assert grouped.high - grouped.low > 2 * (alone.high - alone.low)
 
 
@@ -212,7 +210,7 @@ def test_the_ratio_of_few_groups_has_no_interval(units):
     diverges, has = rng.random(n) < 0.4, rng.random(n) < 0.5
     found = divergence(n, np.flatnonzero(diverges), np.ones(diverges.sum()))
     names = tagged([["negation"] if one else [] for one in has])
-    (row,) = frequencies(names, found, np.arange(n) % units, Drawing(200), (0,))
+    (row,) = frequencies(names, found, np.arange(n) % units, Resampling(200), (0,))
     assert row.ratio is not None
     assert (row.low is None, row.high is None, row.few) == (units < 10,) * 3
 
@@ -239,7 +237,7 @@ def test_intervals_are_those_of_the_run(tmp_path):
         return part.n, one.low, one.high
 
     for bucket in ("all", "label>=1"):
-        (report,) = errors_of(run, bucket=bucket, statistics=["kendall"], drawing=Drawing(200, 0.95, 3))
+        (report,) = errors_of(run, bucket=bucket, statistics=["kendall"], drawing=Resampling(200, 0.95, 3))
         for metric in metrics:
             assert bounds(report.everywhere, metric) == held[bucket, metric]
             for name, every, without, rest in report.numbers if bucket == "all" else ():
@@ -256,7 +254,7 @@ def test_resamples_without_an_error_are_left_out():
     # all five diverging pairs are one group of ten: a third of the resamples have none of them
     n = 50
     found = divergence(n, range(5), [1] * 5)
-    (row,) = frequencies(tagged([["alias"]] * n), found, np.arange(n) // 5, Drawing(500), (0,))
+    (row,) = frequencies(tagged([["alias"]] * n), found, np.arange(n) // 5, Resampling(500), (0,))
     assert (row.ratio, row.low, row.high) == (1, 1, 1)
 
 
@@ -337,7 +335,7 @@ def test_records_hold_what_the_issue_of_a_reader_needs(run_of):
          "question": "how many", "s": [1.0, 2, 3, 4]},
         ["recorded:s"],
     )  # fmt: skip
-    report = analyse(data, [], rule=Rule(), statistics=["kendall"], drawing=Drawing(100))
+    report = analyse(data, [], rule=Rule(), statistics=["kendall"], drawing=Resampling(100))
     first, second = records(report)
     assert first["categories"] == [
         {"category": "numeric", "reason": "the number 9 is written in two ways", "source": "rules"}

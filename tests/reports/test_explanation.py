@@ -9,8 +9,8 @@ import xml.etree.ElementTree as ET
 import pytest
 
 from assay.errors import InputError
-from assay.reports.explanation.document import to_document
-from assay.reports.explanation.picture import to_svg
+from assay.reports.explain.document import to_document
+from assay.reports.explain.picture import to_svg
 from assay.reports.sheets import write
 
 ODD = '<script>alert("x")</script> & ]]> “café”'

@@ -11,13 +11,10 @@ from page_run import dataset, edit, make_run
 
 import assay
 from assay.errors import InputError, MissingExtraError
-from assay.reports.figures import Settings, write_figure
-from assay.reports.figures.agreement import draw_agreement
-from assay.reports.figures.chosen import choose
-from assay.reports.figures.files import save
-from assay.reports.figures.layers import draw_layers
-from assay.reports.figures.scores import draw_scores
-from assay.reports.figures.style import as_in_print, grid, line_style, metric_labels
+from assay.reports.figure import FigureSettings, write_figure
+from assay.reports.figure.plots import draw_agreement, draw_layers, draw_scores
+from assay.reports.figure.selection import choose
+from assay.reports.figure.style import as_in_print, grid, line_style, metric_labels, save
 from assay.reports.folder import read_run
 
 pytest.importorskip("matplotlib", reason='figures need pip install "assay[plots]"')
@@ -34,7 +31,7 @@ def run(folder):
 
 
 def written(run, out, kind="agreement", **settings):
-    write_figure(run, out, Settings(kind, **settings))
+    write_figure(run, out, FigureSettings(kind, **settings))
 
 
 def drawn(panel):

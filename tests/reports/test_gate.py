@@ -12,17 +12,12 @@ from scipy.stats import spearmanr
 
 import assay
 from assay.errors import InputError
+from assay.reports.check.baseline import pack, read_baseline, rounded, take_baseline, to_text, unpack
+from assay.reports.check.cells import CheckSettings, Pairing, Verdict, cells_of, judge, unpaired_interval
+from assay.reports.check.checking import check
+from assay.reports.check.document import headline, to_document, to_junit
 from assay.reports.data import read_datasets
 from assay.reports.folder import read_run
-from assay.reports.gate.baseline import take_baseline, to_text
-from assay.reports.gate.cells import Verdict, judge, unpaired_interval
-from assay.reports.gate.checking import check
-from assay.reports.gate.document import headline, to_document
-from assay.reports.gate.junit import to_junit
-from assay.reports.gate.packing import pack, rounded, unpack
-from assay.reports.gate.pairing import Pairing, cells_of
-from assay.reports.gate.reading import read_baseline
-from assay.reports.gate.settings import Settings
 from assay.reports.sheets import write
 
 
@@ -156,7 +151,7 @@ def test_slightly_worse_is_caught_at_large_n(run_of, answers):
     worse = worsened(scores, np.random.default_rng(0))
     # the loss is small: three hundredths to seven
     assert 0.03 < spearmanr(scores, labels)[0] - spearmanr(worse, labels)[0] < 0.07
-    report = check(run_of({"sas": worse}, labels), take_baseline(run_of({"sas": scores}, labels)), Settings())
+    report = check(run_of({"sas": worse}, labels), take_baseline(run_of({"sas": scores}, labels)), CheckSettings())
     (cell,) = report.judged
     assert cell.verdict is Verdict.worse
     assert cell.before == pytest.approx(spearmanr(rounded(scores), labels)[0])
@@ -167,7 +162,7 @@ def test_slightly_worse_is_caught_at_large_n(run_of, answers):
 def test_slightly_worse_is_too_little_data_at_small_n(run_of, answers):
     scores, labels = real(answers, 60)
     worse = worsened(scores, np.random.default_rng(0))
-    report = check(run_of({"sas": worse}, labels), take_baseline(run_of({"sas": scores}, labels)), Settings())
+    report = check(run_of({"sas": worse}, labels), take_baseline(run_of({"sas": scores}, labels)), CheckSettings())
     (cell,) = report.judged
     assert cell.verdict is Verdict.too_little
     assert cell.low < -0.01 < cell.high
@@ -180,7 +175,7 @@ def test_unchanged_passes_with_a_hundred_seeds(run_of, answers):
     baseline = take_baseline(run_of({"same": scores, "scaled": scores}, labels))
     run = run_of({"same": scores, "scaled": scores * 2 - 1}, labels)
     for seed in range(100):
-        report = check(run, baseline, Settings(seed=seed, resamples=400))
+        report = check(run, baseline, CheckSettings(seed=seed, resamples=400))
         same, scaled = report.judged
         assert same.verdict is Verdict.unchanged
         # other scores, the same ranks: resampled, and different by exactly nothing
@@ -198,7 +193,7 @@ def test_noise_without_direction_does_not_fail(run_of, labels):
     (data,) = read_datasets(run_of(now, labels, resamples=0))
     pairings = [Pairing(data, metric, baseline.metrics[metric], "", 0.95) for metric in data.scores]
     strict, usual = (
-        [next(cells_of(one, Settings(margin=margin, resamples=400), 1)).verdict for one in pairings]
+        [next(cells_of(one, CheckSettings(margin=margin, resamples=400), 1)).verdict for one in pairings]
         for margin in (0, 0.01)
     )
     assert strict.count(Verdict.worse) <= 8  # P(Binomial(100, .025) > 8) < .001
@@ -211,11 +206,11 @@ def test_the_level_is_corrected_for_what_can_fail(run_of, labels):
     scores = {name: noisy(labels, rng, 1) for name in "abcd"}
     baseline = take_baseline(run_of(scores, labels))
     run = run_of({**scores, "a": scores["a"] + rng.normal(0, 0.1, 300), "b": scores["b"] * 2}, labels)
-    report = check(run, baseline, Settings(statistics=("spearman", "pearson")))
+    report = check(run, baseline, CheckSettings(statistics=("spearman", "pearson")))
     assert report.family == 4  # two changed metrics, two coefficients; the unchanged ones are no test
     assert {cell.confidence for cell in report.judged} == {1 - 0.05 / 4}
     wide = next(cell for cell in report.judged if cell.metric == "recorded:a" and cell.statistic == "spearman")
-    alone = check(run, baseline, Settings(metrics=("recorded:a",)))
+    alone = check(run, baseline, CheckSettings(metrics=("recorded:a",)))
     narrow = alone.judged[0]
     assert narrow.confidence == pytest.approx(0.95)
     assert wide.low < narrow.low < narrow.high < wide.high
@@ -228,9 +223,9 @@ def test_groups_are_resampled_as_in_the_run(run_of, labels):
     drift = rng.normal(0, 1, 30)[group]
     scores = noisy(labels, rng, 1)
     old, new = {"a": scores}, {"a": scores + 0.8 * drift}
-    single = check(run_of(new, labels), take_baseline(run_of(old, labels)), Settings()).judged[0]
+    single = check(run_of(new, labels), take_baseline(run_of(old, labels)), CheckSettings()).judged[0]
     grouped = check(
-        run_of(new, labels, group=group), take_baseline(run_of(old, labels, group=group)), Settings()
+        run_of(new, labels, group=group), take_baseline(run_of(old, labels, group=group)), CheckSettings()
     ).judged[0]
     assert grouped.difference == single.difference
     assert grouped.high - grouped.low > 1.2 * (single.high - single.low)
@@ -243,13 +238,13 @@ def test_lower_is_better_is_turned(run_of, labels, tmp_path):
         pairs = assay.load_dataset(frame.assign(distance=-noisy(labels, rng, spread)), name="data")
         assay.run(pairs, ["recorded:distance,lower_is_better=true"], resamples=0, buckets=["none"], out=tmp_path / name)
     good, bad = read_run(tmp_path / "good"), read_run(tmp_path / "bad")
-    assert check(bad, take_baseline(good), Settings()).judged[0].verdict is Verdict.worse
-    assert check(good, take_baseline(bad), Settings()).judged[0].verdict is Verdict.better
+    assert check(bad, take_baseline(good), CheckSettings()).judged[0].verdict is Verdict.worse
+    assert check(good, take_baseline(bad), CheckSettings()).judged[0].verdict is Verdict.better
 
 
 def test_a_score_that_became_constant_fails(run_of, labels):
     baseline = take_baseline(run_of({"a": noisy(labels, np.random.default_rng(1), 1)}, labels))
-    report = check(run_of({"a": np.ones(300)}, labels), baseline, Settings())
+    report = check(run_of({"a": np.ones(300)}, labels), baseline, CheckSettings())
     assert report.judged[0].verdict is Verdict.lost
     assert not report.passed
 
@@ -267,7 +262,7 @@ def test_what_else_differs(run_of, labels):
         "cost": {"pairs_per_second": 200.0},
         "signature": run.manifest["metrics"][0]["signature"] | {"assay": "9.9"},
     }
-    report = check(run, baseline, Settings())
+    report = check(run, baseline, CheckSettings())
     found = {(one.kind, one.metric): one for one in report.findings}
     assert found["changed settings", ""].text == "references best -> mean"
     assert found["changed signature", "recorded:kept"].text.endswith("-> 9.9")
@@ -280,10 +275,10 @@ def test_what_else_differs(run_of, labels):
         ("missing scores", "recorded:holes"),
     }
     assert not report.passed
-    assert check(run, baseline, Settings(metrics=("recorded:kept",))).passed
+    assert check(run, baseline, CheckSettings(metrics=("recorded:kept",))).passed
     with pytest.raises(InputError, match="share no number in all; recorded:fresh is not in the baseline, so that"):
-        check(run, baseline, Settings(metrics=("recorded:fresh",)))
-    fresh = check(run, baseline, Settings(metrics=("recorded:fresh", "recorded:gone")))
+        check(run, baseline, CheckSettings(metrics=("recorded:fresh",)))
+    fresh = check(run, baseline, CheckSettings(metrics=("recorded:fresh", "recorded:gone")))
     assert ("new", "recorded:fresh") in [(one.kind, one.metric) for one in fresh.findings]
 
 
@@ -292,7 +287,7 @@ def test_a_metric_that_failed_is_missing_with_its_reason(run_of, labels):
     baseline = take_baseline(run_of(scores, labels))
     run = run_of(scores, labels)
     run.manifest["metrics"][1] |= {"status": "unavailable", "reason": "no WordNet", "remedy": "apt install wordnet"}
-    (finding,) = check(run, baseline, Settings()).findings
+    (finding,) = check(run, baseline, CheckSettings()).findings
     assert finding.text == "in the baseline, not in the run (unavailable: no WordNet -> apt install wordnet)"
 
 
@@ -303,11 +298,11 @@ def test_other_data_cannot_be_compared(run_of, labels):
     with pytest.raises(
         InputError, match=r"data has other pairs than the baseline \(texts, labels or groups of the 300"
     ):
-        check(run_of(scores, turned), baseline, Settings())
+        check(run_of(scores, turned), baseline, CheckSettings())
     run = run_of({"a": scores["a"][:200]}, labels[:200])
     with pytest.raises(InputError, match=r"300 -> 200 pairs.*--allow-changed-data"):
-        check(run, baseline, Settings())
-    report = check(run, baseline, Settings(allow_changed_data=True))
+        check(run, baseline, CheckSettings())
+    report = check(run, baseline, CheckSettings(allow_changed_data=True))
     assert report.findings[0].kind == "changed data"
     (cell,) = report.judged
     assert "not paired" in cell.note
@@ -323,14 +318,14 @@ def test_other_data_cannot_be_compared(run_of, labels):
 def test_other_data_that_is_far_worse_fails_where_it_is_allowed(run_of, labels):
     rng = np.random.default_rng(1)
     baseline = take_baseline(run_of({"a": noisy(labels, rng, 0.5)}, labels, resamples=200))
-    report = check(run_of({"a": rng.normal(size=200)}, labels[:200]), baseline, Settings(allow_changed_data=True))
+    report = check(run_of({"a": rng.normal(size=200)}, labels[:200]), baseline, CheckSettings(allow_changed_data=True))
     assert report.judged[0].verdict is Verdict.worse
 
 
 def test_a_dataset_that_is_not_there_fails(run_of, labels):
     scores = {"a": labels + 0.1}
     baseline = take_baseline(run_of(scores, labels, name="old"))
-    report = check(run_of(scores, labels, name="new"), baseline, Settings())
+    report = check(run_of(scores, labels, name="new"), baseline, CheckSettings())
     assert [(one.kind, one.dataset, one.fails) for one in report.findings] == [
         ("new", "new", False),
         ("missing", "old", True),
@@ -348,7 +343,7 @@ def test_a_dataset_that_is_not_there_fails(run_of, labels):
 def test_names_that_neither_has(run_of, labels, settings, said):
     run = run_of({"a": labels + 0.1}, labels)
     with pytest.raises(InputError, match=said):
-        check(run, take_baseline(run), Settings(**settings))
+        check(run, take_baseline(run), CheckSettings(**settings))
 
 
 @pytest.mark.parametrize(
@@ -363,7 +358,7 @@ def test_names_that_neither_has(run_of, labels, settings, said):
 )
 def test_settings_out_of_range(settings, said):
     with pytest.raises(InputError, match=said):
-        Settings(**settings)
+        CheckSettings(**settings)
 
 
 def test_tables_and_junit(run_of, labels):
@@ -372,7 +367,7 @@ def test_tables_and_junit(run_of, labels):
     scores = {"worse": noisy(labels, rng, 0.5), "same": noisy(labels, rng, 1), evil: labels + 0.1}
     baseline = take_baseline(run_of(scores, labels))
     run = run_of({"worse": noisy(labels, rng, 3), "same": scores["same"]}, labels)
-    report = check(run, baseline, Settings())
+    report = check(run, baseline, CheckSettings())
     document = to_document(report)
     markdown = write(document, "md")
     assert "FAILED: 1 unchanged, 1 worse, 1 missing" in markdown
@@ -401,7 +396,7 @@ def test_junit_skips_what_cannot_be_told(run_of):
     labels = np.tile([0.0, 1.0, 2.0], 7)
     rng = np.random.default_rng(0)
     baseline = take_baseline(run_of({"a": noisy(labels, rng, 1)}, labels))
-    root = ET.fromstring(to_junit(check(run_of({"a": noisy(labels, rng, 1)}, labels), baseline, Settings())))
+    root = ET.fromstring(to_junit(check(run_of({"a": noisy(labels, rng, 1)}, labels), baseline, CheckSettings())))
     assert root.find("testsuite").get("skipped") == "1"
     assert root.find("testsuite/testcase/skipped").get("message").startswith("too little data to tell: ")
 
@@ -414,8 +409,8 @@ def test_what_is_undefined_on_both_sides_is_no_pass(run_of, labels):
         run = run_of(now, labels)
         # three levels have no area under a curve
         with pytest.raises(InputError, match=r"auc in all is defined for no metric .*nothing to pass or fail"):
-            check(run, baseline, Settings(statistics=("auc",), resamples=100))
-        report = check(run, baseline, Settings(statistics=("auc", "spearman"), resamples=100, margin=0.5))
+            check(run, baseline, CheckSettings(statistics=("auc",), resamples=100))
+        report = check(run, baseline, CheckSettings(statistics=("auc", "spearman"), resamples=100, margin=0.5))
         verdicts = [cell.verdict for cell in report.judged if cell.statistic == "auc"]
         assert verdicts == [Verdict.undefined] * 2
         assert report.passed and "2 undefined" in headline(report)
@@ -429,7 +424,7 @@ def test_a_bucket_without_pairs_is_no_pass(run_of, labels):
     one = read_datasets(run)[0]
     one.buckets["empty"] = np.zeros(300, dtype=bool)
     held = take_baseline(run).datasets["data"].metrics["recorded:a"]
-    settings = Settings(buckets=("empty",))
+    settings = CheckSettings(buckets=("empty",))
     (cell,) = [cell for cell in cells_of(Pairing(one, "recorded:a", held, "", 0.95), settings, 1) if cell.judged]
     assert (cell.verdict, cell.now, cell.n) == (Verdict.undefined, None, 0)
 
@@ -439,7 +434,7 @@ def test_another_version_of_the_same_pairs_is_told_only(run_of, labels):
     baseline = take_baseline(run_of(scores, labels))
     run = run_of(scores, labels)
     run.manifest["datasets"][0]["version"] = "2"
-    report = check(run, baseline, Settings())
+    report = check(run, baseline, CheckSettings())
     assert headline(report) == "passed: 1 unchanged"
     (finding,) = report.findings
     assert (finding.kind, finding.fails) == ("changed version", False)

@@ -10,7 +10,7 @@ from xml.etree import ElementTree
 import pytest
 
 from assay.errors import InputError
-from assay.reports.gate.files import BASELINE, JUNIT, SUMMARY, check_held, write_file, write_summary
+from assay.reports.check.files import BASELINE, JUNIT, SUMMARY, check_held, write_file, write_summary
 
 HELD = {
     BASELINE: '{"schema": 1, "assay": "1", "run": "", "confidence": 0.95, "datasets": {}}',

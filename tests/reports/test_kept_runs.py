@@ -8,7 +8,7 @@ import numpy as np
 import pyarrow.parquet as pq
 import pytest
 
-from assay.api import compare, leaderboard
+from assay import compare, leaderboard
 from assay.errors import InputError
 from assay.reports.data import read_datasets
 from assay.reports.folder import read_run

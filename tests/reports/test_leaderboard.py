@@ -9,20 +9,29 @@ import numpy as np
 import pytest
 
 import assay
-from assay.api import leaderboard
+from assay import leaderboard
 from assay.errors import InputError
-from assay.reports.comparing.compare import Settings
+from assay.reports.compare.contests import CompareSettings
 from assay.reports.folder import read_run
-from assay.reports.leaderboard.board import Board, Line, better, boards, enough_draws, work_of
+from assay.reports.leaderboard.board import (
+    Board,
+    Filters,
+    Line,
+    Rank,
+    better,
+    boards,
+    enough_draws,
+    front_of,
+    join,
+    rank,
+    work_of,
+)
 from assay.reports.leaderboard.document import document
-from assay.reports.leaderboard.entries import Filters, join
-from assay.reports.leaderboard.front import front_of
-from assay.reports.leaderboard.ranks import Rank, rank
 from assay.reports.sheets import write
 from assay.statistics.draws import draw_all, draw_scores
 
-SETTINGS = Settings(("pearson", "spearman", "kendall"), permutations=200, resamples=200)
-SETTINGS_OF_ONE = Settings(("spearman",), permutations=199)
+SETTINGS = CompareSettings(("pearson", "spearman", "kendall"), permutations=200, resamples=200)
+SETTINGS_OF_ONE = CompareSettings(("spearman",), permutations=199)
 
 
 @pytest.fixture(autouse=True)
@@ -221,7 +230,7 @@ def test_labels_that_no_people_gave_rank_nothing(tmp_path):
     joined, told = join([read_run(run.path)], Filters()), []
     found = boards(joined, SETTINGS, by="spearman", advance=told.append)
     assert (told, work_of(joined, SETTINGS)) == ([], 0), "what ranks nothing needs no test"
-    assert enough_draws(joined, Settings(("spearman",), permutations=100)).permutations == 100
+    assert enough_draws(joined, CompareSettings(("spearman",), permutations=100)).permutations == 100
     values = {(row["metric"], row["statistic"]): (row["value"], row["low"], row["high"]) for row in run.agreement}
     assert {(line.metric, name): held for line in found[0].lines for name, held in line.values.items()} == values
     assert [line.metric for line in found[0].lines] == ["recorded:good", "recorded:near", "recorded:noise"]

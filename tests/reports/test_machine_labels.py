@@ -4,12 +4,11 @@ from __future__ import annotations
 
 import pytest
 
-from assay import api
-from assay.reports.comparing.compare import Settings
+import assay
+from assay.reports.compare.contests import CompareSettings
 from assay.reports.folder import read_run
-from assay.reports.leaderboard.board import boards
-from assay.reports.leaderboard.entries import Filters, join
-from assay.reports.page.findings import find
+from assay.reports.leaderboard.board import Filters, boards, join
+from assay.reports.page.render import find
 from assay.reports.units import read_units
 
 TOLD = "machine-made labels: agreement with them is not agreement with people; never rank metrics by it"
@@ -19,7 +18,7 @@ TOLD = "machine-made labels: agreement with them is not agreement with people; n
 def run(shared_data, monkeypatch, tmp_path):
     monkeypatch.setenv("ASSAY_DATA", str(shared_data))
     metrics = ["levenshtein", "chrf"]
-    api.run(["name-pairs:test", "stsb:test", "squad-sas"], metrics, out=tmp_path / "run", limit=80, resamples=0)
+    assay.run(["name-pairs:test", "stsb:test", "squad-sas"], metrics, out=tmp_path / "run", limit=80, resamples=0)
     return read_run(tmp_path / "run")
 
 
@@ -34,7 +33,7 @@ def test_table_and_page_say_it(run):
 
 
 def test_the_leaderboards_mean_leaves_them_out(run):
-    settings = Settings(("spearman",), permutations=100, resamples=100)
+    settings = CompareSettings(("spearman",), permutations=100, resamples=100)
     found = boards(join([run], Filters()), settings, by="spearman", buckets=["all"])
     *single, mean = ({line.metric: line.values["spearman"][0] for line in board.lines} for board in found)
     machine, *human = (values["levenshtein"] for values in single)

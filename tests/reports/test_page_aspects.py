@@ -17,9 +17,8 @@ from assay.cli import app
 from assay.errors import InputError
 from assay.reports.folder import read_run
 from assay.reports.page import page_html
-from assay.reports.page.aspects import aspect_models, draw_aspects
-from assay.reports.page.profile import RESIDUAL, draw_profile
-from assay.reports.page.tagging import tag_pairs
+from assay.reports.page.aspects import RESIDUAL, aspect_models, draw_aspects, draw_profile
+from assay.reports.page.pairs import tag_pairs
 from assay.reports.units import read_units
 
 CHROMIUM = os.environ.get("ASSAY_TEST_CHROMIUM") or shutil.which("chromium") or shutil.which("google-chrome")

@@ -203,9 +203,9 @@ def test_the_leaderboard_is_that_of_the_runs(folder):
 
 def test_a_leaderboard_that_would_take_long_is_left_out(folder, monkeypatch):
     # 3 couples, 64 pairs and as many in f1=0 and f1>0 together, 2,000 draws
-    monkeypatch.setattr("assay.reports.page.ranking.MOST_WORK", 3 * 128 * 2000)
+    monkeypatch.setattr("assay.reports.page.render.MOST_WORK", 3 * 128 * 2000)
     assert "could be" in page_html([read_run(folder)])
-    monkeypatch.setattr("assay.reports.page.ranking.MOST_WORK", 3 * 128 * 2000 - 1)
+    monkeypatch.setattr("assay.reports.page.render.MOST_WORK", 3 * 128 * 2000 - 1)
     page = page_html([read_run(folder)])
     assert "assay leaderboard does it" in page
     assert "could be" not in page

@@ -13,20 +13,15 @@ import pyarrow.parquet as pq
 import pytest
 from page_run import ODD, dataset, edit, make_run
 
+from assay.reports.drawing import Scale, element, log_range, log_ticks, ticks
 from assay.reports.folder import read_run
-from assay.reports.label_classes import classify
-from assay.reports.layered import layered_models
-from assay.reports.names import fit, short_names
-from assay.reports.page.cost import draw_cost
-from assay.reports.page.distributions import by_label
-from assay.reports.page.embedded import pack
-from assay.reports.page.findings import find
-from assay.reports.page.layers import draw_layers
-from assay.reports.page.ranking import rank_metrics
-from assay.reports.page.tagging import tag_pairs
-from assay.reports.svg import Scale, element
-from assay.reports.ticks import log_range, log_ticks, ticks
-from assay.reports.units import read_units
+from assay.reports.layout import fit, short_names
+from assay.reports.page.agreement import draw_layers
+from assay.reports.page.pairs import pack, tag_pairs
+from assay.reports.page.render import find, rank_metrics
+from assay.reports.page.scores import by_label, draw_cost
+from assay.reports.sweep import layered_models
+from assay.reports.units import classify, read_units
 
 
 @pytest.fixture
@@ -189,7 +184,7 @@ def test_tests_of_labels_that_rank_nothing_are_no_work_of_the_page(folder, monke
     (unit,) = read_units([edit(folder, "run.json", lambda run: None)])
     pairs = sum(int(mask.sum()) for mask in list(unit.data.buckets.values())[:3])
     # three metrics: 3 * 1,000 resamples; by labels of people, 3 couples * (1,000 permutations + 1,000 resamples)
-    monkeypatch.setattr("assay.reports.page.ranking.MOST_WORK", 3000 * pairs)
+    monkeypatch.setattr("assay.reports.page.render.MOST_WORK", 3000 * pairs)
     assert "Ranks need a test of every couple" in rank_metrics([read_run(folder)], "spearman")
     probe = edit(folder, "run.json", lambda run: run["datasets"][0].update(kind="probe"))
     ranked = rank_metrics([probe], "spearman")

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 from pydantic import ValidationError
 
-from assay.reports.published import PublishedTable, compare, load_table, summarise
+from assay.reports.reproduce import PublishedTable, compare, load_table, summarise
 
 WORDS = "/some/where,else/glove.txt"
 

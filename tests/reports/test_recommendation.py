@@ -5,9 +5,8 @@ from __future__ import annotations
 import pytest
 
 from assay.errors import InputError
-from assay.reports.leaderboard.board import Board, Line
-from assay.reports.leaderboard.ranks import Rank
-from assay.reports.leaderboard.recommendation import advise, parse_budget, with_advice
+from assay.reports.leaderboard.board import Board, Line, Rank
+from assay.reports.recommend import advise, parse_budget, with_advice
 from assay.reports.sheets import Document
 
 

@@ -7,11 +7,10 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from assay import api
+import assay
 from assay.errors import InputError
-from assay.reports.data import read_datasets
+from assay.reports.data import read_datasets, same_pairs
 from assay.reports.folder import read_run
-from assay.reports.grouping import same_pairs
 
 
 @pytest.fixture
@@ -24,22 +23,22 @@ def scored(tmp_path: Path) -> Path:
 
 
 def test_thresholds_and_folds_need_no_texts(scored: Path, tmp_path: Path) -> None:
-    api.agree_file(scored, out=tmp_path / "run", resamples=0)
+    assay.agree_file(scored, out=tmp_path / "run", resamples=0)
     for given in (scored, tmp_path / "run"):
-        assert api.crossval(given, folds=5).to_markdown().count("recorded:a") >= 1
-        assert api.thresholds(given, folds=5, resamples=100).to_markdown().count("recorded:a") >= 1
+        assert assay.crossval(given, folds=5).to_markdown().count("recorded:a") >= 1
+        assert assay.thresholds(given, folds=5, resamples=100).to_markdown().count("recorded:a") >= 1
 
 
 def test_pairs_of_one_text_are_still_one(tmp_path: Path) -> None:
     path = tmp_path / "own.csv"
     rows = ["x,y,1,0.5", "X.,y,0,0.4", ",,1,0.2", ",,0,0.1", "z,y,1,0.3"]
     path.write_text("reference,candidate,label,a\n" + "\n".join(rows) + "\n", encoding="utf-8")
-    api.agree_file(path, out=tmp_path / "run", resamples=0)
+    assay.agree_file(path, out=tmp_path / "run", resamples=0)
     (data,) = read_datasets(read_run(tmp_path / "run"))
     assert same_pairs(data).tolist() == [0, 0, 1, 1, 2]
     # of the references alone nothing follows
     path.write_text("reference,label,a\nx,1,0.5\nx,0,0.4\n", encoding="utf-8")
-    api.agree_file(path, out=tmp_path / "half", resamples=0)
+    assay.agree_file(path, out=tmp_path / "half", resamples=0)
     (data,) = read_datasets(read_run(tmp_path / "half"))
     assert same_pairs(data).tolist() == [0, 1]
 
@@ -48,5 +47,5 @@ def test_too_few_pairs_that_differ_are_told(tmp_path: Path) -> None:
     path = tmp_path / "one.csv"
     path.write_text("reference,candidate,label,a\n" + "x,y,1,0.5\nx,y,0,0.4\n" * 10, encoding="utf-8")
     with pytest.raises(InputError, match="there are too few pairs or groups that differ") as caught:
-        api.crossval(path, folds=3)
+        assay.crossval(path, folds=3)
     assert "expected 2 to 1" not in str(caught.value)

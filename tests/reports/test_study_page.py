@@ -11,10 +11,7 @@ from html.parser import HTMLParser
 import pytest
 
 from assay.reports.sheets import Column, Sheet, write
-from assay.reports.study.document import study_document
-from assay.reports.study.figures import draw_courses, draw_history, draw_settings
-from assay.reports.study.page import study_html
-from assay.reports.study.reading import read_study
+from assay.reports.tune import draw_courses, draw_history, draw_settings, read_study, study_document, study_html
 
 CHROMIUM = os.environ.get("ASSAY_TEST_CHROMIUM") or shutil.which("chromium") or shutil.which("google-chrome")
 RESULTS = Sheet("On test", [Column("dataset"), Column("n", number=True)], [["<i>data</i>", "20"]])

@@ -10,8 +10,8 @@ import pytest
 from assay.errors import InputError
 from assay.reports.folder import RunFolder, read_run
 from assay.reports.layout import Cell, label_texts, lay_out, percent
-from assay.reports.published import compare, judge, list_tables, load_table, summarise
 from assay.reports.render import to_csv, to_html, to_json, to_latex, to_markdown, to_rich
+from assay.reports.reproduce import compare, judge, list_tables, load_table, summarise
 from assay.tables import RUN_SCHEMA
 
 EXAMPLES = Path(__file__).with_name("examples")
@@ -215,7 +215,7 @@ def test_a_manifest_that_is_not_whole_is_one_line(tmp_path):
 
 
 def test_text_stays_text_in_markdown_and_latex():
-    from assay.reports.escape import latex, markdown
+    from assay.reports.sheets import latex, markdown
 
     assert markdown("&lt; ~~a~~ [x](y)\nb") == r"&amp;lt; \~\~a\~\~ [x]\(y) b"
     assert latex("[a] | b") == r"{}[a] \textbar{} b"

@@ -8,11 +8,11 @@ import pytest
 from rich.console import Console
 
 import assay
-from assay.api.profiling import Profile
+from assay.api.profile import Profile
 from assay.benchmark.profile import MetricProfile
-from assay.reports import costs, sweep
-from assay.reports.escape import rich_text
-from assay.reports.sheets import Column, Document, Sheet, to_rich
+from assay.reports import profile as costs
+from assay.reports import sweep
+from assay.reports.sheets import Column, Document, Sheet, rich_text, to_rich
 
 #: Names the window, then clears the screen.
 ESCAPE = "\x1b]0;owned\x07\x1b[2J"

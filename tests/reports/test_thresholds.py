@@ -7,13 +7,22 @@ import pandas as pd
 import pytest
 
 from assay.errors import InputError
-from assay.reports.thresholds.calibration import calibrate, fit_isotonic
-from assay.reports.thresholds.curves import average_precision, precision_recall, resampled_average_precision, roc
-from assay.reports.thresholds.measures import MEASURES, OPTIMISED, Counts
-from assay.reports.thresholds.parts import Part, folds, one_part
-from assay.reports.thresholds.search import Levels, best_threshold, decide
-from assay.reports.thresholds.study import study
-from assay.statistics.drawing import Drawing
+from assay.reports.thresholds.measures import (
+    MEASURES,
+    OPTIMISED,
+    Counts,
+    Levels,
+    average_precision,
+    best_threshold,
+    calibrate,
+    decide,
+    fit_isotonic,
+    precision_recall,
+    resampled_average_precision,
+    roc,
+)
+from assay.reports.thresholds.study import ThresholdPart, folds, one_part, study
+from assay.settings import Resampling
 from assay.statistics.resampling import Resampler
 
 SCORES = np.array([0.1, 0.2, 0.3, 0.4, 0.8, 0.9])
@@ -22,7 +31,7 @@ POSITIVE = np.array([False, False, True, False, True, True])
 
 def examine(scores, positive, repeats, measure, *, resamples=0, groups=None):
     """Study one dataset without a name."""
-    pairs, drawing = (scores, positive), Drawing(resamples, 0.95, 0)
+    pairs, drawing = (scores, positive), Resampling(resamples, 0.95, 0)
     return study("s", pairs, pairs, repeats, measure, drawing, seed=(0,), groups=groups, probabilities=False)
 
 
@@ -232,7 +241,7 @@ def test_intervals_draw_whole_groups():
     scores = positive + rng.normal(0, 1, 30)[groups]
     widths = []
     for codes in (None, groups):
-        parts = [[Part("other", np.arange(300), np.arange(300), "")]]
+        parts = [[ThresholdPart("other", np.arange(300), np.arange(300), "")]]
         found = examine(scores, positive, parts, "accuracy", resamples=500, groups=codes)
         for value in (found.tested["accuracy"], found.auc, found.average_precision):
             widths.append(value.high - value.low)

@@ -10,14 +10,12 @@ import pytest
 
 import assay
 from assay.errors import InputError
-from assay.reports.data import read_datasets
+from assay.reports.data import group_codes, read_datasets
 from assay.reports.folder import read_run
-from assay.reports.grouping import group_codes
 from assay.reports.sheets import write
 from assay.reports.thresholds.document import to_document
-from assay.reports.thresholds.parts import by_value
-from assay.reports.thresholds.planning import find_thresholds
-from assay.reports.thresholds.settings import Settings
+from assay.reports.thresholds.planning import ThresholdSettings, find_thresholds
+from assay.reports.thresholds.study import by_value
 
 
 @pytest.fixture
@@ -45,20 +43,20 @@ def run(tmp_path):
 
 
 def test_a_metric_where_lower_is_better_decides_alike(run):
-    subject = find_thresholds(run, Settings(positive="label>=2", datasets=("big",), resamples=0))[0]
+    subject = find_thresholds(run, ThresholdSettings(positive="label>=2", datasets=("big",), resamples=0))[0]
     good, turned = (subject.decisions[name] for name in ("recorded:good", "recorded:turned,lower_is_better=true"))
     assert good.tested == turned.tested
-    value = json.loads(write(to_document([subject], Settings(resamples=0)), "json"))
+    value = json.loads(write(to_document([subject], ThresholdSettings(resamples=0)), "json"))
     one, other = value[0]["metrics"][:2]
     assert one["decision"] == "score >= threshold"
     assert other["decision"] == "score <= threshold"
     assert other["threshold"] == pytest.approx(-one["threshold"])
     assert other["roc"]["threshold"] == pytest.approx([-point for point in one["roc"]["threshold"]])
-    assert "≤ " in write(to_document([subject], Settings(resamples=0)), "md")
+    assert "≤ " in write(to_document([subject], ThresholdSettings(resamples=0)), "md")
 
 
 def test_what_is_left_out_is_told(run):
-    subject = find_thresholds(run, Settings(positive="label>=2", datasets=("big",), resamples=0))[0]
+    subject = find_thresholds(run, ThresholdSettings(positive="label>=2", datasets=("big",), resamples=0))[0]
     assert set(subject.decisions) == {"recorded:good", "recorded:turned,lower_is_better=true", "recorded:holes"}
     assert any("recorded:constant left out: " in note and "have the score 1" in note for note in subject.notes)
     assert "recorded:holes: 12 pairs have no score and are left out" in subject.notes
@@ -66,17 +64,19 @@ def test_what_is_left_out_is_told(run):
 
 
 def test_parts_by_a_column(run):
-    subject = find_thresholds(run, Settings(positive="label>=2", datasets=("big",), split_by="topic", resamples=0))[0]
+    subject = find_thresholds(
+        run, ThresholdSettings(positive="label>=2", datasets=("big",), split_by="topic", resamples=0)
+    )[0]
     assert subject.decisions["recorded:good"].thresholds.shape == (1, 8)
     assert subject.way == "each of 8 values of topic tested with the threshold of the others"
 
 
 def test_found_on_one_dataset_and_tested_on_another(run):
     asked = {"positive": "label>=2", "metrics": ("recorded:good",)}
-    (subject,) = find_thresholds(run, Settings(tune="big", test="small", **asked))
+    (subject,) = find_thresholds(run, ThresholdSettings(tune="big", test="small", **asked))
     found = subject.decisions["recorded:good"]
     assert (subject.dataset, found.n, found.positive) == ("small", 90, 30)
-    big = find_thresholds(run, Settings(datasets=("big",), same_pairs=True, **asked))
+    big = find_thresholds(run, ThresholdSettings(datasets=("big",), same_pairs=True, **asked))
     assert found.thresholds == big[0].decisions["recorded:good"].thresholds
     assert found.tuned == pytest.approx(big[0].decisions["recorded:good"].tested["f1-macro"].value)
 
@@ -102,7 +102,7 @@ def test_found_on_one_dataset_and_tested_on_another(run):
 )  # fmt: skip
 def test_what_cannot_be_done(run, settings, said):
     with pytest.raises(InputError, match=said):
-        find_thresholds(run, Settings(resamples=0, **settings))
+        find_thresholds(run, ThresholdSettings(resamples=0, **settings))
 
 
 def test_pairs_in_both_datasets_are_refused(tmp_path):
@@ -110,14 +110,14 @@ def test_pairs_in_both_datasets_are_refused(tmp_path):
     pairs = [assay.load_dataset(rows[:30], name="one"), assay.load_dataset(rows[25:], name="two")]
     assay.run(pairs, ["recorded:mine"], buckets=["none"], resamples=0, out=tmp_path / "run")
     with pytest.raises(InputError, match="5 pairs of two stand in one, too"):
-        find_thresholds(read_run(tmp_path / "run"), Settings(tune="one", test="two"))
+        find_thresholds(read_run(tmp_path / "run"), ThresholdSettings(tune="one", test="two"))
 
 
 def test_a_pair_that_repeats_is_not_on_both_sides(tmp_path):
     rows = [{"reference": f"r {i % 20}", "candidate": "c", "label": i % 2, "mine": i} for i in range(40)]
     assay.run([rows], ["recorded:mine"], buckets=["none"], resamples=0, out=tmp_path / "run")
     with pytest.raises(InputError, match="--folds 21: expected 2 to 20"):
-        find_thresholds(read_run(tmp_path / "run"), Settings(folds=21, metrics=("recorded:mine",)))
+        find_thresholds(read_run(tmp_path / "run"), ThresholdSettings(folds=21, metrics=("recorded:mine",)))
 
 
 def test_intervals_and_groups_are_those_of_a_run(tmp_path):
@@ -139,7 +139,7 @@ def test_intervals_and_groups_are_those_of_a_run(tmp_path):
         )  # fmt: skip
         (row,) = read_run(out).agreement
         given = None if name == "single" else "again"
-        (subject,) = find_thresholds(read_run(out), Settings(resamples=200, seed=6, group_by=given))
+        (subject,) = find_thresholds(read_run(out), ThresholdSettings(resamples=200, seed=6, group_by=given))
         auc = subject.decisions["recorded:s"].auc
         assert (auc.value, auc.low, auc.high) == (row["value"], row["low"], row["high"]) and auc.low is not None
     (data,) = read_datasets(read_run(out))
@@ -147,7 +147,7 @@ def test_intervals_and_groups_are_those_of_a_run(tmp_path):
 
 
 def test_few_groups_give_no_interval(run):
-    settings = Settings(positive="label>=2", datasets=("big",), group_by="topic", metrics=("recorded:good",))
+    settings = ThresholdSettings(positive="label>=2", datasets=("big",), group_by="topic", metrics=("recorded:good",))
     (subject,) = find_thresholds(run, settings)
     assert subject.decisions["recorded:good"].tested["f1"].low is None
     assert subject.notes == ["no interval below 10 groups; there are 8"]
@@ -158,7 +158,7 @@ def test_a_part_with_one_class(run):
     with pytest.raises(
         InputError, match=r"big, recorded:good, 2.0: the pairs to tune on are all no; take another column"
     ):
-        find_thresholds(run, Settings(positive="label>=2", split_by="label", metrics=("recorded:good",)))
+        find_thresholds(run, ThresholdSettings(positive="label>=2", split_by="label", metrics=("recorded:good",)))
 
 
 @pytest.mark.parametrize(
@@ -177,7 +177,7 @@ def test_a_part_with_one_class(run):
 )
 def test_settings_that_contradict(settings, said):
     with pytest.raises(InputError, match=said):
-        Settings(**settings)
+        ThresholdSettings(**settings)
 
 
 @pytest.fixture
@@ -194,11 +194,11 @@ def repeated(tmp_path):
 def test_neither_groups_nor_texts_are_on_both_sides(repeated):
     # ten topics, joined two by two by their texts, are five units
     asked = {"group_by": "topic", "resamples": 0}
-    (subject,) = find_thresholds(repeated, Settings(folds=5, **asked))
+    (subject,) = find_thresholds(repeated, ThresholdSettings(folds=5, **asked))
     assert subject.decisions["recorded:mine"].thresholds.shape == (1, 5)
     assert subject.way == "5 folds of whole groups (topic), 10 groups joined to 5 where they share texts"
     with pytest.raises(InputError, match="--folds 6: expected 2 to 5, the number of pairs or groups that differ"):
-        find_thresholds(repeated, Settings(folds=6, **asked))
+        find_thresholds(repeated, ThresholdSettings(folds=6, **asked))
 
 
 def test_texts_that_are_tested_are_not_tuned_on(repeated):
@@ -207,7 +207,7 @@ def test_texts_that_are_tested_are_not_tuned_on(repeated):
     for part in by_value(data, "topic", group_codes(data, "topic"), texts):
         assert (len(part.test), len(part.tune)) == (4, 32)  # less the four with the same texts
         assert not set(texts[part.tune]) & set(texts[part.test])
-    (subject,) = find_thresholds(repeated, Settings(split_by="topic", resamples=0))
+    (subject,) = find_thresholds(repeated, ThresholdSettings(split_by="topic", resamples=0))
     assert [note for note in subject.notes if note.startswith("the texts of 40 pairs stand under several values")]
 
 
@@ -229,13 +229,13 @@ def rewritten(tmp_path):
 def test_a_pair_in_other_case_punctuation_or_order_is_the_same(rewritten):
     asked = {"datasets": ("both",), "resamples": 0}
     with pytest.raises(InputError, match="--folds 21: expected 2 to 20, the number of pairs or groups that differ"):
-        find_thresholds(rewritten, Settings(folds=21, **asked))
-    (subject,) = find_thresholds(rewritten, Settings(folds=5, group_by="topic", **asked))
+        find_thresholds(rewritten, ThresholdSettings(folds=21, **asked))
+    (subject,) = find_thresholds(rewritten, ThresholdSettings(folds=5, group_by="topic", **asked))
     assert subject.way == "5 folds of whole groups (topic), 10 groups joined to 5 where they share texts"
-    (subject,) = find_thresholds(rewritten, Settings(split_by="topic", **asked))
+    (subject,) = find_thresholds(rewritten, ThresholdSettings(split_by="topic", **asked))
     assert [note for note in subject.notes if note.startswith("the texts of 40 pairs stand under several values")]
     with pytest.raises(InputError, match="20 pairs of again stand in first, too, where the threshold would be found"):
-        find_thresholds(rewritten, Settings(tune="first", test="again", resamples=0))
+        find_thresholds(rewritten, ThresholdSettings(tune="first", test="again", resamples=0))
 
 
 def test_nothing_is_left_to_tune_on(tmp_path):
@@ -245,12 +245,15 @@ def test_nothing_is_left_to_tune_on(tmp_path):
     ]
     assay.run([rows], ["recorded:mine"], buckets=["none"], resamples=0, out=tmp_path / "run")
     with pytest.raises(InputError, match="h0: no pair is left to tune on; take another column"):
-        find_thresholds(read_run(tmp_path / "run"), Settings(split_by="half", resamples=0))
+        find_thresholds(read_run(tmp_path / "run"), ThresholdSettings(split_by="half", resamples=0))
 
 
 def test_no_note_where_texts_do_not_repeat(run):
     (subject,) = find_thresholds(
-        run, Settings(positive="label>=2", datasets=("big",), split_by="topic", metrics=("recorded:good",), resamples=0)
+        run,
+        ThresholdSettings(
+            positive="label>=2", datasets=("big",), split_by="topic", metrics=("recorded:good",), resamples=0
+        ),
     )
     assert subject.notes == []
 
@@ -264,7 +267,7 @@ def test_groups_in_both_datasets_are_refused(tmp_path, in_the_run):
     group = {"group_by": "topic"}
     made = group if in_the_run else {}
     assay.run(pairs, ["recorded:mine"], buckets=["none"], resamples=0, out=tmp_path / "run", **made)
-    asked = Settings(tune="one", test="two", resamples=0, **({} if in_the_run else group))
+    asked = ThresholdSettings(tune="one", test="two", resamples=0, **({} if in_the_run else group))
     with pytest.raises(InputError, match="1 groups of two stand in one, too, such as 't5'"):
         find_thresholds(read_run(tmp_path / "run"), asked)
 
@@ -272,11 +275,11 @@ def test_groups_in_both_datasets_are_refused(tmp_path, in_the_run):
 def test_labels_that_no_short_decimal_holds(tmp_path):
     rows = [{"reference": f"r {i}", "candidate": "c", "label": (1 + i % 2) / 3, "mine": i % 2} for i in range(40)]
     assay.run([rows], ["recorded:mine"], buckets=["none"], resamples=0, out=tmp_path / "run")
-    (subject,) = find_thresholds(read_run(tmp_path / "run"), Settings(resamples=0))
+    (subject,) = find_thresholds(read_run(tmp_path / "run"), ThresholdSettings(resamples=0))
     assert subject.rule == "label>=0.6666666666666666"
     assert subject.decisions["recorded:mine"].positive == 20
 
 
 def test_a_reason_that_all_metrics_share_is_said_once(run):
     with pytest.raises(InputError, match=r"^--folds 500: expected 2 to [0-9]+, the number of pairs or groups that dif"):
-        find_thresholds(run, Settings(positive="label>=2", datasets=("small",), folds=500, group_by="topic"))
+        find_thresholds(run, ThresholdSettings(positive="label>=2", datasets=("small",), folds=500, group_by="topic"))

@@ -7,9 +7,21 @@ import json
 import numpy as np
 import pytest
 
-from assay.reports.recomputed import Change, Recomputed, changes, hold_agreement, hold_scores, not_recomputed
 from assay.reports.sheets import write
-from assay.reports.verification import DataNow, MetricNow, Verification, headline, likely_cause, to_document
+from assay.reports.verify import (
+    Change,
+    DataNow,
+    MetricNow,
+    Recomputed,
+    Verification,
+    changes,
+    headline,
+    hold_agreement,
+    hold_scores,
+    likely_cause,
+    not_recomputed,
+    to_document,
+)
 
 IDS = ["a", "b", "c", "d"]
 NAN = float("nan")

@@ -7,8 +7,7 @@ import pytest
 from scipy import stats
 
 from assay.statistics.agreement import agreement, percentile_interval
-from assay.statistics.ceiling import tie_free_ceiling, tie_share
-from assay.statistics.reliability import split_half_reliability
+from assay.statistics.reliability import split_half_reliability, tie_free_ceiling, tie_share
 from assay.statistics.resampling import Resampler
 
 THREE = ("pearson", "spearman", "kendall")

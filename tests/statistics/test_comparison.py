@@ -10,10 +10,10 @@ from scipy import stats
 
 from assay.statistics.agreement import agreement
 from assay.statistics.cells import Labels
+from assay.statistics.coefficients import HeldScore
 from assay.statistics.comparison import POWER, average_drawn, compare, compare_all
 from assay.statistics.draws import Coefficients, Drawn, Swaps, draw_scores
 from assay.statistics.exchange import Exchange
-from assay.statistics.held import HeldScore
 from assay.statistics.resampling import Resampler
 
 STATISTICS = ("pearson", "spearman", "kendall")

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from assay.statistics.corrections import adjust, williams
+from assay.statistics.significance import adjust, williams
 
 
 @pytest.mark.parametrize(

@@ -7,8 +7,16 @@ import pytest
 from scipy import stats
 
 from assay.errors import InputError
-from assay.statistics.crossvalidation import Partition, cross_validate, given
-from assay.statistics.folds import Fold, codes_of, deal, joined, leave_one_out
+from assay.statistics.crossvalidation import (
+    Fold,
+    Partition,
+    codes_of,
+    cross_validate,
+    deal,
+    given,
+    joined,
+    leave_one_out,
+)
 
 SCIPY = {"pearson": stats.pearsonr, "spearman": stats.spearmanr, "kendall": stats.kendalltau}
 STATISTICS = tuple(SCIPY)

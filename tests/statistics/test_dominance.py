@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from scipy import integrate, stats
 
-from assay.statistics.dominance import almost_stochastic_order, corrected_confidence, resampled, violation_ratio
+from assay.statistics.significance import almost_stochastic_order, corrected_confidence, resampled, violation_ratio
 
 A = np.array([0.812, 0.806, 0.821, 0.798, 0.815, 0.809, 0.803, 0.818, 0.811, 0.807])
 B = np.array([0.801, 0.808, 0.795, 0.804, 0.799, 0.812, 0.797, 0.802, 0.806, 0.793])

@@ -5,17 +5,17 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from assay.api import best_worst, verify
+from assay import best_worst, verify
 from assay.benchmark.request import Request
 from assay.benchmark.runner import run as run_request
 from assay.errors import InputError
-from assay.reports.comparing.compare import Settings as CompareSettings
-from assay.reports.crossval.settings import Settings as CrossvalSettings
-from assay.reports.gate.settings import Settings as GateSettings
-from assay.reports.significance.testing import Settings as SignificanceSettings
-from assay.reports.thresholds.settings import Settings as ThresholdSettings
-from assay.statistics.drawing import Drawing
-from assay.statistics.folds import codes_of_groups
+from assay.reports.check.cells import CheckSettings as GateSettings
+from assay.reports.compare.contests import CompareSettings
+from assay.reports.crossval import CrossvalSettings
+from assay.reports.significance.testing import SignificanceSettings
+from assay.reports.thresholds.planning import ThresholdSettings
+from assay.settings import Resampling
+from assay.statistics.crossvalidation import codes_of_groups
 
 
 def request_of(**settings):
@@ -31,7 +31,7 @@ def compare_of(**settings):
     return CompareSettings(("spearman",), **settings)
 
 
-NONE_ALLOWED = [Drawing, request_of, ThresholdSettings]
+NONE_ALLOWED = [Resampling, request_of, ThresholdSettings]
 NEEDED = [compare_of, GateSettings, SignificanceSettings]
 SEEDED = [CrossvalSettings, lambda seed: verify("nowhere", seed=seed), lambda seed: best_worst("nowhere", seed=seed)]
 
@@ -45,13 +45,13 @@ def test_a_seed_is_not_negative(make):
 
 
 def test_kinds_of_numbers():
-    assert Drawing(np.int64(200), np.float64(0.9), np.int64(3)).resamples == 200
+    assert Resampling(resamples=np.int64(200), confidence=np.float64(0.9), seed=np.int64(3)).resamples == 200
     with pytest.raises(InputError, match=r"^--resamples 150.5: must be a whole number$"):
-        Drawing(resamples=150.5)
+        Resampling(resamples=150.5)
     with pytest.raises(InputError, match=r"^--resamples True: must be a whole number$"):
-        Drawing(resamples=True)
+        Resampling(resamples=True)
     with pytest.raises(InputError, match=r"^--confidence x: must lie between"):
-        Drawing(confidence="x")
+        Resampling(confidence="x")
 
 
 @pytest.mark.parametrize("make", [*NONE_ALLOWED, *NEEDED])
@@ -63,7 +63,7 @@ def test_a_level_lies_between_a_half_and_one(make, level):
 
 
 #: What has percentile intervals; the tests of ``assay significance`` have bounds of another kind.
-WITH_INTERVALS = [Drawing, run_of, ThresholdSettings, compare_of, GateSettings]
+WITH_INTERVALS = [Resampling, run_of, ThresholdSettings, compare_of, GateSettings]
 
 
 @pytest.mark.parametrize("make", WITH_INTERVALS)
@@ -82,10 +82,10 @@ def test_draws_resolve_the_level(make, level, needed):
 
 
 def test_a_level_without_an_interval_needs_no_draws():
-    assert Drawing(resamples=0, confidence=0.999999).resamples == 0
+    assert Resampling(resamples=0, confidence=0.999999).resamples == 0
     assert SignificanceSettings(confidence=0.999999).resamples == 1000
     with pytest.raises(InputError, match=r"1,000 resamples leave 0.0005 beyond each bound.* --resamples 5000000 or"):
-        Drawing(confidence=0.999999)
+        Resampling(confidence=0.999999)
 
 
 @pytest.mark.parametrize("make", [*NONE_ALLOWED, *NEEDED])

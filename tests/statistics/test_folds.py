@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from assay.errors import InputError
-from assay.statistics.folds import codes_of, codes_of_groups, deal, joined, leave_one_out
+from assay.statistics.crossvalidation import codes_of, codes_of_groups, deal, joined, leave_one_out
 
 
 def rows(folds):

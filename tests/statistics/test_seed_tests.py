@@ -9,8 +9,14 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from assay.statistics.dominance import resampled
-from assay.statistics.seeds import bootstrap_means, brown_forsythe, mann_whitney, smallest_exact, welch
+from assay.statistics.significance import (
+    bootstrap_means,
+    brown_forsythe,
+    mann_whitney,
+    resampled,
+    smallest_exact,
+    welch,
+)
 
 #: Survival of mice in days, treated and not: Efron & Tibshirani (1993), table 2.1.
 TREATED = np.array([94.0, 197, 16, 38, 99, 141, 23])

@@ -8,12 +8,12 @@ import numpy as np
 import pytest
 
 from assay.statistics.agreement import agreement
-from assay.statistics.ceiling import tie_free_ceiling
+from assay.statistics.cells import PAIR_ACCURACY, Within
 from assay.statistics.comparison import average, compare
 from assay.statistics.draws import Coefficients, Swaps, draw_all
 from assay.statistics.exchange import Exchange
+from assay.statistics.reliability import tie_free_ceiling
 from assay.statistics.resampling import Resampler
-from assay.statistics.within import PAIR_ACCURACY, Within
 
 ONLY = (PAIR_ACCURACY,)
 

@@ -43,7 +43,7 @@ def train_on(base: str | Path, out: str | Path, *, pause: float = 0.0, **changes
 
 if __name__ == "__main__":
     # chunks of a few pairs, so that a small file has several
-    import assay.training.augmented.labelling as labelling
+    import assay.training.augmented.recipe as labelling
 
     labelling.CHUNK = 16
     base, labeller, entities, out, pause = sys.argv[1:]

@@ -53,7 +53,7 @@ def files(pairs_file: Callable[..., str]) -> tuple[str, str, str]:
 @pytest.fixture
 def told(monkeypatch: pytest.MonkeyPatch) -> list[dict[str, set[int]]]:
     """Rows trained on and tested by every training of a fold that was really done."""
-    from assay.training.pairwise import validating
+    from assay.training.pairwise import crossvalidation as validating
 
     seen: list[dict[str, set[int]]] = []
     fit = validating.fit

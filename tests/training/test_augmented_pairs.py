@@ -11,9 +11,15 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from assay.errors import InputError
-from assay.training.augmented.entities import Entity, families, read_entities
-from assay.training.augmented.numbers import near_numbers, number_pairs, say_numbers
-from assay.training.augmented.pairing import pair_entities
+from assay.training.augmented.pairs import (
+    Entity,
+    families,
+    near_numbers,
+    number_pairs,
+    pair_entities,
+    read_entities,
+    say_numbers,
+)
 from assay.training.augmented.settings import AugmentedSettings
 from assay.training.data import text_key
 

@@ -16,7 +16,7 @@ from tiny import WORDS, make_bert
 from assay.datasets import load_dataset
 from assay.errors import InputError
 from assay.metrics import Batch, load_metric
-from assay.training.augmented import labelling
+from assay.training.augmented import recipe as labelling
 
 COLUMNS = ["reference", "candidate", "label", "split", "origin"]
 
@@ -89,9 +89,9 @@ def test_numbers_alone_and_seeds(tiny_base, tmp_path):
 
 def test_the_table_says_whose_labels_they_are(tiny_base, tmp_path):
     pytest.importorskip("num2words", reason="num2words is absent: pip install assay[train]")
-    from assay import api
+    import assay
 
-    report = api.train_augmented(
+    report = assay.train_augmented(
         str(tiny_base), tmp_path / "out", numbers="en", number_range="0,39", epochs=1, device="cpu"
     )
     said = report.to_markdown()
@@ -152,7 +152,7 @@ def test_the_command_names_what_is_missing(tiny_base, tmp_path, capsys):
 
 
 def test_labels_of_pairs_that_have_one_stay():
-    from assay.training.augmented.pairing import Pair
+    from assay.training.augmented.pairs import Pair
 
     pairs = [Pair("a", "b", "train", "alias", 1.0), Pair("1", "two", "dev", "number", 0.0)]
     assert np.array_equal(labelling.label_pairs(pairs, None, None), [1.0, 0.0])

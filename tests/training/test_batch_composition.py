@@ -16,7 +16,7 @@ from hypothesis import strategies as some
 from assay.datasets import load_dataset
 from assay.datasets.annotation_graph import AnnotationGraph, build_graph, graph_of
 from assay.errors import InputError
-from assay.training.batches.composition import STRATEGIES, Batch, compose
+from assay.training.batches import STRATEGIES, Batch, compose
 
 # The example of the paper's figures 2 to 5: six edges are in its text, of the seventh only that V4 is at one end.
 FIGURE = ["12", "13", "32", "16", "45", "56", "41"]

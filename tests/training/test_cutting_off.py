@@ -8,10 +8,8 @@ from training_run import Slow, made_pairs
 
 from assay.errors import InputError
 from assay.metrics.neural.runtime import Runtime
-from assay.training import cutting
-from assay.training.apart import load_sets
-from assay.training.cutting import cut_off, cut_rows
-from assay.training.data import load_examples
+from assay.training import data as cutting
+from assay.training.data import cut_off, cut_rows, load_examples, load_sets
 from assay.training.pairwise.job import prepare
 from assay.training.pairwise.settings import BiEncoderSettings
 

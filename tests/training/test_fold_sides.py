@@ -8,23 +8,22 @@ import pyarrow.parquet as pq
 import pytest
 from training_run import Slow, made_pairs
 
-from assay import api
+import assay
 from assay.errors import InputError
-from assay.lexicon.keys import pair_key
+from assay.lexicon.texts import pair_key
 from assay.metrics.neural.runtime import Runtime
-from assay.statistics.crossvalidation import Partition
-from assay.statistics.folds import Fold
+from assay.statistics.crossvalidation import Fold, Partition
 from assay.training.data import load_examples
-from assay.training.pairwise import validating
-from assay.training.pairwise.validating import read_recipe
+from assay.training.pairwise import crossvalidation as validating
+from assay.training.pairwise.crossvalidation import read_recipe
 
 
 def test_labels_of_any_scale(asked, told):
     rows = [row | {"label": 1 + 4 * row["label"]} for row in made_pairs(44, 1)]
     with pytest.raises(InputError, match="say what the scale is with --scale LOW,HIGH"):
-        api.crossval(**asked(rows))
+        assay.crossval(**asked(rows))
     assert not told
-    api.crossval(**asked(rows, scale="1,5"))
+    assay.crossval(**asked(rows, scale="1,5"))
     assert len(told) == 2
 
 
@@ -38,14 +37,14 @@ def test_labels_of_any_scale(asked, told):
 )
 def test_a_scale_that_cannot_be_used(asked, told, changes, said):
     with pytest.raises(InputError, match=said):
-        api.crossval(**asked(made_pairs(44, 1), **{"metrics": ["dice"]} | changes))
+        assay.crossval(**asked(made_pairs(44, 1), **{"metrics": ["dice"]} | changes))
     assert not told
 
 
 def test_a_source_with_one_label_is_told_and_stops_nothing(asked, told):
     rows = [row | {"source": ("one", "few", "many", "more")[k % 4]} for k, row in enumerate(made_pairs(80, 1))]
     rows = [row | {"label": 0.5} if row["source"] == "one" else row for row in rows]
-    found = api.crossval(**asked(rows, by="source"))
+    found = assay.crossval(**asked(rows, by="source"))
     assert len(told) == 6
     (row,) = (
         row
@@ -90,7 +89,7 @@ def test_a_source_with_one_label_is_told_and_stops_nothing(asked, told):
 def test_what_cannot_be_trained_is_told_before_any_training(asked, told, make, changes, said):
     rows = [make(k, row) for k, row in enumerate(made_pairs(60, 1))]
     with pytest.raises(InputError, match=said) as caught:
-        api.crossval(**asked(rows, **changes))
+        assay.crossval(**asked(rows, **changes))
     assert "\n" not in str(caught.value) and "--dev" not in str(caught.value)
     assert not told
 
@@ -113,7 +112,7 @@ def test_a_pair_and_its_mirror_are_on_one_side_of_every_parting(asked, told, mon
 
     monkeypatch.setattr(validating, "fit", spy)
     rows = mirrored(made_pairs(44, 1))
-    api.crossval(**asked(rows))
+    assay.crossval(**asked(rows))
     for one in sets:
         assert not one["test"] & (one["train"] | one["dev"])
         assert not one["train"] & one["dev"]
@@ -125,7 +124,7 @@ def test_a_pair_and_its_mirror_are_on_one_side_of_every_parting(asked, told, mon
 def test_a_group_is_on_one_side_of_every_parting(asked, told, by_column):
     column = "topic" if by_column else "group"
     rows = [row | {column: f"q{k % 15}"} for k, row in enumerate(made_pairs(60, 1))]
-    api.crossval(**asked(rows, **({"group_by": column} if by_column else {})))
+    assay.crossval(**asked(rows, **({"group_by": column} if by_column else {})))
     assert len(told) == 2
     for one in told:
         groups = {name: {(row - 1) % 15 for row in rows} for name, rows in one.items()}
@@ -139,7 +138,7 @@ def test_repeats_of_a_source_left_out_are_counted(asked, told):
     rows = mirrored(made_pairs(60, 1))
     # ten pairs of b repeat pairs of a
     rows = rows[:60] + rows[60:70] + [row | {"source": "b"} for row in made_pairs(40, 2)]
-    found = api.crossval(**asked(rows, by="source"))
+    found = assay.crossval(**asked(rows, by="source"))
     assert [len(one["train"]) + len(one["dev"]) for one in told[2:]] == [40, 50]
     keys = [pair_key(row["reference"], row["candidate"]) for row in rows]
     for one in told:
@@ -173,4 +172,4 @@ def test_texts_on_both_sides_are_told(tiny_base, tmp_path):
 
 def test_the_note_on_texts_stands_in_the_report(asked):
     rows = [row | {"reference": "one question"} for row in made_pairs(44, 1)]
-    assert ": 1 to 1 texts of the pairs held out at a time also occur" in api.crossval(**asked(rows)).to_markdown()
+    assert ": 1 to 1 texts of the pairs held out at a time also occur" in assay.crossval(**asked(rows)).to_markdown()

@@ -17,26 +17,26 @@ import pytest
 import torch
 from training_run import Slow, made_pairs
 
-from assay import api
+import assay
 from assay.errors import InputError
 from assay.metrics.neural.runtime import Runtime
 from assay.training.data import load_examples
-from assay.training.pairwise import validating
-from assay.training.pairwise.validating import read_recipe
+from assay.training.pairwise import crossvalidation as validating
+from assay.training.pairwise.crossvalidation import read_recipe
 
 
 def test_every_fold_is_tested_by_a_model_of_the_others(tiny_base, pairs_file, tmp_path, monkeypatch, told):
     monkeypatch.setenv("ASSAY_CACHE", str(tmp_path / "cache"))
     path = pairs_file(60, 1)
     asked = {"datasets": path, "train": f"bi-encoder:{tiny_base},epochs=1,batch_size=16", "folds": 3, "threads": 1}
-    first = api.crossval(**asked)
+    first = assay.crossval(**asked)
     assert len(told) == 3
     assert sorted(row for one in told for row in one["test"]) == list(range(1, 61))
     for one in told:
         assert not one["test"] & (one["train"] | one["dev"])
         assert not one["train"] & one["dev"]
     # killed or not, nothing is trained twice
-    again = api.crossval(**asked)
+    again = assay.crossval(**asked)
     assert len(told) == 3
     assert again.to_json() == first.to_json()
     assert not [place for place in (tmp_path / "cache" / "crossval").iterdir() if place.is_dir()]
@@ -48,7 +48,7 @@ def test_a_source_left_out_is_not_trained_on(tiny_base, pairs_file, tmp_path, mo
     path = tmp_path / "sources.parquet"
     pq.write_table(pa.Table.from_pylist([row | {"source": f"s{k % 2}"} for k, row in enumerate(rows)]), path)
     recipe = f"cross-encoder:{tiny_base},epochs=1,batch_size=16"
-    api.crossval(datasets=str(path), train=recipe, folds=2, by="source", threads=1)
+    assay.crossval(datasets=str(path), train=recipe, folds=2, by="source", threads=1)
     odd = set(range(1, 61, 2))
     assert [one["test"] for one in told[2:]] == [odd, set(range(2, 61, 2))]
     assert all(one["train"].isdisjoint(one["test"]) for one in told)
@@ -145,7 +145,7 @@ def test_a_recipe_that_cannot_be_read(recipe, told):
 def test_the_baseline_stands_beside(tiny_base, pairs_file, tmp_path, monkeypatch):
     monkeypatch.setenv("ASSAY_CACHE", str(tmp_path / "cache"))
     recipe = f"bi-encoder:{tiny_base},epochs=1"
-    found = api.crossval(datasets=pairs_file(40, 1), train=recipe, folds=2, threads=1)
+    found = assay.crossval(datasets=pairs_file(40, 1), train=recipe, folds=2, threads=1)
     assert {"dice", recipe} == set(found.records["metric"])
     assert Path(tmp_path / "cache/crossval").is_dir()
 
@@ -153,9 +153,9 @@ def test_the_baseline_stands_beside(tiny_base, pairs_file, tmp_path, monkeypatch
 def test_several_processes_are_refused(asked, told, monkeypatch):
     monkeypatch.setenv("WORLD_SIZE", "2")
     with pytest.raises(InputError, match="crossval --train trains in one process: start it without torchrun"):
-        api.crossval(**asked(made_pairs(44, 1)))
+        assay.crossval(**asked(made_pairs(44, 1)))
     assert not told
-    assert api.crossval(**asked(made_pairs(44, 1), train=(), metrics="dice")).records is not None
+    assert assay.crossval(**asked(made_pairs(44, 1), train=(), metrics="dice")).records is not None
 
 
 @pytest.mark.slow
@@ -175,7 +175,7 @@ def test_a_full_disk_is_one_line_and_what_was_done_goes_on(asked, tiny_base, tol
 
     with pytest.MonkeyPatch.context() as patch, pytest.raises(KeyboardInterrupt):
         patch.setattr(validating, "fit", killed)
-        api.crossval(**request)
+        assay.crossval(**request)
 
     def limit():
         signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
@@ -193,5 +193,5 @@ def test_a_full_disk_is_one_line_and_what_was_done_goes_on(asked, tiny_base, tol
     assert "no room" in said and "ask for it again" in said
     assert "Traceback" not in ended.stderr
     del told[:]
-    api.crossval(**request)
+    assay.crossval(**request)
     assert len(told) == 1

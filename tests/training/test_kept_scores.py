@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from assay.errors import InputError
-from assay.training.kept import kept_scores
+from assay.training.folder import kept_scores
 
 
 @pytest.fixture

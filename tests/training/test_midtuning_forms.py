@@ -8,11 +8,9 @@ import pytest
 
 pytest.importorskip("penman", reason="penman is absent: pip install assay[amr]")
 
-from assay.amr.graph import parse_graph
+from assay.amr import parse_graph
 from assay.errors import InputError
-from assay.training.midtuning.forms import Frame, SemanticForm, make_frame
-from assay.training.midtuning.graph_forms import form_of_graph
-from assay.training.midtuning.reading import read_forms
+from assay.training.midtuning.forms import Frame, SemanticForm, form_of_graph, make_frame, read_forms
 
 #: Each graph beside its form, read off by hand.
 GRAPHS = {

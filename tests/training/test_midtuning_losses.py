@@ -12,11 +12,8 @@ from tokenizers import Tokenizer
 from tokenizers.models import WordLevel
 
 from assay.errors import UnavailableError
-from assay.training.midtuning.encoder import FORM, SENTENCE, make_ready
-from assay.training.midtuning.losses import make_loss
-from assay.training.models import load_bi_encoder
-from assay.training.pairwise.inputs import Inputs
-from assay.training.tokens import table_of_texts
+from assay.training.midtuning.job import FORM, SENTENCE, make_loss, make_ready
+from assay.training.models import Inputs, load_bi_encoder, table_of_texts
 
 TEXTS = [
     "[_EN_] the boy wants to go", "[_SRLMR_] want-01 ARG0: boy", "[_SRLMR_] want-01 ARG0: girl",

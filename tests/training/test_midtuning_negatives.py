@@ -7,8 +7,7 @@ import itertools
 import pytest
 
 from assay.errors import InputError
-from assay.training.midtuning.forms import Frame, SemanticForm
-from assay.training.midtuning.negatives import KINDS, others_forms, wrong_forms
+from assay.training.midtuning.forms import KINDS, Frame, SemanticForm, others_forms, wrong_forms
 
 
 def form(*frames):

@@ -11,11 +11,17 @@ from sentence_transformers.sentence_transformer.losses import CoSENTLoss, Cosine
 from sentence_transformers.sentence_transformer.modules import Normalize
 from tiny import WORDS
 
-from assay.training.models import load_bi_encoder, load_cross_encoder, train_last_layers
-from assay.training.pairwise.batching import plan_epochs
-from assay.training.pairwise.inputs import bi_inputs, cross_inputs
+from assay.training.models import (
+    alike,
+    bi_inputs,
+    cross_inputs,
+    load_bi_encoder,
+    load_cross_encoder,
+    table_of_texts,
+    train_last_layers,
+)
 from assay.training.pairwise.losses import make_loss
-from assay.training.tokens import alike, table_of_texts
+from assay.training.pairwise.trainer import plan_epochs
 
 FIRSTS = [" ".join(WORDS[k : k + 2 + k % 5]) for k in range(12)]
 SECONDS = [FIRSTS[(k + 1) % 12] if k % 3 else " ".join(WORDS[20 - k : 24]) for k in range(12)]

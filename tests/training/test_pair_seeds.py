@@ -35,9 +35,9 @@ def test_the_base_is_scored_once_for_all_seeds(tiny_base, files, tmp_path, monke
 
 
 def test_seeds_can_be_compared(tiny_base, files, tmp_path):
-    from assay import api
+    import assay
 
     for name, rate in (("slow", 1e-5), ("fast", 1e-3)):
         train_on("bi-encoder", tiny_base, tmp_path / name, *files, seeds=3, epochs=1, learning_rate=rate)
-    found = api.compare_systems([str(tmp_path / "slow"), str(tmp_path / "fast")])
+    found = assay.compare_systems([str(tmp_path / "slow"), str(tmp_path / "fast")])
     assert {"slow", "fast"} <= set(found.to_csv().replace("\n", ",").split(","))

@@ -17,11 +17,9 @@ from training_run import Slow, made_pairs
 
 from assay.datasets.annotation_graph import build_graph
 from assay.training.loop import Course, arguments
-from assay.training.models import load_bi_encoder, load_cross_encoder
-from assay.training.pairwise.batching import Collate, PlanSampler, plan_epochs
-from assay.training.pairwise.inputs import bi_inputs, cross_inputs
+from assay.training.models import bi_inputs, cross_inputs, load_bi_encoder, load_cross_encoder
 from assay.training.pairwise.losses import make_loss
-from assay.training.pairwise.trainer import DevAgreement, train_pairs
+from assay.training.pairwise.trainer import Collate, DevAgreement, PlanSampler, plan_epochs, train_pairs
 
 ROWS, DEV = 40, np.arange(40, 60)
 

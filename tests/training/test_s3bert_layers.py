@@ -15,9 +15,8 @@ from training_run import LetterScorer, made_pairs
 from assay.errors import InputError, UnavailableError
 from assay.training.models import load_bi_encoder
 from assay.training.s3bert import frozen as frozen_module
-from assay.training.s3bert.frozen import freeze, upper_embeddings
-from assay.training.s3bert.layers import split
-from assay.training.s3bert.losses import S3BertLoss
+from assay.training.s3bert.frozen import freeze, split, upper_embeddings
+from assay.training.s3bert.trainer import S3BertLoss
 
 TEXTS = sorted({row[side] for row in made_pairs(40, 3) for side in ("reference", "candidate")} | {"", "one"})
 

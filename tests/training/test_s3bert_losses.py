@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 import torch
 
-from assay.training.s3bert.losses import S3BertLoss, consistency, decomposition, sub_cosines
+from assay.training.s3bert.trainer import S3BertLoss, consistency, decomposition, sub_cosines
 
 FIRST = np.array([[3.0, 4.0, 1.0, 0.0, 2.0], [1.0, 0.0, 0.0, 2.0, 1.0]])
 SECOND = np.array([[4.0, 3.0, 0.0, 5.0, 1.0], [1.0, 1.0, 0.0, -3.0, 0.5]])

@@ -9,7 +9,7 @@ import pytest
 from scipy.stats import spearmanr
 
 from assay.errors import UnavailableError
-from assay.training.s3bert.partition import assign_dimensions, dimension_weights, random_dimensions
+from assay.training.s3bert.evaluation import assign_dimensions, dimension_weights, random_dimensions
 
 
 def brute_force(weights, allowed):

@@ -11,16 +11,10 @@ from scipy.stats import ttest_1samp
 
 from assay.errors import InputError
 from assay.reports.sheets import write
-from assay.reports.training.aspects import aspects_document
+from assay.reports.train import aspects_document
 from assay.training.data import load_examples
-from assay.training.s3bert.evaluation import (
-    RESAMPLES,
-    Embedded,
-    agreement_with_people,
-    over_seeds,
-    plain_scores,
-)
-from assay.training.s3bert.settings import Settings
+from assay.training.s3bert.evaluation import RESAMPLES, Embedded, agreement_with_people, over_seeds, plain_scores
+from assay.training.s3bert.settings import S3BertSettings
 
 
 def test_people_are_agreed_with_by_whole_groups(pairs_file):
@@ -67,7 +61,7 @@ def test_one_model_has_the_bootstrap_alone():
 
 
 def test_the_command_asks_for_the_very_same_numbers():
-    settings = Settings("base", ("a b.csv",), learning_rate=1.23456789e-5, alpha=1 / 3)
+    settings = S3BertSettings("base", ("a b.csv",), learning_rate=1.23456789e-5, alpha=1 / 3)
     words = shlex.split(settings.command("out"))
     found = {words[place]: words[place + 1] for place in range(3, len(words), 2)}
     assert float(found["--learning-rate"]) == 1.23456789e-5

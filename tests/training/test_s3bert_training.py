@@ -13,10 +13,10 @@ from safetensors.numpy import load_file
 from training_run import LetterScorer, train
 from transformers.trainer_callback import DefaultFlowCallback
 
-from assay.amr.aspects import ASPECTS
+from assay.amr import ASPECTS
 from assay.errors import InputError, UnavailableError
 from assay.metrics import Batch, load_metric
-from assay.metrics.aspects.layout_file import read_layout
+from assay.metrics.aspects.layout import read_layout
 from assay.metrics.aspects.reference import read_reference
 from assay.reports.significance.reading import read_results
 from assay.training.s3bert.trainer import AspectTrainer

@@ -10,7 +10,7 @@ import pytest
 from assay.datasets import load_dataset
 from assay.datasets.annotation_graph import AnnotationGraph, build_graph, graph_of
 from assay.errors import InputError
-from assay.training.batches.subsets import degree_subset, random_subset
+from assay.training.batches import degree_subset, random_subset
 
 
 def drawn(seed: int) -> np.random.Generator:

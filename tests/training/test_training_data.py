@@ -8,8 +8,7 @@ import numpy as np
 import pytest
 
 from assay.errors import InputError
-from assay.training.apart import keep_apart
-from assay.training.data import load_examples
+from assay.training.data import keep_apart, load_examples
 from assay.training.s3bert.targets import UNIT, draw_negatives
 
 

@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 from assay.reports.sheets import write
-from assay.reports.training.agreement import agreement_document
-from assay.reports.training.alignment import alignment_document, neighbours_document
+from assay.reports.train import agreement_document, alignment_document, neighbours_document
 
 RECORD = {
     "dataset": "stsb:test", "statistic": "spearman", "n": 1379, "before": 0.78594, "after": 0.8521, "gain": 0.06616,

@@ -6,8 +6,7 @@ import pytest
 
 from assay.errors import InputError
 from assay.training.pairwise.settings import LEARNING, BiEncoderSettings
-from assay.training.tuning.settings import Search
-from assay.training.tuning.space import DEFAULT, Choices, Range, plain_space, read_space
+from assay.training.tuning.settings import DEFAULT, Choices, Range, Search, plain_space, read_space
 
 SETTINGS = BiEncoderSettings("base", ("pairs",))
 

@@ -18,7 +18,8 @@ from tune_run import drawn, search_on
 from assay.errors import InputError
 from assay.training.pairwise import job as pairwise_job
 from assay.training.pairwise import recipe as pairwise_recipe
-from assay.training.tuning import processes, running
+from assay.training.tuning import trials as processes
+from assay.training.tuning import trials as running
 
 
 def test_what_a_search_leaves(tiny_base, files, tmp_path):

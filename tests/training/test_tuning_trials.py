@@ -12,7 +12,8 @@ import optuna
 from tune_run import drawn, held_trials, search_on, start_process
 
 from assay.errors import InputError
-from assay.training.tuning import recipe, running, study
+from assay.training.tuning import recipe, study
+from assay.training.tuning import trials as running
 from assay.training.tuning.study import connect
 
 

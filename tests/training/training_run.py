@@ -14,10 +14,10 @@ from typing import Any
 import numpy as np
 from tiny import WORDS
 
-from assay.amr.aspects import ASPECTS
+from assay.amr import ASPECTS
 from assay.metrics.base import Batch
 from assay.metrics.neural.runtime import Runtime
-from assay.training.s3bert.settings import Settings
+from assay.training.s3bert.settings import S3BertSettings
 
 SIDES = ("reference", "candidate")
 #: Three epochs of five steps.
@@ -77,7 +77,7 @@ def train(base: str, out: str | Path, pairs: str, dev: str, test: str, *, pause:
 
     progress = Slow(pause)
     train_s3bert(
-        Settings(str(base), (pairs,), (dev,), (test,), **(PACE | changes)),
+        S3BertSettings(str(base), (pairs,), (dev,), (test,), **(PACE | changes)),
         Path(out),
         runtime=Runtime(device="cpu", threads=1),
         render=lambda results: "results\n",

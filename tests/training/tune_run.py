@@ -32,8 +32,7 @@ high = 0.5
 def make_search(base: str | Path, folder: Path, files: tuple[str, ...], **changes: Any) -> Any:
     """Return a search over :data:`SPACE`; settings of a training and of the search may be changed."""
     from assay.training.pairwise.settings import BiEncoderSettings
-    from assay.training.tuning.settings import Search
-    from assay.training.tuning.space import read_space
+    from assay.training.tuning.settings import Search, read_space
 
     asked = {"trials": 3, "objective": "spearman", "prune": False, "storage": None, "study": "s", "jobs": 1}
     space = changes.pop("space", SPACE)

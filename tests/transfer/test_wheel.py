@@ -8,8 +8,8 @@ from pathlib import Path
 
 import pytest
 
-from assay.transfer import wheel as module
-from assay.transfer.wheel import WheelError, download_wheel
+from assay import transfer as module
+from assay.transfer import WheelError, download_wheel
 
 
 def make_wheel(folder: Path) -> Path:

@@ -1,8 +1,11 @@
-"""Scores added to a file, and agreement of scores that stand in one."""
+"""Files with scores: scores added, agreement of score columns, and files opened as runs."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+import shlex
+import tempfile
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
@@ -10,29 +13,33 @@ from typing import TYPE_CHECKING, Any, Literal
 import numpy as np
 
 from assay.api.result import Result
-from assay.api.running import load_metrics
+from assay.api.run import load_metrics
 from assay.api.writing import check_held, check_out, write_scored_lines, write_table
 from assay.benchmark.buckets import reads_texts
-from assay.benchmark.executor import InProcess
+from assay.benchmark.folder import check_target
 from assay.benchmark.progress import Progress, Silent
 from assay.benchmark.request import Request
 from assay.benchmark.runner import run, score_pairs
-from assay.benchmark.target import check_target
+from assay.benchmark.scoring import InProcess
 from assay.datasets import Pairs, join_graphs, load_dataset, read_table_file
-from assay.datasets.columns import columns_text, parse_columns, resolve_columns
+from assay.datasets.columns import MissingColumnsError, columns_text, parse_columns, resolve_columns
 from assay.datasets.convert import pairs_table
-from assay.datasets.files import SUFFIXES
+from assay.datasets.files import SUFFIXES, is_table_file
 from assay.datasets.graphs import GraphFiles
 from assay.errors import AssayError, InputError
 from assay.metrics.neural.runtime import Runtime, use_runtime
 from assay.metrics.recorded import Recorded
+from assay.reports.folder import RunFolder, read_run
 from assay.tables import OPTIONAL_PAIR_COLUMNS, PAIR_COLUMNS
-from assay.transfer.checksum import sha256_of
+from assay.transfer import sha256_of
 
 if TYPE_CHECKING:
     import pyarrow as pa
 
-__all__ = ["agree_file", "load_scored", "score_file"]
+__all__ = ["agree_file", "load_scored", "open_runs", "score_file"]
+
+
+# Scores added to a file, and agreement of scores that stand in one.
 
 
 def score_file(
@@ -84,7 +91,7 @@ def score_file(
         AssayError: no metric gave scores; nothing is written.
     """
     if not metrics:
-        raise InputError("no metric: give --metric NAME (assay metrics list shows them)")
+        raise InputError("no metric: give `metrics=NAME` (assay metrics list shows them)")
     check_out(file, out)
     chosen, absent = load_metrics(metrics, offline=offline)
     table = read_table_file(file).table
@@ -156,13 +163,13 @@ def agree_file(
         said = f"bucket {reading!r}" if reading in buckets else reading
         raise InputError(
             f"{file}: {said} needs the texts and there is no column {' and no column '.join(absent)}; say which is "
-            f"which: --columns {','.join(f'{name}={name.upper()}' for name in absent)}"
+            f"which: `columns` {','.join(f'{name}={name.upper()}' for name in absent)}"
         )
     annotators = {part.strip() for source in mapping.get("label", ()) for part in source.split("+")}
     numeric, numbering = _numeric(pairs)
     names = list(scores) or [name for name in numeric if name not in annotators]
     if not scores and numbering:
-        left = f"taken for row numbers, no scores: {', '.join(numbering)} (--score {numbering[0]} asks for it)"
+        left = f"taken for row numbers, no scores: {', '.join(numbering)} (`score={numbering[0]}` asks for it)"
         pairs = replace(pairs, notes=(*pairs.notes, left))
     if not names:
         aside = f" ({numbering[0]} numbers the rows)" if numbering else ""
@@ -233,3 +240,35 @@ def _all_numbers(column: pa.ChunkedArray) -> bool:
     except (TypeError, ValueError):
         return False
     return bool(values)
+
+
+# Runs from folders and files with scores, and the reports on them.
+
+
+@contextmanager
+def open_runs(paths: Sequence[str | Path]) -> Iterator[list[RunFolder]]:
+    """Give runs to report on: run folders, or files with a label and score columns, as ``assay agree`` reads them.
+
+    Args:
+        paths: of either kind. A file becomes a run for as long as the context lasts; one whose columns have other names
+            goes through ``assay agree FILE --columns … --out RUN`` first.
+
+    Raises:
+        InputError: a path is neither, or cannot be read.
+    """
+    with tempfile.TemporaryDirectory(prefix="assay-") as scratch:
+        yield [_open(Path(path), Path(scratch) / str(number)) for number, path in enumerate(paths)]
+
+
+def _open(path: Path, scratch: Path) -> RunFolder:
+    if path.is_dir() or not is_table_file(path):
+        return read_run(path)
+    folder = scratch / path.stem
+    try:
+        agree_file(path, resamples=0, out=folder)
+    except MissingColumnsError as error:
+        line = shlex.join(["assay", "agree", str(path), "--columns", error.columns, "--out", "RUN"])
+        raise InputError(
+            f"{error.problem} A report takes the names as they are; this makes a run of the file: {line}"
+        ) from error
+    return replace(read_run(folder), source=path)

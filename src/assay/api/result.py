@@ -6,10 +6,8 @@ from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from assay.benchmark.folder import write_run
-from assay.benchmark.manifest import describe_run
+from assay.benchmark.folder import PAGE, describe_run, write_run
 from assay.benchmark.outcome import Outcome
-from assay.benchmark.target import PAGE
 from assay.reports import render
 from assay.reports.folder import RunFolder, read_run
 from assay.tables import AGREEMENT_COLUMNS, SCORE_COLUMNS
@@ -105,7 +103,7 @@ class Result:
         self.folder = write_run(self.outcome, Path(folder), finish=self._write_tables)
         if sum(len(one.pairs) for one in self.outcome.datasets) <= MOST_PAIRS:
             from assay.reports.page import page_html
-            from assay.reports.page.place import put_page
+            from assay.reports.page.render import put_page
 
             # read back from where it stands: the page says where that is
             page = page_html([read_run(self.folder)], leaderboard=False, categories=False)

@@ -5,12 +5,17 @@ from __future__ import annotations
 from collections.abc import Sequence
 from pathlib import Path
 
-from assay.api.reporting import Report
+from assay.api.values import Report
 from assay.benchmark.progress import Progress, Silent
 from assay.reports.significance.document import document
 from assay.reports.significance.reading import read_results
-from assay.reports.significance.samples import couples_of, group_results
-from assay.reports.significance.testing import Correction, Settings, compare_samples
+from assay.reports.significance.testing import (
+    Correction,
+    SignificanceSettings,
+    compare_samples,
+    couples_of,
+    group_results,
+)
 
 __all__ = ["compare_systems"]
 
@@ -47,7 +52,7 @@ def compare_systems(
         InputError: fewer than two systems or than three seeds, a value that is no number, or a value outside its range.
     """
     progress = progress or Silent()
-    settings = Settings(confidence, tau, alpha, correction, resamples, seed)
+    settings = SignificanceSettings(confidence, tau, alpha, correction, resamples, seed)
     rows, notes = read_results([results] if isinstance(results, str | Path) else results)
     samples = group_results(rows)
     couples = couples_of(samples, baseline, all_pairs)

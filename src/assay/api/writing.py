@@ -11,15 +11,14 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from assay.benchmark.target import check_place
+from assay.benchmark.folder import check_place
 from assay.datasets import Pairs, read_table_file
 from assay.datasets.convert import pairs_table
 from assay.datasets.readers.jsonl import json_lines
-from assay.delimited import write_rows
 from assay.errors import InputError
 from assay.metrics import MetricName
 from assay.metrics.registry import registry
-from assay.output import written_whole
+from assay.output import write_rows, written_whole
 from assay.tables import PAIR_COLUMNS
 
 if TYPE_CHECKING:
@@ -42,9 +41,9 @@ def check_out(file: Path, out: Path) -> None:
         # such as links that lead to each other
         raise InputError(f"{error.filename or out}: cannot be opened ({error.strerror})") from None
     if same:
-        raise InputError(f"{out}: is the file that is read; give --out another name")
+        raise InputError(f"{out}: is the file that is read; give `out` another name")
     if out.is_dir():
-        raise InputError(f"{out}: is a folder; give --out another name")
+        raise InputError(f"{out}: is a folder; give `out` another name")
     check_place(out)
 
 
@@ -59,7 +58,7 @@ def check_held(out: Path, pairs: Pairs, have: list[str], columns: str | Mapping[
     """
     if out.exists() and not _holds_scores(out, pairs, have, columns):
         raise InputError(
-            f"{out}: holds something else than scores of these pairs; give --out another name or remove it"
+            f"{out}: holds something else than scores of these pairs; give `out` another name or remove it"
         )
 
 
@@ -128,7 +127,7 @@ def _put(out: Path, write: Callable[[Path], None]) -> None:
             write(scratch)
     except OSError as error:
         why = "the disk is full" if error.errno == errno.ENOSPC else error.strerror or str(error)
-        raise InputError(f"{out}: cannot be written ({why}); give --out another place") from error
+        raise InputError(f"{out}: cannot be written ({why}); give `out` another place") from error
 
 
 def _write_lines(path: Path, lines: Iterator[str]) -> None:

@@ -27,7 +27,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from assay.errors import InputError, suggest
-from assay.lexicon.columns import has_number, laid_flat
+from assay.lexicon.texts import has_number, laid_flat
 
 if TYPE_CHECKING:
     import pyarrow as pa

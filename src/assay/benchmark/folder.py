@@ -1,36 +1,363 @@
-"""The run folder: written whole under a temporary name, then renamed.
-
-========================  ===============================================================================
-``run.json``              manifest: schema version, request, datasets, metrics with signatures, buckets,
-                          environment, timings, what failed and why
-``agreement.json``        list of objects with the keys of the agreement table; undefined values are null
-``agreement.csv``         the same as CSV
-``scores.parquet``        dataset, pair_id, metric, score; one row per pair and metric
-``pairs.parquet``         the pairs as they were scored, with their dataset, their buckets, the group that was
-                          resampled, and further columns of the source that hold names or counts
-``table.md, table.tex``   what a reader sees; written by the reports
-``report.html``           the page to look at, but for very large runs; written last, by the reports
-========================  ===============================================================================
+"""The run folder: where it may be written, its manifest and Parquet files, written under a temporary name and then
+renamed.
 """
 
 from __future__ import annotations
 
 import errno
+import json
+import os
+import platform
 import shutil
+import sys
 import tempfile
 from collections.abc import Callable
+from datetime import UTC, datetime
 from pathlib import Path
+from typing import Any
 
-from assay.benchmark.manifest import describe_run
-from assay.benchmark.outcome import Outcome
-from assay.benchmark.parquet import write_pairs, write_scores
-from assay.benchmark.target import check_target, put_in_place
-from assay.delimited import write_records
+from assay.benchmark.buckets import ALL
+from assay.benchmark.outcome import DatasetScores, Outcome
 from assay.errors import InputError
-from assay.output import json_text
-from assay.tables import AGREEMENT_COLUMNS
+from assay.metrics.provenance import version_of
+from assay.output import json_text, write_records
+from assay.tables import AGREEMENT_COLUMNS, GRAPH_COLUMNS, RUN_SCHEMA
 
-__all__ = ["write_run"]
+__all__ = [
+    "PAGE",
+    "check_place",
+    "check_target",
+    "describe_run",
+    "put_in_place",
+    "write_pairs",
+    "write_run",
+    "write_scores",
+]
+
+
+# Where a run is written: what may stand there, and how the new folder takes its place.
+
+#: The page to look at.
+PAGE = "report.html"
+#: What a run folder holds; anything else is somebody's own and is never removed.
+FILES = (
+    "run.json",
+    "agreement.json",
+    "agreement.csv",
+    "scores.parquet",
+    "pairs.parquet",
+    "table.md",
+    "table.tex",
+    PAGE,
+)
+
+
+def check_target(folder: Path, digest: str | None) -> None:
+    """Return when a run may be written to *folder*: it is absent, empty, or holds the same request.
+
+    Raises:
+        InputError: the folder holds another run, or something else.
+    """
+    if folder.is_symlink() or folder.is_file():
+        raise InputError(f"{folder}: is a file; give `out` another name")
+    if folder.exists() and folder.resolve() in (Path.cwd(), *Path.cwd().parents):
+        raise InputError(f"{folder}: is the folder you are in; give `out` a name of its own")
+    check_place(folder)
+    if not folder.exists() or not any(folder.iterdir()):
+        return
+    manifest = folder / "run.json"
+    if not manifest.exists():
+        raise InputError(f"{folder}: is not empty and holds no run; give `out` another name")
+    try:
+        held = json.loads(manifest.read_text(encoding="utf-8", errors="surrogatepass"))
+        newer, kept = int(held.get("schema", 0)) > RUN_SCHEMA, held.get("request_digest")
+    except (ValueError, TypeError, AttributeError) as error:
+        raise InputError(f"{manifest}: is no manifest of a run ({error}); give `out` another name") from error
+    if newer:
+        raise InputError(f"{folder}: holds a run of a newer assay; give `out` another name, or upgrade assay")
+    if digest is not None and kept != digest:
+        raise InputError(f"{folder}: holds another run; give `out` another name or remove it")
+    strangers = sorted({path.name for path in folder.iterdir()} - set(FILES))
+    if strangers:
+        raise InputError(f"{folder}: holds {strangers[0]} beside the run; move it away or give `out` another name")
+
+
+def check_place(path: Path) -> None:
+    """Raise InputError where *path* cannot be made: its name, a folder above it that is none or may not be written."""
+    try:
+        str(path.absolute()).encode()
+    except UnicodeEncodeError:
+        # PyArrow opens no such file
+        raise InputError(f"{str(path.absolute())!r}: this name is no UTF-8; give `out` another place") from None
+    above = next(one for one in path.absolute().parents if one.exists())
+    if not above.is_dir():
+        raise InputError(f"{path}: cannot be written ({above} is a file); give `out` another place")
+    if not os.access(above, os.W_OK | os.X_OK):
+        raise InputError(f"{path}: cannot be written (no permission in {above}); give `out` another place")
+
+
+def put_in_place(scratch: Path, folder: Path, digest: str) -> None:
+    """Rename the new folder to its name; what stood there is moved aside first and removed last.
+
+    Another run may put the same folder there at any moment: its numbers are the same, and either may stay.
+
+    Raises:
+        InputError: something else stands there, or keeps coming; what stood there cannot be moved back.
+        OSError: the folder cannot be renamed; what stood there stands there again.
+    """
+    for _ in range(20):
+        aside = Path(tempfile.mkdtemp(prefix=f".{folder.name}.old.", dir=folder.parent))
+        try:
+            if folder.exists():
+                check_target(folder, digest)
+                folder.replace(aside)
+            scratch.replace(folder)
+            return
+        except OSError as error:
+            if error.errno not in (errno.ENOTEMPTY, errno.EEXIST, errno.ENOENT) or not scratch.exists():
+                raise
+        finally:
+            _settle(aside, folder)
+    raise InputError(f"{folder}: other runs keep writing there; give `out` another name")
+
+
+def _settle(aside: Path, folder: Path) -> None:
+    """Move what was moved aside back where nothing came in its place; otherwise remove it.
+
+    Raises:
+        InputError: it cannot be moved back.
+    """
+    if not folder.exists() and any(aside.iterdir()):
+        try:
+            aside.replace(folder)
+            return
+        except OSError as error:
+            if not folder.exists():
+                raise InputError(
+                    f"{folder}: cannot be written ({error.strerror}); the run that stood there is now {aside}"
+                ) from error
+    shutil.rmtree(aside, ignore_errors=True)
+
+
+# The manifest of a run: what was asked for, what was found, and where.
+
+#: Packages that can change a number of a run.
+_PACKAGES = (
+    "assay",
+    "numpy",
+    "scipy",
+    "pandas",
+    "pyarrow",
+    "sacrebleu",
+    "rouge-score",
+    "nltk",
+    "rapidfuzz",
+    "regex",
+    "torch",
+    "transformers",
+    "tokenizers",
+    "sentence-transformers",
+    "onnxruntime",
+    "openvino",
+    "bert-score",
+    "spacy",
+    "POT",
+    "penman",
+    "smatchpp",
+    "amrlib",
+)
+
+
+def describe_run(outcome: Outcome) -> dict[str, Any]:
+    """Return the manifest of a run as plain values."""
+    request = outcome.request
+    return {
+        "schema": RUN_SCHEMA,
+        "created": datetime.now(UTC).isoformat(timespec="seconds"),
+        "request": request.describe(),
+        "request_digest": request.digest(),
+        "signature": _run_signature(outcome),
+        "datasets": [_describe_dataset(one) for one in outcome.datasets],
+        "metrics": [vars(status) for status in outcome.metrics],
+        "buckets": [vars(summary) for summary in outcome.buckets],
+        "failures": outcome.failures,
+        "seconds": outcome.seconds,
+        "environment": _environment(),
+    }
+
+
+def _run_signature(outcome: Outcome) -> str:
+    """Return one line that says how the numbers were resampled, in the manner of a metric's signature."""
+    request = outcome.request
+    parts = {
+        "bootstrap": "expanded-percentile" if request.resamples else "none",
+        "resamples": request.resamples,
+        "confidence": request.confidence,
+        "seed": request.seed,
+        "group": request.group_by or "data",
+        "references": request.references,
+        "duplicates": "dropped" if request.drop_duplicates else "kept",
+        "limit": request.limit or "none",
+        "assay": version_of("assay"),
+    }
+    return "|".join(f"{key}:{value}" for key, value in parts.items())
+
+
+def _describe_dataset(dataset: DatasetScores) -> dict[str, Any]:
+    pairs = dataset.pairs
+    return {
+        "name": pairs.name,
+        "version": pairs.version,
+        "split": pairs.split,
+        "language": pairs.language,
+        "kind": pairs.kind,
+        "scale": pairs.scale,
+        "n": len(pairs),
+        "source": pairs.source,
+        "sha256": pairs.sha256,
+        "columns": pairs.columns,
+        "digest": pairs.digest,
+        "notes": list(pairs.notes),
+        "duplicates_dropped": dataset.duplicates_dropped,
+        "group": dataset.group_column,
+    }
+
+
+def _environment() -> dict[str, Any]:
+    return {
+        "python": platform.python_version(),
+        "platform": platform.platform(),
+        "machine": platform.machine(),
+        "cpus": os.cpu_count(),
+        "packages": {name: version_of(name) for name in _PACKAGES},
+        "argv": sys.argv[1:] if Path(sys.argv[0]).name in ("assay", "__main__.py") else [],
+    }
+
+
+# The pairs and the scores of a run as Parquet files.
+
+#: Scores written at a time.
+_ROWS = 1 << 16
+#: Columns of the pairs table that are kept as they are.
+_KEPT = (
+    "pair_id",
+    "question",
+    "reference",
+    "candidate",
+    "label",
+    "subset",
+    "split",
+    "language",
+    "group",
+    *GRAPH_COLUMNS,
+)
+
+
+def write_scores(datasets: tuple[DatasetScores, ...], path: Path) -> None:
+    """Write ``scores.parquet``: dataset, pair_id, metric, score; null where a pair has none."""
+    import pyarrow as pa
+    import pyarrow.parquet as pq
+
+    text = pa.dictionary(pa.int32(), pa.string())
+    schema = pa.schema([("dataset", text), ("pair_id", pa.string()), ("metric", text), ("score", pa.float64())])
+    with pq.ParquetWriter(path, schema) as writer:
+        for dataset in datasets:
+            ids = dataset.pairs.column("pair_id")
+            for metric, scores in dataset.scores.items():
+                for start in range(0, len(scores), _ROWS):
+                    part = scores[start : start + _ROWS]
+                    columns = [
+                        _repeated(dataset.pairs.name, len(part)),
+                        ids.slice(start, _ROWS).combine_chunks(),
+                        _repeated(metric, len(part)),
+                        pa.array(part, from_pandas=True),
+                    ]
+                    writer.write_table(pa.table(columns, schema=schema))
+
+
+def _repeated(value: str, times: int) -> Any:
+    import numpy as np
+    import pyarrow as pa
+
+    return pa.DictionaryArray.from_arrays(pa.array(np.zeros(times, dtype=np.int32)), pa.array([value]))
+
+
+def write_pairs(datasets: tuple[DatasetScores, ...], path: Path) -> None:
+    """Write ``pairs.parquet``: the pairs with their dataset, their group and the buckets they are in."""
+    import numpy as np
+    import pyarrow as pa
+    import pyarrow.parquet as pq
+
+    tables = []
+    for dataset in datasets:
+        table = dataset.pairs.table
+        table = table.select([name for name in table.column_names if _is_kept(name, table.column(name))])
+        column = table.column("reference")
+        if not pa.types.is_list(column.type):
+            # one form for all datasets: a list of gold answers
+            offsets = pa.array(np.arange(len(table) + 1, dtype=np.int32))
+            lists = pa.ListArray.from_arrays(offsets, column.combine_chunks().cast(pa.string()))
+            table = table.set_column(table.column_names.index("reference"), "reference", lists)
+        for name in set(table.column_names) - set(_KEPT):
+            table = table.set_column(table.column_names.index(name), name, table.column(name).cast(pa.string()))
+        if dataset.group_column is not None:
+            # under its own name a column may be called otherwise in the source
+            group = dataset.pairs.column(dataset.group_column).cast(pa.string())
+            table = table.drop_columns(["group"]) if "group" in table.column_names else table
+            table = table.append_column("group", group)
+        names = _repeated(dataset.pairs.name, len(table)).cast(pa.string())
+        table = table.add_column(0, "dataset", names)
+        tables.append(table.append_column("buckets", _memberships(dataset)))
+    pq.write_table(pa.concat_tables(tables, promote_options="default") if tables else pa.table({}), path)
+
+
+def _is_kept(name: str, column: Any) -> bool:
+    """Tell whether a column goes into the run folder: the pair, and what names or counts something about it.
+
+    Further columns of measured numbers are recorded scores, which stand in ``scores.parquet``; the cells of a CSV are
+    text also where they are numbers.
+    """
+    import pyarrow as pa
+    import pyarrow.compute as pc
+
+    if name in _KEPT:
+        return True
+    texts = pa.types.is_string(column.type) or pa.types.is_large_string(column.type)
+    if not name.strip() or not (texts or pa.types.is_integer(column.type) or pa.types.is_boolean(column.type)):
+        return False
+    if not texts:
+        return True
+    cells = column.filter(pc.not_equal(column, ""))
+    try:
+        values = pc.cast(cells, pa.float64())
+    except pa.ArrowInvalid:
+        return True
+    return bool(pc.all(pc.equal(values, pc.floor(values))).as_py())
+
+
+def _memberships(dataset: DatasetScores) -> Any:
+    """Return the names of the buckets of each pair, in order; the bucket of all pairs goes without saying."""
+    import numpy as np
+    import pyarrow as pa
+
+    buckets = [bucket for bucket in dataset.buckets if bucket.name != ALL]
+    n = len(dataset.pairs)
+    inside = np.stack([bucket.mask for bucket in buckets], axis=1) if buckets else np.zeros((n, 0), dtype=bool)
+    offsets = np.concatenate([[0], np.cumsum(inside.sum(axis=1))]).astype(np.int32)
+    names = pa.array([bucket.name for bucket in buckets], pa.string()).take(pa.array(np.nonzero(inside)[1]))
+    return pa.ListArray.from_arrays(pa.array(offsets), names)
+
+
+# The run folder: written whole under a temporary name, then renamed.
+#
+# ======================== ===============================================================================
+# ``run.json`` manifest: schema version, request, datasets, metrics with signatures, buckets, environment, timings,
+# what failed and why ``agreement.json`` list of objects with the keys of the agreement table; undefined values are
+# null ``agreement.csv`` the same as CSV ``scores.parquet`` dataset, pair_id, metric, score; one row per pair and
+# metric ``pairs.parquet`` the pairs as they were scored, with their dataset, their buckets, the group that was
+# resampled, and further columns of the source that hold names or counts ``table.md, table.tex`` what a reader sees;
+# written by the reports ``report.html`` the page to look at, but for very large runs; written last, by the reports
+# ======================== ===============================================================================
 
 
 def write_run(outcome: Outcome, folder: Path, *, finish: Callable[[Path], None] | None = None) -> Path:
@@ -74,7 +401,7 @@ def write_run(outcome: Outcome, folder: Path, *, finish: Callable[[Path], None] 
 def _unwritable(folder: Path, error: OSError) -> InputError:
     if error.errno == errno.ENOSPC:
         return InputError(f"{folder}: the disk is full; free some space and run the same line again")
-    return InputError(f"{folder}: cannot be written ({error.strerror or error}); give --out another place")
+    return InputError(f"{folder}: cannot be written ({error.strerror or error}); give `out` another place")
 
 
 def _dump(path: Path, value: object) -> None:

@@ -1,8 +1,9 @@
-"""A dataset as a run uses it: rows chosen, recorded scores in step with them, distinct texts per language."""
+"""A dataset as a run uses it: the rows chosen, scores recorded for them, and distinct texts per language."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -10,24 +11,97 @@ from numpy.typing import NDArray
 
 from assay.benchmark.buckets import rules_for
 from assay.benchmark.outcome import DatasetScores
-from assay.benchmark.recorded import read_recorded
 from assay.benchmark.request import Request
 from assay.benchmark.singles import Singles
-from assay.errors import InputError, UnavailableError, suggest
+from assay.errors import InputError, UnavailableError, suggest, unknown
 from assay.metrics import ColumnMetric, Metric
-from assay.statistics.within import PAIR_ACCURACY
+from assay.statistics.cells import PAIR_ACCURACY
 
 if TYPE_CHECKING:
-    from assay.datasets import Pairs
+    import pyarrow as pa
 
-__all__ = ["Part", "PreparedDataset", "is_made_for", "prepare"]
+    from assay.datasets import Pairs
+    from assay.metrics import ColumnMetric
+
+__all__ = ["DatasetPart", "PreparedDataset", "is_made_for", "prepare", "read_recorded"]
+
+
+# Scores that the data carries, or a file beside it.
+
+
+def read_recorded(metric: ColumnMetric, pairs: Pairs) -> NDArray[np.float64] | None:
+    """Return the recorded score of every pair, shape (n,), NaN where the cell is empty; None without that column.
+
+    A file of its own is joined by ``pair_id`` where it has that column, else by row.
+
+    Raises:
+        InputError: a file without that column, with another number of rows or a pair twice; a cell that is no number.
+    """
+    if metric.file is None:
+        if metric.column not in pairs.source_columns:
+            return None
+        return _numbers(pairs.column(metric.column), pairs.source or pairs.name, metric.column, pairs)
+    table = _beside(metric, pairs)
+    if metric.column not in table.column_names:
+        raise InputError(unknown(f"{metric.file}: has no column", metric.column, table.column_names))
+    return _numbers(table.column(metric.column), metric.file, metric.column, pairs)
+
+
+def _beside(metric: ColumnMetric, pairs: Pairs) -> pa.Table:
+    import pyarrow as pa
+    import pyarrow.compute as pc
+
+    from assay.datasets import read_table_file
+
+    table: pa.Table = read_table_file(Path(str(metric.file))).table
+    if "pair_id" in table.column_names:
+        ids = table.column("pair_id").cast(pa.string()).combine_chunks()
+        if pc.count_distinct(ids).as_py() < len(ids):
+            twice = (
+                pc.value_counts(ids).filter(pc.greater(pc.value_counts(ids).field("counts"), 1))[0]["values"].as_py()
+            )
+            raise InputError(f"{metric.file}: the pair_id {twice!r} stands there twice; each pair needs one score")
+        place = pc.index_in(pairs.table.column("pair_id").combine_chunks(), ids)
+        if place.null_count:
+            missing = pairs.table.column("pair_id").filter(pc.is_null(place))[0].as_py()
+            raise InputError(f"{metric.file}: no row has pair_id {missing!r} of {pairs.name}")
+        return table.take(place)
+    if len(table) != len(pairs):
+        raise InputError(
+            f"{metric.file}: has {len(table)} rows, {pairs.name} has {len(pairs)}; rows must be in step, "
+            "or both need a column pair_id"
+        )
+    return table
+
+
+def _numbers(column: pa.ChunkedArray, where: str, name: str, pairs: Pairs) -> NDArray[np.float64]:
+    import pyarrow as pa
+    import pyarrow.compute as pc
+
+    if pa.types.is_integer(column.type) or pa.types.is_floating(column.type):
+        return np.asarray(pc.cast(column, pa.float64()).to_numpy(zero_copy_only=False), dtype=np.float64)
+    values = np.full(len(column), np.nan)
+    for row, cell in enumerate(column.to_pylist()):
+        if cell is None or str(cell).strip() == "":
+            continue
+        try:
+            values[row] = float(cell)
+        except (TypeError, ValueError):
+            raise InputError(
+                f"{where}, pair {pairs.column('pair_id')[row].as_py()}, column {name}: "
+                f"a recorded score must be a number, not {cell!r}"
+            ) from None
+    return values
+
+
+# A dataset as a run uses it: rows chosen, recorded scores in step with them, distinct texts per language.
 
 #: Name of the passing column that carries row numbers through the choice of rows.
 _ROW = "assay row number"
 
 
 @dataclass(frozen=True)
-class Part:
+class DatasetPart:
     """Rows of a dataset that one metric scores.
 
     Attributes:
@@ -68,18 +142,18 @@ class PreparedDataset:
         self._singles: dict[tuple[bool, bool, bytes | None], Singles] = {}
         self._rows: dict[frozenset[str], NDArray[np.intp] | None] = {}
 
-    def parts(self, metric: Metric) -> list[Part]:
+    def parts(self, metric: Metric) -> list[DatasetPart]:
         """Return the rows that a metric can score; one part a language for a metric that picks by it."""
         if not metric.picks_by_language or "language" not in self.pairs.table.column_names:
-            return [Part(self._rows_for(metric), self.pairs.language)]
+            return [DatasetPart(self._rows_for(metric), self.pairs.language)]
         column = self.pairs.table.column("language").to_pylist()
         languages = [language for language in dict.fromkeys(column) if is_made_for(metric, language)]
         if len(languages) == len(set(column)) == 1:
-            return [Part(None, languages[0])]
+            return [DatasetPart(None, languages[0])]
         held = np.array(column, dtype=object)
-        return [Part(np.flatnonzero(held == language), language) for language in languages]
+        return [DatasetPart(np.flatnonzero(held == language), language) for language in languages]
 
-    def singles(self, metric: Metric, part: Part) -> Singles:
+    def singles(self, metric: Metric, part: DatasetPart) -> Singles:
         """Return the distinct pairs of a part, with the question and the graphs for metrics that read them."""
         held = metric.declaration
         key = held.reads_question, held.reads_graphs, None if part.rows is None else part.rows.tobytes()
@@ -87,7 +161,7 @@ class PreparedDataset:
             self._singles[key] = Singles.read_by(metric, self.taken(part))
         return self._singles[key]
 
-    def taken(self, part: Part) -> Pairs:
+    def taken(self, part: DatasetPart) -> Pairs:
         """Return the pairs of a part."""
         return self.pairs if part.rows is None else self.pairs.take(part.rows)
 
@@ -142,8 +216,8 @@ def prepare(request: Request) -> list[PreparedDataset]:
     if PAIR_ACCURACY in request.statistics and all(one.group_column is None for one in prepared):
         where = ", ".join(one.pairs.name for one in prepared)
         raise InputError(
-            f"--statistic {PAIR_ACCURACY} compares the pairs of one group, and there are no groups in {where}: give a "
-            "column 'group', or name one with --group-by"
+            f"`statistics={PAIR_ACCURACY}` compares the pairs of one group, and there are no groups in {where}: give a "
+            "column 'group', or name one with `group_by`"
         )
     return prepared
 
@@ -172,5 +246,5 @@ def _group_column(request: Request, pairs: Pairs) -> str | None:
     try:
         pairs.column(request.group_by)
     except InputError as error:
-        raise InputError(f"--group-by {request.group_by}: {error}") from None
+        raise InputError(f"`group_by={request.group_by}`: {error}") from None
     return request.group_by

@@ -13,8 +13,8 @@ from assay.benchmark.buckets import check_rules
 from assay.benchmark.singles import ReferenceChoice
 from assay.errors import InputError, UnavailableError
 from assay.metrics import ColumnMetric
+from assay.settings import check_level, check_resamples, check_seed, is_whole
 from assay.statistics.coefficients import check_statistics
-from assay.statistics.drawing import check_level, check_resamples, check_seed, is_whole
 
 if TYPE_CHECKING:
     from assay.datasets import Pairs
@@ -76,11 +76,11 @@ class Request:
         check_level(self.confidence)
         check_seed(self.seed)
         if self.limit is not None and not (is_whole(self.limit) and self.limit >= 1):
-            raise InputError(f"--limit {self.limit!r}: must be a whole number, at least 1")
+            raise InputError(f"`limit={self.limit!r}`: must be a whole number, at least 1")
         if not isinstance(self.group_by, str | None):
-            raise InputError(f"--group-by {self.group_by!r}: expected the name of a column")
+            raise InputError(f"`group_by={self.group_by!r}`: expected the name of a column")
         if self.references not in ("best", "mean"):
-            raise InputError(f"--references {self.references}: must be best or mean")
+            raise InputError(f"`references={self.references}`: must be best or mean")
         names = [str(metric) for metric in self.metrics]
         if len(set(names)) < len(names):
             twice = next(name for name in names if names.count(name) > 1)

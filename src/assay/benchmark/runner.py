@@ -12,18 +12,17 @@ import numpy as np
 from numpy.typing import NDArray
 
 from assay.benchmark.buckets import check_columns, check_distinct, rules_for, split_into_buckets
-from assay.benchmark.executor import Executor, InProcess
 from assay.benchmark.outcome import AgreementRow, BucketSummary, MetricStatus, Outcome
-from assay.benchmark.prepared import Part, PreparedDataset, prepare
+from assay.benchmark.prepared import DatasetPart, PreparedDataset, prepare
 from assay.benchmark.progress import Progress, Silent
 from assay.benchmark.request import Request
-from assay.benchmark.scoring import Scorer
+from assay.benchmark.scoring import Executor, InProcess, Scorer
 from assay.benchmark.store import ScoreStore, default_store
 from assay.benchmark.tabulate import tabulate
 from assay.benchmark.work import score_all
 from assay.errors import InputError
 from assay.metrics import load_metric
-from assay.statistics.drawing import check_level
+from assay.settings import check_level
 
 if TYPE_CHECKING:
     from assay.datasets import Pairs
@@ -135,6 +134,6 @@ def _token_f1(dataset: PreparedDataset, scorer: Scorer) -> Callable[[], NDArray[
         metric = load_metric("f1")
         if str(metric) in dataset.scores:
             return dataset.scores[str(metric)]
-        return scorer.score(metric, dataset.singles(metric, Part(None, None))).scores
+        return scorer.score(metric, dataset.singles(metric, DatasetPart(None, None))).scores
 
     return compute

@@ -1,28 +1,127 @@
-"""Scores of metrics that share an engine, on datasets: from the store, or computed now."""
+"""Scores of metrics that share an engine: from the store, or computed now by an executor that takes units of work."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
+from typing import Any, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
 
-from assay.benchmark.executor import Executor, Unit
 from assay.benchmark.progress import Progress
 from assay.benchmark.singles import ReferenceChoice, Singles
 from assay.benchmark.store import ScoreStore
-from assay.metrics import Metric
-from assay.metrics.work import Engine, Flag
+from assay.errors import AssayError, UnavailableError
+from assay.metrics import Batch, Metric
+from assay.metrics.work import Engine, Flag, Scores, held_session, open_session, release_sessions
 
-__all__ = ["Job", "Scored", "Scorer"]
+__all__ = ["EngineUnavailableError", "Executor", "InProcess", "Scored", "Scorer", "ScoringJob", "Unit", "score_unit"]
+
+
+# Who does the scoring: units of work go out, scores come back, in any order.
+#
+# A unit is one chunk of distinct pairs and the metrics that score it, which share an engine; it can be pickled, and
+# its result depends on nothing else. An executor in this process is all that is here; a distributed one has the same
+# interface and, with the same store, the same result.
+
+
+class EngineUnavailableError(UnavailableError):
+    """What metrics share cannot be opened here: none of them can be scored, together or alone."""
+
+
+@dataclass(frozen=True)
+class Unit:
+    """One chunk of distinct pairs, and what scores it.
+
+    Attributes:
+        number: position in the plan.
+        engine: what the metrics share, or None.
+        metrics: what scores.
+        batch: the texts.
+        again: those of the texts that a later unit of the same engine has as well.
+    """
+
+    number: int
+    engine: Engine | None
+    metrics: tuple[Metric, ...]
+    batch: Batch
+    again: frozenset[str] = frozenset()
+
+
+class Executor(Protocol):
+    """Runs units; may run several at once and return them in any order."""
+
+    def map(self, units: Iterable[Unit]) -> Iterator[tuple[int, Scores]]:
+        """Yield (number, scores) for every unit; an error in a unit is raised here."""
+        ...
+
+    def cost(self, engine: Engine) -> dict[str, Any]:
+        """Return what an engine has cost since it was opened; empty where it never was."""
+        ...
+
+    def close(self) -> None:
+        """Let go of models."""
+        ...
+
+
+class InProcess:
+    """Runs units one after the other, here.
+
+    Args:
+        keep_models: whether models of several engines stay in memory.
+    """
+
+    def __init__(self, *, keep_models: bool = False) -> None:
+        self._keep = keep_models
+
+    def map(self, units: Iterable[Unit]) -> Iterator[tuple[int, Scores]]:
+        """See :meth:`Executor.map`."""
+        for unit in units:
+            yield unit.number, score_unit(unit, keep_models=self._keep)
+
+    def cost(self, engine: Engine) -> dict[str, Any]:
+        """See :meth:`Executor.cost`."""
+        session = held_session(engine)
+        return {} if session is None else session.cost()
+
+    def close(self) -> None:
+        """See :meth:`Executor.close`."""
+        release_sessions()
+
+
+def score_unit(unit: Unit, *, keep_models: bool = False) -> Scores:
+    """Score one unit in this process and hold the metrics to their promise.
+
+    Raises:
+        AssayError: a metric gave another number of scores, or one that is not finite.
+        EngineUnavailableError: the engine cannot be opened.
+    """
+    try:
+        session = open_session(unit.engine, keep=keep_models)
+    except UnavailableError as error:
+        raise EngineUnavailableError(error.reason, error.remedy) from error
+    found = session.score(unit.metrics, unit.batch, unit.again)
+    values = np.asarray(found.values, dtype=np.float64)
+    expected = (len(unit.batch), len(unit.metrics))
+    if values.shape != expected:
+        raise AssayError(f"gave scores of shape {values.shape} for {expected[0]} pairs and {expected[1]} metrics")
+    bad = np.argwhere(~np.isfinite(values))
+    if len(bad):
+        row, column = bad[0]
+        reference, candidate = unit.batch.references[row], unit.batch.candidates[row]
+        raise AssayError(f"gave {values[row, column]} for the pair {reference!r} / {candidate!r}")
+    return found
+
+
+# Scores of metrics that share an engine, on datasets: from the store, or computed now.
 
 #: Distinct pairs in a unit of work, where the engine does not say: what a kill can lose.
 CHUNK = 1024
 
 
 @dataclass(frozen=True)
-class Job:
+class ScoringJob:
     """Distinct pairs, and metrics of one engine that score them."""
 
     singles: Singles
@@ -54,7 +153,7 @@ class Scored:
 class _Open:
     """A job under way: arrays of shape (metrics, distinct pairs)."""
 
-    job: Job
+    job: ScoringJob
     keys: list[int]
     scores: NDArray[np.float64]
     flags: NDArray[np.uint8]
@@ -84,9 +183,9 @@ class Scorer:
 
     def score(self, metric: Metric, singles: Singles) -> Scored:
         """Score every pair with one metric that needs no engine."""
-        return self.score_jobs(None, [Job(singles, (metric,))])[0][0]
+        return self.score_jobs(None, [ScoringJob(singles, (metric,))])[0][0]
 
-    def score_jobs(self, engine: Engine | None, jobs: Sequence[Job]) -> list[list[Scored]]:
+    def score_jobs(self, engine: Engine | None, jobs: Sequence[ScoringJob]) -> list[list[Scored]]:
         """Score every pair of every job; what the store lacks is computed, in units that are kept at once.
 
         Returns:
@@ -120,7 +219,7 @@ class Scorer:
             self.progress.advance(len(rows))
         return [[self._finish(one, place) for place in range(len(one.keys))] for one in opened]
 
-    def _open(self, job: Job) -> _Open:
+    def _open(self, job: ScoringJob) -> _Open:
         keys = [self.store.metric_id(metric.signature()) for metric in job.metrics]
         shape = len(keys), len(job.singles.digests)
         scores, flags = np.full(shape, np.nan), np.zeros(shape, dtype=np.uint8)

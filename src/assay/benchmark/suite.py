@@ -71,7 +71,7 @@ def load_suite(name: str) -> Suite:
             raise InputError(f"{name}: this suite cannot be read ({error})") from error
     raise InputError(
         f"{unknown('there is no suite', name, sorted(shipped))} A suite of your own is a .toml file; a dataset or a "
-        f"file of pairs goes with --dataset {name}"
+        f"file of pairs goes with `datasets={name}`"
     )
 
 

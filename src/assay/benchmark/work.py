@@ -1,31 +1,169 @@
-"""The order of work in a run: metrics that share an engine go together over all datasets, one engine after the other.
-
-So a model is in memory once, only while it is needed, and each text goes through it once.
+"""The order of work in a run: metrics that share an engine go together over all datasets, and how each of them
+fared.
 """
 
 from __future__ import annotations
 
-from collections.abc import Hashable
+import math
+from collections.abc import Hashable, Sequence
+from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from assay.benchmark.executor import EngineUnavailableError
 from assay.benchmark.outcome import MetricStatus
-from assay.benchmark.prepared import Part, PreparedDataset, is_made_for
+from assay.benchmark.prepared import DatasetPart, PreparedDataset, is_made_for
 from assay.benchmark.request import Request
-from assay.benchmark.scoring import Job, Scored, Scorer
-from assay.benchmark.statuses import Statuses, done, finished
+from assay.benchmark.scoring import EngineUnavailableError, Scored, Scorer, ScoringJob
+from assay.benchmark.singles import Singles
 from assay.benchmark.store import StoreError
-from assay.benchmark.task import Task
 from assay.errors import AssayError, UnavailableError
 from assay.metrics import ColumnMetric, Context, Metric
 from assay.metrics.memory import peak_memory, reset_peak
 from assay.metrics.work import Engine
 
-__all__ = ["score_all"]
+__all__ = ["Statuses", "Task", "done", "finished", "score_all"]
+
+
+# What there is to do in a run, in its smallest part.
+
+
+@dataclass(frozen=True)
+class Task:
+    """One metric on one part of one dataset.
+
+    Attributes:
+        name: the metric as it was asked for.
+        metric: bound to the data.
+        dataset: where the scores go.
+        part: which rows.
+        engine: what the metric shares with others, or None.
+    """
+
+    name: str
+    metric: Metric
+    dataset: PreparedDataset
+    part: DatasetPart
+    engine: Engine | None
+
+    @property
+    def place(self) -> tuple[str, str]:
+        """Metric and dataset."""
+        return self.name, self.dataset.pairs.name
+
+    @property
+    def singles(self) -> Singles:
+        """The distinct pairs."""
+        return self.dataset.singles(self.metric, self.part)
+
+
+# How metrics fared, as a run reports it.
+
+
+class Statuses:
+    """Statuses as they come, given back in the order of the request."""
+
+    def __init__(self) -> None:
+        self._found: dict[tuple[str, str], list[MetricStatus]] = {}
+
+    def add(self, status: MetricStatus) -> None:
+        """Report on a metric, or on a part of what it has to do on a dataset."""
+        self._found.setdefault((status.metric, status.dataset), []).append(status)
+
+    def fail(self, place: tuple[str, str], error: Exception) -> None:
+        """Report what a metric raised."""
+        metric, dataset = place
+        if isinstance(error, UnavailableError):
+            self.add(MetricStatus(dataset, metric, "unavailable", error.reason, error.remedy))
+            return
+        reason = str(error) if isinstance(error, AssayError) else f"{type(error).__name__}: {error}"
+        reason = reason.removeprefix(f"metric {metric}: ")
+        self.add(MetricStatus(dataset, metric, "failed", reason))
+
+    def in_order(self, request: Request, datasets: Sequence[PreparedDataset]) -> list[MetricStatus]:
+        """Return one status a metric and dataset, metric by metric."""
+        names = [str(metric) for metric in (*request.metrics, *request.absent)]
+        return [_join(self._found[name, one.pairs.name]) for name in names for one in datasets]
+
+
+def done(name: str, where: str, metric: Metric) -> MetricStatus:
+    """Return the status of a metric that gave scores on a dataset, without what they took."""
+    return MetricStatus(
+        where,
+        name,
+        "done",
+        short_signature=metric.short_signature(),
+        signature=metric.signature(),
+        declared=_declared(metric),
+        says=metric.says(),
+    )
+
+
+def _declared(metric: Metric) -> dict[str, Any]:
+    held = metric.declaration
+    low, high = (bound if math.isfinite(bound) else None for bound in (held.low, held.high))
+    part = {"aspect": held.aspect, "whole": held.whole} if held.aspect else {}
+    return {"kind": held.kind, "low": low, "high": high, "higher_is_better": held.higher_is_better} | part
+
+
+def finished(task: Task, scored: Scored, cost: dict[str, Any], names: list[str]) -> MetricStatus:
+    """Return the status of a task that was scored.
+
+    Args:
+        task: what was done.
+        scored: what came of it.
+        cost: of its engine, empty where it was not needed.
+        names: the metrics that were scored together.
+    """
+    others = [name for name in names if name != task.name]
+    if scored.scored and scored.seconds > 0:
+        cost = {"pairs_per_second": round(scored.scored / scored.seconds, 1)} | cost
+    if scored.asymmetry:
+        cost = cost | {"asymmetry": scored.asymmetry}
+    if cost and others:
+        cost = cost | {"shared_with": others}
+    language = task.part.language if task.part.rows is not None and task.metric.name != task.name else None
+    told = done(task.name, task.dataset.pairs.name, task.metric)
+    if str(task.metric) == task.name or not task.metric.says():
+        told = replace(told, says="")
+    elif language:
+        told = replace(told, says=f"{language}: {told.says}")
+    return replace(
+        told, seconds=scored.seconds, scored=scored.scored, stored=scored.stored, flags=scored.flags, cost=cost
+    )
+
+
+def _join(statuses: list[MetricStatus]) -> MetricStatus:
+    """Make one status of those of a metric's parts; the first that failed stands for all."""
+    first = next((one for one in statuses if one.status != "done"), statuses[0])
+    if len(statuses) == 1 or first.status != "done":
+        return first
+    flags: dict[str, int] = {}
+    for one in statuses:
+        for phrase, count in one.flags.items():
+            flags[phrase] = flags.get(phrase, 0) + count
+    return replace(
+        first,
+        seconds=sum(one.seconds for one in statuses),
+        scored=sum(one.scored for one in statuses),
+        stored=sum(one.stored for one in statuses),
+        short_signature="; ".join(one.short_signature for one in statuses),
+        signature={
+            f"{number}.{key}": value
+            for number, one in enumerate(statuses, start=1)
+            for key, value in one.signature.items()
+        },
+        says="; ".join(one.says for one in statuses if one.says),
+        flags=flags,
+        cost={str(number): one.cost for number, one in enumerate(statuses, start=1) if one.cost},
+    )
+
+
+# The order of work in a run: metrics that share an engine go together over all datasets, one engine after the other.
+#
+# So a model is in memory once, only while it is needed, and each text goes through it once.
 
 
 def score_all(request: Request, datasets: list[PreparedDataset], scorer: Scorer) -> list[MetricStatus]:
@@ -117,7 +255,7 @@ def _why_not(metric: Metric, language: str | None) -> str:
     return f"not available for {language}"
 
 
-def _references(dataset: PreparedDataset, part: Part) -> list[str]:
+def _references(dataset: PreparedDataset, part: DatasetPart) -> list[str]:
     column = dataset.taken(part).column("reference").to_pylist()
     return [text for cell in column for text in (cell if isinstance(cell, list) else [cell])]
 
@@ -167,13 +305,14 @@ def _short(names: list[str]) -> str:
     return names[0] if len(names) == 1 else f"{names[0]} and {len(names) - 1} more"
 
 
-def _jobs(tasks: list[Task]) -> list[tuple[Job, list[Task]]]:
+def _jobs(tasks: list[Task]) -> list[tuple[ScoringJob, list[Task]]]:
     """Put together the tasks that score the same pairs."""
     by_singles: dict[int, list[Task]] = {}
     for task in tasks:
         by_singles.setdefault(id(task.singles), []).append(task)
     return [
-        (Job(members[0].singles, tuple(task.metric for task in members)), members) for members in by_singles.values()
+        (ScoringJob(members[0].singles, tuple(task.metric for task in members)), members)
+        for members in by_singles.values()
     ]
 
 

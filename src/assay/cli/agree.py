@@ -50,10 +50,10 @@ def agree(
 
     assay agree scored.csv --columns label=human --score f1 --score chrf
     """
-    from assay import api
+    import assay
 
     with progress_on_stderr(quiet) as progress:
-        result = api.agree_file(
+        result = assay.agree_file(
             file,
             scores=score or [],
             columns=columns,

@@ -26,9 +26,9 @@ def baseline(
 
     assay baseline runs/main --out baseline.json
     """
-    from assay import api
+    import assay
 
-    api.baseline(run, out)
+    assay.baseline(run, out)
     if not quiet:
         tell(f"wrote {out}")
         tell(f"next: assay check RUN --against {out}")

@@ -33,8 +33,8 @@ def bws(
 
     assay bws tuples.csv --out scores.csv
     """
-    from assay import api
+    import assay
 
-    print_report(api.best_worst(tuples, out=out, splits=splits, seed=seed), output)
+    print_report(assay.best_worst(tuples, out=out, splits=splits, seed=seed), output)
     if out is not None and not quiet:
         tell(f"wrote {out}")

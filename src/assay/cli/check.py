@@ -57,9 +57,9 @@ def check(
 
     assay check runs/new --against baseline.json --junit check.xml
     """
-    from assay import api
+    import assay
     from assay.errors import InputError
-    from assay.reports.gate.files import JUNIT, SUMMARY, check_held, write_file, write_summary
+    from assay.reports.check.files import JUNIT, SUMMARY, check_held, write_file, write_summary
 
     for place, kind in ((junit, JUNIT), (summary, SUMMARY)):
         if place is not None:
@@ -67,7 +67,7 @@ def check(
     if junit is not None and summary is not None and junit.resolve() == summary.resolve():
         raise InputError(f"{summary}: is the file of --junit; give --summary another name")
     with progress_on_stderr(quiet) as progress:
-        checked = api.check(
+        checked = assay.check(
             run,
             against,
             margin=margin,

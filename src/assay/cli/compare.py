@@ -55,10 +55,10 @@ def compare(
 
     assay compare runs/before runs/after --metric chrf
     """
-    from assay import api
+    import assay
 
     with progress_on_stderr(quiet) as progress:
-        report = api.compare(
+        report = assay.compare(
             runs,
             metric or [],
             buckets=bucket or [],

@@ -75,7 +75,7 @@ def crossval(
 
     assay crossval --dataset stsb:test --train bi-encoder:all-MiniLM-L6-v2,epochs=1 --by subset
     """
-    from assay import api
+    import assay
 
     scoring = {
         "columns": columns,
@@ -87,7 +87,7 @@ def crossval(
         "threads": threads,
     }
     with progress_on_stderr(quiet) as progress:
-        report = api.crossval(
+        report = assay.crossval(
             runs or (),
             datasets=dataset or [],
             metrics=metric or [],

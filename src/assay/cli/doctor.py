@@ -17,7 +17,7 @@ def doctor(
     """Say what this machine has, what is missing for which metric or dataset, and the line that brings it."""
     from rich.text import Text
 
-    from assay.api import diagnose
+    from assay import diagnose
     from assay.output import json_text
 
     findings = diagnose()

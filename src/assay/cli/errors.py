@@ -87,8 +87,8 @@ def errors(
 
     assay errors runs/RUN --metric cross-encoder:MODEL --top 20
     """
-    from assay import api
-    from assay.datasets.labels import parse_scale
+    import assay
+    from assay.datasets.convert import parse_scale
     from assay.errors import InputError
     from assay.reports.errors.divergence import Rule
 
@@ -101,9 +101,9 @@ def errors(
             source = context.get_parameter_source(name)
             if name not in _EVALUATED and source is not None and source.name == "COMMANDLINE":
                 raise InputError(f"--{name}: has no effect beside --evaluate; leave one of them out")
-        print_report(api.evaluate_categories(run, datasets=dataset or [], scale=ends, tagger=tagger), output)
+        print_report(assay.evaluate_categories(run, datasets=dataset or [], scale=ends, tagger=tagger), output)
         return
-    report = api.find_errors(
+    report = assay.find_errors(
         run,
         metric or [],
         datasets=dataset or [],

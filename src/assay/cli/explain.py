@@ -58,9 +58,9 @@ def explain(
 
     assay explain "two cats are looking at a window" "a white cat looking out of a window" -m s3bert:FOLDER
     """
-    from assay import api
+    import assay
 
-    found = api.explain(
+    found = assay.explain(
         reference,
         candidate,
         metric=metric,

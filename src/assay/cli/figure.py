@@ -51,9 +51,9 @@ def figure(
 
     assay figure runs/answers --out agreement.pdf
     """
-    from assay import api
+    import assay
 
-    written = api.figure(
+    written = assay.figure(
         run,
         out,
         kind.value,

@@ -8,7 +8,7 @@ import io
 import os
 import sys
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any, ParamSpec
 
@@ -16,6 +16,7 @@ import typer
 from typer.core import TyperGroup
 
 from assay.errors import AssayError
+from assay.settings import on_command_line
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -23,8 +24,8 @@ if TYPE_CHECKING:
     from rich.progress import TaskID
     from rich.table import Table
 
-    from assay.api.reporting import Report
     from assay.api.result import Result
+    from assay.api.values import Report
     from assay.benchmark.progress import Progress
     from assay.cli.options import Format, ReportFormat
 
@@ -55,15 +56,20 @@ def finish(failures: Sequence[str], told: Sequence[str] = ()) -> None:
         raise typer.Exit(1)
 
 
-def guarded(verb: Callable[P, None]) -> Callable[P, None]:
-    """Turn the errors that a user can meet into one line on stderr and an exit code."""
+def guarded(verb: Callable[P, None], flags: Mapping[str, str] | None = None) -> Callable[P, None]:
+    """Turn the errors that a user can meet into one line on stderr and an exit code.
+
+    Args:
+        verb: the function of a command.
+        flags: the flag of each setting of the command whose flag is not made of its name.
+    """
 
     @functools.wraps(verb)
     def run(*args: P.args, **kwargs: P.kwargs) -> None:
         try:
             verb(*args, **kwargs)
         except AssayError as error:
-            tell(f"assay: {error}")
+            tell(f"assay: {on_command_line(str(error), flags or {})}")
             raise typer.Exit(error.exit_code) from error
         except KeyboardInterrupt:
             tell("assay: stopped; what was scored so far is kept")

@@ -51,10 +51,10 @@ def leaderboard(
 
     assay leaderboard runs/one runs/two --language en --format md
     """
-    from assay import api
+    import assay
 
     with progress_on_stderr(quiet) as progress:
-        report = api.leaderboard(
+        report = assay.leaderboard(
             runs,
             by=by,
             metrics=metric or [],

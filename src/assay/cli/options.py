@@ -53,7 +53,7 @@ def scale_text(text: str | None) -> str | None:
         BadParameter: not of that form. A blank in place of the comma would else be told of as a stray word.
     """
     if text is not None:
-        from assay.datasets.labels import parse_scale
+        from assay.datasets.convert import parse_scale
         from assay.errors import InputError
 
         try:

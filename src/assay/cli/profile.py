@@ -54,14 +54,14 @@ def profile(
 
     assay profile -m f1 -m bi-encoder:all-MiniLM-L6-v2 --pairs 64,256,1024
     """
-    from assay import api
-    from assay.reports.costs import document
+    import assay
+    from assay.reports.profile import document
     from assay.reports.sheets import write
 
     _check(out)
     try:
         with progress_on_stderr(quiet) as progress:
-            found = api.profile(
+            found = assay.profile(
                 metric or [],
                 dataset,
                 pairs=_numbers("--pairs", pairs),
@@ -78,7 +78,7 @@ def profile(
         # there is no store that the usual line could speak of
         tell("assay: stopped; a measurement that was cut short is not kept")
         raise typer.Exit(130) from None
-    report = api.Report(document(found.as_dict()))
+    report = assay.Report(document(found.as_dict()))
     print_report(report, output)
     if out is not None:
         _write(out, write(report.document, ENDINGS[out.suffix.lower()]))

@@ -60,10 +60,10 @@ def recommend(
 
     assay recommend --dataset my.csv --columns reference=gold,candidate=answer,label=score --budget 1000/s
     """
-    from assay import api
+    import assay
 
     with progress_on_stderr(quiet) as progress:
-        report = api.recommend(
+        report = assay.recommend(
             dataset,
             metric or [],
             budget=budget,

@@ -47,10 +47,10 @@ def relatedness(
 
     assay relatedness --dataset stsb:test --vectors vectors.txt --pipeline en_core_web_md
     """
-    from assay import api
+    import assay
 
     with progress_on_stderr(quiet) as progress:
-        report = api.relatedness(
+        report = assay.relatedness(
             dataset,
             vectors,
             pipeline=pipeline,

@@ -31,8 +31,8 @@ def report(
 
     assay report runs/answers --out page
     """
-    from assay import api
+    import assay
 
-    written = api.report(runs, out, leaderboard=leaderboard, categories=categories)
+    written = assay.report(runs, out, leaderboard=leaderboard, categories=categories)
     if not quiet:
         tell(f"wrote {written} ({written.stat().st_size / 1e6:.1f} MB)")

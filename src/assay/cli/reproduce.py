@@ -28,16 +28,16 @@ def reproduce(
 
     assay reproduce bamboo --vectors glove.6B.100d.txt
     """
-    from assay import api
-    from assay.reports.reproduced import document
+    import assay
+    from assay.reports.reproduce import document
 
     if name is None:
-        for table in api.list_published():
+        for table in assay.list_published():
             typer.echo(f"{table.name}: {table.title} ({table.source})")
         return
     with progress_on_stderr(quiet) as progress:
-        table, verdicts, failures = api.reproduce(name, vectors=vectors, offline=offline, progress=progress)
-    print_report(api.Report(document(table, verdicts)), output)
+        table, verdicts, failures = assay.reproduce(name, vectors=vectors, offline=offline, progress=progress)
+    print_report(assay.Report(document(table, verdicts)), output)
     left_out = (
         f"assay: {', '.join(table.rows_with_vectors)} left out, since they read word vectors: "
         f"assay reproduce {table.name} --vectors FILE"

@@ -38,7 +38,7 @@ from assay.cli.options import (
 from assay.tables import NOT_BY_PEOPLE
 
 if TYPE_CHECKING:
-    from assay.api import Result
+    from assay import Result
 
 __all__ = ["run"]
 
@@ -77,11 +77,11 @@ def run(
 
     assay run --dataset my.csv --columns reference=gold,candidate=answer,label=score -m f1 -m chrf
     """
-    from assay import api
+    import assay
 
     place = out or _default_folder(suite, dataset)
     with progress_on_stderr(quiet) as progress:
-        result = api.run(
+        result = assay.run(
             dataset or [],
             metric or [],
             suite=suite,

@@ -48,10 +48,10 @@ def score(
 
     assay score answers.csv --columns reference=gold,candidate=answer -m f1 -m chrf --out scored.csv
     """
-    from assay import api
+    import assay
 
     with progress_on_stderr(quiet) as progress:
-        failures = api.score_file(
+        failures = assay.score_file(
             file,
             metric or [],
             out,

@@ -51,10 +51,10 @@ def significance(
 
     assay significance base=models/base node=models/node --all-pairs
     """
-    from assay import api
+    import assay
 
     with progress_on_stderr(quiet) as progress:
-        report = api.compare_systems(
+        report = assay.compare_systems(
             results,
             baseline=baseline,
             all_pairs=all_pairs,

@@ -58,11 +58,11 @@ def sweep(
 
     assay sweep bertscore:all-MiniLM-L6-v2 --dataset stsb:test
     """
-    from assay import api
+    import assay
     from assay.reports.sweep import document
 
     with progress_on_stderr(quiet) as progress:
-        result = api.sweep(
+        result = assay.sweep(
             metric,
             dataset or [],
             columns=columns,
@@ -82,5 +82,5 @@ def sweep(
             threads=threads,
             progress=progress,
         )
-    print_report(api.Report(document(result.report)), output)
+    print_report(assay.Report(document(result.report)), output)
     finish(result.failures, [] if out is None or quiet else [f"wrote {out}"])

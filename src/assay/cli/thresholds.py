@@ -55,9 +55,9 @@ def thresholds(
 
     assay thresholds runs/main --metric f1 --positive 'label>=2'
     """
-    from assay import api
+    import assay
 
-    report = api.thresholds(
+    report = assay.thresholds(
         run,
         metrics=tuple(metric or ()),
         datasets=tuple(dataset or ()),

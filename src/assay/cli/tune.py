@@ -19,7 +19,7 @@ from assay.cli.options import (
     ScaleOption,
     ThreadsOption,
 )
-from assay.cli.train.options import (
+from assay.cli.train import (
     BaseOption,
     ClassesOption,
     DropOption,

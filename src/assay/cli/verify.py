@@ -41,11 +41,11 @@ def verify(
 
     assay verify runs/quickstart --sample 100
     """
-    from assay import api
-    from assay.reports.verification import headline
+    import assay
+    from assay.reports.verify import headline
 
     with progress_on_stderr(quiet) as progress:
-        report = api.verify(
+        report = assay.verify(
             run,
             sample=sample,
             seed=seed,

@@ -10,23 +10,22 @@ from typing import TYPE_CHECKING
 from assay.lazy import on_first_use
 
 if TYPE_CHECKING:
-    from assay.datasets.card import Card
-    from assay.datasets.checks import Finding, check_dataset
-    from assay.datasets.fetch import fetch_dataset, is_here
+    from assay.datasets.card import Card, DatasetEntry, list_datasets, load_card
+    from assay.datasets.checks import DataFinding, check_dataset
+    from assay.datasets.columns import SourceTable
     from assay.datasets.files import read_table_file
     from assay.datasets.graphs import join_graphs
     from assay.datasets.load import load_card_splits, load_dataset
     from assay.datasets.pairs import Pairs
-    from assay.datasets.registry import DatasetEntry, list_datasets, load_card
     from assay.datasets.show import describe_card, describe_file
-    from assay.datasets.source_table import SourceTable
+    from assay.datasets.sources import fetch_dataset, is_here
 else:
     __getattr__, __dir__ = on_first_use(__name__)
 
 __all__ = [
     "Card",
+    "DataFinding",
     "DatasetEntry",
-    "Finding",
     "Pairs",
     "SourceTable",
     "check_dataset",

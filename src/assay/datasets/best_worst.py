@@ -13,8 +13,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from assay.datasets.columns import SourceTable
 from assay.datasets.files import read_table_file
-from assay.datasets.source_table import SourceTable
 from assay.errors import InputError, unknown
 
 __all__ = ["BestWorst", "read_best_worst"]

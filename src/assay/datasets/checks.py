@@ -1,7 +1,10 @@
-"""What a careful person looks for in labelled data before believing a number from it."""
+"""What a careful person looks for in labelled data before believing a number from it, wrongly decoded text
+included.
+"""
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
@@ -12,16 +15,99 @@ import pyarrow.compute as pc
 
 from assay.datasets.annotation_graph import describe_graph, graph_line, graph_of
 from assay.datasets.card import Card
-from assay.datasets.encoding import encoding_findings
 from assay.datasets.pairs import Pairs, codes
 
-__all__ = ["Finding", "annotation_notes", "check_dataset"]
+__all__ = ["DataFinding", "annotation_notes", "check_dataset", "encoding_findings", "looks_encoded_twice"]
+
+
+# Texts that look as if they had been decoded wrongly somewhere on their way.
+
+#: Lead bytes of UTF-8 read as Latin-1 or Windows-1252, then what their continuation bytes become there.
+_TAIL = (
+    "\u0080-\u00bf\u20ac\u201a\u0192\u201e\u2026\u2020\u2021\u02c6\u2030\u0160\u2039\u0152\u017d"
+    "\u2018\u2019\u201c\u201d\u2022\u2013\u2014\u02dc\u2122\u0161\u203a\u0153\u017e\u0178"
+)
+_SUSPECT = f"[\u00c2-\u00f4][{_TAIL}]"
+#: Sequences that hardly any language writes on purpose: letters with accents, dashes and quotes, signs.
+_SURE = re.compile(
+    f"\u00c3[{_TAIL}]"
+    "|\u00e2\u20ac[\u0153\u009d\u2122\u02dc\u201c\u201d\u00a6\u00a2]"
+    "|\u00e2\u0080[\u0090-\u00bf]"
+    "|\u00c2[\u00a0-\u00bf]"
+)
+
+_CHECKS = (
+    ("replacement-character", "error", "\ufffd", "texts with the character U+FFFD (something could not be decoded)"),
+    (
+        "control-characters",
+        "warning",
+        "[\\x00-\\x08\\x0b\\x0c\\x0e-\\x1f\\x7f]|[\u0080-\u009f]",
+        "texts with control characters",
+    ),
+    (
+        "escape-sequences",
+        "warning",
+        r"\\u[0-9a-fA-F]{4}|\\x[0-9a-fA-F]{2}|&(amp|quot|lt|gt|nbsp|#\d+);",
+        "texts with escape sequences left in (such as \\u00e9 or &amp;)",
+    ),
+)
+
+
+def looks_encoded_twice(text: str) -> bool:
+    """Tell whether a text looks like UTF-8 that was read as Latin-1 or Windows-1252 (``Ã¼`` for ``ü``)."""
+    if _SURE.search(text):
+        return True
+    for encoding in ("cp1252", "latin-1"):
+        try:
+            back = text.encode(encoding).decode("utf-8")
+        except UnicodeError:
+            continue
+        if len(back) < len(text):
+            return True
+    return False
+
+
+def encoding_findings(table: pa.Table) -> list[tuple[str, str, np.ndarray[Any, Any], str]]:
+    """Return (name, severity, rows, what) for each check that found rows."""
+    columns = [_text(table.column(n)) for n in ("question", "reference", "candidate") if n in table.column_names]
+    found = []
+    blank = _suspect_rows([pc.equal(pc.utf8_trim_whitespace(c), "") for c in columns[-2:]])
+    if len(blank):
+        found.append(("blank-texts", "note", blank, "pairs with a blank text"))
+    suspects = _suspect_rows([pc.match_substring_regex(column, _SUSPECT) for column in columns])
+    twice = [
+        int(row) for row in suspects if any(looks_encoded_twice(column[int(row)].as_py() or "") for column in columns)
+    ]
+    if twice:
+        found.append(
+            ("encoded-twice", "warning", np.asarray(twice), "pairs that look encoded twice (such as Ã¼ for ü)")
+        )
+    for name, severity, pattern, what in _CHECKS:
+        rows = _suspect_rows([pc.match_substring_regex(column, pattern) for column in columns])
+        if len(rows):
+            found.append((name, severity, rows, what))
+    return found
+
+
+def _text(column: pa.ChunkedArray) -> pa.ChunkedArray:
+    return pc.binary_join(column, "\n") if pa.types.is_list(column.type) else column
+
+
+def _suspect_rows(masks: list[pa.ChunkedArray]) -> np.ndarray[Any, Any]:
+    """Return the rows where any mask holds."""
+    total = np.zeros(len(masks[0]), dtype=bool)
+    for mask in masks:
+        total |= np.asarray(pc.fill_null(mask, False).to_numpy(zero_copy_only=False), dtype=bool)
+    return np.flatnonzero(total)
+
+
+# What a careful person looks for in labelled data before believing a number from it.
 
 EXAMPLES = 3
 
 
 @dataclass(frozen=True)
-class Finding:
+class DataFinding:
     """One thing that was found.
 
     Attributes:
@@ -43,18 +129,18 @@ class Finding:
     examples: tuple[dict[str, Any], ...] = ()
 
 
-def check_dataset(pairs_by_split: Mapping[str, Pairs], card: Card | None = None) -> list[Finding]:
+def check_dataset(pairs_by_split: Mapping[str, Pairs], card: Card | None = None) -> list[DataFinding]:
     """Return what was found in a dataset, split by split and then across splits; an empty list is good.
 
     Two pairs are the same where question (if any) and both texts are equal, in either order of the texts.
     """
-    findings: list[Finding] = []
+    findings: list[DataFinding] = []
     for split, pairs in pairs_by_split.items():
         findings += _rows(split, pairs, card)
         findings += _labels(split, pairs)
         findings += _repeats(split, pairs)
         findings += [
-            Finding(name, severity, split, len(found), f"{len(found)} {what}", _examples(pairs, found))
+            DataFinding(name, severity, split, len(found), f"{len(found)} {what}", _examples(pairs, found))
             for name, severity, found, what in encoding_findings(pairs.table)
         ]
     if len(pairs_by_split) > 1:
@@ -62,7 +148,7 @@ def check_dataset(pairs_by_split: Mapping[str, Pairs], card: Card | None = None)
     return findings
 
 
-def annotation_notes(pairs_by_split: Mapping[str, Pairs], *, directed: bool = False) -> list[Finding]:
+def annotation_notes(pairs_by_split: Mapping[str, Pairs], *, directed: bool = False) -> list[DataFinding]:
     """Return a note on the annotation graph of each split and of all splits together, where pairs are of two texts.
 
     They are measures, no faults, and so not among what :func:`check_dataset` finds. ``count`` is the number of texts.
@@ -78,7 +164,7 @@ def annotation_notes(pairs_by_split: Mapping[str, Pairs], *, directed: bool = Fa
     for split, chosen in parts.items():
         graph = graph_of(chosen, directed=directed)
         line = graph_line(describe_graph(graph))
-        notes.append(Finding("annotation-graph", "note", split, len(graph.texts), line))
+        notes.append(DataFinding("annotation-graph", "note", split, len(graph.texts), line))
     return notes
 
 
@@ -88,51 +174,53 @@ def _examples(pairs: Pairs, rows: Any) -> tuple[dict[str, Any], ...]:
     return tuple(pairs.table.select(names).take(pa.array(chosen, pa.int64())).to_pylist())
 
 
-def _rows(split: str, pairs: Pairs, card: Card | None) -> list[Finding]:
+def _rows(split: str, pairs: Pairs, card: Card | None) -> list[DataFinding]:
     expected = card.splits[split].rows if card is not None and split in card.splits else None
     if expected is None or expected == len(pairs):
         return []
-    return [Finding("rows", "error", split, len(pairs), f"{len(pairs)} rows; the card says {expected}")]
+    return [DataFinding("rows", "error", split, len(pairs), f"{len(pairs)} rows; the card says {expected}")]
 
 
-def _labels(split: str, pairs: Pairs) -> list[Finding]:
+def _labels(split: str, pairs: Pairs) -> list[DataFinding]:
     found = []
     values = pairs.labels
     missing = np.flatnonzero(np.isnan(values))
     if len(missing):
         message = f"{len(missing)} pairs without a label"
-        found.append(Finding("unlabelled", "warning", split, len(missing), message, _examples(pairs, missing)))
+        found.append(DataFinding("unlabelled", "warning", split, len(missing), message, _examples(pairs, missing)))
     if pairs.scale is not None:
         low, high = pairs.scale
         outside = np.flatnonzero((values < low) | (values > high))
         if len(outside):
             message = f"{len(outside)} labels outside {low:g} to {high:g}"
-            found.append(Finding("out-of-scale", "error", split, len(outside), message, _examples(pairs, outside)))
+            found.append(DataFinding("out-of-scale", "error", split, len(outside), message, _examples(pairs, outside)))
     if len(values) > 1 and len(np.unique(values[~np.isnan(values)])) == 1:
-        found.append(Finding("constant-label", "warning", split, len(values), "all labels are the same number"))
+        found.append(DataFinding("constant-label", "warning", split, len(values), "all labels are the same number"))
     return found
 
 
-def _repeats(split: str, pairs: Pairs) -> list[Finding]:
+def _repeats(split: str, pairs: Pairs) -> list[DataFinding]:
     found = []
     (ordered, unordered), values = _keys([pairs])[0], pairs.labels
     first = np.unique(ordered, return_index=True)[1]
     again = np.setdiff1d(np.arange(len(ordered)), first)
     if len(again):
         message = f"{len(again)} rows repeat the two texts of an earlier row"
-        found.append(Finding("duplicates", "warning", split, len(again), message, _examples(pairs, again)))
+        found.append(DataFinding("duplicates", "warning", split, len(again), message, _examples(pairs, again)))
     # Of each pair as ordered, the first row; a second such row with the same unordered key is a swapped one.
     starts = np.sort(first)
     kept = np.unique(unordered[starts], return_index=True)[1]
     swapped = np.setdiff1d(starts, starts[kept])
     if len(swapped):
         message = f"{len(swapped)} pairs stand there in the other order too"
-        found.append(Finding("swapped-duplicates", "warning", split, len(swapped), message, _examples(pairs, swapped)))
+        found.append(
+            DataFinding("swapped-duplicates", "warning", split, len(swapped), message, _examples(pairs, swapped))
+        )
     conflicts = _conflicts(unordered, values)
     if len(conflicts):
         message = f"{len(conflicts)} pairs have several rows with different labels"
         found.append(
-            Finding("conflicting-labels", "warning", split, len(conflicts), message, _examples(pairs, conflicts))
+            DataFinding("conflicting-labels", "warning", split, len(conflicts), message, _examples(pairs, conflicts))
         )
     return found
 
@@ -148,7 +236,7 @@ def _conflicts(keys: np.ndarray[Any, Any], values: np.ndarray[Any, Any]) -> np.n
     return np.sort(firsts[1][np.isin(firsts[0], wrong)])
 
 
-def _leaks(pairs_by_split: Mapping[str, Pairs]) -> list[Finding]:
+def _leaks(pairs_by_split: Mapping[str, Pairs]) -> list[DataFinding]:
     names = list(pairs_by_split)
     keys = [unordered for _, unordered in _keys(list(pairs_by_split.values()))]
     found = []
@@ -163,7 +251,7 @@ def _leaks(pairs_by_split: Mapping[str, Pairs]) -> list[Finding]:
         rows = np.unique(keys[place], return_index=True)
         examples = _examples(pairs_by_split[homes[0]], np.sort(rows[1][np.isin(rows[0], values)]))
         message = f"{len(values)} pairs stand in {' and '.join(homes)}"
-        found.append(Finding("leaks", "warning", "+".join(homes), len(values), message, examples))
+        found.append(DataFinding("leaks", "warning", "+".join(homes), len(values), message, examples))
     return found
 
 

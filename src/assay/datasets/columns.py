@@ -1,15 +1,76 @@
-"""Which column of the source is which column of the pairs table."""
+"""A table as it was read, and which of its columns is which column of the pairs table."""
 
 from __future__ import annotations
 
 import re
 import shlex
 from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any, NamedTuple
+
+import numpy as np
+import pyarrow as pa
 
 from assay.errors import InputError, suggest, unknown
 from assay.tables import OPTIONAL_PAIR_COLUMNS, PAIR_COLUMNS
 
-__all__ = ["FIELDS", "MissingColumnsError", "columns_text", "parse_columns", "resolve_columns"]
+__all__ = ["FIELDS", "Misfit", "MissingColumnsError", "SourceTable", "columns_text", "parse_columns", "resolve_columns"]
+
+
+# A table as it was read, before anybody knows which column is which.
+
+
+class Misfit(NamedTuple):
+    """The first value of a column that can be no text: its place from 0, and what it is."""
+
+    place: int
+    what: str
+
+
+@dataclass(frozen=True)
+class SourceTable:
+    """A table as it was read, with what is needed to name a row of it in a message.
+
+    Attributes:
+        table: the columns under their own names.
+        name: the file, or what the data in memory is.
+        unit: what a row is called: ``row`` (the header of a CSV is row 1) or ``line``.
+        first: number of the first row of the table.
+        rows: number of each row where they do not simply follow each other (blank lines); else None.
+        as_text: every cell is text, as in CSV: a number must be read out of it.
+        misfits: by column that became text only because its values are of several kinds, the first that is no text.
+    """
+
+    table: pa.Table
+    name: str
+    unit: str = "row"
+    first: int = 0
+    rows: np.ndarray[Any, np.dtype[np.int64]] | None = None
+    as_text: bool = False
+    misfits: Mapping[str, Misfit] = field(default_factory=dict)
+
+    def number(self, index: int) -> int:
+        """Return the number by which a user knows the row at *index*."""
+        return int(self.rows[index]) if self.rows is not None else self.first + int(index)
+
+    def numbers(self) -> np.ndarray[Any, np.dtype[np.int64]]:
+        """Return the numbers of all rows, int64 of shape (n,)."""
+        if self.rows is not None:
+            return self.rows
+        return np.arange(self.first, self.first + self.table.num_rows, dtype=np.int64)
+
+    def where(self, index: int) -> str:
+        """Return ``FILE, row 7``."""
+        return f"{self.name}, {self.unit} {self.number(index)}"
+
+    def some(self, indices: Iterable[int], limit: int = 5) -> str:
+        """Return ``rows 4, 7, 9`` with at most *limit* numbers."""
+        chosen = [int(i) for i in indices]
+        shown = ", ".join(str(self.number(i)) for i in chosen[:limit])
+        return f"{self.unit}{'s' if len(chosen) > 1 else ''} {shown}{', …' if len(chosen) > limit else ''}"
+
+
+# Which column of the source is which column of the pairs table.
 
 #: What a mapping may name. ``annotations`` comes from ``label=a1+a2``.
 FIELDS = tuple(name for name in (*PAIR_COLUMNS, *OPTIONAL_PAIR_COLUMNS) if name != "annotations")
@@ -32,7 +93,7 @@ class MissingColumnsError(InputError):
     """
 
     def __init__(self, problem: str, columns: str) -> None:
-        super().__init__(f"{problem} Say which is which: --columns {shlex.quote(columns)}")
+        super().__init__(f"{problem} Say which is which: `columns={shlex.quote(columns)}`")
         self.problem = problem
         self.columns = columns
 
@@ -55,7 +116,7 @@ def parse_columns(columns: str | Mapping[str, str | Sequence[str]] | None) -> di
             name, equals, source = part.partition("=")
             if not equals or not source.strip():
                 raise InputError(
-                    f"--columns {columns!r}: expected pairs such as reference=answer1,candidate=answer2"
+                    f"`columns={columns!r}`: expected pairs such as reference=answer1,candidate=answer2"
                     f" where {part.strip()!r} stands"
                 )
             _add(found, name.strip(), [source.strip()])
@@ -85,11 +146,11 @@ def columns_text(columns: str | Mapping[str, str | Sequence[str]] | None) -> str
 
 def _add(found: dict[str, list[str]], name: str, sources: list[str]) -> None:
     if name not in FIELDS:
-        raise InputError(unknown("--columns: a pairs table has no column", name, FIELDS))
+        raise InputError(unknown("`columns`: a pairs table has no column", name, FIELDS))
     if name in found:
-        raise InputError(f"--columns: {name} is given twice")
+        raise InputError(f"`columns`: {name} is given twice")
     if not sources or (len(sources) > 1 and name != "label"):
-        raise InputError(f"--columns: {name} takes one column; only label may be the mean of several")
+        raise InputError(f"`columns`: {name} takes one column; only label may be the mean of several")
     found[name] = sources
 
 

@@ -10,11 +10,9 @@ from typing import Any
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from assay.amr.files import GraphBlock, check_block, read_graph_file
-from assay.amr.graph import parse_graph
-from assay.datasets.columns import parse_columns
+from assay.amr import GraphBlock, check_block, parse_graph, read_graph_file
+from assay.datasets.columns import SourceTable, parse_columns
 from assay.datasets.pairs import Pairs
-from assay.datasets.source_table import SourceTable
 from assay.errors import InputError, MissingExtraError
 from assay.tables import GRAPH_COLUMNS
 
@@ -54,13 +52,13 @@ def join_graphs(pairs: Pairs, graphs: GraphFiles | str) -> Pairs:
     files = parse_graph_files(graphs)
     missing = [side for side in _SIDES if side not in files]
     if missing:
-        raise InputError(f"{pairs.name}: the {missing[0]}s have no file of graphs; add {missing[0]}=FILE to --graphs")
+        raise InputError(f"{pairs.name}: the {missing[0]}s have no file of graphs; add {missing[0]}=FILE to `graphs`")
     if pairs.has_several_references:
         raise several_answers(pairs.name)
     for name in GRAPH_COLUMNS:
         if pairs.kind == "own" and name in pairs.table.column_names:
-            held = "--columns names" if name in parse_columns(pairs.columns or None) else f"{pairs.name} has"
-            raise InputError(f"--graphs: {held} {name} already; give the graphs in one way")
+            held = "`columns` names" if name in parse_columns(pairs.columns or None) else f"{pairs.name} has"
+            raise InputError(f"`graphs`: {held} {name} already; give the graphs in one way")
     for side in _SIDES:
         texts = _aligned(pairs, side, read_checked([Path(file) for file in files[side]]))
         pairs = pairs.with_column(f"{side}_graph", pa.array(texts, pa.string()))
@@ -86,7 +84,7 @@ def parse_graph_files(graphs: GraphFiles | str) -> dict[str, list[str]]:
         side, equals, files = part.partition("=")
         if side.strip() not in _SIDES or not equals or not files.strip() or side.strip() in found:
             form = "reference=FILE[+FILE],candidate=FILE[+FILE]"
-            raise InputError(f"--graphs {graphs!r}: expected {form} where {part.strip()!r} stands")
+            raise InputError(f"`graphs={graphs!r}`: expected {form} where {part.strip()!r} stands")
         found[side.strip()] = [file.strip() for file in files.split("+")]
     return found
 

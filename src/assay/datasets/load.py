@@ -11,17 +11,15 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 
-from assay.datasets.card import Card
+from assay.datasets.card import Card, load_card, parse_spec
 from assay.datasets.columns import columns_text
 from assay.datasets.convert import pairs_table
-from assay.datasets.fetch import Located, locate
-from assay.datasets.files import is_table_file, read_table_file
-from assay.datasets.memory import table_from_memory
+from assay.datasets.files import is_table_file, read_table_file, table_from_memory
 from assay.datasets.pairs import Pairs
 from assay.datasets.readers.base import load_reader
-from assay.datasets.registry import load_card, parse_spec
+from assay.datasets.sources import Located, locate
 from assay.errors import InputError, OfflineError, UnavailableError, unknown
-from assay.transfer.checksum import Progress, sha256_of
+from assay.transfer import Progress, sha256_of
 
 __all__ = ["is_own_file", "load_card_splits", "load_dataset"]
 
@@ -87,7 +85,7 @@ def load_dataset(
         if exists or ("/" in card_name and not card_name.endswith(".toml")):
             read_table_file(card_name)  # its message says which endings are read
         if columns is not None:
-            raise InputError(f"--columns is for one's own files; the dataset {card_name!r} has its own reader")
+            raise InputError(f"`columns` is for one's own files; the dataset {card_name!r} has its own reader")
         card = load_card(card_name, version or inner)
         return _from_card(card, _wanted(split) or splits, offline, name, progress)
     source = table_from_memory(spec, name or "data in memory")
@@ -124,7 +122,7 @@ def load_card_splits(
         name, inner, splits = parse_spec(spec)
         card = load_card(name, version or inner)
     if columns is not None:
-        raise InputError(f"--columns is for one's own files; the dataset {card.name!r} has its own reader")
+        raise InputError(f"`columns` is for one's own files; the dataset {card.name!r} has its own reader")
     chosen = _splits(card, splits or (ALL,))
     return {split: _from_card(card, (split,), offline, None, progress, hold=False) for split in chosen}
 

@@ -9,13 +9,12 @@ import numpy as np
 import pyarrow.compute as pc
 
 from assay.datasets.annotation_graph import describe_graph, graph_of
-from assay.datasets.card import Card
+from assay.datasets.card import Card, parse_spec
 from assay.datasets.columns import MissingColumnsError
-from assay.datasets.fetch import is_here
 from assay.datasets.files import is_table_file, read_table_file
 from assay.datasets.load import Columns, load_card_splits, load_dataset
 from assay.datasets.pairs import Pairs
-from assay.datasets.registry import parse_spec
+from assay.datasets.sources import is_here
 from assay.errors import AssayError
 from assay.tables import GRAPH_COLUMNS
 

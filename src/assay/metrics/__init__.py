@@ -11,11 +11,10 @@ from assay.lazy import on_first_use
 
 if TYPE_CHECKING:
     from assay.metrics.base import Batch, ColumnMetric, Context, Declaration, Metric, PairMetric, option
-    from assay.metrics.bridge import as_evaluate
     from assay.metrics.contract import Finding, check_metric
+    from assay.metrics.evaluate import as_evaluate
     from assay.metrics.name import MetricName
-    from assay.metrics.registry import Entry, list_metrics, load_metric
-    from assay.metrics.show import describe_metric
+    from assay.metrics.registry import Entry, describe_metric, list_metrics, load_metric
 else:
     __getattr__, __dir__ = on_first_use(__name__)
 

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Final, Literal
 
-from assay.amr.aspects import ASPECTS
+from assay.amr import ASPECTS
 from assay.errors import AssayError, InputError, unknown
 from assay.metrics.amr.question import ALIGNED, SETS, WITH_VECTORS, Question
 from assay.metrics.base import Batch, Declaration, Metric, option
@@ -163,9 +163,9 @@ class Amr(Metric):
         from assay.metrics.neural.runtime import current_runtime, free_cores
 
         if self.engine == "smatchpp":
-            from assay.metrics.amr.library import LibraryEngine
+            from assay.metrics.amr.session import SmatchppEngine
 
-            return LibraryEngine(self.parser or "")
+            return SmatchppEngine(self.parser or "")
         from assay.metrics.amr.session import AmrEngine
 
         return AmrEngine(current_runtime().threads or free_cores(), self.parser or "")

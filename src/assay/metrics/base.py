@@ -9,8 +9,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from assay.errors import InputError, UnavailableError
-from assay.metrics.name import MetricName
-from assay.metrics.options import SUBJECT, describe_options, format_value, option, read_value
+from assay.metrics.name import SUBJECT, MetricName, describe_options, format_value, option, read_value
 from assay.metrics.provenance import ABSENT, origin_of, own_version, version_of
 
 if TYPE_CHECKING:

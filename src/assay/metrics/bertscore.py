@@ -11,9 +11,9 @@ from typing import TYPE_CHECKING, Literal, Self
 
 from assay.errors import InputError
 from assay.metrics.base import Context, Declaration, option
-from assay.metrics.neural.inputs import Prep
 from assay.metrics.neural.metric import EncoderBased
 from assay.metrics.neural.runtime import current_runtime, device_of
+from assay.metrics.neural.tokens import Prep
 from assay.metrics.neural.views import View
 from assay.metrics.provenance import file_digest
 
@@ -21,8 +21,8 @@ if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
 
-    from assay.metrics.neural.corpus import Weigh
-    from assay.metrics.neural.rows import TextRows
+    from assay.metrics.neural.bertscore import Weigh
+    from assay.metrics.neural.views import TextRows
     from assay.metrics.work import Engine
 
 __all__ = ["BertScore", "BertScoreTrained", "BertScoreVanilla"]
@@ -81,7 +81,7 @@ class BertScore(EncoderBased):
         bound = super().bind(context)
         if self.idf != "references":
             return bound
-        from assay.metrics.neural.corpus import keep_corpus
+        from assay.metrics.neural.bertscore import keep_corpus
 
         return dataclasses.replace(bound, idf=str(keep_corpus(context.references())))
 
@@ -94,7 +94,7 @@ class BertScore(EncoderBased):
         asked = self.layer
         reference = self.located().reference
         if asked is None and reference.kind == "hub":
-            from assay.metrics.neural.library import chosen_layer
+            from assay.metrics.neural.bertscore import chosen_layer
 
             asked = chosen_layer(reference.name)
         return self.resolve_layer(asked)
@@ -103,19 +103,18 @@ class BertScore(EncoderBased):
         """Return the encoder, or the package."""
         if self.engine == "assay":
             return super().needs()
-        from assay.metrics.neural.library import LibraryEngine
+        from assay.metrics.neural.bertscore import BertScorePackageEngine
 
         found = self.located()
         runtime = current_runtime()
         idf = None if self.idf == "none" else self.idf
-        return LibraryEngine(
+        return BertScorePackageEngine(
             str(found.folder), found.digest, self.chosen_layer(), idf, device_of(runtime)[0], runtime.threads
         )
 
     def data_signature(self) -> dict[str, str]:
         """See :class:`Metric`."""
-        from assay.metrics.neural.baseline import PAIRS, read_baseline
-        from assay.metrics.neural.corpus import read_corpus
+        from assay.metrics.neural.bertscore import PAIRS, read_baseline, read_corpus
 
         more = {"layer": str(self.chosen_layer())}
         if self.idf != "none":
@@ -131,14 +130,14 @@ class BertScore(EncoderBased):
 
     def compare(self, rows: TextRows, left: NDArray[np.intp], right: NDArray[np.intp]) -> NDArray[np.float64]:
         """See :class:`EncoderBased`."""
-        from assay.metrics.neural.matching import harmonic, match
+        from assay.metrics.neural.bertscore import harmonic, match
 
         precision, recall = match(rows, left, right, self.weights())
         return self.finish({"precision": precision, "recall": recall, "f": harmonic(precision, recall)})
 
     def weights(self) -> Weigh:
         """Return what gives the weights of token numbers, of the same shape."""
-        from assay.metrics.neural.corpus import plain_weights, token_weights
+        from assay.metrics.neural.bertscore import plain_weights, token_weights
 
         found = self.located()
         if self.idf == "none":
@@ -158,7 +157,7 @@ class BertScore(EncoderBased):
         return Prep(limit=self.limit(), strip=True, space=described.model_type in ("roberta", "gpt2"))
 
     def _corpus_digest(self) -> str:
-        from assay.metrics.neural.corpus import read_corpus
+        from assay.metrics.neural.bertscore import read_corpus
 
         if self.idf == "references":
             raise InputError(f"metric {self}: idf=references needs a dataset; elsewhere give idf=FILE")
@@ -166,7 +165,7 @@ class BertScore(EncoderBased):
         return file_digest(Path(self.idf).expanduser())[:16]
 
     def _baseline(self) -> float:
-        from assay.metrics.neural.baseline import read_baseline
+        from assay.metrics.neural.bertscore import read_baseline
 
         if not self.rescale.startswith(_CORPUS):
             return read_baseline(self.rescale, self.chosen_layer(), self.output)
@@ -177,7 +176,7 @@ class BertScore(EncoderBased):
 @functools.lru_cache(maxsize=32)
 def _computed(metric: BertScore, path: str, digest: str) -> float:
     """Return the mean score of random pairs; *digest* tells two states of the corpus apart."""
-    from assay.metrics.neural.baseline import random_pairs
+    from assay.metrics.neural.bertscore import random_pairs
     from assay.metrics.work import open_session
 
     return float(open_session(metric.needs(), keep=True).score([metric], random_pairs(path)).values.mean())

@@ -9,15 +9,15 @@ from typing import TYPE_CHECKING
 from assay.errors import InputError, unknown
 from assay.metrics.base import Declaration, option
 from assay.metrics.models.files import read_json
-from assay.metrics.neural.inputs import Prep
 from assay.metrics.neural.metric import EncoderBased
+from assay.metrics.neural.tokens import Prep
 from assay.metrics.neural.views import View
 
 if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
 
-    from assay.metrics.neural.rows import TextRows
+    from assay.metrics.neural.views import TextRows
 
 __all__ = ["BiEncoder"]
 
@@ -94,7 +94,7 @@ class BiEncoder(EncoderBased):
 
     def compare(self, rows: TextRows, left: NDArray[np.intp], right: NDArray[np.intp]) -> NDArray[np.float64]:
         """See :class:`EncoderBased`."""
-        from assay.metrics.neural.rows import cosine
+        from assay.metrics.neural.views import cosine
 
         return cosine(rows, left, right)
 

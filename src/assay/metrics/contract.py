@@ -11,8 +11,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from assay.errors import AssayError, InputError
 from assay.metrics.base import Batch, ColumnMetric, Metric
-from assay.metrics.name import MetricName
-from assay.metrics.options import SUBJECT, Option, describe_options
+from assay.metrics.name import SUBJECT, MetricName, Option, describe_options
 from assay.metrics.registry import load_metric
 
 if TYPE_CHECKING:

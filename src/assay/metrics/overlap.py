@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from typing import ClassVar
 
 from assay.metrics.base import Declaration, PairMetric, option
-from assay.metrics.tokenize import tokenizer_signature, words
+from assay.metrics.text import tokenizer_signature, words
 
 __all__ = ["Dice", "Jaccard"]
 

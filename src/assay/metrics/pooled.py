@@ -6,15 +6,15 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Literal
 
 from assay.metrics.base import Declaration, option
-from assay.metrics.neural.inputs import Prep
 from assay.metrics.neural.metric import EncoderBased
+from assay.metrics.neural.tokens import Prep
 from assay.metrics.neural.views import View
 
 if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
 
-    from assay.metrics.neural.rows import TextRows
+    from assay.metrics.neural.views import TextRows
 
 __all__ = ["Pooled"]
 
@@ -49,6 +49,6 @@ class Pooled(EncoderBased):
 
     def compare(self, rows: TextRows, left: NDArray[np.intp], right: NDArray[np.intp]) -> NDArray[np.float64]:
         """See :class:`EncoderBased`."""
-        from assay.metrics.neural.rows import cosine
+        from assay.metrics.neural.views import cosine
 
         return cosine(rows, left, right)

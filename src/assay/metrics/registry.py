@@ -1,20 +1,23 @@
-"""The registry: which metrics there are, where each comes from, and how a name becomes a metric."""
+"""The registry: which metrics there are, where each comes from, how a name becomes a metric, and its description."""
 
 from __future__ import annotations
 
 import dataclasses
 import functools
 from collections.abc import Iterable
-from dataclasses import dataclass
+from dataclasses import MISSING, dataclass
 from importlib import import_module, metadata
 
 from assay.errors import InputError, UnavailableError, unknown
 from assay.metrics.base import Declaration, Metric
-from assay.metrics.name import MetricName
-from assay.metrics.options import SUBJECT, describe_options, read_value
+from assay.metrics.name import SUBJECT, MetricName, describe_options, format_value, read_value
+from assay.metrics.presets import presets
 from assay.metrics.provenance import ENTRY_POINTS
 
-__all__ = ["Entry", "Registry", "list_metrics", "load_metric", "registry"]
+__all__ = ["Entry", "Registry", "describe_metric", "list_metrics", "load_metric", "registry"]
+
+
+# The registry: which metrics there are, where each comes from, and how a name becomes a metric.
 
 _HERE = "assay.metrics"
 #: Built-in metrics as "module:Class", so that listing them imports none of them.
@@ -28,9 +31,9 @@ BUILT_IN = {
     "chrf": f"{_HERE}.chrf:Chrf",
     "cross-encoder": f"{_HERE}.cross_encoder:CrossEncoder",
     "dice": f"{_HERE}.overlap:Dice",
-    "em": f"{_HERE}.em:ExactMatch",
+    "em": f"{_HERE}.squad:ExactMatch",
     "evaluate": f"{_HERE}.evaluate:EvaluateModule",
-    "f1": f"{_HERE}.f1:TokenF1",
+    "f1": f"{_HERE}.squad:TokenF1",
     "jaccard": f"{_HERE}.overlap:Jaccard",
     "jaro-winkler": f"{_HERE}.edit:JaroWinkler",
     "levenshtein": f"{_HERE}.edit:Levenshtein",
@@ -209,3 +212,64 @@ def load_metric(metric: str | MetricName | Metric) -> Metric:
 def list_metrics() -> list[Entry]:
     """Return all registered metrics with their origin; imports none of them."""
     return registry().entries()
+
+
+# A metric described for a reader: what it promises, its options, its signature here.
+
+
+def describe_metric(name: str) -> list[str]:
+    """Return lines about a metric, with the signature it has on this machine where it can be built without more.
+
+    Raises:
+        InputError: unknown metric, option or option set.
+        UnavailableError: a third party's metric that cannot be imported.
+    """
+    parsed = MetricName.parse(name)
+    entry = registry().find(parsed.name)
+    cls = entry.load()
+    known = presets().get(cls.declaration.name, {})
+    buildable = cls.declaration.subject is None or parsed.subject is not None or bool(known)
+    # options may change what a metric promises
+    loaded = load_metric(name) if buildable else None
+    held = cls.declaration if loaded is None else loaded.declaration
+    options = {key: item for key, item in describe_options(cls).items() if loaded is None or loaded.takes(key)}
+    lines = [
+        f"{held.name}: {held.summary}",
+        f"range: {held.low:g} to {held.high:g}, {'higher' if held.higher_is_better else 'lower'} is better",
+        f"kind: {held.kind}",
+        f"symmetric: {_yes(held.symmetric)}; reads the question: {_yes(held.reads_question)}",
+        f"languages: {'any' if held.languages is None else ', '.join(sorted(held.languages))}",
+        f"computed by: {', '.join(held.provider) or 'assay'}; brought by {entry.origin}",
+    ]
+    if held.citation:
+        lines.append(f"source: {held.citation}")
+    if held.subject:
+        alone = f"{held.name}, or " if known else ""
+        lines.append(f"write: {alone}{held.name}:{held.subject.upper()}")
+        if SUBJECT in options:
+            lines.append(f"{held.subject.upper()}: {options[SUBJECT].help}")
+    for language, chosen in known.items():
+        for_whom = "any language" if language == "*" else language
+        shown = ", ".join(str(value) if key == SUBJECT else f"{key}={value}" for key, value in chosen.items())
+        lines.append(f"preset for {for_whom}: {shown}")
+    for key, item in options.items():
+        if key == SUBJECT:
+            continue
+        default = "needed" if item.default is MISSING else f"default {format_value(item.default) or 'an empty one'}"
+        lines.append(f"option {key}: {item.help} ({item.valid}; {default})")
+    for title, values in held.option_sets.items():
+        shown = ", ".join(f"{key}={format_value(value)}" for key, value in values.items())
+        lines.append(f"option set {held.name}:{title}: {shown}")
+    return lines + ([] if loaded is None else _signature(loaded))
+
+
+def _yes(value: bool) -> str:
+    return "yes" if value else "no"
+
+
+def _signature(metric: Metric) -> list[str]:
+    try:
+        metric.check_available()
+    except UnavailableError as error:
+        return [f"not available here: {error}"]
+    return [f"signature: {metric.long_signature()}"]

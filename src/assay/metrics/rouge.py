@@ -7,8 +7,7 @@ from dataclasses import dataclass
 from typing import ClassVar, Literal
 
 from assay.metrics.base import Declaration, option
-from assay.metrics.text import PreparedMetric
-from assay.metrics.tokenize import tokenizer_signature, words
+from assay.metrics.text import PreparedMetric, tokenizer_signature, words
 
 __all__ = ["RougeL"]
 

@@ -8,9 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Self
 
 from assay.errors import InputError, UnavailableError
-from assay.metrics.aspects.layout import Layout
-from assay.metrics.aspects.layout_file import read_layout, read_layout_file
-from assay.metrics.aspects.size import embedding_size
+from assay.metrics.aspects.layout import Layout, embedding_size, read_layout, read_layout_file
 from assay.metrics.base import option
 from assay.metrics.bi_encoder import BiEncoder
 from assay.metrics.name import MetricName
@@ -19,7 +17,7 @@ if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
 
-    from assay.metrics.neural.rows import TextRows
+    from assay.metrics.neural.views import TextRows
 
 __all__ = ["S3Bert"]
 

@@ -1,11 +1,21 @@
-"""The answer normalisation of the SQuAD v2 evaluation script."""
+"""Exact match and token F1 of the SQuAD v2 evaluation."""
 
 from __future__ import annotations
 
 import re
 import string
+from collections import Counter
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import ClassVar
 
-__all__ = ["answer_tokens"]
+from assay.metrics.base import Declaration, PairMetric
+from assay.metrics.text import PreparedMetric
+
+__all__ = ["ExactMatch", "TokenF1", "answer_tokens"]
+
+
+# The answer normalisation of the SQuAD v2 evaluation script.
 
 _NO_PUNCTUATION = str.maketrans("", "", string.punctuation)
 _ARTICLES = re.compile(r"\b(?:a|an|the)\b")
@@ -21,3 +31,62 @@ def answer_tokens(text: str) -> list[str]:
         ['us', 'army']
     """
     return _ARTICLES.sub(" ", text.lower().translate(_NO_PUNCTUATION)).split()
+
+
+# Exact match of the SQuAD v2 evaluation.
+
+
+@dataclass(frozen=True)
+class ExactMatch(PairMetric):
+    """1 where the two normalised answers are the same, else 0; two empty answers are the same."""
+
+    declaration: ClassVar[Declaration] = Declaration(
+        name="em",
+        kind="lexical",
+        summary="exact match after the SQuAD v2 normalisation",
+        symmetric=True,
+        perfect=1.0,
+        citation="Rajpurkar, Jia and Liang 2018, Know What You Don't Know (SQuAD 2.0), evaluate-v2.0.py",
+    )
+
+    def scorer(self) -> Callable[[str, str], float]:
+        """Return the function (reference, candidate) -> score."""
+        return _exact
+
+
+def _exact(reference: str, candidate: str) -> float:
+    return float(answer_tokens(reference) == answer_tokens(candidate))
+
+
+# Token F1 of the SQuAD v2 evaluation.
+
+
+@dataclass(frozen=True)
+class TokenF1(PreparedMetric):
+    """F1 of two multisets of answer tokens, from 0 to 1.
+
+    Without tokens on both sides (two empty answers, or two bare articles) it is 1, without tokens on one
+    side 0, as in the evaluation script.
+    """
+
+    declaration: ClassVar[Declaration] = Declaration(
+        name="f1",
+        kind="lexical",
+        summary="token F1 with the SQuAD v2 normalisation",
+        symmetric=True,
+        perfect=1.0,
+        citation="Rajpurkar, Jia and Liang 2018, Know What You Don't Know (SQuAD 2.0), evaluate-v2.0.py",
+        option_sets={"paper": {"swap": True, "blank": "nan"}},
+    )
+
+    def scorer(self) -> Callable[[str, str], float]:
+        """Return the function (reference, candidate) -> score."""
+        return self.prepared(_token_f1)
+
+
+def _token_f1(reference: str, candidate: str) -> float:
+    gold, other = answer_tokens(reference), answer_tokens(candidate)
+    if not gold or not other:
+        return float(gold == other)
+    common = sum((Counter(gold) & Counter(other)).values())
+    return 2 * common / (len(gold) + len(other))

@@ -12,7 +12,7 @@ import regex  # type: ignore[import-untyped,unused-ignore]
 
 from assay.metrics.base import Batch, Declaration, Metric, option
 from assay.metrics.provenance import ABSENT
-from assay.metrics.tokenize import tokenizer_signature
+from assay.metrics.text import tokenizer_signature
 
 if TYPE_CHECKING:
     import numpy as np

@@ -1,8 +1,8 @@
-"""The pairs and scores of a run folder, as arrays."""
+"""The pairs and scores of a run folder as arrays, their groups, and their signatures."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Hashable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
@@ -11,16 +11,34 @@ import numpy as np
 from numpy.typing import NDArray
 
 from assay.errors import InputError, unknown
+from assay.lexicon.texts import pair_key, text_key
 from assay.reports.folder import RunFolder
 from assay.reports.layout import dataset_title
+from assay.reports.sheets import Document
 from assay.statistics.concordance import Floats
-from assay.statistics.folds import codes_of_groups
+from assay.statistics.crossvalidation import Rows, codes_of, codes_of_groups
 from assay.statistics.resampling import seed_of
 
 if TYPE_CHECKING:
     import pyarrow as pa
 
-__all__ = ["ALL", "BucketPairs", "MetricFacts", "ScoredDataset", "read_datasets"]
+__all__ = [
+    "ALL",
+    "BucketPairs",
+    "MetricFacts",
+    "ScoredDataset",
+    "cells_of",
+    "draws_of",
+    "group_codes",
+    "group_names",
+    "pair_keys",
+    "read_datasets",
+    "same_pairs",
+    "signed",
+]
+
+
+# The pairs and scores of a run folder, as arrays.
 
 #: The bucket that holds every pair.
 ALL = "all"
@@ -326,3 +344,99 @@ def _masks(run: RunFolder, name: str, table: pa.Table) -> Iterator[tuple[str, ND
             mask = np.zeros(n, dtype=bool)
             mask[inside.get(summary["bucket"], [])] = True
             yield summary["bucket"], mask
+
+
+# What must not be torn apart: pairs of one group, pairs that are the same, pairs with one value of a column.
+
+
+def cells_of(data: ScoredDataset, column: str) -> list[object]:
+    """Return the cells of a column, n of them; None where there is nothing.
+
+    Raises:
+        InputError: there is no such column in the run, or it holds lists.
+    """
+    names = data.table.column_names
+    if column not in names:
+        raise InputError(unknown(f"{data.run.title}: {data.name} has no column", column, names))
+    cells: list[object] = data.table.column(column).to_pylist()
+    if any(isinstance(cell, list) for cell in cells):
+        raise InputError(f"{data.run.title}: the column {column!r} of {data.name} holds lists, which name no groups")
+    return cells
+
+
+def group_codes(data: ScoredDataset, column: str | None) -> Rows | None:
+    """Return codes of what must not be torn apart, shape (n,): of a column, or the groups of the run; None without.
+
+    An empty cell is a group of its own.
+
+    Raises:
+        InputError: there is no such column in the run.
+    """
+    if column is None:
+        return data.groups
+    return codes_of_groups(cells_of(data, column))
+
+
+def group_names(data: ScoredDataset, column: str | None) -> set[str]:
+    """Return the names behind :func:`group_codes`, as text; empty where there are none.
+
+    Raises:
+        InputError: there is no such column in the run.
+    """
+    if column is None:
+        asked = data.facts["group"]
+        column = next((name for name in ("group", asked) if name in data.table.column_names), None) if asked else None
+    cells = [] if column is None else cells_of(data, column)
+    return {str(cell) for cell in cells if cell not in (None, "")}
+
+
+def pair_keys(data: ScoredDataset) -> list[Hashable]:
+    """Return keys of the n pairs, equal for pairs that are the same to a model: see :mod:`assay.lexicon.texts`.
+
+    Several gold answers of a pair are the same in any order, and never exchanged with the candidate. Where all
+    references or all candidates are blank, as in a run on scores alone, nothing is known of the texts, and each pair
+    has a key of its own.
+    """
+    references, candidates = (data.table.column(name).to_pylist() for name in ("reference", "candidate"))
+    if not any(text.strip() for golds in references for text in golds) or not any(map(str.strip, candidates)):
+        return [object() for _ in candidates]
+    return [
+        pair_key(golds[0], text) if len(golds) == 1 else (tuple(sorted(map(text_key, golds))), text_key(text))
+        for golds, text in zip(references, candidates, strict=True)
+    ]
+
+
+def same_pairs(data: ScoredDataset) -> Rows:
+    """Return codes of the n pairs, shape (n,), equal for pairs with one key: a pair that repeats is on one side only.
+
+    See :func:`pair_keys`.
+    """
+    return codes_of(pair_keys(data))
+
+
+# What lets another person get the same numbers: a line for each dataset, each metric, and the draws.
+
+
+def draws_of(*, resamples: int, confidence: float, seed: int) -> str:
+    """Return the signature of intervals."""
+    return f"resamples:{resamples}|confidence:{confidence}|seed:{seed}" if resamples else "resamples:none"
+
+
+def signed(document: Document, datasets: Sequence[ScoredDataset], metrics: Iterable[str], draws: str) -> Document:
+    """Return a document that ends with its signatures.
+
+    Args:
+        document: what was found.
+        datasets: the data it was found on.
+        metrics: the metrics it is about; those that a dataset lacks are left out there.
+        draws: how intervals and tests were drawn.
+    """
+    asked = list(metrics)
+    lines = [
+        f"{data.title}: n:{len(data)}|digest:{data.facts['digest'][:16]}|{data.run.manifest['signature']}"
+        for data in datasets
+    ]
+    lines += dict.fromkeys(
+        f"{name}: {data.metrics[name].short_signature}" for name in asked for data in datasets if name in data.metrics
+    )
+    return replace(document, notes=[*document.notes, *lines, f"draws: {draws}"])

@@ -16,9 +16,9 @@ from numpy.typing import NDArray
 from assay.reports.data import ALL, BucketPairs, ScoredDataset
 from assay.reports.layout import Cell, percent
 from assay.reports.sheets import Column, Document, Sheet
+from assay.settings import Resampling
 from assay.statistics.agreement import Estimate, agreement
 from assay.statistics.concordance import Floats
-from assay.statistics.drawing import Drawing
 
 __all__ = ["LEAST_SHARE", "Measured", "to_document"]
 
@@ -45,7 +45,9 @@ class Measured:
     rare_is_left_out: bool = False
 
 
-def to_document(data: ScoredDataset, features: Sequence[Measured], drawing: Drawing, notes: Sequence[str]) -> Document:
+def to_document(
+    data: ScoredDataset, features: Sequence[Measured], drawing: Resampling, notes: Sequence[str]
+) -> Document:
     """Return the rank correlation of each feature with the label, on all pairs and on those of either half.
 
     Args:
@@ -95,7 +97,7 @@ def _middle(data: ScoredDataset) -> tuple[float, str]:
     return middle, f"halves below and from {middle:g}, the middle of the labels that occur ({low:g} to {high:g})"
 
 
-def _correlations(pairs: BucketPairs, features: Sequence[Measured], drawing: Drawing) -> list[Estimate]:
+def _correlations(pairs: BucketPairs, features: Sequence[Measured], drawing: Resampling) -> list[Estimate]:
     return agreement(
         {str(place): pairs.take(one.scores) for place, one in enumerate(features)},
         pairs.labels,

@@ -5,11 +5,10 @@ from __future__ import annotations
 import io
 from typing import TYPE_CHECKING
 
-from assay.delimited import write_records
-from assay.output import json_text
-from assay.reports.escape import latex, markdown, rich_text, terminal
+from assay.output import json_text, write_records
 from assay.reports.folder import RunFolder
 from assay.reports.layout import Section, lay_out, percent
+from assay.reports.sheets import latex, markdown, rich_text, terminal
 from assay.tables import AGREEMENT_COLUMNS
 
 if TYPE_CHECKING:

@@ -1,4 +1,4 @@
-"""What a report shows one of: a dataset of a run, with its tables laid out and its pairs read."""
+"""A dataset of a run as a report shows it: tables laid out, pairs read, labels in a few classes."""
 
 from __future__ import annotations
 
@@ -7,14 +7,49 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 
+import numpy as np
+from numpy.typing import NDArray
+
 from assay.reports.data import ALL, ScoredDataset, read_datasets
 from assay.reports.folder import RunFolder, run_titles
-from assay.reports.label_classes import LabelClasses, classify
-from assay.reports.layout import Block, Cell, Section, lay_out
-from assay.reports.names import short_names
+from assay.reports.layout import Block, Cell, Section, label_texts, lay_out, short_names
 from assay.tables import NOT_BY_PEOPLE
 
-__all__ = ["Unit", "main_statistic", "read_units"]
+__all__ = ["LabelClasses", "Unit", "classify", "main_statistic", "read_units"]
+
+
+# Labels in a few classes, for colours, strips and filters.
+
+#: More different labels than this are cut into quarters.
+MOST = 7
+
+
+@dataclass(frozen=True)
+class LabelClasses:
+    """Titles of the classes in ascending order, and the class of each pair, shape (n,)."""
+
+    titles: list[str]
+    codes: NDArray[np.uint8]
+
+
+def classify(labels: NDArray[np.float64]) -> LabelClasses:
+    """Return each label as a class of its own, or quarters of the pairs where there are more than seven.
+
+    Equal labels are always in one class, so that there may be fewer than four quarters.
+    """
+    values, codes = np.unique(labels, return_inverse=True)
+    if len(values) <= MOST:
+        return LabelClasses(label_texts(values.tolist()), codes.astype(np.uint8))
+    cuts = np.unique(np.quantile(labels, [0.25, 0.5, 0.75]))
+    _, codes = np.unique(np.searchsorted(cuts, labels, side="left"), return_inverse=True)
+    titles = []
+    for code in range(int(codes.max()) + 1):
+        inside = labels[codes == code]
+        titles.append("–".join(label_texts(sorted({float(inside.min()), float(inside.max())}))))
+    return LabelClasses(titles, codes.astype(np.uint8))
+
+
+# What a report shows one of: a dataset of a run, with its tables laid out and its pairs read.
 
 
 @dataclass(frozen=True)

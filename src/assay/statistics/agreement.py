@@ -8,11 +8,10 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from assay.statistics.cells import LabelCounts, Labels
+from assay.statistics.cells import PAIR_ACCURACY, LabelCounts, Labels
+from assay.statistics.coefficients import HeldScore
 from assay.statistics.concordance import Floats
-from assay.statistics.held import HeldScore
 from assay.statistics.resampling import Resampler
-from assay.statistics.within import PAIR_ACCURACY
 
 __all__ = ["Estimate", "agreement"]
 

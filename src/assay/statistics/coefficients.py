@@ -1,25 +1,29 @@
-"""Coefficients of agreement under multiplicities.
-
-Every function returns one value a resample, NaN where the coefficient is undefined (a constant score or label has no
-correlation). Sources: Kendall, The treatment of ties in ranking problems (1945), for tau-b and the mid-rank form of
-Spearman; Stuart (1953) for tau-c; Deutsch, Foster & Freitag, Ties Matter (2023), for pairwise accuracy with ties. Pair
-accuracy, which looks at couples of one group only, stands in :mod:`assay.statistics.within`.
+"""Coefficients of agreement under multiplicities, and a score prepared once to compute them for any number of
+resamples.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Final
 
 import numpy as np
 
 from assay.errors import InputError, unknown
-from assay.statistics.cells import RankCounts
-from assay.statistics.concordance import Floats
-from assay.statistics.within import PAIR_ACCURACY
+from assay.statistics.cells import PAIR_ACCURACY, Cells, LabelCounts, Labels, RankCounts, Within
+from assay.statistics.concordance import Floats, Indices
 
-__all__ = ["DEFAULT_STATISTICS", "RANK_STATISTICS", "STATISTICS", "Moments", "check_statistics"]
+__all__ = ["DEFAULT_STATISTICS", "RANK_STATISTICS", "STATISTICS", "HeldScore", "Moments", "check_statistics"]
+
+
+# Coefficients of agreement under multiplicities.
+#
+# Every function returns one value a resample, NaN where the coefficient is undefined (a constant score or label has
+# no correlation). Sources: Kendall, The treatment of ties in ranking problems (1945), for tau-b and the mid-rank form
+# of Spearman; Stuart (1953) for tau-c; Deutsch, Foster & Freitag, Ties Matter (2023), for pairwise accuracy with
+# ties. Pair accuracy, which looks at couples of one group only, stands in :mod:`assay.statistics.cells`.
 
 
 def spearman(counts: RankCounts) -> Floats:
@@ -138,3 +142,54 @@ def _standardise(values: Floats) -> Floats:
         standard = centred / widest
         standard /= standard.std()
     return standard
+
+
+# One score held against the labels, sorted and standardised once, for coefficients under any multiplicities.
+
+
+@dataclass(frozen=True)
+class HeldScore:
+    """See the module.
+
+    Attributes:
+        labels: sorted; scores on the same pairs may share them.
+        cells: distinct (label, score) values.
+        moments: for Pearson.
+        scores: shape (n,).
+        groups: codes of the groups that pair accuracy looks into, shape (n,); None where there are none.
+    """
+
+    labels: Labels
+    cells: Cells
+    moments: Moments
+    scores: Floats
+    groups: Indices | None
+
+    @classmethod
+    def of(cls, scores: Floats, labels: Labels, groups: Indices | None = None) -> HeldScore:
+        """Hold scores, shape (n,), against labels of the same pairs."""
+        return cls(labels, Cells.of(scores, labels), Moments.of(scores, labels.values), scores, groups)
+
+    @cached_property
+    def within(self) -> Within | None:
+        """Couples within groups; None without groups."""
+        return None if self.groups is None else Within.of(self.scores, self.labels.values, self.groups)
+
+    def values(self, weights: Floats, counted: LabelCounts, statistics: Sequence[str]) -> Floats:
+        """Coefficients under multiplicities, shape (statistics, b), NaN where undefined.
+
+        Args:
+            weights: shape (n, b); the same for all pairs of a group where there are groups.
+            counted: the labels under the same weights.
+            statistics: names.
+        """
+        counts = self.cells.count(counted)
+
+        def value(name: str) -> Floats:
+            if name == "pearson":
+                return self.moments.pearson(weights, counts)
+            if name == PAIR_ACCURACY:
+                return np.full(weights.shape[1], np.nan) if self.within is None else self.within.accuracy(weights)
+            return RANK_STATISTICS[name](counts)
+
+        return np.stack([value(name) for name in statistics])

@@ -1,9 +1,4 @@
-"""Concordant less discordant couples, and rank products, from the counts of (label, score) cells.
-
-Two layouts of the same sum. With few label levels (human judgements on three or five steps) every pair of levels is
-compared directly, and Spearman's numerator follows from the same comparisons. With many levels a merge sort over the
-levels is laid out in advance, O(k log(levels)) for k cells (Knight, 1966, for the unweighted case).
-"""
+"""Concordant less discordant pairs, and rank products, from the counts of (label, score) cells."""
 
 from __future__ import annotations
 
@@ -14,9 +9,37 @@ from typing import Self
 import numpy as np
 from numpy.typing import NDArray
 
-from assay.statistics.runs import run_starts
+__all__ = ["Concordance", "Floats", "Indices", "LevelPairs", "LevelTree", "add_runs", "run_starts"]
 
-__all__ = ["Concordance", "Floats", "Indices", "LevelPairs", "LevelTree"]
+
+# Runs of equal neighbours in sorted arrays.
+
+
+def run_starts(changes: NDArray[np.bool_]) -> NDArray[np.intp]:
+    """Return where runs begin, given for each item but the first whether it differs from the one before."""
+    return np.concatenate([[0], np.flatnonzero(changes) + 1]).astype(np.intp)
+
+
+def add_runs(rows: NDArray[np.float64], starts: NDArray[np.intp]) -> NDArray[np.float64]:
+    """Sum neighbouring rows: shape (k, b) to (len(starts), b); *rows* itself where every run has one row."""
+    if len(starts) == len(rows):
+        return rows
+    lengths = np.diff(np.append(starts, len(rows)))
+    long = np.flatnonzero(lengths > 1)
+    if 2 * len(long) > len(starts):
+        return np.add.reduceat(rows, starts, axis=0)
+    # adding up is dear for a run of one row, which is most of them
+    sums = rows.take(starts, axis=0)
+    inside = np.repeat(lengths > 1, lengths)
+    sums[long] = np.add.reduceat(rows[inside], np.cumsum(lengths[long]) - lengths[long], axis=0)
+    return sums
+
+
+# Concordant less discordant couples, and rank products, from the counts of (label, score) cells.
+#
+# Two layouts of the same sum. With few label levels (human judgements on three or five steps) every pair of levels is
+# compared directly, and Spearman's numerator follows from the same comparisons. With many levels a merge sort over
+# the levels is laid out in advance, O(k log(levels)) for k cells (Knight, 1966, for the unweighted case).
 
 Floats = NDArray[np.float64]
 Indices = NDArray[np.intp]

@@ -15,13 +15,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from assay.statistics.agreement import PREPARED_BYTES, percentile_interval
-from assay.statistics.cells import Labels, score_codes
+from assay.statistics.cells import PAIR_ACCURACY, Labels, score_codes
+from assay.statistics.coefficients import HeldScore
 from assay.statistics.concordance import Floats
-from assay.statistics.corrections import williams
 from assay.statistics.exchange import Exchange
-from assay.statistics.held import HeldScore
 from assay.statistics.resampling import BLOCK, Resampler
-from assay.statistics.within import PAIR_ACCURACY
+from assay.statistics.significance import williams
 
 __all__ = ["Coefficients", "Couple", "Drawn", "Swaps", "draw_all", "draw_scores"]
 

@@ -16,10 +16,9 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from assay.statistics.cells import Cells, Labels, RankCounts, score_codes
+from assay.statistics.cells import PAIR_ACCURACY, Cells, Labels, RankCounts, Within, score_codes
 from assay.statistics.coefficients import RANK_STATISTICS
 from assay.statistics.concordance import Floats, Indices
-from assay.statistics.within import PAIR_ACCURACY, Within
 
 __all__ = ["Exchange"]
 

@@ -1,9 +1,11 @@
-"""The pairs that a model is trained, chosen and tested on: loaded, and told where they come from."""
+"""The pairs that a model is trained, chosen and tested on: loaded, split, kept apart, and their labels as a model
+learns them.
+"""
 
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
@@ -12,13 +14,31 @@ import numpy as np
 from numpy.typing import NDArray
 
 from assay.datasets import Pairs, load_card, load_dataset
+from assay.datasets.card import parse_spec
 from assay.datasets.load import is_own_file
-from assay.datasets.registry import parse_spec
 from assay.errors import InputError
-from assay.lexicon.keys import in_order, pair_key, text_key
+from assay.lexicon.texts import in_order, pair_key, text_key
 from assay.tables import GRAPH_COLUMNS
 
-__all__ = ["Examples", "Source", "load_examples", "pair_key", "text_key"]
+__all__ = [
+    "Examples",
+    "Source",
+    "class_numbers",
+    "count_repeated",
+    "cut_off",
+    "cut_rows",
+    "keep_apart",
+    "load_examples",
+    "load_sets",
+    "pair_key",
+    "plain_labels",
+    "scaled_labels",
+    "text_key",
+    "told_of_groups",
+]
+
+
+# The pairs that a model is trained, chosen and tested on: loaded, and told where they come from.
 
 
 @dataclass(frozen=True)
@@ -76,7 +96,7 @@ class Examples:
 
     @cached_property
     def keys(self) -> list[tuple[str, str]]:
-        """What makes two pairs the same; see :func:`~assay.lexicon.keys.pair_key`."""
+        """What makes two pairs the same; see :func:`~assay.lexicon.texts.pair_key`."""
         return [pair_key(*pair) for pair in zip(self.references, self.candidates, strict=True)]
 
     @cached_property
@@ -207,3 +227,233 @@ def _source(spec: str, pairs: Pairs) -> Source:
         licence = load_card(name, version).licence
     facts = (pairs.name, pairs.version, pairs.split, pairs.language, licence, pairs.digest, pairs.scale, pairs.kind)
     return Source(spec, *facts)
+
+
+# A share of the training data cut off, where no development or test set is named.
+
+#: Share of the training pairs that is cut off, and how many at most (Opitz and Frank 2022 cut off 2,500 each).
+SHARE, MOST = 0.1, 2500
+
+
+def cut_off(examples: Examples, seed: int) -> tuple[Examples, Examples]:
+    """Return what stays and what is cut off, each in the order it stands in; see :func:`cut_rows`.
+
+    Raises:
+        InputError: there are too few pairs, or groups of pairs, to cut any off.
+    """
+    kept, away = cut_rows(examples.groups, seed)
+    if len(away) < 2:
+        groups = told_of_groups(examples.groups)
+        raise InputError(
+            f"{len(examples)} training pairs{groups} are too few to cut a set off; name one with `dev` and `test`"
+        )
+    return examples.take(kept), examples.take(away)
+
+
+def told_of_groups(groups: NDArray[np.integer]) -> str:
+    """Return what a message says of the groups of n rows, as numbers, shape (n,); nothing where each is its own."""
+    number = len(np.unique(groups))
+    return f" in groups that stay whole ({number:,})" if number < len(groups) else ""
+
+
+def cut_rows(groups: NDArray[np.integer], seed: int) -> tuple[NDArray[np.intp], NDArray[np.intp]]:
+    """Return which of n rows stay, and which are cut off, each in the order they stand in.
+
+    Groups stay whole. They are drawn one after another, and each is cut off that leaves the rows cut off at a tenth of
+    all, and at 2,500, or below. Where every group is larger, the smallest is cut off; a single group stays.
+
+    Args:
+        groups: what may not be torn apart, as numbers, shape (n,).
+        seed: of the draws.
+    """
+    codes, sizes = np.unique(groups, return_inverse=True, return_counts=True)[1:]
+    drawn = np.random.default_rng(seed).permutation(len(sizes))
+    room = min(MOST, int(SHARE * len(codes)))
+    chosen = np.zeros(len(sizes), dtype=bool)
+    for one in drawn:
+        if room == 0:
+            break
+        if sizes[one] <= room:
+            chosen[one] = True
+            room -= sizes[one]
+    if not chosen.any() and len(sizes) > 1:
+        chosen[drawn[np.argmin(sizes[drawn])]] = True
+    return np.flatnonzero(~chosen[codes]), np.flatnonzero(chosen[codes])
+
+
+# Training, development and test pairs kept apart, and what they share told.
+
+
+def load_sets(
+    train: Sequence[str],
+    dev: Sequence[str],
+    test: Sequence[str],
+    *,
+    seed: int,
+    limit: int | None,
+    say: Callable[[str], None],
+    graphs: bool = False,
+    classes: str | None = None,
+    drop_shared: bool = False,
+    columns: str | None = None,
+) -> tuple[dict[str, Examples], dict[str, int]]:
+    """Load the sets ``train``, ``dev`` and ``test``, apart from each other.
+
+    Args:
+        train, dev, test: datasets; without *dev* a share of the training pairs is cut off, then without *test* a share
+            of what is left, see :func:`~assay.training.data.cut_rows`.
+        seed: decides what is cut off.
+        limit, graphs, classes, columns: see :func:`~assay.training.data.load_examples`.
+        drop_shared: whether training pairs go that have a text in common with a held-out set.
+        say: gets a line for everything that is left out, and for texts that are shared.
+
+    Returns:
+        The sets, and counts for the model's card.
+
+    Raises:
+        InputError: a dataset cannot be used, or nothing of it is left.
+    """
+    left = load_examples(train, limit=limit, graphs=graphs, classes=classes, columns=columns)
+    held: dict[str, Examples] = {}
+    for number, (name, specs) in enumerate((("dev", dev), ("test", test))):
+        if specs:
+            held[name] = load_examples(specs, limit=limit, graphs=graphs, classes=classes, columns=columns)
+        else:
+            left, held[name] = cut_off(left, seed + number)
+            say(f"no --{name}: {len(held[name]):,} of the pairs are cut off for it")
+    kept, kept_dev, counts = keep_apart(left, held["dev"], held["test"], say, drop_shared=drop_shared)
+    sets = {"train": kept, "dev": kept_dev, "test": held["test"]}
+    return sets, {f"{name}_pairs": len(one) for name, one in sets.items()} | counts
+
+
+def _without(examples: Examples, held_out: Sequence[Examples]) -> Examples:
+    """Return the pairs that stand in none of the other sets, by words and by graphs."""
+    words = {key for one in held_out for key in one.keys}
+    graphs = {key for one in held_out for key in one.graph_keys}
+    out = np.array([key in words for key in examples.keys], dtype=bool)
+    if examples.graph_keys:
+        out |= np.array([key in graphs for key in examples.graph_keys], dtype=bool)
+    return examples.take(np.flatnonzero(~out))
+
+
+def keep_apart(
+    train: Examples, dev: Examples, test: Examples, say: Callable[[str], None], *, drop_shared: bool = False
+) -> tuple[Examples, Examples, dict[str, int]]:
+    """Return training and development pairs without those of the test set, and training without development.
+
+    A pair is the same with its texts exchanged, with other case or punctuation, and with the same two graphs.
+    A text is the same with other case or punctuation; see :mod:`assay.lexicon.texts`.
+
+    Args:
+        train, dev, test: as they were loaded.
+        say: gets a line for everything that is left out, and for texts that are shared.
+        drop_shared: whether training pairs go that have a text in common with a held-out set.
+
+    Returns:
+        Training pairs, development pairs, and counts for the model's card.
+
+    Raises:
+        InputError: nothing is left.
+    """
+    kept_dev = _without(dev, [test])
+    kept_train = apart = _without(train, [kept_dev, test])
+    if drop_shared:
+        taken = {text_key(text) for text in kept_dev.texts | test.texts}
+        keys = zip(map(text_key, apart.references), map(text_key, apart.candidates), strict=True)
+        kept_train = apart.take([row for row, both in enumerate(keys) if taken.isdisjoint(both)])
+    for what, one in (("training", kept_train), ("development", kept_dev)):
+        if len(one) < 2:
+            raise InputError(f"the {what} set has {len(one)} pairs that are not in the held-out sets; 2 are needed")
+    counts = {
+        "train_pairs_left_out": len(train) - len(apart),
+        "train_pairs_with_shared_texts_left_out": len(apart) - len(kept_train),
+        "dev_pairs_left_out": len(dev) - len(kept_dev),
+    }
+    if left_out := counts["train_pairs_left_out"]:
+        say(f"{left_out:,} training pairs stand in the held-out sets, too; they are not trained on")
+    if shared := counts["train_pairs_with_shared_texts_left_out"]:
+        say(f"{shared:,} training pairs share a text with the held-out sets; they are not trained on")
+    if counts["dev_pairs_left_out"]:
+        say(f"{counts['dev_pairs_left_out']:,} development pairs stand in the test set, too; they are left out")
+    counts |= count_repeated({"train": kept_train, "dev": kept_dev, "test": test}, say)
+    return kept_train, kept_dev, counts
+
+
+def count_repeated(sets: Mapping[str, Examples], say: Callable[[str], None]) -> dict[str, int]:
+    """Return and tell how many pairs stand twice in a set, and how many held-out texts in training pairs.
+
+    Args:
+        sets: ``train`` and held-out ones.
+        say: gets a line for each count that is not 0.
+    """
+    counts = {f"{name}_pairs_more_than_once": len(one) - len(set(one.keys)) for name, one in sets.items()}
+    for name in sets:
+        if twice := counts[f"{name}_pairs_more_than_once"]:
+            say(f"{twice:,} {name} pairs repeat another one of their set; they are kept")
+    trained = {text_key(text) for text in sets["train"].texts}
+    for name, one in sets.items():
+        if name == "train":
+            continue
+        counts[f"{name}_texts_in_train"] = shared = sum(text_key(text) in trained for text in one.texts)
+        if shared:
+            say(f"warning: {shared:,} of {len(one.texts):,} {name} texts also occur in training pairs, with others")
+    return counts
+
+
+# Labels as a model learns them: on a scale from 0 to 1, or as numbers of classes; and as they are.
+
+Floats = NDArray[np.float64]
+
+
+def scaled_labels(examples: Examples, scale: tuple[float, float] | None) -> Floats:
+    """Return the labels of n pairs on a scale from 0 to 1, shape (n,).
+
+    Args:
+        examples: the pairs.
+        scale: lowest and highest label; None for what the card of each dataset says, or 0 to 1 where it says nothing.
+
+    Raises:
+        InputError: a pair has no label, or one outside its scale.
+    """
+    given, made = plain_labels(examples), np.empty(len(examples))
+    for number, source in enumerate(examples.sources):
+        rows = np.flatnonzero(examples.origins == number)
+        low, high = scale or source.scale or (0.0, 1.0)
+        labels = given[rows]
+        for row in rows[(labels < low) | (labels > high)][:1]:
+            remedy = "" if source.scale and not scale else "; say what the scale is with `scale=LOW,HIGH`"
+            raise InputError(
+                f"{examples.place(row)}: its label {given[row]:g} is not between {low:g} and {high:g}{remedy}"
+            )
+        made[rows] = (labels - low) / (high - low)
+    return made
+
+
+def plain_labels(examples: Examples) -> Floats:
+    """Return the labels of n pairs as they are, shape (n,): all that a correlation needs.
+
+    Raises:
+        InputError: a pair has no label.
+    """
+    missing = np.isnan(examples.labels)
+    for row in np.flatnonzero(missing)[:1]:
+        number, remedy = examples.origins[row], "; leave it out, or label it"
+        if missing[examples.origins == number].all() and is_own_file(examples.sources[number].spec):
+            remedy = ", nor has another one; say which column they are: `columns` label=COLUMN"
+        raise InputError(f"{examples.place(row)}: has no label{remedy}")
+    return examples.labels
+
+
+def class_numbers(examples: Examples, names: Sequence[str]) -> NDArray[np.int64]:
+    """Return the number of each pair's class in *names*, shape (n,).
+
+    Raises:
+        InputError: a pair has another class.
+    """
+    numbers = {name: number for number, name in enumerate(names)}
+    for row, name in enumerate(examples.classes):
+        if name not in numbers:
+            raise InputError(
+                f"{examples.place(row)}: its class {name!r} is not in the training pairs, which have {', '.join(names)}"
+            )
+    return np.array([numbers[name] for name in examples.classes], dtype=np.int64)

@@ -9,7 +9,7 @@ import numpy as np
 from amr_data import ROWS, bamboo
 from hypothesis import strategies as st
 
-from assay.amr.graph import Graph, normalized, parse_graph
+from assay.amr import Graph, normalized, parse_graph
 
 CONCEPTS = ("cat", "dog", "run-01", "see-01", "some", "unheard-of-thing")
 ROLES = ("arg0", "arg1", "mod", "quant")

@@ -11,12 +11,10 @@ from amr_data import bamboo
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from assay.amr.graph import parse_graph
+from assay.amr import parse_graph
 from assay.metrics.amr import exact
-from assay.metrics.amr.alignment import Alignment, Triples, make_problem, triples_of
-from assay.metrics.amr.bound import Bound
-from assay.metrics.amr.climbing import hill_climbing
-from assay.metrics.amr.exact import integer_program, optimal_alignment
+from assay.metrics.amr.alignment import Alignment, Triples, hill_climbing, make_problem, triples_of
+from assay.metrics.amr.exact import Bound, integer_program, optimal_alignment
 
 
 @st.composite

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import pytest
 
-from assay.amr.graph import parse_graph
+from assay.amr import parse_graph
 from assay.metrics import Batch, load_metric
-from assay.metrics.amr.finegrained import coreference, frames, named_entities, negation, srl, unlabeled
-from assay.metrics.amr.standard import standardized
+from assay.metrics.amr.comparison import standardized
+from assay.metrics.amr.smatch import coreference, frames, named_entities, negation, srl, unlabeled
 
 WANT = "(w / want-01 :ARG0 (b / boy) :ARG1 (g / go-02 :ARG0 b :polarity -))"
 ANN = '(s / see-01 :ARG0 (p / person :name (n / name :op1 "Ann")) :ARG1 (c / city :name (m / name :op1 "Bonn")))'

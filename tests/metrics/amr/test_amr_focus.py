@@ -6,8 +6,14 @@ import pytest
 from amr_kernels import graph, graphs, same_graphs, write_vectors
 from hypothesis import given, settings
 
-from assay.metrics.amr.focus import best_connected, max_degree, max_indegree, max_outdegree, root_similarity
-from assay.metrics.amr.node_vectors import NodeVectors
+from assay.metrics.amr.node_vectors import (
+    NodeVectors,
+    best_connected,
+    max_degree,
+    max_indegree,
+    max_outdegree,
+    root_similarity,
+)
 
 METRICS = (max_indegree, max_outdegree, max_degree, root_similarity)
 

@@ -8,7 +8,10 @@ import types
 import pytest
 
 from assay.metrics import Batch, load_metric
-from assay.metrics.amr import comparing, given, library, session
+from assay.metrics.amr import comparison as comparing
+from assay.metrics.amr import parsing as given
+from assay.metrics.amr import session
+from assay.metrics.amr import session as library
 from assay.metrics.work import open_session, release_sessions
 
 CATS = "(s / see-01 :ARG0 (c / cat :quant 2) :ARG1 (w / window))"

@@ -9,12 +9,11 @@ import numpy as np
 import pytest
 from amr_data import bamboo
 
-from assay.amr.aspects import ASPECTS
+from assay.amr import ASPECTS
 from assay.errors import InputError, UnavailableError
 from assay.metrics import Batch, check_metric, load_metric
-from assay.metrics.amr.library import LibraryEngine
 from assay.metrics.amr.question import WITH_VECTORS
-from assay.metrics.amr.session import AmrEngine
+from assay.metrics.amr.session import AmrEngine, SmatchppEngine
 from assay.metrics.work import open_session, release_sessions
 
 NAMES = (*ASPECTS, "bag-of-nodes", "s2match")
@@ -139,7 +138,7 @@ def test_a_pair_depends_on_nothing_else(shared_data, vectors):
 
 
 def test_processes_give_the_same_numbers(shared_data, vectors, monkeypatch):
-    monkeypatch.setattr("assay.metrics.amr.workers.FEW", 10)
+    monkeypatch.setattr("assay.metrics.amr.session.FEW", 10)
     pairs = bamboo(shared_data, "sick")[:60]
     metrics = load_metric(f"amr:all,vectors={vectors}").expand()
     one = open_session(AmrEngine(1)).score(metrics, of_graphs(*pairs))
@@ -181,7 +180,7 @@ def test_a_package_that_is_absent(monkeypatch):
 def test_the_engine_that_is_absent_says_what_brings_it(monkeypatch):
     monkeypatch.setitem(sys.modules, "smatchpp", None)
     with pytest.raises(UnavailableError, match=r"the package smatchpp is not installed: pip install smatchpp$"):
-        open_session(LibraryEngine())
+        open_session(SmatchppEngine())
 
 
 class Parser:

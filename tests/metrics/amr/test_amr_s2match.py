@@ -5,7 +5,7 @@ import pytest
 
 from assay.metrics import Batch, load_metric
 from assay.metrics.amr.node_vectors import NodeVectors
-from assay.metrics.amr.s2match import ConceptSimilarity
+from assay.metrics.amr.smatch import ConceptSimilarity
 
 # cosines: cat and kitten .96, cat and dog .6, cat and run 0
 WORDS = {"cat": (1, 0, 0), "kitten": (0.96, 0.28, 0), "dog": (0.6, 0.8, 0), "run": (0, 0, 1), "sprint": (0, 0.28, 0.96)}

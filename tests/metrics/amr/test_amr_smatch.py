@@ -7,11 +7,11 @@ import logging
 import pytest
 from amr_data import bamboo
 
-from assay.amr.graph import parse_graph
+from assay.amr import parse_graph
 from assay.metrics.amr.alignment import make_problem, triples_of
+from assay.metrics.amr.comparison import lowered, standardized
 from assay.metrics.amr.exact import optimal_alignment
 from assay.metrics.amr.smatch import f1, smatch_f1
-from assay.metrics.amr.standard import lowered, standardized
 
 
 def smatch(one, other, form=standardized):

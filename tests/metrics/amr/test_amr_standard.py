@@ -2,9 +2,9 @@ from __future__ import annotations
 
 import pytest
 
-from assay.amr.graph import normalized, parse_graph
+from assay.amr import normalized, parse_graph
 from assay.metrics.amr.alignment import triples_of
-from assay.metrics.amr.standard import lowered, standardized
+from assay.metrics.amr.comparison import lowered, standardized
 
 HERE = "(m / man :location (h / here) :ARG0-of (s / sleep-01))"
 

@@ -10,9 +10,8 @@ import pytest
 from amr_kernels import graph, graphs, pair_accuracy, parsed, pearson, same_graphs, write_vectors
 from hypothesis import given, settings
 
+from assay.metrics.amr.kernels import DRAWS, compare_embeddings, prepare, unfold_constants, wwlk
 from assay.metrics.amr.node_vectors import NodeVectors, draw_uniform, label_words
-from assay.metrics.amr.wasserstein import DRAWS, compare_embeddings, prepare, wwlk
-from assay.metrics.amr.wl import unfold_constants
 
 pytest.importorskip("ot")
 

@@ -8,7 +8,7 @@ import pytest
 from amr_kernels import graph, graphs, pair_accuracy, parsed, pearson, same_graphs
 from hypothesis import given, settings
 
-from assay.metrics.amr.wl import bag_of_nodes, surroundings, unfold_constants, wlk
+from assay.metrics.amr.kernels import bag_of_nodes, surroundings, unfold_constants, wlk
 
 
 @pytest.mark.parametrize(

@@ -16,7 +16,7 @@ from made import make_wheel, model_files, safetensors, write
 from assay.errors import ChecksumError, InputError, OfflineError, UnavailableError
 from assay.metrics.models import ModelReference, UnsafeModelError, describe, list_models, locate
 from assay.metrics.models.files import decides
-from assay.metrics.models.manifest import known_wheels, short_names
+from assay.metrics.models.reference import known_wheels, short_names
 from assay.metrics.models.wheels import wheel_folder
 
 

@@ -8,8 +8,7 @@ import numpy as np
 import pytest
 import torch
 
-from assay.metrics.neural.inputs import Tokens
-from assay.metrics.neural.packing import Packed, Packer, inside_of, plan_batches, to_device
+from assay.metrics.neural.tokens import Packed, Packer, Tokens, inside_of, plan_batches, to_device
 
 
 def planned(lengths: list[int], budget: int) -> list[list[int]]:
@@ -134,7 +133,7 @@ def test_two_of_one_token_are_halved_to_one() -> None:
 
 
 def test_a_gpu_s_cache_is_let_go_and_a_cpu_has_none(monkeypatch: pytest.MonkeyPatch) -> None:
-    from assay.metrics.neural import packing
+    from assay.metrics.neural import tokens as packing
 
     emptied: list[str] = []
     placed: list[str] = []

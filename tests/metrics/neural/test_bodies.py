@@ -24,7 +24,7 @@ from transformers import (
 )
 
 from assay.metrics.neural.body import TorchBody, TorchScorerBody, inputs_of
-from assay.metrics.neural.packing import Packed
+from assay.metrics.neural.tokens import Packed
 
 SIZES: dict[str, Any] = {
     "vocab_size": 40,

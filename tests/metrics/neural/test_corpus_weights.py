@@ -11,9 +11,16 @@ import numpy as np
 import pytest
 
 from assay.errors import InputError
-from assay.metrics.neural.baseline import PAIRS, random_pairs, read_baseline
-from assay.metrics.neural.corpus import keep_corpus, plain_weights, read_corpus, token_weights
-from assay.metrics.neural.inputs import Prep
+from assay.metrics.neural.bertscore import (
+    PAIRS,
+    keep_corpus,
+    plain_weights,
+    random_pairs,
+    read_baseline,
+    read_corpus,
+    token_weights,
+)
+from assay.metrics.neural.tokens import Prep
 
 LINES = ["water and fire", "the water", "", "  the cat  ", "The Water the water"]
 

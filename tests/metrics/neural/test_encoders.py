@@ -203,7 +203,7 @@ def test_slices_of_a_large_batch_give_the_same(encoder: Path, monkeypatch: pytes
 
 
 def test_a_full_shelf_goes_to_a_file() -> None:
-    from assay.metrics.neural.shelf import Shelf
+    from assay.metrics.neural.encoder import Shelf
 
     shelf = Shelf(limit=100)
     arrays = {number: np.random.default_rng(number).random((2, number + 1), dtype=np.float32) for number in range(20)}
@@ -221,8 +221,7 @@ def test_a_full_shelf_goes_to_a_file() -> None:
 def test_memory_that_runs_out_halves_the_batch() -> None:
     import torch
 
-    from assay.metrics.neural.inputs import Tokens
-    from assay.metrics.neural.packing import Packed, Packer
+    from assay.metrics.neural.tokens import Packed, Packer, Tokens
 
     inputs = [Tokens([1] * (1 + number % 9)) for number in range(200)]
     seen: list[int] = []
@@ -245,7 +244,7 @@ def test_memory_that_runs_out_halves_the_batch() -> None:
 def test_matching_that_runs_out_of_memory_takes_fewer_pairs(encoder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     import torch
 
-    from assay.metrics.neural import matching
+    from assay.metrics.neural import bertscore as matching
 
     batch = pairs(60)
     metric = load_metric(f"bertscore:{encoder},layer=2")

@@ -11,10 +11,9 @@ from tiny import make_bert
 
 from assay.errors import InputError
 from assay.metrics import Batch, load_metric
-from assay.metrics.aspects.layout import even_layout
-from assay.metrics.aspects.layout_file import write_layout
+from assay.metrics.aspects.layout import even_layout, write_layout
 from assay.metrics.aspects.reference import write_reference
-from assay.metrics.explaining.kinds import explain_pairs
+from assay.metrics.explaining.explanation import explain_pairs
 
 PAIR = Batch(["two dogs run on the street"], ["a dog runs near the white street"])
 NAMES = ["overall", "negation", "quantifiers", "residual"]

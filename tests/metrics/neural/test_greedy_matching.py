@@ -9,9 +9,9 @@ import numpy as np
 import pytest
 import torch
 
-from assay.metrics.neural import matching
-from assay.metrics.neural.matching import harmonic, match
-from assay.metrics.neural.rows import TextRows
+from assay.metrics.neural import bertscore as matching
+from assay.metrics.neural.bertscore import harmonic, match
+from assay.metrics.neural.views import TextRows
 
 Weigh = Callable[[np.ndarray], np.ndarray]
 

@@ -9,8 +9,8 @@ import numpy as np
 import pytest
 import torch
 
-from assay.metrics.neural import linear
-from assay.metrics.neural.linear import pack_linears
+from assay.metrics.neural import body as linear
+from assay.metrics.neural.body import pack_linears
 
 pytestmark = pytest.mark.skipif(
     platform.machine().lower() not in ("x86_64", "amd64")

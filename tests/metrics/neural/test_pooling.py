@@ -8,8 +8,7 @@ import numpy as np
 import pytest
 import torch
 
-from assay.metrics.neural.rows import TextRows, cosine
-from assay.metrics.neural.views import Kind, pool
+from assay.metrics.neural.views import Kind, TextRows, cosine, pool
 
 HIDDEN = torch.tensor([[[1.0, -8.0], [3.0, -4.0], [5.0, -6.0]], [[-1.0, 2.0], [100.0, 100.0], [-100.0, 100.0]]])
 MASK = torch.tensor([[1, 1, 1], [1, 0, 0]])

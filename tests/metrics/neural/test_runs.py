@@ -52,7 +52,7 @@ def test_one_model_is_in_memory_at_a_time(encoder: Path, scorer: Path, monkeypat
         held.append(len(work._open))
         return session
 
-    monkeypatch.setattr("assay.benchmark.executor.open_session", watched)
+    monkeypatch.setattr("assay.benchmark.scoring.open_session", watched)
     metrics = [f"bi-encoder:{encoder}", f"cross-encoder:{scorer}", f"bertscore:{encoder}"]
     assay.run([rows(20), rows(20, seed=1)], metrics, resamples=0, device="cpu", threads=1)
     assert max(held) == 1 and not work._open
@@ -183,7 +183,7 @@ def test_what_cannot_be_had_is_asked_for_once(monkeypatch: pytest.MonkeyPatch) -
 def test_a_preset_is_described(encoder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     chosen = {"bertscore-vanilla": {"en": {"subject": str(encoder), "layer": 2}, "de": {"subject": "me/absent"}}}
     monkeypatch.setattr(presets_module, "presets", lambda: chosen)
-    monkeypatch.setattr("assay.metrics.show.presets", lambda: chosen)
+    monkeypatch.setattr("assay.metrics.registry.presets", lambda: chosen)
     lines = describe_metric("bertscore-vanilla")
     assert "write: bertscore-vanilla, or bertscore-vanilla:MODEL" in lines
     assert f"preset for en: {encoder}, layer=2" in lines and "preset for de: me/absent" in lines

@@ -10,11 +10,10 @@ import pytest
 from texts import pairs
 from tiny import make_bert
 
-from assay.amr.aspects import ASPECTS
+from assay.amr import ASPECTS
 from assay.errors import InputError, UnavailableError
 from assay.metrics import Batch, load_metric
-from assay.metrics.aspects.layout import even_layout
-from assay.metrics.aspects.layout_file import write_layout
+from assay.metrics.aspects.layout import even_layout, write_layout
 from assay.metrics.work import open_session
 
 
@@ -109,7 +108,7 @@ def test_a_signature_holds_layout_and_dimensions(model, tmp_path):
 def test_a_zero_sub_embedding_has_no_similarity():
     import torch
 
-    from assay.metrics.neural.rows import TextRows, cosine
+    from assay.metrics.neural.views import TextRows, cosine
 
     rows = TextRows(torch.tensor([[0.0, 0.0], [1.0, 2.0]]))
     assert cosine(rows, np.array([0, 1]), np.array([1, 1])).tolist() == [0.0, pytest.approx(1.0)]

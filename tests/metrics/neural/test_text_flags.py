@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from assay.metrics import Batch
-from assay.metrics.neural.flags import blank_flags, flags_of
+from assay.metrics.neural.session import blank_flags, flags_of
 
 BATCH = Batch(["a", " \n", "", "b", "\t"], ["a", "b", " ", "", "c"])
 

@@ -9,10 +9,8 @@ import numpy as np
 import pytest
 import torch
 
-from assay.metrics.neural.inputs import Tokens
-from assay.metrics.neural.packing import Packed
-from assay.metrics.neural.pages import Key, Output, Page
-from assay.metrics.neural.shelf import Shelf
+from assay.metrics.neural.encoder import Key, Output, Page, Shelf
+from assay.metrics.neural.tokens import Packed, Tokens
 
 A, B, C = ("a", None), ("b", None), ("b", 3)
 TOKENS: dict[Key, Tokens] = {A: Tokens([7, 8]), B: Tokens([5]), C: Tokens([1, 2, 3])}

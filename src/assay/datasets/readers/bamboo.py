@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from assay.amr.files import GraphBlock
+from assay.amr import GraphBlock
 from assay.datasets.graphs import read_checked
 from assay.datasets.readers.base import ReaderResult, number, pairs_of
 from assay.datasets.readers.stsb import genre_of

@@ -11,7 +11,7 @@ from pathlib import Path
 import numpy as np
 import pyarrow as pa
 
-from assay.datasets.source_table import SourceTable
+from assay.datasets.columns import SourceTable
 from assay.errors import InputError
 
 __all__ = ["check_encoding", "read_delimited"]

@@ -10,8 +10,8 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 
+from assay.datasets.columns import Misfit, SourceTable
 from assay.datasets.readers.delimited import check_encoding
-from assay.datasets.source_table import Misfit, SourceTable
 from assay.errors import InputError
 
 __all__ = ["column_of", "json_lines", "misfit_of", "read_jsonl", "table_of_columns", "table_of_records"]

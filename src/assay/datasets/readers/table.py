@@ -10,11 +10,11 @@ from typing import Any
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from assay.datasets.columns import SourceTable
 from assay.datasets.convert import pairs_table
 from assay.datasets.files import read_table_file
 from assay.datasets.readers.base import ReaderResult
 from assay.datasets.readers.delimited import read_delimited
-from assay.datasets.source_table import SourceTable
 from assay.errors import InputError, unknown
 
 __all__ = ["read_table"]

@@ -22,14 +22,14 @@ class Question:
     """One number that is asked of a pair of graphs.
 
     Attributes:
-        aspect: one of ``assay.amr.aspects.ASPECTS``, ``bag-of-nodes`` or ``s2match``.
+        aspect: one of ``assay.amr.ASPECTS``, ``bag-of-nodes`` or ``s2match``.
         solver: how an alignment is found.
         seed: of hill climbing.
         standardize: whether graphs are put into one form first.
         iterations: of the Weisfeiler-Leman kernels.
         vectors: file of word vectors, empty for none.
         cutoff, diffsense, concept_weight: of graded concept matches, see
-            :class:`assay.metrics.amr.s2match.ConceptSimilarity`.
+            :class:`assay.metrics.amr.smatch.ConceptSimilarity`.
     """
 
     aspect: str

@@ -1,19 +1,38 @@
-"""Which dimensions of an embedding belong to which aspect.
-
-Opitz and Frank (2022), "SBERT studies Meaning Representations", section 3.1: sub-embeddings that do not overlap, one
-an aspect, and a residual for what no aspect covers.
-"""
+"""Which dimensions of an embedding belong to which aspect, and how a model's folder says so."""
 
 from __future__ import annotations
 
+import ast
 import hashlib
+import json
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
 
 from assay.errors import InputError, unknown
+from assay.metrics.models import describe
+from assay.metrics.models.files import module_folders, read_json
 
-__all__ = ["OVERALL", "RESIDUAL", "Layout", "even_layout"]
+__all__ = [
+    "LAYOUT_FILE",
+    "OVERALL",
+    "RESIDUAL",
+    "Layout",
+    "embedding_size",
+    "even_layout",
+    "read_layout",
+    "read_layout_file",
+    "read_published",
+    "write_layout",
+]
+
+
+# Which dimensions of an embedding belong to which aspect.
+#
+# Opitz and Frank (2022), "SBERT studies Meaning Representations", section 3.1: sub-embeddings that do not overlap,
+# one an aspect, and a residual for what no aspect covers.
 
 #: Names that no aspect can have: the cosine of the whole embeddings, and of what no aspect has.
 OVERALL, RESIDUAL = "overall", "residual"
@@ -101,3 +120,215 @@ def even_layout(names: Sequence[str], width: int, dimensions: int) -> Layout:
         InputError: they do not fit, or the names are no names of aspects.
     """
     return Layout(tuple((name, i * width, (i + 1) * width) for i, name in enumerate(names)), dimensions)
+
+
+# The layout of the published S3BERT models, which comes as a Python file of settings: read, never executed.
+
+#: The names of the metrics there, and assay's; blanks around a name are left out.
+NAMES = {
+    "Concepts": "concepts",
+    "Frames": "frames",
+    "Named Ent.": "named-entities",
+    "Negations": "negation",
+    "Reentrancies": "coreference",
+    "SRL": "srl",
+    "Smatch": "smatch",
+    "Unlabeled": "unlabeled",
+    "max_indegree_sim": "max-indegree",
+    "max_outdegree_sim": "max-outdegree",
+    "max_degree_sim": "max-degree",
+    "root_sim": "root",
+    "quant_sim": "quantifiers",
+    "score_wlk": "wlk",
+    "score_wwlk": "wwlk",
+}
+#: What stands first among the features: the two texts.
+INPUTS = ["input1", "input2"]
+#: The settings that make the layout.
+SETTINGS = ("FEATURES", "N", "FEATURE_DIM")
+#: What the value of any other setting may be made of.
+_HARMLESS = (ast.Constant, ast.Name, ast.Load, ast.BinOp, ast.Add, ast.UnaryOp, ast.USub, ast.List, ast.Tuple)
+
+
+def read_published(text: str, where: str, dimensions: int) -> Layout:
+    """Return the layout that a file of settings describes: FEATURES after its two inputs, each FEATURE_DIM wide.
+
+    The file may hold assignments of literals, and ``+=`` of lists, and nothing else; other settings than these three
+    may also be sums of literals and names (``"s3bert_" + SBERT_INIT``), which are not computed.
+
+    Args:
+        text: of the file.
+        where: its name, for errors.
+        dimensions: of the embedding.
+
+    Raises:
+        InputError: with file and line: something is no literal, a name is not known, or N is not the number of names.
+    """
+    found = _literals(text, where)
+    features, line = _setting(found, "FEATURES", list, where)
+    if features[:2] != INPUTS:
+        raise InputError(f"{where}, line {line}: FEATURES must begin with {', '.join(INPUTS)}")
+    names = []
+    for feature in features[2:]:
+        name = NAMES.get(feature.strip()) if isinstance(feature, str) else None
+        if name is None:
+            raise InputError(f"{where}, line {line}: {feature!r} is none of the known names: {', '.join(NAMES)}")
+        names.append(name)
+    count, line = _setting(found, "N", int, where)
+    if count != len(names):
+        raise InputError(f"{where}, line {line}: N is {count}, but FEATURES names {len(names)} metrics")
+    width, line = _setting(found, "FEATURE_DIM", int, where)
+    try:
+        return even_layout(names, width, dimensions)
+    except InputError as error:
+        raise InputError(f"{where}, line {line}: {error}") from None
+
+
+def _setting(found: dict[str, tuple[Any, int]], name: str, kind: type, where: str) -> tuple[Any, int]:
+    """Return the value of a setting and the line it was last set in."""
+    if name not in found:
+        raise InputError(f"{where}: does not set {name}; expected {', '.join(SETTINGS)}")
+    value, line = found[name]
+    if type(value) is not kind:
+        raise InputError(f"{where}, line {line}: {name} must be {'a list' if kind is list else 'a whole number'}")
+    return value, line
+
+
+def _literals(text: str, where: str) -> dict[str, tuple[Any, int]]:
+    """Return the settings of the layout that a file assigns: value and line by name."""
+    try:
+        body = ast.parse(text).body
+    except SyntaxError as error:
+        raise InputError(f"{where}, line {error.lineno}: no Python ({error.msg})") from None
+    except (ValueError, RecursionError, MemoryError) as error:
+        raise InputError(f"{where}: no Python ({error})") from None
+    found: dict[str, tuple[Any, int]] = {}
+    for statement in body:
+        if isinstance(statement, ast.Assign) and len(statement.targets) == 1:
+            target = statement.targets[0]
+            if isinstance(target, ast.Name) and target.id in SETTINGS:
+                found[target.id] = _literal(statement.value, where), statement.lineno
+                continue
+            if isinstance(target, ast.Name) and all(isinstance(node, _HARMLESS) for node in ast.walk(statement.value)):
+                continue
+        if (
+            isinstance(statement, ast.AugAssign)
+            and isinstance(statement.op, ast.Add)
+            and isinstance(statement.target, ast.Name)
+        ):
+            held, _ = found.get(statement.target.id, (None, 0))
+            added = _literal(statement.value, where)
+            if isinstance(held, list) and isinstance(added, list):
+                found[statement.target.id] = held + added, statement.lineno
+                continue
+        raise InputError(
+            f"{where}, line {statement.lineno}: neither an assignment of a literal nor += of a list; "
+            f"nothing of such a file is executed"
+        )
+    return found
+
+
+def _literal(node: ast.expr, where: str) -> Any:
+    try:
+        return ast.literal_eval(node)
+    except (ValueError, TypeError, SyntaxError, RecursionError, MemoryError):
+        raise InputError(f"{where}, line {node.lineno}: not a literal; nothing of such a file is executed") from None
+
+
+# Layouts as files: JSON in a model's folder, or the settings of the published models.
+
+#: The file in a model's folder.
+LAYOUT_FILE = "s3bert.json"
+SCHEMA = 1
+
+
+def read_layout(folder: Path, dimensions: int) -> Layout:
+    """Read the layout kept in a model's folder, for embeddings of *dimensions*.
+
+    Raises:
+        InputError: there is none, or it is no layout of such an embedding.
+    """
+    path = folder / LAYOUT_FILE
+    if not path.is_file():
+        raise InputError(
+            f"{folder}: there is no {LAYOUT_FILE}, which says which dimensions are whose; "
+            f"give one with layout=FILE (JSON, or the .py of the published models)"
+        )
+    return read_layout_file(path, dimensions)
+
+
+def read_layout_file(path: Path, dimensions: int) -> Layout:
+    """Read a layout from JSON, or from the Python file of the published models (``.py``).
+
+    Raises:
+        InputError: the file cannot be read, or is no layout of such an embedding.
+    """
+    try:
+        text = path.read_text(encoding="utf-8-sig")
+    except (OSError, UnicodeDecodeError) as error:
+        raise InputError(f"{path}: cannot be read ({error})") from None
+    if path.suffix == ".py":
+        return read_published(text, str(path), dimensions)
+    try:
+        value = json.loads(text, object_pairs_hook=_once)
+    except (ValueError, RecursionError) as error:
+        raise InputError(f"{path}: no JSON of a layout ({error})") from None
+    return _layout_from_json(value, path, dimensions)
+
+
+def _once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    """Return an object; JSON would take the last of two equal keys and drop an aspect."""
+    found = dict(pairs)
+    if len(found) < len(pairs):
+        raise ValueError("a name is there twice")
+    return found
+
+
+def _layout_from_json(value: Any, path: Path, dimensions: int) -> Layout:
+    form = f'{{"schema": {SCHEMA}, "dimensions": {dimensions}, "aspects": {{"negation": [0, 16], …}}}}'
+    if not isinstance(value, dict) or not isinstance(value.get("aspects"), dict):
+        raise InputError(f"{path}: expected {form}")
+    if value.get("schema") != SCHEMA:
+        raise InputError(
+            f"{path}: schema {value.get('schema')!r} is not known to this version of assay; known: {SCHEMA}"
+        )
+    if value.get("dimensions") != dimensions:
+        raise InputError(f"{path}: is for {value.get('dimensions')!r} dimensions, the embedding has {dimensions}")
+    ranges = []
+    for name, ends in value["aspects"].items():
+        if not (isinstance(ends, list) and len(ends) == 2 and all(type(end) is int for end in ends)):
+            raise InputError(f"{path}: {name!r} has no range of two whole numbers; expected {form}")
+        ranges.append((name, ends[0], ends[1]))
+    try:
+        return Layout(tuple(ranges), dimensions)
+    except InputError as error:
+        raise InputError(f"{path}: {error}") from None
+
+
+def write_layout(layout: Layout, folder: Path) -> None:
+    """Write a layout into a model's folder, as :func:`read_layout` reads it."""
+    # a range a line: made to be read and edited
+    ranges = ",\n".join(f'  "{name}": [{first}, {stop}]' for name, first, stop in layout.aspects)
+    text = f'{{\n "schema": {SCHEMA},\n "dimensions": {layout.dimensions},\n "aspects": {{\n{ranges}\n }}\n}}\n'
+    (folder / LAYOUT_FILE).write_text(text, encoding="utf-8")
+
+
+# How many dimensions a model's sentence embedding has, read from its files without loading it.
+
+
+def embedding_size(folder: Path) -> int:
+    """Return the dimensions of the embedding: those of the last dense layer, or of what pooling gives.
+
+    Raises:
+        InputError: the files do not say it.
+    """
+    described = describe(folder)
+    size = described.hidden_size
+    if size is not None and described.pooling is not None:
+        size *= described.pooling.count("+") + 1  # several ways of pooling stand side by side
+    for place, kind in module_folders(folder, str(folder)):
+        if kind is not None and kind.rpartition(".")[2] == "Dense":
+            size = read_json(folder / place / "config.json").get("out_features")
+    if not isinstance(size, int):
+        raise InputError(f"model {folder}: its files do not say how many dimensions an embedding has")
+    return size

@@ -1,10 +1,11 @@
-"""The reference set kept with a model: scores of many pairs, so that a score can be called usual or not."""
+"""The reference set kept with a model, and the aspect scores that are usual for pairs of one overall score."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Literal
 
 import numpy as np
 from numpy.typing import NDArray
@@ -12,7 +13,21 @@ from numpy.typing import NDArray
 from assay.errors import InputError
 from assay.metrics.aspects.layout import OVERALL, Layout
 
-__all__ = ["REFERENCE_FILE", "Reference", "read_reference", "write_reference"]
+__all__ = [
+    "ENDS",
+    "FEWEST",
+    "NEAREST",
+    "REFERENCE_FILE",
+    "Neighbours",
+    "Reference",
+    "Usual",
+    "find_neighbours",
+    "read_reference",
+    "write_reference",
+]
+
+
+# The reference set kept with a model: scores of many pairs, so that a score can be called usual or not.
 
 #: The file in a model's folder. It decides no score.
 REFERENCE_FILE = "s3bert-reference.parquet"
@@ -92,3 +107,74 @@ def read_reference(folder: Path) -> Reference | None:
         raise InputError(f"{path}: no reference set ({error})") from None
     except InputError as error:
         raise InputError(f"{path}: {error}") from None
+
+
+# What is usual: the scores that reference pairs of about the same overall score have.
+
+#: Reference pairs that a pair is held against.
+NEAREST = 200
+#: Fewer pairs do not say what is usual: of 100, five lie beyond either end.
+FEWEST = 100
+#: The quantiles between which a score is usual.
+ENDS = (0.05, 0.95)
+#: Scores this near are equal: the set is kept in single precision.
+EQUAL = 1e-6
+
+
+@dataclass(frozen=True)
+class Usual:
+    """One score against those of the neighbours.
+
+    Attributes:
+        median: of the neighbours' scores.
+        low, high: their 5% and 95% quantiles.
+        lower: the share of neighbours whose score is lower, from 0 to 1.
+        unusual: ``low`` below the lower end, ``high`` above the upper one, otherwise empty.
+    """
+
+    median: float
+    low: float
+    high: float
+    lower: float
+    unusual: Literal["", "low", "high"]
+
+
+@dataclass(frozen=True, eq=False)
+class Neighbours:
+    """The reference pairs that are nearest to a pair in overall score.
+
+    Attributes:
+        names: of the columns.
+        scores: float64, shape (n, len(names)).
+        total: reference pairs in all.
+    """
+
+    names: tuple[str, ...]
+    scores: NDArray[np.float64]
+    total: int
+
+    @property
+    def reach(self) -> tuple[float, float]:
+        """The lowest and the highest overall score among them."""
+        return float(self.scores[:, 0].min()), float(self.scores[:, 0].max())
+
+    def usual(self, name: str, score: float) -> Usual:
+        """Return how a score stands to what the neighbours have under that name."""
+        column = self.scores[:, self.names.index(name)]
+        low, high = (float(end) for end in np.quantile(column, ENDS))
+        unusual: Literal["", "low", "high"] = ""
+        if score < low - EQUAL:
+            unusual = "low"
+        elif score > high + EQUAL:
+            unusual = "high"
+        return Usual(float(np.median(column)), low, high, float(np.mean(column < score - EQUAL)), unusual)
+
+
+def find_neighbours(reference: Reference, overall: float, most: int = NEAREST) -> Neighbours:
+    """Return the *most* reference pairs nearest in overall score, all where there are fewer.
+
+    Of pairs equally near, those that stand first in the set are taken.
+    """
+    distance = np.abs(reference.scores[:, 0].astype(np.float64) - overall)
+    nearest = np.argsort(distance, kind="stable")[:most]
+    return Neighbours(reference.names, reference.scores[nearest].astype(np.float64), len(reference.scores))

@@ -7,15 +7,13 @@ from pathlib import Path
 from typing import ClassVar
 
 from assay.errors import InputError
-from assay.metrics.aspects.layout import OVERALL, Layout
-from assay.metrics.aspects.layout_file import LAYOUT_FILE, read_layout
-from assay.metrics.aspects.reference import REFERENCE_FILE, Reference, read_reference
-from assay.metrics.aspects.usual import FEWEST, Usual, find_neighbours
+from assay.metrics.aspects.layout import LAYOUT_FILE, OVERALL, Layout, read_layout
+from assay.metrics.aspects.reference import FEWEST, REFERENCE_FILE, Reference, Usual, find_neighbours, read_reference
 from assay.metrics.base import Batch
-from assay.metrics.explaining.base import Explanation, notes_of, score_together
+from assay.metrics.explaining.explanation import Explanation, notes_of, score_together
 from assay.metrics.s3bert import S3Bert
 
-__all__ = ["AspectExplanation", "AspectScore", "Compared", "explain_aspects"]
+__all__ = ["AspectExplanation", "AspectScore", "ComparedAspects", "explain_aspects"]
 
 NO_SET = (
     f"what is usual is not known: the model keeps no reference set ({REFERENCE_FILE}); assay train s3bert writes one, "
@@ -39,7 +37,7 @@ class AspectScore:
 
 
 @dataclass(frozen=True)
-class Compared:
+class ComparedAspects:
     """The reference pairs that say what is usual.
 
     Attributes:
@@ -66,7 +64,7 @@ class AspectExplanation(Explanation):
     kind: ClassVar[str] = "aspects"
 
     aspects: tuple[AspectScore, ...]
-    compared: Compared | None
+    compared: ComparedAspects | None
 
 
 def explain_aspects(metric: S3Bert, batch: Batch) -> list[AspectExplanation]:
@@ -89,7 +87,7 @@ def explain_aspects(metric: S3Bert, batch: Batch) -> list[AspectExplanation]:
             AspectScore(name, float(score), None if near is None else near.usual(name, float(score)))
             for name, score in zip(names[1:], scores.values[row, 1:], strict=True)
         )
-        compared = None if near is None else Compared(len(near.scores), near.total, *near.reach)
+        compared = None if near is None else ComparedAspects(len(near.scores), near.total, *near.reach)
         notes = (*why, *notes_of(scores.flags[row, 0]))
         if compared and not compared.low <= overall <= compared.high:
             notes += ("no reference pair has an overall score this far out: what is usual is a guess",)

@@ -5,16 +5,15 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import ClassVar
 
-from assay.amr.graph import Graph
-from assay.lexicon.keys import in_order
+from assay.amr import Graph
+from assay.lexicon.texts import in_order
 from assay.metrics.amr.alignment import Triples, make_problem
-from assay.metrics.amr.comparing import solve
-from assay.metrics.amr.given import graphs_of
-from assay.metrics.amr.prepared import PreparedGraph
+from assay.metrics.amr.comparison import PreparedGraph, solve
+from assay.metrics.amr.parsing import graphs_of
 from assay.metrics.amr.smatch import smatch_f1
 from assay.metrics.amr_metric import Amr
 from assay.metrics.base import Batch
-from assay.metrics.explaining.base import Explanation
+from assay.metrics.explaining.explanation import Explanation
 
 __all__ = ["AlignedNode", "AlignedTriple", "GraphExplanation", "explain_graphs"]
 

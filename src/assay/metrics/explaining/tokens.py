@@ -9,14 +9,13 @@ from typing import TYPE_CHECKING, Any, ClassVar, Literal, cast
 
 from assay.metrics.base import Batch, Metric
 from assay.metrics.bertscore import BertScore
-from assay.metrics.explaining.base import Explanation, notes_of, score_together
+from assay.metrics.explaining.explanation import Explanation, notes_of, score_together
 
 if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
 
-    from assay.metrics.neural.rows import TextRows
-    from assay.metrics.neural.views import View
+    from assay.metrics.neural.views import TextRows, View
 
 __all__ = ["TokenExplanation", "TokenMatch", "explain_tokens"]
 
@@ -62,7 +61,7 @@ class TokenExplanation(Explanation):
 
 def explain_tokens(metric: BertScore, batch: Batch) -> list[TokenExplanation]:
     """Explain pairs under BERTScore; ``engine=bert-score`` is explained by assay's own, which gives its values."""
-    from assay.metrics.neural.tokenizers import load_tokenizer
+    from assay.metrics.neural.loading import load_tokenizer
 
     metric = dataclasses.replace(metric, engine="assay")
     reader = _Reader(metric)

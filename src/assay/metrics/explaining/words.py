@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, ClassVar, Literal
 
 from assay.metrics.base import Batch
 from assay.metrics.cross_encoder import CrossEncoder
-from assay.metrics.explaining.base import Explanation, notes_of, score_together
+from assay.metrics.explaining.explanation import Explanation, notes_of, score_together
 
 if TYPE_CHECKING:
     import numpy as np

@@ -11,10 +11,9 @@ from assay.lazy import on_first_use
 
 if TYPE_CHECKING:
     from assay.metrics.models.description import ModelDescription, describe
-    from assay.metrics.models.listing import ListedModel, list_models
-    from assay.metrics.models.located import LocatedModel, locate, resolve
+    from assay.metrics.models.files import UnsafeModelError, check_model
+    from assay.metrics.models.located import ListedModel, LocatedModel, list_models, locate, resolve
     from assay.metrics.models.reference import ModelReference
-    from assay.metrics.models.safety import UnsafeModelError, check_model
 else:
     __getattr__, __dir__ = on_first_use(__name__)
 

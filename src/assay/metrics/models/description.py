@@ -6,8 +6,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from assay.metrics.models.files import CARD, read_json
-from assay.metrics.models.safety import module_folders
+from assay.metrics.models.files import CARD, module_folders, read_json
 
 __all__ = ["ModelDescription", "describe"]
 

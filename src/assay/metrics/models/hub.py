@@ -16,13 +16,12 @@ from typing import Any
 from urllib.parse import quote, unquote
 
 from assay.errors import ChecksumError, MissingExtraError, OfflineError, UnavailableError
-from assay.metrics.models.files import BESIDE, SMALL, WEIGHTS, decides
+from assay.metrics.models.files import BESIDE, SMALL, WEIGHTS, check_code, check_model, check_names, decides
 from assay.metrics.models.reference import ModelReference
-from assay.metrics.models.safety import check_code, check_model, check_names
 from assay.metrics.provenance import file_digest
 from assay.output import written_whole
 from assay.paths import cache_dir
-from assay.transfer.download import disk_errors
+from assay.transfer import disk_errors
 
 __all__ = ["from_hub", "kept_models"]
 

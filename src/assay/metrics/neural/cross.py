@@ -16,14 +16,10 @@ from assay.errors import UnavailableError
 from assay.metrics.base import Batch, Metric
 from assay.metrics.models import describe
 from assay.metrics.neural.backends import open_scorer_bodies
-from assay.metrics.neural.engine import ModelEngine
-from assay.metrics.neural.flags import flags_of
-from assay.metrics.neural.inputs import Prep, tokenize
 from assay.metrics.neural.loading import load_scorer, parameters_of
-from assay.metrics.neural.meter import Meter
-from assay.metrics.neural.packing import Packed, Packer
 from assay.metrics.neural.runtime import import_torch, set_threads
-from assay.metrics.neural.takers import PairTaker
+from assay.metrics.neural.session import Meter, ModelEngine, PairTaker, flags_of
+from assay.metrics.neural.tokens import Packed, Packer, Prep, tokenize
 from assay.metrics.work import Scores
 
 __all__ = ["CrossEngine", "CrossSession"]

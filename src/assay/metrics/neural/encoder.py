@@ -1,37 +1,196 @@
-"""One encoder for all metrics that read it: each text goes through the model once, each metric takes its view."""
+"""One encoder for all metrics that read it: each text passes through the model once, and each metric takes its
+view.
+"""
 
 from __future__ import annotations
 
+import tempfile
 import time
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Collection, Hashable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, cast
+from threading import Lock
+from typing import IO, TYPE_CHECKING, Any, NamedTuple, cast
 
 import numpy as np
 from numpy.typing import NDArray
 
 from assay.metrics.base import Batch, Metric
 from assay.metrics.neural.backends import open_encoder_bodies
-from assay.metrics.neural.engine import ModelEngine
-from assay.metrics.neural.flags import flags_of
-from assay.metrics.neural.inputs import Prep, Tokens, tokenize
 from assay.metrics.neural.loading import load_encoder, parameters_of
-from assay.metrics.neural.meter import Meter
-from assay.metrics.neural.packing import Packed, Packer
-from assay.metrics.neural.pages import Key, Output, Page
-from assay.metrics.neural.rows import TextRows
 from assay.metrics.neural.runtime import import_torch, set_threads
-from assay.metrics.neural.shelf import Shelf
-from assay.metrics.neural.takers import EncoderTaker
-from assay.metrics.neural.views import View, pool
+from assay.metrics.neural.session import EncoderTaker, Meter, ModelEngine, flags_of
+from assay.metrics.neural.tokens import Packed, Packer, Prep, Tokens, inside_of, to_device, tokenize
+from assay.metrics.neural.views import Kind, TextRows, View, pool
 from assay.metrics.work import Scores
 
 if TYPE_CHECKING:
     import torch
 
+__all__ = ["EncoderEngine", "EncoderSession", "Key", "Output", "Page", "Shelf"]
 
-__all__ = ["EncoderEngine", "EncoderSession"]
+
+# What a session keeps of a text for a later batch: in memory up to a limit, in a nameless file beyond it.
+
+#: Bytes held in memory.
+LIMIT = 128 * 2**20
+
+
+class Shelf:
+    """Float32 arrays by key; one that is no longer wanted is let go.
+
+    Args:
+        limit: bytes held in memory; what comes later goes to a temporary file without a name.
+    """
+
+    def __init__(self, limit: int = LIMIT) -> None:
+        self._limit = limit
+        self._held: dict[Hashable, NDArray[np.float32]] = {}
+        self._filed: dict[Hashable, tuple[int, tuple[int, ...]]] = {}
+        self._file: IO[bytes] | None = None
+        self._bytes = 0
+
+    def __contains__(self, key: Hashable) -> bool:
+        return key in self._held or key in self._filed
+
+    def __len__(self) -> int:
+        return len(self._held) + len(self._filed)
+
+    def put(self, key: Hashable, array: NDArray[np.float32]) -> None:
+        """Keep an array; one that is there already stays."""
+        if key in self:
+            return
+        if self._bytes + array.nbytes <= self._limit:
+            self._held[key] = np.array(array, dtype=np.float32)
+            self._bytes += array.nbytes
+            return
+        if self._file is None:
+            self._file = tempfile.TemporaryFile(prefix="assay-")  # noqa: SIM115 - lives as long as the shelf
+        place = self._file.seek(0, 2)
+        self._file.write(np.ascontiguousarray(array, dtype=np.float32).tobytes())
+        self._filed[key] = place, array.shape
+
+    def get(self, key: Hashable) -> NDArray[np.float32]:
+        """Return an array that was kept."""
+        if key in self._held:
+            return self._held[key]
+        place, shape = self._filed[key]
+        assert self._file is not None  # noqa: S101 - what is filed has a file
+        self._file.seek(place)
+        return np.frombuffer(self._file.read(4 * int(np.prod(shape))), dtype=np.float32).reshape(shape)
+
+    def drop(self, keys: Collection[Hashable]) -> None:
+        """Let arrays go; the file shrinks only when nothing is left in it."""
+        for key in keys:
+            held = self._held.pop(key, None)
+            self._bytes -= 0 if held is None else held.nbytes
+            self._filed.pop(key, None)
+        if self._file is not None and not self._filed:
+            self._file.seek(0)
+            self._file.truncate()
+
+    def close(self) -> None:
+        """Let everything go."""
+        self._held.clear()
+        self._filed.clear()
+        self._bytes = 0
+        if self._file is not None:
+            self._file.close()
+            self._file = None
+
+
+# What a pass gives for the texts of a batch, output by output, and what of it a later batch will ask for.
+
+#: A text as the model gets it, and where it was cut: two preparations that end in the same tokens share a pass.
+Key = tuple[str, int | None]
+
+
+class Output(NamedTuple):
+    """One thing that is taken from a pass.
+
+    Attributes:
+        kind: see :class:`assay.metrics.neural.views.View`.
+        layer: see there.
+    """
+
+    kind: Kind
+    layer: int
+
+
+class Page:
+    """One output for the texts of a batch, filled as it comes; rows lie in the order of the texts.
+
+    Args:
+        output: what it is.
+        tokens: the texts, n of them.
+    """
+
+    def __init__(self, output: Output, tokens: dict[Key, Tokens]) -> None:
+        self.output = output
+        self.tokens = tokens
+        self._place = dict(zip(tokens, range(len(tokens)), strict=True))
+        self._values: torch.Tensor | None = None
+        self._making = Lock()
+        lengths = (len(one.ids) if output.kind == "tokens" else 1 for one in tokens.values())
+        self._sizes = np.fromiter(lengths, dtype=np.intp, count=len(tokens))
+        self._starts = np.cumsum(self._sizes) - self._sizes
+
+    def places(self, keys: Sequence[Key]) -> NDArray[np.intp]:
+        """Return which of the n texts these are, shape (k,)."""
+        return np.fromiter((self._place[key] for key in keys), dtype=np.intp, count=len(keys))
+
+    def _rows(self, places: NDArray[np.intp]) -> NDArray[np.intp]:
+        """Return the rows of texts, one text after the other."""
+        sizes = self._sizes[places]
+        return (self._starts[places][:, None] + np.arange(int(sizes.max())))[inside_of(sizes)]
+
+    def _put(self, rows: NDArray[np.intp], found: torch.Tensor, device: str) -> None:
+        with self._making:  # several devices fill a page, a thread each
+            if self._values is None:
+                shape = (int(self._sizes.sum()), found.shape[-1])
+                self._values = import_torch().zeros(shape, dtype=import_torch().float32, device=device)
+        self._values[to_device(rows, device)] = found.float().to(device)
+
+    def put_rows(self, places: NDArray[np.intp], found: torch.Tensor, device: str) -> None:
+        """Take one vector a text, shape (k, d), to a page on *device*."""
+        self._put(places, found, device)
+
+    def put_tokens(self, places: NDArray[np.intp], hidden: torch.Tensor, batch: Packed, device: str) -> None:
+        """Take the tokens of a batch, shape (k, l, d), to a page on *device*; padding stays behind."""
+        flat = hidden.reshape(-1, hidden.shape[-1])
+        if not batch.even:
+            flat = flat[to_device(np.flatnonzero(batch.inside), str(hidden.device))]
+        self._put(self._rows(places), flat, device)
+
+    def take_from(self, shelf: Shelf, device: str) -> set[Key]:
+        """Put down what was kept of an earlier batch; return whose it is."""
+        known = [key for key in self.tokens if (key, self.output) in shelf] if shelf else []
+        if known:
+            held = np.concatenate([shelf.get((key, self.output)) for key in known])
+            self._put(self._rows(self.places(known)), import_torch().from_numpy(held), device)
+        return set(known)
+
+    def leave_on(self, shelf: Shelf, wanted: Collection[Key]) -> None:
+        """Keep what a later batch will ask for, let go of the rest."""
+        if shelf:
+            shelf.drop([(key, self.output) for key in self.tokens if key not in wanted])
+        fresh = [key for key in self.tokens if key in wanted and (key, self.output) not in shelf]
+        if fresh and self._values is not None:
+            places = self.places(fresh)
+            # at once: a GPU would be waited for at every text
+            held = self._values[to_device(self._rows(places), str(self._values.device))].cpu().numpy()
+            for key, array in zip(fresh, np.split(held, np.cumsum(self._sizes[places])[:-1]), strict=True):
+                shelf.put((key, self.output), array)
+
+    def rows(self) -> TextRows:
+        """Return what is on the page."""
+        values = import_torch().zeros((int(self._sizes.sum()), 1)) if self._values is None else self._values
+        if self.output.kind != "tokens":
+            return TextRows(values)
+        return TextRows(values, self._starts, [one.ids for one in self.tokens.values()])
+
+
+# One encoder for all metrics that read it: each text goes through the model once, each metric takes its view.
 
 #: Bytes of token embeddings that a batch may take where they lie, in main memory (those of several GPUs, too) or on a
 #: GPU; a larger batch is cut into slices.

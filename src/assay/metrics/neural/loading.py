@@ -1,7 +1,10 @@
-"""Models into memory, by sentence-transformers and transformers: safetensors only, no code of the model's own."""
+"""Models and tokenizers into memory, by sentence-transformers and transformers: safetensors only, no code of
+theirs.
+"""
 
 from __future__ import annotations
 
+import functools
 import warnings
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -13,7 +16,10 @@ from assay.errors import AssayError, MissingExtraError, UnavailableError
 from assay.metrics.neural.runtime import dtype_of
 from assay.metrics.neural.weights import whole_weights
 
-__all__ = ["LoadedEncoder", "LoadedScorer", "load_encoder", "load_scorer", "parameters_of", "quiet"]
+__all__ = ["LoadedEncoder", "LoadedScorer", "load_encoder", "load_scorer", "load_tokenizer", "parameters_of", "quiet"]
+
+
+# Models into memory, by sentence-transformers and transformers: safetensors only, no code of the model's own.
 
 
 @dataclass(frozen=True)
@@ -146,3 +152,20 @@ def _loading(folder: Path) -> Iterator[None]:
     except (OSError, ValueError, KeyError, RuntimeError, TypeError, AttributeError) as error:
         line = next((part.strip() for part in str(error).splitlines() if part.strip()), "no reason given")
         raise UnavailableError(f"model {folder} cannot be loaded ({type(error).__name__}: {line[:300]})") from error
+
+
+# A model's tokenizer without the model, for what is counted over tokens.
+
+
+@functools.lru_cache(maxsize=4)
+def load_tokenizer(folder: str, digest: str) -> Any:
+    """Return the tokenizer of a checked model folder; *digest* tells two states of a folder apart.
+
+    Raises:
+        MissingExtraError: transformers is not installed.
+    """
+    try:
+        from transformers import AutoTokenizer
+    except ImportError as error:
+        raise MissingExtraError(error.name or "transformers", "neural") from error
+    return AutoTokenizer.from_pretrained(folder, local_files_only=True, trust_remote_code=False)

@@ -19,9 +19,8 @@ if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
 
-    from assay.metrics.neural.engine import ModelEngine
-    from assay.metrics.neural.rows import TextRows
-    from assay.metrics.neural.views import View
+    from assay.metrics.neural.session import ModelEngine
+    from assay.metrics.neural.views import TextRows, View
     from assay.metrics.work import Engine
 
 __all__ = ["EncoderBased", "ModelMetric"]
@@ -124,7 +123,7 @@ class ModelMetric(Metric):
             locate(self.subject, offline=offline)
         except OfflineError as error:
             line = ModelReference.parse(self.subject).fetch_line
-            why = "--offline is set" if offline else "HF_HUB_OFFLINE forbids the network"
+            why = "`offline` is set" if offline else "HF_HUB_OFFLINE forbids the network"
             remedy = line if offline else f"unset HF_HUB_OFFLINE; {line}"
             raise UnavailableError(f"model {self.subject} is not on this machine and {why}", remedy) from error
 

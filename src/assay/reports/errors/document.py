@@ -5,10 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 
 from assay.reports.categories.vocabulary import LAST_RESORTS, label_of_rules
-from assay.reports.errors.corrected import Cleaning
-from assay.reports.errors.frequency import FEWEST, Frequency, Share
-from assay.reports.errors.report import ErrorReport, records
-from assay.reports.errors.subsets import Part
+from assay.reports.errors.categories import FEWEST, Frequency, Share
+from assay.reports.errors.report import Cleaning, ErrorReport, SubsetAgreement, records
 from assay.reports.layout import TITLES, Cell
 from assay.reports.sheets import Column, Document, Sheet
 from assay.statistics.agreement import FEWEST as FEWEST_UNITS
@@ -170,7 +168,7 @@ def _cleaning(report: ErrorReport, found: Cleaning) -> Sheet:
     )
 
 
-def _cell(part: Part, metric: str, statistic: str) -> str:
+def _cell(part: SubsetAgreement, metric: str, statistic: str) -> str:
     one = part.of(metric, statistic)
     return Cell(one.value, one.low, one.high, one.note).text
 

@@ -1,18 +1,118 @@
-"""The rules held against the categories that people gave the pairs of a run."""
+"""How far the category rules agree with people who annotated categories."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
+from dataclasses import dataclass
 
 from assay.errors import InputError
 from assay.reports.categories import PartsOfSpeech
-from assay.reports.categories.evaluation import Agreement, Evaluation, evaluate
+from assay.reports.categories.vocabulary import CATEGORIES, GROUPS
 from assay.reports.data import ScoredDataset
-from assay.reports.errors.tagged import categories_of_people, tag_by_rules
+from assay.reports.errors.categories import categories_of_people, tag_by_rules
 from assay.reports.layout import short
 from assay.reports.sheets import Column, Document, Sheet
 
-__all__ = ["evaluate_rules", "evaluation_document"]
+__all__ = ["Agreement", "Evaluation", "evaluate", "evaluate_rules", "evaluation_document"]
+
+
+# How far the rules agree with people who annotated categories.
+
+
+@dataclass(frozen=True)
+class Agreement:
+    """Rules against people on one category, over n pairs.
+
+    Attributes:
+        category: its name, or that of a group.
+        people: pairs to which people gave it.
+        rules: pairs to which the rules gave it.
+        both: pairs to which both did.
+        n: all pairs.
+    """
+
+    category: str
+    people: int
+    rules: int
+    both: int
+    n: int
+
+    @property
+    def precision(self) -> float | None:
+        """Share of the rules' pairs that people gave it, too; None where the rules gave it to none."""
+        return self.both / self.rules if self.rules else None
+
+    @property
+    def recall(self) -> float | None:
+        """Share of people's pairs that the rules found; None where people gave it to none."""
+        return self.both / self.people if self.people else None
+
+    @property
+    def f1(self) -> float | None:
+        """Harmonic mean of precision and recall; None where neither people nor rules gave it."""
+        return 2 * self.both / (self.people + self.rules) if self.people + self.rules else None
+
+    @property
+    def kappa(self) -> float | None:
+        """Cohen's kappa: agreement beyond chance on whether a pair has it, -1 to 1; None where chance is certain.
+
+        Source: Cohen, A Coefficient of Agreement for Nominal Scales (1960), equation 1.
+        """
+        same = 1 - (self.people + self.rules - 2 * self.both) / self.n
+        chance = (self.people * self.rules + (self.n - self.people) * (self.n - self.rules)) / self.n**2
+        return (same - chance) / (1 - chance) if chance < 1 else None
+
+
+@dataclass(frozen=True)
+class Evaluation:
+    """The rules against people on n pairs.
+
+    Attributes:
+        n: annotated pairs.
+        untagged: pairs to which the rules gave nothing.
+        tags: categories that the rules gave, over all pairs.
+        first: pairs whose first category of the rules is that of people.
+        any: pairs with the category of people among those of the rules.
+        categories: by category, in the order of :data:`CATEGORIES`; those that neither gave are left out.
+        groups: the same where the members of a group count as one.
+    """
+
+    n: int
+    untagged: int
+    tags: int
+    first: int
+    any: int
+    categories: tuple[Agreement, ...]
+    groups: tuple[Agreement, ...]
+
+
+def evaluate(people: Sequence[str], rules: Sequence[Sequence[str]]) -> Evaluation:
+    """Hold the rules against people, who gave one category a pair.
+
+    Args:
+        people: category of each pair, n of them.
+        rules: categories of each pair, the first one the foremost, n of them.
+    """
+    one = [_agreement(name, {name}, people, rules) for name in dict.fromkeys((*CATEGORIES, *people))]
+    return Evaluation(
+        n=len(people),
+        untagged=sum(not given for given in rules),
+        tags=sum(len(given) for given in rules),
+        first=sum(bool(given) and given[0] == name for name, given in zip(people, rules, strict=True)),
+        any=sum(name in given for name, given in zip(people, rules, strict=True)),
+        categories=tuple(found for found in one if found.people or found.rules),
+        groups=tuple(_agreement(name, members, people, rules) for name, members in GROUPS.items()),
+    )
+
+
+def _agreement(name: str, members: Collection[str], people: Sequence[str], rules: Sequence[Sequence[str]]) -> Agreement:
+    mine = [given in members for given in people]
+    found = [any(category in members for category in given) for given in rules]
+    both = sum(a and b for a, b in zip(mine, found, strict=True))
+    return Agreement(name, sum(mine), sum(found), both, len(people))
+
+
+# The rules held against the categories that people gave the pairs of a run.
 
 
 def evaluate_rules(

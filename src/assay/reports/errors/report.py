@@ -1,22 +1,233 @@
-"""Everything about the errors of some metrics on one dataset, as values."""
+"""The errors of a run: agreement on subsets, the cleaning experiment, and the report of each dataset."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from assay.errors import InputError, unknown
-from assay.reports.categories import PartsOfSpeech
-from assay.reports.data import ALL, ScoredDataset
-from assay.reports.errors.corrected import Cleaning, clean, partner
-from assay.reports.errors.divergence import Divergence, Rule, diverging
-from assay.reports.errors.frequency import Frequency, frequencies
-from assay.reports.errors.subsets import Part, agreement_on, by_category, by_number
-from assay.reports.errors.tagged import Tagged, tag_all
-from assay.statistics.drawing import Drawing
+import numpy as np
+from numpy.typing import NDArray
 
-__all__ = ["ErrorReport", "analyse", "records"]
+from assay.errors import InputError, unknown
+from assay.lexicon.texts import has_number
+from assay.reports.categories import PartsOfSpeech
+from assay.reports.data import ALL, ScoredDataset, read_datasets
+from assay.reports.errors.categories import Frequency, Tagged, frequencies, tag_all
+from assay.reports.errors.divergence import Divergence, Rule, diverging
+from assay.reports.folder import RunFolder
+from assay.settings import Resampling
+from assay.statistics.agreement import Estimate, agreement
+from assay.statistics.coefficients import check_statistics
+
+__all__ = [
+    "Cleaning",
+    "ErrorReport",
+    "SubsetAgreement",
+    "agreement_on",
+    "analyse",
+    "by_category",
+    "by_number",
+    "choose_datasets",
+    "clean",
+    "errors_of",
+    "partner",
+    "records",
+]
+
+
+# Agreement on parts of the pairs: inside a category, without it, and without numbers.
+
+
+@dataclass(frozen=True)
+class SubsetAgreement:
+    """Agreement on a part of the pairs.
+
+    Attributes:
+        name: what the part is.
+        n: its pairs.
+        estimates: one a metric and statistic.
+    """
+
+    name: str
+    n: int
+    estimates: list[Estimate]
+
+    def of(self, metric: str, statistic: str) -> Estimate:
+        """Return the estimate of one metric and statistic."""
+        return next(one for one in self.estimates if (one.metric, one.statistic) == (metric, statistic))
+
+
+def agreement_on(
+    data: ScoredDataset,
+    name: str,
+    inside: NDArray[np.bool_],
+    metrics: Sequence[str],
+    statistics: Sequence[str],
+    drawing: Resampling,
+    *,
+    bucket: str = ALL,
+    labels: NDArray[np.float64] | None = None,
+) -> SubsetAgreement:
+    """Return the agreement of metrics on the pairs inside a mask.
+
+    Args:
+        data: the pairs.
+        name: of the part.
+        inside: shape (n,).
+        metrics, statistics: which.
+        drawing: of the intervals.
+        bucket: the bucket that the part is, or lies in, as a run calls it: its draws are the run's.
+        labels: other labels than those of the data, shape (n,).
+    """
+    pairs = data.within(bucket, drawing.seed, inside)
+    found = agreement(
+        {metric: pairs.take(data.oriented(metric)) for metric in metrics},
+        pairs.labels if labels is None else pairs.take(labels),
+        statistics=statistics,
+        resamples=drawing.resamples,
+        confidence=drawing.confidence,
+        seed=pairs.seed,
+        groups=pairs.groups,
+    )
+    return SubsetAgreement(name, len(pairs), found)
+
+
+def by_category(
+    data: ScoredDataset,
+    masks: Mapping[str, NDArray[np.bool_]],
+    bucket: str,
+    metrics: Sequence[str],
+    statistics: Sequence[str],
+    drawing: Resampling,
+) -> list[tuple[SubsetAgreement, SubsetAgreement]]:
+    """Return the agreement inside each category in a bucket, and that of all pairs of the bucket without it."""
+    inside = data.buckets[bucket]
+    return [
+        (
+            agreement_on(data, name, mask & inside, metrics, statistics, drawing, bucket=bucket),
+            agreement_on(data, f"without {name}", ~mask & inside, metrics, statistics, drawing, bucket=bucket),
+        )
+        for name, mask in masks.items()
+        if (mask & inside).any()
+    ]
+
+
+def by_number(
+    data: ScoredDataset, buckets: Sequence[str], metrics: Sequence[str], statistics: Sequence[str], drawing: Resampling
+) -> list[tuple[str, SubsetAgreement, SubsetAgreement, SubsetAgreement]]:
+    """Return for each bucket the agreement on all pairs, on those without a number in a gold answer, and on the rest.
+
+    Source: tables 7 and 8 of Mustafazade & Ebbinghaus (2022): ``w_num`` are all pairs, ``wo_num`` those without.
+    """
+    number = has_number(data.table.column("reference"))
+    parts = []
+    for bucket in buckets:
+        mask = data.buckets[bucket]
+        # the names under which a run has these buckets
+        crossed = "" if bucket == ALL else f"{bucket}+"
+        every, without, rest = (
+            agreement_on(data, name, part, metrics, statistics, drawing, bucket=own)
+            for name, part, own in (
+                ("all pairs", mask, bucket),
+                ("without", mask & ~number, f"{crossed}number=no"),
+                ("with", mask & number, f"{crossed}number=yes"),
+            )
+        )
+        parts.append((bucket, every, without, rest))
+    return parts
+
+
+# The cleaning experiment: the same pairs with other labels.
+
+
+@dataclass(frozen=True)
+class Cleaning:
+    """Agreement before and after labels were corrected, on the pairs that both runs have.
+
+    Attributes:
+        title: the dataset with the corrected labels.
+        joined: pairs in both.
+        only_first, only_second: pairs of one run that the other one lacks.
+        changed: joined pairs whose label differs.
+        first: agreement with the first labels.
+        corrected: agreement with the corrected labels.
+        unchanged: agreement on the pairs whose label did not change.
+    """
+
+    title: str
+    joined: int
+    only_first: int
+    only_second: int
+    changed: int
+    first: SubsetAgreement
+    corrected: SubsetAgreement
+    unchanged: SubsetAgreement
+
+
+def partner(data: ScoredDataset, others: Sequence[ScoredDataset]) -> ScoredDataset | None:
+    """Return the dataset of another run that has the same name, whatever its version, or None."""
+    return next((other for other in others if other.name == data.name), None)
+
+
+def clean(
+    data: ScoredDataset,
+    other: ScoredDataset,
+    metrics: Sequence[str],
+    statistics: Sequence[str],
+    drawing: Resampling,
+) -> Cleaning:
+    """Hold the scores of one run against its labels and against those of another.
+
+    Pairs are the same where their texts are; a pair that occurs several times is joined in order.
+
+    Args:
+        data: pairs, scores, first labels.
+        other: the same pairs with other labels; its scores are not read.
+        metrics, statistics: which.
+        drawing: of the intervals.
+
+    Raises:
+        InputError: the two have no pair in common.
+    """
+    at = {key: row for row, key in enumerate(_keys(other))}
+    rows = np.array([at.get(key, -1) for key in _keys(data)], dtype=np.intp)
+    joined = rows >= 0
+    if not joined.any():
+        raise InputError(
+            f"{other.run.title}: {other.title} has no pair of {data.run.title}; the texts must be the same"
+        )
+    labels = np.where(joined, other.labels[rows], data.labels)
+    same = joined & (labels == data.labels)
+
+    def part(name: str, inside: np.ndarray, corrected: bool = False) -> SubsetAgreement:
+        return agreement_on(data, name, inside, metrics, statistics, drawing, labels=labels if corrected else None)
+
+    return Cleaning(
+        title=other.title,
+        joined=int(joined.sum()),
+        only_first=int((~joined).sum()),
+        only_second=len(other) - int(joined.sum()),
+        changed=int((joined & ~same).sum()),
+        first=part("first labels", joined),
+        corrected=part("corrected labels", joined, corrected=True),
+        unchanged=part("without the pairs whose label changed", same),
+    )
+
+
+def _keys(data: ScoredDataset) -> Iterator[tuple[object, ...]]:
+    """Yield what a pair is known by: its texts, and how often they occurred before."""
+    seen: Counter[tuple[object, ...]] = Counter()
+    for golds, candidate in zip(
+        data.table.column("reference").to_pylist(), data.table.column("candidate").to_pylist(), strict=True
+    ):
+        key = (tuple(golds or ()), candidate)
+        seen[key] += 1
+        yield *key, seen[key]
+
+
+# Everything about the errors of some metrics on one dataset, as values.
 
 
 @dataclass(frozen=True)
@@ -42,9 +253,9 @@ class ErrorReport:
     tagged: Tagged
     divergences: dict[str, Divergence]
     frequencies: dict[str, list[Frequency]]
-    everywhere: Part
-    categories: list[tuple[Part, Part]]
-    numbers: list[tuple[str, Part, Part, Part]]
+    everywhere: SubsetAgreement
+    categories: list[tuple[SubsetAgreement, SubsetAgreement]]
+    numbers: list[tuple[str, SubsetAgreement, SubsetAgreement, SubsetAgreement]]
     cleaning: Cleaning | None
 
 
@@ -54,7 +265,7 @@ def analyse(
     *,
     rule: Rule,
     statistics: Sequence[str],
-    drawing: Drawing,
+    drawing: Resampling,
     bucket: str = ALL,
     corrected: Sequence[ScoredDataset] = (),
     speech: PartsOfSpeech | None = None,
@@ -126,3 +337,72 @@ def records(report: ErrorReport, limit: int | None = None) -> Iterator[dict[str,
                     for one in report.tagged.categories[row]
                 ],
             }
+
+
+# The errors of a whole run.
+
+
+def choose_datasets(run: RunFolder, wanted: Sequence[str]) -> list[ScoredDataset]:
+    """Read the datasets of a run, or those of them that are asked for.
+
+    Raises:
+        InputError: the run lacks one of them, or has none.
+    """
+    found = {data.name: data for data in read_datasets(run)}
+    for name in wanted:
+        if name not in found:
+            raise InputError(unknown(f"{run.title}: has no dataset", name, found))
+    if not found:
+        raise InputError(f"{run.title}: has no dataset; nothing was scored")
+    return [found[name] for name in dict.fromkeys(wanted)] or list(found.values())
+
+
+def errors_of(
+    run: RunFolder,
+    metrics: Sequence[str] = (),
+    *,
+    datasets: Sequence[str] = (),
+    rule: Rule | None = None,
+    statistics: Sequence[str] = ("kendall",),
+    drawing: Resampling | None = None,
+    bucket: str = ALL,
+    corrected: RunFolder | None = None,
+    speech: PartsOfSpeech | None = None,
+) -> list[ErrorReport]:
+    """Find where metrics and people diverge in a run, dataset by dataset.
+
+    Args:
+        run: the run.
+        metrics: which; all by default.
+        datasets: which; all by default.
+        rule: what counts as diverging.
+        statistics: coefficients of the agreement.
+        drawing: of the intervals.
+        bucket: which pairs to look at.
+        corrected: a run of the same pairs with other labels.
+        speech: what reads parts of speech for the categories.
+
+    Raises:
+        InputError: the run lacks what was asked for, or has no dataset in common with the corrected one.
+    """
+    chosen = choose_datasets(run, datasets)
+    others = read_datasets(corrected) if corrected is not None else []
+    if corrected is not None and {data.name for data in chosen}.isdisjoint(other.name for other in others):
+        raise InputError(
+            f"{corrected.title}: has none of the datasets of {run.title} ({', '.join(data.name for data in chosen)})"
+        )
+    rule = rule or Rule()
+    rule.check_used({rule.by_for(data.metrics[name]) for data in chosen for name in data.find_metrics(list(metrics))})
+    return [
+        analyse(
+            data,
+            metrics,
+            rule=rule,
+            statistics=check_statistics(tuple(statistics)),
+            drawing=drawing or Resampling(),
+            bucket=bucket,
+            corrected=others,
+            speech=speech,
+        )
+        for data in chosen
+    ]

@@ -1,22 +1,235 @@
-"""The leaderboard: a table a dataset and bucket, and one over all datasets."""
+"""The leaderboard: the scores of several runs joined, ranked with ties, and averaged over datasets."""
 
 from __future__ import annotations
 
+import math
+from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from statistics import harmonic_mean
 
 import numpy as np
+from numpy.typing import NDArray
 
-from assay.reports.comparing.compare import Settings, check_buckets, used_buckets
-from assay.reports.leaderboard.entries import Joined
-from assay.reports.leaderboard.front import front_of
-from assay.reports.leaderboard.ranks import Rank, rank
+from assay.errors import InputError, unknown
+from assay.reports.compare.contests import CompareSettings, check_buckets, used_buckets
+from assay.reports.data import MetricFacts, ScoredDataset, read_datasets
+from assay.reports.folder import RunFolder, run_titles
 from assay.statistics.comparison import average, average_drawn, summarise
-from assay.statistics.corrections import adjust
 from assay.statistics.draws import Coefficients, Couple, Drawn, draw_all, draw_scores
+from assay.statistics.significance import adjust
+from assay.tables import NOT_BY_PEOPLE
 
-__all__ = ["Board", "Line", "better", "boards", "enough_draws", "work_of"]
+__all__ = [
+    "Board",
+    "Filters",
+    "Joined",
+    "Line",
+    "Rank",
+    "better",
+    "boards",
+    "enough_draws",
+    "front_of",
+    "join",
+    "missing_metrics",
+    "rank",
+    "work_of",
+]
+
+
+# The front of cost and agreement.
+
+
+def front_of(points: Mapping[str, tuple[float | None, float]]) -> dict[str, bool | None]:
+    """Tell which metrics are on the Pareto front: no other is at least as fast and as good, and better in one of these.
+
+    Args:
+        points: pairs per second and agreement by metric; None for a cost that is not known.
+
+    Returns:
+        By metric: False where one of known cost beats it; else None where an unknown cost leaves it open, its own or
+        that of a metric with at least its agreement; else True.
+    """
+    known = [(speed, value) for speed, value in points.values() if speed is not None]
+    highest_unknown = max((value for speed, value in points.values() if speed is None), default=None)
+    found: dict[str, bool | None] = {}
+    for name, (speed, value) in points.items():
+        if speed is None:
+            found[name] = None
+        elif any(fast >= speed and good >= value and (fast, good) != (speed, value) for fast, good in known):
+            found[name] = False
+        else:
+            found[name] = None if highest_unknown is not None and highest_unknown >= value else True
+    return found
+
+
+# Ranks with tied groups, from tests of every couple.
+#
+# Source: the rank clusters of the WMT metrics shared tasks: a group ends where everything above is better than
+# everything below, by a corrected test. Whatever cannot be told apart shares a rank, so that metrics which are equal
+# are split only where the family of tests errs.
+
+
+@dataclass(frozen=True)
+class Rank:
+    """Where a metric stands among k.
+
+    Attributes:
+        rank: 1 and one more for each metric in the groups above.
+        low: the best rank it could have: 1 and one more for each metric that is better by the test.
+        high: the worst one: k less one for each metric that is worse by the test.
+    """
+
+    rank: int
+    low: int
+    high: int
+
+
+def rank(values: Mapping[str, float], better: Mapping[Couple, int]) -> dict[str, Rank]:
+    """Rank metrics, the best first.
+
+    Args:
+        values: agreement by metric.
+        better: by couple of these metrics, 1 where the first is better by a corrected test, -1 where the second is, 0
+            where they cannot be told apart.
+    """
+    order = sorted(values, key=lambda name: -values[name])
+    sign = {**better, **{(other, one): -result for (one, other), result in better.items()}}
+    found = {}
+    place = 0
+    for number, name in enumerate(order):
+        if all(sign[above, below] > 0 for above in order[:number] for below in order[number:]):
+            place = number
+        above = sum(1 for other in order if other != name and sign[other, name] > 0)
+        below = sum(1 for other in order if other != name and sign[other, name] < 0)
+        found[name] = Rank(place + 1, 1 + above, len(order) - below)
+    return found
+
+
+# The scores of any number of runs, joined dataset by dataset.
+
+
+@dataclass(frozen=True)
+class Filters:
+    """What of the runs is looked at; everything where a filter is empty.
+
+    Attributes:
+        metrics, datasets: by name.
+        languages: of the datasets.
+        kinds: of the metrics, such as ``lexical``.
+    """
+
+    metrics: tuple[str, ...] = ()
+    datasets: tuple[str, ...] = ()
+    languages: tuple[str, ...] = ()
+    kinds: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True)
+class Joined:
+    """One dataset with the scores that all runs have of it.
+
+    Attributes:
+        title: its name, version and split; with the run's name where runs have different data under one name.
+        data: pairs and buckets, from the first run that has them.
+        scores: by entry, shape (n,), a higher one means more similar.
+        facts: what is known of each entry.
+    """
+
+    title: str
+    data: ScoredDataset
+    scores: dict[str, NDArray[np.float64]] = field(default_factory=dict)
+    facts: dict[str, MetricFacts] = field(default_factory=dict)
+
+    @property
+    def unranked(self) -> str:
+        """Why no metric is ranked by its labels; empty where they are."""
+        return NOT_BY_PEOPLE.get(self.data.facts["kind"], "")
+
+    @property
+    def couples(self) -> int:
+        """How many couples of metrics the tests compare."""
+        return 0 if self.unranked else math.comb(len(self.scores), 2)
+
+
+def join(runs: Sequence[RunFolder], filters: Filters) -> list[Joined]:
+    """Join runs: a dataset is the same where its digest is, a metric where its name and signature are.
+
+    A metric whose signature differs between runs stands there once for each, with the name of its run.
+
+    Raises:
+        InputError: a filter that leaves nothing.
+    """
+    everything = [data for run in runs for data in read_datasets(run)]
+    chosen = [data for data in everything if _wanted(data, filters)]
+    if not chosen:
+        have = sorted(
+            {f"{data.name} ({data.facts['language'] or 'unknown or several languages'})" for data in everything}
+        )
+        raise InputError(f"no dataset is left; the runs have {', '.join(have) or 'none'}")
+    marks = {id(run): mark for run, mark in zip(runs, run_titles(runs), strict=True)}
+    labels = _labels(chosen, marks)
+    titles = Counter(title for title, _ in {(data.title, data.facts["digest"]) for data in chosen})
+    joined: dict[tuple[str, str], Joined] = {}
+    for data in chosen:
+        title = f"{data.title} [{marks[id(data.run)]}]" if titles[data.title] > 1 else data.title
+        held = joined.setdefault((data.title, data.facts["digest"]), Joined(title, data))
+        _add(held, data, filters, labels)
+    found = [one for one in joined.values() if one.scores]
+    names = list(dict.fromkeys(name for data in chosen for name in data.scores))
+    for name in filters.metrics if found else filters.metrics[:1]:
+        if name not in names:
+            raise InputError(unknown("`metrics`: no run has scores of", name, names))
+    if not found:
+        raise InputError(f"no metric is left. The runs have {', '.join(names) or 'none'}")
+    return found
+
+
+def missing_metrics(runs: Sequence[RunFolder]) -> list[str]:
+    """Return a line for each metric that a run was asked for and has no scores of, with the reason and the remedy."""
+    return list(
+        dict.fromkeys(
+            f"{one['metric']} on {one['dataset']}: {one['status']}, {one['reason']}"
+            + (f" -> {one['remedy']}" if one["remedy"] else "")
+            for run in runs
+            for one in run.manifest["metrics"]
+            if one["status"] != "done"
+        )
+    )
+
+
+def _wanted(data: ScoredDataset, filters: Filters) -> bool:
+    language = not filters.languages or data.facts["language"] in filters.languages
+    return language and (not filters.datasets or data.name in filters.datasets)
+
+
+def _labels(chosen: Sequence[ScoredDataset], marks: dict[int, str]) -> dict[tuple[str, str], str]:
+    """Return what to call each metric, by name and signature.
+
+    A metric that has two signatures on one dataset gets the mark of the first run that has that signature. Different
+    signatures on different datasets alone are one metric: a preset picks its model by the language.
+    """
+    by_place: dict[tuple[str, str], set[str]] = {}
+    first: dict[tuple[str, str], str] = {}
+    for data in chosen:
+        for name, facts in data.metrics.items():
+            signature = repr(sorted(facts.signature.items()))
+            by_place.setdefault((name, data.title), set()).add(signature)
+            first.setdefault((name, signature), marks[id(data.run)])
+    ambiguous = {name for (name, _), signatures in by_place.items() if len(signatures) > 1}
+    return {key: f"{key[0]} [{mark}]" if key[0] in ambiguous else key[0] for key, mark in first.items()}
+
+
+def _add(held: Joined, data: ScoredDataset, filters: Filters, labels: dict[tuple[str, str], str]) -> None:
+    for name, facts in data.metrics.items():
+        if (filters.metrics and name not in filters.metrics) or (filters.kinds and facts.kind not in filters.kinds):
+            continue
+        entry = labels[name, repr(sorted(facts.signature.items()))]
+        held.scores.setdefault(entry, data.oriented(name))
+        held.facts.setdefault(entry, facts)
+
+
+# The leaderboard: a table a dataset and bucket, and one over all datasets.
 
 
 @dataclass(frozen=True)
@@ -32,7 +245,7 @@ class Line:
         signature: the short one.
         rank: None where the coefficient that ranks is undefined, or the metric lacks a dataset or some of the pairs.
         on_front: whether it has a value and no other metric is both better and faster; None where an unknown cost
-            leaves that open, see :func:`~assay.reports.leaderboard.front.front_of`, or nothing is ranked.
+            leaves that open, see :func:`~assay.reports.leaderboard.board.front_of`, or nothing is ranked.
         missing: datasets that the metric has no score on.
     """
 
@@ -79,13 +292,13 @@ class _Cell:
     couples: dict[Couple, Drawn]  # none where nothing is ranked
 
 
-def enough_draws(joined: Sequence[Joined], settings: Settings) -> Settings:
+def enough_draws(joined: Sequence[Joined], settings: CompareSettings) -> CompareSettings:
     """Return settings with as many permutations as the widest table needs: tables that are averaged see the same."""
     most = max((one.couples for one in joined), default=0)
     return replace(settings, permutations=settings.permutations_for(most))
 
 
-def work_of(joined: Sequence[Joined], settings: Settings, buckets: Sequence[str] = ()) -> int:
+def work_of(joined: Sequence[Joined], settings: CompareSettings, buckets: Sequence[str] = ()) -> int:
     """Return how many permutations :func:`boards` will make, over all couples and buckets."""
     couples = [one.couples for one in joined for _ in used_buckets(one.data, buckets)]
     return sum(couples) * enough_draws(joined, settings).permutations
@@ -93,7 +306,7 @@ def work_of(joined: Sequence[Joined], settings: Settings, buckets: Sequence[str]
 
 def boards(
     joined: Sequence[Joined],
-    settings: Settings,
+    settings: CompareSettings,
     *,
     by: str,
     buckets: Sequence[str] = (),
@@ -137,7 +350,7 @@ def _to_average(cells: Sequence[_Cell]) -> list[_Cell]:
     return list(largest.values())
 
 
-def _draw(joined: Joined, bucket: str, settings: Settings, advance: Callable[[int], None] | None) -> _Cell:
+def _draw(joined: Joined, bucket: str, settings: CompareSettings, advance: Callable[[int], None] | None) -> _Cell:
     pairs = joined.data.within(bucket, settings.seed)
     scores = {name: pairs.take(values) for name, values in joined.scores.items()}
     statistics, resamples = settings.statistics, settings.resamples
@@ -162,7 +375,7 @@ def _draw(joined: Joined, bucket: str, settings: Settings, advance: Callable[[in
     return _Cell(joined, bucket, len(pairs), {name: known[name] for name in scores}, couples)
 
 
-def _board(cell: _Cell, settings: Settings, by: str) -> Board:
+def _board(cell: _Cell, settings: CompareSettings, by: str) -> Board:
     joined = cell.joined
     lines = [
         _line(name, [cell], alone, settings, joined.facts[name].pairs_per_second) for name, alone in cell.alone.items()
@@ -172,7 +385,7 @@ def _board(cell: _Cell, settings: Settings, by: str) -> Board:
     return _ranked(joined.title, cell.bucket, cell.n, lines, cell.couples, settings, by)
 
 
-def _overall(bucket: str, parts: Sequence[_Cell], settings: Settings, by: str) -> Board:
+def _overall(bucket: str, parts: Sequence[_Cell], settings: CompareSettings, by: str) -> Board:
     """Average over datasets; a metric that lacks one of them stands below, without a value."""
     names = list(dict.fromkeys(name for part in parts for name in part.alone))
     complete = [name for name in names if all(name in part.alone for part in parts)]
@@ -205,7 +418,7 @@ def _couple(part: _Cell, one: str, other: str) -> Drawn:
 
 
 def _line(
-    name: str, parts: Sequence[_Cell], held: Coefficients, settings: Settings, pairs_per_second: float | None
+    name: str, parts: Sequence[_Cell], held: Coefficients, settings: CompareSettings, pairs_per_second: float | None
 ) -> Line:
     facts = parts[0].joined.facts[name]
     values = {}
@@ -230,7 +443,7 @@ def _ranked(
     n: int,
     lines: Sequence[Line],
     couples: Mapping[Couple, Drawn],
-    settings: Settings,
+    settings: CompareSettings,
     by: str,
 ) -> Board:
     # a metric that lacks pairs is not held against the others: its coefficient is of other pairs than the tests
@@ -248,7 +461,7 @@ def _ranked(
     return Board(title, bucket, n, tuple(ranked), compared)
 
 
-def better(couples: Mapping[Couple, Drawn], settings: Settings, by: str) -> dict[Couple, int]:
+def better(couples: Mapping[Couple, Drawn], settings: CompareSettings, by: str) -> dict[Couple, int]:
     """Return by couple 1 or -1 where one is better by the corrected permutation test, else 0."""
     place = list(settings.statistics).index(by)
     held = [summarise(drawn, settings.statistics, settings.confidence)[place] for drawn in couples.values()]

@@ -6,8 +6,8 @@ from collections import Counter
 from collections.abc import Iterator, Sequence
 from typing import Any
 
-from assay.reports.comparing.compare import Settings
-from assay.reports.comparing.document import CORRECTIONS
+from assay.reports.compare.contests import CompareSettings
+from assay.reports.compare.document import CORRECTIONS
 from assay.reports.layout import TITLES, Cell, percent
 from assay.reports.leaderboard.board import Board, Line
 from assay.reports.sheets import Column, Document, Sheet
@@ -15,7 +15,7 @@ from assay.reports.sheets import Column, Document, Sheet
 __all__ = ["document"]
 
 
-def document(boards: Sequence[Board], settings: Settings, by: str, absent: Sequence[str] = ()) -> Document:
+def document(boards: Sequence[Board], settings: CompareSettings, by: str, absent: Sequence[str] = ()) -> Document:
     """Lay out boards; metrics that no other one beats stand out, and the front of cost and agreement has a column.
 
     Args:
@@ -64,7 +64,7 @@ def _span(first: int, last: int) -> str:
     return f"{first}" if first == last else f"{first}–{last}"
 
 
-def _sheet(board: Board, heads: Sequence[Column], settings: Settings, priced: bool) -> Sheet:
+def _sheet(board: Board, heads: Sequence[Column], settings: CompareSettings, priced: bool) -> Sheet:
     groups = _groups(board)
     rows = [_cells(line, groups.get(line.metric, "–"), settings, priced) for line in board.lines]
     unbeaten = frozenset(place for place, line in enumerate(board.lines) if line.rank and line.rank.low == 1)
@@ -80,7 +80,7 @@ def _sheet(board: Board, heads: Sequence[Column], settings: Settings, priced: bo
     )
 
 
-def _cells(line: Line, group: str, settings: Settings, priced: bool) -> list[str]:
+def _cells(line: Line, group: str, settings: CompareSettings, priced: bool) -> list[str]:
     values = [Cell(*line.values[name], "").text for name in settings.statistics]
     cost = []
     if priced:
@@ -114,7 +114,7 @@ def _records(board: Board) -> Iterator[dict[str, Any]]:
         }
 
 
-def _explanations(settings: Settings, by: str, boards: Sequence[Board], priced: bool) -> Iterator[str]:
+def _explanations(settings: CompareSettings, by: str, boards: Sequence[Board], priced: bool) -> Iterator[str]:
     yield (
         f"ranked by {TITLES.get(by, by)}; group: the places that its metrics share: a group ends where all above are "
         f"better than all below by the permutation test of paired scores ({settings.permutations:,} draws, "

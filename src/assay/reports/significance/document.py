@@ -6,14 +6,12 @@ import math
 from collections.abc import Iterator, Sequence
 from typing import Any
 
-from assay.reports.comparing.document import CORRECTIONS
+from assay.reports.compare.document import CORRECTIONS
 from assay.reports.layout import TITLES, p_value, short
 from assay.reports.sheets import Column, Document, Sheet
-from assay.reports.significance.samples import Samples
-from assay.reports.significance.testing import TESTS, Compared, Settings
+from assay.reports.significance.testing import TESTS, ComparedSystems, Samples, SignificanceSettings
 from assay.statistics.concordance import Floats
-from assay.statistics.dominance import corrected_confidence
-from assay.statistics.seeds import Sided, smallest_exact
+from assay.statistics.significance import Sided, corrected_confidence, smallest_exact
 
 __all__ = ["document"]
 
@@ -34,8 +32,8 @@ _HEADS = (
 
 def document(
     samples: Sequence[Samples],
-    compared: Sequence[Compared],
-    settings: Settings,
+    compared: Sequence[ComparedSystems],
+    settings: SignificanceSettings,
     notes: Sequence[str],
     baseline: str | None,
 ) -> Document:
@@ -81,7 +79,7 @@ def _reached(values: Floats) -> str:
     return f"{short(mean, decimals)} ± {short(deviation, decimals)} ({len(values)})"
 
 
-def _overview(samples: Sequence[Samples], rows: Sequence[Compared], baseline: str | None) -> Sheet:
+def _overview(samples: Sequence[Samples], rows: Sequence[ComparedSystems], baseline: str | None) -> Sheet:
     """Return the table of Waldis et al. (2022): systems by datasets, with a number for each test and direction."""
     marks = {
         (row.first, row.dataset): ",".join(
@@ -109,7 +107,7 @@ def _overview(samples: Sequence[Samples], rows: Sequence[Compared], baseline: st
     return Sheet(f"{statistic}: mean ± standard deviation (seeds)", heads, cells, facts=facts)
 
 
-def _tests(samples: Samples, rows: Sequence[Compared]) -> Sheet:
+def _tests(samples: Samples, rows: Sequence[ComparedSystems]) -> Sheet:
     cells = [
         [
             row.first,
@@ -127,7 +125,7 @@ def _tests(samples: Samples, rows: Sequence[Compared]) -> Sheet:
     return Sheet(_title(samples), _HEADS, cells, notes=samples.notes)
 
 
-def _counts(rows: Sequence[Compared], systems: Sequence[str]) -> list[dict[str, Any]]:
+def _counts(rows: Sequence[ComparedSystems], systems: Sequence[str]) -> list[dict[str, Any]]:
     """Return for each system how many comparisons it wins and loses by each test, and by all of them."""
     records = []
     for system in systems:
@@ -179,7 +177,7 @@ def _result(samples: Samples, system: str, values: Floats) -> dict[str, Any]:
     }
 
 
-def _record(row: Compared) -> dict[str, Any]:
+def _record(row: ComparedSystems) -> dict[str, Any]:
     record: dict[str, Any] = {
         "dataset": row.dataset,
         "statistic": row.statistic,
@@ -205,7 +203,9 @@ def _record(row: Compared) -> dict[str, Any]:
     }
 
 
-def _explanations(samples: Sequence[Samples], compared: Sequence[Compared], settings: Settings) -> Iterator[str]:
+def _explanations(
+    samples: Sequence[Samples], compared: Sequence[ComparedSystems], settings: SignificanceSettings
+) -> Iterator[str]:
     family = max(sum(row.statistic == one.statistic for row in compared) for one in samples)
     level = corrected_confidence(settings.confidence, settings.corrected(family))
     yield (
@@ -227,7 +227,7 @@ def _explanations(samples: Sequence[Samples], compared: Sequence[Compared], sett
     if settings.corrected(family) > settings.alpha * (resamples + 1):
         yield (
             f"{resamples:,} resamples are too few for {family:,} comparisons at {_level(settings.alpha)}: by the "
-            "bootstrap none can count; raise --resamples"
+            "bootstrap none can count; raise `resamples`"
         )
     sizes = {one.dataset: sorted(map(len, one.values.values()))[:2] for one in samples}
     few = max(smallest_exact(*pair) for pair in sizes.values() if len(pair) == 2)

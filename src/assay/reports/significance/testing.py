@@ -1,4 +1,4 @@
-"""Systems held against each other by every test, corrected for the number of comparisons."""
+"""Systems trained with several seeds compared by every test, corrected for multiple comparisons."""
 
 from __future__ import annotations
 
@@ -6,19 +6,125 @@ import math
 import zlib
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
+from itertools import combinations
 from typing import Literal
 
 import numpy as np
 
-from assay.errors import InputError
-from assay.reports.significance.samples import Samples
+from assay.errors import InputError, unknown
+from assay.reports.significance.reading import Row
+from assay.settings import check_level, check_resamples, check_seed
 from assay.statistics.concordance import Floats
-from assay.statistics.corrections import adjust
-from assay.statistics.dominance import Order, almost_stochastic_order, resampled
-from assay.statistics.drawing import check_level, check_resamples, check_seed
-from assay.statistics.seeds import Sided, bootstrap_means, brown_forsythe, mann_whitney, welch
+from assay.statistics.significance import (
+    Order,
+    Sided,
+    adjust,
+    almost_stochastic_order,
+    bootstrap_means,
+    brown_forsythe,
+    mann_whitney,
+    resampled,
+    welch,
+)
 
-__all__ = ["TESTS", "Compared", "Correction", "Settings", "compare_samples"]
+__all__ = [
+    "FEWEST",
+    "TESTS",
+    "ComparedSystems",
+    "Correction",
+    "Samples",
+    "SignificanceSettings",
+    "compare_samples",
+    "couples_of",
+    "group_results",
+]
+
+
+# Results as samples: for each dataset and statistic, what every system reached with its seeds.
+
+#: Fewest seeds of a system: below it, spread is not known and no test can tell anything.
+FEWEST = 3
+
+
+@dataclass(frozen=True, eq=False)
+class Samples:
+    """One statistic on one dataset.
+
+    Attributes:
+        dataset, statistic: their names.
+        values: by system, in the order of all systems, shape (seeds,) in the order of the file; systems without results
+            are absent.
+        notes: systems and seeds that are missing.
+    """
+
+    dataset: str
+    statistic: str
+    values: dict[str, Floats]
+    notes: tuple[str, ...]
+
+
+def group_results(rows: Sequence[Row]) -> list[Samples]:
+    """Return samples by statistic and dataset, each in the order in which it first occurs.
+
+    Raises:
+        InputError: fewer than two systems, or fewer than :data:`FEWEST` seeds of one.
+    """
+    systems = list(dict.fromkeys(row.system for row in rows))
+    if not systems:
+        raise InputError("no results: the folders of all seeds lack them; train the systems first")
+    if len(systems) == 1:
+        raise InputError(f"{rows[0].where}: {systems[0]!r} is the only system; give the results of another one, too")
+    by_place: dict[tuple[str, str], dict[str, list[Row]]] = {}
+    for row in rows:
+        by_place.setdefault((row.statistic, row.dataset), {}).setdefault(row.system, []).append(row)
+    statistics = list(dict.fromkeys(row.statistic for row in rows))
+    ordered = sorted(by_place, key=lambda place: statistics.index(place[0]))
+    return [_samples(by_place[place], systems) for place in ordered]
+
+
+def _samples(by_system: dict[str, list[Row]], systems: Sequence[str]) -> Samples:
+    first = next(iter(by_system.values()))[0]
+    for system, rows in by_system.items():
+        if len(rows) < FEWEST:
+            raise InputError(
+                f"{rows[-1].where}: {system!r} has {len(rows)} of the {FEWEST} seeds that a test needs at least "
+                f"({first.statistic} on {first.dataset!r}); train it with more seeds, or leave it out"
+            )
+    seeds = dict.fromkeys(row.seed for rows in by_system.values() for row in rows)
+    most = max(len(rows) for rows in by_system.values())
+    held = {system: by_system[system] for system in systems if system in by_system}
+    notes = [f"{system}: no results here" for system in systems if system not in held]
+    for system, rows in held.items():
+        if len(rows) < most:
+            lacking = [seed for seed in seeds if seed not in {row.seed for row in rows}]
+            notes.append(f"{system}: {len(rows)} seeds where others have {most}, without {', '.join(lacking)}")
+    values = {system: np.array([row.value for row in rows], dtype=np.float64) for system, rows in held.items()}
+    return Samples(first.dataset, first.statistic, values, tuple(notes))
+
+
+def couples_of(samples: Sequence[Samples], baseline: str | None, all_pairs: bool) -> list[tuple[str, str]]:
+    """Return which systems are compared, the first being asked whether it is better than the second.
+
+    Args:
+        samples: all results.
+        baseline: what the others are held against; the first system by default.
+        all_pairs: every couple instead, in the order of the systems.
+
+    Raises:
+        InputError: an unknown baseline, or both asked for.
+    """
+    systems = list(dict.fromkeys(system for one in samples for system in one.values))
+    if all_pairs:
+        if baseline is not None:
+            raise InputError(f"`baseline={baseline}`: `all_pairs` compares every couple; give one of the two")
+        return list(combinations(systems, 2))
+    against = systems[0] if baseline is None else baseline
+    if against not in systems:
+        raise InputError(unknown("`baseline`: the results have no system", against, systems))
+    return [(system, against) for system in systems if system != against]
+
+
+# Systems held against each other by every test, corrected for the number of comparisons.
 
 Correction = Literal["holm", "bonferroni", "none"]
 #: Tests that a system can win or lose, as tables name them.
@@ -30,7 +136,7 @@ MOST = 100_000
 
 
 @dataclass(frozen=True)
-class Settings:
+class SignificanceSettings:
     """How systems are compared.
 
     Attributes:
@@ -56,9 +162,9 @@ class Settings:
     def __post_init__(self) -> None:
         check_level(self.confidence)
         if not 0 < self.tau <= 0.5:
-            raise InputError(f"--tau {self.tau}: must lie above 0 and be at most .5, such as .2")
+            raise InputError(f"`tau={self.tau}`: must lie above 0 and be at most .5, such as .2")
         if not 0 < self.alpha < 0.5:
-            raise InputError(f"--alpha {self.alpha}: must lie between 0 and .5, such as .05")
+            raise InputError(f"`alpha={self.alpha}`: must lie between 0 and .5, such as .05")
         check_resamples(self.resamples, most=MOST)
         check_seed(self.seed)
 
@@ -85,7 +191,7 @@ class Settings:
 
 
 @dataclass(frozen=True)
-class Compared:
+class ComparedSystems:
     """Two systems on one dataset by one statistic.
 
     Attributes:
@@ -115,10 +221,10 @@ class Compared:
 def compare_samples(
     samples: Sequence[Samples],
     couples: Sequence[tuple[str, str]],
-    settings: Settings,
+    settings: SignificanceSettings,
     *,
     advance: Callable[[int], None] | None = None,
-) -> list[Compared]:
+) -> list[ComparedSystems]:
     """Compare couples of systems on every dataset that has both.
 
     The comparisons of one statistic on all datasets are one family: what is counted over datasets is corrected over
@@ -133,7 +239,7 @@ def compare_samples(
     Raises:
         InputError: no dataset has results of both systems of any couple.
     """
-    found: list[Compared] = []
+    found: list[ComparedSystems] = []
     for statistic in dict.fromkeys(one.statistic for one in samples):
         alike = [one for one in samples if one.statistic == statistic]
         found += _family(alike, couples, settings, advance)
@@ -146,9 +252,9 @@ def compare_samples(
 def _family(
     samples: Sequence[Samples],
     couples: Sequence[tuple[str, str]],
-    settings: Settings,
+    settings: SignificanceSettings,
     advance: Callable[[int], None] | None,
-) -> Iterator[Compared]:
+) -> Iterator[ComparedSystems]:
     asked = [(one, *couple) for one in samples for couple in couples if set(couple) <= set(one.values)]
     resamples = settings.resamples_for(len(asked))
     places: dict[tuple[str, str], int] = {}
@@ -182,7 +288,7 @@ def _family(
         corrected = {name: sided[place] for name, sided in adjusted.items()}
         better = [name for name, p in corrected.items() if p.better <= settings.alpha]
         worse = [name for name, p in corrected.items() if p.worse <= settings.alpha]
-        yield Compared(
+        yield ComparedSystems(
             dataset=one.dataset,
             statistic=one.statistic,
             first=first_name,
@@ -197,7 +303,7 @@ def _family(
         )
 
 
-def _adjusted(found: Sequence[Sided], settings: Settings) -> list[Sided]:
+def _adjusted(found: Sequence[Sided], settings: SignificanceSettings) -> list[Sided]:
     better = adjust(np.array([sided.better for sided in found]), settings.correction)
     worse = adjust(np.array([sided.worse for sided in found]), settings.correction)
     return [Sided(*pair) for pair in zip(better.tolist(), worse.tolist(), strict=True)]

@@ -8,9 +8,8 @@ import numpy as np
 
 from assay.reports.layout import Cell, percent, short
 from assay.reports.sheets import Column, Document, Sheet
-from assay.reports.thresholds.calibration import Calibration
-from assay.reports.thresholds.planning import Subject
-from assay.reports.thresholds.settings import Settings
+from assay.reports.thresholds.measures import Calibration
+from assay.reports.thresholds.planning import Subject, ThresholdSettings
 from assay.reports.thresholds.study import Decision, Value
 
 __all__ = ["to_document"]
@@ -27,7 +26,7 @@ _NAMES = {
 }
 
 
-def to_document(subjects: list[Subject], settings: Settings) -> Document:
+def to_document(subjects: list[Subject], settings: ThresholdSettings) -> Document:
     """Return, per dataset, the decisions, means over folds where there are some, areas and calibration."""
     sheets = []
     for subject in subjects:
@@ -46,7 +45,7 @@ def _text(value: Value, *, interval: bool = True) -> str:
     return Cell(value.value, value.low if interval else None, value.high if interval else None, "").text
 
 
-def _decisions(subject: Subject, settings: Settings) -> Sheet:
+def _decisions(subject: Subject, settings: ThresholdSettings) -> Sheet:
     chosen = settings.measure
     others = [name for name in ("f1-macro", "f1", "f1-no", "precision", "recall", "accuracy", "mcc") if name != chosen]
     any_one = next(iter(subject.decisions.values()))
@@ -144,7 +143,7 @@ def _bounds(name: str, value: Value) -> dict[str, float | None]:
     return {name: value.value, f"{name}-low": value.low, f"{name}-high": value.high}
 
 
-def _record(subject: Subject, metric: str, one: Decision, settings: Settings) -> dict[str, Any]:
+def _record(subject: Subject, metric: str, one: Decision, settings: ThresholdSettings) -> dict[str, Any]:
     rising = subject.rising[metric]
     numbers: dict[str, Any] = {}
     for name, value in one.tested.items():
@@ -171,7 +170,7 @@ def _record(subject: Subject, metric: str, one: Decision, settings: Settings) ->
     }
 
 
-def _value(subject: Subject, settings: Settings) -> dict[str, Any]:
+def _value(subject: Subject, settings: ThresholdSettings) -> dict[str, Any]:
     return {
         "dataset": subject.dataset,
         "positive": subject.rule,

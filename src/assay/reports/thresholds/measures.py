@@ -1,16 +1,35 @@
-"""What a yes/no decision is worth, from its four counts."""
+"""Measures of a yes/no decision: from counts, the best threshold, curves and calibration."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from typing import Final
 
 import numpy as np
+from numpy.typing import NDArray
 
 from assay.statistics.concordance import Floats
 
-__all__ = ["MEASURES", "OPTIMISED", "Counts"]
+__all__ = [
+    "MEASURES",
+    "OPTIMISED",
+    "Bin",
+    "Calibration",
+    "Counts",
+    "Levels",
+    "average_precision",
+    "best_threshold",
+    "calibrate",
+    "decide",
+    "fit_isotonic",
+    "precision_recall",
+    "resampled_average_precision",
+    "roc",
+]
+
+
+# What a yes/no decision is worth, from its four counts.
 
 
 @dataclass(frozen=True)
@@ -94,3 +113,219 @@ MEASURES: Final[dict[str, Callable[[Counts], Floats]]] = {
 }
 #: Measures that a threshold can be chosen by; precision or recall alone would decide one way always.
 OPTIMISED: Final = ("f1-macro", "f1", "accuracy", "youden", "mcc")
+
+
+# The best threshold of a score, and the points of its curves.
+
+#: Values of a measure nearer than this are equal.
+NOISE = 1e-12
+
+
+@dataclass(frozen=True)
+class Levels:
+    """Every decision that a threshold can make on n pairs, from none to all of them yes.
+
+    Attributes:
+        scores: distinct scores from the highest, shape (k,).
+        yes: pairs of the class yes with at least that score, shape (k,).
+        above: pairs with at least that score, shape (k,).
+    """
+
+    scores: Floats
+    yes: Floats
+    above: Floats
+
+    @classmethod
+    def of(cls, scores: Floats, positive: NDArray[np.bool_]) -> Levels:
+        """Sort scores, shape (n,), finite, higher where yes is likelier; which pairs are yes, shape (n,)."""
+        order = np.argsort(-scores, kind="stable")
+        ends = np.flatnonzero(np.append(np.diff(scores[order]) != 0, True))
+        return cls(
+            scores[order][ends], np.cumsum(positive[order])[ends].astype(np.float64), (ends + 1).astype(np.float64)
+        )
+
+    def counts(self) -> Counts:
+        """Return the counts of no pair decided yes, and of each level, shape (k + 1,)."""
+        hits, above = (np.concatenate([[0.0], counted]) for counted in (self.yes, self.above))
+        return Counts(hits, above - hits, self.yes[-1] - hits, (self.above[-1] - self.yes[-1]) - (above - hits))
+
+
+def decide(scores: Floats, threshold: float) -> NDArray[np.bool_]:
+    """Return which pairs are decided yes: those whose score is at least the threshold."""
+    return scores >= threshold
+
+
+def best_threshold(scores: Floats, positive: NDArray[np.bool_], measure: str) -> tuple[float, float]:
+    """Return the threshold with the highest value of a measure on these pairs, and that value.
+
+    It lies in the middle between two scores; of equally good ones, where they are farthest apart.
+
+    Args:
+        scores: shape (n,), finite, with at least two values, higher where yes is likelier.
+        positive: shape (n,), with both values.
+        measure: a name of :data:`~assay.reports.thresholds.measures.OPTIMISED`.
+    """
+    levels = Levels.of(scores, positive)
+    values = MEASURES[measure](levels.counts())
+    descending = levels.scores
+    # beyond the ends there is no score to keep away from: no gap counts there
+    gaps = np.concatenate([[0.0], -np.diff(descending), [0.0]])
+    best = np.flatnonzero(values >= np.nanmax(values) - NOISE)
+    place = int(best[np.argmax(gaps[best])])
+    if place == 0:
+        threshold = float(np.nextafter(descending[0], np.inf))
+    elif place == len(descending):
+        threshold = float(descending[-1])
+    else:
+        upper, lower = descending[place - 1], descending[place]
+        middle = lower + (upper - lower) / 2
+        threshold = float(middle if middle > lower else upper)
+    return threshold, float(values[place])
+
+
+# Receiver operating characteristic and precision against recall.
+
+
+def roc(levels: Levels) -> dict[str, Floats]:
+    """Return the corners of the ROC curve from (0, 0) to (1, 1): ``threshold, alarms, recall``, shape (k,) each.
+
+    A pair is decided yes from its threshold up; the first point has none. Points on a line between their neighbours are
+    left out. *alarms* is the share of no that is decided yes.
+    """
+    yes = np.concatenate([[0.0], levels.yes])
+    no = np.concatenate([[0.0], levels.above]) - yes
+    bend = np.diff(yes[1:]) * np.diff(no[:-1]) != np.diff(yes[:-1]) * np.diff(no[1:])
+    kept = np.concatenate([[True], bend, [True]])
+    thresholds = np.concatenate([[np.nextafter(levels.scores[0], np.inf)], levels.scores])
+    return {"threshold": thresholds[kept], "alarms": (no / no[-1])[kept], "recall": (yes / yes[-1])[kept]}
+
+
+def precision_recall(levels: Levels) -> dict[str, Floats]:
+    """Return ``threshold, recall, precision`` of every distinct score from the highest, shape (k,) each."""
+    return {
+        "threshold": levels.scores,
+        "recall": levels.yes / levels.yes[-1],
+        "precision": levels.yes / levels.above,
+    }
+
+
+def average_precision(levels: Levels) -> float:
+    """Return the area under precision against recall as the sum of steps, in [0, 1].
+
+    Precision at each threshold counts for the recall it adds: a straight line between two points would promise
+    precision that no threshold has (Davis & Goadrich, The Relationship Between Precision-Recall and ROC Curves, 2006).
+    """
+    return float((np.diff(levels.yes, prepend=0.0) * levels.yes / levels.above).sum() / levels.yes[-1])
+
+
+def resampled_average_precision(scores: Floats, positive: NDArray[np.bool_], blocks: Iterator[Floats]) -> Floats:
+    """Return :func:`average_precision` under multiplicities, shape (resamples,); NaN where no yes was drawn.
+
+    Args:
+        scores: shape (n,).
+        positive: shape (n,).
+        blocks: multiplicities in blocks of shape (n, b).
+    """
+    order = np.argsort(-scores, kind="stable")
+    ends = np.flatnonzero(np.append(np.diff(scores[order]) != 0, True))
+    yes = positive[order].astype(np.float64)[:, None]
+    found = []
+    for weights in blocks:
+        drawn = weights[order]
+        above, hits = np.cumsum(drawn, axis=0)[ends], np.cumsum(drawn * yes, axis=0)[ends]
+        with np.errstate(invalid="ignore", divide="ignore"):
+            # levels above the first pair drawn add no recall
+            steps = np.diff(hits, axis=0, prepend=0.0) * np.where(above > 0, hits / above, 0.0)
+            found.append(steps.sum(axis=0) / hits[-1])
+    return np.concatenate(found)
+
+
+# Whether a score can be read as a probability, and what it takes to make it one.
+
+#: Bins of the reliability curve.
+BINS = 10
+#: Draws of labels that a perfectly calibrated score would have.
+DRAWS = 1000
+
+
+@dataclass(frozen=True)
+class Bin:
+    """Pairs with near probabilities: how many, mean probability, share of yes."""
+
+    n: int
+    predicted: float
+    observed: float
+
+
+@dataclass(frozen=True)
+class Calibration:
+    """How far probabilities are to be believed.
+
+    Attributes:
+        bins: the reliability curve; bins hold equally many pairs as far as equal probabilities stay together.
+        error: expected calibration error, in [0, 1]: mean distance of predicted and observed, weighted by pairs.
+        expected: that error for a perfectly calibrated score with these probabilities, on average.
+        limit: 95 % of such scores stay below this; an error below it is no sign of bad calibration.
+        brier: mean squared distance of probability and truth, in [0, 1].
+    """
+
+    bins: list[Bin]
+    error: float
+    expected: float
+    limit: float
+    brier: float
+
+
+def fit_isotonic(scores: Floats, positive: NDArray[np.bool_]) -> tuple[Floats, Floats]:
+    """Return distinct scores and the probability of yes at each, never falling: isotonic regression.
+
+    Between two scores the probability is interpolated, beyond the ends it stays. Source: Zadrozny & Elkan, Transforming
+    Classifier Scores into Accurate Multiclass Probability Estimates (2002).
+
+    Args:
+        scores: shape (n,), finite.
+        positive: shape (n,).
+    """
+    from scipy.optimize import isotonic_regression
+
+    distinct, codes, counts = np.unique(scores, return_inverse=True, return_counts=True)
+    shares = np.bincount(codes, weights=positive) / counts
+    return distinct, np.asarray(isotonic_regression(shares, weights=counts).x, dtype=np.float64)
+
+
+def calibrate(probabilities: Floats, positive: NDArray[np.bool_], seed: int) -> Calibration:
+    """Hold probabilities against the truth.
+
+    Sources: Naeini et al., Obtaining Well Calibrated Probabilities Using Bayesian Binning (2015), for the error;
+    Nguyen & O'Connor, Posterior Calibration and Exploratory Analysis (2015), for bins of equal counts. The error is
+    above 0 by chance alone, so it is held against labels drawn from the probabilities themselves, pair by pair
+    (Bröcker & Smith, Increasing the Reliability of Reliability Diagrams, 2007).
+
+    Args:
+        probabilities: shape (n,), in [0, 1].
+        positive: shape (n,).
+        seed: of the draws.
+    """
+    n = len(probabilities)
+    _, codes, counts = np.unique(probabilities, return_inverse=True, return_counts=True)
+    middle_ranks = np.cumsum(counts) - counts / 2
+    place = np.unique((middle_ranks * BINS // n).astype(np.intp)[codes], return_inverse=True)[1]
+    sizes = np.bincount(place)
+
+    def total(values: NDArray[np.float64] | NDArray[np.bool_]) -> Floats:
+        return np.asarray(np.bincount(place, weights=values), dtype=np.float64)
+
+    predicted, observed = total(probabilities), total(positive)
+    rng = np.random.default_rng(seed)
+    drawn = np.asarray([_error(predicted, total(rng.random(n) < probabilities)) for _ in range(DRAWS)])
+    return Calibration(
+        bins=[Bin(int(m), float(p / m), float(o / m)) for m, p, o in zip(sizes, predicted, observed, strict=True)],
+        error=_error(predicted, observed) / n,
+        expected=float(drawn.mean()) / n,
+        limit=float(np.quantile(drawn, 0.95)) / n,
+        brier=float(np.mean((probabilities - positive) ** 2)),
+    )
+
+
+def _error(predicted: Floats, observed: Floats) -> float:
+    return float(np.abs(predicted - observed).sum())

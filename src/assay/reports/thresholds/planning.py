@@ -1,26 +1,145 @@
-"""From a run folder to decisions: which datasets, which parts, which metrics."""
+"""From a run folder to decisions: settings, positive labels, and which datasets and metrics are used."""
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
+from numpy.typing import NDArray
 
 from assay.errors import InputError, unknown
-from assay.reports.data import ALL, ScoredDataset, read_datasets
+from assay.reports.data import ALL, ScoredDataset, group_codes, group_names, pair_keys, read_datasets, same_pairs
 from assay.reports.folder import RunFolder
-from assay.reports.grouping import group_codes, group_names, pair_keys, same_pairs
-from assay.reports.thresholds.labels import read_positive
-from assay.reports.thresholds.parts import Part, by_value, folds, one_part
-from assay.reports.thresholds.settings import FOLDS, Settings
-from assay.reports.thresholds.study import Decision, study
+from assay.reports.thresholds.measures import OPTIMISED
+from assay.reports.thresholds.study import Decision, ThresholdPart, by_value, folds, one_part, study
+from assay.settings import Resampling, check_level, check_resamples, check_seed
 from assay.statistics.agreement import FEWEST
-from assay.statistics.drawing import Drawing
-from assay.statistics.folds import Rows, joined
+from assay.statistics.crossvalidation import Rows, joined
 from assay.statistics.resampling import seed_of
 
-__all__ = ["Subject", "find_thresholds"]
+__all__ = ["FOLDS", "Subject", "ThresholdSettings", "find_thresholds", "read_positive"]
+
+
+# What is asked of thresholds.
+
+#: Folds where nothing else was asked for.
+FOLDS = 5
+
+
+@dataclass(frozen=True)
+class ThresholdSettings:
+    """See the module.
+
+    Attributes:
+        metrics, datasets: of the run; all where empty.
+        positive: which labels mean yes, such as ``label>=2``; None where the label has two values.
+        measure: what a threshold is chosen by.
+        folds: number of folds; None for five, unless pairs are parted in another way.
+        repeats: how often pairs are dealt to folds anew.
+        split_by: column; each value is tested once with the threshold of all others.
+        tune, test: datasets of the run: the threshold is found on one and tested on the other.
+        same_pairs: whether to find and test on the same pairs.
+        group_by: column whose values are never on both sides, and are resampled whole; the run's groups by default.
+        resamples: of the intervals; 0 for none.
+        confidence: their level.
+        seed: of folds and resamples.
+
+    Raises:
+        InputError: settings that contradict each other or are out of their range.
+    """
+
+    metrics: tuple[str, ...] = ()
+    datasets: tuple[str, ...] = ()
+    positive: str | None = None
+    measure: str = "f1-macro"
+    folds: int | None = None
+    repeats: int = 1
+    split_by: str | None = None
+    tune: str | None = None
+    test: str | None = None
+    same_pairs: bool = False
+    group_by: str | None = None
+    resamples: int = 1000
+    confidence: float = 0.95
+    seed: int = 0
+
+    def __post_init__(self) -> None:
+        if self.measure not in OPTIMISED:
+            raise InputError(unknown("`measure`: no threshold is chosen by", self.measure, OPTIMISED))
+        if (self.tune is None) != (self.test is None):
+            raise InputError("`tune` and `test` belong together: one dataset of the run to find on, one to test on")
+        ways = {
+            "`folds`": self.folds is not None,
+            "`split_by`": self.split_by is not None,
+            "`tune` and `test`": self.tune is not None,
+            "`same_pairs`": self.same_pairs,
+        }
+        chosen = [name for name, given in ways.items() if given]
+        if len(chosen) > 1:
+            raise InputError(f"{' and '.join(chosen)}: give one of them, they part the pairs in different ways")
+        if self.repeats != 1 and chosen not in ([], ["`folds`"]):
+            raise InputError(f"`repeats` is for `folds`; {chosen[0]} parts the pairs in one way only")
+        if self.folds is not None and self.folds < 2:
+            raise InputError(f"`folds={self.folds}`: expected 2 or more; one part is tested with the others' threshold")
+        if self.repeats < 1:
+            raise InputError(f"`repeats={self.repeats}`: expected 1 or more")
+        if self.tune is not None and self.datasets:
+            raise InputError("`datasets`: `tune` and `test` name the datasets already")
+        check_resamples(self.resamples, none_allowed=True)
+        check_level(self.confidence, self.resamples)
+        check_seed(self.seed)
+
+
+# Which labels mean yes.
+
+_RULE = re.compile(r"\s*label\s*(?P<op>>=|>)\s*(?P<value>[-+0-9.eE]+)\s*")
+
+
+def read_positive(data: ScoredDataset, rule: str | None) -> tuple[str, NDArray[np.bool_]]:
+    """Return the rule and which pairs it calls yes, shape (n,).
+
+    Args:
+        data: pairs with labels.
+        rule: ``label>=2`` or ``label>1``; None where the label has two values, of which the higher is yes.
+
+    Raises:
+        InputError: a rule that cannot be read or is needed, or one that leaves one class only.
+    """
+    values = np.unique(data.labels)
+    if rule is None:
+        if len(values) != 2:
+            example = f"`positive='label>={_plain(values[-1])}'`" if len(values) else "`positive`"
+            raise InputError(
+                f"{data.run.title}: the label of {data.name} has {len(values)} values; say which mean yes, such as "
+                f"{example}"
+            )
+        rule = f"label>={_plain(values[-1])}"
+    match = _RULE.fullmatch(rule)
+    try:
+        bound = float(match["value"]) if match else None
+    except ValueError:
+        bound = None
+    if match is None or bound is None:
+        raise InputError(f"`positive={rule!r}`: write label>=2 or label>1; yes is what people call similar")
+    positive = data.labels >= bound if match["op"] == ">=" else data.labels > bound
+    if positive.all() or not positive.any():
+        raise InputError(
+            f"{data.run.title}: {rule} makes all pairs of {data.name} {'yes' if positive.any() else 'no'} "
+            f"(labels {_plain(values[0])} to {_plain(values[-1])}); a threshold needs both classes"
+            if len(values)
+            else f"{data.run.title}: {data.name} has no pairs"
+        )
+    return rule.replace(" ", ""), positive
+
+
+def _plain(label: float) -> str:
+    """Return a label in full, so that it is read back as the same number."""
+    return repr(float(label)).removesuffix(".0")
+
+
+# From a run folder to decisions: which datasets, which parts, which metrics.
 
 
 @dataclass(frozen=True)
@@ -48,7 +167,7 @@ class Subject:
     notes: list[str]
 
 
-def find_thresholds(run: RunFolder, settings: Settings) -> list[Subject]:
+def find_thresholds(run: RunFolder, settings: ThresholdSettings) -> list[Subject]:
     """Find and test thresholds of the metrics of a run.
 
     A metric that was not named and has no threshold (all its scores are equal, say) is told of in the notes.
@@ -66,13 +185,13 @@ def find_thresholds(run: RunFolder, settings: Settings) -> list[Subject]:
 
     if settings.tune is not None and settings.test is not None:
         if settings.tune == settings.test:
-            raise InputError(f"--tune and --test are both {settings.test}; take --folds, or say --same-pairs")
+            raise InputError(f"`tune` and `test` are both {settings.test}; take `folds`, or say `same_pairs`")
         return [_subject(find(settings.tune, "tune"), find(settings.test, "test"), settings)]
     chosen = [find(name, "dataset") for name in settings.datasets] or list(datasets.values())
     return [_subject(one, one, settings) for one in chosen]
 
 
-def _subject(tune: ScoredDataset, test: ScoredDataset, settings: Settings) -> Subject:
+def _subject(tune: ScoredDataset, test: ScoredDataset, settings: ThresholdSettings) -> Subject:
     rule, _ = read_positive(tune, settings.positive)
     if test is not tune:
         read_positive(test, rule)
@@ -116,7 +235,7 @@ def _subject(tune: ScoredDataset, test: ScoredDataset, settings: Settings) -> Su
 
 
 def _decide(
-    metric: str, tune: ScoredDataset, test: ScoredDataset, rule: str, settings: Settings
+    metric: str, tune: ScoredDataset, test: ScoredDataset, rule: str, settings: ThresholdSettings
 ) -> tuple[Decision, str, int]:
     """Return the decision, how pairs were parted, and how many have no score."""
     whole = len(tune) + (0 if test is tune else len(test))
@@ -131,7 +250,7 @@ def _decide(
         (test.oriented(metric), read_positive(test, rule)[1]),
         repeats,
         settings.measure,
-        Drawing(settings.resamples, settings.confidence, settings.seed),
+        Resampling(resamples=settings.resamples, confidence=settings.confidence, seed=settings.seed),
         seed=seed_of(settings.seed, test.name, test.facts["split"], ALL),
         groups=None if groups is None else np.unique(groups, return_inverse=True)[1],
         probabilities=facts.higher_is_better and (facts.low, facts.high) == (0.0, 1.0),
@@ -145,11 +264,13 @@ def _scored(data: ScoredDataset, metric: str) -> ScoredDataset:
 
 
 def _parts(
-    tune: ScoredDataset, test: ScoredDataset, groups: Rows | None, settings: Settings
-) -> tuple[Sequence[Sequence[Part]], str]:
+    tune: ScoredDataset, test: ScoredDataset, groups: Rows | None, settings: ThresholdSettings
+) -> tuple[Sequence[Sequence[ThresholdPart]], str]:
     n = len(test)
     if tune is not test:
-        part = Part(f"tuned on {tune.name}", np.arange(len(tune)), np.arange(n), "take another dataset to tune on")
+        part = ThresholdPart(
+            f"tuned on {tune.name}", np.arange(len(tune)), np.arange(n), "take another dataset to tune on"
+        )
         return [[part]], f"threshold from {tune.title} ({len(tune):,} pairs)"
     if settings.same_pairs:
         return [[one_part(n)]], "threshold from the same pairs: its values are too good"
@@ -184,7 +305,7 @@ def _check_apart(tune: ScoredDataset, test: ScoredDataset, group_by: str | None)
     if both:
         raise InputError(
             f"{tune.run.title}: {both:,} pairs of {test.name} stand in {tune.name}, too, where the threshold would be "
-            "found; take another dataset to tune on, or --folds"
+            "found; take another dataset to tune on, or `folds`"
         )
     names = [group_names(one, group_by) for one in (tune, test)]
     shared = sorted(names[0] & names[1])

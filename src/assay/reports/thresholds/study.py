@@ -1,26 +1,110 @@
-"""Thresholds of metrics: found on one part, tested on another, with intervals; curves and calibration."""
+"""Thresholds of metrics: chosen on one part, tested on another, with intervals."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
 
 from assay.errors import InputError
-from assay.reports.thresholds.calibration import Calibration, calibrate, fit_isotonic
-from assay.reports.thresholds.curves import average_precision, precision_recall, resampled_average_precision, roc
-from assay.reports.thresholds.measures import MEASURES, Counts
-from assay.reports.thresholds.parts import Part
-from assay.reports.thresholds.search import Levels, best_threshold, decide
+from assay.reports.data import ScoredDataset, cells_of
+from assay.reports.thresholds.measures import (
+    MEASURES,
+    Calibration,
+    Counts,
+    Levels,
+    average_precision,
+    best_threshold,
+    calibrate,
+    decide,
+    fit_isotonic,
+    precision_recall,
+    resampled_average_precision,
+    roc,
+)
+from assay.settings import Resampling
 from assay.statistics.agreement import agreement, percentile_interval
 from assay.statistics.concordance import Floats
-from assay.statistics.drawing import Drawing
-from assay.statistics.folds import Rows
+from assay.statistics.crossvalidation import Rows, deal, leave_one_out
 from assay.statistics.resampling import Resampler
 
-__all__ = ["Decision", "Value", "study"]
+__all__ = ["Decision", "ThresholdPart", "Value", "by_value", "folds", "one_part", "study"]
+
+
+# Which pairs a threshold is found on, and which it is tested on.
+
+
+@dataclass(frozen=True)
+class ThresholdPart:
+    """One threshold: rows that it is found on, rows that it is tested on.
+
+    Attributes:
+        name: what messages call the test part.
+        tune: rows to find it on.
+        test: rows to test it on.
+        remedy: what to do where no threshold can be found on *tune*.
+    """
+
+    name: str
+    tune: Rows
+    test: Rows
+    remedy: str
+
+
+def folds(codes: Rows, k: int, repeats: int, seed: int) -> Iterator[list[ThresholdPart]]:
+    """Yield, for each repeat, k parts that test every pair once; pairs with one code are never on both sides.
+
+    Codes are shuffled and dealt to folds of equally many of them.
+
+    Args:
+        codes: shape (n,), integers.
+        k: number of folds.
+        repeats: number of times.
+        seed: of the shuffles.
+
+    Raises:
+        InputError: there are fewer codes than folds.
+    """
+    rng = np.random.default_rng(seed)
+    for _ in range(repeats):
+        dealt = deal(codes, k, rng)
+        yield [ThresholdPart(fold.name, fold.train, fold.test, "take more folds, or another `seed`") for fold in dealt]
+
+
+def by_value(data: ScoredDataset, column: str, groups: Rows | None, pairs: Rows) -> list[ThresholdPart]:
+    """Return a part for each value of a column: tested on its pairs, found on all others.
+
+    A pair that is the same as a tested one is not tuned on there.
+
+    Args:
+        data: n pairs.
+        column: whose values make the parts.
+        groups: codes of groups, shape (n,), or None.
+        pairs: codes of pairs, equal for the same pair, shape (n,).
+
+    Raises:
+        InputError: there is no such column, it has one value, or a group has several values.
+    """
+    cells = [str(cell) for cell in cells_of(data, column)]
+    if len(set(cells)) < 2:
+        raise InputError(f"`split_by={column}`: {data.name} has one value there, so that nothing is left to tune on")
+    if groups is not None and len(set(zip(groups, cells, strict=True))) > len(np.unique(groups)):
+        raise InputError(
+            f"`split_by={column}`: {data.name} has groups with several values there, which would be on both sides"
+        )
+    remedy = "take another column, or `folds`"
+    return [ThresholdPart(fold.name, fold.train, fold.test, remedy) for fold in leave_one_out(cells, pairs)]
+
+
+def one_part(n: int) -> ThresholdPart:
+    """Return the part that finds and tests on the same n pairs, which flatters a threshold."""
+    rows = np.arange(n)
+    return ThresholdPart("the same pairs", rows, rows, "take other pairs")
+
+
+# Thresholds of metrics: found on one part, tested on another, with intervals; curves and calibration.
 
 
 @dataclass(frozen=True)
@@ -71,9 +155,9 @@ def study(
     name: str,
     tune: tuple[Floats, NDArray[np.bool_]],
     test: tuple[Floats, NDArray[np.bool_]],
-    repeats: Sequence[Sequence[Part]],
+    repeats: Sequence[Sequence[ThresholdPart]],
     measure: str,
-    drawing: Drawing,
+    drawing: Resampling,
     *,
     seed: Sequence[int],
     groups: Rows | None,
@@ -166,7 +250,7 @@ def _tested(
 
 
 def _area(
-    scores: Floats, positive: NDArray[np.bool_], drawing: Drawing, seed: Sequence[int], groups: Rows | None
+    scores: Floats, positive: NDArray[np.bool_], drawing: Resampling, seed: Sequence[int], groups: Rows | None
 ) -> Value:
     (found,) = agreement(
         {"score": scores},

@@ -1,28 +1,170 @@
-"""The whole augmented training: pairs made and labelled, then a bi-encoder trained on them."""
+"""The whole augmented training: pairs made, labelled by a cross-encoder, and a bi-encoder trained on them."""
 
 from __future__ import annotations
 
+import hashlib
 from collections import Counter
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 
+import numpy as np
+import pyarrow as pa
+import pyarrow.parquet as pq
+from numpy.typing import NDArray
+
+from assay.errors import InputError
+from assay.metrics import Batch, Metric, load_metric
 from assay.metrics.models import locate
 from assay.metrics.neural.runtime import Runtime
 from assay.metrics.provenance import version_of
-from assay.training.augmented.entities import MOST_ALIASES, read_entities
-from assay.training.augmented.labelling import Labeller, label_pairs
-from assay.training.augmented.numbers import number_pairs
-from assay.training.augmented.pairing import Pair, pair_entities
-from assay.training.augmented.sets import as_sets, write_pairs
+from assay.metrics.work import open_session, release_sessions
+from assay.training.augmented.pairs import MOST_ALIASES, SPLITS, Pair, number_pairs, pair_entities, read_entities
 from assay.training.augmented.settings import AugmentedSettings
-from assay.training.folder import open_workplace
+from assay.training.data import Examples, Source, keep_apart
+from assay.training.folder import CHUNK, Render, Results, kept_scores, open_workplace
 from assay.training.pairwise.job import job_of
 from assay.training.pairwise.recipe import make_all
-from assay.training.progress import Progress
 from assay.training.ranks import follows
-from assay.training.seeded import Render, Results
+from assay.training.settings import Progress
 
-__all__ = ["train_augmented"]
+__all__ = ["PAIRS", "Labeller", "as_sets", "label_pairs", "train_augmented", "write_pairs"]
+
+
+# Labels of random pairs: the scores of a cross-encoder, computed once and kept.
+
+
+class Labeller:
+    """A cross-encoder that says how similar two texts are.
+
+    Args:
+        model: what may stand after ``cross-encoder:``, options included.
+
+    Raises:
+        InputError, UnavailableError, MissingExtraError: there is no such model, or it cannot be had here.
+    """
+
+    def __init__(self, model: str) -> None:
+        self._name = f"cross-encoder:{model}"
+        self._metric: Metric = load_metric(self._name)
+        self._metric.check_available()
+        self.signature = self._metric.long_signature()
+
+    def labels(self, pairs: Sequence[Pair], progress: Progress) -> NDArray[np.float64]:
+        """Return the scores of n pairs, shape (n,); what was scored before comes from the cache.
+
+        Raises:
+            InputError: a score is not between 0 and 1, so that it is no label.
+        """
+        progress.begin("labelling of random pairs", len(pairs))
+        parts = [np.empty(0)]
+        try:
+            for start in range(0, len(pairs), CHUNK):
+                chunk = pairs[start : start + CHUNK]
+                batch = Batch([one.reference for one in chunk], [one.candidate for one in chunk])
+                texts = (*batch.references, *batch.candidates)
+                parts.append(kept_scores(self.signature, texts, partial(self._score, batch)))
+                progress.advance(len(chunk))
+        finally:
+            release_sessions()
+        return np.concatenate(parts)
+
+    def _score(self, batch: Batch) -> NDArray[np.float64]:
+        scores: NDArray[np.float64] = open_session(self._metric.needs()).score([self._metric], batch).values[:, 0]
+        for row in np.flatnonzero(~((scores >= 0) & (scores <= 1)))[:1]:
+            raise InputError(
+                f"`labeller`: {self._name} gives {scores[row]:.4g} for {batch.references[row]!r} and "
+                f"{batch.candidates[row]!r}; labels lie between 0 and 1: add ,activation=sigmoid to its name, or take "
+                "a model that was trained on similarity"
+            )
+        return scores
+
+
+def label_pairs(pairs: Sequence[Pair], labeller: Labeller | None, progress: Progress) -> NDArray[np.float64]:
+    """Return the labels of n pairs: their own, and the labeller's for those that have none.
+
+    Args:
+        pairs: n of them.
+        labeller: a cross-encoder; None where every pair has a label.
+        progress: told of each chunk.
+
+    Returns:
+        Labels in [0, 1], shape (n,).
+    """
+    labels = np.array([np.nan if one.label is None else one.label for one in pairs])
+    rows = np.flatnonzero(np.isnan(labels))
+    if labeller is not None and len(rows):
+        labels[rows] = labeller.labels([pairs[row] for row in rows.tolist()], progress)
+    return labels
+
+
+# The pairs of an augmented training as sets to learn from, and as a file.
+
+#: The file in a model's folder.
+PAIRS = "pairs.parquet"
+LICENCE = "made by rule; the licence of the entities holds, where there are any"
+
+
+def as_sets(
+    pairs: Sequence[Pair], labels: NDArray[np.float64], say: Callable[[str], None]
+) -> tuple[dict[str, Examples], dict[str, int]]:
+    """Return the sets ``train``, ``dev`` and ``test``, and counts for the model's card.
+
+    Args:
+        pairs: n of them.
+        labels: in [0, 1], shape (n,).
+        say: gets a line for everything that is left out.
+
+    Raises:
+        InputError: a split has no pairs.
+    """
+    found = {}
+    for name in SPLITS:
+        rows = [row for row, pair in enumerate(pairs) if pair.split == name]
+        if len(rows) < 2:
+            raise InputError(
+                f"{len(rows)} {name} pairs can be made, and 2 are needed; give more entities or numbers: a tenth of "
+                "them is held out for dev and for test each"
+            )
+        found[name] = _examples(name, [pairs[row] for row in rows], labels[rows])
+    train, dev, counts = keep_apart(found["train"], found["dev"], found["test"], say)
+    sets = {"train": train, "dev": dev, "test": found["test"]}
+    return sets, {f"{name}_pairs": len(one) for name, one in sets.items()} | counts
+
+
+def _examples(name: str, pairs: Sequence[Pair], labels: NDArray[np.float64]) -> Examples:
+    texts = tuple(one.reference for one in pairs), tuple(one.candidate for one in pairs)
+    digest = hashlib.sha256(labels.tobytes())
+    for text in (*texts[0], *texts[1]):
+        digest.update(hashlib.sha256(text.encode()).digest())
+    rows = np.arange(len(pairs), dtype=np.int64)
+    source = Source(f"{PAIRS}:{name}", "augmented", "", name, None, LICENCE, digest.hexdigest(), (0.0, 1.0), "machine")
+    origins = np.zeros(len(pairs), dtype=np.int64)
+    return Examples(*texts, labels, (), (), origins, rows, (source,), rows + 1)
+
+
+def write_pairs(pairs: Sequence[Pair], labels: NDArray[np.float64], made_from: Mapping[str, str], folder: Path) -> None:
+    """Write ``pairs.parquet``: columns ``reference, candidate, label, split, origin``.
+
+    Args:
+        pairs: n of them.
+        labels: theirs, shape (n,).
+        made_from: digests and signatures, kept in the file's metadata.
+        folder: where.
+    """
+    columns = {
+        "reference": [one.reference for one in pairs],
+        "candidate": [one.candidate for one in pairs],
+        "label": labels,
+        "split": [one.split for one in pairs],
+        "origin": [one.origin for one in pairs],
+    }
+    table = pa.table(columns).replace_schema_metadata({f"assay.{name}": value for name, value in made_from.items()})
+    pq.write_table(table, folder / PAIRS)
+
+
+# The whole augmented training: pairs made and labelled, then a bi-encoder trained on them.
 
 
 def train_augmented(

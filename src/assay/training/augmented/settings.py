@@ -8,7 +8,7 @@ from typing import ClassVar
 
 from assay.errors import InputError
 from assay.training.pairwise.settings import BiEncoderSettings
-from assay.training.request import Request
+from assay.training.settings import RecipeSettings
 
 __all__ = ["AugmentedSettings"]
 
@@ -17,7 +17,7 @@ FEWEST = 20
 
 
 @dataclass(frozen=True)
-class AugmentedSettings(Request):
+class AugmentedSettings(RecipeSettings):
     """The request.
 
     Attributes:
@@ -57,12 +57,12 @@ class AugmentedSettings(Request):
 
     def __post_init__(self) -> None:
         if self.entities is None and self.numbers is None:
-            raise InputError("--entities or --numbers is needed: pairs are made of one of them, or of both")
+            raise InputError("`entities` or `numbers` is needed: pairs are made of one of them, or of both")
         if self.labeller is not None and self.entities is None:
-            raise InputError("--labeller: labels random pairs of entities, and no --entities are given")
+            raise InputError("`labeller`: labels random pairs of entities, and no `entities` are given")
         if self.entities is not None and self.labeller is None and self.numbers is None:
             raise InputError(
-                "--labeller is needed: alias pairs alone all have the label 1; give a cross-encoder, or --numbers"
+                "`labeller` is needed: alias pairs alone all have the label 1; give a cross-encoder, or `numbers`"
             )
         self.check_at_least(random_pairs=1)
         self.training()
@@ -93,15 +93,15 @@ class AugmentedSettings(Request):
             return ()
         found = tuple(part.strip() for part in self.numbers.split(","))
         if not all(found) or len(set(found)) < len(found):
-            raise InputError(f"--numbers {self.numbers}: must be languages with commas between them, such as en,de")
+            raise InputError(f"`numbers={self.numbers}`: must be languages with commas between them, such as en,de")
         return found
 
     def bounds(self) -> tuple[int, int]:
         """Return the range of numbers, both ends included."""
         match = re.fullmatch(r"\s*(-?\d+)\s*,\s*(-?\d+)\s*", self.number_range)
         if match is None:
-            raise InputError(f"--number-range {self.number_range}: must be two whole numbers, such as 0,1000")
+            raise InputError(f"`number_range={self.number_range}`: must be two whole numbers, such as 0,1000")
         low, high = int(match[1]), int(match[2])
         if high - low + 1 < FEWEST:
-            raise InputError(f"--number-range {self.number_range}: must hold at least {FEWEST} numbers")
+            raise InputError(f"`number_range={self.number_range}`: must hold at least {FEWEST} numbers")
         return low, high

@@ -1,4 +1,4 @@
-"""The whole mid-tuning: forms, one model a seed, evaluation, and what is left behind."""
+"""The whole mid-tuning: forms, one model a seed, its evaluation, and the card that describes it."""
 
 from __future__ import annotations
 
@@ -12,21 +12,68 @@ from numpy.typing import NDArray
 from torch.nn import functional
 
 from assay.metrics.neural.runtime import Runtime
-from assay.training.folder import open_workplace
-from assay.training.job import write_model
-from assay.training.midtuning.describe import describe
-from assay.training.midtuning.encoder import embed, name_prompt
-from assay.training.midtuning.job import Job, Started, fit, prepare, start
-from assay.training.midtuning.neighbours import FILE, nearest
+from assay.training.evaluation import agreement_before_and_after, over_seeds, plain_scores
+from assay.training.folder import Render, Results, make_models, open_workplace
+from assay.training.job import Card, write_model
+from assay.training.midtuning.job import (
+    FILE,
+    FORM,
+    SENTENCE,
+    MidTuningJob,
+    Started,
+    embed,
+    fit,
+    name_prompt,
+    nearest,
+    prepare,
+    start,
+)
 from assay.training.midtuning.settings import MidTuningSettings
-from assay.training.pairwise.evaluation import agreement_before_and_after, over_seeds, plain_scores
 from assay.training.pairwise.trainer import score_rows
-from assay.training.progress import Progress
 from assay.training.ranks import follows
-from assay.training.seeded import Render, Results, make_models
+from assay.training.settings import Progress
 
-__all__ = ["train_mid_tuning"]
+__all__ = ["describe", "train_mid_tuning"]
 
+
+# The card of a mid-tuned encoder.
+
+_LEARNED = {
+    "triplet": "by a triplet loss over squared distances (margin {margin:g}) against a wrong form",
+    "classification": "by telling right from wrong forms with a linear layer over both embeddings and their "
+    "difference, which is not kept",
+}
+_LIMITS = (
+    "Sentences of the test datasets are not trained on, in whatever case and with whatever marks.",
+    "The forms are as good as who annotated or parsed them; a parser's errors are learned as well.",
+    "Other texts and languages than those of the datasets above are untested.",
+)
+
+
+def describe(facts: Mapping[str, Any]) -> Card:
+    """Return the card of a model, from what ``training.json`` holds."""
+    settings = facts["settings"]
+    part = f"its last {settings['layers']} layers" if settings["layers"] else "all of it"
+    learned = _LEARNED[settings["objective"]].format(**settings)
+    about = (
+        "A sentence encoder that was mid-tuned (Umair and Ferraro) to align sentences with their semantic forms: "
+        f"predicates with roles and fillers. It was trained ({part}) {learned}. One encoder read both, with mean "
+        f"pooling, after the special tokens `{SENTENCE}` and `{FORM}`. By default, and in the results below, it reads "
+        f"sentences without them; the prompt named `sentence` puts `{SENTENCE}` before a text."
+    )
+    best = ", ".join(f"{name.replace('_', ' ')} {value:.4f}" for name, value in facts["best"].items())
+    return Card(
+        title="Mid-tuned sentence encoder",
+        about=about,
+        seeds=f"{facts['seed']} for the wrong forms and the order, {settings['seed']} for what is cut off",
+        best=best,
+        use=[f"assay run --dataset DATASET --metric {metric}:FOLDER" for metric in ("bi-encoder", "pooled")],
+        limits=_LIMITS,
+        made_with={"wrong forms": ", ".join(f"{kind} {number:,}" for kind, number in facts["wrong_forms"].items())},
+    )
+
+
+# The whole mid-tuning: forms, one model a seed, evaluation, and what is left behind.
 
 #: Gives the records of the neighbours as Markdown.
 RenderNeighbours = Callable[[Sequence[Mapping[str, Any]]], str]
@@ -52,9 +99,9 @@ def train_mid_tuning(
         progress: told of every step.
 
     Returns:
-        ``agreement``: records as in :mod:`~assay.training.pairwise.evaluation`, of the test pairs; ``scores``: the
+        ``agreement``: records as in :mod:`~assay.training.evaluation`, of the test pairs; ``scores``: the
         trained model's, as a comparison over seeds reads them; ``alignment``: loss and accuracy on the development set
-        before and after; ``neighbours``: see :func:`~assay.training.midtuning.neighbours.nearest`; ``seeds``. Of
+        before and after; ``neighbours``: see :func:`~assay.training.midtuning.job.nearest`; ``seeds``. Of
         several seeds ``agreement``, the means of ``alignment``, and ``seeds``.
 
     Raises:
@@ -77,7 +124,7 @@ def _summary(found: list[Results]) -> Results:
 
 
 def _make(
-    job: Job,
+    job: MidTuningJob,
     checkpoints: Path,
     out: Path,
     render: Render,
@@ -134,7 +181,7 @@ def _mean_alignment(found: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
     }
 
 
-def _agreement(job: Job, embedded: Mapping[str, torch.Tensor], seed: int) -> list[dict[str, Any]]:
+def _agreement(job: MidTuningJob, embedded: Mapping[str, torch.Tensor], seed: int) -> list[dict[str, Any]]:
     """Return the agreement of cosines with people before and after; nothing where there are no test pairs."""
     if job.test is None:
         return []

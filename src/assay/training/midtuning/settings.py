@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from assay.errors import InputError
-from assay.training.request import Request
+from assay.training.settings import RecipeSettings
 
 __all__ = ["FRAME_FILES", "OBJECTIVES", "MidTuningSettings"]
 
@@ -16,13 +16,13 @@ FRAME_FILES = (".jsonl", ".ndjson")
 
 
 @dataclass(frozen=True)
-class MidTuningSettings(Request):
+class MidTuningSettings(RecipeSettings):
     """The request; batch size, epochs and the objectives are the paper's.
 
     Attributes:
         base: the encoder to start from: a folder, a hub id or a short name.
         forms: sentences with their forms: datasets with AMR graphs, files of graphs, or files of frames; see
-            :func:`~assay.training.midtuning.reading.read_forms`. A tenth of the sentences is cut off as development
+            :func:`~assay.training.midtuning.forms.read_forms`. A tenth of the sentences is cut off as development
             set, at most 2,500.
         objective: one of :data:`OBJECTIVES`.
         test: labelled pairs on which the encoder is evaluated before and after; their sentences are not trained on.
@@ -67,12 +67,12 @@ class MidTuningSettings(Request):
 
     def __post_init__(self) -> None:
         if not self.forms:
-            raise InputError("--forms: name at least one source of sentences with their forms")
+            raise InputError("`forms`: name at least one source of sentences with their forms")
         self.check_one_of("objective", OBJECTIVES)
         self.check_at_least(
             epochs=1, batch_size=1, eval_steps=0, layers=1, tokens=1, seed=0, seeds=1, limit=1, warmup=0
         )
         self.check_positive("learning_rate", "margin")
         if not self.warmup < 1:
-            raise InputError(f"--warmup {self.warmup}: is a share of the steps, below 1")
+            raise InputError(f"`warmup={self.warmup}`: is a share of the steps, below 1")
         self.check_columns(*self.test, *(one for one in self.forms if not one.lower().endswith(FRAME_FILES)))

@@ -1,4 +1,4 @@
-"""What a training on labelled pairs works with, made ready, and the two steps of a model: start and fit."""
+"""What a training on labelled pairs works with, and the two steps of a model: start and fit."""
 
 from __future__ import annotations
 
@@ -16,26 +16,29 @@ from assay.datasets.annotation_graph import AnnotationGraph, build_graph, descri
 from assay.errors import InputError
 from assay.metrics.models import LocatedModel, locate
 from assay.metrics.neural.runtime import Runtime
-from assay.training.apart import count_repeated, load_sets
-from assay.training.batches.subsets import degree_subset, random_subset
-from assay.training.data import Examples
+from assay.training.batches import degree_subset, random_subset
+from assay.training.data import Examples, class_numbers, count_repeated, load_sets, scaled_labels
 from assay.training.job import PairsJob, take_device
-from assay.training.labels import class_numbers, scaled_labels
 from assay.training.loop import course_of
-from assay.training.models import has_head, load_bi_encoder, load_cross_encoder, train_last_layers
-from assay.training.pairwise.batching import Plan, plan_epochs
-from assay.training.pairwise.inputs import Inputs, bi_inputs, cross_inputs
+from assay.training.models import (
+    Inputs,
+    bi_inputs,
+    cross_inputs,
+    has_head,
+    load_bi_encoder,
+    load_cross_encoder,
+    train_last_layers,
+)
 from assay.training.pairwise.losses import PairLoss, make_loss
 from assay.training.pairwise.settings import PairSettings
-from assay.training.pairwise.trainer import Trained, score_rows, train_pairs
-from assay.training.progress import Progress
-from assay.training.request import Request
+from assay.training.pairwise.trainer import BatchPlan, Trained, plan_epochs, score_rows, train_pairs
+from assay.training.settings import Progress, RecipeSettings
 
-__all__ = ["Job", "fit", "job_of", "prepare", "start"]
+__all__ = ["PairwiseJob", "fit", "job_of", "prepare", "start"]
 
 
 @dataclass(frozen=True, eq=False)
-class Job(PairsJob):
+class PairwiseJob(PairsJob):
     """What all seeds of a training on labelled pairs share.
 
     Attributes:
@@ -50,10 +53,10 @@ class Job(PairsJob):
     classes: tuple[str, ...]
     rows: Mapping[str, NDArray[np.int64]]
     graph: AnnotationGraph
-    asked: Request | None = None
+    asked: RecipeSettings | None = None
 
     @property
-    def request(self) -> Request:
+    def request(self) -> RecipeSettings:
         """What was asked for, as it is written down."""
         return self.asked or self.settings
 
@@ -78,7 +81,7 @@ class Job(PairsJob):
         return score_rows(start(self, self.settings.seed), self.rows["test"])[0] if self.starts_with_scores else None
 
 
-def prepare(settings: PairSettings, runtime: Runtime, progress: Progress) -> Job:
+def prepare(settings: PairSettings, runtime: Runtime, progress: Progress) -> PairwiseJob:
     """Load the model's files and the pairs of a request, and hold them against each other.
 
     Args:
@@ -98,7 +101,7 @@ def prepare(settings: PairSettings, runtime: Runtime, progress: Progress) -> Job
     )  # fmt: skip
     part = settings.part()
     if part is not None and part[1] > len(sets["train"]):
-        raise InputError(f"--subset {settings.subset}: there are {len(sets['train']):,} training pairs")
+        raise InputError(f"`subset={settings.subset}`: there are {len(sets['train']):,} training pairs")
     return _drawn(job_of(settings, base, sets, counts, runtime, progress))
 
 
@@ -111,7 +114,7 @@ def job_of(
     progress: Progress,
     *,
     judged: bool = True,
-) -> Job:
+) -> PairwiseJob:
     """Return the training of a base on sets that are loaded; see :func:`prepare`.
 
     With *judged*, the test set must have two labels, as agreement with them takes.
@@ -120,10 +123,10 @@ def job_of(
     labels, classes = _labels(sets, settings, judged)
     graph = build_graph(sets["train"].references, sets["train"].candidates)
     progress.say(f"training pairs: {graph_line(describe_graph(graph))}")
-    return Job(settings, base, device, threads, progress, sets, counts, labels, classes, _rows(sets), graph)
+    return PairwiseJob(settings, base, device, threads, progress, sets, counts, labels, classes, _rows(sets), graph)
 
 
-def _drawn(job: Job) -> Job:
+def _drawn(job: PairwiseJob) -> PairwiseJob:
     """Return the training on the subset of the pairs that was asked for; the same one where none was."""
     part = job.settings.part()
     if part is None:
@@ -147,7 +150,7 @@ def _rows(sets: Mapping[str, Examples]) -> dict[str, NDArray[np.int64]]:
     return dict(zip(sets, np.split(np.arange(ends[-1]), ends[:-1]), strict=True))
 
 
-def start(job: Job, seed: int) -> PairLoss:
+def start(job: PairwiseJob, seed: int) -> PairLoss:
     """Return the loss with the model that a training starts from, as a seed has it."""
     settings = job.settings
     whole = _load(job, seed)
@@ -158,7 +161,7 @@ def start(job: Job, seed: int) -> PairLoss:
     return loss
 
 
-def fit(job: Job, loss: PairLoss, seed: int, checkpoints: Path, callbacks: Sequence[Any] = ()) -> Trained:
+def fit(job: PairwiseJob, loss: PairLoss, seed: int, checkpoints: Path, callbacks: Sequence[Any] = ()) -> Trained:
     """Train the model of a loss; afterwards it is the best one by the development set.
 
     Args:
@@ -193,7 +196,7 @@ def _labels(sets: Mapping[str, Examples], settings: PairSettings, judged: bool) 
     return np.concatenate(parts), classes
 
 
-def _load(job: Job, seed: int) -> Any:
+def _load(job: PairwiseJob, seed: int) -> Any:
     if not job.cross:
         torch.manual_seed(seed)
         return load_bi_encoder(job.base.folder, job.device)
@@ -201,7 +204,7 @@ def _load(job: Job, seed: int) -> Any:
     return load_cross_encoder(job.base.folder, job.device, outputs=job.outputs, activation=activation, seed=seed)
 
 
-def _inputs(job: Job, whole: Any) -> Inputs:
+def _inputs(job: PairwiseJob, whole: Any) -> Inputs:
     """Return tokens and labels of all rows, set after set."""
     firsts = [text for one in job.sets.values() for text in one.references]
     seconds = [text for one in job.sets.values() for text in one.candidates]
@@ -209,6 +212,6 @@ def _inputs(job: Job, whole: Any) -> Inputs:
     return (cross_inputs if job.cross else bi_inputs)(whole, firsts, seconds, labels)
 
 
-def _plan(job: Job, inputs: Inputs, seed: int) -> Plan:
+def _plan(job: PairwiseJob, inputs: Inputs, seed: int) -> BatchPlan:
     lengths = inputs.lengths.numpy()[job.rows["train"]]
     return plan_epochs(job.settings.batches, job.graph, lengths, job.settings.batch_size, seed)

@@ -12,8 +12,7 @@ from sentence_transformers.sentence_transformer.modules import Normalize
 from torch import nn
 from torch.nn import functional
 
-from assay.training.pairwise.inputs import Inputs
-from assay.training.tokens import alike
+from assay.training.models import Inputs, alike
 
 __all__ = ["BiLoss", "CosentLoss", "CosineLoss", "CrossLoss", "PairLoss", "SoftmaxLoss", "make_loss"]
 
@@ -70,7 +69,7 @@ class PairLoss(nn.Module, ABC):  # type: ignore[misc]  # torch has no types here
         return self.inputs.labels[rows].to(self.device)
 
     def forward(self, features: Sequence[Any], labels: torch.Tensor, **_: Any) -> torch.Tensor:
-        """Return the loss of a batch, a scalar, from what :class:`~assay.training.pairwise.batching.Collate` gives.
+        """Return the loss of a batch, a scalar, from what :class:`~assay.training.pairwise.trainer.Collate` gives.
 
         Args:
             features: one item, the rows, int64, shape (k,): as CrossEncoderTrainer hands it on, or under the name

@@ -1,23 +1,81 @@
-"""The whole training of a bi-encoder or cross-encoder: data, one model a seed, evaluation, and what is left behind."""
+"""The whole training of a bi-encoder or cross-encoder: data, one model a seed, its evaluation, and the card that
+describes it.
+"""
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from pathlib import Path
+from typing import Any
 
 from assay.datasets.annotation_graph import describe_graph
 from assay.metrics.neural.runtime import Runtime
-from assay.training.folder import Workplace, open_workplace
-from assay.training.job import write_model
-from assay.training.pairwise.describe import describe
-from assay.training.pairwise.evaluation import agreement_before_and_after, over_seeds, plain_scores
-from assay.training.pairwise.job import Job, fit, prepare, start
+from assay.training.evaluation import agreement_before_and_after, over_seeds, plain_scores
+from assay.training.folder import Render, Results, Workplace, make_models, open_workplace
+from assay.training.job import Card, write_model
+from assay.training.pairwise.job import PairwiseJob, fit, prepare, start
 from assay.training.pairwise.settings import PairSettings
 from assay.training.pairwise.trainer import score_rows
-from assay.training.progress import Progress
 from assay.training.ranks import follows
-from assay.training.seeded import Render, Results, make_models
+from assay.training.settings import Progress
 
-__all__ = ["make_all", "train_on_pairs"]
+__all__ = ["describe", "make_all", "train_on_pairs"]
+
+
+# The card of a model trained on labelled pairs.
+
+_TITLES = {"bi-encoder": "Bi-encoder", "cross-encoder": "Cross-encoder"}
+_LOSSES = {
+    "cosine": "the squared difference of cosine and label",
+    "cosent": "CoSENT over the couples of pairs of a batch",
+    "softmax": "cross-entropy of a linear layer over both embeddings and their difference, which is not kept",
+    "bce": "binary cross-entropy against the label",
+    "mse": "the squared difference of output and label",
+    "cross-entropy": "cross-entropy of the classes",
+}
+_LIMITS = (
+    "It was trained and tested on the datasets named above; other texts and languages are untested.",
+    "Held-out pairs are not trained on; single texts of them may be, in other pairs: the counts above say how many.",
+    "Intervals over the test pairs hold pairs that share a text for independent, unless the data has groups.",
+)
+_MACHINE = "Test labels were made by machine: agreement with them is not agreement with people."
+
+
+def describe(facts: Mapping[str, Any]) -> Card:
+    """Return the card of a model, from what ``training.json`` holds."""
+    settings, recipe = facts["settings"], facts["model"]
+    part = f"its last {settings['layers']} layers" if settings["layers"] else "all of it"
+    graph, loss = facts["annotation_graph"], _LOSSES[facts["loss"]]
+    like = settings["batches"] == "length"
+    batches = "batches of like length" if like else f"batches by the annotation graph ({settings['batches']})"
+    about = (
+        f"A {recipe} trained on labelled pairs: {part}, with {loss}; {batches}. "
+        f"The training pairs have {graph['texts']:,} texts of degree {graph['degree']['mean']:.2f} ± "
+        f"{graph['degree']['deviation']:.2f}."
+    )
+    if facts["classes"]:
+        about += f" It was trained to tell {', '.join(facts['classes'])} apart."
+    if facts["recipe"] == "augmented":
+        about += " The pairs were made and labelled by machine, see pairs.parquet."
+    best = ", ".join(f"{name.replace('_', ' ')} {value:.4f}" for name, value in facts["best"].items())
+    return Card(
+        title=_TITLES[recipe],
+        about=about,
+        seeds=f"{facts['seed']} for the order of the pairs and what is drawn, {settings['seed']} for what is cut off",
+        best=best,
+        use=_use(recipe, bool(facts["classes"])),
+        limits=[*_LIMITS, *([_MACHINE] if "machine_labels" in facts["results"] else [])],
+    )
+
+
+def _use(recipe: str, classes: bool) -> list[str]:
+    if recipe == "cross-encoder" and classes:
+        return ['CrossEncoder("FOLDER").predict([("TEXT", "TEXT")])  # of sentence-transformers: logits of the classes']
+    metrics = ["cross-encoder"] if recipe == "cross-encoder" else ["bi-encoder", "bertscore", "pooled"]
+    return [f"assay run --dataset DATASET --metric {metric}:FOLDER" for metric in metrics]
+
+
+# The whole training of a bi-encoder or cross-encoder: data, one model a seed, evaluation, and what is left behind.
 
 
 def train_on_pairs(
@@ -33,7 +91,7 @@ def train_on_pairs(
         progress: told of every step.
 
     Returns:
-        ``agreement``: records as in :mod:`~assay.training.pairwise.evaluation`; ``scores``: the trained model's, as a
+        ``agreement``: records as in :mod:`~assay.training.evaluation`; ``scores``: the trained model's, as a
         comparison over seeds reads them; ``seeds``: theirs.
 
     Raises:
@@ -45,7 +103,7 @@ def train_on_pairs(
         return make_all(job, place, out, render)
 
 
-def make_all(job: Job, place: Workplace, out: Path, render: Render) -> Results:
+def make_all(job: PairwiseJob, place: Workplace, out: Path, render: Render) -> Results:
     """Train and evaluate what is not made yet, a model or one a seed, and lay out the folder that is left.
 
     Args:
@@ -71,7 +129,7 @@ def _summary(found: list[Results]) -> Results:
     return {name: value for name, value in whole.items() if name != "scores"}
 
 
-def _make(job: Job, checkpoints: Path, out: Path, render: Render, seed: int, new: Path) -> None:
+def _make(job: PairwiseJob, checkpoints: Path, out: Path, render: Render, seed: int, new: Path) -> None:
     """Train and evaluate one model into a new folder."""
     before = job.before
     loss = start(job, seed)

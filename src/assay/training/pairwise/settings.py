@@ -7,10 +7,10 @@ from dataclasses import dataclass
 from types import MappingProxyType
 from typing import Literal
 
-from assay.datasets.labels import parse_scale
+from assay.datasets.convert import parse_scale
 from assay.errors import InputError
-from assay.training.batches.composition import STRATEGIES
-from assay.training.request import Request
+from assay.training.batches import STRATEGIES
+from assay.training.settings import RecipeSettings
 
 __all__ = ["BATCHES", "LEARNING", "LOSSES", "RECIPES", "BiEncoderSettings", "CrossEncoderSettings", "PairSettings"]
 
@@ -37,7 +37,7 @@ LEARNING: Mapping[str, type] = MappingProxyType(
 
 
 @dataclass(frozen=True)
-class PairSettings(Request):
+class PairSettings(RecipeSettings):
     """The request.
 
     Attributes:
@@ -45,7 +45,7 @@ class PairSettings(Request):
         pairs: datasets of labelled pairs.
         dev, test: held-out datasets; where there is no *dev*, a tenth of the pairs is cut off for it, then where there
             is no *test*, a tenth of what is left; at most 2,500 each, in whole groups, see
-            :func:`~assay.training.cutting.cut_rows`.
+            :func:`~assay.training.data.cut_rows`.
         classes: name of a column with classes, such as entailment; the task is then their classification.
         scale: lowest and highest label, ``LOW,HIGH``, where the card of a dataset does not say them.
         loss: one of :data:`LOSSES`; an empty string for the first.
@@ -94,19 +94,19 @@ class PairSettings(Request):
 
     def __post_init__(self) -> None:
         if not self.pairs:
-            raise InputError("--pairs: name at least one dataset of labelled pairs")
+            raise InputError("`pairs`: name at least one dataset of labelled pairs")
         self.check_at_least(
             epochs=1, batch_size=1, eval_steps=0, layers=1, tokens=1, seed=0, seeds=1, limit=1, warmup=0
         )
         self.check_positive("learning_rate")
         if not self.warmup < 1:
-            raise InputError(f"--warmup {self.warmup}: is a share of the steps, below 1")
+            raise InputError(f"`warmup={self.warmup}`: is a share of the steps, below 1")
         self.check_one_of("batches", BATCHES)
         if self.loss:
             self.check_one_of("loss", LOSSES[self.recipe][self.task])
         if self.loss == "cosent" and self.batches != "length":
-            raise InputError(f"--loss cosent: compares all pairs of a batch, so that --batches {self.batches} "
-                             "cannot weigh them one by one; take --loss cosine")  # fmt: skip
+            raise InputError(f"`loss` cosent: compares all pairs of a batch, so that `batches={self.batches}` "
+                             "cannot weigh them one by one; take `loss` cosine")  # fmt: skip
         self.bounds()
         self.part()
         self.check_columns(*self.pairs, *self.dev, *self.test)
@@ -131,7 +131,7 @@ class PairSettings(Request):
             return None
         kind, _, size = self.subset.partition(":")
         if kind not in ("degree", "random") or not size.isdigit() or int(size) < 2:
-            raise InputError(f"--subset {self.subset}: must be degree:N or random:N, with N of 2 or more")
+            raise InputError(f"`subset={self.subset}`: must be degree:N or random:N, with N of 2 or more")
         return kind, int(size)
 
 

@@ -1,29 +1,27 @@
-"""The whole training of S3BERT: data, targets, frozen part, one model a seed, evaluation, and what is left behind."""
+"""The whole training of S3BERT: data, targets, frozen part, one model a seed, evaluation, and the card that
+describes it.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 
 from assay.errors import UnavailableError
-from assay.metrics.aspects.layout import Layout, even_layout
-from assay.metrics.aspects.layout_file import write_layout
+from assay.metrics.aspects.layout import Layout, embedding_size, even_layout, write_layout
 from assay.metrics.aspects.reference import write_reference
-from assay.metrics.aspects.size import embedding_size
 from assay.metrics.models import locate
 from assay.metrics.neural.runtime import Runtime
-from assay.training.apart import load_sets
-from assay.training.data import Examples
-from assay.training.folder import Workplace, open_workplace
-from assay.training.job import PairsJob, take_device, write_model
+from assay.training.data import Examples, load_sets
+from assay.training.folder import RESULTS, Render, Results, Workplace, make_models, open_workplace
+from assay.training.job import Card, PairsJob, take_device, write_model
 from assay.training.loop import Course
 from assay.training.models import load_bi_encoder
-from assay.training.progress import Progress
 from assay.training.ranks import processes
-from assay.training.s3bert.describe import describe
 from assay.training.s3bert.evaluation import (
     Embedded,
     agreement_with_people,
@@ -32,14 +30,61 @@ from assay.training.s3bert.evaluation import (
     over_seeds,
     plain_scores,
 )
-from assay.training.s3bert.frozen import FrozenTexts, freeze
-from assay.training.s3bert.layers import split
-from assay.training.s3bert.settings import Settings
+from assay.training.s3bert.frozen import FrozenTexts, freeze, split
+from assay.training.s3bert.settings import S3BertSettings
 from assay.training.s3bert.targets import TARGETS, AmrScorer, AspectScorer, ScoredPairs, score_pairs, write_targets
 from assay.training.s3bert.trainer import embed_texts, train_one
-from assay.training.seeded import RESULTS, Render, Results, make_models
+from assay.training.settings import Progress
 
-__all__ = ["RESULTS", "Results", "train_s3bert"]
+__all__ = ["RESULTS", "Results", "describe", "train_s3bert"]
+
+
+# The card of an S3BERT model.
+
+_LIMITS = (
+    "The aspects are what AMR metrics measure on graphs that a parser wrote; what the parser gets wrong, they learn.",
+    "An aspect's score is a cosine, not a probability: read it beside what is usual for such pairs (assay explain).",
+    "It was trained and tested on sentences of the datasets named above; other texts and languages are untested.",
+    "Held-out pairs are not trained on; single texts of them may be, in other pairs: the counts above say how many.",
+    "Dropout is off in training, and models of several seeds differ in the order of the pairs alone.",
+    "Intervals and p values over the test pairs take pairs that share a sentence for independent.",
+)
+
+
+def describe(facts: Mapping[str, Any]) -> Card:
+    """Return the card of a model, from what ``training.json`` holds."""
+    settings = facts["settings"]
+    parts = [name for name in ("decomposition", "consistency") if settings[name]]
+    about = (
+        f"Sentence embeddings in which {settings['width']} dimensions each measure one of {len(facts['scales'])} "
+        "aspects of meaning (Opitz and Frank 2022, SBERT studies Meaning Representations); the last "
+        f"{settings['layers']} layers were trained with {' and '.join(parts)}. "
+        "`s3bert.json` says which dimensions are whose."
+    )
+    return Card(
+        title="S3BERT",
+        about=about,
+        seeds=f"{facts['seed']} for the order of the pairs, {settings['seed']} for what is cut off and the negatives",
+        best=f"development loss {facts['best_dev_loss']:.6f}",
+        use=(
+            "assay run --dataset bamboo-sts --metric s3bert:FOLDER",
+            'assay explain "TEXT" "TEXT" --metric s3bert:FOLDER',
+        ),
+        limits=(*_LIMITS, _batches(settings)),
+        made_with={"targets made from": facts["targets"]["made_from"]},
+    )
+
+
+def _batches(settings: Mapping[str, Any]) -> str:
+    """Return what the batches hold: fewer distinct texts than pairs."""
+    distinct = settings["batch_size"] // (1 + settings["negatives"])
+    return (
+        f"A batch of {settings['batch_size']} has pairs and their negatives together, so that the consistency is over "
+        f"about {distinct} x {distinct} different pairs of texts a step."
+    )
+
+
+# The whole training of S3BERT: data, targets, frozen part, one model a seed, evaluation, and what is left behind.
 
 
 @dataclass(frozen=True, eq=False)
@@ -50,7 +95,7 @@ class _Job(PairsJob):
         metrics: signature of what gives the targets.
     """
 
-    settings: Settings
+    settings: S3BertSettings
     layout: Layout
     metrics: str
 
@@ -73,7 +118,7 @@ class _Learned:
 
 
 def train_s3bert(
-    settings: Settings,
+    settings: S3BertSettings,
     out: Path,
     *,
     runtime: Runtime,
@@ -133,7 +178,7 @@ def _learned(job: _Job, scorer: AspectScorer, place: Workplace) -> _Learned:
 
 
 def _score(
-    settings: Settings, sets: Mapping[str, Examples], scorer: AspectScorer, progress: Progress
+    settings: S3BertSettings, sets: Mapping[str, Examples], scorer: AspectScorer, progress: Progress
 ) -> dict[str, ScoredPairs]:
     """Return the sets with their negatives and targets."""
     taken = {key for one in sets.values() for key in one.keys}

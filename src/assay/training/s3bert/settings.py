@@ -1,4 +1,4 @@
-"""What can be asked of a training of S3BERT."""
+"""The settings of an S3BERT training."""
 
 from __future__ import annotations
 
@@ -6,13 +6,13 @@ from dataclasses import dataclass
 from types import MappingProxyType
 
 from assay.errors import InputError
-from assay.training.request import Request
+from assay.training.settings import RecipeSettings
 
-__all__ = ["Settings"]
+__all__ = ["S3BertSettings"]
 
 
 @dataclass(frozen=True)
-class Settings(Request):
+class S3BertSettings(RecipeSettings):
     """The request; the defaults are those of Opitz and Frank 2022, appendix A.1.
 
     Attributes:
@@ -20,7 +20,7 @@ class Settings(Request):
         pairs: datasets of pairs with AMR graphs.
         dev, test: held-out datasets; where there is no *dev*, a tenth of the pairs is cut off for it, then where there
             is no *test*, a tenth of what is left; at most 2,500 each, in whole groups, see
-            :func:`~assay.training.cutting.cut_rows`.
+            :func:`~assay.training.data.cut_rows`.
         vectors: file of word vectors for the aspects that compare words.
         epochs, batch_size, learning_rate, warmup, eval_steps: see :class:`~assay.training.loop.Course`.
         alpha: weight of the decomposition (equation 6).
@@ -63,14 +63,14 @@ class Settings(Request):
 
     def __post_init__(self) -> None:
         if not self.pairs:
-            raise InputError("--pairs: name at least one dataset of pairs with graphs")
+            raise InputError("`pairs`: name at least one dataset of pairs with graphs")
         self.check_at_least(
             epochs=1, batch_size=2, eval_steps=1, width=1, layers=1, seeds=1, limit=1, warmup=0, negatives=0, seed=0
         )
         self.check_positive("learning_rate", "alpha")
         self.check_columns(*self.pairs, *self.dev, *self.test)
         if not (self.decomposition or self.consistency):
-            raise InputError("--no-decomposition and --no-consistency leave nothing to train on; give one of them")
+            raise InputError("`no_decomposition` and `no_consistency` leave nothing to train on; give one of them")
 
     @property
     def parts(self) -> tuple[str, ...]:

@@ -14,14 +14,14 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 from numpy.typing import NDArray
 
-from assay.amr.aspects import ASPECTS
+from assay.amr import ASPECTS
 from assay.errors import InputError, UnavailableError
 from assay.metrics import Batch, load_metric
 from assay.metrics.name import MetricName
 from assay.metrics.work import open_session, release_sessions
 from assay.training.data import Examples, pair_key
-from assay.training.kept import CHUNK, kept_scores
-from assay.training.progress import Progress
+from assay.training.folder import CHUNK, kept_scores
+from assay.training.settings import Progress
 
 __all__ = ["TARGETS", "AmrScorer", "AspectScorer", "ScoredPairs", "score_pairs", "write_targets"]
 
@@ -65,7 +65,7 @@ class AmrScorer:
 
     def __init__(self, vectors: str | None) -> None:
         if vectors is None:
-            raise InputError("--vectors FILE is needed: some aspects compare words by their vectors, such as GloVe's")
+            raise InputError("`vectors=FILE` is needed: some aspects compare words by their vectors, such as GloVe's")
         self._metrics = load_metric(MetricName("amr", "all", (("vectors", vectors),))).expand()
         for metric in self._metrics:
             metric.check_available()

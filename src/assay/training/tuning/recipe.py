@@ -15,19 +15,15 @@ from optuna.trial import FrozenTrial, TrialState
 
 from assay.errors import InputError, UnavailableError
 from assay.metrics.neural.runtime import Runtime
-from assay.training.folder import open_workplace, write_json
-from assay.training.packages import versions
-from assay.training.pairwise.job import Job, prepare
+from assay.training.folder import Render, open_workplace, write_json
+from assay.training.pairwise.job import PairwiseJob, prepare
 from assay.training.pairwise.recipe import make_all
-from assay.training.progress import Progress
 from assay.training.ranks import processes
-from assay.training.seeded import Render
-from assay.training.tuning.processes import run_in_processes
-from assay.training.tuning.running import Order, run_trials
-from assay.training.tuning.sampler import RETRY_OF
+from assay.training.settings import Progress, versions
 from assay.training.tuning.settings import Search
 from assay.training.tuning.study import (
     ERROR,
+    RETRY_OF,
     SURPLUS,
     connect,
     counted,
@@ -37,7 +33,7 @@ from assay.training.tuning.study import (
     quiet_optuna,
     shown,
 )
-from assay.training.tuning.trial import without_test
+from assay.training.tuning.trials import TrialOrder, run_in_processes, run_trials, without_test
 
 __all__ = ["SCHEMA", "STUDY", "search_and_train"]
 
@@ -85,7 +81,7 @@ def search_and_train(
         UnavailableError: the model cannot be had here, or no trial was completed.
     """
     if processes() > 1:
-        raise InputError("assay tune is one process that starts others by --jobs; start it without torchrun")
+        raise InputError("assay tune is one process that starts others by `jobs`; start it without torchrun")
     if search.storage is not None:
         with quiet_optuna():
             connect(search.storage).engine.dispose()  # what cannot be reached is said before anything is made
@@ -97,7 +93,7 @@ def search_and_train(
     with open_workplace(out, asked | {"storage": storage, "seeds": seeds}) as place:
         address = search.storage or file_address(place.folder / "study.db")
         runner = _runner(place.folder / "runner")
-        order = Order(search, request, address, place.folder, runner, runtime)
+        order = TrialOrder(search, request, address, place.folder, runner, runtime)
         study = order.study()
         _run(order, without_test(job), study, progress)
         winner = _winner(study)
@@ -123,7 +119,7 @@ def _runner(path: Path) -> str:
     return path.read_text(encoding="ascii")
 
 
-def _run(order: Order, job: Job, study: Study, progress: Progress) -> None:
+def _run(order: TrialOrder, job: PairwiseJob, study: Study, progress: Progress) -> None:
     """Return when a study has as many trials as are wanted, those counted that ran elsewhere."""
     search, said = order.search, False
     with quiet_optuna():
@@ -150,7 +146,7 @@ def _winner(study: Study) -> FrozenTrial:
     """Return the trial with the highest value, of equal ones the first."""
     complete = study.get_trials(states=(TrialState.COMPLETE,))
     if not complete:
-        raise UnavailableError(f"study {study.study_name}: no trial was completed", "ask for more with --trials")
+        raise UnavailableError(f"study {study.study_name}: no trial was completed", "ask for more with `trials`")
     return max(complete, key=lambda trial: (trial.value, -trial.number))
 
 

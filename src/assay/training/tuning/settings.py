@@ -1,15 +1,176 @@
-"""What can be asked of a search."""
+"""The settings of a hyperparameter search, and the space that is searched: choices or a range for each setting."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+import itertools
+import math
+import tomllib
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from pathlib import Path
 from typing import Any
 
-from assay.errors import InputError
-from assay.training.pairwise.settings import PairSettings
-from assay.training.tuning.space import Space, plain_space
+from assay.errors import InputError, suggest
+from assay.training.pairwise.settings import LEARNING, PairSettings
 
-__all__ = ["OBJECTIVES", "Search"]
+__all__ = ["DEFAULT", "OBJECTIVES", "Choices", "Dimension", "Range", "Search", "Space", "plain_space", "read_space"]
+
+
+# The space that is searched: settings of a training, each with choices or a range.
+
+_KEYS = ("choices", "low", "high", "log")
+
+
+@dataclass(frozen=True)
+class Choices:
+    """One of some values, of which no two are nearer to each other than others."""
+
+    values: tuple[int | float | str, ...]
+
+    @property
+    def tried(self) -> tuple[int | float | str, ...]:
+        """What decides whether all values are valid."""
+        return self.values
+
+    def plain(self) -> dict[str, Any]:
+        """Return it as in the file."""
+        return {"choices": list(self.values)}
+
+
+@dataclass(frozen=True)
+class Range:
+    """A number between two bounds, both included; whole where the bounds are integers.
+
+    Attributes:
+        low, high: the bounds.
+        log: whether the logarithm is drawn uniformly, in place of the number.
+    """
+
+    low: int | float
+    high: int | float
+    log: bool = False
+
+    @property
+    def tried(self) -> tuple[int | float, ...]:
+        """What decides whether all values are valid."""
+        return self.low, self.high
+
+    def plain(self) -> dict[str, Any]:
+        """Return it as in the file."""
+        return {"low": self.low, "high": self.high, "log": self.log}
+
+
+Dimension = Choices | Range
+Space = Mapping[str, Dimension]
+
+#: Mustafazade and Ebbinghaus 2022, table 5.
+DEFAULT: Space = {
+    "batch_size": Choices((16, 32, 64, 128, 256)),
+    "epochs": Range(1, 4),
+    "warmup": Range(0.0, 0.5),
+}
+
+
+def plain_space(space: Space) -> dict[str, dict[str, Any]]:
+    """Return a space as plain values, in its order."""
+    return {name: dimension.plain() for name, dimension in space.items()}
+
+
+def read_space(path: Path | None, settings: PairSettings) -> Space:
+    """Read a space from a TOML file with a table ``[space.SETTING]`` for each setting that is searched.
+
+    A table has ``choices``, or ``low`` and ``high`` and, for a logarithmic scale, ``log = true``.
+
+    Args:
+        path: the file; None for :data:`DEFAULT`.
+        settings: the request, with which every value must go together.
+
+    Raises:
+        InputError: the file cannot be read, a setting cannot be searched, or a value is invalid; with file and key.
+    """
+    source = "the default space" if path is None else str(path)
+    space = DEFAULT if path is None else _parsed(path)
+    for name, dimension in space.items():
+        for value in dimension.tried:
+            _check(f"{source}: space.{name}", settings, {name: value})
+    named = {name: one.values for name, one in space.items() if isinstance(one, Choices) and LEARNING[name] is str}
+    for values in itertools.product(*named.values()):
+        _check(f"{source}: space.{', space.'.join(named)}", settings, dict(zip(named, values, strict=True)))
+    return space
+
+
+def _check(place: str, settings: PairSettings, changes: dict[str, Any]) -> None:
+    try:
+        replace(settings, **changes)
+    except InputError as error:
+        raise InputError(f"{place}: {error}") from None
+
+
+def _parsed(path: Path) -> Space:
+    try:
+        held = tomllib.loads(path.read_text(encoding="utf-8"))
+    except OSError as error:
+        raise InputError(f"{path}: cannot be read ({error.strerror or error})") from None
+    except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
+        raise InputError(f"{path}: is no TOML file ({error})") from None
+    for key in held:
+        if key != "space":
+            raise InputError(f"{path}: {key}: expected tables [space.SETTING] alone, such as [space.batch_size]")
+    tables = held.get("space")
+    if not isinstance(tables, dict) or not tables:
+        raise InputError(f"{path}: space: there is no table [space.SETTING], such as [space.batch_size]")
+    return {name: _dimension(f"{path}: space.{name}", name, table) for name, table in tables.items()}
+
+
+def _dimension(place: str, name: str, table: Any) -> Dimension:
+    if name not in LEARNING:
+        raise InputError(f"{place}: can not be searched; valid: {', '.join(LEARNING)}.{suggest(name, LEARNING)}")
+    if not isinstance(table, dict):
+        raise InputError(f"{place}: must be a table with choices, or with low and high")
+    for key in table:
+        if key not in _KEYS:
+            raise InputError(f"{place}.{key}: there is no such key; valid: {', '.join(_KEYS)}.{suggest(key, _KEYS)}")
+    if ("choices" in table) == ("low" in table and "high" in table) or ("choices" in table and len(table) > 1):
+        raise InputError(f"{place}: must have choices alone, or low and high (and log)")
+    if "choices" in table:
+        values = table["choices"]
+        if not isinstance(values, list) or not values:
+            raise InputError(f"{place}.choices: must be a list of values")
+        made = tuple(_value(f"{place}.choices", name, value) for value in values)
+        if len(set(made)) < len(made):
+            raise InputError(f"{place}.choices: names a value twice")
+        return Choices(made)
+    return _range(place, name, table)
+
+
+def _range(place: str, name: str, table: Mapping[str, Any]) -> Range:
+    if LEARNING[name] is str:
+        raise InputError(f"{place}: has no range; give it choices")
+    low, high = (_value(f"{place}.{key}", name, table[key]) for key in ("low", "high"))
+    log = table.get("log", False)
+    if not isinstance(log, bool):
+        raise InputError(f"{place}.log: must be true or false")
+    if isinstance(low, str) or isinstance(high, str) or not low < high:
+        raise InputError(f"{place}: low must be below high")
+    if log and not low > 0:
+        raise InputError(f"{place}.low: must be above 0 with log = true")
+    return Range(low, high, log)
+
+
+def _value(place: str, name: str, value: Any) -> int | float | str:
+    """Return a value as the setting takes it."""
+    kind = LEARNING[name]
+    if kind is str and isinstance(value, str):
+        return value
+    if kind is int and isinstance(value, int) and not isinstance(value, bool):
+        return value
+    if kind is float and isinstance(value, int | float) and not isinstance(value, bool) and math.isfinite(value):
+        return float(value)
+    noun = {str: "a text", int: "a whole number", float: "a number"}[kind]
+    raise InputError(f"{place}: {value!r} is not {noun}")
+
+
+# What can be asked of a search.
 
 #: Agreement with the development labels that can be searched for, by task, the first being the default.
 OBJECTIVES = {"regression": ("spearman", "pearson", "kendall"), "classification": ("accuracy",)}
@@ -47,12 +208,12 @@ class Search:
     def __post_init__(self) -> None:
         valid = OBJECTIVES[self.settings.task]
         if self.objective not in valid:
-            raise InputError(f"--objective {self.objective}: must be one of {', '.join(valid)}")
+            raise InputError(f"`objective={self.objective}`: must be one of {', '.join(valid)}")
         for name in ("trials", "jobs"):
             if getattr(self, name) < 1:
                 raise InputError(f"--{name} {getattr(self, name)}: must be at least 1")
         if not self.study.strip():
-            raise InputError("--study: must be a name")
+            raise InputError("`study`: must be a name")
 
     def request(self, base: str, data: dict[str, list[str]]) -> dict[str, Any]:
         """Return all that the values of trials depend on, as plain values; trials of one study share it.

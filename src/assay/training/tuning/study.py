@@ -1,4 +1,4 @@
-"""A study: trials in a database that processes and machines share, and that outlives each of them."""
+"""A study: trials in a database that processes and machines share, with draws that a trial's number decides."""
 
 from __future__ import annotations
 
@@ -11,23 +11,95 @@ from datetime import datetime, timedelta
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import optuna
 from optuna import Study
+from optuna.distributions import BaseDistribution
 from optuna.exceptions import DuplicatedStudyError, ExperimentalWarning, StorageInternalError
 from optuna.pruners import MedianPruner, NopPruner
+from optuna.samplers import BaseSampler, TPESampler
 from optuna.storages import RDBStorage
 from optuna.study import StudyDirection
-from optuna.trial import FrozenTrial, TrialState, create_trial
+from optuna.trial import FrozenTrial, Trial, TrialState, create_trial
 from sqlalchemy.engine import URL, make_url
 from sqlalchemy.exc import ArgumentError, SQLAlchemyError
 
 from assay.errors import InputError
-from assay.training.tuning.sampler import RETRY_OF, PlacedSampler
+from assay.training.tuning.settings import Choices, Dimension, Space
 
 __all__ = [
-    "ERROR", "RUNNER", "SURPLUS", "connect", "counted", "file_address", "finished", "give_up", "open_study",
-    "quiet_optuna", "shown",
-]  # fmt: skip
+    "ERROR",
+    "RETRY_OF",
+    "RUNNER",
+    "SURPLUS",
+    "PlacedSampler",
+    "connect",
+    "counted",
+    "file_address",
+    "finished",
+    "give_up",
+    "open_study",
+    "quiet_optuna",
+    "shown",
+    "suggest_all",
+]
+
+
+# Draws that a trial's place in its study decides, so that a study that was stopped goes on as it would have.
+
+#: Attribute of a trial that tries once more what an ended process left unfinished: the number of that trial.
+RETRY_OF = "retry_of"
+
+
+class PlacedSampler(BaseSampler):  # type: ignore[misc]  # optuna is not always installed where types are checked
+    """Tree-structured Parzen estimators (Bergstra et al. 2011), seeded anew for every trial.
+
+    A sampler with one generator would begin with the same draws again in every process and after every stop. Here the
+    seed is drawn from the study's and from how many trials came before, not counting those that try once more.
+
+    Args:
+        seed: of the study.
+    """
+
+    def __init__(self, seed: int) -> None:
+        self._seed = seed
+        self._number, self._sampler = -1, TPESampler()
+
+    def infer_relative_search_space(self, study: Study, trial: FrozenTrial) -> dict[str, BaseDistribution]:
+        """Return nothing: every setting is drawn by itself."""
+        return {}
+
+    def sample_relative(self, study: Study, trial: FrozenTrial, search_space: dict[str, Any]) -> dict[str, Any]:
+        """Return nothing."""
+        return {}
+
+    def sample_independent(
+        self, study: Study, trial: FrozenTrial, param_name: str, param_distribution: BaseDistribution
+    ) -> Any:
+        """Return the value of one setting."""
+        if trial.number != self._number:
+            held = study.get_trials(deepcopy=False)
+            place = sum(one.number < trial.number and RETRY_OF not in one.user_attrs for one in held)
+            seed = int(np.random.SeedSequence([self._seed, place]).generate_state(1)[0])
+            # what runs meanwhile counts as bad, or trials at the same time would crowd together
+            self._number, self._sampler = trial.number, TPESampler(seed=seed, constant_liar=True)
+        return self._sampler.sample_independent(study, trial, param_name, param_distribution)
+
+
+def suggest_all(trial: Trial, space: Space) -> dict[str, Any]:
+    """Return the settings of a trial: drawn, or those that it was made with."""
+    return {name: _suggest(trial, name, dimension) for name, dimension in space.items()}
+
+
+def _suggest(trial: Trial, name: str, dimension: Dimension) -> Any:
+    if isinstance(dimension, Choices):
+        return trial.suggest_categorical(name, dimension.values)
+    if isinstance(dimension.low, int) and isinstance(dimension.high, int):
+        return trial.suggest_int(name, dimension.low, dimension.high, log=dimension.log)
+    return trial.suggest_float(name, dimension.low, dimension.high, log=dimension.log)
+
+
+# A study: trials in a database that processes and machines share, and that outlives each of them.
 
 #: Attributes of a trial: who runs it, why it failed, and whether it began when there were enough already.
 RUNNER, ERROR, SURPLUS = "runner", "error", "surplus"
@@ -89,17 +161,17 @@ def connect(address: str) -> RDBStorage:
     Raises:
         InputError: it cannot be reached, or its driver is not installed.
     """
-    remedy = "give --storage an address of SQLAlchemy, such as sqlite:///study.db"
+    remedy = "give `storage` an address of SQLAlchemy, such as sqlite:///study.db"
     try:
         return _made(address)
     except (ArgumentError, ValueError):
-        raise InputError(f"--storage: is no address of a database; {remedy}") from None
+        raise InputError(f"`storage`: is no address of a database; {remedy}") from None
     except ImportError as error:
         raise InputError(
-            f"--storage {shown(address)}: its driver is not installed ({_reason(error)}); install it, or {remedy}"
+            f"`storage={shown(address)}`: its driver is not installed ({_reason(error)}); install it, or {remedy}"
         ) from None
     except (SQLAlchemyError, StorageInternalError, RuntimeError) as error:
-        raise InputError(f"--storage {shown(address)}: cannot be used ({_reason(error)})") from None
+        raise InputError(f"`storage={shown(address)}`: cannot be used ({_reason(error)})") from None
 
 
 def _made(address: str) -> RDBStorage:
@@ -156,8 +228,8 @@ def open_study(storage: RDBStorage, name: str, request: Mapping[str, Any], seed:
     if held != request:
         keys = _differences(held, request)
         raise InputError(
-            f"--study {name}: was made by another request (it differs in {', '.join(keys)}); ask as before, or give "
-            "--study another name"
+            f"`study={name}`: was made by another request (it differs in {', '.join(keys)}); ask as before, or give "
+            "`study` another name"
         )
     return study
 

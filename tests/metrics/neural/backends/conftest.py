@@ -10,7 +10,8 @@ from typing import Any
 import pytest
 from converted_models import PACKAGES, need
 
-from assay.metrics.neural.backends import acceptance, convert, converted
+from assay.metrics.neural.backends import acceptance, converted
+from assay.metrics.neural.backends import cache as convert
 
 
 @pytest.fixture(autouse=True)

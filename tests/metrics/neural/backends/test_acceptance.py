@@ -20,7 +20,7 @@ import assay
 from assay.errors import UnavailableError
 from assay.metrics import load_metric
 from assay.metrics.neural.backends import acceptance, converted
-from assay.metrics.neural.backends.checkset import check_pairs
+from assay.metrics.neural.backends.acceptance import check_pairs
 from assay.metrics.work import open_session
 
 

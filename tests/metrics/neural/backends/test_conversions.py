@@ -17,7 +17,8 @@ from tiny import make_bert
 
 from assay.errors import InputError, UnavailableError
 from assay.metrics import load_metric
-from assay.metrics.neural.backends import acceptance, convert
+from assay.metrics.neural.backends import acceptance
+from assay.metrics.neural.backends import cache as convert
 from assay.metrics.work import release_sessions
 
 

@@ -4,11 +4,10 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from assay.metrics.neural.body import Body, ScorerBody, TorchBody, TorchScorerBody
-from assay.metrics.neural.linear import pack_linears
+from assay.metrics.neural.body import Body, ScorerBody, TorchBody, TorchScorerBody, pack_linears
 
 if TYPE_CHECKING:
-    from assay.metrics.neural.engine import ModelEngine
+    from assay.metrics.neural.session import ModelEngine
 
 __all__ = ["open_encoder_bodies", "open_scorer_bodies"]
 

@@ -12,15 +12,15 @@ from numpy.typing import NDArray
 
 from assay.errors import InputError
 from assay.metrics.neural.backends.acceptance import accept
-from assay.metrics.neural.backends.convert import Converter, keep
+from assay.metrics.neural.backends.cache import Converter, keep
 from assay.metrics.neural.loading import load_encoder, load_scorer
-from assay.metrics.neural.packing import Packed
 from assay.metrics.neural.runtime import import_torch
+from assay.metrics.neural.tokens import Packed
 
 if TYPE_CHECKING:
     import torch
 
-    from assay.metrics.neural.engine import ModelEngine
+    from assay.metrics.neural.session import ModelEngine
 
 __all__ = ["ConvertedBody", "ConvertedScorerBody", "converter_of"]
 

@@ -9,7 +9,7 @@ import numpy as np
 import torch
 
 from assay.metrics.neural.body import TorchBody, TorchScorerBody
-from assay.metrics.neural.packing import Packed
+from assay.metrics.neural.tokens import Packed
 
 __all__ = ["EncoderModule", "ScorerModule", "example_of", "input_names"]
 

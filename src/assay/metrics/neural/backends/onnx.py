@@ -12,7 +12,7 @@ from typing import Any
 from numpy.typing import NDArray
 
 from assay.errors import MissingExtraError
-from assay.metrics.neural.backends.convert import Pass, opening
+from assay.metrics.neural.backends.cache import Pass, opening
 from assay.metrics.neural.backends.modules import example_of
 from assay.metrics.neural.runtime import import_torch
 from assay.metrics.provenance import version_of
@@ -30,7 +30,7 @@ _FILE = "model.onnx"
 
 
 class OnnxRuntime:
-    """See :class:`assay.metrics.neural.backends.convert.Converter`.
+    """See :class:`assay.metrics.neural.backends.cache.Converter`.
 
     Raises:
         UnavailableError: onnxruntime is not installed.

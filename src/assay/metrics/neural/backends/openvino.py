@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from assay.errors import MissingExtraError, UnavailableError
-from assay.metrics.neural.backends.convert import Pass, opening
+from assay.metrics.neural.backends.cache import Pass, opening
 from assay.metrics.neural.backends.modules import example_of
 from assay.metrics.provenance import version_of
 
@@ -24,7 +24,7 @@ _HINTS = {"fp32": "f32", "bf16": "bf16"}
 
 
 class OpenVino:
-    """See :class:`assay.metrics.neural.backends.convert.Converter`.
+    """See :class:`assay.metrics.neural.backends.cache.Converter`.
 
     Raises:
         UnavailableError: openvino is not installed.

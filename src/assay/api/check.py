@@ -1,0 +1,78 @@
+"""A run kept as a baseline, and later runs compared with it."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+from assay.api.values import Report
+from assay.benchmark.progress import Progress, Silent
+from assay.reports.check.baseline import read_baseline, take_baseline, to_text
+from assay.reports.check.cells import CheckSettings
+from assay.reports.check.checking import GateReport
+from assay.reports.check.checking import check as hold_against
+from assay.reports.check.document import headline, to_document, to_junit
+from assay.reports.check.files import BASELINE, check_held, write_file
+from assay.reports.folder import read_run
+
+__all__ = ["Checked", "baseline", "check"]
+
+
+class Checked(Report):
+    """What a check found.
+
+    Attributes:
+        found: everything, as plain values.
+    """
+
+    def __init__(self, found: GateReport) -> None:
+        super().__init__(to_document(found))
+        self.found = found
+
+    @property
+    def passed(self) -> bool:
+        """Whether nothing fails."""
+        return self.found.passed
+
+    @property
+    def headline(self) -> str:
+        """The outcome in one line."""
+        return headline(self.found)
+
+    def to_junit(self) -> str:
+        """Return JUnit XML: a test case a judged number."""
+        return to_junit(self.found)
+
+
+def baseline(run: str | Path, out: str | Path) -> Path:
+    """Write the agreement and the scores of a run to one small file and return it.
+
+    An earlier baseline that stands there is replaced, nothing else is.
+
+    Raises:
+        InputError: the run cannot be read, or the file cannot be written or holds something else.
+    """
+    check_held(Path(out), BASELINE)
+    write_file(Path(out), to_text(take_baseline(read_run(Path(run)))))
+    return Path(out)
+
+
+def check(run: str | Path, against: str | Path, *, progress: Progress | None = None, **settings: Any) -> Checked:
+    """Hold a run against a baseline: does a metric agree less with people, beyond margin and chance?
+
+    Args:
+        run: a run folder.
+        against: the file that :func:`baseline` wrote.
+        progress: told of every metric.
+        **settings: fields of :class:`assay.reports.check.cells.CheckSettings`.
+
+    Raises:
+        InputError: a file that cannot be read or was changed by hand, other pairs than in the baseline, or a value
+            outside its range.
+    """
+    progress = progress or Silent()
+    asked = CheckSettings(**settings)
+    opened, held = read_run(Path(run)), read_baseline(Path(against))
+    metrics = sum(status["status"] == "done" for status in opened.manifest["metrics"])
+    progress.begin("comparing with the baseline", metrics)
+    return Checked(hold_against(opened, held, asked, progress.advance))

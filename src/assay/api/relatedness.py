@@ -1,0 +1,126 @@
+"""Which features of words make sentences related, compared with labels."""
+
+from __future__ import annotations
+
+import tempfile
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from assay.api.run import as_list, run
+from assay.api.values import Report
+from assay.benchmark.progress import Progress, Silent
+from assay.errors import InputError, MissingExtraError
+from assay.metrics.overlap import Dice
+from assay.metrics.static import Static
+from assay.metrics.words.features import OBJECTS, SUBJECTS, Reader, SpacyReader, Word, related_words
+from assay.metrics.words.vectors import open_vectors
+from assay.reports.data import ScoredDataset, draws_of, read_datasets, signed
+from assay.reports.folder import read_run
+from assay.reports.relatedness import Measured, to_document
+from assay.settings import Resampling
+
+__all__ = ["relatedness"]
+
+
+def relatedness(
+    dataset: Any,
+    vectors: str | Path,
+    *,
+    pipeline: str | Path | None = None,
+    resamples: int = 1000,
+    confidence: float = 0.95,
+    seed: int = 0,
+    progress: Progress | None = None,
+    read_with: Callable[[str | Path], Reader] = SpacyReader,
+    **settings: Any,
+) -> Report:
+    """Say which features of the words of two sentences go with the label of the pair.
+
+    The study of STR-2022 (Abdalla, Vishnubhotla and Mohammad 2023), section 5: Q1 lexical overlap (``dice``), Q2
+    related words (``static``, mean of all words), Q3a related words of one part of speech, Q3b of a group of them, Q4
+    related subjects and objects.
+
+    Args:
+        dataset: as for :func:`assay.run`; one reference a pair.
+        vectors: word vectors, as :func:`assay.metrics.words.open_vectors` reads them.
+        pipeline: a spaCy pipeline, folder or name; without it there are Q1 and Q2 alone.
+        resamples: of the intervals; 0 for none.
+        confidence: their level.
+        seed: of the resamples.
+        progress: told how far it is.
+        read_with: makes a reader of words of *pipeline*.
+        **settings: further arguments of :func:`assay.run`, such as ``columns``.
+
+    Raises:
+        InputError: something that was given cannot be used, or a pair has several references.
+    """
+    progress = progress or Silent()
+    drawing = Resampling(resamples=resamples, confidence=confidence, seed=seed)
+    overlap, related = Dice(), Static(subject=str(vectors))
+    if len(as_list(dataset)) != 1:
+        raise InputError("give one dataset; its pairs are taken apart")
+    notes = []
+    reader: Reader | None = None
+    if pipeline is None:
+        notes.append("Q3 and Q4 need parts of speech: give `pipeline`, the folder or name of a spaCy pipeline")
+    else:
+        try:
+            reader = read_with(pipeline)
+        except MissingExtraError as error:
+            notes.append(f"Q3 and Q4 are left out: {error}")
+    with tempfile.TemporaryDirectory(prefix="assay-") as scratch:
+        folder = Path(scratch) / "run"
+        done = run(
+            dataset, [overlap, related], buckets=("none",), resamples=0, out=folder, progress=progress, **settings
+        )
+        if done.failures:
+            raise InputError("; ".join(done.failures))
+        (data,) = read_datasets(read_run(folder))
+        everywhere = np.ones(len(data), dtype=bool)
+        features = [
+            Measured("Q1", "lexical overlap", data.scores[str(overlap)], everywhere),
+            Measured("Q2", "all words", data.scores[str(related)], everywhere),
+        ]
+        if reader is not None:
+            notes += _about(reader, data)
+            features += _of_words(data, reader, Path(vectors).expanduser(), progress)
+        draws = draws_of(resamples=resamples, confidence=confidence, seed=seed)
+        document = to_document(data, features, drawing, notes)
+        return Report(signed(document, [data], (str(overlap), str(related)), draws))
+
+
+def _about(reader: Reader, data: ScoredDataset) -> list[str]:
+    """Return notes on how words were read.
+
+    Raises:
+        InputError: the pipeline is for another language.
+    """
+    language = data.facts["language"]
+    if language and language != reader.language:
+        raise InputError(f"`pipeline`: {reader.about} is for {reader.language!r}, {data.name} is in {language!r}")
+    notes = [f"words read by {reader.about}"]
+    if reader.parses:
+        notes.append(f"subject: {', '.join(SUBJECTS)}; object: {', '.join(OBJECTS)} that is no preposition")
+    else:
+        notes.append("Q4 is left out: the pipeline has no parser")
+    return notes
+
+
+def _of_words(data: ScoredDataset, reader: Reader, vectors: Path, progress: Progress) -> list[Measured]:
+    references = data.table.column("reference").to_pylist()
+    if any(len(gold) != 1 for gold in references):
+        raise InputError(f"{data.name}: some pairs have several references; two sentences are compared here")
+    sides = [gold[0] for gold in references], data.table.column("candidate").to_pylist()
+    progress.begin("reading words", len(data) * len(sides))
+    first, second = (_read(reader, texts, progress) for texts in sides)
+    found = related_words(first, second, open_vectors(vectors), roles=reader.parses)
+    return [Measured(one.question, one.name, one.scores, one.present, one.question == "Q3a") for one in found]
+
+
+def _read(reader: Reader, texts: list[str], progress: Progress) -> list[list[Word]]:
+    words = reader.read(texts)
+    progress.advance(len(texts))
+    return words

@@ -1,0 +1,230 @@
+"""A run recomputed: whether it still gives the same numbers, and if not, what changed."""
+
+from __future__ import annotations
+
+import platform
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+from assay.api.values import Report
+from assay.api.verify_recompute import Excerpt, load_again, pairs_of, reload, rescore, scores_now, tabulate_again
+from assay.benchmark.outcome import MetricStatus
+from assay.benchmark.progress import Progress, Silent
+from assay.benchmark.request import Request
+from assay.errors import AssayError, InputError, unknown
+from assay.metrics import ColumnMetric, Metric
+from assay.metrics.neural.runtime import Runtime, device_of, use_runtime
+from assay.metrics.provenance import version_of
+from assay.reports.data import ScoredDataset, read_datasets
+from assay.reports.folder import Environment, Manifest, RunFolder, check_manifest, check_strays, read_run
+from assay.reports.verify import (
+    Change,
+    DataNow,
+    MetricNow,
+    Recomputed,
+    Verification,
+    changes,
+    hold_agreement,
+    likely_cause,
+    to_document,
+)
+from assay.settings import check_seed
+
+__all__ = ["Verified", "verify"]
+
+#: Precisions in which a model's scores may move with the batch by more than its metric promises.
+_LOOSE = ("int8", "bf16", "fp16")
+
+
+class Verified(Report):
+    """What a recomputation found, as values and as tables.
+
+    Attributes:
+        found: the values; ``found.same`` says whether the run still gives the same numbers.
+    """
+
+    def __init__(self, found: Verification) -> None:
+        super().__init__(to_document(found))
+        self.found = found
+
+
+def verify(
+    run: str | Path,
+    *,
+    sample: int | None = None,
+    seed: int = 0,
+    metrics: Sequence[str] = (),
+    datasets: Sequence[str] = (),
+    trust: Sequence[str] = (),
+    offline: bool = False,
+    device: str = "auto",
+    progress: Progress | None = None,
+) -> Verified:
+    """Recompute a run from its folder and say whether it still gives the same numbers.
+
+    The agreement table is recomputed from the scores, labels, groups and buckets of the folder, with the run's own
+    resamples; scores are computed anew from the texts of the folder, not taken from the store; recorded scores are read
+    again from the data. Signatures, packages and data are held against those of the run. Nothing is written.
+
+    Args:
+        run: the run folder.
+        sample: score so many pairs of each dataset, and at least one of each language; all by default.
+        seed: chooses them.
+        metrics: only these; all by default.
+        datasets: only these of the run.
+        trust: metrics and datasets of the run, by name, that may run code or read cards from outside of the installed
+            packages, such as ``evaluate:FOLDER``. Others that would are not recomputed.
+        offline: fetch nothing.
+        device: where models run, as for :func:`assay.run`.
+        progress: told how far it is.
+
+    Raises:
+        InputError: the folder is not whole, was changed so that it cannot be read, or holds numbers of what its
+            ``run.json`` does not know; a name that it does not have.
+    """
+    progress = progress or Silent()
+    if sample is not None and sample < 1:
+        raise InputError(f"`sample={sample}`: must be at least 1")
+    check_seed(seed)
+    folder = read_run(Path(run))
+    manifest = check_manifest(Path(run), folder.manifest, folder.agreement)
+    asked = _asked(manifest, offline)
+    held = read_datasets(folder)
+    check_strays(folder, Path(run))
+    _check_trust(folder, held, trust)
+    chosen = _choose(folder, held, datasets, metrics)
+    loaded = {name: load_again(name, data, trusted=name in trust) for data, names in chosen for name in names}
+    scoring = {
+        name: one for name, one in loaded.items() if isinstance(one, Metric) and not isinstance(one, ColumnMetric)
+    }
+    excerpts = [
+        Excerpt(pairs_of(data), [name for name in names if name in scoring], sample, seed) for data, names in chosen
+    ]
+    progress.begin("loading the data again", len(chosen))
+    reloaded = []
+    for data, _ in chosen:
+        reloaded.append(reload(data, asked, manifest, trusted=data.name in trust))
+        progress.advance(1)
+    runtime = Runtime(device)
+    if device not in ("auto", "cpu"):
+        device_of(runtime)
+    with use_runtime(runtime):
+        statuses = rescore(asked, excerpts, list(scoring.values()), progress)
+    environment = _environment(manifest.environment)
+    judged: list[MetricNow] = []
+    for (data, names), excerpt, (state, pairs) in zip(chosen, excerpts, reloaded, strict=True):
+        rows = tabulate_again(asked, data, excerpt.pairs, names, progress)
+        for name in names:
+            status = statuses.get((data.name, name))
+            scores = scores_now(loaded[name], data, name, excerpt, status, pairs)
+            agreement = hold_agreement(_rows_of(folder.agreement, data, name), _rows_of(rows, data, name))
+            judged.append(_judge(loaded[name], data, name, agreement, scores, status, state, environment, excerpt))
+    found = Verification(
+        run=folder.title,
+        created=manifest.created,
+        sample=sample,
+        seed=seed,
+        metrics=tuple(judged),
+        data=tuple(state for state, _ in reloaded),
+        environment=environment,
+        without=_without(manifest, [data.name for data, _ in chosen]),
+    )
+    return Verified(found)
+
+
+def _asked(manifest: Manifest, offline: bool) -> Request:
+    """Return what decided the numbers, without the data and the metrics."""
+    held = manifest.request
+    return Request(
+        pairs=(),
+        metrics=(),
+        buckets=tuple(held.buckets),
+        statistics=tuple(held.statistics),
+        resamples=held.resamples,
+        confidence=held.confidence,
+        drop_duplicates=held.drop_duplicates,
+        seed=held.seed,
+        limit=held.limit,
+        references=held.references,
+        offline=offline,
+        graphs=held.graphs,
+    )
+
+
+def _choose(
+    run: RunFolder, scored: Sequence[ScoredDataset], datasets: Sequence[str], metrics: Sequence[str]
+) -> list[tuple[ScoredDataset, list[str]]]:
+    """Return the datasets asked for, each with the metrics asked for that it has scores of."""
+    held = {data.name: data for data in scored}
+    for name in datasets:
+        if name not in held:
+            raise InputError(unknown(f"{run.title}: has no dataset", name, held))
+    chosen = [data for name, data in held.items() if not datasets or name in datasets]
+    known = list(dict.fromkeys(name for data in chosen for name in data.scores))
+    for name in metrics:
+        if name not in known:
+            raise InputError(unknown(f"{run.title}: has no scores of", name, known))
+    return [(data, [name for name in data.scores if not metrics or name in metrics]) for data in chosen]
+
+
+def _check_trust(run: RunFolder, scored: Sequence[ScoredDataset], trust: Sequence[str]) -> None:
+    """Refuse a name that is neither a metric nor a dataset of the run: trust in it would have no effect."""
+    names = dict.fromkeys([*(name for data in scored for name in data.scores), *(data.name for data in scored)])
+    for name in trust:
+        if name not in names:
+            raise InputError(unknown(f"{run.title}: has no metric or dataset", name, names))
+
+
+def _rows_of(rows: Sequence[dict[str, Any]], data: ScoredDataset, metric: str) -> list[dict[str, Any]]:
+    wanted = (data.name, data.facts["split"], metric)
+    return [row for row in rows if (row["dataset"], row["split"], row["metric"]) == wanted]
+
+
+def _judge(
+    loaded: Metric | AssayError,
+    data: ScoredDataset,
+    name: str,
+    agreement: Recomputed,
+    scores: Recomputed,
+    status: MetricStatus | None,
+    state: DataNow,
+    environment: tuple[Change, ...],
+    excerpt: Excerpt,
+) -> MetricNow:
+    """Put together what is known of one metric on one dataset, with the likely cause of a difference."""
+    recorded = isinstance(loaded, ColumnMetric)
+    signature = loaded.signature() if isinstance(loaded, ColumnMetric) else status.signature if status else {}
+    then = data.metrics[name].signature
+    changed = changes(then, signature) if signature else ()
+    precisions = [value for key, value in signature.items() if key.endswith("precision") and value in _LOOSE]
+    cause = likely_cause(
+        agreement,
+        scores,
+        changed=changed,
+        # of a preset with several models the parts are numbered
+        signed={key.rpartition(".")[2] for key in signature},
+        environment=environment,
+        data=state,
+        recorded=recorded,
+        loose=precisions[0] if precisions else "",
+        sampled=len(excerpt.rows) < len(data) and not recorded,
+    )
+    tolerance = 0.0 if recorded or isinstance(loaded, AssayError) else loaded.declaration.tolerance
+    return MetricNow(data.name, name, agreement, scores, tolerance, changed, cause)
+
+
+def _environment(held: Environment) -> tuple[Change, ...]:
+    """Return Python, machine and packages that are others now; of what the run did not record nothing is known."""
+    then = {key: value for key, value in (("python", held.python), ("machine", held.machine)) if value}
+    now = {"python": platform.python_version(), "machine": platform.machine()}
+    packages = {name: version_of(name) for name in held.packages}
+    return changes(then | held.packages, {key: now[key] for key in then} | packages)
+
+
+def _without(manifest: Manifest, datasets: Sequence[str]) -> tuple[str, ...]:
+    return tuple(
+        f"{one.metric} on {one.dataset} ({one.status}: {one.reason})"
+        for one in manifest.metrics
+        if one.status != "done" and one.dataset in datasets
+    )

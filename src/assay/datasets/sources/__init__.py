@@ -1,1 +1,0 @@
-"""Where files come from: one module a kind of source (see ``base.py``)."""

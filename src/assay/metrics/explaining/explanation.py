@@ -1,0 +1,110 @@
+"""What all explanations share, and which metrics have one."""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, ClassVar, cast
+
+from assay.errors import InputError
+from assay.metrics.amr_metric import Amr
+from assay.metrics.base import Batch, Metric
+from assay.metrics.bertscore import BertScore
+from assay.metrics.cross_encoder import CrossEncoder
+from assay.metrics.s3bert import S3Bert
+from assay.metrics.work import Flag, Scores, open_session
+
+if TYPE_CHECKING:
+    import numpy as np
+
+__all__ = ["Explanation", "check_explainable", "explain_pairs", "notes_of", "score_together"]
+
+
+# What all explanations share, and how a metric that reads a model scores a few pairs.
+
+
+@dataclass(frozen=True)
+class Explanation:
+    """What the score of one pair comes from.
+
+    Attributes:
+        metric: its name.
+        reference, candidate: the texts.
+        score: the metric's score of the pair.
+        notes: what a reader should know.
+    """
+
+    kind: ClassVar[str]
+
+    metric: str
+    reference: str
+    candidate: str
+    score: float
+    notes: tuple[str, ...]
+
+    def as_dict(self) -> dict[str, Any]:
+        """Return plain values, the kind of explanation first."""
+        return {"kind": self.kind, **_plain(dataclasses.asdict(self))}
+
+
+def _plain(value: Any) -> Any:
+    """Return a value with lists for tuples, as JSON has it."""
+    if isinstance(value, dict):
+        return {key: _plain(item) for key, item in value.items()}
+    return [_plain(item) for item in value] if isinstance(value, list | tuple) else value
+
+
+def score_together(metrics: Sequence[Metric], batch: Batch) -> Scores:
+    """Return the scores of metrics that share an engine; the model stays open until another one is used."""
+    return open_session(metrics[0].needs()).score(metrics, batch)
+
+
+def notes_of(flags: np.uint8) -> tuple[str, ...]:
+    """Return what the flags of a score say."""
+    return tuple(flag.phrase for flag in Flag if int(flags) & flag)
+
+
+# Which metrics have something to explain, and what.
+
+_KNOWN = (
+    "s3bert:FOLDER (aspects), bertscore:MODEL (matches of tokens), cross-encoder:MODEL and sas (words left out), "
+    "amr:smatch (alignment of graphs)"
+)
+
+
+def check_explainable(metric: Metric) -> None:
+    """Return when the scores of a metric can be explained.
+
+    Raises:
+        InputError: they cannot; those that can are named.
+    """
+    known = S3Bert | BertScore | CrossEncoder
+    if not (isinstance(metric, known) or (isinstance(metric, Amr) and metric.subject == "smatch")):
+        raise InputError(f"metric {metric}: its score has no parts to show; these have: {_KNOWN}")
+
+
+def explain_pairs(metric: Metric, batch: Batch) -> Sequence[Explanation]:
+    """Explain the score of each pair; the metric must be bound and available.
+
+    Raises:
+        InputError: there is nothing to explain, or the data lacks what is needed.
+    """
+    check_explainable(metric)
+    # each is imported when it is asked for: some read models, some graphs
+    if isinstance(metric, S3Bert):
+        from assay.metrics.explaining.aspects import explain_aspects
+
+        return explain_aspects(metric, batch)
+    if isinstance(metric, BertScore):
+        from assay.metrics.explaining.tokens import explain_tokens
+
+        return explain_tokens(metric, batch)
+    if isinstance(metric, CrossEncoder):
+        from assay.metrics.explaining.words import explain_words
+
+        return explain_words(metric, batch)
+    from assay.metrics.explaining.graphs import explain_graphs
+
+    # check_explainable let nothing else pass
+    return explain_graphs(cast(Amr, metric), batch)

@@ -1,0 +1,180 @@
+"""The cache of converted models: each is written once, under a name made of everything that decides its numbers."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import shutil
+import time
+import uuid
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager, suppress
+from pathlib import Path
+from typing import Any, Protocol
+
+from numpy.typing import NDArray
+
+from assay.errors import AssayError, InputError, UnavailableError
+from assay.metrics.neural.loading import quiet
+from assay.metrics.provenance import file_digest
+from assay.output import written_whole
+from assay.paths import cache_dir
+from assay.transfer import disk_errors
+
+__all__ = ["Converter", "Pass", "first_line", "keep", "opening", "write_json"]
+
+#: Raised when assay converts in another way, so that older files are not found.
+FORMAT = 1
+#: Seconds after which a half-written folder is what a killed process left.
+STALE = 24 * 3600
+#: Says what each file of a folder was when it was written.
+_FILES = "files.json"
+
+#: Runs a converted model: int64 arrays of shape (b, l) by name in, float32 arrays out.
+Pass = Callable[[Mapping[str, NDArray[Any]]], list[NDArray[Any]]]
+
+
+class Converter(Protocol):
+    """A runtime that models are converted for.
+
+    Attributes:
+        name: of the backend.
+        precisions: that it has.
+    """
+
+    name: str
+    precisions: tuple[str, ...]
+
+    def key(self, precision: str) -> dict[str, str]:
+        """Return what decides the converted files beside the model itself: versions, weights."""
+        ...
+
+    def write(self, module: Any, names: tuple[str, ...], precision: str, folder: Path) -> None:
+        """Convert a module of :mod:`modules` that takes *names* into files of an empty folder.
+
+        Raises:
+            UnavailableError: a package is missing.
+        """
+        ...
+
+    def open(self, folder: Path, precision: str, threads: int) -> Pass:
+        """Load the files.
+
+        Raises:
+            UnavailableError: this machine does not compute in that precision.
+        """
+        ...
+
+
+def keep(model: str, key: Mapping[str, str], write: Callable[[Path], None]) -> Path:
+    """Return the folder of a converted model; *write* fills it where there is none yet.
+
+    Two processes at once both convert, and the one that ends first is kept.
+
+    Args:
+        model: its name in messages.
+        key: all that decides what the files compute.
+        write: called with an empty folder.
+
+    Raises:
+        InputError: the disk is full or may not be written.
+        UnavailableError: the libraries cannot convert the model, or a file has changed since it was written.
+    """
+    text = json.dumps({**key, "format": str(FORMAT)}, sort_keys=True)
+    folder = cache_dir() / "converted" / hashlib.sha256(text.encode()).hexdigest()[:32]
+    part = folder.with_name(f"{folder.name}.{uuid.uuid4().hex[:12]}.part")
+    with _cache_errors(folder):
+        if folder.is_dir():
+            _check(folder)
+            return folder
+        part.mkdir(parents=True)
+        try:
+            _sweep(folder.parent)
+            with _converting(model, key["backend"]):
+                write(part)
+            (part / "key.json").write_text(text + "\n", encoding="utf-8")
+            digests = {path.name: file_digest(path) for path in sorted(part.iterdir())}
+            (part / _FILES).write_text(json.dumps(digests, indent=1) + "\n", encoding="utf-8")
+            try:
+                part.rename(folder)
+            except OSError:
+                # a folder with files in it is not replaced: another process was quicker
+                if not folder.is_dir():
+                    raise
+        finally:
+            shutil.rmtree(part, ignore_errors=True)
+    return folder
+
+
+def write_json(path: Path, value: object) -> None:
+    """Write a small file as a whole."""
+    with written_whole(path) as part:
+        part.write_text(json.dumps(value) + "\n", encoding="utf-8")
+
+
+@contextmanager
+def opening(folder: Path, backend: str) -> Iterator[None]:
+    """Turn what a runtime raises over files that it cannot read into one line."""
+    try:
+        yield
+    except AssayError:
+        raise
+    except Exception as error:  # each runtime has errors of its own, without a common base
+        raise UnavailableError(
+            f"the converted model {folder} cannot be opened by {backend} ({first_line(error)})",
+            f"delete the folder {folder} and run again",
+        ) from error
+
+
+def first_line(error: BaseException) -> str:
+    """Return the kind of an error and the first line of its text."""
+    lines = [part.strip() for part in str(error).splitlines() if part.strip()]
+    # openvino begins with places in its own code
+    telling = [line for line in lines if not line.startswith("Exception from ")]
+    return f"{type(error).__name__}: {(telling or lines or ['no reason given'])[0][:300]}"
+
+
+@contextmanager
+def _cache_errors(folder: Path) -> Iterator[None]:
+    try:
+        with disk_errors(folder):
+            yield
+    except OSError as error:
+        raise InputError(
+            f"{folder}: cannot be written ({error.strerror or error}); set ASSAY_CACHE to a folder that can"
+        ) from error
+
+
+def _check(folder: Path) -> None:
+    """Hold the files to what was written: a runtime computes with damaged weights as if nothing were wrong."""
+    try:
+        digests = json.loads((folder / _FILES).read_text(encoding="utf-8"))
+        changed = [name for name, digest in digests.items() if file_digest(folder / name) != digest]
+        reason = f"{changed[0]} is not what was written" if changed else ""
+    except (OSError, ValueError, AttributeError) as error:
+        reason = first_line(error)
+    if reason:
+        raise UnavailableError(
+            f"the converted model {folder} is damaged ({reason})", f"delete the folder {folder} and run again"
+        )
+
+
+@contextmanager
+def _converting(model: str, backend: str) -> Iterator[None]:
+    try:
+        with quiet():
+            yield
+    except (AssayError, OSError):
+        raise
+    except Exception as error:  # as in opening
+        raise UnavailableError(
+            f"model {model} cannot be converted for {backend} ({first_line(error)})", "take backend=torch"
+        ) from error
+
+
+def _sweep(folder: Path) -> None:
+    """Delete what killed processes left."""
+    for part in folder.glob("*.part"):
+        with suppress(OSError):
+            if part.stat().st_mtime < time.time() - STALE:
+                shutil.rmtree(part)

@@ -1,0 +1,390 @@
+"""How BERTScore is computed: greedy matching, token weights from a corpus, baselines, and the package bert-score."""
+
+from __future__ import annotations
+
+import contextlib
+import csv
+import functools
+import hashlib
+import io
+import math
+import time
+from collections import Counter
+from collections.abc import Callable, Collection, Sequence
+from dataclasses import dataclass
+from itertools import chain
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, cast
+
+import numpy as np
+from numpy.typing import NDArray
+
+from assay.errors import InputError, MissingExtraError
+from assay.metrics.base import Batch, Metric
+from assay.metrics.neural.loading import load_tokenizer, quiet
+from assay.metrics.neural.runtime import import_torch, set_threads
+from assay.metrics.neural.session import LibraryTaker, Meter, blank_flags
+from assay.metrics.neural.tokens import Prep, tokenize
+from assay.metrics.neural.views import TextRows
+from assay.metrics.neural.weights import whole_weights
+from assay.metrics.work import Scores
+from assay.output import written_whole
+from assay.paths import cache_dir
+from assay.transfer import disk_errors
+
+if TYPE_CHECKING:
+    import torch
+
+__all__ = [
+    "PAIRS",
+    "BertScorePackageEngine",
+    "Weigh",
+    "chosen_layer",
+    "harmonic",
+    "keep_corpus",
+    "match",
+    "plain_weights",
+    "random_pairs",
+    "read_baseline",
+    "read_corpus",
+    "token_weights",
+]
+
+
+# Greedy matching of token embeddings: precision and recall of BERTScore.
+#
+# Zhang et al. (2020), "BERTScore: Evaluating Text Generation with BERT", section 3: each token is matched to the most
+# similar token of the other text; special tokens may be matched but do not count.
+
+#: Embeddings, weights and presence of the tokens of one side, see :func:`_gather`.
+_MatchedSide = tuple["torch.Tensor", "torch.Tensor", "torch.Tensor"]
+
+#: Padded cells of the similarity matrices of a batch, and of the gathered embeddings, on a CPU and on a GPU.
+CPU_CELLS, GPU_CELLS = 2**22, 2**26
+#: A sum of precision and recall below this has no quotient worth the name.
+NEARLY = 1e-6
+
+
+def match(
+    rows: TextRows,
+    left: NDArray[np.intp],
+    right: NDArray[np.intp],
+    weigh: Callable[[NDArray[np.int64]], NDArray[np.float64]],
+) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    """Return precision and recall of n pairs, each of shape (n,), in [-1, 1]; 0 where either text has no weight.
+
+    Args:
+        rows: token embeddings of the texts.
+        left: the references.
+        right: the candidates.
+        weigh: the weights of token numbers, the same shape.
+
+    A cell of the similarity matrix without a token on both sides is -inf, never 0: a zero would win against negative
+    similarities in a pair that is padded, and the value of a pair would depend on its batch.
+    """
+    torch = import_torch()
+    assert rows.starts is not None  # noqa: S101 - what has tokens has starts
+    unit = torch.nn.functional.normalize(rows.values, dim=1)
+    sizes = np.array([len(ids) for ids in rows.ids], dtype=np.intp)
+    flat = np.fromiter(chain.from_iterable(rows.ids), dtype=np.int64, count=int(sizes.sum()))
+    heavy = weigh(flat)
+    weights = torch.from_numpy(heavy).to(unit.device, torch.float32)
+    has_weight = np.bincount(np.repeat(np.arange(len(sizes)), sizes), heavy, len(sizes)) > 0
+    cells = CPU_CELLS if unit.device.type == "cpu" else GPU_CELLS
+    precision, recall = np.zeros(len(left)), np.zeros(len(left))
+    longest = np.maximum(sizes[left], sizes[right])
+    order = np.argsort(longest, kind="stable")
+    order = order[has_weight[left[order]] & has_weight[right[order]]]
+    start = 0
+    while start < len(order):
+        width = int(longest[order[start]])
+        room = max(1, cells // max(1, (unit.shape[1] + width) * width))
+        part = order[start : start + room]
+        # a batch ends before pairs that are much longer than its first
+        part = part[: int(np.searchsorted(longest[part], width * 1.25 + 2, side="right"))]
+        try:
+            with torch.inference_mode():
+                references = _gather(unit, weights, rows.starts, sizes, left[part])
+                candidates = _gather(unit, weights, rows.starts, sizes, right[part])
+                precision[part], recall[part] = _matched(references, candidates)
+        except torch.OutOfMemoryError:
+            if len(part) == 1:
+                raise
+            # once more, half as many pairs
+            cells = len(part) * (unit.shape[1] + width) * width // 2
+            continue
+        start += len(part)
+    return precision, recall
+
+
+def _matched(references: _MatchedSide, candidates: _MatchedSide) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    """Return precision and recall of a batch."""
+    torch = import_torch()
+    similar = torch.bmm(candidates[0], references[0].transpose(1, 2))
+    absent = ~(candidates[2].unsqueeze(2) & references[2].unsqueeze(1))
+    similar = similar.masked_fill_(absent, -torch.inf)
+    return _weighted(similar.amax(dim=2), *candidates[1:]), _weighted(similar.amax(dim=1), *references[1:])
+
+
+def _gather(
+    unit: torch.Tensor,
+    weights: torch.Tensor,
+    starts: NDArray[np.intp],
+    sizes: NDArray[np.intp],
+    texts: NDArray[np.intp],
+) -> _MatchedSide:
+    """Return embeddings (b, l, d), weights (b, l) and which cells have a token (b, l)."""
+    torch = import_torch()
+    width = int(sizes[texts].max())
+    inside = np.arange(width) < sizes[texts][:, None]
+    places = np.where(inside, starts[texts][:, None] + np.arange(width), starts[texts][:, None])
+    index = torch.from_numpy(places).to(unit.device)
+    held = torch.from_numpy(inside).to(unit.device)
+    return unit[index], weights[index] * held, held
+
+
+def _weighted(best: torch.Tensor, weights: torch.Tensor, held: torch.Tensor) -> NDArray[np.float64]:
+    """Return the weighted mean of the best similarities, 0 where nothing weighs."""
+    torch = import_torch()
+    best, weights = best.cpu().double(), weights.cpu().double()
+    total = weights.sum(dim=1)
+    sums = torch.where(held.cpu() & (weights != 0), best * weights, 0.0).sum(dim=1)
+    found: NDArray[np.float64] = torch.where(total > 0, sums / total, 0.0).numpy()
+    return found
+
+
+def harmonic(precision: NDArray[np.float64], recall: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Return F = 2PR / (P + R), 0 where the sum is nearly 0.
+
+    Between -1 and 1 where the two have one sign, as they nearly always do; otherwise unbounded, as in the package.
+    """
+    total = precision + recall
+    fine = np.abs(total) > NEARLY
+    return np.where(fine, 2 * precision * recall / np.where(fine, total, 1.0), 0.0)
+
+
+# A corpus as a text file, a line a text: for weights of tokens and for baselines.
+
+#: Weights of token numbers, the same shape.
+Weigh = Callable[[NDArray[np.int64]], NDArray[np.float64]]
+
+
+def read_corpus(path: str) -> list[str]:
+    """Return the lines of a corpus that are not blank.
+
+    Raises:
+        InputError: there is no such file, it is no UTF-8, or it has no text.
+    """
+    try:
+        lines = Path(path).expanduser().read_text(encoding="utf-8-sig").split("\n")
+    except (OSError, UnicodeDecodeError) as error:
+        raise InputError(f"{path}: this corpus cannot be read ({error}); expected UTF-8, a line a text") from None
+    texts = [line.strip() for line in lines if line.strip()]
+    if not texts:
+        raise InputError(f"{path}: this corpus has no text; expected a line a text")
+    return texts
+
+
+def keep_corpus(texts: Sequence[str]) -> Path:
+    """Write texts as a corpus into the cache, under the digest of its content; return where."""
+    content = "\n".join(" ".join(text.split()) for text in texts).encode("utf-8", "replace")
+    folder = cache_dir() / "corpora"
+    path = folder / f"{hashlib.sha256(content).hexdigest()[:32]}.txt"
+    if not path.is_file():
+        with disk_errors(path):
+            folder.mkdir(parents=True, exist_ok=True)
+            with written_whole(path) as scratch:
+                scratch.write_bytes(content)
+    return path
+
+
+@functools.lru_cache(maxsize=8)
+def plain_weights(folder: str, digest: str) -> Weigh:
+    """Return weights of 1, and 0 for the tokens that begin and end a text."""
+    special = _special(folder, digest)
+
+    def weigh(ids: NDArray[np.int64]) -> NDArray[np.float64]:
+        return np.where(np.isin(ids, special), 0.0, 1.0)
+
+    return weigh
+
+
+@functools.lru_cache(maxsize=8)
+def token_weights(folder: str, digest: str, path: str, corpus: str, prep: Prep) -> Weigh:
+    """Return inverse document frequencies: log((N + 1) / (c + 1)) for a token that c of N texts have.
+
+    Args:
+        folder: the model.
+        digest: of the model.
+        path: the corpus.
+        corpus: digest of the corpus; tells two states of the file apart.
+        prep: how texts are made ready.
+    """
+    texts = [prep.apply(text) for text in read_corpus(path)]
+    counts: Counter[int] = Counter()
+    for one in tokenize(load_tokenizer(folder, digest), texts, prep.limit):
+        counts.update(set(one.ids))
+    known = np.array(sorted(counts), dtype=np.int64)
+    whole = math.log(len(texts) + 1)
+    values = np.array([whole - math.log(counts[int(token)] + 1) for token in known])
+    special = _special(folder, digest)
+
+    def weigh(ids: NDArray[np.int64]) -> NDArray[np.float64]:
+        place = np.searchsorted(known, ids).clip(max=len(known) - 1)
+        found = np.where(known[place] == ids, values[place], whole)
+        return np.where(np.isin(ids, special), 0.0, found)
+
+    return weigh
+
+
+def _special(folder: str, digest: str) -> list[int]:
+    tokenizer = load_tokenizer(folder, digest)
+    return [token for token in (tokenizer.cls_token_id, tokenizer.sep_token_id) if token is not None]
+
+
+# Baselines that BERTScore is rescaled with: (score - b) / (1 - b), b the score of texts that do not belong together.
+#
+# Zhang et al. (2020), section 3, "Baseline rescaling".
+
+#: Random pairs whose mean is the baseline.
+PAIRS = 1000
+_COLUMNS = {"precision": "P", "recall": "R", "f": "F"}
+
+
+def read_baseline(path: str, layer: int, output: str) -> float:
+    """Return the baseline of a layer from a file with the header ``LAYER,P,R,F``.
+
+    Raises:
+        InputError: there is no such file or layer, or a cell is no number below 1.
+    """
+    try:
+        text = Path(path).expanduser().read_text(encoding="utf-8-sig")
+    except (OSError, UnicodeDecodeError) as error:
+        raise InputError(f"{path}: this baseline cannot be read ({error})") from None
+    rows = list(csv.DictReader(text.splitlines(), delimiter="\t" if "\t" in text.partition("\n")[0] else ","))
+    column = _COLUMNS[output]
+    for number, row in enumerate(rows, start=2):
+        if (row.get("LAYER") or "").strip() != str(layer):
+            continue
+        try:
+            value = float(row[column])
+        except (KeyError, TypeError, ValueError):
+            value = math.nan
+        if not -math.inf < value < 1:
+            raise InputError(f"{path}, line {number}: {column} is {row.get(column)!r}; expected a number below 1")
+        return value
+    raise InputError(f"{path}: has no row for layer {layer}; expected lines LAYER,P,R,F")
+
+
+def random_pairs(path: str) -> Batch:
+    """Return pairs of different lines of a corpus, drawn with a fixed seed.
+
+    Raises:
+        InputError: the corpus has fewer than two different texts.
+    """
+    texts = list(dict.fromkeys(read_corpus(path)))
+    if len(texts) < 2:
+        raise InputError(f"{path}: a baseline needs at least two different texts")
+    generator = np.random.default_rng(0)
+    first = generator.integers(len(texts), size=PAIRS)
+    second = (first + generator.integers(1, len(texts), size=PAIRS)) % len(texts)
+    return Batch([texts[i] for i in first], [texts[i] for i in second])
+
+
+# The package bert-score itself, as the engine of BERTScore: pair by pair, since its values depend on the batch.
+
+
+def chosen_layer(name: str) -> int | None:
+    """Return the layer that the package takes for a hub model, or None where it knows none.
+
+    Raises:
+        MissingExtraError: the package is not installed.
+    """
+    try:
+        from bert_score.utils import model2layers
+    except ImportError as error:
+        raise MissingExtraError(error.name or "bert-score", "neural") from error
+    found = model2layers.get(name, model2layers.get(name.rpartition("/")[2]))
+    return None if found is None else int(found)
+
+
+@dataclass(frozen=True)
+class BertScorePackageEngine:
+    """A ``bert_score.BERTScorer``.
+
+    Attributes:
+        folder: the checked model folder.
+        digest: of its files.
+        layer: the layer.
+        idf: corpus file, or None.
+        device: torch's name.
+        threads: of the CPU, or None for the cores that are free.
+    """
+
+    folder: str
+    digest: str
+    layer: int
+    idf: str | None
+    device: str
+    threads: int | None
+
+    @property
+    def pairs(self) -> int:
+        """Pairs in a unit of work."""
+        return 256
+
+    def open(self) -> BertScorePackageSession:
+        """Load the model."""
+        return BertScorePackageSession(self)
+
+
+class BertScorePackageSession:
+    """The package with a model in memory."""
+
+    def __init__(self, engine: BertScorePackageEngine) -> None:
+        try:
+            from bert_score import BERTScorer
+        except ImportError as error:
+            raise MissingExtraError(error.name or "bert-score", "neural") from error
+        self._meter = Meter((engine.device,))
+        set_threads(engine.threads)
+        sentences = None if engine.idf is None else read_corpus(engine.idf)
+        with quiet(), whole_weights(Path(engine.folder), "hidden states"):
+            self._scorer: Any = BERTScorer(
+                model_type=engine.folder,
+                num_layers=engine.layer,
+                idf=sentences is not None,
+                idf_sents=sentences,
+                device=engine.device,
+                batch_size=1,
+                nthreads=0,
+            )
+        self._meter.loaded(sum(parameter.numel() for parameter in self._scorer._model.parameters()))
+
+    def score(self, metrics: Sequence[Metric], batch: Batch, again: Collection[str] = ()) -> Scores:
+        """See :meth:`assay.metrics.work.Session.score`; blank texts, on which the package may break, score 0."""
+        begun = time.perf_counter()
+        outputs = np.zeros((len(batch), 3))
+        flags = blank_flags(batch)
+        for row, (reference, candidate) in enumerate(batch.pairs()):
+            if not flags[row]:
+                with contextlib.redirect_stderr(io.StringIO()):
+                    outputs[row] = [float(part[0]) for part in self._scorer.score([candidate], [reference])]
+        self._meter.embedded(2 * int((flags == 0).sum()), 0)
+        shared = time.perf_counter() - begun
+        columns = [
+            cast(LibraryTaker, metric).finish({"precision": outputs[:, 0], "recall": outputs[:, 1], "f": outputs[:, 2]})
+            for metric in metrics
+        ]
+        return Scores(
+            np.stack(columns, axis=1), np.stack([flags] * len(metrics), axis=1), np.full(len(metrics), shared)
+        )
+
+    def cost(self) -> dict[str, Any]:
+        """See :meth:`assay.metrics.work.Session.cost`."""
+        return self._meter.cost()
+
+    def close(self) -> None:
+        """See :meth:`assay.metrics.work.Session.close`."""
+        self._scorer = None
+        self._meter.close()

@@ -1,0 +1,266 @@
+"""Texts into tokens, and tokens into padded batches that fit a budget and are halved where memory runs out."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
+from itertools import chain
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from assay.metrics.neural.runtime import import_torch
+
+if TYPE_CHECKING:
+    import torch
+
+__all__ = ["Packed", "Packer", "Prep", "Tokens", "inside_of", "plan_batches", "to_device", "tokenize"]
+
+
+# Texts into tokens: what is put before a text, where it is cut, and what was cut.
+
+#: Texts tokenized at one time.
+SLICE = 4096
+
+
+@dataclass(frozen=True)
+class Prep:
+    """How a text is made ready for a model.
+
+    Attributes:
+        limit: tokens at which it is cut, special ones included.
+        prefix: text put before it.
+        strip: whether blanks around it are taken away.
+        lower: whether it is lower-cased here, before the tokenizer.
+        space: whether the tokenizer gets a blank before it (BERTScore with RoBERTa).
+    """
+
+    limit: int
+    prefix: str = ""
+    strip: bool = False
+    lower: bool = False
+    space: bool = False
+
+    def apply(self, text: str) -> str:
+        """Return the text as the tokenizer gets it."""
+        if not text.isascii():
+            # no model's tokenizer takes half of a surrogate pair
+            text = text.encode("utf-8", "replace").decode("utf-8")
+        text = text.strip() if self.strip else text
+        text = self.prefix + text
+        text = text.lower() if self.lower else text
+        return f" {text}" if self.space and text else text
+
+
+class Tokens(NamedTuple):
+    """One input of a model: a prepared text, or a pair of them.
+
+    A tuple because a run makes one for each of up to millions of texts.
+
+    Attributes:
+        ids: token numbers, special tokens included.
+        types: segment of each token (0 or 1), or None where the model takes none.
+        cut: whether something was cut off.
+    """
+
+    ids: Sequence[int]
+    types: Sequence[int] | None = None
+    cut: bool = False
+
+
+def tokenize(
+    tokenizer: Any, texts: Sequence[str], limit: int, seconds: Sequence[str] | None = None, *, types: bool = False
+) -> list[Tokens]:
+    """Return the tokens of texts, or of pairs of texts, cut to a limit as the tokenizer cuts.
+
+    Args:
+        tokenizer: of transformers.
+        texts: prepared texts.
+        limit: most tokens, special ones included; of a pair, the longer text is cut first.
+        seconds: the second text of each pair.
+        types: whether the model takes segment numbers.
+    """
+    found: list[Tokens] = []
+    for start in range(0, len(texts), SLICE):
+        part = list(texts[start : start + SLICE])
+        other = None if seconds is None else list(seconds[start : start + SLICE])
+        lists = _encode(tokenizer, part, other, types=types)
+        long = [i for i, one in enumerate(lists) if len(one.ids) > limit]
+        if long:
+            short = tokenizer(
+                [part[i] for i in long],
+                None if other is None else [other[i] for i in long],
+                truncation=True,
+                max_length=limit,
+                return_token_type_ids=types,
+                return_attention_mask=False,
+                verbose=False,
+            )
+            kinds = short["token_type_ids"] if types else [None] * len(long)
+            for i, ids, kind in zip(long, short["input_ids"], kinds, strict=True):
+                lists[i] = Tokens(ids, kind, cut=True)
+        found += lists
+    return found
+
+
+def _encode(tokenizer: Any, texts: list[str], others: list[str] | None, *, types: bool) -> list[Tokens]:
+    fast = getattr(tokenizer, "backend_tokenizer", None)
+    if fast is None:
+        found = tokenizer(
+            texts, others, return_token_type_ids=types, return_attention_mask=False, truncation=False, verbose=False
+        )
+        kinds = found["token_type_ids"] if types else [None] * len(texts)
+        return [Tokens(ids, kind) for ids, kind in zip(found["input_ids"], kinds, strict=True)]
+    # what a tokenizer's file says of padding and cutting would otherwise be in force
+    fast.no_padding()
+    fast.no_truncation()
+    batch = texts if others is None else list(zip(texts, others, strict=True))
+    encodings = fast.encode_batch_fast(batch)
+    return [Tokens(one.ids, one.type_ids if types else None) for one in encodings]
+
+
+# Token lists into batches: sorted by length, filled up to a budget of tokens, halved where memory runs out.
+
+#: A batch this full ends where a shorter text comes, since then none of its texts is padded.
+ENOUGH = 0.25
+
+
+@dataclass(frozen=True)
+class Packed:
+    """A batch as a model takes it.
+
+    Attributes:
+        items: which inputs, shape (b,).
+        sizes: tokens of each, shape (b,).
+        ids: int64, shape (b, l), padded on the right.
+        mask: int64, 1 for a token, shape (b, l).
+        types: int64, shape (b, l), or None.
+        even: whether nothing is padded.
+    """
+
+    items: NDArray[np.intp]
+    sizes: NDArray[np.intp]
+    ids: torch.Tensor
+    mask: torch.Tensor
+    types: torch.Tensor | None
+    even: bool
+
+    @property
+    def inside(self) -> NDArray[np.bool_]:
+        """Which places have a token, shape (b, l); known without asking the device, which may be at work."""
+        return inside_of(self.sizes)
+
+
+def plan_batches(lengths: NDArray[np.intp], budget: int) -> Iterator[NDArray[np.intp]]:
+    """Yield the inputs of each batch, long ones first: what does not fit in memory shows at once.
+
+    An input without a token is in none of them: no model takes it.
+
+    Args:
+        lengths: tokens of each input, shape (n,).
+        budget: most tokens of a batch, padding included; an input longer than that is a batch of its own.
+    """
+    order = np.argsort(-lengths, kind="stable")
+    order = order[lengths[order] > 0]
+    start = 0
+    while start < len(order):
+        longest = int(lengths[order[start]])
+        end = min(len(order), start + max(1, budget // longest))
+        alike = start + int(np.searchsorted(-lengths[order[start:end]], -longest, side="right"))
+        if alike < end and (alike - start) * longest >= ENOUGH * budget:
+            end = alike
+        yield order[start:end]
+        start = end
+
+
+class Packer:
+    """Runs inputs through a model in batches.
+
+    Args:
+        pad: number of the padding token.
+        budget: most tokens of a batch, padding included.
+    """
+
+    def __init__(self, pad: int, budget: int) -> None:
+        self.pad = pad
+        self.budget = budget
+        self.halved = 0
+
+    def run(self, inputs: Sequence[Tokens], workers: Sequence[tuple[str, Callable[[Packed], None]]]) -> None:
+        """Hand every input to a worker, in batches; several workers take turns, a thread each.
+
+        Where a device has no memory for a batch, it is halved, and so is the budget from then on.
+
+        Args:
+            inputs: what to run.
+            workers: device and step of each.
+
+        Raises:
+            torch.OutOfMemoryError: a single input does not fit.
+        """
+        lengths = np.fromiter((len(one.ids) for one in inputs), dtype=np.intp, count=len(inputs))
+        waiting = list(plan_batches(lengths, self.budget))[::-1]
+        if len(workers) == 1:
+            self._work(inputs, lengths, waiting, *workers[0])
+            return
+        with ThreadPoolExecutor(len(workers)) as pool:
+            for done in [pool.submit(self._work, inputs, lengths, waiting, *worker) for worker in workers]:
+                done.result()
+
+    def _work(
+        self,
+        inputs: Sequence[Tokens],
+        lengths: NDArray[np.intp],
+        waiting: list[NDArray[np.intp]],
+        device: str,
+        step: Callable[[Packed], None],
+    ) -> None:
+        """Take batches until none waits; what does not fit goes back in halves."""
+        torch = import_torch()
+        while waiting:
+            try:
+                items = waiting.pop()
+            except IndexError:  # another worker was quicker
+                return
+            if len(items) > 1 and len(items) * int(lengths[items].max()) > self.budget:
+                # planned before memory ran out
+                waiting += [items[part] for part in plan_batches(lengths[items], self.budget)][::-1]
+                continue
+            try:
+                step(self._pack(inputs, items, lengths[items], device))
+            except torch.OutOfMemoryError:
+                if len(items) == 1:
+                    raise
+                self.budget = max(1, int(lengths[items].max()) * len(items) // 2)
+                self.halved += 1
+                if device.startswith("cuda"):
+                    torch.cuda.empty_cache()
+                waiting.append(items)
+
+    def _pack(self, inputs: Sequence[Tokens], items: NDArray[np.intp], sizes: NDArray[np.intp], device: str) -> Packed:
+        chosen = [inputs[item] for item in items]
+        inside, count = inside_of(sizes), int(sizes.sum())
+
+        def spread(lists: Iterable[Sequence[int]], padding: int) -> torch.Tensor:
+            table = np.full(inside.shape, padding, dtype=np.int64)
+            table[inside] = np.fromiter(chain.from_iterable(lists), dtype=np.int64, count=count)
+            return to_device(table, device)
+
+        ids = spread((one.ids for one in chosen), self.pad)
+        types = None if chosen[0].types is None else spread((one.types or () for one in chosen), 0)
+        mask = to_device(inside.astype(np.int64), device)
+        return Packed(items, sizes, ids, mask, types, even=count == inside.size)
+
+
+def inside_of(sizes: NDArray[np.intp]) -> NDArray[np.bool_]:
+    """Return which places of a padded batch have a token, shape (b, l), from the tokens of each input, shape (b,)."""
+    found: NDArray[np.bool_] = np.arange(int(sizes.max())) < sizes[:, None]
+    return found
+
+
+def to_device(array: NDArray[Any], device: str) -> torch.Tensor:
+    """Return an array as a tensor on a device; what a GPU is doing goes on meanwhile."""
+    tensor: torch.Tensor = import_torch().from_numpy(array)
+    return tensor.pin_memory().to(device, non_blocking=True) if device.startswith("cuda") else tensor.to(device)

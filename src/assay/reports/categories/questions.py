@@ -1,0 +1,165 @@
+"""What kind of answer a question asks for, and answers that list several things."""
+
+from __future__ import annotations
+
+import itertools
+import re
+from collections.abc import Iterator
+
+from assay.reports.categories.dates import asks_when, find_moments
+from assay.reports.categories.numbers import digits, find_numbers
+from assay.reports.categories.persons import asks_who, reads_as_person
+from assay.reports.categories.places import asks_where, find_places
+from assay.reports.categories.texts import Pair, Text, read
+from assay.reports.categories.vocabulary import Tag
+
+__all__ = ["expected", "kind_of_answer", "lists", "questions"]
+
+
+# What the question says: that it depends on the time it is asked, asks two things, or has readings of two kinds.
+
+_NOW = re.compile(
+    r"\b(last|latest|newest|most recent|current|currently|now|next|this (?:year|season|month)|upcoming|coming out|"
+    r"right now|so far|letzte[nrs]?|neueste[nrs]?|aktuelle?[nrs]?|derzeit|jetzt|nachste[nrs]?)\b",
+    re.IGNORECASE,
+)
+_HOW_MANY = re.compile(r"\b(how|number|wie|anzahl|zahl)\b", re.IGNORECASE)
+
+
+def kind_of_answer(text: Text, question: Text, language: str) -> str:
+    """Return ``time``, ``number``, ``place``, ``person``, or an empty string for anything else."""
+    spoken = digits(text.clean, language)
+    if moments := [one for one in find_moments(spoken) if one.kind in ("date", "clock")]:
+        return "time" if sum(end - start for start, end in (m.span for m in moments)) * 2 > len(text.clean) else ""
+    if numbers := find_numbers(spoken, language):
+        return "number" if sum(one.end - one.start for one in numbers) * 2 > len(spoken) else ""
+    if any(one.name == text.phrase for one in find_places(text)):
+        return "place"
+    return "person" if reads_as_person(text, question, language) else ""
+
+
+def expected(question: str) -> str:
+    """Return what kind of answer a question asks for, or an empty string."""
+    if asks_when(question):
+        return "time"
+    if asks_where(question):
+        return "place"
+    return "person" if asks_who(question) else ""
+
+
+def questions(pair: Pair) -> Iterator[Tag]:
+    """Tag a question that depends on when it is asked, or whose two answers are of different kinds."""
+    if pair.same or not pair.question.clean or pair.shared:
+        return
+    kinds = [kind_of_answer(text, pair.question, pair.language) for text, _ in pair.sides]
+    exact = [kind for kind in kinds if kind in ("time", "number")]
+    wanted = expected(pair.question.clean)
+    if kinds[0] and kinds[1] and kinds[0] != kinds[1] and not (wanted and wanted in kinds):
+        yield Tag("imprecise question", f"answered with a {kinds[0]} and with a {kinds[1]}")
+    elif len(exact) == 1 and not wanted and not _HOW_MANY.search(pair.question.clean):
+        yield Tag("imprecise question", f"answered with a {exact[0]} and with something else")
+    elif match := _NOW.search(pair.question.clean):
+        yield Tag("imprecise question", f"{match[0]!r}: the answer depends on when the question is asked")
+
+
+# Answers that list several things, and answers that are a part of the other.
+
+_AND = re.compile(r"\s*(?:[;/]|,(?!\d)|\b(?:and|und|sowie|as well as|plus)\b|&)\s*", re.IGNORECASE)
+_OR = re.compile(r"\s*\b(?:or|oder|bzw|alternatively)\b\s*", re.IGNORECASE)
+_ASKS_EXAMPLE = re.compile(
+    r"\b(an? (?:\w+ )?example|examples|name (?:an?|one|some|any|two|three)|give an?|one of|such as|would be an?|nenne|"
+    r"ein beispiel|beispiele|zum beispiel|eine[rs]? der)\b",
+    re.IGNORECASE,
+)
+_ASKS_SEVERAL = re.compile(
+    r"^(?:what|which|who|welche|was|wer)(?: \w+)? (?:are|were|sind|waren)\b|\bwhat (?:are|were)\b|\b(?:types|kinds|"
+    r"forms|list) of\b",
+    re.IGNORECASE,
+)
+#: What stands between "which" and its verb.
+_BEFORE_VERB = ("NUM", "ADJ", "NOUN")
+
+
+def lists(pair: Pair) -> Iterator[Tag]:
+    """Tag lists whose members differ, texts that are a part of the other, and questions with several answers."""
+    if pair.same:
+        return
+    alternatives = [_items(text, _OR) for text, _ in pair.sides]
+    for own, other in (alternatives, alternatives[::-1]):
+        if len(own) > 1 and other[0] in own and len(other) == 1:
+            yield Tag("multiple correct answers", f"one text gives {other[0]!r} as one of {len(own)} alternatives")
+            return
+    mine, others = (_items(text, _AND) for text, _ in pair.sides)
+    several = [len(items) > 1 and not _one_thing(text) for items, (text, _) in zip((mine, others), pair.sides,
+                                                                                   strict=True)]  # fmt: skip
+    if any(several) and (found := _listed(mine, others, several)):
+        yield found
+        return
+    if not pair.shared and _ASKS_EXAMPLE.search(pair.question.clean):
+        yield Tag("multiple correct answers", "the question asks for an example, and the texts give two")
+    elif not pair.shared and (why := _asks_several(pair.question)):
+        yield Tag("incomplete answer", f"{why}, and the texts give different ones")
+    elif not pair.shared and all(several):
+        yield Tag("multiple correct answers", "two lists without a common member")
+    yield from _part(pair)
+
+
+def _asks_several(question: Text) -> str:
+    """Return what shows that a question asks for several things, or an empty string."""
+    match = _ASKS_SEVERAL.search(question.clean)
+    if match and match[0].lower().endswith(("are", "were")) and _asks_one_of_several(question):
+        return ""
+    if match:
+        return "the question asks for several things"
+    noun = _plural_asked(question)
+    return f"the question asks for several things ({noun!r} is a plural)" if noun else ""
+
+
+def _asks_one_of_several(question: Text) -> bool:
+    """Tell whether a question ends with a verb of which what is asked is a part (what are they called, made of)."""
+    return question.parts[-1:] == ("VERB",) or question.parts[-2:] == ("VERB", "ADP")
+
+
+def _plural_asked(question: Text) -> str:
+    """Return the noun in the plural with which a question asks which or what, or an empty string."""
+    for place, (word, part) in enumerate(zip(question.folded, question.parts, strict=False)):
+        if word in ("which", "what") and part == "DET":
+            after = range(place + 1, len(question.parts))
+            noun = max(itertools.takewhile(lambda at: question.parts[at] in _BEFORE_VERB, after), default=place)
+            # where no verb follows, the plural is a verb that was taken for a noun: which molecule stores the genome
+            verb_follows = question.parts[noun + 1 : noun + 2] in (("AUX",), ("VERB",), ("ADP",))
+            return question.folded[noun] if question.plural[noun] and verb_follows else ""
+    return ""
+
+
+def _listed(mine: list[str], others: list[str], several: list[bool]) -> Tag | None:
+    left, right = set(mine), set(others)
+    for part, whole, is_list in ((left, right, several[1]), (right, left, several[0])):
+        if part < whole and is_list:
+            return Tag("incomplete answer", f"one text lists {min(whole - part)!r} as well")
+    if left & right and left - right and right - left:
+        what = f"the texts share {min(left & right)!r} and differ in {min(left - right)!r} and {min(right - left)!r}"
+        return Tag("multiple correct answers", what)
+    return None
+
+
+def _items(text: Text, joint: re.Pattern[str]) -> list[str]:
+    return [read(part).phrase for part in joint.split(text.clean) if part.strip()] or [text.phrase]
+
+
+def _one_thing(text: Text) -> bool:
+    """Tell whether commas stand inside one thing: a place in its country, a date."""
+    return (bool(find_places(text)) and " and " not in text.clean) or bool(re.search(r"\d, ?\d", text.clean))
+
+
+def _part(pair: Pair) -> Iterator[Tag]:
+    """Tag a text whose content words all stand in the other one, but for names, numbers, times and denials."""
+    for text, other in pair.sides:
+        left, whole = set(text.content), set(other.content)
+        if left < whole:
+            more = " ".join(word for word in other.content if word not in left)
+            spoken = digits(more, pair.language)
+            named = all(reads_as_person(side, pair.question, pair.language) for side in (text, other))
+            if not named and not find_moments(spoken) and not find_numbers(spoken.upper(), pair.language):
+                yield Tag("different levels of precision", f"{other.clean!r} says {more!r} as well")
+            return

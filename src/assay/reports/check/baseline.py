@@ -1,0 +1,344 @@
+"""Baselines: agreement to read in a review, packed scores for paired tests, and how they are read back."""
+
+from __future__ import annotations
+
+import base64
+import bz2
+import hashlib
+import json
+import math
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from assay.errors import InputError
+from assay.reports.data import ScoredDataset, read_datasets
+from assay.reports.folder import RunFolder
+from assay.statistics.concordance import Floats
+
+__all__ = [
+    "BASELINE_SCHEMA",
+    "Baseline",
+    "BaselineDataset",
+    "BaselineMetric",
+    "digest_of",
+    "pack",
+    "read_baseline",
+    "rounded",
+    "take_baseline",
+    "to_text",
+    "unpack",
+    "without_speeds",
+]
+
+
+# Scores as one line of text, and the digest that finds a change by hand.
+
+
+def rounded(scores: Floats) -> Floats:
+    """Return scores, shape (n,), as a baseline keeps them: rounded to single precision; NaN where there is none."""
+    return scores.astype(np.float32).astype(np.float64)
+
+
+def pack(scores: Floats) -> str:
+    """Return scores, shape (n,), in single precision as base64 of bzip2.
+
+    bzip2 has one implementation, so that equal scores give an equal line on every machine; zlib has several.
+    """
+    return base64.b64encode(bz2.compress(_raw(scores))).decode("ascii")
+
+
+def unpack(text: str, n: int) -> Floats:
+    """Return the scores of :func:`pack`, shape (n,).
+
+    Raises:
+        ValueError: the text is none that was packed from n scores.
+    """
+    try:
+        # no more is unpacked than belongs there, whatever the text would grow to
+        raw = bz2.BZ2Decompressor().decompress(base64.b64decode(text, validate=True), max_length=4 * n + 1)
+    except (OSError, EOFError) as error:
+        raise ValueError(str(error)) from error
+    if len(raw) != 4 * n:
+        raise ValueError(f"they are not {n}")
+    return np.frombuffer(raw, dtype="<f4").astype(np.float64)
+
+
+def digest_of(facts: dict[str, Any], scores: Floats) -> str:
+    """Return 16 hexadecimal digits of the SHA-256 of what a baseline says of a metric, and of its scores."""
+    said = json.dumps(facts, sort_keys=True, ensure_ascii=False, allow_nan=False)
+    return hashlib.sha256(said.encode("utf-8", "surrogatepass") + b"\0" + _raw(scores)).hexdigest()[:16]
+
+
+def _raw(scores: Floats) -> bytes:
+    # one bit pattern for NaN, and one for zero
+    return np.where(np.isnan(scores), np.nan, scores + 0.0).astype("<f4").tobytes()
+
+
+# What a run is held against: agreement to read in a review, and the scores for a paired test.
+#
+# A baseline is JSON, laid out so that a changed number is a changed line::
+#
+# schema version of this layout assay version that wrote it run signature of the run: how it resampled, what it left
+# out confidence level of the intervals below datasets by name: version, split, n, digest of pairs and labels, metrics
+# metrics by name: signature, pairs_per_second (one digit), agreement (by bucket and statistic: value, low, high),
+# scores (single precision), digest of all of these
+
+#: Version of the layout; raised when a reader of the old one would go wrong.
+BASELINE_SCHEMA = 1
+#: Decimals of the agreement in a baseline.
+DECIMALS = 4
+#: Characters of a line in a baseline, scores apart.
+WIDTH = 120
+
+
+@dataclass(frozen=True)
+class BaselineMetric:
+    """One metric on one dataset.
+
+    Attributes:
+        signature: in full, by part.
+        pairs_per_second: rounded to one digit; None where it was not measured.
+        agreement: ``[value, low, high]`` or ``[value]`` by bucket and statistic; undefined coefficients are not there.
+        scores: shape (n,), turned so that a higher one means more similar, rounded to single precision; NaN where there
+            was none.
+    """
+
+    signature: dict[str, str]
+    pairs_per_second: float | None
+    agreement: dict[str, dict[str, list[float]]]
+    scores: Floats
+
+    @property
+    def facts(self) -> dict[str, Any]:
+        """What is said of the metric beside its scores."""
+        speed = {} if self.pairs_per_second is None else {"pairs_per_second": self.pairs_per_second}
+        return {"signature": self.signature, **speed, "agreement": self.agreement}
+
+
+@dataclass(frozen=True)
+class BaselineDataset:
+    """One dataset: what identifies its n pairs, and the metrics by name."""
+
+    version: str
+    split: str
+    n: int
+    digest: str
+    metrics: dict[str, BaselineMetric]
+
+
+@dataclass(frozen=True)
+class Baseline:
+    """See the module; datasets by their name."""
+
+    assay: str
+    run: str
+    confidence: float
+    datasets: dict[str, BaselineDataset]
+
+
+def take_baseline(run: RunFolder) -> Baseline:
+    """Return the baseline of a run.
+
+    Raises:
+        InputError: a file of the run is missing or broken.
+    """
+    return Baseline(
+        assay=str(run.manifest.get("environment", {}).get("packages", {}).get("assay", "")),
+        run=run.manifest["signature"],
+        confidence=run.manifest["request"]["confidence"],
+        datasets={one.name: _dataset(one) for one in read_datasets(run)},
+    )
+
+
+def _dataset(data: ScoredDataset) -> BaselineDataset:
+    facts = data.facts
+    return BaselineDataset(
+        version=facts["version"],
+        split=facts["split"],
+        n=len(data),
+        digest=facts["digest"],
+        metrics={
+            name: BaselineMetric(
+                signature=known.signature,
+                # a speed of 0 is one that was too fast or too slow to be measured
+                pairs_per_second=float(f"{known.pairs_per_second:.0e}") if known.pairs_per_second else None,
+                agreement=_agreement(data, name),
+                scores=rounded(data.oriented(name)),
+            )
+            for name, known in data.metrics.items()
+        },
+    )
+
+
+def _agreement(data: ScoredDataset, metric: str) -> dict[str, dict[str, list[float]]]:
+    found: dict[str, dict[str, list[float]]] = {}
+    for row in data.run.agreement:
+        if (row["dataset"], row["split"], row["metric"]) != (data.name, data.facts["split"], metric):
+            continue
+        bounds = [row[key] for key in ("value", "low", "high") if row[key] is not None]
+        if row["value"] is not None:
+            found.setdefault(row["bucket"], {})[row["statistic"]] = [round(bound, DECIMALS) + 0.0 for bound in bounds]
+    return found
+
+
+def to_text(baseline: Baseline) -> str:
+    """Return the file of a baseline; it holds no time and no fact of the machine but speeds of one digit."""
+    value = {
+        "schema": BASELINE_SCHEMA,
+        "assay": baseline.assay,
+        "run": baseline.run,
+        "confidence": baseline.confidence,
+        "datasets": {
+            name: {
+                "version": one.version,
+                "split": one.split,
+                "n": one.n,
+                "digest": one.digest,
+                "metrics": {
+                    metric: {
+                        **held.facts,
+                        "scores": pack(held.scores),
+                        "digest": digest_of(held.facts, held.scores),
+                    }
+                    for metric, held in sorted(one.metrics.items())
+                },
+            }
+            for name, one in sorted(baseline.datasets.items())
+        },
+    }
+    return _laid_out(value, 0) + "\n"
+
+
+def without_speeds(text: str) -> dict[str, Any]:
+    """Return what a baseline of :func:`to_text` holds but for its speeds, which differ between runs of the same scores.
+
+    The digest of each metric goes with them: it is one of its speed, too, and of nothing else that is left out.
+    """
+    value: dict[str, Any] = json.loads(text)
+    for dataset in value["datasets"].values():
+        for metric in dataset["metrics"].values():
+            metric.pop("pairs_per_second", None)
+            del metric["digest"]
+    return value
+
+
+def _laid_out(value: Any, depth: int) -> str:
+    """Return JSON: what fits a line and holds no object of objects stands on one, all else is broken."""
+    line = json.dumps(value, ensure_ascii=False, allow_nan=False)
+    if not isinstance(value, dict) or (len(line) + depth <= WIDTH and not _nested(value)):
+        return line
+    parts = [f"{json.dumps(key, ensure_ascii=False)}: {_laid_out(one, depth + 1)}" for key, one in value.items()]
+    margin = "\n" + " " * (depth + 1)
+    return "{" + margin + f",{margin}".join(parts) + "\n" + " " * depth + "}"
+
+
+def _nested(value: dict[str, Any]) -> bool:
+    return any(isinstance(one, dict) for one in value.values())
+
+
+# Reading a baseline, whatever was done to it.
+
+_REMEDY = "write it again with: assay baseline RUN --out FILE"
+
+
+def read_baseline(path: Path) -> Baseline:
+    """Read a baseline.
+
+    Raises:
+        InputError: there is no such file, it is no baseline, was changed by hand, or was written by a newer assay.
+    """
+    try:
+        value = json.loads(path.read_text(encoding="utf-8"), parse_constant=_refuse)
+    except FileNotFoundError:
+        raise InputError(f"{path}: there is no such baseline; {_REMEDY}") from None
+    except OSError as error:
+        raise InputError(f"{path}: cannot be read ({error.strerror or error})") from error
+    except (ValueError, RecursionError) as error:
+        raise InputError(f"{path}: is no valid JSON ({error}); {_REMEDY}") from error
+    schema = value.get("schema") if isinstance(value, dict) else None
+    if not isinstance(schema, int) or isinstance(schema, bool):
+        raise InputError(f"{path}: has no schema version; is this a baseline of assay? {_REMEDY}")
+    if schema > BASELINE_SCHEMA:
+        raise InputError(
+            f"{path}: was written by a newer assay (schema {schema}, this one reads up to {BASELINE_SCHEMA}); "
+            "update assay with: pip install --upgrade assay"
+        )
+    return _BaselineReader(path).baseline(value)
+
+
+class _BaselineReader:
+    """Takes values out of the JSON of one file; what is not there or of another kind is named by its place."""
+
+    def __init__(self, path: Path) -> None:
+        self.path = path
+
+    def fail(self, place: str, what: str) -> InputError:
+        return InputError(f"{self.path}: {f'{place} ' if place else ''}{what}; {_REMEDY}")
+
+    def take(self, held: dict[str, Any], key: str, kind: type | tuple[type, ...], place: str) -> Any:
+        if key not in held:
+            raise self.fail(place, f"has no {key!r}")
+        if not isinstance(held[key], kind) or (isinstance(held[key], bool) and kind is not bool):
+            raise self.fail(place, f"has another kind of {key!r} than a baseline")
+        return held[key]
+
+    def baseline(self, value: dict[str, Any]) -> Baseline:
+        datasets = self.take(value, "datasets", dict, "")
+        confidence = self.take(value, "confidence", (int, float), "")
+        if not 0 < confidence < 1:
+            raise self.fail("", f"has the confidence {confidence}, which is not between 0 and 1")
+        return Baseline(
+            assay=self.take(value, "assay", str, ""),
+            run=self.take(value, "run", str, ""),
+            confidence=float(confidence),
+            datasets={name: self.dataset(self.take(datasets, name, dict, name), name) for name in datasets},
+        )
+
+    def dataset(self, held: dict[str, Any], place: str) -> BaselineDataset:
+        metrics = self.take(held, "metrics", dict, place)
+        n = self.take(held, "n", int, place)
+        if not 0 <= n < 1 << 40:
+            raise self.fail(place, f"has {n} pairs")
+        return BaselineDataset(
+            version=self.take(held, "version", str, place),
+            split=self.take(held, "split", str, place),
+            n=n,
+            digest=self.take(held, "digest", str, place),
+            metrics={
+                name: self.metric(self.take(metrics, name, dict, place), n, f"{name} on {place}") for name in metrics
+            },
+        )
+
+    def metric(self, held: dict[str, Any], n: int, place: str) -> BaselineMetric:
+        speed = self.take(held, "pairs_per_second", (int, float), place) if "pairs_per_second" in held else None
+        signature = self.take(held, "signature", dict, place)
+        agreement = self.take(held, "agreement", dict, place)
+        if not all(isinstance(part, str) for part in signature.values()):
+            raise self.fail(place, "has a signature that is no list of texts")
+        if not all(isinstance(one, dict) and all(map(_is_estimate, one.values())) for one in agreement.values()):
+            raise self.fail(place, "has an agreement that is no [value] or [value, low, high]")
+        if speed is not None and not 0 < speed < math.inf:
+            raise self.fail(place, f"has the speed {speed}")
+        try:
+            scores = unpack(self.take(held, "scores", str, place), n)
+        except ValueError as error:
+            raise self.fail(place, f"has scores that cannot be read ({error})") from error
+        found = BaselineMetric(signature, speed, agreement, scores)
+        if digest_of(found.facts, scores) != self.take(held, "digest", str, place):
+            raise self.fail(place, "does not fit its digest: it was changed by hand")
+        return found
+
+
+def _refuse(constant: str) -> float:
+    raise ValueError(f"{constant} is no number")
+
+
+def _is_estimate(value: Any) -> bool:
+    return (
+        isinstance(value, list)
+        and len(value) in (1, 3)
+        and all(isinstance(one, int | float) and math.isfinite(one) for one in value)
+    )

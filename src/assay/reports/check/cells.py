@@ -1,0 +1,305 @@
+"""The numbers of a run judged against the same numbers of a baseline."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from enum import StrEnum
+from functools import cached_property
+
+import numpy as np
+
+from assay.errors import InputError
+from assay.reports.check.baseline import BaselineMetric, rounded
+from assay.reports.data import ALL, ScoredDataset
+from assay.settings import check_level, check_resamples, check_seed
+from assay.statistics.agreement import agreement
+from assay.statistics.coefficients import check_statistics
+from assay.statistics.comparison import compare
+from assay.statistics.concordance import Floats
+
+__all__ = ["Cell", "CheckSettings", "Pairing", "Verdict", "cells_of", "judge", "unpaired_interval"]
+
+
+# What the gate judges, and how strictly.
+
+
+@dataclass(frozen=True)
+class CheckSettings:
+    """See the module.
+
+    Attributes:
+        margin: what a coefficient may lose, 0 or more.
+        metrics, datasets: what is held against the baseline; all that it has where empty.
+        buckets: what is judged; all pairs where empty.
+        statistics: coefficients that are judged; Spearman where empty.
+        confidence: level of the family of judged intervals, which Bonferroni's correction holds.
+        resamples: at least so many; more where the correction needs them.
+        seed: of the resampling.
+        allow_changed_data: compare different pairs by independent intervals where they would be refused.
+
+    Raises:
+        InputError: a setting is out of its range, or a statistic is unknown.
+    """
+
+    margin: float = 0.01
+    metrics: tuple[str, ...] = ()
+    datasets: tuple[str, ...] = ()
+    buckets: tuple[str, ...] = ()
+    statistics: tuple[str, ...] = ()
+    confidence: float = 0.95
+    resamples: int = 1000
+    seed: int = 0
+    allow_changed_data: bool = False
+
+    def __post_init__(self) -> None:
+        if not 0 <= self.margin < math.inf:
+            raise InputError(f"`margin={self.margin}`: what may be lost is 0 or more")
+        check_resamples(self.resamples)
+        check_level(self.confidence, self.resamples)
+        check_seed(self.seed)
+        object.__setattr__(self, "buckets", tuple(dict.fromkeys(self.buckets or (ALL,))))
+        object.__setattr__(self, "statistics", check_statistics(self.statistics or ("spearman",)))
+
+
+# One number of a run held against the same number of a baseline.
+
+
+class Verdict(StrEnum):
+    """What an interval of a difference (now less before) says, given a margin."""
+
+    unchanged = "unchanged"
+    better = "better"
+    no_worse = "no worse"
+    too_little = "too little data to tell"
+    worse = "worse"
+    lost = "no longer defined"
+    undefined = "undefined"
+
+    @property
+    def fails(self) -> bool:
+        """Whether a judged number with this verdict fails the gate."""
+        return self in (Verdict.worse, Verdict.lost)
+
+    @property
+    def says_nothing(self) -> bool:
+        """Whether a judged number with this verdict neither passes nor fails."""
+        return self in (Verdict.too_little, Verdict.undefined)
+
+
+@dataclass(frozen=True)
+class Cell:
+    """One coefficient of one metric in one bucket of one dataset.
+
+    Attributes:
+        dataset, bucket, metric, statistic: which number.
+        judged: whether it counts for the gate, or is shown only.
+        before: the coefficient of the baseline; None where undefined.
+        now: that of the run.
+        low, high: interval of the difference, now less before; None where there is none.
+        confidence: its level, after the correction for the number of cells judged.
+        n: pairs.
+        verdict: what that says.
+        note: reason or reservation, or an empty string.
+    """
+
+    dataset: str
+    bucket: str
+    metric: str
+    statistic: str
+    judged: bool
+    before: float | None
+    now: float | None
+    low: float | None
+    high: float | None
+    confidence: float
+    n: int
+    verdict: Verdict
+    note: str = ""
+
+    @property
+    def difference(self) -> float | None:
+        """Now less before, or None where one of them is undefined."""
+        return None if self.now is None or self.before is None else self.now - self.before
+
+    @property
+    def fails(self) -> bool:
+        """Whether it fails the gate."""
+        return self.judged and self.verdict.fails
+
+
+def judge(before: float | None, now: float | None, low: float | None, high: float | None, margin: float) -> Verdict:
+    """Return what a difference and its interval say.
+
+    Worse is only what is worse in the whole interval by more than the margin; no worse is what is within the margin in
+    the whole interval, as in a non-inferiority test (Piaggio et al. 2012, CONSORT for non-inferiority trials).
+
+    Args:
+        before: the coefficient in the baseline; None where undefined.
+        now: that of the run.
+        low: lower bound of the difference, now less before; None where there is no interval.
+        high: upper bound.
+        margin: what may be lost, 0 or more.
+    """
+    if now is None:
+        return Verdict.undefined if before is None else Verdict.lost
+    if low is None or high is None:
+        return Verdict.too_little
+    if high < -margin:
+        return Verdict.worse
+    if low > 0:
+        return Verdict.better
+    return Verdict.no_worse if low >= -margin else Verdict.too_little
+
+
+def unpaired_interval(
+    before: tuple[float, float, float], now: tuple[float, float, float], widening: float = 1.0
+) -> tuple[float, float]:
+    """Return the interval of *now* less *before* from the intervals of two independent samples.
+
+    Source: Zou, Toward Using Confidence Intervals to Compare Correlations (2007), equation 15.
+
+    Args:
+        before: value, lower and upper bound.
+        now: likewise, at the level that is wanted.
+        widening: by what the distances of the bounds of *before* are multiplied to reach that level.
+    """
+    value, low, high = before
+    difference = now[0] - value
+    return (
+        difference - math.hypot(now[0] - now[1], widening * (high - value)),
+        difference + math.hypot(now[2] - now[0], widening * (value - low)),
+    )
+
+
+# One metric on one dataset in a run and in a baseline, and the numbers that come of it.
+
+#: Resamples that must lie beyond each bound of a plain percentile interval, so that the bound is no single extreme
+#: draw. The expanded interval of few units reaches farther out, where there are fewer.
+BEYOND = 5
+
+
+@dataclass(frozen=True)
+class Pairing:
+    """See the module.
+
+    Attributes:
+        data: the dataset of the run.
+        metric: name.
+        old: the metric in the baseline.
+        changed: in which way the pairs differ; an empty string where they are the same.
+        old_confidence: level of the intervals in the baseline.
+    """
+
+    data: ScoredDataset
+    metric: str
+    old: BaselineMetric
+    changed: str
+    old_confidence: float
+
+    @cached_property
+    def now(self) -> Floats:
+        """The scores of the run as a baseline would keep them, shape (n,)."""
+        return rounded(self.data.oriented(self.metric))
+
+    @property
+    def same_scores(self) -> bool:
+        """Whether no score of the same pairs changed."""
+        return not self.changed and np.array_equal(self.now, self.old.scores, equal_nan=True)
+
+
+@dataclass(frozen=True)
+class _Part:
+    """Some coefficients of one bucket, and how their intervals are made."""
+
+    bucket: str
+    statistics: Sequence[str]
+    judged: bool
+    confidence: float
+    resamples: int
+
+
+def cells_of(one: Pairing, settings: CheckSettings, family: int) -> Iterator[Cell]:
+    """Yield every coefficient in every bucket of the run.
+
+    Args:
+        one: what is compared.
+        settings: what is judged.
+        family: for how many tests the level of the judged ones is corrected.
+    """
+    shown = dict.fromkeys([*settings.statistics, *one.data.run.manifest["request"]["statistics"]])
+    corrected = 1 - (1 - settings.confidence) / max(family, 1)
+    enough = max(settings.resamples, math.ceil(2 * BEYOND / (1 - corrected)))
+    for bucket in one.data.buckets:
+        judged = settings.statistics if bucket in settings.buckets else ()
+        rest = [name for name in shown if name not in judged]
+        if judged:
+            yield from _cells(one, settings, _Part(bucket, judged, True, corrected, enough))
+        if rest:
+            yield from _cells(one, settings, _Part(bucket, rest, False, settings.confidence, settings.resamples))
+
+
+def _cells(one: Pairing, settings: CheckSettings, part: _Part) -> Iterator[Cell]:
+    # the same resamples for all metrics of a bucket
+    pairs = one.data.within(part.bucket, settings.seed)
+    now = pairs.take(one.now)
+
+    def cell(
+        statistic: str,
+        values: tuple[float | None, float | None],
+        bounds: tuple[float | None, float | None],
+        n: int,
+        note: str,
+    ) -> Cell:
+        same = one.same_scores and values[1] is not None
+        verdict = Verdict.unchanged if same else judge(*values, *bounds, settings.margin)
+        place = (one.data.name, part.bucket, one.metric, statistic, part.judged)
+        return Cell(*place, *values, *bounds, part.confidence, n, verdict, note)
+
+    if one.changed or one.same_scores:
+        # the same scores differ by nothing in every resample
+        for found in agreement(
+            {one.metric: now},
+            pairs.labels,
+            statistics=part.statistics,
+            resamples=part.resamples if one.changed else 0,
+            confidence=part.confidence,
+            seed=pairs.seed,
+            groups=pairs.groups,
+        ):
+            if one.same_scores:
+                nothing = (None, None) if found.value is None else (0.0, 0.0)
+                yield cell(found.statistic, (found.value, found.value), nothing, found.n, found.note)
+                continue
+            before = one.old.agreement.get(part.bucket, {}).get(found.statistic, [])
+            bounds = _independent(before, (found.value, found.low, found.high), one.old_confidence, part.confidence)
+            note = "; ".join(filter(None, (found.note, "other pairs, hence not paired")))
+            yield cell(found.statistic, (before[0] if before else None, found.value), bounds, found.n, note)
+        return
+    for difference in compare(
+        now,
+        pairs.take(one.old.scores),
+        pairs.labels,
+        statistics=part.statistics,
+        permutations=0,
+        resamples=part.resamples,
+        confidence=part.confidence,
+        seed=pairs.seed,
+        groups=pairs.groups,
+    ):
+        values = difference.second, difference.first
+        yield cell(difference.statistic, values, (difference.low, difference.high), difference.n, difference.note)
+
+
+def _independent(
+    before: Sequence[float], now: tuple[float | None, float | None, float | None], level: float, wanted: float
+) -> tuple[float | None, float | None]:
+    """Return the interval of the difference on different pairs, or none where a part of it is not known."""
+    from scipy.special import ndtri
+
+    value, low, high = now
+    if len(before) != 3 or value is None or low is None or high is None:
+        return None, None
+    widening = float(ndtri((1 + wanted) / 2) / ndtri((1 + level) / 2))
+    return unpaired_interval((before[0], before[1], before[2]), (value, low, high), widening)

@@ -1,0 +1,273 @@
+"""A run compared with a baseline: which numbers are judged, and what else differs."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Literal
+
+import numpy as np
+
+from assay.errors import InputError, unknown
+from assay.reports.check.baseline import Baseline, BaselineDataset, BaselineMetric
+from assay.reports.check.cells import Cell, CheckSettings, Pairing, Verdict, cells_of
+from assay.reports.data import ScoredDataset, read_datasets
+from assay.reports.folder import RunFolder
+
+__all__ = [
+    "CheckFinding",
+    "GateReport",
+    "about_metric",
+    "about_run",
+    "changed_data",
+    "changed_names",
+    "check",
+    "missing_metric",
+]
+
+
+# What differs between a run and a baseline beside the numbers.
+
+#: A metric at less than this share of its old speed is told of. Speeds in a baseline have one digit, hence are up to
+#: a half off, and machines differ.
+SLOWER = 0.5
+
+
+@dataclass(frozen=True)
+class CheckFinding:
+    """One difference.
+
+    Attributes:
+        kind: what differs.
+        dataset: on which dataset; empty for the whole run.
+        metric: of which metric; empty for a whole dataset or run.
+        text: one line.
+        fails: whether it fails the gate.
+    """
+
+    kind: Literal[
+        "changed settings",
+        "changed version",
+        "changed data",
+        "changed signature",
+        "missing",
+        "missing scores",
+        "new",
+        "slower",
+    ]
+    dataset: str
+    metric: str
+    text: str
+    fails: bool = False
+
+
+def about_run(signature: str, baseline: Baseline) -> Iterator[CheckFinding]:
+    """Yield how two runs differ in their settings; versions of assay stand with the metrics."""
+    old, new = (dict(_part(part) for part in text.split("|")) for text in (baseline.run, signature))
+    # the gate resamples by itself
+    moot = {"assay", "bootstrap", "resamples", "confidence", "seed"}
+    parts = _changed_parts(
+        {k: v for k, v in old.items() if k not in moot}, {k: v for k, v in new.items() if k not in moot}
+    )
+    if parts:
+        yield CheckFinding("changed settings", "", "", parts)
+
+
+def _part(text: str) -> tuple[str, str]:
+    key, _, value = text.partition(":")
+    return key, value
+
+
+def changed_data(data: ScoredDataset, old: BaselineDataset) -> str:
+    """Return in which way the pairs differ, or an empty string where they are the same, whatever they are called."""
+    if old.n != len(data):
+        return f"{old.n:,} -> {len(data):,} pairs"
+    new = data.facts["digest"]
+    if old.digest != new:
+        return f"texts, labels or groups of the {old.n:,} pairs (digest {old.digest[:8]} -> {new[:8]})"
+    return ""
+
+
+def changed_names(data: ScoredDataset, old: BaselineDataset) -> str:
+    """Return how the version or the split of a dataset differs, or an empty string."""
+    names = ("version", old.version, data.facts["version"]), ("split", old.split, data.facts["split"])
+    return "; ".join(f"{name} {before!r} -> {after!r}" for name, before, after in names if before != after)
+
+
+def missing_metric(data: ScoredDataset, metric: str) -> CheckFinding:
+    """Return that a metric of the baseline has no scores in the run, and why."""
+    why = next(
+        (
+            f"{one['status']}: {one['reason']}" + (f" -> {one['remedy']}" if one["remedy"] else "")
+            for one in data.run.manifest["metrics"]
+            if one["dataset"] == data.name and one["metric"] == metric and one["status"] != "done"
+        ),
+        "the run was not asked for it",
+    )
+    return CheckFinding("missing", data.name, metric, f"in the baseline, not in the run ({why})", fails=True)
+
+
+def about_metric(data: ScoredDataset, metric: str, old: BaselineMetric, *, same_data: bool) -> Iterator[CheckFinding]:
+    """Yield changed parts of the signature, scores that are gone, and lost speed."""
+    known = data.metrics[metric]
+    parts = _changed_parts(old.signature, known.signature)
+    if parts:
+        yield CheckFinding("changed signature", data.name, metric, parts)
+    gone = int((np.isfinite(old.scores) & ~np.isfinite(data.scores[metric])).sum()) if same_data else 0
+    if gone:
+        text = f"{gone:,} of {len(data):,} pairs had a score and have none now"
+        yield CheckFinding("missing scores", data.name, metric, text, fails=True)
+    if old.pairs_per_second and known.pairs_per_second:
+        ratio = known.pairs_per_second / old.pairs_per_second
+        if ratio < SLOWER:
+            yield CheckFinding(
+                "slower",
+                data.name,
+                metric,
+                f"{1 / ratio:.1f} times slower: {known.pairs_per_second:,.0f} pairs per second, "
+                f"{old.pairs_per_second:,.0f} in the baseline (a warning: machines differ)",
+            )
+
+
+def _changed_parts(old: Mapping[str, str], new: Mapping[str, str]) -> str:
+    return "; ".join(
+        f"{key} {old.get(key, 'absent')} -> {new.get(key, 'absent')}"
+        for key in dict.fromkeys([*old, *new])
+        if old.get(key) != new.get(key)
+    )
+
+
+# A run held against a baseline: which numbers are judged, and what else differs.
+
+
+@dataclass(frozen=True)
+class GateReport:
+    """What the gate found.
+
+    Attributes:
+        cells: judged ones and others, in the order of the run.
+        findings: what else differs.
+        settings: what was asked.
+        family: judged cells whose scores changed: the number of tests that the level is corrected for.
+        titles: how tables name each dataset.
+    """
+
+    cells: tuple[Cell, ...]
+    findings: tuple[CheckFinding, ...]
+    settings: CheckSettings
+    family: int
+    titles: dict[str, str] = field(default_factory=dict)
+
+    @property
+    def judged(self) -> list[Cell]:
+        """The cells that count."""
+        return [cell for cell in self.cells if cell.judged]
+
+    @property
+    def passed(self) -> bool:
+        """Whether nothing fails."""
+        return not (any(cell.fails for cell in self.cells) or any(one.fails for one in self.findings))
+
+
+def check(
+    run: RunFolder, baseline: Baseline, settings: CheckSettings, advance: Callable[[int], None] | None = None
+) -> GateReport:
+    """Hold a run against a baseline.
+
+    A number that comes from the same scores is unchanged and no test; the level is corrected for the others.
+
+    Args:
+        run: what is judged.
+        baseline: what it is held against.
+        settings: what is judged, and how strictly.
+        advance: called with the number of metrics compared.
+
+    Raises:
+        InputError: a broken run folder, a name that neither has, pairs that differ from those of the baseline, or no
+            judged number that is defined in either.
+    """
+    datasets = {one.name: one for one in read_datasets(run)}
+    old_metrics = [metric for one in baseline.datasets.values() for metric in one.metrics]
+    _check_known("metric", settings.metrics, [*old_metrics, *(m for one in datasets.values() for m in one.scores)])
+    _check_known("bucket", settings.buckets, [bucket for one in datasets.values() for bucket in one.buckets])
+    names = list(dict.fromkeys([*datasets, *baseline.datasets]))
+    _check_known("dataset", settings.datasets, names)
+    findings = list(about_run(run.manifest["signature"], baseline))
+    pairings: list[Pairing] = []
+    for name in settings.datasets or names:
+        if name not in datasets:
+            why = run.manifest["request"].get("unavailable", {}).get(name, "the run was not asked for it")
+            findings.append(CheckFinding("missing", name, "", f"in the baseline, not in the run ({why})", fails=True))
+        elif name not in baseline.datasets:
+            findings.append(CheckFinding("new", name, "", "not in the baseline"))
+        else:
+            found, said = _pair(datasets[name], baseline, settings)
+            pairings += found
+            findings += said
+    family = len(settings.statistics) * sum(
+        bucket in one.data.buckets for one in pairings if not one.same_scores for bucket in settings.buckets
+    )
+    cells: list[Cell] = []
+    for one in pairings:
+        cells += cells_of(one, settings, family)
+        if advance:
+            advance(1)
+    report = GateReport(
+        tuple(cells), tuple(findings), settings, family, {name: one.title for name, one in datasets.items()}
+    )
+    # what is missing fails by itself
+    if report.passed and all(cell.verdict is Verdict.undefined for cell in report.judged):
+        raise InputError(f"{run.title}: {_nothing_judged(report)}, so that there is nothing to pass or fail")
+    return report
+
+
+def _nothing_judged(report: GateReport) -> str:
+    settings, judged = report.settings, report.judged
+    if judged:
+        reasons = dict.fromkeys(cell.note for cell in judged if cell.note)
+        why = f" ({'; '.join(reasons)})" if reasons else ""
+        return f"{', '.join(settings.statistics)} in {', '.join(settings.buckets)} is defined for no metric{why}"
+    new = [f"{one.metric or one.dataset} is {one.text}" for one in report.findings if one.kind == "new"]
+    return f"run and baseline share no number in {', '.join(settings.buckets)}{''.join(f'; {one}' for one in new)}"
+
+
+def _check_known(what: str, wanted: Sequence[str], known: Iterable[str]) -> None:
+    names = dict.fromkeys(known)
+    for name in wanted:
+        if name not in names:
+            raise InputError(unknown(f"--{what}: neither run nor baseline has", name, names))
+
+
+def _pair(data: ScoredDataset, baseline: Baseline, settings: CheckSettings) -> tuple[list[Pairing], list[CheckFinding]]:
+    """Return what both have of a dataset, and what only one of them has.
+
+    Raises:
+        InputError: the pairs differ, and that was not allowed.
+    """
+    old = baseline.datasets[data.name]
+    changed, names = changed_data(data, old), changed_names(data, old)
+    if changed and not settings.allow_changed_data:
+        what = "; ".join(filter(None, (names, changed)))
+        raise InputError(
+            f"{data.run.title}: {data.name} has other pairs than the baseline ({what}), so that no paired test is "
+            "possible; write a new baseline with: assay baseline RUN --out FILE, or give `allow_changed_data`"
+        )
+    found, said = [], []
+    if names:
+        said.append(
+            CheckFinding("changed version", data.name, "", names if changed else f"{names}; the pairs are the same")
+        )
+    if changed:
+        said.append(CheckFinding("changed data", data.name, "", f"{changed}; compared by independent intervals"))
+    for metric in dict.fromkeys([*data.scores, *old.metrics]):
+        if settings.metrics and metric not in settings.metrics:
+            continue
+        if metric not in data.scores:
+            said.append(missing_metric(data, metric))
+        elif metric not in old.metrics:
+            said.append(CheckFinding("new", data.name, metric, "not in the baseline"))
+        else:
+            held = old.metrics[metric]
+            said += about_metric(data, metric, held, same_data=not changed)
+            found.append(Pairing(data, metric, held, changed, baseline.confidence))
+    return found, said

@@ -1,0 +1,207 @@
+"""The result of a check as tables and as JUnit XML."""
+
+from __future__ import annotations
+
+import re
+from typing import Any
+from xml.etree import ElementTree as ET
+
+from assay.reports.check.cells import Cell, Verdict
+from assay.reports.check.checking import GateReport
+from assay.reports.layout import TITLES, percent, short, signed
+from assay.reports.sheets import Column, Document, Sheet
+
+__all__ = ["headline", "to_document", "to_junit"]
+
+
+# What the gate found, as tables.
+
+_HEADS = (
+    Column("bucket"),
+    Column("metric"),
+    Column("statistic"),
+    Column("before", number=True),
+    Column("now", number=True),
+    Column("difference", number=True),
+    Column("verdict"),
+)
+
+
+def headline(report: GateReport) -> str:
+    """Return in one line whether the gate is passed, and why not."""
+    judged = report.judged
+    counts = {verdict: sum(cell.verdict is verdict for cell in judged) for verdict in Verdict}
+    failing = [one for one in report.findings if one.fails]
+    parts = [f"{count} {verdict}" for verdict, count in counts.items() if count]
+    parts += [f"{sum(one.kind == kind for one in failing)} {kind}" for kind in dict.fromkeys(f.kind for f in failing)]
+    return f"{'passed' if report.passed else 'FAILED'}: {', '.join(parts)}"
+
+
+def to_document(report: GateReport) -> Document:
+    """Return the judged numbers of each dataset, what else differs, and other numbers that moved."""
+    settings = report.settings
+    sheets = [Sheet(f"Gate {headline(report)}", (), (), facts=_facts(report))]
+    for dataset in dict.fromkeys(cell.dataset for cell in report.cells):
+        cells = [cell for cell in report.judged if cell.dataset == dataset]
+        if cells:
+            sheets.append(_sheet(report.titles.get(dataset, dataset), cells, _level(report, dataset)))
+    if report.findings:
+        rows = [(one.dataset or "–", one.metric or "–", one.kind, one.text) for one in report.findings]
+        sheets.append(
+            Sheet(
+                "What else differs",
+                [Column("dataset"), Column("metric"), Column("what"), Column("how")],
+                rows,
+                marked=frozenset(row for row, one in enumerate(report.findings) if one.fails),
+            )
+        )
+    others = [cell for cell in report.cells if not cell.judged]
+    moved = [cell for cell in others if _moved(cell)]
+    for dataset in dict.fromkeys(cell.dataset for cell in moved):
+        cells = [cell for cell in moved if cell.dataset == dataset]
+        level = f"{percent(settings.confidence)} intervals, not corrected: some of many numbers move by chance"
+        sheets.append(_sheet(f"{report.titles.get(dataset, dataset)}: not judged, but moved", cells, level))
+    notes = [f"{len(others) - len(moved):,} other numbers did not move beyond chance"] if others else []
+    return Document(sheets, [_record(cell) for cell in report.cells], notes, value=_value(report))
+
+
+def _facts(report: GateReport) -> list[str]:
+    settings = report.settings
+    statistics = ", ".join(TITLES[name] for name in settings.statistics)
+    bar = signed(-settings.margin)
+    return [
+        f"judged: {statistics} in {', '.join(settings.buckets)}; all else is shown only",
+        f"worse: the interval of the difference (now less before) lies below {bar}; no worse: it lies above",
+    ]
+
+
+def _level(report: GateReport, dataset: str) -> str:
+    settings = report.settings
+    changed = any((one.kind, one.dataset) == ("changed data", dataset) for one in report.findings)
+    difference = "difference of two samples (other pairs, hence not paired)" if changed else "paired difference"
+    if report.family < 2:
+        return f"{percent(settings.confidence)} intervals of the {difference}"
+    corrected = 1 - (1 - settings.confidence) / report.family
+    return (
+        f"{percent(settings.confidence)} intervals of the {difference}, for all {report.family} numbers whose scores "
+        f"changed together: each at {100 * corrected:.6g}% (Bonferroni)"
+    )
+
+
+def _moved(cell: Cell) -> bool:
+    if cell.verdict is Verdict.lost:
+        return True
+    return cell.low is not None and cell.high is not None and (cell.high < 0 or cell.low > 0)
+
+
+def _sheet(title: str, cells: list[Cell], level: str) -> Sheet:
+    notes = dict.fromkeys(f"{cell.metric}, {cell.bucket}: {cell.note}" for cell in cells if cell.note)
+    return Sheet(
+        title,
+        _HEADS,
+        [_row(cell) for cell in cells],
+        facts=(level,),
+        notes=list(notes),
+        marked=frozenset(row for row, cell in enumerate(cells) if cell.fails),
+    )
+
+
+def _row(cell: Cell) -> tuple[str, ...]:
+    before, now = ("–" if one is None else short(one, 3) for one in (cell.before, cell.now))
+    return cell.bucket, cell.metric, TITLES[cell.statistic], before, now, difference_text(cell), str(cell.verdict)
+
+
+def difference_text(cell: Cell) -> str:
+    """Return the difference with its interval, such as ``-.020 [-.031, -.011]``, or a dash."""
+    if cell.verdict is Verdict.unchanged:
+        return "0"
+    if cell.difference is None:
+        return "–"
+    if cell.low is None or cell.high is None:
+        return signed(cell.difference)
+    return f"{signed(cell.difference)} [{signed(cell.low)}, {signed(cell.high)}]"
+
+
+def _record(cell: Cell) -> dict[str, Any]:
+    return {
+        "dataset": cell.dataset,
+        "bucket": cell.bucket,
+        "metric": cell.metric,
+        "statistic": cell.statistic,
+        "judged": cell.judged,
+        "verdict": str(cell.verdict),
+        "before": cell.before,
+        "now": cell.now,
+        "difference": cell.difference,
+        "low": cell.low,
+        "high": cell.high,
+        "confidence": cell.confidence,
+        "n": cell.n,
+        "note": cell.note,
+    }
+
+
+def _value(report: GateReport) -> dict[str, Any]:
+    settings = report.settings
+    return {
+        "passed": report.passed,
+        "summary": headline(report),
+        "margin": settings.margin,
+        "confidence": settings.confidence,
+        "family": report.family,
+        "cells": [_record(cell) for cell in report.cells],
+        "findings": [vars(one) for one in report.findings],
+    }
+
+
+# What the gate found, as JUnit XML: one test case a judged number, and one for each finding that fails.
+
+#: What XML 1.0 cannot hold, escaped or not.
+_FORBIDDEN = re.compile("[^\t\n\r -\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
+
+
+def to_junit(report: GateReport) -> str:
+    """Return JUnit XML as the services for continuous integration read it.
+
+    A number with too little data, or undefined in both, is skipped; warnings stand in the suite's ``system-out``.
+    """
+    failing = [one for one in report.findings if one.fails]
+    failures = sum(cell.fails for cell in report.judged) + len(failing)
+    skipped = sum(cell.verdict.says_nothing for cell in report.judged)
+    counts = {
+        "name": "assay check",
+        "tests": str(len(report.judged) + len(failing)),
+        "failures": str(failures),
+        "errors": "0",
+    }
+    root = ET.Element("testsuites", counts)
+    suite = ET.SubElement(root, "testsuite", {**counts, "skipped": str(skipped)})
+    for cell in report.judged:
+        _add_cell(suite, cell, report.settings.margin)
+    for finding in failing:
+        name = f"{finding.metric or 'dataset'}: {finding.kind}"
+        case = ET.SubElement(suite, "testcase", {"classname": _clean(finding.dataset), "name": _clean(name)})
+        ET.SubElement(case, "failure", {"message": _clean(finding.text), "type": finding.kind})
+    said = [f"{one.dataset} {one.metric}: {one.kind}: {one.text}".strip() for one in report.findings if not one.fails]
+    ET.SubElement(suite, "system-out").text = _clean("\n".join([headline(report), *said]))
+    ET.indent(root)
+    return '<?xml version="1.0" encoding="UTF-8"?>\n' + ET.tostring(root, encoding="unicode") + "\n"
+
+
+def _add_cell(suite: ET.Element, cell: Cell, margin: float) -> None:
+    name = f"{cell.metric}: {cell.statistic} in {cell.bucket}"
+    case = ET.SubElement(suite, "testcase", {"classname": _clean(cell.dataset), "name": _clean(name)})
+    before, now = ("undefined" if one is None else short(one, 3) for one in (cell.before, cell.now))
+    told = (
+        f"{cell.verdict}: {before} before, {now} now, difference {difference_text(cell)}, margin {margin:g}, n {cell.n}"
+    )
+    told = _clean(f"{told}; {cell.note}" if cell.note else told)
+    if cell.fails:
+        ET.SubElement(case, "failure", {"message": told, "type": str(cell.verdict)})
+    elif cell.verdict.says_nothing:
+        ET.SubElement(case, "skipped", {"message": told})
+    ET.SubElement(case, "system-out").text = told
+
+
+def _clean(text: str) -> str:
+    return _FORBIDDEN.sub("\ufffd", text)

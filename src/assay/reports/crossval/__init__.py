@@ -1,1 +1,0 @@
-"""Agreement on pairs held out: fold by fold, and source by source."""

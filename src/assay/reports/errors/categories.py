@@ -1,0 +1,307 @@
+"""The categories of every pair of a dataset, and how frequent each is among the diverging pairs."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Literal
+
+import numpy as np
+from numpy.typing import NDArray
+
+from assay.reports.categories import CATEGORIES, PartsOfSpeech, Tag, Tagger, from_people
+from assay.reports.categories.vocabulary import label_of_rules
+from assay.reports.data import ScoredDataset
+from assay.reports.errors.divergence import Divergence, label_scale
+from assay.settings import Resampling
+from assay.statistics.agreement import FEWEST as FEWEST_UNITS
+from assay.statistics.agreement import percentile_interval
+from assay.statistics.resampling import Resampler
+
+__all__ = [
+    "FEWEST",
+    "Category",
+    "Frequency",
+    "Share",
+    "Tagged",
+    "categories_of_people",
+    "frequencies",
+    "tag_all",
+    "tag_by_rules",
+]
+
+
+# The categories of every pair of a dataset: people's where they gave them, else what the rules find.
+
+#: Pairs whose parts of speech are read at once.
+_AHEAD = 2000
+
+
+@dataclass(frozen=True)
+class Category:
+    """A category of a pair.
+
+    Attributes:
+        name: as in :data:`assay.reports.categories.CATEGORIES`, or another one that people gave.
+        reason: what speaks for it.
+        source: who gave it.
+    """
+
+    name: str
+    reason: str
+    source: Literal["people", "rules"]
+
+    @property
+    def label(self) -> str:
+        """What a reader sees."""
+        return self.name if self.source == "people" else label_of_rules(self.name)
+
+
+@dataclass(frozen=True)
+class Tagged:
+    """The categories of the n pairs of a dataset.
+
+    Attributes:
+        categories: of each pair, what explains most first; n of them.
+        missing: lines on what could not be found, and how to get it; and on the pipeline that read parts of speech.
+    """
+
+    categories: Sequence[tuple[Category, ...]]
+    missing: list[str]
+
+    @cached_property
+    def masks(self) -> dict[str, NDArray[np.bool_]]:
+        """Which pairs have each category that occurs, shape (n,), in the order of the table of categories."""
+        found: dict[str, NDArray[np.bool_]] = {}
+        for row, given in enumerate(self.categories):
+            for one in given:
+                mask = found.setdefault(one.name, np.zeros(len(self.categories), dtype=bool))
+                mask[row] = True
+        known = [name for name in CATEGORIES if name in found]
+        return {name: found[name] for name in [*known, *sorted(found.keys() - set(known))]}
+
+    @cached_property
+    def labels(self) -> dict[str, str]:
+        """What a reader sees of each category that occurs; the word of people where they gave it to any pair."""
+        given = {(one.name, one.source) for own in self.categories for one in own}
+        return {name: name if (name, "people") in given else label_of_rules(name) for name in self.masks}
+
+
+def categories_of_people(data: ScoredDataset) -> list[str]:
+    """Return the category that people gave each pair, an empty string where they gave none; n of them.
+
+    It stands in the column ``category``; in the probe set, which was written by category, in ``subset``.
+    """
+    column = "subset" if data.facts.get("kind") == "probe" else "category"
+    if column not in data.table.column_names:
+        return [""] * len(data)
+    return [from_people(str(name)) if name else "" for name in data.table.column(column).to_pylist()]
+
+
+def tag_by_rules(
+    data: ScoredDataset, scale: tuple[float, float] | None = None, speech: PartsOfSpeech | None = None
+) -> tuple[list[tuple[Tag, ...]], list[str]]:
+    """Return what the rules find on each pair, whatever people gave, and what they lack here.
+
+    Of several gold answers, the one with most words of the candidate is looked at (the first of equal ones). The
+    language is that of the pair where the data says it, else that of the dataset.
+
+    Args:
+        data: n pairs.
+        scale: lowest and highest label; see :func:`label_scale` for the default.
+        speech: what reads parts of speech.
+    """
+    columns = {
+        name: data.table.column(name).to_pylist() if name in data.table.column_names else [None] * len(data)
+        for name in ("reference", "candidate", "question", "language")
+    }
+    language = data.facts.get("language") or "en"
+    rows = [
+        (_nearest(golds or [""], candidate or ""), candidate or "", question or "", spoken or language)
+        for golds, candidate, question, spoken in zip(*columns.values(), strict=True)
+    ]
+    taggers = {spoken: Tagger(spoken, speech) for spoken in dict.fromkeys(spoken for *_, spoken in rows)}
+    ends = scale or label_scale(data)
+    found = []
+    for start in range(0, len(rows), _AHEAD):
+        for spoken, tagger in taggers.items():
+            tagger.read_ahead(text for *texts, own in rows[start : start + _AHEAD] if own == spoken for text in texts)
+        for row, label in zip(rows[start : start + _AHEAD], data.labels[start : start + _AHEAD].tolist(), strict=True):
+            *texts, spoken = row
+            found.append(taggers[spoken].tag(*texts, label=label, scale=ends))
+    missing = dict.fromkeys(line for tagger in taggers.values() for line in tagger.missing())
+    return found, list(missing)
+
+
+def tag_all(
+    data: ScoredDataset, scale: tuple[float, float] | None = None, speech: PartsOfSpeech | None = None
+) -> Tagged:
+    """Return the categories of every pair: that of people where they gave one, else what the rules find.
+
+    Args:
+        data: n pairs.
+        scale: lowest and highest label; see :func:`label_scale` for the default.
+        speech: what reads parts of speech.
+    """
+    given = categories_of_people(data)
+    rules: list[tuple[Tag, ...]] = [()] * len(data)
+    missing: list[str] = []
+    if not all(given):
+        rules, missing = tag_by_rules(data, scale, speech)
+    return Tagged(
+        [
+            (Category(name, "annotated in the data", "people"),)
+            if name
+            else tuple(Category(tag.category, tag.reason, "rules") for tag in tags)
+            for name, tags in zip(given, rules, strict=True)
+        ],
+        missing,
+    )
+
+
+def _nearest(golds: Sequence[str], candidate: str) -> str:
+    if len(golds) == 1:
+        return golds[0]
+    words = set(candidate.lower().split())
+    return max(golds, key=lambda gold: len(words & set(gold.lower().split())))
+
+
+# How frequent each category is among the pairs that diverge, and among all.
+
+#: Diverging pairs of a category that the interval of a ratio needs: fewer resample to the same few values.
+FEWEST = 5
+
+
+@dataclass(frozen=True)
+class Share:
+    """k of n, with Wilson's interval.
+
+    Source: Wilson, Probable Inference, the Law of Succession, and Statistical Inference (1927). It takes pairs as
+    independent.
+
+    Attributes:
+        count, of: k and n.
+        low, high: bounds of the interval; None where n is 0.
+    """
+
+    count: int
+    of: int
+    low: float | None
+    high: float | None
+
+    @property
+    def value(self) -> float | None:
+        """k / n, or None where n is 0."""
+        return self.count / self.of if self.of else None
+
+    @classmethod
+    def count_in(cls, mask: NDArray[np.bool_], inside: NDArray[np.bool_], confidence: float) -> Share:
+        """Count the pairs of a mask among those inside."""
+        from scipy.stats import binomtest
+
+        k, n = int((mask & inside).sum()), int(inside.sum())
+        if not n:
+            return cls(k, n, None, None)
+        interval = binomtest(k, n).proportion_ci(confidence, method="wilson")
+        return cls(k, n, float(interval.low), float(interval.high))
+
+
+@dataclass(frozen=True)
+class Frequency:
+    """One category.
+
+    Attributes:
+        category: its name.
+        too_low, too_high: diverging pairs that have it, by side.
+        diverging: its share of the diverging pairs.
+        everywhere: its share of all pairs considered.
+        ratio: the one divided by the other; None where undefined. Above 1, errors have it more often than pairs do.
+        low, high: percentile interval of the ratio from resamples of pairs (or of the groups the run resampled by);
+            None where there is none.
+        few: whether diverging pairs (see :data:`FEWEST`), or what is resampled, are too few for an interval.
+    """
+
+    category: str
+    too_low: int
+    too_high: int
+    diverging: Share
+    everywhere: Share
+    ratio: float | None
+    low: float | None
+    high: float | None
+    few: bool
+
+
+def frequencies(
+    tagged: Tagged, found: Divergence, groups: NDArray[np.intp] | None, drawing: Resampling, seed: Sequence[int]
+) -> list[Frequency]:
+    """Return the frequency of every category that one of the pairs considered has, most diverging pairs first.
+
+    Args:
+        tagged: the categories of n pairs.
+        found: which of them diverge.
+        groups: codes of what is resampled as a whole, shape (n,); None for single pairs.
+        drawing: of the intervals.
+        seed: of the draws, that of the bucket looked at.
+    """
+    sides = found.mask.copy()
+    sides[found.rows[~found.too_low]] = False
+    masks = {name: mask for name, mask in tagged.masks.items() if (mask & found.considered).any()}
+    units = int(found.considered.sum()) if groups is None else len(np.unique(groups[found.considered]))
+    intervals = _ratio_intervals(masks, found, groups, drawing, seed)
+    rows = []
+    for name, mask in masks.items():
+        diverging = Share.count_in(mask, found.mask, drawing.confidence)
+        everywhere = Share.count_in(mask, found.considered, drawing.confidence)
+        ratio = diverging.value / everywhere.value if diverging.value is not None and everywhere.value else None
+        low, high = intervals.get(name, (None, None))
+        rows.append(
+            Frequency(
+                category=name,
+                too_low=int((mask & sides).sum()),
+                too_high=int((mask & found.mask & ~sides).sum()),
+                diverging=diverging,
+                everywhere=everywhere,
+                ratio=ratio,
+                low=low,
+                high=high,
+                few=units < FEWEST_UNITS or diverging.count < FEWEST,
+            )
+        )
+    return sorted(rows, key=lambda row: -row.diverging.count)
+
+
+def _ratio_intervals(
+    masks: dict[str, NDArray[np.bool_]],
+    found: Divergence,
+    groups: NDArray[np.intp] | None,
+    drawing: Resampling,
+    seed: Sequence[int],
+) -> dict[str, tuple[float, float]]:
+    """Resample the pairs considered and return the interval of every ratio that has diverging pairs enough."""
+    names = [name for name, mask in masks.items() if int((mask & found.mask).sum()) >= FEWEST]
+    rows = np.flatnonzero(found.considered)
+    if not names or not drawing.resamples:
+        return {}
+    codes = None if groups is None else np.unique(groups[rows], return_inverse=True)[1]
+    everywhere = np.stack([masks[name][rows] for name in names]).astype(np.float64)
+    diverges = found.mask[rows].astype(np.float64)
+    resampler = Resampler(len(rows), drawing.resamples, tuple(seed), codes)
+    drawn = []
+    for weights in resampler.blocks():
+        shares = _shares(everywhere * diverges, diverges, weights), _shares(everywhere, np.ones(len(rows)), weights)
+        drawn.append(np.divide(*shares, out=np.full_like(shares[0], np.nan), where=shares[1] > 0))
+    ratios = np.concatenate(drawn, axis=1)
+    bounds = (percentile_interval(values, resampler.units, drawing.confidence) for values in ratios)
+    return {name: one for name, one in zip(names, bounds, strict=True) if one is not None}
+
+
+def _shares(
+    having: NDArray[np.float64], inside: NDArray[np.float64], weights: NDArray[np.float64]
+) -> NDArray[np.float64]:
+    """Return the share of each category in a part, by resample, shape (categories, b); NaN where the part is empty."""
+    sizes = np.broadcast_to(inside @ weights, (len(having), weights.shape[1]))
+    shares = np.full(sizes.shape, np.nan)
+    np.divide(having @ weights, sizes, out=shares, where=sizes > 0)
+    return shares

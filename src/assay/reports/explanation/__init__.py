@@ -1,1 +1,0 @@
-"""Explanations of scores as sheets and pictures, from the plain values that metrics give."""

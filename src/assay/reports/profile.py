@@ -1,0 +1,88 @@
+"""What metrics cost as tables: load time, memory and growth of each, and every measurement."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from assay.reports.sheets import Column, Document, Sheet
+
+__all__ = ["document"]
+
+#: What a record holds of the metric, of its two fits, and of one point.
+_WHOLE = ("metric", "status", "reason", "load_seconds", "parameters", "peak_memory_mb", "peak_gpu_memory_mb")
+_PLACE = ("device", "threads")
+_FITS = ("over_pairs", "over_length")
+_POINT = ("pairs", "length", "characters", "seconds", "cpu_seconds", "pairs_per_second", "truncated")
+
+
+def document(profile: Mapping[str, Any]) -> Document:
+    """Return the tables of a profile, and a record a point; a metric without a point has one record.
+
+    Args:
+        profile: plain values, as :meth:`assay.api.profile.Profile.as_dict` gives them.
+    """
+    metrics = profile["metrics"]
+    heads = ("load s", "parameters", "peak MB", "GPU MB", "exponent of pairs (R²)", "of length (R²)")
+    costs = Sheet("Cost of each metric", _columns(*heads), [_cost_row(one) for one in metrics])
+    heads = ("pairs", "texts joined", "characters", "seconds", "CPU s", "pairs/s")
+    points = [_point_row(one["metric"], point) for one in metrics for point in one["points"]]
+    timed = Sheet("Time by pairs and length of texts", _columns(*heads), points)
+    records = [_record(one, point) for one in metrics for point in one["points"] or [{}]]
+    return Document((costs, timed), records, _remarks(profile), profile)
+
+
+def _columns(*heads: str) -> list[Column]:
+    return [Column("metric"), *(Column(head, number=True) for head in heads)]
+
+
+def _cost_row(one: Mapping[str, Any]) -> list[str]:
+    counts = [_number(one[key]) for key in ("parameters", "peak_memory_mb", "peak_gpu_memory_mb")]
+    return [one["metric"], _number(one["load_seconds"], 2), *counts, *(_fit(one[fit]) for fit in _FITS)]
+
+
+def _point_row(metric: str, point: Mapping[str, Any]) -> list[str]:
+    return [
+        metric,
+        f"{point['pairs']:,}",
+        str(point["length"]),
+        f"{point['characters']:,.0f}",
+        f"{point['seconds']:.3g}",
+        f"{point['cpu_seconds']:.3g}",
+        f"{point['pairs_per_second']:,.0f}",
+    ]
+
+
+def _record(one: Mapping[str, Any], point: Mapping[str, Any]) -> dict[str, Any]:
+    fits = {f"{fit}_{part}": (one[fit] or {}).get(part) for fit in _FITS for part in ("exponent", "r_squared")}
+    return {key: one[key] for key in (*_WHOLE, *_PLACE)} | fits | {key: point.get(key) for key in _POINT}
+
+
+def _remarks(profile: Mapping[str, Any]) -> list[str]:
+    """Return what a reader must know beside the figures."""
+    machine = profile["machine"]
+    where = f"{machine['processor']}, {machine['cores']} cores, {machine['system']}"
+    versions = f"Python {machine['python']}, assay {machine['assay']}"
+    lines = [f"{profile['dataset']}: {profile['distinct']:,} distinct pairs; {where}, {versions}"]
+    for one in profile["metrics"]:
+        said = [one["says"]] if one["says"] else []
+        if one["device"]:
+            said.append(f"on {one['device']}" + (f", threads {one['threads']}" if one["device"] == "cpu" else ""))
+        said += [
+            f"{point['truncated']:,} of {point['pairs']:,} pairs truncated with {point['length']} texts joined"
+            for point in one["points"]
+            if point["truncated"]
+        ]
+        if said:
+            lines.append(f"{one['metric']}: {'; '.join(said)}")
+    return lines
+
+
+def _number(value: float | None, decimals: int = 0) -> str:
+    return "–" if value is None else f"{value:,.{decimals}f}"
+
+
+def _fit(fit: Mapping[str, Any] | None) -> str:
+    if fit is None:
+        return "–"
+    return f"{fit['exponent']:.2f}" + ("" if fit["r_squared"] is None else f" ({fit['r_squared']:.3f})")

@@ -1,0 +1,256 @@
+"""Published tables compared with reproduced ones, cell by cell."""
+
+from __future__ import annotations
+
+import tomllib
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from decimal import ROUND_HALF_UP, Decimal
+from importlib import resources
+from importlib.resources.abc import Traversable
+from typing import Any, Literal
+
+from pydantic import BaseModel, ConfigDict, Field, model_validator
+
+from assay.errors import InputError, unknown
+from assay.reports.sheets import Column, Document, Sheet
+
+__all__ = ["CellVerdict", "PublishedTable", "compare", "document", "list_tables", "load_table", "summarise"]
+
+
+# Published tables beside reproduced ones, cell by cell.
+#
+# The published numbers live in TOML files with their source; a column is a dataset, a bucket and a statistic, a row a
+# metric. Numbers are kept as they were printed, so that their decimals are known. A metric that reads word vectors
+# has ``{vectors}`` in its name, where the file of whoever reproduces the table is put in.
+
+LEFT_OUT = "left out"
+_VECTORS = "{vectors}"
+
+Judgement = Literal["equal", "undefined, printed as zero", "rounded twice in print", "differs", "missing"]
+
+
+class _Strict(BaseModel):
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+
+class PublishedColumn(_Strict):
+    """One column: where its numbers come from; a dataset may name its version and split."""
+
+    title: str
+    dataset: str
+    bucket: str
+    statistic: str
+
+    def holds(self, row: Mapping[str, Any]) -> bool:
+        """Tell whether a row of an agreement table belongs to this column."""
+        name, _, split = self.dataset.partition(":")
+        wanted = name.partition("@")[0], self.bucket, self.statistic
+        return (row["dataset"], row["bucket"], row["statistic"]) == wanted and split in ("", row["split"])
+
+
+class Row(_Strict):
+    """One row: the metric and the numbers as printed, one a column.
+
+    Attributes:
+        within: how far a number may lie from the printed one, in the unit of the print, where an equal one cannot be
+            expected; the reason stands in *note*.
+    """
+
+    title: str
+    metric: str
+    printed: tuple[str, ...]
+    within: float | None = Field(default=None, gt=0)
+    note: str = ""
+
+    def metric_with(self, vectors: str | None) -> str | None:
+        """Return the metric's name with a file of word vectors; None where it needs one and there is none."""
+        if _VECTORS not in self.metric:
+            return self.metric
+        return None if vectors is None else self.metric.replace(_VECTORS, vectors)
+
+    @model_validator(mode="after")
+    def _reasoned(self) -> Row:
+        if self.within is not None and not self.note:
+            raise ValueError(f"row {self.title}: a tolerance needs its reason, as a note")
+        return self
+
+
+class PublishedTable(_Strict):
+    """A published table.
+
+    Attributes:
+        scale: what the numbers were multiplied by before they were printed.
+    """
+
+    name: str
+    title: str
+    source: str
+    note: str = ""
+    scale: float = Field(default=1, gt=0)
+    columns: tuple[PublishedColumn, ...] = Field(min_length=1)
+    rows: tuple[Row, ...] = Field(min_length=1)
+
+    @model_validator(mode="after")
+    def _complete(self) -> PublishedTable:
+        for row in self.rows:
+            if len(row.printed) != len(self.columns):
+                raise ValueError(f"row {row.title}: {len(row.printed)} numbers for {len(self.columns)} columns")
+        return self
+
+    @property
+    def datasets(self) -> tuple[str, ...]:
+        """The datasets, each once."""
+        return tuple(dict.fromkeys(column.dataset for column in self.columns))
+
+    def metrics(self, vectors: str | None = None) -> tuple[str, ...]:
+        """Return the metrics that can be computed with a file of word vectors or without, each once, in order."""
+        return tuple(dict.fromkeys(name for row in self.rows if (name := row.metric_with(vectors)) is not None))
+
+    @property
+    def rows_with_vectors(self) -> tuple[str, ...]:
+        """The titles of the rows that need word vectors."""
+        return tuple(row.title for row in self.rows if row.metric_with(None) is None)
+
+    @property
+    def statistics(self) -> tuple[str, ...]:
+        """The statistics, each once."""
+        return tuple(dict.fromkeys(column.statistic for column in self.columns))
+
+
+@dataclass(frozen=True)
+class CellVerdict:
+    """One cell: what was printed, what came out, and how they compare.
+
+    Attributes:
+        row, column: titles.
+        printed: the number as printed.
+        value: what came out, in the unit of the print; None where undefined or not computed.
+        difference: value less printed.
+        verdict: ``equal``, ``within .5`` (or another tolerance of the row), ``differs`` and so on.
+    """
+
+    row: str
+    column: str
+    printed: str
+    value: float | None
+    difference: float | None
+    verdict: str
+
+    @property
+    def left_out(self) -> bool:
+        """Whether it was not computed, since its row needs word vectors."""
+        return self.verdict == LEFT_OUT
+
+    @property
+    def failed(self) -> bool:
+        """Whether it was to come out as printed and did not."""
+        return self.verdict in ("differs", "missing")
+
+
+def _folder() -> dict[str, Traversable]:
+    folder = resources.files("assay.reports") / "published"
+    return {path.name.removesuffix(".toml"): path for path in folder.iterdir() if path.name.endswith(".toml")}
+
+
+def list_tables() -> list[PublishedTable]:
+    """Return the tables that ship with assay, by name."""
+    return [load_table(name) for name in sorted(_folder())]
+
+
+def load_table(name: str) -> PublishedTable:
+    """Return a published table.
+
+    Raises:
+        InputError: there is none of that name.
+    """
+    known = _folder()
+    if name not in known:
+        raise InputError(unknown("there is no published table", name, sorted(known)))
+    return PublishedTable.model_validate(tomllib.loads(known[name].read_text(encoding="utf-8")))
+
+
+def compare(table: PublishedTable, agreement: list[dict[str, Any]], vectors: str | None = None) -> list[CellVerdict]:
+    """Hold every published cell against an agreement table (a list of its rows), row by row.
+
+    Args:
+        table: what was published.
+        agreement: what came out.
+        vectors: the file of word vectors that the metrics of the agreement table were named with.
+    """
+    verdicts = []
+    for row in table.rows:
+        metric = row.metric_with(vectors)
+        for column, printed in zip(table.columns, row.printed, strict=True):
+            found = [one["value"] for one in agreement if one["metric"] == metric and column.holds(one)]
+            if not found:
+                verdict = LEFT_OUT if metric is None else "missing"
+                verdicts.append(CellVerdict(row.title, column.title, printed, None, None, verdict))
+                continue
+            value = None if found[0] is None else found[0] * table.scale
+            difference = None if value is None else value - float(printed)
+            verdict = str(judge(printed, value))
+            if verdict == "differs" and row.within and difference is not None and abs(difference) <= row.within:
+                verdict = f"within {row.within:g}".replace(" 0.", " .")
+            verdicts.append(CellVerdict(row.title, column.title, printed, value, difference, verdict))
+    return verdicts
+
+
+def judge(printed: str, value: float | None) -> Judgement:
+    """Compare a number with its printed form, to the decimals of the print.
+
+    A number that fits only when it is rounded to one decimal more first (.7346, .735, .74) was rounded twice.
+    """
+    target = Decimal(printed)
+    if value is None:
+        return "undefined, printed as zero" if target == 0 else "missing"
+    unit = Decimal(1).scaleb(int(target.as_tuple().exponent))
+    exact = Decimal(repr(value))
+    if exact.quantize(unit, ROUND_HALF_UP) == target:
+        return "equal"
+    if exact.quantize(unit / 10, ROUND_HALF_UP).quantize(unit, ROUND_HALF_UP) == target:
+        return "rounded twice in print"
+    return "differs"
+
+
+def summarise(verdicts: Sequence[CellVerdict]) -> str:
+    """Return one line: how many cells are equal, and what the others are."""
+    counts: dict[str, int] = {}
+    for cell in verdicts:
+        counts[cell.verdict] = counts.get(cell.verdict, 0) + 1
+    undefined = counts.pop("undefined, printed as zero", 0)
+    equal = counts.pop("equal", 0) + undefined
+    line = f"{equal} of {len(verdicts)} cells equal as printed"
+    if undefined:
+        line += f" ({undefined} of them undefined here and printed as zero)"
+    return "; ".join([line, *(f"{count} {verdict}" for verdict, count in counts.items())])
+
+
+# A published table beside what came out, laid out cell by cell.
+
+
+def document(table: PublishedTable, verdicts: Sequence[CellVerdict]) -> Document:
+    """Return the cells of a published table with what came out, and a record a cell."""
+    columns = (
+        Column("row"),
+        Column("column"),
+        Column("printed", number=True),
+        Column("here", number=True),
+        Column("difference", number=True),
+        Column("verdict"),
+    )
+    rows = [[cell.row, cell.column, cell.printed, _number(cell), _signed(cell), cell.verdict] for cell in verdicts]
+    reasons = [f"{row.title}: {row.note}" for row in table.rows if row.note]
+    notes = [summarise(verdicts), *([table.note] if table.note else []), *reasons]
+    sheet = Sheet(table.title, columns, rows, facts=(table.source,), notes=notes)
+    return Document((sheet,), [vars(cell) for cell in verdicts])
+
+
+def _number(cell: CellVerdict) -> str:
+    if cell.value is None:
+        return "" if cell.left_out else "undefined"
+    return f"{cell.value:.4f}"
+
+
+def _signed(cell: CellVerdict) -> str:
+    return "" if cell.difference is None else f"{cell.difference:+.4f}"

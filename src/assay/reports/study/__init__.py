@@ -1,1 +1,0 @@
-"""A study of hyperparameters as tables, figures and a page."""

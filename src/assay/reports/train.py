@@ -1,0 +1,175 @@
+"""Results of trainings as tables, from the plain values of ``results.json``."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from assay.reports.layout import p_value
+from assay.reports.sheets import Column, Document, Sheet
+from assay.tables import NOT_BY_PEOPLE
+
+__all__ = ["agreement_document", "agreement_sheet", "alignment_document", "aspects_document", "neighbours_document"]
+
+
+# Agreement with labels before and after a training.
+
+_NOTES = (
+    "gain: with the paired bootstrap over the test pairs, whole groups where the data has them; p is two-sided and not "
+    "corrected for the number of lines."
+)
+_OVER_SEEDS = (
+    "Bounds are the outermost of any seed's interval, p the largest of any seed; p seeds: Student's t over the seeds, "
+    "a test of batches and head alone, not of the choice of pairs."
+)
+_NO_BASE = "The model that was started from gives no such scores by itself."
+
+
+def agreement_document(results: Mapping[str, Any]) -> Document:
+    """Return the table of a training with its records."""
+    return Document([agreement_sheet(results)], results["agreement"], value=dict(results))
+
+
+def agreement_sheet(results: Mapping[str, Any]) -> Sheet:
+    """Return the table of the agreement with people before and after a training."""
+    records = results["agreement"]
+    several = len(results["seeds"]) > 1
+    heads = ["n", "before", "after", "sd", "gain", "95 %", "p", "p seeds"]
+    machine = results.get("machine_labels", ())
+    shown = [head for head in heads if several or head not in ("sd", "p seeds")]
+    with_whom = "labels" if machine else "people"
+    return Sheet(
+        f"Agreement with {with_whom} on the test pairs" + (f", {len(results['seeds'])} seeds" if several else ""),
+        [Column("dataset"), Column("statistic"), *(Column(head, number=True) for head in shown)],
+        [_agreement_row(record, several) for record in records],
+        notes=[
+            *([_NOTES] if any(record["gain"] is not None for record in records) else []),
+            *([_NO_BASE] if all(record["before"] is None for record in records) else []),
+            *([_OVER_SEEDS] if several else []),
+            *([f"{', '.join(machine)}: {NOT_BY_PEOPLE['machine']}."] if machine else []),
+        ],
+    )
+
+
+def _agreement_row(record: Mapping[str, Any], several: bool) -> list[str]:
+    bounds = "–" if record["low"] is None else f"[{record['low']:+.4f}, {record['high']:+.4f}]"
+    cells = [record["dataset"], record["statistic"], f"{record['n']:,}", _rounded(record["before"])]
+    cells += [_rounded(record["after"]), *([_rounded(record["sd"])] if several else [])]
+    cells += ["–" if record["gain"] is None else f"{record['gain']:+.4f}", bounds, p_value(record["p"])]
+    return cells + ([p_value(record["p_seeds"])] if several else [])
+
+
+def _rounded(value: float | None) -> str:
+    return "–" if value is None else f"{value:.4f}"
+
+
+# How well sentences and their semantic forms are aligned by a mid-tuning, and which sentences are near each other.
+
+
+def alignment_document(results: Mapping[str, Any]) -> Document:
+    """Return the tables of a mid-tuning with the records of its agreement."""
+    sheets = [agreement_sheet(results)] if results["agreement"] else []
+    sheets += [_alignment(results["alignment"]), *_neighbours(results.get("neighbours", []))]
+    return Document(sheets, results["agreement"], value=dict(results))
+
+
+def neighbours_document(records: Sequence[Mapping[str, Any]]) -> Document:
+    """Return the nearest sentences alone: a table for each query, and the same as records."""
+    return Document(_neighbours(records), records)
+
+
+def _alignment(found: Mapping[str, Any]) -> Sheet:
+    rows = [
+        [name, *("–" if found[when] is None else f"{found[when][name]:.4f}" for when in ("before", "after"))]
+        for name in ("loss", "accuracy")
+    ]
+    note = "Accuracy: how often the right form is told from the wrong one; a classifier has none before it is trained."
+    columns = [Column("development set"), Column("before", number=True), Column("after", number=True)]
+    return Sheet("Sentences and their forms", columns, rows, notes=[note])
+
+
+def _neighbours(records: Sequence[Mapping[str, Any]]) -> list[Sheet]:
+    """Return a table of the nearest sentences for each query."""
+    columns = [Column("base"), Column("cosine", number=True), Column("trained"), Column("cosine", number=True)]
+    return [
+        Sheet(
+            f"Nearest to: {record['query']}",
+            columns,
+            [
+                [cell for one in both for cell in (one["text"], f"{one['cosine']:.4f}")]
+                for both in zip(record["base"], record["trained"], strict=True)
+            ],
+        )
+        for record in records
+    ]
+
+
+# How well the parts of a trained embedding follow aspects, and the whole of it human labels.
+
+#: Head of a column -> the value of a record.
+_SYSTEMS = {"full": "full", "random": "random", "ILP": "ilp", "ILP, even": "ilp_even", "trained": "trained"}
+
+#: What p is: of one model, and of several seeds.
+_TESTS = (
+    ("p: paired bootstrap over the test pairs.",),
+    (
+        "p seeds: Student's t over the seeds, a test of the order of the batches alone, not of the choice of pairs.",
+        "p pairs: the largest p that a paired bootstrap over the test pairs gives for any seed.",
+    ),
+)
+
+
+def aspects_document(results: Mapping[str, Any]) -> Document:
+    """Return the tables of a training of S3BERT with their records."""
+    seeds = len(results["seeds"])
+    records = [*results["aspects"], *results["people"]]
+    tests = [*_TESTS[seeds > 1], "Each p is two-sided and not corrected for the number of lines."]
+    aspects = Sheet(
+        "Aspects: Spearman's rho x 100 with the AMR metrics, test pairs and their negatives",
+        [Column("aspect"), *(Column(head, number=True) for head in (*_SYSTEMS, *_tail(seeds, ("full", "ilp"))))],
+        [_aspect_row(record, "aspect", _SYSTEMS.values(), ("full", "ilp"), seeds) for record in results["aspects"]],
+        notes=[
+            "full: cosine of the base's whole embedding. random, ILP: dimensions of the base given to each aspect.",
+            *tests,
+            "Pairs that exchanged candidates are drawn together; others that share a sentence count as independent.",
+        ],
+    )
+    sheets = [aspects]
+    if results["people"]:
+        shown = {"base": "full", "trained": "trained"}
+        sheets.append(
+            Sheet(
+                "Whole embedding: Spearman's rho x 100 with human labels, test pairs",
+                [Column("dataset"), *(Column(head, number=True) for head in ("n", *shown, *_tail(seeds, ("full",))))],
+                [
+                    _aspect_row(record, "dataset", ("n", *shown.values()), ("full",), seeds)
+                    for record in results["people"]
+                ],
+                notes=[*tests, "Whole groups are drawn where the data has them."],
+            )
+        )
+    return Document(sheets, records, value=dict(results))
+
+
+def _tail(seeds: int, rivals: Sequence[str]) -> list[str]:
+    """Return the heads behind the systems."""
+    heads = ["sd"] if seeds > 1 else []
+    for rival in rivals:
+        heads += [f"over {rival if rival == 'full' else 'ILP'}", *(("p seeds", "p pairs") if seeds > 1 else ("p",))]
+    return heads
+
+
+def _aspect_row(record: Mapping[str, Any], key: str, systems: Any, rivals: Sequence[str], seeds: int) -> list[str]:
+    cells = [str(record[key])]
+    cells += [f"{record[name]:,}" if name == "n" else _aspect_number(record[name]) for name in systems]
+    cells += [_aspect_number(record["sd_trained"])] if seeds > 1 else []
+    for rival in rivals:
+        cells.append(_aspect_number(record[f"over_{rival}"], sign=True))
+        for head in ("p", "p_bootstrap") if seeds > 1 else ("p",):
+            p = record[f"{head}_{rival}"]
+            cells.append("–" if p is None else f"{p:.3f}")
+    return cells
+
+
+def _aspect_number(value: float | None, *, sign: bool = False) -> str:
+    return "–" if value is None else f"{value:+.1f}" if sign else f"{value:.1f}"

@@ -1,0 +1,370 @@
+"""A run compared with its recomputation: what is the same, what differs, and the likely cause."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import asdict, dataclass
+from typing import Any, Literal
+
+import numpy as np
+
+from assay.reports.sheets import Column, Document, Sheet
+from assay.statistics.concordance import Floats
+
+__all__ = [
+    "EXACT",
+    "Change",
+    "DataNow",
+    "MetricNow",
+    "Outcome",
+    "Recomputed",
+    "Verification",
+    "changes",
+    "headline",
+    "hold_agreement",
+    "hold_scores",
+    "likely_cause",
+    "not_recomputed",
+    "to_document",
+]
+
+
+# Numbers of a run held against the same numbers computed now.
+
+#: How far two computations of a coefficient from the same scores and labels may lie apart.
+EXACT = 1e-12
+_ABSENT = "absent"
+_NUMBERS = ("value", "low", "high")
+
+Outcome = Literal["same", "differs", "not recomputed"]
+
+
+@dataclass(frozen=True)
+class Change:
+    """Something that had one value in the run and has another one now."""
+
+    what: str
+    then: str
+    now: str
+
+    def __str__(self) -> str:
+        return f"{self.what} {self.then} → {self.now}"
+
+
+@dataclass(frozen=True)
+class Recomputed:
+    """Numbers of a run held against the same numbers computed now.
+
+    Attributes:
+        outcome: whether they are the same.
+        n: how many were compared.
+        differing: how many of them differ.
+        largest: the largest difference; None where nothing differs, or a number stands on one side only.
+        place: where that is: a pair, or a bucket and a coefficient.
+        reason: why they could not be recomputed, or what must have made them differ, where that is known.
+        remedy: what would make it possible.
+    """
+
+    outcome: Outcome
+    n: int = 0
+    differing: int = 0
+    largest: float | None = None
+    place: str = ""
+    reason: str = ""
+    remedy: str = ""
+
+    @property
+    def text(self) -> str:
+        """It as a cell of a table."""
+        if self.outcome == "same":
+            return f"{self.n:,} same"
+        if self.outcome == "not recomputed":
+            return f"not recomputed: {self.reason}" + (f" -> {self.remedy}" if self.remedy else "")
+        by = "" if self.largest is None else f", by {self.largest:.3g} at most"
+        return f"{self.differing:,} of {self.n:,} differ{by} ({self.place})"
+
+
+def changes(then: Mapping[str, str], now: Mapping[str, str]) -> tuple[Change, ...]:
+    """Return what has another value now, in the order of *then*; a part that one side lacks is ``absent`` there."""
+    keys = dict.fromkeys((*then, *now))
+    pairs = ((key, str(then.get(key, _ABSENT)), str(now.get(key, _ABSENT))) for key in keys)
+    return tuple(Change(key, before, after) for key, before, after in pairs if before != after)
+
+
+def not_recomputed(reason: str, remedy: str = "") -> Recomputed:
+    """Return what stands for numbers that could not be had."""
+    return Recomputed("not recomputed", reason=reason, remedy=remedy)
+
+
+def hold_scores(then: Floats, now: Floats, pairs: Sequence[str], tolerance: float) -> Recomputed:
+    """Compare scores of n pairs.
+
+    Args:
+        then: shape (n,); NaN where a pair had no score.
+        now: likewise.
+        pairs: the ids of the pairs, n of them.
+        tolerance: how far two scores of a pair may lie apart.
+    """
+    apart = np.abs(then - now)
+    differs = np.flatnonzero(~(apart <= tolerance) & ~(np.isnan(then) & np.isnan(now)))
+    if not len(differs):
+        return Recomputed("same", len(then))
+    # a score on one side only has no distance, and stands behind those that have one
+    worst = int(differs[np.argmax(np.nan_to_num(apart[differs], nan=-1.0))])
+    largest = None if np.isnan(apart[worst]) else float(apart[worst])
+    return Recomputed("differs", len(then), len(differs), largest, f"pair {pairs[worst]}")
+
+
+def hold_agreement(then: Sequence[Mapping[str, Any]], now: Sequence[Mapping[str, Any]]) -> Recomputed:
+    """Compare rows of the agreement table of one metric on one dataset: value, both bounds, and n.
+
+    Where a row stands twice the table was changed by hand, whichever of the two is right.
+    """
+    counts = Counter((row["bucket"], row["statistic"]) for row in then)
+    held = {(row["bucket"], row["statistic"]): row for row in then}
+    found = {(row["bucket"], row["statistic"]): row for row in now}
+    buckets = {bucket for bucket, _ in found}
+    unknown = list(dict.fromkeys(bucket for bucket, _ in held if bucket not in buckets))
+    repeated = {key: f"{count} rows in agreement.json" for key, count in counts.items() if count > 1}
+    odd = repeated | {key: "missing in agreement.json" for key in found if key not in held}
+    odd |= {key: "in agreement.json alone" for key in held if key not in found and key[0] in buckets}
+    differing: list[tuple[float | None, str]] = [(None, f"{', '.join(key)}: {how}") for key, how in odd.items()]
+    for key, row in found.items():
+        if key in odd:
+            continue
+        apart = [_apart(held[key][name], row[name]) for name in _NUMBERS]
+        if held[key]["n"] != row["n"] or any(one is None or one > EXACT for one in apart):
+            largest = None if None in apart else max(one for one in apart if one is not None)
+            differing.append((largest, ", ".join(key)))
+    if differing:
+        largest, place = max(differing, key=lambda one: -1.0 if one[0] is None else one[0])
+        reason = "agreement.json was changed after the run" if repeated else ""
+        return Recomputed("differs", len({*found, *odd}), len(differing), largest, place, reason)
+    if unknown:
+        return not_recomputed(
+            f"the folder does not say which pairs are in {', '.join(unknown)}", "make the run again with this assay"
+        )
+    return Recomputed("same", len(found))
+
+
+def _apart(then: float | None, now: float | None) -> float | None:
+    """Return the distance of two numbers, 0 where both are undefined, None where one is (or is no number)."""
+    if then is None or now is None:
+        return 0.0 if then is now else None
+    apart = abs(then - now)
+    return apart if apart < np.inf else None
+
+
+# A run held against its recomputation: what is the same, what differs, and why that may be.
+
+#: What decides a coefficient and the bounds of its interval, beside scores and labels.
+_STATISTICS = ("python", "machine", "assay", "numpy", "scipy")
+
+
+@dataclass(frozen=True)
+class DataNow:
+    """A dataset of a run, held against what its source gives now.
+
+    Attributes:
+        dataset: its name in the run.
+        outcome: ``same``; ``changed`` (the source gives other pairs); ``folder changed`` (the source gives what it gave
+            then, and the folder holds something else); ``not to be had``.
+        source: where the run read it.
+        counts: rows that are gone or new, and rows in which a column differs, by column; without zeros.
+        says: what else a reader should know, such as why it cannot be had.
+    """
+
+    dataset: str
+    outcome: Literal["same", "changed", "folder changed", "not to be had"]
+    source: str
+    counts: Mapping[str, int]
+    says: str = ""
+
+    @property
+    def difference(self) -> str:
+        """The counts in words."""
+        return ", ".join(f"{what}: {count:,}" for what, count in self.counts.items())
+
+
+@dataclass(frozen=True)
+class MetricNow:
+    """One metric on one dataset.
+
+    Attributes:
+        agreement: coefficients and interval bounds, recomputed from scores and labels of the folder.
+        scores: scores, recomputed from the texts of the folder, or read again from the data.
+        tolerance: how far a score may move by the promise of its metric.
+        changed: the parts of its signature that are others now.
+        cause: why something differs, as far as it can be told; empty where nothing does.
+    """
+
+    dataset: str
+    metric: str
+    agreement: Recomputed
+    scores: Recomputed
+    tolerance: float
+    changed: tuple[Change, ...] = ()
+    cause: str = ""
+
+    @property
+    def outcome(self) -> Outcome:
+        """The worse of the two."""
+        both = (self.agreement.outcome, self.scores.outcome)
+        return next((outcome for outcome in ("differs", "not recomputed") if outcome in both), "same")
+
+
+@dataclass(frozen=True)
+class Verification:
+    """A run, recomputed.
+
+    Attributes:
+        run: how messages name it.
+        created: when it was made.
+        sample: pairs of each dataset whose scores were recomputed; None for all.
+        seed: what chose them.
+        metrics: one entry a metric and dataset.
+        data: one entry a dataset.
+        environment: Python, machine and packages that are others now.
+        without: metrics that had no score in the run, and are not verified.
+    """
+
+    run: str
+    created: str
+    sample: int | None
+    seed: int
+    metrics: tuple[MetricNow, ...]
+    data: tuple[DataNow, ...]
+    environment: tuple[Change, ...]
+    without: tuple[str, ...] = ()
+
+    @property
+    def same(self) -> bool:
+        """Whether every number was recomputed and is the same, and no dataset is known to have changed.
+
+        A dataset that cannot be had fails nothing: the folder holds the texts.
+        """
+        return all(one.outcome == "same" for one in self.metrics) and all(
+            one.outcome in ("same", "not to be had") for one in self.data
+        )
+
+
+def likely_cause(
+    agreement: Recomputed,
+    scores: Recomputed,
+    *,
+    changed: Sequence[Change],
+    signed: Collection[str],
+    environment: Sequence[Change],
+    data: DataNow,
+    recorded: bool,
+    loose: str,
+    sampled: bool,
+) -> str:
+    """Return why numbers differ, as far as it can be told; an empty string where none do.
+
+    Args:
+        agreement: see :class:`MetricNow`.
+        scores: likewise.
+        changed: parts of the metric's signature.
+        signed: the names of all its parts.
+        environment: Python, machine and packages.
+        data: the dataset.
+        recorded: whether the scores are read from the data.
+        loose: a precision in which a score may move with its batch, or an empty string.
+        sampled: whether only some scores were recomputed.
+    """
+    moved, shifted = scores.outcome == "differs", agreement.outcome == "differs"
+    if (moved or shifted) and data.outcome == "folder changed":
+        return f"pairs.parquet was changed after the run: {data.difference}"
+    reasons = []
+    if moved and changed:
+        reasons.append(f"the signature changed: {_listed(changed)}")
+    elif moved and recorded and data.outcome == "changed":
+        reasons.append(f"the dataset changed: {data.difference or data.says}")
+    elif moved and loose:
+        reasons.append(f"in {loose} a score may move with its batch" + (", and a sample has others" if sampled else ""))
+    elif moved:
+        # what the signature names is the same
+        others = [] if recorded else [one for one in environment if one.what not in signed]
+        installed = f"other software ({_listed(others)}), or " if others else ""
+        texts = "" if recorded else " or the texts in pairs.parquet"
+        reasons.append(f"the signature is the same: {installed}scores.parquet{texts} changed after the run")
+    if shifted and agreement.reason:
+        reasons.append(agreement.reason)
+    elif shifted:
+        software = [one for one in environment if one.what in _STATISTICS]
+        if software:
+            reasons.append(f"the statistics were computed by other software: {_listed(software)}")
+        elif not moved:
+            files = ["agreement.json", "labels, buckets or groups in pairs.parquet"]
+            files += ["scores.parquet"] if scores.outcome == "not recomputed" else []
+            files += ["scores.parquet outside of the sample"] if sampled and scores.outcome == "same" else []
+            reasons.append(f"changed after the run: {', or '.join(files)}")
+    return "; ".join(reasons)
+
+
+def _listed(changed: Sequence[Change]) -> str:
+    return ", ".join(map(str, changed))
+
+
+def headline(found: Verification) -> str:
+    """Return the result in one line."""
+    counts = [
+        (sum(one.outcome == "differs" for one in found.metrics), "differ"),
+        (sum(one.outcome == "not recomputed" for one in found.metrics), "could not be recomputed"),
+    ]
+    said = [f"{count} of {len(found.metrics)} {what}" for count, what in counts if count]
+    changed = [one.dataset for one in found.data if one.outcome in ("changed", "folder changed")]
+    said += [f"changed data: {', '.join(changed)}"] if changed else []
+    return f"{found.run}: " + ("; ".join(said) or f"the same numbers, {len(found.metrics)} of {len(found.metrics)}")
+
+
+def to_document(found: Verification) -> Document:
+    """Lay a verification out: a table a dataset, and other software."""
+    how = "all pairs" if found.sample is None else f"a sample of {found.sample:,} pairs a dataset (seed {found.seed})"
+    sheets = [_sheet(data, [one for one in found.metrics if one.dataset == data.dataset]) for data in found.data]
+    if found.environment:
+        cells = [(one.what, one.then, one.now) for one in found.environment]
+        sheets.append(Sheet("Other software", [Column("what"), Column("then"), Column("now")], cells))
+    metrics = [asdict(one) | {"outcome": one.outcome} for one in found.metrics]
+    value = asdict(found) | {"same": found.same, "metrics": metrics}
+    notes = (
+        f"run of {found.created}; scores of {how} recomputed",
+        *(f"no score in the run, so nothing to verify: {one}" for one in found.without),
+        headline(found),
+    )
+    return Document(sheets, [_record(one) for one in found.metrics], notes, value)
+
+
+def _sheet(data: DataNow, metrics: Sequence[MetricNow]) -> Sheet:
+    rows = [
+        (
+            one.metric,
+            one.outcome,
+            one.agreement.text,
+            one.scores.text,
+            one.cause or (f"the signature changed: {_listed(one.changed)}" if one.changed else ""),
+        )
+        for one in metrics
+    ]
+    said = "; ".join(filter(None, (data.difference, data.says)))
+    return Sheet(
+        data.dataset,
+        [Column(head) for head in ("metric", "outcome", "coefficients", "scores", "what changed")],
+        rows,
+        facts=[f"the data now: {data.outcome}{f', {said}' if said else ''} ({data.source})"],
+        marked=frozenset(place for place, one in enumerate(metrics) if one.outcome != "same"),
+    )
+
+
+def _record(one: MetricNow) -> dict[str, Any]:
+    numbers = {
+        f"{what}_{key}": cell
+        for what, held in (("agreement", one.agreement), ("scores", one.scores))
+        for key, cell in asdict(held).items()
+    }
+    head = {"dataset": one.dataset, "metric": one.metric, "outcome": one.outcome}
+    return (
+        head | numbers | {"tolerance": one.tolerance, "changed": [asdict(c) for c in one.changed], "cause": one.cause}
+    )

@@ -1,0 +1,372 @@
+"""Significance tests: Williams' test, tests of results over seeds, almost stochastic order, and corrections for
+the number of tests.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Literal
+
+import numpy as np
+from numpy.typing import NDArray
+
+from assay.statistics.concordance import Floats
+
+__all__ = [
+    "Correction",
+    "Order",
+    "Sided",
+    "adjust",
+    "almost_stochastic_order",
+    "bootstrap_means",
+    "brown_forsythe",
+    "corrected_confidence",
+    "mann_whitney",
+    "resampled",
+    "smallest_exact",
+    "violation_ratio",
+    "welch",
+    "williams",
+]
+
+
+# P-values corrected for the number of tests, and Williams' test for two correlations with one variable in common.
+
+Correction = Literal["holm", "benjamini-hochberg", "bonferroni", "none"]
+
+
+def adjust(p_values: Floats, method: Correction = "holm") -> Floats:
+    """Return adjusted p-values, shape (k,), each to be held against the level of the whole family.
+
+    Sources: Holm (1979) and Bonferroni hold the family-wise rate under any dependence; Benjamini & Hochberg (1995) the
+    rate of false discoveries under independence or positive dependence.
+
+    Args:
+        p_values: shape (k,); NaN, a test that could not be made, stays NaN and does not count.
+        method: name of the correction.
+    """
+    from scipy.stats import false_discovery_control
+
+    adjusted = np.array(p_values, dtype=np.float64)
+    known = np.flatnonzero(~np.isnan(adjusted))
+    made = adjusted[known]
+    if method == "none" or not len(made):
+        return adjusted
+    if method == "bonferroni":
+        made = made * len(made)
+    elif method == "benjamini-hochberg":
+        made = false_discovery_control(made, method="bh")
+    else:
+        order = np.argsort(made, kind="stable")
+        made[order] = np.maximum.accumulate(made[order] * np.arange(len(made), 0, -1))
+    adjusted[known] = np.minimum(made, 1.0)
+    return adjusted
+
+
+def williams(first: float, second: float, between: float, n: int) -> tuple[float, float]:
+    """Test whether two scores correlate equally with one label, by Pearson.
+
+    Source: Williams (1959), in the form of Steiger, Tests for comparing elements of a correlation matrix (1980),
+    equation 7; proposed for metrics by Graham & Baldwin (2014). It supposes normal variables, which labels are not.
+
+    Args:
+        first: Pearson's r of the first score and the label.
+        second: of the second score and the label.
+        between: of the two scores.
+        n: pairs.
+
+    Returns:
+        t with n - 3 degrees of freedom and the two-sided p-value; NaN where undefined: fewer than four pairs, or scores
+        that are the same but for scale.
+    """
+    from scipy.special import stdtr
+
+    if n < 4 or math.isnan(first + second + between):
+        return math.nan, math.nan
+    determinant = 1 - first**2 - second**2 - between**2 + 2 * first * second * between
+    scale = 2 * determinant * (n - 1) / (n - 3) + (first + second) ** 2 / 4 * (1 - between) ** 3
+    if scale <= 0:
+        return math.nan, math.nan
+    t = (first - second) * math.sqrt((n - 1) * (1 + between) / scale)
+    return t, float(2 * stdtr(n - 3, -abs(t)))
+
+
+# Tests of two independent samples of results, such as those of two systems trained with several seeds each.
+#
+# Every test of location is one-sided and made in both directions; that of spread has no direction.
+
+#: A sample whose values differ by less than this, relative to their size, does not vary.
+NOISE = 1e-12
+#: The exact distribution of U is used while the product of the sizes stays below this.
+EXACT = 2500
+
+
+@dataclass(frozen=True)
+class Sided:
+    """Two one-sided p-values of one test; both NaN where it could not be made.
+
+    Attributes:
+        better: against "the first is not larger than the second"; small where the first is larger.
+        worse: against "the first is not smaller".
+    """
+
+    better: float
+    worse: float
+
+
+_UNDEFINED = Sided(math.nan, math.nan)
+
+
+def mann_whitney(first: Floats, second: Floats) -> Sided:
+    """Test by ranks whether one sample is stochastically larger: Mann & Whitney (1947).
+
+    Exact where no two values are equal and the product of the sizes is at most 2,500; otherwise the normal
+    approximation with corrections for ties and continuity (:func:`scipy.stats.mannwhitneyu`).
+
+    Args:
+        first: shape (n,), finite.
+        second: shape (m,), finite.
+
+    Returns:
+        p-values; both 1 where all values are equal.
+    """
+    from scipy.stats import mannwhitneyu
+
+    pooled = np.concatenate([first, second])
+    different = len(np.unique(pooled))
+    if different == 1:
+        return Sided(1.0, 1.0)
+    exact = different == len(pooled) and len(first) * len(second) <= EXACT
+    method: Literal["exact", "asymptotic"] = "exact" if exact else "asymptotic"
+    return Sided(
+        float(mannwhitneyu(first, second, alternative="greater", method=method).pvalue),
+        float(mannwhitneyu(first, second, alternative="less", method=method).pvalue),
+    )
+
+
+def welch(first: Floats, second: Floats) -> Sided:
+    """Test whether the means differ by Student's t without equal variances: Welch (1947).
+
+    Args:
+        first: shape (n,), finite, n > 1.
+        second: shape (m,), finite, m > 1.
+
+    Returns:
+        p-values; undefined where neither sample varies.
+    """
+    from scipy.stats import ttest_ind_from_stats
+
+    if not _varies(first) and not _varies(second):
+        return _UNDEFINED
+    summary = (first.mean(), first.std(ddof=1), len(first), second.mean(), second.std(ddof=1), len(second))
+    return Sided(
+        float(ttest_ind_from_stats(*summary, equal_var=False, alternative="greater").pvalue),
+        float(ttest_ind_from_stats(*summary, equal_var=False, alternative="less").pvalue),
+    )
+
+
+def bootstrap_means(first: Floats, second: Floats, first_drawn: Floats, second_drawn: Floats) -> Sided:
+    """Test whether the means differ by the bootstrap: Efron & Tibshirani (1993), algorithm 16.2.
+
+    The statistic is Welch's t. Both samples are moved to a common mean, which makes the null hypothesis true, and
+    p = (1 + resamples with a t at least as large) / (1 + resamples). Dividing by the standard error matters with few
+    seeds, where a resample varies less than what it was drawn from. A resample without any spread counts as extreme in
+    the direction of its difference.
+
+    Args:
+        first: shape (n,), finite, n > 1.
+        second: shape (m,), finite, m > 1.
+        first_drawn: draws of the first with replacement, shape (resamples, n).
+        second_drawn: of the second, shape (resamples, m), independent of those of the first.
+
+    Returns:
+        p-values; undefined where neither sample varies.
+    """
+    if not _varies(first) and not _varies(second):
+        return _UNDEFINED
+    observed = _t(first, second, 0.0)
+    null = _t(first_drawn, second_drawn, float(first.mean() - second.mean()))
+    resamples = len(null)
+    return Sided(
+        float(1 + (null >= observed - NOISE).sum()) / (1 + resamples),
+        float(1 + (null <= observed + NOISE).sum()) / (1 + resamples),
+    )
+
+
+def _t(first: Floats, second: Floats, shift: float) -> Floats:
+    """Return Welch's t of samples along the last axis, after a difference of means of *shift* is taken away."""
+    difference = np.asarray(first.mean(axis=-1) - second.mean(axis=-1) - shift)
+    error = np.sqrt(first.var(axis=-1, ddof=1) / first.shape[-1] + second.var(axis=-1, ddof=1) / second.shape[-1])
+    without = np.where(np.abs(difference) > NOISE, np.copysign(np.inf, difference), 0.0)
+    return np.asarray(np.divide(difference, error, out=without, where=error > NOISE * np.abs(first).max()))
+
+
+def brown_forsythe(first: Floats, second: Floats) -> float:
+    """Test whether the variances differ: Brown & Forsythe (1974), the F test of distances from the median.
+
+    Args:
+        first: shape (n,), finite, n > 2.
+        second: shape (m,), finite, m > 2.
+
+    Returns:
+        Two-sided p-value; NaN where neither sample varies about its median.
+    """
+    from scipy.stats import levene
+
+    if not _varies(first) and not _varies(second):
+        return math.nan
+    return float(levene(first, second, center="median").pvalue)
+
+
+def smallest_exact(n: int, m: int) -> float:
+    """Return how often chance alone puts all of n values above all of m others: 1 / (n + m choose n).
+
+    No test that looks at the order of independent results alone can have a smaller one-sided error rate. Almost
+    stochastic order accepts complete separation at any level.
+    """
+    return 1 / math.comb(n + m, n)
+
+
+def _varies(values: Floats) -> bool:
+    return float(np.ptp(values)) > NOISE * float(np.abs(values).max())
+
+
+# Almost stochastic order: is one system's distribution of results over seeds nearly everywhere above another's?
+#
+# Sources: del Barrio, Cuesta-Albertos & Matrán, An Optimal Transportation Approach for Assessing Almost Stochastic
+# Order (2018), for the violation ratio and its bound; Dror, Shlomov & Reichart, Deep Dominance (2019), for systems
+# with several seeds; Ulmer, Hardmeier & Frellsen, deep-significance (2022), for the threshold and the correction.
+
+#: Samples whose quantiles differ by less than this, relative to their largest value, are equal.
+#: Numbers in one block of resamples that are compared at once: a MiB of doubles, which a processor's cache holds.
+BLOCK = 1 << 17
+
+
+@dataclass(frozen=True)
+class Order:
+    """How far a first sample is from being stochastically larger than a second one, and the other way round.
+
+    Attributes:
+        ratio: violation ratio of "the first is larger", in [0, 1]; that of "the second is larger" is one less it.
+        deviation: standard deviation of the ratio over the resamples.
+        better: epsilon_min of "the first is larger": upper confidence bound of the ratio, in [0, 1].
+        worse: epsilon_min of "the second is larger".
+    """
+
+    ratio: float
+    deviation: float
+    better: float
+    worse: float
+
+
+def violation_ratio(first: Floats, second: Floats) -> Floats:
+    """Return how much of the distance between two samples violates "the first is stochastically larger".
+
+    del Barrio et al. (2018): with the empirical quantile functions F and G of first and second, the integral of
+    (G - F)² over the t in (0, 1) where G(t) > F(t), divided by the integral over all t, which is the squared
+    2-Wasserstein distance. Both functions are steps, so that the integrals are finite sums and exact; an implementation
+    that sums over a grid of t converges to them.
+
+    Args:
+        first: shape (..., n), in any order along the last axis.
+        second: shape (..., m), the same leading axes or axes that broadcast.
+
+    Returns:
+        Shape (...), in [0, 1]: 0 where the first is larger at every t, 1 where the second is. By convention .5 where
+        the samples are equal (there is nothing that could be violated): neither is better.
+    """
+    first, second = np.sort(first, axis=-1), np.sort(second, axis=-1)
+    n, m = first.shape[-1], second.shape[-1]
+    if n == m:
+        gaps, widths = second - first, np.full(n, 1 / n)
+    else:
+        widths, places, others = _steps(n, m)
+        gaps = second.take(others, axis=-1) - first.take(places, axis=-1)
+    # not a product of matrices, whose last bit depends on how many samples there are
+    distance = np.einsum("...k,k->...", gaps * gaps, widths)
+    np.maximum(gaps, 0.0, out=gaps)
+    gaps *= gaps
+    violated = np.einsum("...k,k->...", gaps, widths)
+    ends = [np.abs(values[..., end]) for values in (first, second) for end in (0, -1)]
+    noise = (NOISE * np.maximum.reduce(np.broadcast_arrays(*ends))) ** 2
+    return np.asarray(np.divide(violated, distance, out=np.full_like(distance, 0.5), where=distance > noise))
+
+
+def _steps(n: int, m: int) -> tuple[Floats, NDArray[np.intp], NDArray[np.intp]]:
+    """Return the intervals of (0, 1) in which neither of two quantile functions steps: widths, places of the values."""
+    # in units of 1 / (n m), so that ends which coincide are equal
+    ends = np.union1d(np.arange(1, n + 1) * m, np.arange(1, m + 1) * n)
+    return np.diff(ends, prepend=0) / (n * m), (ends - 1) // m, (ends - 1) // n
+
+
+def resampled(values: Floats, resamples: int, seed: Sequence[int]) -> Floats:
+    """Return a sample of shape (n,) drawn anew with replacement, shape (resamples, n).
+
+    Args:
+        values: shape (n,), n > 0.
+        resamples: number of draws.
+        seed: non-negative integers; two samples that are compared need different ones, or their draws are paired.
+    """
+    rng = np.random.Generator(np.random.PCG64(np.random.SeedSequence(seed)))
+    n = len(values)
+    return values.take(rng.integers(n, size=(resamples, n), dtype=np.uint16 if n < 1 << 16 else np.uint32))
+
+
+def corrected_confidence(confidence: float, comparisons: int) -> float:
+    """Return the confidence level of one of several comparisons, by Bonferroni: 1 - (1 - confidence) / comparisons.
+
+    The more comparisons, the higher the level and the higher epsilon_min: each of them is held to a stricter standard,
+    and the chance of one false claim among all stays below 1 - confidence. (Adding ``(1 - confidence) / comparisons``
+    to the level instead agrees for two comparisons and then goes the wrong way: with many of them it is hardly stricter
+    than with one.)
+
+    Args:
+        confidence: of all comparisons together, in (0, 1).
+        comparisons: how many, at least 1.
+    """
+    return 1 - (1 - confidence) / comparisons
+
+
+def almost_stochastic_order(
+    samples: Sequence[Floats],
+    drawn: Sequence[Floats],
+    couples: Sequence[tuple[int, int]],
+    *,
+    confidence: float,
+    comparisons: int = 1,
+) -> list[Order]:
+    """Test samples two by two for almost stochastic order, in both directions.
+
+    epsilon_min is the ratio plus the normal quantile of the level times the ratio's standard deviation over resamples
+    of both samples (the factors sqrt(nm / (n + m)) of del Barrio et al. cancel), at most 1. The first is better than
+    the second where it lies below a threshold of at most .5.
+
+    Args:
+        samples: arrays of shape (n,), finite, a higher value being better; n may differ.
+        drawn: resamples of each, shape (resamples, n), as many for all; see :func:`resampled`.
+        couples: places of a first and a second sample.
+        confidence: level of the bounds before the correction, in (.5, 1).
+        comparisons: what the level is corrected for, see :func:`corrected_confidence`.
+
+    Returns:
+        An order a couple.
+    """
+    from scipy.special import ndtri
+
+    by_sizes: dict[tuple[int, int], list[int]] = {}
+    for place, (one, other) in enumerate(couples):
+        by_sizes.setdefault((len(samples[one]), len(samples[other])), []).append(place)
+    margin = float(ndtri(corrected_confidence(confidence, comparisons)))
+    found: dict[int, Order] = {}
+    for (n, m), alike in by_sizes.items():
+        step = max(1, BLOCK // (len(drawn[couples[alike[0]][0]]) * (n + m)))
+        for start in range(0, len(alike), step):
+            block = alike[start : start + step]
+            ratios = violation_ratio(*(np.stack([samples[couples[place][side]] for place in block]) for side in (0, 1)))
+            spread = violation_ratio(*(np.stack([drawn[couples[place][side]] for place in block]) for side in (0, 1)))
+            for place, ratio, deviation in zip(block, ratios.tolist(), spread.std(axis=1).tolist(), strict=True):
+                better, worse = (min(1.0, part + margin * deviation) for part in (ratio, 1 - ratio))
+                found[place] = Order(ratio, deviation, better, worse)
+    return [found[place] for place in range(len(couples))]

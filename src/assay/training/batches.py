@@ -1,0 +1,298 @@
+"""Batches and small training sets that follow the annotation graph of the training pairs (Waldis, Beck and
+Gurevych 2022).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from assay.datasets.annotation_graph import AnnotationGraph
+from assay.errors import InputError, suggest
+
+__all__ = ["STRATEGIES", "Batch", "compose", "degree_subset", "random_subset"]
+
+
+# One epoch of batches: random ones, and those that keep pairs with a common text together.
+#
+# Source: Waldis, Beck and Gurevych 2022, Composing Structure-Aware Batches for Pairwise Sentence Classification,
+# sections 2.2 and 5.3. An instance is a row of the annotation graph.
+
+Rows = NDArray[np.int64]
+Weights = NDArray[np.float64]
+
+
+@dataclass(frozen=True, eq=False)
+class Batch:
+    """What one step learns from: its loss is the sum of weights * loss of each row.
+
+    Attributes:
+        rows: distinct rows of the graph, int64, shape (k,).
+        weights: the weight of each, float64, shape (k,). They sum to 1 for ``base`` and ``node``; for ``edge-1`` to 2,
+            or to 1 without any context; for ``edge-2`` to 1 and the share of base rows that have context.
+    """
+
+    rows: Rows
+    weights: Weights
+
+
+def compose(strategy: str, graph: AnnotationGraph, batch_size: int, rng: np.random.Generator) -> list[Batch]:
+    """Return the batches of one epoch, which differ from epoch to epoch by what *rng* draws.
+
+    ``base``: rows in random order, each twice an epoch and never twice in a batch; the mean of their losses.
+
+    ``node`` (equation 1): *batch_size* nodes in random order, all rows of each; the mean over the rows of all nodes, in
+    which a row with both nodes in the batch counts twice. Each row is met twice an epoch, at either end; both ends of a
+    pair of a text with itself are at its one node.
+
+    ``edge-1`` (equations 2 to 4): *batch_size* base rows, each row being one once an epoch. From each of the nodes of a
+    base row, up to two other rows are drawn; a pair of a text with itself has one node. E', the set of all the rows
+    drawn in the batch, is their context. The loss is the mean over the base rows and the mean over the context.
+
+    ``edge-2`` (equations 5 and 6): the same draws; the loss is the mean, over the base rows, of the loss of a base row
+    and the mean over its own context. A mean over no context is 0 in both.
+
+    Equation 2 takes (i, j) away inside of the union over base rows, so it is taken from its own context alone: a base
+    row may be context of another base row, and then has the weights of both. Nor does figure 4 say otherwise: of its
+    base edges, (V5, V6) is no neighbour of (V1, V3) and could not be drawn. A base row is taken away before the draw,
+    not after it as equation 3 could be read, since section 5.3 has it that a pair whose texts have three edges each
+    gets four rows of context. Another row with the same two texts is an instance of its own, and may be drawn.
+
+    Args:
+        strategy: one of :data:`STRATEGIES`.
+        graph: the annotation graph of the training pairs.
+        batch_size: rows, nodes or base rows a batch, by strategy; the last batch has what is left. The batches of
+            ``node``, ``edge-1`` and ``edge-2`` have as many rows as the graph gives.
+        rng: what all draws come from.
+
+    Raises:
+        InputError: there is no such strategy (with the nearest ones), or the batch size is below 1.
+    """
+    if strategy not in _COMPOSE:
+        near = suggest(strategy, STRATEGIES)
+        raise InputError(f"there are no batches {strategy!r}.{near} Known: {', '.join(STRATEGIES)}")
+    if batch_size < 1:
+        raise InputError(f"a batch size of {batch_size} leaves nothing to learn from; expected 1 or more")
+    return _COMPOSE[strategy](graph, batch_size, rng) if len(graph) else []
+
+
+def _base(graph: AnnotationGraph, batch_size: int, rng: np.random.Generator) -> list[Batch]:
+    number = len(graph)
+    size = min(batch_size, number)
+    first, second = rng.permutation(number), rng.permutation(number)
+    # One batch may have the end of the first pass and the start of the second: no row may be in both.
+    shared = number % size
+    if shared:
+        fresh = np.flatnonzero(~np.isin(second, first[-shared:]))[: size - shared]
+        second = np.concatenate([second[fresh], np.delete(second, fresh)])
+    rows = np.concatenate([first, second])
+    parts = np.split(rows, np.arange(size, len(rows), size))
+    return [Batch(part, np.full(len(part), 1 / len(part))) for part in parts]
+
+
+def _node(graph: AnnotationGraph, batch_size: int, rng: np.random.Generator) -> list[Batch]:
+    batch_of_node = _cut(len(graph.texts), batch_size, rng)
+    batch = np.concatenate([batch_of_node[graph.first], batch_of_node[graph.second]])
+    return _merged(batch, np.tile(np.arange(len(graph)), 2), 1 / np.bincount(batch)[batch])
+
+
+def _edge_1(graph: AnnotationGraph, batch_size: int, rng: np.random.Generator) -> list[Batch]:
+    batch = _cut(len(graph), batch_size, rng)
+    base, rows = _context(graph, rng)
+    where, rows = _distinct(batch[base], rows, len(graph))
+    return _with_base(batch, where, rows, 1 / np.bincount(where)[where])
+
+
+def _edge_2(graph: AnnotationGraph, batch_size: int, rng: np.random.Generator) -> list[Batch]:
+    batch = _cut(len(graph), batch_size, rng)
+    base, rows = _distinct(*_context(graph, rng), len(graph))
+    where = batch[base]
+    return _with_base(batch, where, rows, 1 / (np.bincount(base)[base] * np.bincount(batch)[where]))
+
+
+def _cut(number: int, batch_size: int, rng: np.random.Generator) -> Rows:
+    """Return the batch of each of so many nodes or rows, in random order."""
+    places: Rows = rng.permutation(number)
+    return places // batch_size
+
+
+def _context(graph: AnnotationGraph, rng: np.random.Generator) -> tuple[Rows, Rows]:
+    """Draw the context of every row, once for each of its nodes; return base rows and the rows drawn for them."""
+    nodes = np.stack([graph.first, graph.second])
+    others = np.diff(graph.starts)[nodes] - 1
+    others[1, graph.first == graph.second] = 0
+    # Two different places among the other rows of the node: the second is drawn from one place less and moved past
+    # the first, and both are moved past the base row.
+    one = rng.integers(0, np.maximum(others, 1))
+    two = rng.integers(0, np.maximum(others - 1, 1))
+    two += two >= one
+    own = graph.places.T - graph.starts[nodes]
+    bases, drawn = [], []
+    for needed, place in enumerate((one, two), start=1):
+        side, base = np.nonzero(others >= needed)
+        node, at = nodes[side, base], place[side, base]
+        drawn.append(graph.incident[graph.starts[node] + at + (at >= own[side, base])])
+        bases.append(base)
+    return np.concatenate(bases), np.concatenate(drawn)
+
+
+def _distinct(groups: Rows, rows: Rows, number: int) -> tuple[Rows, Rows]:
+    """Return each row of each group once; *number* is that of all rows."""
+    keys = np.unique(groups * number + rows)
+    return keys // number, keys % number
+
+
+def _with_base(batch: Rows, where: Rows, context: Rows, weights: Weights) -> list[Batch]:
+    """Return the batches of base rows, equal in weight, and of context rows with theirs."""
+    rows = np.arange(len(batch))
+    base = 1 / np.bincount(batch)[batch]
+    return _merged(np.concatenate([batch, where]), np.concatenate([rows, context]), np.concatenate([base, weights]))
+
+
+def _merged(batch: Rows, rows: Rows, weights: Weights) -> list[Batch]:
+    """Return one batch for each number, with the weights of a row that comes up several times added up."""
+    number = int(rows.max()) + 1
+    keys, places = np.unique(batch * number + rows, return_inverse=True)
+    total = np.bincount(places.reshape(-1), weights=weights).astype(np.float64)
+    cuts = np.flatnonzero(np.diff(keys // number)) + 1
+    parts = zip(np.split(keys % number, cuts), np.split(total, cuts), strict=True)
+    return [Batch(rows, weights) for rows, weights in parts]
+
+
+_COMPOSE: dict[str, Callable[[AnnotationGraph, int, np.random.Generator], list[Batch]]] = {
+    "base": _base,
+    "node": _node,
+    "edge-1": _edge_1,
+    "edge-2": _edge_2,
+}
+
+#: The ways to compose batches.
+STRATEGIES = tuple(_COMPOSE)
+
+
+# Small training sets that keep the degrees of the whole annotation graph, and random ones to hold against them.
+#
+# Source: Waldis, Beck and Gurevych 2022, section 4.2 and table 8, which does not say how the subsets were found. What
+# a subset reaches is told by ``graph.take(rows)``: its ``mean_degree`` and ``deviation``.
+
+#: Mean and deviation are reached where they are together this near: they are then equal as the paper prints them.
+NEAR = 0.01
+#: How many random rows to grow from until they are reached; a start in a poor neighbourhood may not get there.
+STARTS = 10
+
+
+def degree_subset(graph: AnnotationGraph, size: int, rng: np.random.Generator) -> Rows:
+    """Return rows whose own annotation graph has nearly the mean degree and the deviation of the whole.
+
+    Grown from a random row: each step adds the row, drawn among equals, that brings mean and deviation nearest to the
+    targets (least squared distance), which is one that shares a text with those chosen wherever that helps. Then each
+    row in turn, in random order, is exchanged for the one that brings them nearest, until they are equal to a hundredth
+    or a whole round changes nothing. Where they are not reached then, another random row is started from, ten times at
+    most, and the nearest subset is taken.
+
+    Args:
+        graph: the graph to draw from, such as that of a training set; its degrees are the target. Rows with the same
+            two texts are one edge in both; of such rows at most one is chosen.
+        size: how many rows.
+        rng: what all draws come from.
+
+    Returns:
+        Rows of the graph, ascending, int64, shape (size,).
+
+    Raises:
+        InputError: there are fewer than two rows asked for, or fewer edges than rows asked for.
+    """
+    edges = graph.edges
+    _check(size, len(edges), "edges")
+    nearest, least = np.zeros(0, dtype=np.int64), np.inf
+    for _ in range(STARTS):
+        growing = _Growing(graph)
+        _grow(growing, size, rng)
+        if (distance := growing.distance()) < least:
+            nearest, least = edges[growing.chosen], distance
+        if least <= NEAR**2:
+            break
+    return np.sort(nearest)
+
+
+def random_subset(graph: AnnotationGraph, size: int, rng: np.random.Generator) -> Rows:
+    """Return rows drawn at random without replacement, ascending, int64, shape (size,).
+
+    Raises:
+        InputError: there are fewer than two rows asked for, or fewer rows than asked for.
+    """
+    _check(size, len(graph), "rows")
+    return np.sort(rng.permutation(len(graph))[:size])
+
+
+def _check(size: int, number: int, what: str) -> None:
+    if not 2 <= size <= number:
+        raise InputError(f"a subset of {size} pairs cannot be drawn from {number} {what}; expected 2 to {number}")
+
+
+def _grow(growing: _Growing, size: int, rng: np.random.Generator) -> None:
+    """Choose so many edges, and exchange them while that brings the degrees nearer."""
+    growing.add(int(rng.integers(len(growing.chosen))))
+    for _ in range(size - 1):
+        growing.add(growing.best(rng)[0])
+    before = np.inf
+    while NEAR**2 < growing.distance() < before:
+        before = growing.distance()
+        for edge in rng.permutation(np.flatnonzero(growing.chosen)):
+            now = growing.distance()
+            growing.remove(int(edge))
+            other, distance = growing.best(rng)
+            growing.add(other if distance < now else int(edge))
+
+
+class _Growing:
+    """The edges chosen so far, and how far their degrees are from the targets.
+
+    A mean and a deviation are functions of the number of nodes, the sum of the degrees (twice the edges) and the sum of
+    their squares, all of which an added edge changes by what its two nodes have: every edge is tried at once.
+    """
+
+    def __init__(self, graph: AnnotationGraph) -> None:
+        self.first, self.second = graph.first[graph.edges], graph.second[graph.edges]
+        self.mean, self.deviation = graph.mean_degree, graph.deviation
+        self.chosen = np.zeros(len(graph.edges), dtype=bool)
+        self.degrees = np.zeros(len(graph.texts), dtype=np.int64)
+
+    def add(self, edge: int) -> None:
+        self._change(edge, 1)
+
+    def remove(self, edge: int) -> None:
+        self._change(edge, -1)
+
+    def _change(self, edge: int, by: int) -> None:
+        self.chosen[edge] = by > 0
+        self.degrees[self.first[edge]] += by
+        self.degrees[self.second[edge]] += by
+
+    def distance(self) -> float:
+        """Squared distance of mean and deviation from the targets."""
+        kept = self.degrees[self.degrees > 0]
+        return float(self._distance(np.array(len(kept)), np.array(kept.sum()), np.array((kept**2).sum())))
+
+    def best(self, rng: np.random.Generator) -> tuple[int, float]:
+        """Return the edge not chosen that brings the degrees nearest to the targets, and the distance then."""
+        one, two, loop = self.degrees[self.first], self.degrees[self.second], self.first == self.second
+        kept = self.degrees[self.degrees > 0]
+        count = len(kept) + (one == 0) + ((two == 0) & ~loop)
+        squares = (kept**2).sum() + np.where(loop, 4 * one + 4, 2 * one + 2 * two + 2)
+        distances = self._distance(count, kept.sum() + 2, squares)
+        distances[self.chosen] = np.inf
+        # Equal distances may differ in their last digits.
+        nearest = np.flatnonzero(distances <= distances.min() + 1e-12)
+        edge = int(rng.choice(nearest))
+        return edge, float(distances[edge])
+
+    def _distance(self, count: Rows, total: Rows, squares: Rows) -> NDArray[np.float64]:
+        mean = total / count
+        # One node has no deviation yet.
+        deviation = np.sqrt(np.maximum(squares - total * mean, 0) / np.maximum(count - 1, 1))
+        away: NDArray[np.float64] = (mean - self.mean) ** 2 + (deviation - self.deviation) ** 2
+        return away

@@ -1,0 +1,112 @@
+"""Agreement of a model with people on held-out pairs, before training and after it."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.stats import ttest_1samp
+
+from assay.statistics.comparison import compare_all
+from assay.training.data import Examples
+
+__all__ = ["agreement_before_and_after", "over_seeds", "plain_scores"]
+
+STATISTICS = ("pearson", "spearman", "kendall")
+#: Resamples of the paired bootstrap, and the level of its intervals.
+RESAMPLES, CONFIDENCE = 1000, 0.95
+Floats = NDArray[np.float64]
+
+
+def agreement_before_and_after(
+    test: Examples, labels: NDArray[Any], before: Floats | None, after: Floats, seed: int
+) -> list[dict[str, Any]]:
+    """Return for each test dataset and statistic the agreement with its labels, and its gain.
+
+    The paired bootstrap draws pairs, or whole groups where the data has them; its p is two-sided.
+
+    Args:
+        test: n pairs.
+        labels: numbers (Pearson, Spearman, Kendall), or int64 numbers of classes (accuracy), shape (n,).
+        before: scores of the model that was started from, or None where it gives none.
+        after: scores of the trained one, shape (n,).
+        seed: of the resamples.
+
+    Returns:
+        A record a dataset and statistic: ``dataset``, ``statistic``, ``n``, ``before``, ``after``, ``gain``, ``low``,
+        ``high``, ``p``; None where undefined.
+    """
+    records = []
+    for number, source in enumerate(test.sources):
+        rows = np.flatnonzero(test.origins == number)
+        first = None if before is None else before[rows]
+        groups = np.unique(test.groups[rows], return_inverse=True)[1].astype(np.intp)
+        grouped = groups if groups.max() + 1 < len(groups) else None
+        compare = _accuracies if labels.dtype == np.int64 else _coefficients
+        for record in compare(labels[rows], first, after[rows], grouped, seed):
+            records.append({"dataset": source.full_name, "n": len(rows)} | record)
+    return records
+
+
+def _coefficients(
+    labels: Floats, before: Floats | None, after: Floats, groups: NDArray[np.intp] | None, seed: int
+) -> list[dict[str, Any]]:
+    scores = {"after": after, "before": after if before is None else before}
+    found = compare_all(
+        scores, labels, statistics=STATISTICS, confidence=CONFIDENCE, seed=(seed,), couples=[("after", "before")],
+        permutations=0, resamples=RESAMPLES if before is not None else 0, groups=groups,
+    )["after", "before"]  # fmt: skip
+    records = []
+    for one in found:
+        record: dict[str, Any] = {"statistic": one.statistic, "before": one.second, "after": one.first}
+        record |= {"gain": one.value, "low": one.low, "high": one.high, "p": one.p_bootstrap}
+        records.append(record if before is not None else record | dict.fromkeys(("before", *_GAIN)))
+    return records
+
+
+#: What a record says of the gain.
+_GAIN = ("gain", "low", "high", "p")
+
+
+def _accuracies(
+    labels: NDArray[Any], before: Floats | None, after: Floats, groups: NDArray[np.intp] | None, seed: int
+) -> list[dict[str, Any]]:
+    right = (after == labels).astype(np.float64)
+    record: dict[str, Any] = {"statistic": "accuracy", "before": None, "after": float(right.mean())}
+    return [record | dict.fromkeys(_GAIN)]
+
+
+def plain_scores(records: Sequence[Mapping[str, Any]]) -> list[dict[str, Any]]:
+    """Return what a comparison over seeds reads: ``dataset``, ``statistic`` and ``value`` of the trained model."""
+    return [
+        {"dataset": one["dataset"], "statistic": one["statistic"], "value": one["after"]}
+        for one in records
+        if one["after"] is not None
+    ]
+
+
+def over_seeds(runs: Sequence[Sequence[Mapping[str, Any]]]) -> list[dict[str, Any]]:
+    """Return the records of two seeds or more as one: means, the deviation over the seeds, and two tests.
+
+    ``p_seeds`` is Student's t over the gains (one sample, two-sided; None where all are equal). All seeds have the same
+    test pairs, so that it tests the drawing of batches and of a head, not the drawing of pairs. For that, ``low``
+    and ``high`` are the outermost bounds of any seed's interval and ``p`` is the largest of any seed.
+    """
+    records = []
+    for same in zip(*runs, strict=True):
+        record: dict[str, Any] = {name: same[0][name] for name in ("dataset", "n", "statistic")}
+        for name, merge in _MERGED.items():
+            values = [one[name] for one in same]
+            record[name] = None if None in values else float(merge(values))
+        after, gains = ([one[name] for one in same] for name in ("after", "gain"))
+        record["sd"] = None if None in after else float(np.std(after, ddof=1))
+        spread = None not in gains and float(np.ptp(gains)) > 0
+        record["p_seeds"] = float(ttest_1samp(gains, 0.0).pvalue) if spread else None
+        records.append(record)
+    return records
+
+
+#: How the values of several seeds become one.
+_MERGED: dict[str, Any] = {"before": np.mean, "after": np.mean, "gain": np.mean, "low": min, "high": max, "p": max}

@@ -1,1 +1,0 @@
-"""Files from elsewhere: downloads and wheels, checked. Knows neither datasets nor models."""
