@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-import server
+from tests import server
 
 os.environ.setdefault("HF_HUB_OFFLINE", "1")
 os.environ.setdefault("OMP_NUM_THREADS", "1")

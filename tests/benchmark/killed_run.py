@@ -1,14 +1,16 @@
-"""A run that a test kills: python killed_run.py STORE OUT PAUSE, with the log of scored pairs in $COUNTING_LOG."""
+"""A run that a test kills, with the log of scored pairs in $COUNTING_LOG.
+
+python -m tests.benchmark.killed_run STORE OUT PAUSE
+"""
 
 from __future__ import annotations
 
 import sys
 from pathlib import Path
 
-from counting import Counting
-
 import assay
 from assay.benchmark import scoring
+from tests.benchmark.counting import Counting
 
 scoring.CHUNK = 50
 

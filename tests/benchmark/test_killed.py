@@ -12,7 +12,7 @@ from pathlib import Path
 
 import pytest
 
-SCRIPT = Path(__file__).with_name("killed_run.py")
+REPOSITORY = Path(__file__).resolve().parents[2]
 #: 50 in the figure of the documentation: ASSAY_TEST_KILLS=50 pytest tests/benchmark/test_killed.py
 KILLS = int(os.environ.get("ASSAY_TEST_KILLS", "6"))
 CHUNK = 50
@@ -20,9 +20,9 @@ DISTINCT = 1000
 
 
 def start(folder, pause="0.02"):
-    arguments = [SCRIPT, folder / "store.sqlite", folder / "out", pause]
+    command = [sys.executable, "-m", "tests.benchmark.killed_run", folder / "store.sqlite", folder / "out", pause]
     environment = os.environ | {"COUNTING_LOG": str(folder / "log")}
-    return subprocess.Popen([sys.executable, *map(str, arguments)], cwd=SCRIPT.parent, env=environment)
+    return subprocess.Popen(command, cwd=REPOSITORY, env=environment)
 
 
 def tables(folder):

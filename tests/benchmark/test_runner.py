@@ -10,9 +10,7 @@ from dataclasses import replace
 import numpy as np
 import pyarrow.parquet as pq
 import pytest
-from counting import Counting
 from scipy import stats
-from six_pairs import ROWS, value
 
 import assay
 from assay.benchmark import scoring
@@ -21,6 +19,8 @@ from assay.benchmark.scoring import score_unit
 from assay.benchmark.store import ScoreStore
 from assay.errors import InputError, UnavailableError
 from assay.metrics import Batch, Declaration, Metric
+from tests.benchmark.counting import Counting
+from tests.benchmark.six_pairs import ROWS, value
 
 
 def test_agreement_is_that_of_scipy_on_the_libraries_scores():

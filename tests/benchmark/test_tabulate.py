@@ -8,11 +8,11 @@ import numpy as np
 import pyarrow as pa
 import pytest
 from scipy import stats
-from six_pairs import ROWS, value
 
 import assay
 from assay.errors import InputError
 from assay.statistics.reliability import split_half_reliability
+from tests.benchmark.six_pairs import ROWS, value
 
 
 def test_ter_is_turned_and_says_so():

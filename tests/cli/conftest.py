@@ -6,7 +6,8 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
-from calling import OWN, Done, call
+
+from tests.cli.calling import OWN, Done, call
 
 
 @pytest.fixture

@@ -13,7 +13,8 @@ from pathlib import Path
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
-from calling import COLUMNS, command, process
+
+from tests.cli.calling import COLUMNS, command, process
 
 TEXTS = "reference,candidate,label\n"
 FULL = Path("/dev/full")

@@ -8,7 +8,8 @@ import shlex
 from pathlib import Path
 
 import pytest
-from calling import call
+
+from tests.cli.calling import call
 
 NAMES = "reference=gold,candidate=answer,label=score"
 README = Path(__file__).parents[2] / "README.md"
@@ -28,7 +29,7 @@ def base(workplace):
     pytest.importorskip("torch", reason="torch is absent: pip install assay[train]")
     pytest.importorskip("sentence_transformers", reason="sentence-transformers is absent: pip install assay[train]")
     pytest.importorskip("accelerate", reason="accelerate is absent: pip install assay[train]")
-    from tiny import make_bert
+    from tests.metrics.models.tiny import make_bert
 
     return make_bert(workplace / "base", pooling="mean")
 

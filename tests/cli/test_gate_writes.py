@@ -5,7 +5,8 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
-from calling import COLUMNS
+
+from tests.cli.calling import COLUMNS
 
 
 @pytest.fixture(autouse=True)

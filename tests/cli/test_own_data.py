@@ -8,9 +8,9 @@ from pathlib import Path
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
-from calling import COLUMNS, agreement
 
 from assay.reports.folder import read_run
+from tests.cli.calling import COLUMNS, agreement
 
 ROWS = [
     {"gold": "None", "answer": "None", "human": 2.0, "ask": "q1"},

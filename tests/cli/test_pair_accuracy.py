@@ -6,9 +6,9 @@ import json
 from pathlib import Path
 
 import pytest
-from calling import agreement
 
 from assay.reports.folder import read_run
+from tests.cli.calling import agreement
 
 #: Two couples of foil (0) and paraphrase (1): F1 ties on the first and orders the second.
 ROWS = """reference,candidate,label,sentence

@@ -5,7 +5,8 @@ from __future__ import annotations
 import json
 
 import pytest
-from calling import agreement
+
+from tests.cli.calling import agreement
 
 RHO_TAU = {
     ("ROUGE-L", "SQuAD, F1 = 0"): (".04", ".04"),

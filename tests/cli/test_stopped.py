@@ -11,7 +11,8 @@ import time
 from pathlib import Path
 
 import pytest
-from calling import command
+
+from tests.cli.calling import command
 
 #: A shell that runs the tests in the background has SIGINT ignored, which children inherit: Ctrl-C is put back.
 CODE = """

@@ -5,8 +5,9 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
-from calling import COLUMNS
 from scipy import stats
+
+from tests.cli.calling import COLUMNS
 
 
 @pytest.fixture(autouse=True)

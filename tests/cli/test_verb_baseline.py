@@ -6,7 +6,8 @@ import json
 from pathlib import Path
 
 import pytest
-from calling import COLUMNS
+
+from tests.cli.calling import COLUMNS
 
 
 @pytest.fixture

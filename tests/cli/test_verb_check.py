@@ -9,7 +9,8 @@ from xml.etree import ElementTree as ET
 
 import numpy as np
 import pytest
-from calling import process
+
+from tests.cli.calling import process
 
 COLUMNS = ("--columns", "reference=gold,candidate=answer,label=human")
 

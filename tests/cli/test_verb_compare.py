@@ -5,7 +5,8 @@ from __future__ import annotations
 import json
 
 import pytest
-from calling import call
+
+from tests.cli.calling import call
 
 
 @pytest.fixture

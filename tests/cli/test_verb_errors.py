@@ -5,10 +5,10 @@ from __future__ import annotations
 import json
 
 import pytest
-from calling import call
 
 import assay
 from assay.lexicon.wordnet import find_wordnet
+from tests.cli.calling import call
 
 ROWS = [
     {"question": "how many", "reference": "9", "candidate": "nine", "label": 2, "kind": "numeric"},

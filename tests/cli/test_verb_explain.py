@@ -92,9 +92,8 @@ def test_what_cannot_be_explained_is_one_line(assay, arguments, message):
 def test_a_gold_answer_is_a_pair_of_its_own(tmp_path):
     torch = pytest.importorskip("torch", reason="torch is absent: pip install assay[neural]")
     pytest.importorskip("sentence_transformers", reason="sentence-transformers is absent: pip install assay[neural]")
-    from tiny import make_bert
-
     import assay
+    from tests.metrics.models.tiny import make_bert
 
     torch.set_num_threads(1)
     model = make_bert(tmp_path / "encoder", pooling="mean")
@@ -117,10 +116,9 @@ def test_a_picture_that_cannot_be_written_costs_no_result(assay):
 def test_weights_of_a_corpus_are_those_of_the_run(tmp_path):
     torch = pytest.importorskip("torch", reason="torch is absent: pip install assay[neural]")
     pytest.importorskip("sentence_transformers", reason="sentence-transformers is absent: pip install assay[neural]")
-    from tiny import make_bert
-
     import assay
     from assay.errors import InputError
+    from tests.metrics.models.tiny import make_bert
 
     torch.set_num_threads(1)
     name = f"bertscore:{make_bert(tmp_path / 'encoder', pooling='mean')},idf=references"

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import pytest
-from calling import COLUMNS, OWN, call
+
+from tests.cli.calling import COLUMNS, OWN, call
 
 pytest.importorskip("matplotlib", reason='figures need pip install "assay[plots]"')
 

@@ -9,9 +9,9 @@ import subprocess
 from pathlib import Path
 
 import pytest
-from calling import command, process
 
 from assay.amr import ASPECTS
+from tests.cli.calling import command, process
 
 VERBS = [
     (),

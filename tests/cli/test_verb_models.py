@@ -9,7 +9,8 @@ import zipfile
 from pathlib import Path
 
 import pytest
-from calling import process
+
+from tests.cli.calling import process
 
 HEADER = b'{"w": {"dtype": "F32", "shape": [2], "data_offsets": [0, 8]}}'
 FILES = {

@@ -6,9 +6,9 @@ import csv
 import json
 
 import pytest
-from calling import COLUMNS, process
 
 import assay as package
+from tests.cli.calling import COLUMNS, process
 
 OWN = ("--dataset", "own.csv", *COLUMNS)
 SMALL = ("--pairs", "2,4,9", "--lengths", "1,2", "--repeats", "1")
@@ -19,7 +19,7 @@ def model(tmp_path):
     """A bi-encoder's folder."""
     pytest.importorskip("torch", reason="torch is not installed: neural metrics are not measured")
     pytest.importorskip("sentence_transformers", reason="sentence-transformers is not installed")
-    from tiny import make_bert
+    from tests.metrics.models.tiny import make_bert
 
     return make_bert(tmp_path / "tiny", pooling="mean", max_length=32)
 

@@ -9,11 +9,11 @@ from typing import ClassVar
 
 import numpy as np
 import pytest
-from calling import COLUMNS
 
 from assay import recommend
 from assay.metrics.base import Declaration, Metric
 from assay.metrics.work import Scores, release_sessions
+from tests.cli.calling import COLUMNS
 
 
 @pytest.fixture(autouse=True)

@@ -5,7 +5,8 @@ from __future__ import annotations
 import json
 
 import pytest
-from calling import COLUMNS, OWN, call, process
+
+from tests.cli.calling import COLUMNS, OWN, call, process
 
 
 @pytest.fixture

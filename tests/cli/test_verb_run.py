@@ -7,9 +7,9 @@ from pathlib import Path
 
 import pyarrow.parquet as pq
 import pytest
-from calling import COLUMNS, agreement, process
 
 from assay.reports.folder import read_run
+from tests.cli.calling import COLUMNS, agreement, process
 
 FILES = {
     "run.json",

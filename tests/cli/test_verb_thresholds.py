@@ -6,7 +6,8 @@ import json
 from pathlib import Path
 
 import pytest
-from calling import process
+
+from tests.cli.calling import process
 
 
 @pytest.fixture

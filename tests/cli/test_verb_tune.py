@@ -5,7 +5,8 @@ from __future__ import annotations
 import json
 
 import pytest
-from calling import call
+
+from tests.cli.calling import call
 
 pytest.importorskip("sentence_transformers", reason="sentence-transformers is absent: pip install assay[train]")
 pytest.importorskip("optuna", reason="optuna is absent: pip install assay[train]")
@@ -16,8 +17,9 @@ def files(workplace):
     """A base and three files of pairs."""
     import pyarrow as pa
     import pyarrow.parquet as pq
-    from tiny import make_bert
-    from training_run import made_pairs
+
+    from tests.metrics.models.tiny import make_bert
+    from tests.training.training_run import made_pairs
 
     for seed, name in enumerate(("train", "dev", "test")):
         pq.write_table(pa.Table.from_pylist(made_pairs(20, seed)), f"{name}.parquet")

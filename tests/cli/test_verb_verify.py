@@ -336,7 +336,7 @@ def test_duplicates_left_out_and_data_that_was_never_a_file(assay, tmp_path):
 
 def test_a_model_on_all_pairs_and_on_a_sample(assay, tmp_path):
     pytest.importorskip("sentence_transformers", reason="sentence-transformers is absent: pip install assay[neural]")
-    from tiny import make_bert
+    from tests.metrics.models.tiny import make_bert
 
     folder = make_bert(tmp_path / "encoder", pooling="mean")
     # the weights of tokens come from the references of all pairs, whatever is scored
@@ -358,9 +358,8 @@ def test_a_model_on_all_pairs_and_on_a_sample(assay, tmp_path):
 
 def test_a_preset_takes_all_its_models_in_a_sample(assay, tmp_path, monkeypatch):
     pytest.importorskip("sentence_transformers", reason="sentence-transformers is absent: pip install assay[neural]")
-    from tiny import make_bert
-
     from assay.metrics import presets
+    from tests.metrics.models.tiny import make_bert
 
     models = {name: str(make_bert(tmp_path / name, labels=1, seed=seed)) for seed, name in enumerate(("en", "de"))}
     chosen = {"sas": {language: {"subject": model} for language, model in models.items()}}

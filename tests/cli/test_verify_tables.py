@@ -8,7 +8,8 @@ from pathlib import Path
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
-from calling import COLUMNS
+
+from tests.cli.calling import COLUMNS
 
 
 @pytest.fixture(autouse=True)

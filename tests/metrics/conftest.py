@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import pytest
-from vector_files import text_of
+
+from tests.metrics.vector_files import text_of
 
 
 @pytest.fixture

@@ -8,11 +8,10 @@ import pytest
 
 pytest.importorskip("penman", reason="penman is absent: pip install assay[amr]")
 
-from amr_data import bamboo
-
 from assay.errors import InputError
 from assay.metrics import Batch, load_metric
 from assay.metrics.explaining.explanation import explain_pairs
+from tests.metrics.amr.amr_data import bamboo
 
 TWO_CATS = "(l / look-01 :ARG0 (c / cat :quant 2) :ARG1 (w / window))"
 WHITE_CAT = "(x / look-01 :ARG0 (y / cat :ARG1-of (z / white-03)) :direction (o / out :op1 (p / window)))"

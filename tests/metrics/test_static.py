@@ -6,12 +6,12 @@ import numpy as np
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
-from vector_files import VALUES, WORDS
 
 import assay
 from assay.errors import InputError
 from assay.metrics import Batch, check_metric, load_metric
 from assay.metrics.static import split_parts, split_text
+from tests.metrics.vector_files import VALUES, WORDS
 
 
 def score(path, reference, candidate, options=""):

@@ -14,7 +14,6 @@ import time
 from collections import Counter
 
 import pytest
-from amr_data import bamboo
 
 from assay.amr import normalized, parse_graph
 from assay.metrics import Batch, load_metric
@@ -22,6 +21,7 @@ from assay.metrics.amr.kernels import wlk, wwlk
 from assay.metrics.amr.node_vectors import NodeVectors, max_degree, max_indegree, max_outdegree, root_similarity
 from assay.metrics.amr.session import AmrEngine
 from assay.metrics.amr.smatch import quantifiers
+from tests.metrics.amr.amr_data import bamboo
 
 STEP = 4
 

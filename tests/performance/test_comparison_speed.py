@@ -5,12 +5,12 @@ from __future__ import annotations
 from itertools import combinations
 
 import numpy as np
-from ratio import medians
 from scipy import stats
 
 from assay.statistics.comparison import compare_all
 from assay.statistics.draws import Swaps
 from assay.statistics.resampling import Resampler
+from tests.performance.ratio import medians
 
 N, DRAWS = 3559, 1000
 #: SciPy is timed on so many draws of every tenth couple, and its time scaled up; all of them would take minutes.

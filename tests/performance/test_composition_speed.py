@@ -5,10 +5,10 @@ from __future__ import annotations
 from functools import partial
 
 import numpy as np
-from ratio import medians
 
 from assay.datasets.annotation_graph import build_graph
 from assay.training.batches import STRATEGIES, compose
+from tests.performance.ratio import medians
 
 FEW, MANY = 4_000, 40_000
 

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from ratio import medians
 from scipy.stats import norm
 
 from assay.statistics.significance import almost_stochastic_order, resampled
+from tests.performance.ratio import medians
 
 COUPLES, SEEDS, RESAMPLES, CONFIDENCE = 20, 10, 1000, 0.99
 

@@ -15,7 +15,8 @@ from typing import Any
 
 import numpy as np
 import pytest
-from ratio import medians
+
+from tests.performance.ratio import medians
 
 torch = pytest.importorskip("torch", reason="torch is absent: pip install assay[train]")
 pytest.importorskip("accelerate", reason="accelerate is absent: pip install assay[train]")
@@ -51,14 +52,13 @@ def listened(loss: Any, batches: list[float]) -> Any:
 
 def theirs(base: Path, examples: Any, rows: np.ndarray, size: int) -> list[float]:
     """Train as sentence-transformers' documentation has it; return the loss of every batch."""
+    from datasets import Dataset
     from sentence_transformers import (
         SentenceTransformer,
         SentenceTransformerTrainer,
         SentenceTransformerTrainingArguments,
     )
     from sentence_transformers.sentence_transformer.losses import CosineSimilarityLoss
-
-    from datasets import Dataset
 
     batches: list[float] = []
     with quiet(), tempfile.TemporaryDirectory() as folder:

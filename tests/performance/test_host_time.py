@@ -11,10 +11,10 @@ from collections.abc import Callable
 
 import numpy as np
 import pytest
-from ratio import medians
 
 from assay.datasets import load_dataset
 from assay.metrics import Batch, load_metric
+from tests.performance.ratio import medians
 
 torch = pytest.importorskip("torch", reason="torch is absent: pip install assay[neural]")
 pytest.importorskip("sentence_transformers", reason="sentence-transformers is absent: pip install assay[neural]")

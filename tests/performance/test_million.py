@@ -10,7 +10,8 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
-from ratio import PEAK
+
+from tests.performance.ratio import PEAK
 
 #: Bound on the whole process, libraries and the table of texts included.
 BOUND_MB = 1000

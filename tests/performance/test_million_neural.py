@@ -13,12 +13,13 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
-from ratio import PEAK
+
+from tests.performance.ratio import PEAK
 
 pytest.importorskip("torch", reason="torch is absent: pip install assay[neural]")
 pytest.importorskip("sentence_transformers", reason="sentence-transformers is absent: pip install assay[neural]")
 
-from tiny import WORDS, make_bert
+from tests.metrics.models.tiny import WORDS, make_bert
 
 #: Bound on the peak beyond the process with a model in memory.
 BOUND_MB = 500

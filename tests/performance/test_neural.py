@@ -11,11 +11,11 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from ratio import medians
 
 from assay.datasets import load_dataset
 from assay.errors import UnavailableError
 from assay.metrics import Batch, Metric, load_metric
+from tests.performance.ratio import medians
 
 torch = pytest.importorskip("torch", reason="torch is absent: pip install assay[neural]")
 pytest.importorskip("sentence_transformers", reason="sentence-transformers is absent: pip install assay[neural]")

@@ -11,9 +11,9 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
-from ratio import PEAK
 
 import assay
+from tests.performance.ratio import PEAK
 
 PAIRS, METRICS = 100_000, 10
 #: Bars on the whole process, the start of Python included.

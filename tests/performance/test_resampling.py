@@ -8,13 +8,13 @@ import sys
 
 import numpy as np
 import pytest
-from ratio import PEAK, medians
 from scipy import stats
 
 from assay.statistics.agreement import agreement
 from assay.statistics.cells import Cells, Labels
 from assay.statistics.coefficients import RANK_STATISTICS, Moments
 from assay.statistics.resampling import Resampler
+from tests.performance.ratio import PEAK, medians
 
 N, METRICS, RESAMPLES = 3559, 10, 1000
 THREE = ("pearson", "spearman", "kendall")

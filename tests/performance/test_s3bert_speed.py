@@ -6,12 +6,12 @@ import shutil
 
 import numpy as np
 import pytest
-from ratio import medians
-from test_neural import batch_of
 
 from assay.amr import ASPECTS
 from assay.metrics import load_metric
 from assay.metrics.aspects.layout import even_layout, write_layout
+from tests.performance.ratio import medians
+from tests.performance.test_neural import batch_of
 
 torch = pytest.importorskip("torch", reason="torch is absent: pip install assay[neural]")
 pytest.importorskip("sentence_transformers", reason="sentence-transformers is absent: pip install assay[neural]")

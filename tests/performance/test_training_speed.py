@@ -6,7 +6,8 @@ import time
 
 import numpy as np
 import pytest
-from ratio import medians
+
+from tests.performance.ratio import medians
 
 torch = pytest.importorskip("torch", reason="torch is absent: pip install assay[train]")
 pytest.importorskip("accelerate", reason="accelerate is absent: pip install assay[train]")

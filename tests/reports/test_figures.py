@@ -7,7 +7,6 @@ import xml.etree.ElementTree as ET
 
 import numpy as np
 import pytest
-from page_run import dataset, edit, make_run
 
 import assay
 from assay.errors import InputError, MissingExtraError
@@ -16,6 +15,7 @@ from assay.reports.figure.plots import draw_agreement, draw_layers, draw_scores
 from assay.reports.figure.selection import choose
 from assay.reports.figure.style import as_in_print, grid, line_style, metric_labels, save
 from assay.reports.folder import read_run
+from tests.reports.page_run import dataset, edit, make_run
 
 pytest.importorskip("matplotlib", reason='figures need pip install "assay[plots]"')
 

@@ -9,8 +9,6 @@ from html import unescape
 
 import numpy as np
 import pytest
-from aspect_run import ASPECTS, WHOLE, N, make_aspect_run, metrics
-from page_run import edit, make_run
 from scipy.stats import rankdata
 
 from assay.cli import app
@@ -20,6 +18,8 @@ from assay.reports.page import page_html
 from assay.reports.page.aspects import RESIDUAL, aspect_models, draw_aspects, draw_profile
 from assay.reports.page.pairs import tag_pairs
 from assay.reports.units import read_units
+from tests.reports.aspect_run import ASPECTS, WHOLE, N, make_aspect_run, metrics
+from tests.reports.page_run import edit, make_run
 
 CHROMIUM = os.environ.get("ASSAY_TEST_CHROMIUM") or shutil.which("chromium") or shutil.which("google-chrome")
 

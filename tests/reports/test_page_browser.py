@@ -7,10 +7,10 @@ import re
 import shutil
 
 import pytest
-from page_run import ODD, dataset, make_run
 
 from assay.reports.folder import read_run
 from assay.reports.page import write_page
+from tests.reports.page_run import ODD, dataset, make_run
 
 sync_api = pytest.importorskip("playwright.sync_api", reason="playwright is not installed")
 CHROMIUM = os.environ.get("ASSAY_TEST_CHROMIUM") or shutil.which("chromium") or shutil.which("google-chrome")

@@ -7,11 +7,11 @@ import shutil
 from html.parser import HTMLParser
 
 import pytest
-from page_run import edit, make_run
 
 from assay.errors import InputError
 from assay.reports.folder import read_run
 from assay.reports.page import page_html, write_page
+from tests.reports.page_run import edit, make_run
 
 
 @pytest.fixture

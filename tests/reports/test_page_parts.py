@@ -11,7 +11,6 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
-from page_run import ODD, dataset, edit, make_run
 
 from assay.reports.drawing import Scale, element, log_range, log_ticks, ticks
 from assay.reports.folder import read_run
@@ -22,6 +21,7 @@ from assay.reports.page.render import find, rank_metrics
 from assay.reports.page.scores import by_label, draw_cost
 from assay.reports.sweep import layered_models
 from assay.reports.units import classify, read_units
+from tests.reports.page_run import ODD, dataset, edit, make_run
 
 
 @pytest.fixture

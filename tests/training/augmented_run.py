@@ -10,10 +10,9 @@ import time
 from pathlib import Path
 from typing import Any
 
-from training_run import Slow
-
 from assay.metrics.neural.runtime import Runtime
 from assay.training.augmented.settings import AugmentedSettings
+from tests.training.training_run import Slow
 
 PACE: dict[str, Any] = {"epochs": 1, "batch_size": 8, "learning_rate": 1e-3}
 

@@ -14,8 +14,9 @@ pytest.importorskip("accelerate", reason="accelerate is absent: pip install assa
 
 import pyarrow as pa  # noqa: E402
 import pyarrow.parquet as pq  # noqa: E402
-from tiny import make_bert  # noqa: E402
-from training_run import made_pairs  # noqa: E402
+
+from tests.metrics.models.tiny import make_bert  # noqa: E402
+from tests.training.training_run import made_pairs  # noqa: E402
 
 
 @pytest.fixture(autouse=True)

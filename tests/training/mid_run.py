@@ -11,10 +11,9 @@ import sys
 from pathlib import Path
 from typing import Any
 
-from tiny import WORDS
-from training_run import Slow
-
 from assay.metrics.neural.runtime import Runtime
+from tests.metrics.models.tiny import WORDS
+from tests.training.training_run import Slow
 
 #: Three epochs of five steps.
 PACE: dict[str, Any] = {"epochs": 3, "batch_size": 12, "learning_rate": 1e-3}

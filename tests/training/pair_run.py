@@ -15,9 +15,9 @@ from typing import Any
 
 import pyarrow as pa
 import pyarrow.parquet as pq
-from training_run import Slow
 
 from assay.metrics.neural.runtime import Runtime
+from tests.training.training_run import Slow
 
 RECIPES = ("bi-encoder", "cross-encoder")
 #: Three epochs of five steps.

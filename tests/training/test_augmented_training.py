@@ -9,14 +9,14 @@ from pathlib import Path
 import numpy as np
 import pyarrow.parquet as pq
 import pytest
-from augmented_run import train_on
-from killed import kill, start, wait_until
-from tiny import WORDS, make_bert
 
 from assay.datasets import load_dataset
 from assay.errors import InputError
 from assay.metrics import Batch, load_metric
 from assay.training.augmented import recipe as labelling
+from tests.metrics.models.tiny import WORDS, make_bert
+from tests.training.augmented_run import train_on
+from tests.training.killed import kill, start, wait_until
 
 COLUMNS = ["reference", "candidate", "label", "split", "origin"]
 

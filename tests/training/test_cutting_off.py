@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from training_run import Slow, made_pairs
 
 from assay.errors import InputError
 from assay.metrics.neural.runtime import Runtime
@@ -12,6 +11,7 @@ from assay.training import data as cutting
 from assay.training.data import cut_off, cut_rows, load_examples, load_sets
 from assay.training.pairwise.job import prepare
 from assay.training.pairwise.settings import BiEncoderSettings
+from tests.training.training_run import Slow, made_pairs
 
 
 def grouped_file(folder, sizes):

@@ -6,7 +6,6 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
-from training_run import Slow, made_pairs
 
 import assay
 from assay.errors import InputError
@@ -16,6 +15,7 @@ from assay.statistics.crossvalidation import Fold, Partition
 from assay.training.data import load_examples
 from assay.training.pairwise import crossvalidation as validating
 from assay.training.pairwise.crossvalidation import read_recipe
+from tests.training.training_run import Slow, made_pairs
 
 
 def test_labels_of_any_scale(asked, told):

@@ -15,7 +15,6 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 import torch
-from training_run import Slow, made_pairs
 
 import assay
 from assay.errors import InputError
@@ -23,6 +22,7 @@ from assay.metrics.neural.runtime import Runtime
 from assay.training.data import load_examples
 from assay.training.pairwise import crossvalidation as validating
 from assay.training.pairwise.crossvalidation import read_recipe
+from tests.training.training_run import Slow, made_pairs
 
 
 def test_every_fold_is_tested_by_a_model_of_the_others(tiny_base, pairs_file, tmp_path, monkeypatch, told):

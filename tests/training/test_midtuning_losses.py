@@ -7,13 +7,13 @@ import pytest
 import torch
 from sentence_transformers import SentenceTransformer
 from sentence_transformers.sentence_transformer.modules import StaticEmbedding
-from tiny import make_bert
 from tokenizers import Tokenizer
 from tokenizers.models import WordLevel
 
 from assay.errors import UnavailableError
 from assay.training.midtuning.job import FORM, SENTENCE, make_loss, make_ready
 from assay.training.models import Inputs, load_bi_encoder, table_of_texts
+from tests.metrics.models.tiny import make_bert
 
 TEXTS = [
     "[_EN_] the boy wants to go", "[_SRLMR_] want-01 ARG0: boy", "[_SRLMR_] want-01 ARG0: girl",

@@ -9,14 +9,14 @@ from pathlib import Path
 import numpy as np
 import pyarrow.parquet as pq
 import pytest
-from killed import kill_in_training
-from mid_run import tune_on, write_frames
 from safetensors.numpy import load_file
 from scipy.stats import spearmanr
 
 from assay.errors import InputError
 from assay.metrics import Batch, load_metric
 from assay.training.data import text_key
+from tests.training.killed import kill_in_training
+from tests.training.mid_run import tune_on, write_frames
 
 OBJECTIVES = ("triplet", "classification")
 

@@ -9,7 +9,6 @@ from sentence_transformers import SentenceTransformer
 from sentence_transformers.cross_encoder.losses import BinaryCrossEntropyLoss
 from sentence_transformers.sentence_transformer.losses import CoSENTLoss, CosineSimilarityLoss, SoftmaxLoss
 from sentence_transformers.sentence_transformer.modules import Normalize
-from tiny import WORDS
 
 from assay.training.models import (
     alike,
@@ -22,6 +21,7 @@ from assay.training.models import (
 )
 from assay.training.pairwise.losses import make_loss
 from assay.training.pairwise.trainer import plan_epochs
+from tests.metrics.models.tiny import WORDS
 
 FIRSTS = [" ".join(WORDS[k : k + 2 + k % 5]) for k in range(12)]
 SECONDS = [FIRSTS[(k + 1) % 12] if k % 3 else " ".join(WORDS[20 - k : 24]) for k in range(12)]

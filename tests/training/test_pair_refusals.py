@@ -5,9 +5,9 @@ from __future__ import annotations
 import shutil
 
 import pytest
-from pair_run import rewritten, train_on
 
 from assay.errors import InputError, UnavailableError
+from tests.training.pair_run import rewritten, train_on
 
 
 def test_a_training_that_diverges_says_so(tiny_base, files, tmp_path):

@@ -6,7 +6,8 @@ import json
 
 import numpy as np
 import pytest
-from pair_run import train_on
+
+from tests.training.pair_run import train_on
 
 
 def test_seeds_are_summed_up_and_differ(tiny_base, files, tmp_path):

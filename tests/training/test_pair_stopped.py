@@ -10,11 +10,11 @@ import sys
 from pathlib import Path
 
 import pytest
-from killed import kill_in_training
-from pair_run import RECIPES, curve, train_on
 from safetensors.numpy import load_file
 
 from assay.errors import InputError
+from tests.training.killed import kill_in_training
+from tests.training.pair_run import RECIPES, curve, train_on
 
 
 @pytest.mark.slow

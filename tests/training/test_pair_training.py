@@ -8,12 +8,12 @@ import shutil
 import numpy as np
 import pyarrow.parquet as pq
 import pytest
-from pair_run import RECIPES, curve, rewritten, train_on
 from safetensors.numpy import load_file
 
 from assay.errors import InputError
 from assay.metrics import Batch, load_metric
 from assay.statistics.agreement import agreement
+from tests.training.pair_run import RECIPES, curve, rewritten, train_on
 
 
 @pytest.mark.parametrize("recipe", RECIPES)

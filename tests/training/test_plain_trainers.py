@@ -13,13 +13,13 @@ from sentence_transformers import (
     SentenceTransformerTrainer,
     SentenceTransformerTrainingArguments,
 )
-from training_run import Slow, made_pairs
 
 from assay.datasets.annotation_graph import build_graph
 from assay.training.loop import Course, arguments
 from assay.training.models import bi_inputs, cross_inputs, load_bi_encoder, load_cross_encoder
 from assay.training.pairwise.losses import make_loss
 from assay.training.pairwise.trainer import Collate, DevAgreement, PlanSampler, plan_epochs, train_pairs
+from tests.training.training_run import Slow, made_pairs
 
 ROWS, DEV = 40, np.arange(40, 60)
 

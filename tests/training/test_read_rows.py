@@ -7,12 +7,12 @@ import contextlib
 import numpy as np
 import pytest
 import torch
-from pair_run import train_on
 from safetensors.numpy import load_file
 
 from assay.training.models import load_bi_encoder, table_of_texts, train_last_layers
 from assay.training.pairwise import trainer
 from assay.training.pairwise.trainer import ReadRows, only_read_rows, with_whole_table
+from tests.training.pair_run import train_on
 
 TABLE = "embeddings.word_embeddings.weight"
 TEXTS = ["the green house", "a cold river", "haus und garten"]

@@ -9,14 +9,14 @@ import tempfile
 import numpy as np
 import pytest
 import torch
-from tiny import make_bert
-from training_run import LetterScorer, made_pairs
 
 from assay.errors import InputError, UnavailableError
 from assay.training.models import load_bi_encoder
 from assay.training.s3bert import frozen as frozen_module
 from assay.training.s3bert.frozen import freeze, split, upper_embeddings
 from assay.training.s3bert.trainer import S3BertLoss
+from tests.metrics.models.tiny import make_bert
+from tests.training.training_run import LetterScorer, made_pairs
 
 TEXTS = sorted({row[side] for row in made_pairs(40, 3) for side in ("reference", "candidate")} | {"", "one"})
 

@@ -8,9 +8,7 @@ import json
 import numpy as np
 import pyarrow.parquet as pq
 import pytest
-from killed import kill_in_training
 from safetensors.numpy import load_file
-from training_run import LetterScorer, train
 from transformers.trainer_callback import DefaultFlowCallback
 
 from assay.amr import ASPECTS
@@ -20,6 +18,8 @@ from assay.metrics.aspects.layout import read_layout
 from assay.metrics.aspects.reference import read_reference
 from assay.reports.significance.reading import read_results
 from assay.training.s3bert.trainer import AspectTrainer
+from tests.training.killed import kill_in_training
+from tests.training.training_run import LetterScorer, train
 
 FILES = {
     "README.md", "curves.csv", "model.safetensors", "results.json", "results.md", "s3bert-reference.parquet",

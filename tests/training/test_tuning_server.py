@@ -17,7 +17,8 @@ pytest.importorskip("optuna", reason="optuna is absent: pip install assay[train]
 pytest.importorskip("psycopg", reason='psycopg is absent: pip install "psycopg[binary]"')
 
 from sqlalchemy.engine import URL
-from tune_run import share_study
+
+from tests.training.tune_run import share_study
 
 PASSWORD = "se{c}ret@1?%"
 

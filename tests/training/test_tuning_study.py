@@ -12,14 +12,13 @@ import pytest
 
 pytest.importorskip("optuna", reason="optuna is absent: pip install assay[train]")
 
-from training_run import Slow, made_pairs
-from tune_run import drawn, search_on
-
 from assay.errors import InputError
 from assay.training.pairwise import job as pairwise_job
 from assay.training.pairwise import recipe as pairwise_recipe
 from assay.training.tuning import trials as processes
 from assay.training.tuning import trials as running
+from tests.training.training_run import Slow, made_pairs
+from tests.training.tune_run import drawn, search_on
 
 
 def test_what_a_search_leaves(tiny_base, files, tmp_path):

@@ -4,17 +4,18 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from killed import kill, wait_until
+
+from tests.training.killed import kill, wait_until
 
 pytest.importorskip("optuna", reason="optuna is absent: pip install assay[train]")
 
 import optuna
-from tune_run import drawn, held_trials, search_on, start_process
 
 from assay.errors import InputError
 from assay.training.tuning import recipe, study
 from assay.training.tuning import trials as running
 from assay.training.tuning.study import connect
+from tests.training.tune_run import drawn, held_trials, search_on, start_process
 
 
 @pytest.mark.slow

@@ -12,12 +12,12 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from tiny import WORDS
 
 from assay.amr import ASPECTS
 from assay.metrics.base import Batch
 from assay.metrics.neural.runtime import Runtime
 from assay.training.s3bert.settings import S3BertSettings
+from tests.metrics.models.tiny import WORDS
 
 SIDES = ("reference", "candidate")
 #: Three epochs of five steps.

@@ -11,10 +11,9 @@ import sys
 from pathlib import Path
 from typing import Any
 
-from killed import start, wait_until
-from training_run import Slow
-
 from assay.metrics.neural.runtime import Runtime
+from tests.training.killed import start, wait_until
+from tests.training.training_run import Slow
 
 #: Two batch sizes, one or two epochs.
 SPACE = """

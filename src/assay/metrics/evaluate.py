@@ -169,9 +169,8 @@ def as_evaluate(metric: str | MetricName | Metric) -> Any:
 @functools.cache
 def _bridge_class() -> type:
     """Return the class, which can be written only once ``evaluate`` is imported."""
-    import evaluate
-
     import datasets
+    import evaluate
 
     class AssayMetric(evaluate.Metric):  # type: ignore[misc]
         """An assay metric for ``evaluate``; a text a cell."""

@@ -6,10 +6,10 @@ import functools
 from pathlib import Path
 
 import numpy as np
-from amr_data import ROWS, bamboo
 from hypothesis import strategies as st
 
 from assay.amr import Graph, normalized, parse_graph
+from tests.metrics.amr.amr_data import ROWS, bamboo
 
 CONCEPTS = ("cat", "dog", "run-01", "see-01", "some", "unheard-of-thing")
 ROLES = ("arg0", "arg1", "mod", "quant")

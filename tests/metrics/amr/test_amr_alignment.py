@@ -7,7 +7,6 @@ import os
 
 import numpy as np
 import pytest
-from amr_data import bamboo
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -15,6 +14,7 @@ from assay.amr import parse_graph
 from assay.metrics.amr import exact
 from assay.metrics.amr.alignment import Alignment, Triples, hill_climbing, make_problem, triples_of
 from assay.metrics.amr.exact import Bound, integer_program, optimal_alignment
+from tests.metrics.amr.amr_data import bamboo
 
 
 @st.composite

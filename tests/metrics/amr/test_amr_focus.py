@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import pytest
-from amr_kernels import graph, graphs, same_graphs, write_vectors
 from hypothesis import given, settings
 
 from assay.metrics.amr.node_vectors import (
@@ -14,6 +13,7 @@ from assay.metrics.amr.node_vectors import (
     max_outdegree,
     root_similarity,
 )
+from tests.metrics.amr.amr_kernels import graph, graphs, same_graphs, write_vectors
 
 METRICS = (max_indegree, max_outdegree, max_degree, root_similarity)
 

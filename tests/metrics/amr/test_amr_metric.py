@@ -7,7 +7,6 @@ import types
 
 import numpy as np
 import pytest
-from amr_data import bamboo
 
 from assay.amr import ASPECTS
 from assay.errors import InputError, UnavailableError
@@ -15,6 +14,7 @@ from assay.metrics import Batch, check_metric, load_metric
 from assay.metrics.amr.question import WITH_VECTORS
 from assay.metrics.amr.session import AmrEngine, SmatchppEngine
 from assay.metrics.work import open_session, release_sessions
+from tests.metrics.amr.amr_data import bamboo
 
 NAMES = (*ASPECTS, "bag-of-nodes", "s2match")
 CATS = "(s / see-01 :ARG0 (c / cat :quant 2) :ARG1 (w / window))"

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import pytest
-from amr_kernels import graph, graphs, same_graphs
 from hypothesis import given, settings
 
 from assay.amr import parse_graph
 from assay.metrics.amr.smatch import find_quantifiers, quantifiers
+from tests.metrics.amr.amr_kernels import graph, graphs, same_graphs
 
 
 @pytest.mark.parametrize(

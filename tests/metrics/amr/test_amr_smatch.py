@@ -5,13 +5,13 @@ from __future__ import annotations
 import logging
 
 import pytest
-from amr_data import bamboo
 
 from assay.amr import parse_graph
 from assay.metrics.amr.alignment import make_problem, triples_of
 from assay.metrics.amr.comparison import lowered, standardized
 from assay.metrics.amr.exact import optimal_alignment
 from assay.metrics.amr.smatch import f1, smatch_f1
+from tests.metrics.amr.amr_data import bamboo
 
 
 def smatch(one, other, form=standardized):

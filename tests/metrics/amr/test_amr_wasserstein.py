@@ -7,11 +7,11 @@ from math import sqrt
 
 import numpy as np
 import pytest
-from amr_kernels import graph, graphs, pair_accuracy, parsed, pearson, same_graphs, write_vectors
 from hypothesis import given, settings
 
 from assay.metrics.amr.kernels import DRAWS, compare_embeddings, prepare, unfold_constants, wwlk
 from assay.metrics.amr.node_vectors import NodeVectors, draw_uniform, label_words
+from tests.metrics.amr.amr_kernels import graph, graphs, pair_accuracy, parsed, pearson, same_graphs, write_vectors
 
 pytest.importorskip("ot")
 

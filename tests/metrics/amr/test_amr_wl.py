@@ -5,10 +5,10 @@ from __future__ import annotations
 from math import sqrt
 
 import pytest
-from amr_kernels import graph, graphs, pair_accuracy, parsed, pearson, same_graphs
 from hypothesis import given, settings
 
 from assay.metrics.amr.kernels import bag_of_nodes, surroundings, unfold_constants, wlk
+from tests.metrics.amr.amr_kernels import graph, graphs, pair_accuracy, parsed, pearson, same_graphs
 
 
 @pytest.mark.parametrize(

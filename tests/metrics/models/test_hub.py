@@ -14,10 +14,10 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from made import model_files, safetensors, write
 
 from assay.metrics.models import describe, list_models, locate
 from assay.metrics.models.files import list_files
+from tests.metrics.models.made import model_files, safetensors, write
 
 COMMIT = "0123456789abcdef0123456789abcdef01234567"
 
@@ -148,7 +148,7 @@ def test_a_wrong_checksum(hub: Hub, name: str) -> None:
 def test_a_real_model(hub: Hub, tmp_path: Path) -> None:
     torch = pytest.importorskip("torch")
     transformers = pytest.importorskip("transformers")
-    from tiny import make_bert
+    from tests.metrics.models.tiny import make_bert
 
     source = make_bert(tmp_path / "source", pooling="cls")
     hub.serve({name: (source / name).read_bytes() for name in list_files(source)})

@@ -11,13 +11,13 @@ import sys
 from pathlib import Path
 
 import pytest
-from made import make_wheel, model_files, safetensors, write
 
 from assay.errors import ChecksumError, InputError, OfflineError, UnavailableError
 from assay.metrics.models import ModelReference, UnsafeModelError, describe, list_models, locate
 from assay.metrics.models.files import decides
 from assay.metrics.models.reference import known_wheels, short_names
 from assay.metrics.models.wheels import wheel_folder
+from tests.metrics.models.made import make_wheel, model_files, safetensors, write
 
 
 @pytest.mark.parametrize(

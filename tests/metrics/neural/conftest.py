@@ -10,10 +10,9 @@ import pytest
 torch = pytest.importorskip("torch", reason="torch is absent: pip install assay[neural]")
 pytest.importorskip("sentence_transformers", reason="sentence-transformers is absent: pip install assay[neural]")
 
-from tiny import make_bert  # noqa: E402
-
 from assay.metrics.neural.runtime import Runtime, use_runtime  # noqa: E402
 from assay.metrics.work import release_sessions  # noqa: E402
+from tests.metrics.models.tiny import make_bert  # noqa: E402
 
 
 @pytest.fixture(autouse=True)

@@ -8,14 +8,14 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from texts import pairs
-from tiny import make_bert
 
 import assay
 from assay.errors import UnavailableError
 from assay.metrics import Batch, check_metric, load_metric
 from assay.metrics.neural.runtime import Runtime, use_runtime
 from assay.metrics.work import open_session, release_sessions
+from tests.metrics.models.tiny import make_bert
+from tests.metrics.neural.texts import pairs
 
 
 def predicted(folder: Path, pairs: list[tuple[str, str]]) -> np.ndarray:

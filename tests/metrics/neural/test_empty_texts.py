@@ -6,9 +6,9 @@ import json
 
 import numpy as np
 import pytest
-from tiny import make_bert
 
 from assay.metrics import Batch, load_metric
+from tests.metrics.models.tiny import make_bert
 
 BATCH = Batch(["", "a", "", "water is", "water"], ["a", "", "", "a cat", "water"])
 EMPTY = [True, True, True, False, False]

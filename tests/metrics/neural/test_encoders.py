@@ -8,12 +8,12 @@ from typing import Any
 
 import numpy as np
 import pytest
-from texts import pairs
 
 from assay.errors import InputError, UnavailableError
 from assay.metrics import Batch, check_metric, load_metric
 from assay.metrics.neural.runtime import Runtime, use_runtime
 from assay.metrics.work import Flag, open_session, release_sessions
+from tests.metrics.neural.texts import pairs
 
 
 def cosines(left: np.ndarray, right: np.ndarray) -> np.ndarray:

@@ -6,14 +6,14 @@ import json
 
 import numpy as np
 import pytest
-from texts import pairs
-from tiny import make_bert
 
 from assay.errors import InputError
 from assay.metrics import Batch, load_metric
 from assay.metrics.aspects.layout import even_layout, write_layout
 from assay.metrics.aspects.reference import write_reference
 from assay.metrics.explaining.explanation import explain_pairs
+from tests.metrics.models.tiny import make_bert
+from tests.metrics.neural.texts import pairs
 
 PAIR = Batch(["two dogs run on the street"], ["a dog runs near the white street"])
 NAMES = ["overall", "negation", "quantifiers", "residual"]

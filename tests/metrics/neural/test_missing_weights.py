@@ -11,13 +11,13 @@ from pathlib import Path
 import pytest
 import torch
 from safetensors.torch import load_file, save_file
-from texts import pairs
-from tiny import make_bert
 from transformers import AutoTokenizer, BertConfig, BertForMaskedLM
 
 from assay.errors import InputError, UnavailableError
 from assay.metrics import load_metric
 from assay.training.models import load_bi_encoder, load_cross_encoder
+from tests.metrics.models.tiny import make_bert
+from tests.metrics.neural.texts import pairs
 
 Weights = dict[str, torch.Tensor]
 

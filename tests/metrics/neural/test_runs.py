@@ -8,13 +8,13 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from texts import pairs
-from tiny import make_bert
 
 import assay
 from assay.errors import InputError, UnavailableError
 from assay.metrics import describe_metric, load_metric, work
 from assay.metrics import presets as presets_module
+from tests.metrics.models.tiny import make_bert
+from tests.metrics.neural.texts import pairs
 
 
 def rows(n: int, seed: int = 0) -> list[dict[str, Any]]:

@@ -7,14 +7,14 @@ import shutil
 
 import numpy as np
 import pytest
-from texts import pairs
-from tiny import make_bert
 
 from assay.amr import ASPECTS
 from assay.errors import InputError, UnavailableError
 from assay.metrics import Batch, load_metric
 from assay.metrics.aspects.layout import even_layout, write_layout
 from assay.metrics.work import open_session
+from tests.metrics.models.tiny import make_bert
+from tests.metrics.neural.texts import pairs
 
 
 @pytest.fixture(scope="module")

@@ -4,9 +4,8 @@ from __future__ import annotations
 
 import random
 
-from tiny import WORDS
-
 from assay.metrics import Batch
+from tests.metrics.models.tiny import WORDS
 
 
 def pairs(n: int = 200, longest: int = 20, seed: int = 0) -> Batch:

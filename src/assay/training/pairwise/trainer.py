@@ -14,6 +14,7 @@ from typing import Any
 
 import numpy as np
 import torch
+from datasets import Dataset
 from numpy.typing import NDArray
 from sentence_transformers import (
     CrossEncoderTrainer,
@@ -35,7 +36,6 @@ from assay.training.models import TokenTable
 from assay.training.pairwise.losses import PairLoss
 from assay.training.ranks import processes
 from assay.training.settings import Progress
-from datasets import Dataset
 
 __all__ = [
     "ROWS",

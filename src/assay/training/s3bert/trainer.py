@@ -12,6 +12,7 @@ from typing import Any
 
 import numpy as np
 import torch
+from datasets import Dataset
 from numpy.typing import NDArray
 from sentence_transformers import SentenceTransformerTrainer
 from torch import nn
@@ -22,7 +23,6 @@ from assay.training.s3bert.frozen import FrozenTexts, Halves, upper_embeddings
 from assay.training.s3bert.settings import S3BertSettings
 from assay.training.s3bert.targets import ScoredPairs
 from assay.training.settings import Progress
-from datasets import Dataset
 
 __all__ = ["S3BertLoss", "Trained", "consistency", "decomposition", "embed_texts", "sub_cosines", "train_one"]
 

@@ -8,10 +8,10 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from converted_models import PACKAGES, need
 
 from assay.metrics.neural.backends import acceptance, converted
 from assay.metrics.neural.backends import cache as convert
+from tests.metrics.neural.backends.converted_models import PACKAGES, need
 
 
 @pytest.fixture(autouse=True)

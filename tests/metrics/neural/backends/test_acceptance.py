@@ -11,10 +11,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from converted_models import figure_of, folders, need
 from scipy.stats import spearmanr
-from texts import pairs
-from tiny import make_bert
 
 import assay
 from assay.errors import UnavailableError
@@ -22,6 +19,9 @@ from assay.metrics import load_metric
 from assay.metrics.neural.backends import acceptance, converted
 from assay.metrics.neural.backends.acceptance import check_pairs
 from assay.metrics.work import open_session
+from tests.metrics.models.tiny import make_bert
+from tests.metrics.neural.backends.converted_models import figure_of, folders, need
+from tests.metrics.neural.texts import pairs
 
 
 def test_int8_is_refused_with_the_figure(

@@ -11,8 +11,6 @@ from typing import Any
 
 import numpy as np
 import pytest
-from converted_models import folders, need
-from texts import pairs
 
 import assay
 from assay.errors import AssayError, InputError, UnavailableError
@@ -20,6 +18,8 @@ from assay.metrics import Batch, check_metric, load_metric
 from assay.metrics.neural.backends import converted
 from assay.metrics.neural.runtime import Runtime, use_runtime
 from assay.metrics.work import Flag, open_session, release_sessions
+from tests.metrics.neural.backends.converted_models import folders, need
+from tests.metrics.neural.texts import pairs
 
 LONG = "water " * 100
 #: Tokens of a batch: few texts, each batch padded to a length of its own; all texts in one.

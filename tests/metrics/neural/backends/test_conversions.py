@@ -11,15 +11,15 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
-from converted_models import figure_of, folders
-from texts import pairs
-from tiny import make_bert
 
 from assay.errors import InputError, UnavailableError
 from assay.metrics import load_metric
 from assay.metrics.neural.backends import acceptance
 from assay.metrics.neural.backends import cache as convert
 from assay.metrics.work import release_sessions
+from tests.metrics.models.tiny import make_bert
+from tests.metrics.neural.backends.converted_models import figure_of, folders
+from tests.metrics.neural.texts import pairs
 
 
 def test_a_model_is_converted_and_checked_once(
