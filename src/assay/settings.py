@@ -230,18 +230,20 @@ def takes_settings(kind: Callable[P, S]) -> _TakesSettings[P, S]:
         @functools.wraps(function)
         def call(*args: Any, **kwargs: Any) -> R:
             own = {parameter.name: kwargs.pop(parameter.name) for parameter in subjects if parameter.name in kwargs}
-            return function(*args, **own, settings=settings_class(**kwargs))
+            # by position: the subjects that are not named, then the settings that are not keyword-only
+            unnamed = len(subjects) - len(own)
+            return function(*args[:unnamed], **own, settings=settings_class(*args[unnamed:], **kwargs))
 
         fields = {field.name: field for field in dataclasses.fields(settings_class)}
         missing = dataclasses.MISSING
         options = [
             inspect.Parameter(
                 name,
-                inspect.Parameter.KEYWORD_ONLY,
+                inspect.Parameter.KEYWORD_ONLY if fields[name].kw_only else inspect.Parameter.POSITIONAL_OR_KEYWORD,
                 default=inspect.Parameter.empty if fields[name].default is missing else fields[name].default,
                 annotation=fields[name].type,
             )
-            for name in declared(settings_class)
+            for name in sorted(declared(settings_class), key=lambda name: bool(fields[name].kw_only))
         ]
         call.__signature__ = signature.replace(parameters=[*subjects, *options])  # type: ignore[attr-defined]
         call.__doc__ = _with_settings(inspect.getdoc(function) or "", settings_class)

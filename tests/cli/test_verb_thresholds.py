@@ -45,8 +45,8 @@ def test_json_carries_the_points_of_the_curves(assay, run):
 def test_refusals_are_one_line(assay, run):
     assert "label>=2 makes all pairs" in assay("thresholds", "run", "--positive", "label>=2").complaint
     assert "--folds 121" in assay("thresholds", "run", "--folds", "121", "-m", "f1").complaint
-    assert "--folds 0: expected 2 or more" in assay("thresholds", "run", "--folds", "0").complaint
-    assert "--repeats 0: expected 1 or more" in assay("thresholds", "run", "--repeats", "0").complaint
+    assert "--folds 0: must be a whole number, at least 2" in assay("thresholds", "run", "--folds", "0").complaint
+    assert "--repeats 0: must be a whole number, at least 1" in assay("thresholds", "run", "--repeats", "0").complaint
     assert "there is no such run folder" in assay("thresholds", "nowhere").complaint
     Path("run/scores.parquet").unlink()
     assert "scores.parquet is missing" in process("thresholds", "run").complaint

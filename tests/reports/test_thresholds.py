@@ -9,7 +9,6 @@ import pytest
 from assay.errors import InputError
 from assay.reports.thresholds.measures import (
     MEASURES,
-    OPTIMISED,
     Counts,
     Levels,
     average_precision,
@@ -21,6 +20,7 @@ from assay.reports.thresholds.measures import (
     resampled_average_precision,
     roc,
 )
+from assay.reports.thresholds.settings import OPTIMISED
 from assay.reports.thresholds.study import ThresholdPart, folds, one_part, study
 from assay.settings import Resampling
 from assay.statistics.resampling import Resampler
@@ -31,7 +31,7 @@ POSITIVE = np.array([False, False, True, False, True, True])
 
 def examine(scores, positive, repeats, measure, *, resamples=0, groups=None):
     """Study one dataset without a name."""
-    pairs, drawing = (scores, positive), Resampling(resamples, 0.95, 0)
+    pairs, drawing = (scores, positive), Resampling(resamples=resamples)
     return study("s", pairs, pairs, repeats, measure, drawing, seed=(0,), groups=groups, probabilities=False)
 
 
@@ -194,7 +194,7 @@ def test_folds_deal_groups_evenly():
     assert [len(part.test) for part in parts] == [70] * 4
 
 
-@pytest.mark.parametrize(("k", "said"), [(1, "--folds 1: expected 2 to 28"), (29, "--folds 29: expected 2 to 28")])
+@pytest.mark.parametrize(("k", "said"), [(1, "`folds=1`: expected 2 to 28"), (29, "`folds=29`: expected 2 to 28")])
 def test_folds_that_cannot_be(k, said):
     with pytest.raises(InputError, match=said):
         list(folds(np.repeat(np.arange(28), 10), k, 1, 0))

@@ -14,7 +14,8 @@ from assay.reports.data import group_codes, read_datasets
 from assay.reports.folder import read_run
 from assay.reports.sheets import write
 from assay.reports.thresholds.document import to_document
-from assay.reports.thresholds.planning import ThresholdSettings, find_thresholds
+from assay.reports.thresholds.planning import find_thresholds
+from assay.reports.thresholds.settings import ThresholdSettings
 from assay.reports.thresholds.study import by_value
 
 
@@ -84,20 +85,20 @@ def test_found_on_one_dataset_and_tested_on_another(run):
 @pytest.mark.parametrize(
     ("settings", "said"),
     [
-        ({}, "the label of big has 3 values; say which mean yes, such as --positive 'label>=2'"),
+        ({}, "the label of big has 3 values; say which mean yes, such as `positive='label>=2'`"),
         ({"positive": "label>=3"}, "label>=3 makes all pairs of big no"),
         ({"positive": "label>=0"}, "label>=0 makes all pairs of big yes"),
-        ({"positive": "score>1"}, "--positive 'score>1': write label>=2"),
-        ({"positive": "label>=1.2.3"}, "--positive 'label>=1.2.3': write label>=2"),
+        ({"positive": "score>1"}, "`positive='score>1'`: write label>=2"),
+        ({"positive": "label>=1.2.3"}, "`positive='label>=1.2.3'`: write label>=2"),
         ({"positive": "label>=2", "metrics": ("recorded:constant",)}, "big, recorded:constant, fold 1: all .* score 1"),
         ({"positive": "label>=2", "metrics": ("recorded:goood",)}, "no scores of 'recorded:goood'"),
-        ({"positive": "label>=2", "datasets": ("bgi",)}, "--dataset: .* has no dataset 'bgi'. Did you mean 'big'"),
+        ({"positive": "label>=2", "datasets": ("bgi",)}, "`datasets`: .* has no dataset 'bgi'. Did you mean 'big'"),
         ({"positive": "label>=2", "split_by": "topics"}, "no column 'topics'.*Did you mean 'topic'"),
-        ({"positive": "label>=2", "split_by": "candidate"}, "--split-by candidate: big has one value"),
+        ({"positive": "label>=2", "split_by": "candidate"}, "`split_by=candidate`: big has one value"),
         ({"positive": "label>=2", "split_by": "label", "group_by": "topic"}, "groups with several values"),
         ({"positive": "label>=2", "group_by": "reference"}, "holds lists"),
-        ({"positive": "label>=2", "group_by": "topic", "folds": 9}, "--folds 9: expected 2 to 8, the number of"),
-        ({"positive": "label>=2", "tune": "big", "test": "big"}, "--tune and --test are both big"),
+        ({"positive": "label>=2", "group_by": "topic", "folds": 9}, "`folds=9`: expected 2 to 8, the number of"),
+        ({"positive": "label>=2", "tune": "big", "test": "big"}, "`tune` and `test` are both big"),
     ],
 )  # fmt: skip
 def test_what_cannot_be_done(run, settings, said):
@@ -116,7 +117,7 @@ def test_pairs_in_both_datasets_are_refused(tmp_path):
 def test_a_pair_that_repeats_is_not_on_both_sides(tmp_path):
     rows = [{"reference": f"r {i % 20}", "candidate": "c", "label": i % 2, "mine": i} for i in range(40)]
     assay.run([rows], ["recorded:mine"], buckets=["none"], resamples=0, out=tmp_path / "run")
-    with pytest.raises(InputError, match="--folds 21: expected 2 to 20"):
+    with pytest.raises(InputError, match="`folds=21`: expected 2 to 20"):
         find_thresholds(read_run(tmp_path / "run"), ThresholdSettings(folds=21, metrics=("recorded:mine",)))
 
 
@@ -164,15 +165,15 @@ def test_a_part_with_one_class(run):
 @pytest.mark.parametrize(
     ("settings", "said"),
     [
-        ({"measure": "precision"}, "--measure: no threshold is chosen by 'precision'"),
-        ({"tune": "a"}, "--tune and --test belong together"),
-        ({"folds": 3, "split_by": "topic"}, "--folds and --split-by"),
-        ({"same_pairs": True, "repeats": 2}, "--repeats is for --folds"),
-        ({"folds": 0}, "--folds 0: expected 2 or more"),
-        ({"folds": 1}, "--folds 1: expected 2 or more"),
-        ({"repeats": 0}, "--repeats 0: expected 1 or more"),
-        ({"resamples": 50}, "--resamples 50"),
-        ({"confidence": 0.3}, "--confidence 0.3"),
+        ({"measure": "precision"}, "`measure=precision`: must be one of f1-macro, f1, accuracy, youden, mcc"),
+        ({"tune": "a"}, "`tune` and `test` belong together"),
+        ({"folds": 3, "split_by": "topic"}, "`folds` and `split_by`"),
+        ({"same_pairs": True, "repeats": 2}, "`repeats` is for `folds`"),
+        ({"folds": 0}, "`folds=0`: must be a whole number, at least 2"),
+        ({"folds": 1}, "`folds=1`: must be a whole number, at least 2"),
+        ({"repeats": 0}, "`repeats=0`: must be a whole number, at least 1"),
+        ({"resamples": 50}, "`resamples=50`"),
+        ({"confidence": 0.3}, "`confidence=0.3`"),
     ],
 )
 def test_settings_that_contradict(settings, said):
@@ -197,7 +198,7 @@ def test_neither_groups_nor_texts_are_on_both_sides(repeated):
     (subject,) = find_thresholds(repeated, ThresholdSettings(folds=5, **asked))
     assert subject.decisions["recorded:mine"].thresholds.shape == (1, 5)
     assert subject.way == "5 folds of whole groups (topic), 10 groups joined to 5 where they share texts"
-    with pytest.raises(InputError, match="--folds 6: expected 2 to 5, the number of pairs or groups that differ"):
+    with pytest.raises(InputError, match="`folds=6`: expected 2 to 5, the number of pairs or groups that differ"):
         find_thresholds(repeated, ThresholdSettings(folds=6, **asked))
 
 
@@ -228,7 +229,7 @@ def rewritten(tmp_path):
 
 def test_a_pair_in_other_case_punctuation_or_order_is_the_same(rewritten):
     asked = {"datasets": ("both",), "resamples": 0}
-    with pytest.raises(InputError, match="--folds 21: expected 2 to 20, the number of pairs or groups that differ"):
+    with pytest.raises(InputError, match="`folds=21`: expected 2 to 20, the number of pairs or groups that differ"):
         find_thresholds(rewritten, ThresholdSettings(folds=21, **asked))
     (subject,) = find_thresholds(rewritten, ThresholdSettings(folds=5, group_by="topic", **asked))
     assert subject.way == "5 folds of whole groups (topic), 10 groups joined to 5 where they share texts"
@@ -281,5 +282,5 @@ def test_labels_that_no_short_decimal_holds(tmp_path):
 
 
 def test_a_reason_that_all_metrics_share_is_said_once(run):
-    with pytest.raises(InputError, match=r"^--folds 500: expected 2 to [0-9]+, the number of pairs or groups that dif"):
+    with pytest.raises(InputError, match=r"^`folds=500`: expected 2 to [0-9]+, the number of pairs or groups that dif"):
         find_thresholds(run, ThresholdSettings(positive="label>=2", datasets=("small",), folds=500, group_by="topic"))

@@ -3,32 +3,32 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Any
 
 from assay.api.files import open_runs
 from assay.api.values import Report
 from assay.reports.data import draws_of, read_datasets, signed
 from assay.reports.thresholds.document import to_document
-from assay.reports.thresholds.planning import ThresholdSettings, find_thresholds
+from assay.reports.thresholds.planning import find_thresholds
+from assay.reports.thresholds.settings import ThresholdSettings
+from assay.settings import takes_settings
 
 __all__ = ["thresholds"]
 
 
-def thresholds(run: str | Path, **settings: Any) -> Report:
+@takes_settings(ThresholdSettings)
+def thresholds(run: str | Path, settings: ThresholdSettings) -> Report:
     """Find the threshold of each metric that decides best between yes and no, and test it on other pairs.
 
     Args:
         run: a run folder, or a file with a label and score columns.
-        **settings: fields of :class:`assay.reports.thresholds.planning.ThresholdSettings`.
 
     Raises:
         InputError: the run cannot be read, or settings that do not fit it.
     """
-    asked = ThresholdSettings(**settings)
     with open_runs([run]) as (opened,):
-        found = find_thresholds(opened, asked)
-        names = {subject.dataset for subject in found} | {asked.tune}
+        subjects = find_thresholds(opened, settings)
+        names = {subject.dataset for subject in subjects} | {settings.tune}
         datasets = [data for data in read_datasets(opened) if data.name in names]
-        metrics = dict.fromkeys(metric for subject in found for metric in subject.decisions)
-        draws = draws_of(resamples=asked.resamples, confidence=asked.confidence, seed=asked.seed)
-        return Report(signed(to_document(found, asked), datasets, metrics, draws))
+        metrics = dict.fromkeys(metric for subject in subjects for metric in subject.decisions)
+        draws = draws_of(resamples=settings.resamples, confidence=settings.confidence, seed=settings.seed)
+        return Report(signed(to_document(subjects, settings), datasets, metrics, draws))

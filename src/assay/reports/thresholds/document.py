@@ -9,7 +9,8 @@ import numpy as np
 from assay.reports.layout import Cell, percent, short
 from assay.reports.sheets import Column, Document, Sheet
 from assay.reports.thresholds.measures import Calibration
-from assay.reports.thresholds.planning import Subject, ThresholdSettings
+from assay.reports.thresholds.planning import Subject
+from assay.reports.thresholds.settings import ThresholdSettings
 from assay.reports.thresholds.study import Decision, Value
 
 __all__ = ["to_document"]

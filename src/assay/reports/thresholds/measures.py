@@ -13,7 +13,6 @@ from assay.statistics.concordance import Floats
 
 __all__ = [
     "MEASURES",
-    "OPTIMISED",
     "Bin",
     "Calibration",
     "Counts",
@@ -111,8 +110,6 @@ MEASURES: Final[dict[str, Callable[[Counts], Floats]]] = {
     "youden": youden,
     "mcc": mcc,
 }
-#: Measures that a threshold can be chosen by; precision or recall alone would decide one way always.
-OPTIMISED: Final = ("f1-macro", "f1", "accuracy", "youden", "mcc")
 
 
 # The best threshold of a score, and the points of its curves.
@@ -163,7 +160,7 @@ def best_threshold(scores: Floats, positive: NDArray[np.bool_], measure: str) ->
     Args:
         scores: shape (n,), finite, with at least two values, higher where yes is likelier.
         positive: shape (n,), with both values.
-        measure: a name of :data:`~assay.reports.thresholds.measures.OPTIMISED`.
+        measure: a name of :data:`~assay.reports.thresholds.settings.OPTIMISED`.
     """
     levels = Levels.of(scores, positive)
     values = MEASURES[measure](levels.counts())

@@ -1,4 +1,4 @@
-"""From a run folder to decisions: settings, positive labels, and which datasets and metrics are used."""
+"""From a run folder to decisions: which labels mean yes, and which datasets and metrics are used."""
 
 from __future__ import annotations
 
@@ -12,84 +12,17 @@ from numpy.typing import NDArray
 from assay.errors import InputError, unknown
 from assay.reports.data import ALL, ScoredDataset, group_codes, group_names, pair_keys, read_datasets, same_pairs
 from assay.reports.folder import RunFolder
-from assay.reports.thresholds.measures import OPTIMISED
+from assay.reports.thresholds.settings import ThresholdSettings
 from assay.reports.thresholds.study import Decision, ThresholdPart, by_value, folds, one_part, study
-from assay.settings import Resampling, check_level, check_resamples, check_seed
 from assay.statistics.agreement import FEWEST
 from assay.statistics.crossvalidation import Rows, joined
 from assay.statistics.resampling import seed_of
 
-__all__ = ["FOLDS", "Subject", "ThresholdSettings", "find_thresholds", "read_positive"]
+__all__ = ["FOLDS", "Subject", "find_thresholds", "read_positive"]
 
-
-# What is asked of thresholds.
 
 #: Folds where nothing else was asked for.
 FOLDS = 5
-
-
-@dataclass(frozen=True)
-class ThresholdSettings:
-    """See the module.
-
-    Attributes:
-        metrics, datasets: of the run; all where empty.
-        positive: which labels mean yes, such as ``label>=2``; None where the label has two values.
-        measure: what a threshold is chosen by.
-        folds: number of folds; None for five, unless pairs are parted in another way.
-        repeats: how often pairs are dealt to folds anew.
-        split_by: column; each value is tested once with the threshold of all others.
-        tune, test: datasets of the run: the threshold is found on one and tested on the other.
-        same_pairs: whether to find and test on the same pairs.
-        group_by: column whose values are never on both sides, and are resampled whole; the run's groups by default.
-        resamples: of the intervals; 0 for none.
-        confidence: their level.
-        seed: of folds and resamples.
-
-    Raises:
-        InputError: settings that contradict each other or are out of their range.
-    """
-
-    metrics: tuple[str, ...] = ()
-    datasets: tuple[str, ...] = ()
-    positive: str | None = None
-    measure: str = "f1-macro"
-    folds: int | None = None
-    repeats: int = 1
-    split_by: str | None = None
-    tune: str | None = None
-    test: str | None = None
-    same_pairs: bool = False
-    group_by: str | None = None
-    resamples: int = 1000
-    confidence: float = 0.95
-    seed: int = 0
-
-    def __post_init__(self) -> None:
-        if self.measure not in OPTIMISED:
-            raise InputError(unknown("`measure`: no threshold is chosen by", self.measure, OPTIMISED))
-        if (self.tune is None) != (self.test is None):
-            raise InputError("`tune` and `test` belong together: one dataset of the run to find on, one to test on")
-        ways = {
-            "`folds`": self.folds is not None,
-            "`split_by`": self.split_by is not None,
-            "`tune` and `test`": self.tune is not None,
-            "`same_pairs`": self.same_pairs,
-        }
-        chosen = [name for name, given in ways.items() if given]
-        if len(chosen) > 1:
-            raise InputError(f"{' and '.join(chosen)}: give one of them, they part the pairs in different ways")
-        if self.repeats != 1 and chosen not in ([], ["`folds`"]):
-            raise InputError(f"`repeats` is for `folds`; {chosen[0]} parts the pairs in one way only")
-        if self.folds is not None and self.folds < 2:
-            raise InputError(f"`folds={self.folds}`: expected 2 or more; one part is tested with the others' threshold")
-        if self.repeats < 1:
-            raise InputError(f"`repeats={self.repeats}`: expected 1 or more")
-        if self.tune is not None and self.datasets:
-            raise InputError("`datasets`: `tune` and `test` name the datasets already")
-        check_resamples(self.resamples, none_allowed=True)
-        check_level(self.confidence, self.resamples)
-        check_seed(self.seed)
 
 
 # Which labels mean yes.
@@ -176,19 +109,19 @@ def find_thresholds(run: RunFolder, settings: ThresholdSettings) -> list[Subject
         InputError: a broken run folder, an unknown name, parts that cannot be made, or a metric that was named and has
             no threshold.
     """
-    datasets = {one.name: one for one in read_datasets(run)}
+    datasets = {data.name: data for data in read_datasets(run)}
 
-    def find(name: str, option: str) -> ScoredDataset:
+    def find(name: str, setting: str) -> ScoredDataset:
         if name not in datasets:
-            raise InputError(unknown(f"--{option}: {run.title} has no dataset", name, datasets))
+            raise InputError(unknown(f"`{setting}`: {run.title} has no dataset", name, datasets))
         return datasets[name]
 
     if settings.tune is not None and settings.test is not None:
         if settings.tune == settings.test:
             raise InputError(f"`tune` and `test` are both {settings.test}; take `folds`, or say `same_pairs`")
         return [_subject(find(settings.tune, "tune"), find(settings.test, "test"), settings)]
-    chosen = [find(name, "dataset") for name in settings.datasets] or list(datasets.values())
-    return [_subject(one, one, settings) for one in chosen]
+    chosen = [find(name, "datasets") for name in settings.datasets] or list(datasets.values())
+    return [_subject(data, data, settings) for data in chosen]
 
 
 def _subject(tune: ScoredDataset, test: ScoredDataset, settings: ThresholdSettings) -> Subject:
@@ -250,7 +183,7 @@ def _decide(
         (test.oriented(metric), read_positive(test, rule)[1]),
         repeats,
         settings.measure,
-        Resampling(resamples=settings.resamples, confidence=settings.confidence, seed=settings.seed),
+        settings,
         seed=seed_of(settings.seed, test.name, test.facts["split"], ALL),
         groups=None if groups is None else np.unique(groups, return_inverse=True)[1],
         probabilities=facts.higher_is_better and (facts.low, facts.high) == (0.0, 1.0),
