@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-PACKAGES = ["assay", "assay.api", "assay.datasets", "assay.metrics", "assay.metrics.models", "assay.metrics.words"]
+PACKAGES = ["assay", "assay.datasets", "assay.metrics", "assay.metrics.models", "assay.metrics.words"]
 
 
 @pytest.mark.parametrize("package", PACKAGES)

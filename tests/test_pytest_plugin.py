@@ -329,9 +329,9 @@ def test_two_functions_of_one_name(project):
 
 
 def test_against_a_baseline_of_several_metrics(project):
-    body = """import assay.api
+    body = """import assay
     rows = [("a b", "a b", 2), ("a b", "a c", 1), ("a b", "c d", 0)] * 5
     assay.run([assay.load_dataset(rows)], ["f1", "chrf"], resamples=0, statistics=["spearman"], out="run")
-    assay.api.baseline("run", "both.json")
+    assay.baseline("run", "both.json")
     assert_agreement("f1", rows, against="both.json")"""
     project(body).assert_outcomes(passed=1)

@@ -43,7 +43,7 @@ def test_a_run_that_stood_there_stays_where_the_new_one_cannot_be_put(written, m
     outcome, folder = written
     before = (folder / "run.json").read_bytes()
     unwritable(monkeypatch, folder)
-    with pytest.raises(InputError, match=r"run: cannot be written \(Permission denied\); give --out another place"):
+    with pytest.raises(InputError, match=r"run: cannot be written \(Permission denied\); give `out` another place"):
         write_run(outcome, folder)
     assert (folder / "run.json").read_bytes() == before
     assert [path.name for path in folder.parent.iterdir() if "run" in path.name] == ["run"]
@@ -95,7 +95,7 @@ def test_a_name_that_is_no_utf8_is_told_before_anything_is_scored(latin, monkeyp
         assay.run(f"{LATIN}.csv", **asked, out="out")
     with pytest.raises(InputError, match=r"'recorded:caf\\udce9\.csv#label': this name is no UTF-8"):
         assay.run("ok.csv", **asked | {"metrics": [f"recorded:{LATIN}.csv#label"]})
-    with pytest.raises(InputError, match=r"caf\\udce9': this name is no UTF-8; give --out another place$"):
+    with pytest.raises(InputError, match=r"caf\\udce9': this name is no UTF-8; give `out` another place$"):
         assay.run("ok.csv", **asked, out=LATIN)
     assert not [path.name for path in latin.iterdir() if path.name not in (f"{LATIN}.csv", "ok.csv", "cache")]
 

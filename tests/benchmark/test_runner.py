@@ -114,7 +114,7 @@ def test_duplicates_and_limit_and_groups():
     grouped = [dict(row, group=str(i % 3)) for i, row in enumerate(rows)]
     assert assay.run([grouped], ["f1"], resamples=100).outcome.buckets[0].groups == 3
     assert assay.run([grouped], ["f1"], resamples=100, group_by="none").outcome.buckets[0].groups is None
-    with pytest.raises(InputError, match="--group-by topic"):
+    with pytest.raises(InputError, match="`group_by=topic`"):
         assay.run([rows], ["f1"], group_by="topic")
 
 
@@ -274,14 +274,12 @@ def test_unlabelled_pairs_are_refused():
 
 
 def test_a_metric_of_a_third_party_that_cannot_be_built_costs_nothing(monkeypatch):
-    from assay import run as running
-
     def load(name):
         if name == "broken":
             raise UnavailableError("assay_x:Broken cannot be imported", "pip install --upgrade assay-x")
         return assay.load_metric(name)
 
-    monkeypatch.setattr(running, "load_metric", load)
+    monkeypatch.setattr("assay.api.run.load_metric", load)
     result = assay.run([ROWS], ["broken", "f1"], resamples=0)
     assert value(result, "f1")["value"] > 0
     assert result.failures == [

@@ -191,7 +191,7 @@ def test_names_that_there_are_not(with_shared: Path) -> None:
     ):
         with pytest.raises(InputError, match=words):
             load_dataset(spec)
-    with pytest.raises(InputError, match="--columns"):
+    with pytest.raises(InputError, match="`columns` is for"):
         load_dataset("probe", columns="reference=a")
 
 

@@ -161,7 +161,7 @@ def from_path(source: SourceEntry, entry: FileEntry, context: Context) -> Path:
 
 def from_package(source: SourceEntry, entry: FileEntry, context: Context) -> Path:
     """Find a file that is part of the package."""
-    return _present(Path(__file__).parents[1] / source.path_of(entry.name))
+    return _present(Path(__file__).parent / source.path_of(entry.name))
 
 
 def from_cache(source: SourceEntry, entry: FileEntry, context: Context) -> Path:
