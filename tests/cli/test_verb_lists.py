@@ -11,6 +11,8 @@ from pathlib import Path
 import pytest
 
 from assay.amr import ASPECTS
+from assay.metrics import base
+from assay.metrics.provenance import ABSENT
 from tests.cli.calling import command, process
 
 VERBS = [
@@ -155,6 +157,23 @@ def test_doctor(assay):
     assert "score store" in assay("doctor").out
     assert "'csv' is not one of 'table', 'json'" in assay("doctor", "--format", "csv").complaint
     assert "<table|json>" in assay("doctor", "--help").out
+
+
+def test_a_metric_without_its_packages_is_not_here(assay, monkeypatch):
+    """Nor is one that needs a model or a file to be named."""
+    absent = {"torch", "penman", "evaluate"}
+    known = base.version_of
+    monkeypatch.setattr(base, "version_of", lambda package: ABSENT if package in absent else known(package))
+    neural = ("bertscore", "bertscore-vanilla", "bi-encoder", "cross-encoder", "sas", "pooled", "s3bert")
+    extras = dict.fromkeys(neural, "neural") | {"amr": "amr", "evaluate": "hf"}
+    findings = json.loads(assay("doctor", "--format", "json").out)
+    metrics = {finding["name"]: finding for finding in findings if finding["kind"] == "metric"}
+    rows = json.loads(assay("metrics", "list", "--format", "json").out)
+    listed = {row["name"].partition(":")[0]: row["here"] for row in rows}
+    for name, extra in extras.items():
+        line = f'pip install "assay[{extra}]"'
+        assert (metrics[name]["here"], metrics[name]["remedy"], listed[name]) == (False, line, line), name
+    assert metrics["f1"]["here"] and metrics["static"]["here"] and listed["static"] == "yes"
 
 
 def test_lists_as_json(assay):

@@ -96,6 +96,8 @@ def _metrics() -> list[DoctorFinding]:
             if entry.note:
                 findings.append(DoctorFinding("metric", entry.name, False, entry.note))
                 continue
+            # what needs a model or a file to be built needs its packages as well
+            declaration.check_packages()
             if not declaration.subject or preset_languages(entry.name):
                 load_metric(entry.name).check_available()
             findings.append(DoctorFinding("metric", entry.name, True, declaration.summary))

@@ -10,6 +10,7 @@ from assay.cli.guard import grid, guarded, show, tell
 from assay.cli.options import ListFormat, ListFormatOption
 
 if TYPE_CHECKING:
+    from assay.metrics.base import Declaration
     from assay.metrics.registry import Entry
 
 __all__ = ["app"]
@@ -54,14 +55,19 @@ def _facts(entry: Entry) -> dict[str, str]:
         return facts(entry.name, error.reason, "", error.remedy)
     languages = "any" if declaration.languages is None else ", ".join(sorted(declaration.languages))
     name = entry.name + (f":{declaration.subject.upper()}" if declaration.subject else "")
-    return facts(name, declaration.summary, languages, _here(entry.name, declaration.subject))
+    return facts(name, declaration.summary, languages, _here(entry.name, declaration))
 
 
-def _here(name: str, subject: str | None) -> str:
+def _here(name: str, declaration: Declaration) -> str:
     from assay.errors import UnavailableError
     from assay.metrics import load_metric
     from assay.metrics.presets import preset_languages
 
+    try:
+        declaration.check_packages()
+    except UnavailableError as error:
+        return error.remedy or error.reason
+    subject = declaration.subject
     if subject and not preset_languages(name):
         return "yes"
     try:

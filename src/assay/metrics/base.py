@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, ClassVar
 
-from assay.errors import InputError, UnavailableError
+from assay.errors import InputError, MissingExtraError, UnavailableError
 from assay.metrics.name import SUBJECT, MetricName, describe_options, format_value, option, read_value
 from assay.metrics.provenance import ABSENT, origin_of, own_version, version_of
 
@@ -129,6 +129,19 @@ class Declaration:
     extra: str | None = None
     kind: str = "other"
 
+    def check_packages(self) -> None:
+        """Return when the packages that compute the metric are installed.
+
+        Raises:
+            UnavailableError: with the command that installs them.
+        """
+        for package in self.provider:
+            if version_of(package) != ABSENT:
+                continue
+            if self.extra is not None:
+                raise MissingExtraError(package, self.extra)
+            raise UnavailableError(f"the package {package} is not installed", f"pip install {package}")
+
 
 @dataclass(frozen=True)
 class Metric(ABC):
@@ -222,11 +235,7 @@ class Metric(ABC):
         Raises:
             UnavailableError: with the line that makes it available.
         """
-        for package in self.declaration.provider:
-            if version_of(package) == ABSENT:
-                extra = self.declaration.extra
-                line = f"pip install {package}" if extra is None else f'pip install "assay[{extra}]"'
-                raise UnavailableError(f"the package {package} is not installed", line)
+        self.declaration.check_packages()
 
     def for_language(self, language: str | None) -> None:
         """Return when texts in *language* (None: unknown) can be scored.

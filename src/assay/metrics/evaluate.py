@@ -13,7 +13,7 @@ from typing import Any, ClassVar
 from assay.errors import InputError, MissingExtraError
 from assay.metrics.base import Batch, Declaration, Metric, PairMetric, option
 from assay.metrics.name import MetricName
-from assay.metrics.provenance import ABSENT, version_of
+from assay.metrics.provenance import ABSENT
 from assay.metrics.registry import load_metric
 
 __all__ = ["EvaluateModule", "as_evaluate"]
@@ -41,6 +41,7 @@ class EvaluateModule(PairMetric):
         high=math.inf,
         subject="PATH",
         provider=("evaluate", "datasets"),
+        extra="hf",
     )
 
     def __post_init__(self) -> None:
@@ -55,9 +56,7 @@ class EvaluateModule(PairMetric):
             MissingExtraError: a package is missing.
             InputError: there is no such module.
         """
-        for package in self.declaration.provider:
-            if version_of(package) == ABSENT:
-                raise MissingExtraError(package, "hf")
+        super().check_available()
         self._script()
 
     def foreign_code(self) -> str:
