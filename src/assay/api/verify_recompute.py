@@ -215,7 +215,7 @@ def load_again(name: str, data: ScoredDataset, *, trusted: bool) -> Metric | Ass
 
 def trust_option(name: str) -> str:
     """Return the option of ``assay verify`` that trusts a metric or dataset, quoted for a shell."""
-    return f"`trust={shlex.quote(name)}`"
+    return f"--trust {shlex.quote(name)}"
 
 
 def scores_now(
