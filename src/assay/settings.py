@@ -1,7 +1,12 @@
 """Settings of a verb: declared once, read by the command line, by the signature for Python users and by the checks.
 
 A verb's settings are a frozen dataclass whose fields are made by :func:`setting`. :func:`takes_settings` gives a Python
-function the fields as keyword arguments, and ``assay.cli.command`` gives a command the same fields as options.
+function the fields as arguments, and ``assay.cli.command`` gives a command the same fields as options. Fields before
+``_: KW_ONLY`` may be given by position in Python. Settings that several verbs share are base classes, at the end of
+this file; a verb lists them in the order of its ``--help``.
+
+Text about a setting, in its help or in an error, names settings as `` `name` `` or `` `name=value` ``: a Python user
+reads it so, and the command line shows the flag.
 """
 
 from __future__ import annotations
@@ -17,15 +22,28 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from numbers import Integral, Real
 from pathlib import Path
-from typing import Any, Concatenate, ParamSpec, Protocol, TypeVar, overload
+from typing import TYPE_CHECKING, Any, Concatenate, Literal, ParamSpec, Protocol, TypeVar, overload
 
 from assay.errors import InputError
 
+if TYPE_CHECKING:
+    from assay.benchmark.progress import Progress
+    from assay.benchmark.scoring import Executor
+
 __all__ = [
+    "AgreementSettings",
     "Declared",
+    "GoldAnswers",
+    "Graphs",
     "Hardware",
+    "Limited",
+    "Offline",
+    "OwnData",
     "Resampling",
+    "ScoreStore",
+    "Scoring",
     "Settings",
+    "WithProgress",
     "check_level",
     "check_resamples",
     "check_seed",
@@ -33,6 +51,7 @@ __all__ = [
     "flag_of",
     "is_whole",
     "on_command_line",
+    "parse_scale",
     "setting",
     "takes_settings",
 ]
@@ -53,7 +72,9 @@ class Declared:
     """What is declared of a setting beside its type and default.
 
     Attributes:
-        help: what it is, for ``--help`` and for the docstring of the Python function.
+        help: what it is, for ``--help`` and for the docstring of the Python function; other settings are named in it
+            as `` `name` ``, which ``--help`` shows as the flag.
+        argument: whether the command line takes it by position, without a flag.
         flags: on the command line, such as ``("--metric", "-m")``; made of the name where empty.
         choices: the values that are allowed; empty for any.
         at_least: lowest whole number that is allowed.
@@ -63,6 +84,7 @@ class Declared:
     """
 
     help: str
+    argument: bool = False
     flags: tuple[str, ...] = ()
     choices: tuple[str, ...] = ()
     at_least: int | None = None
@@ -75,6 +97,7 @@ def setting(
     help: str,  # the word of every library for command lines
     default: Any = dataclasses.MISSING,
     *,
+    argument: bool = False,
     flags: Sequence[str] = (),
     choices: Iterable[str] = (),
     at_least: int | None = None,
@@ -83,15 +106,15 @@ def setting(
     python_only: bool = False,
 ) -> Any:
     """Return a field of a settings dataclass; see :class:`Declared` for the arguments."""
-    declaration = Declared(help, tuple(flags), tuple(choices), at_least, above, metavar, python_only)
+    declaration = Declared(help, argument, tuple(flags), tuple(choices), at_least, above, metavar, python_only)
     return dataclasses.field(default=default, metadata={KEY: declaration})
 
 
 def declared(kind: type) -> dict[str, Declared]:
-    """Return what is declared of each setting of a settings class, its own settings before inherited ones."""
-    own = inspect.get_annotations(kind)
-    fields = sorted(dataclasses.fields(kind), key=lambda field: field.name not in own)
-    return {field.name: field.metadata[KEY] for field in fields if KEY in field.metadata}
+    """Return what is declared of each setting of a class: its own, then those of its bases in the order it has them."""
+    fields = {field.name: field for field in dataclasses.fields(kind) if KEY in field.metadata}
+    names = dict.fromkeys(name for base in kind.__mro__ for name in inspect.get_annotations(base) if name in fields)
+    return {name: fields[name].metadata[KEY] for name in names}
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -112,12 +135,18 @@ class Settings:
                 value = sequence_of(name, value)
                 object.__setattr__(self, name, value)
             for item in value if isinstance(value, tuple) else (value,):
+                if self._is_text(name) and not isinstance(item, str | None):
+                    raise InputError(f"`{name}={item!r}`: expected text, not {type(item).__name__}")
                 _check_value(name, item, declaration)
         self.check()
 
     @classmethod
     def _is_sequence(cls, name: str) -> bool:
         return cls.__dataclass_fields__[name].type.startswith(("Sequence[", "tuple["))
+
+    @classmethod
+    def _is_text(cls, name: str) -> bool:
+        return cls.__dataclass_fields__[name].type in ("str", "str | None", "Sequence[str]")
 
     def check(self) -> None:
         """Compare settings with each other; nothing by default.
@@ -129,6 +158,10 @@ class Settings:
     def plain(self) -> dict[str, Any]:
         """Return the settings as plain values, without those for Python alone."""
         return {name: getattr(self, name) for name, item in declared(type(self)).items() if not item.python_only}
+
+    def values_of(self, *groups: type[Settings]) -> dict[str, Any]:
+        """Return the values of the settings that some of the base classes declare, to hand them on."""
+        return {name: getattr(self, name) for group in groups for name in declared(group)}
 
     def words(self) -> list[str]:
         """Return the words that ask for these settings on the command line; defaults are left out."""
@@ -144,7 +177,7 @@ class Settings:
                 words.append(flag if value else _opposite(flag, declaration))
                 continue
             for item in value if isinstance(value, tuple) else (value,):
-                words += [flag, str(item)]
+                words += [str(item)] if declaration.argument else [flag, str(item)]
         return words
 
     def command(self, *verb: str) -> str:
@@ -176,7 +209,8 @@ def _check_value(name: str, value: Any, declaration: Declared) -> None:
     if value is None:
         return
     if declaration.choices and value not in declaration.choices:
-        raise InputError(f"`{name}={value}`: must be one of {', '.join(declaration.choices)}")
+        *others, last = declaration.choices
+        raise InputError(f"`{name}={value}`: must be {', '.join(others)} or {last}")
     if declaration.at_least is not None and not (is_whole(value) and value >= declaration.at_least):
         raise InputError(f"`{name}={value}`: must be a whole number, at least {declaration.at_least}")
     above = declaration.above
@@ -185,7 +219,9 @@ def _check_value(name: str, value: Any, declaration: Declared) -> None:
 
 
 def flag_of(name: str, declaration: Declared | None = None) -> str:
-    """Return the first flag of a setting on the command line."""
+    """Return the first flag of a setting on the command line; of what has none, its name as ``--help`` shows it."""
+    if declaration is not None and declaration.argument:
+        return declaration.metavar or name.upper()
     if declaration is not None and declaration.flags:
         return declaration.flags[0].partition("/")[0]
     return f"--{name.replace('_', '-')}"
@@ -211,10 +247,10 @@ class _TakesSettings(Protocol[P, S]):
 
 
 def takes_settings(kind: Callable[P, S]) -> _TakesSettings[P, S]:
-    """Return a decorator: what a function takes as ``settings``, its last parameter, becomes keyword arguments.
+    """Return a decorator: what a function takes as ``settings``, its last parameter, becomes arguments.
 
     The signature and the docstring of the function then list every setting, as if they were written out, and a type
-    checker sees them as well.
+    checker sees them as well. What the docstring itself says of a setting stays.
 
     Example:
         >>> @takes_settings(ThresholdSettings)  # doctest: +SKIP
@@ -224,45 +260,52 @@ def takes_settings(kind: Callable[P, S]) -> _TakesSettings[P, S]:
     settings_class: Any = kind
 
     def decorate(function: Callable[..., R]) -> Callable[..., R]:
-        signature = inspect.signature(function)
-        subjects = [parameter for name, parameter in signature.parameters.items() if name != "settings"]
+        written = inspect.signature(function)
+        subjects = [parameter for name, parameter in written.parameters.items() if name != "settings"]
+        parameters = sorted([*subjects, *_parameters(settings_class)], key=lambda parameter: parameter.kind)
+        signature = written.replace(parameters=parameters)
 
         @functools.wraps(function)
         def call(*args: Any, **kwargs: Any) -> R:
-            own = {parameter.name: kwargs.pop(parameter.name) for parameter in subjects if parameter.name in kwargs}
-            # by position: the subjects that are not named, then the settings that are not keyword-only
-            unnamed = len(subjects) - len(own)
-            return function(*args[:unnamed], **own, settings=settings_class(*args[unnamed:], **kwargs))
+            try:
+                values = signature.bind(*args, **kwargs).arguments
+            except TypeError as error:
+                raise TypeError(f"{function.__name__}() {error}") from None
+            own = {parameter.name: values.pop(parameter.name) for parameter in subjects if parameter.name in values}
+            return function(**own, settings=settings_class(**values))
 
-        fields = {field.name: field for field in dataclasses.fields(settings_class)}
-        missing = dataclasses.MISSING
-        options = [
-            inspect.Parameter(
-                name,
-                inspect.Parameter.KEYWORD_ONLY if fields[name].kw_only else inspect.Parameter.POSITIONAL_OR_KEYWORD,
-                default=inspect.Parameter.empty if fields[name].default is missing else fields[name].default,
-                annotation=fields[name].type,
-            )
-            for name in sorted(declared(settings_class), key=lambda name: bool(fields[name].kw_only))
-        ]
-        call.__signature__ = signature.replace(parameters=[*subjects, *options])  # type: ignore[attr-defined]
+        call.__signature__ = signature  # type: ignore[attr-defined]
         call.__doc__ = _with_settings(inspect.getdoc(function) or "", settings_class)
         return call
 
     return decorate
 
 
+def _parameters(kind: type) -> list[inspect.Parameter]:
+    """Return a parameter of a function for each setting."""
+    fields = {field.name: field for field in dataclasses.fields(kind)}
+    parameters = []
+    for name in declared(kind):
+        field = fields[name]
+        by_keyword = inspect.Parameter.KEYWORD_ONLY if field.kw_only else inspect.Parameter.POSITIONAL_OR_KEYWORD
+        default = inspect.Parameter.empty if field.default is dataclasses.MISSING else field.default
+        parameters.append(inspect.Parameter(name, by_keyword, default=default, annotation=field.type))
+    return parameters
+
+
 def _with_settings(docstring: str, kind: type) -> str:
     """Return a docstring with every setting under ``Args:``."""
-    lines = []
-    for name, declaration in declared(kind).items():
-        lines += textwrap.wrap(f"{name}: {declaration.help}", 110, initial_indent="    ", subsequent_indent="        ")
     head, found, rest = docstring.partition("Args:\n")
     if not found:
         head, rest = f"{docstring.rstrip()}\n\n", ""
     arguments, blank, after = rest.partition("\n\n")
-    listed = "\n".join([*arguments.splitlines(), *lines])
-    return f"{head}Args:\n{listed}{blank}{after}"
+    described = set(re.findall(r"^    (\w+):", arguments, flags=re.MULTILINE))
+    lines = arguments.splitlines()
+    for name, declaration in declared(kind).items():
+        if name not in described:
+            text = f"{name}: {declaration.help}"
+            lines += textwrap.wrap(text, 110, initial_indent="    ", subsequent_indent="        ")
+    return "\n".join([f"{head}Args:", *lines]) + blank + after
 
 
 def on_command_line(message: str, flags: Mapping[str, str]) -> str:
@@ -334,6 +377,50 @@ def check_resamples(
         raise InputError(f"`{option}={resamples}`: more than {most:,} draws tell no more")
 
 
+def parse_scale(text: str) -> tuple[float, float]:
+    """Return the lowest and the highest label of ``LOW,HIGH``.
+
+    Raises:
+        InputError: not of that form, or not in that order.
+    """
+    try:
+        low, high = (float(part) for part in text.split(","))
+    except ValueError:
+        raise InputError(f"`scale={text}`: must be two numbers with a comma between them, such as 0,5") from None
+    if not low < high:
+        raise InputError(f"`scale={text}`: the first number must be below the second")
+    return low, high
+
+
+# Settings that several verbs share.
+
+
+@dataclass(frozen=True, kw_only=True)
+class OwnData(Settings):
+    """How data of the user's own is read."""
+
+    columns: str | Mapping[str, str] | None = setting(
+        "Which columns are what: reference=answer1,candidate=answer2,label=a1+a2,question=q", None
+    )
+    language: str | None = setting("Language of your own data, such as en or de.", None)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Graphs(Settings):
+    """AMR graphs of the texts."""
+
+    graphs: str | Mapping[str, Sequence[str | Path]] | None = setting(
+        "AMR graphs of the texts, by row or ::id: reference=A.amr[+B.amr],candidate=C.amr", None
+    )
+
+
+@dataclass(frozen=True, kw_only=True)
+class Limited(Settings):
+    """How much of the data is used."""
+
+    limit: int | None = setting("Only the first N pairs of each dataset.", None, at_least=1, metavar="N")
+
+
 @dataclass(frozen=True, kw_only=True)
 class Resampling(Settings):
     """How intervals are drawn.
@@ -361,8 +448,71 @@ class Resampling(Settings):
 
 
 @dataclass(frozen=True, kw_only=True)
+class AgreementSettings(Resampling):
+    """How the agreement of scores with labels is computed."""
+
+    buckets: Sequence[str] = setting(
+        "f1, f1:0,0.5,1, label<2, subset, length, number, any column; a+b combines; none.",
+        (),
+        flags=("--bucket", "-b"),
+        metavar="RULE",
+    )
+    statistics: Sequence[str] = setting(
+        "pearson, spearman, kendall (the default three), kendall-tau-c, pairwise-accuracy, auc, pair-accuracy.",
+        (),
+        flags=("--statistic",),
+        metavar="NAME",
+    )
+    group_by: str | None = setting(
+        "Resample whole groups of this column [default: the data's own group]; none.", None, metavar="COLUMN"
+    )
+    drop_duplicates: bool | None = setting(
+        "Drop pairs that repeat with the same label.", None, flags=("--drop-duplicates/--keep-duplicates",)
+    )
+
+
+@dataclass(frozen=True, kw_only=True)
 class Hardware(Settings):
     """Where models run."""
 
     device: str = setting("Where models run: auto, cpu, cuda, cuda:N, mps, all (every GPU).", "auto")
     threads: int | None = setting("Threads of the CPU for models [default: the cores that are free].", None, at_least=1)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Offline(Settings):
+    """Whether anything may be downloaded."""
+
+    offline: bool = setting("Download nothing.", False)
+
+
+@dataclass(frozen=True, kw_only=True)
+class WithProgress(Settings):
+    """Work that reports its progress."""
+
+    progress: Progress | None = setting("Receives the progress of the work.", None, python_only=True)
+
+
+@dataclass(frozen=True, kw_only=True)
+class GoldAnswers(Settings):
+    """How several gold answers become one score."""
+
+    references: Literal["best", "mean"] = setting(
+        "Several gold answers: the best score, or the mean.", "best", choices=("best", "mean")
+    )
+
+
+@dataclass(frozen=True, kw_only=True)
+class Scoring(GoldAnswers, Hardware, Offline, WithProgress):
+    """How pairs are scored."""
+
+    keep_models: bool = setting("Let several models be in memory at a time.", False)
+    executor: Executor | None = setting("Who scores; this process by default.", None, python_only=True)
+
+
+@dataclass(frozen=True, kw_only=True)
+class ScoreStore(Settings):
+    """Which scores are read from earlier runs."""
+
+    fresh: bool = setting("Compute anew what the score store has.", False)
+    store: str | Path | None = setting("File with scores; the shared one by default.", None, python_only=True)

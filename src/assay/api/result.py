@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from assay.benchmark.folder import PAGE, describe_run, write_run
 from assay.benchmark.outcome import Outcome
+from assay.errors import InputError
 from assay.reports import render
 from assay.reports.folder import RunFolder, read_run
 from assay.tables import AGREEMENT_COLUMNS, SCORE_COLUMNS
@@ -92,23 +93,36 @@ class Result:
         """Return the tables as a Rich renderable."""
         return render.to_rich(self.report)
 
-    def save(self, folder: str | Path) -> Path:
+    def save(self, folder: str | Path, *, page: bool = True) -> Path:
         """Write the run folder; see :mod:`assay.benchmark.folder`.
 
-        A run of at most :data:`MOST_PAIRS` pairs gets a page to look at, without what takes long: ranks and categories.
+        Args:
+            folder: where to.
+            page: whether to write a page, too; see :meth:`write_page`.
 
         Raises:
             InputError: the folder holds something else, or cannot be written.
         """
         self.folder = write_run(self.outcome, Path(folder), finish=self._write_tables)
-        if sum(len(one.pairs) for one in self.outcome.datasets) <= MOST_PAIRS:
-            from assay.reports.page import page_html
-            from assay.reports.page.render import put_page
-
-            # read back from where it stands: the page says where that is
-            page = page_html([read_run(self.folder)], leaderboard=False, categories=False)
-            put_page(page, self.folder / PAGE)
+        if page:
+            self.write_page()
         return self.folder
+
+    def write_page(self) -> None:
+        """Write ``report.html`` into the folder of a saved run of at most :data:`MOST_PAIRS` pairs.
+
+        It is without what takes long: ranks and categories, which ``assay report`` adds.
+        """
+        if self.folder is None:
+            raise InputError("the run is not saved yet: a page lies in its folder")
+        if sum(len(dataset.pairs) for dataset in self.outcome.datasets) > MOST_PAIRS:
+            return
+        from assay.reports.page import page_html
+        from assay.reports.page.render import put_page
+
+        # the page shows the path of the run, so it is made from the saved folder
+        page = page_html([read_run(self.folder)], leaderboard=False, categories=False)
+        put_page(page, self.folder / PAGE)
 
     def _write_tables(self, folder: Path) -> None:
         (folder / "table.md").write_text(self.to_markdown(), encoding="utf-8")

@@ -3,115 +3,119 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping
 from dataclasses import replace
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any
 
 from assay.api.result import Result
-from assay.api.values import listed
 from assay.benchmark.folder import check_target
-from assay.benchmark.progress import Progress, Silent
-from assay.benchmark.request import Request
+from assay.benchmark.progress import Silent
+from assay.benchmark.request import Request, RunSettings
 from assay.benchmark.runner import run as run_request
-from assay.benchmark.scoring import Executor, InProcess
+from assay.benchmark.scoring import InProcess
 from assay.benchmark.suite import load_suite
 from assay.datasets import Pairs, join_graphs, load_dataset
-from assay.datasets.graphs import GraphFiles, parse_graph_files
+from assay.datasets.graphs import parse_graph_files
 from assay.datasets.load import is_own_file
 from assay.errors import InputError, OfflineError, UnavailableError
 from assay.metrics import Metric, MetricName, load_metric
 from assay.metrics.neural.runtime import Runtime, device_of, use_runtime
+from assay.settings import AgreementSettings, GoldAnswers, Limited, Offline, takes_settings
 
 __all__ = ["as_list", "load_metrics", "plan", "run"]
 
 
-def plan(
-    *,
-    suite: str | None = None,
-    datasets: Iterable[Any] = (),
-    metrics: Iterable[str | MetricName | Metric] = (),
-    columns: str | Mapping[str, str] | None = None,
-    buckets: Sequence[str] = (),
-    offline: bool = False,
-    progress: Progress | None = None,
-    language: str | None = None,
-    drop_duplicates: bool | None = None,
-    graphs: GraphFiles | str | None = None,
-    **settings: Any,
-) -> Request:
-    """Load what is to be run; see :func:`run` for the arguments.
+def plan(settings: RunSettings) -> Request:
+    """Return a request with the data and the metrics of the settings, loaded.
 
     Raises:
         InputError: nothing to run, an unknown name, or data that cannot be read.
+        UnavailableError: none of the datasets, or none of the metrics, is available.
     """
-    progress = progress or Silent()
-    chosen = load_suite(suite) if suite else None
-    names = list(metrics) or list(chosen.metrics if chosen else ())
-    specs = list(datasets) or list(chosen.datasets if chosen else ())
+    suite = load_suite(settings.suite) if settings.suite else None
+    specs = as_list(settings.datasets) or list(suite.datasets if suite else ())
+    names = settings.metrics or (suite.metrics if suite else ())
     if not specs:
         raise InputError("no dataset: name a suite (assay run quickstart) or give `datasets=NAME_OR_FILE`")
     if not names:
         raise InputError("no metric: give `metrics=NAME` (assay metrics list shows them)")
     if all(_is_card(spec) for spec in specs):
-        if columns is not None:
+        if settings.columns is not None:
             raise InputError("`columns` is for files of your own; the datasets named here have their own readers")
-        if language is not None:
+        if settings.language is not None:
             raise InputError("`language` is for data of your own; the datasets named here say their own")
-    loaded, absent = load_metrics(names, offline=offline)
+    metrics, absent = load_metrics(names, offline=settings.offline)
+    pairs, unavailable = _load_datasets(specs, settings)
+    if settings.graphs is not None:
+        if len(specs) > 1:
+            raise InputError("`graphs` is for one dataset; run the others by themselves")
+        pairs = [join_graphs(dataset, settings.graphs) for dataset in pairs]
+    drop_duplicates = settings.drop_duplicates
+    if drop_duplicates is None:
+        drop_duplicates = suite is not None and suite.drop_duplicates
+    shared = settings.values_of(AgreementSettings, Limited, GoldAnswers, Offline)
+    shared["drop_duplicates"] = drop_duplicates
+    if suite is not None:
+        shared["buckets"] = settings.buckets or suite.buckets
+        shared["statistics"] = settings.statistics or suite.statistics
+    return Request(
+        _distinctly_named(pairs),
+        metrics,
+        absent=absent,
+        unavailable=unavailable,
+        optional=frozenset(suite.optional if suite else ()),
+        suite=suite.name if suite else None,
+        graphs={} if settings.graphs is None else parse_graph_files(settings.graphs),
+        **shared,
+    )
+
+
+def _load_datasets(specs: list[Any], settings: RunSettings) -> tuple[list[Pairs], dict[str, str]]:
+    """Return the datasets, and by name why others are unavailable: those cost the rest nothing.
+
+    Raises:
+        UnavailableError: none is available.
+    """
+    progress = settings.progress or Silent()
     pairs: list[Pairs] = []
     unavailable: dict[str, str] = {}
     for spec in specs:
         try:
-            pairs.append(
-                spec
-                if isinstance(spec, Pairs)
-                else load_dataset(spec, columns=None if _is_card(spec) else columns, offline=offline, language=language)
-            )
+            pairs.append(_load_dataset(spec, settings))
         except (UnavailableError, OfflineError) as error:
-            # one dataset that cannot be had costs the others nothing
             if len(specs) == 1:
                 raise
             unavailable[str(spec)] = str(error)
-            progress.say(f"{spec}: cannot be had, going on with the others; the reason follows at the end")
-    if graphs is not None:
-        if len(specs) > 1:
-            raise InputError("`graphs` is for one dataset; run the others by themselves")
-        pairs = [join_graphs(one, graphs) for one in pairs]
+            progress.say(f"{spec}: unavailable, the others are run; the reason follows at the end")
     if not pairs:
-        raise UnavailableError("none of the datasets can be had", "; ".join(unavailable.values()))
-    if chosen and not settings.get("statistics"):
-        settings["statistics"] = chosen.statistics
-    dropping = chosen.drop_duplicates if drop_duplicates is None and chosen else bool(drop_duplicates)
-    return Request(
-        pairs=_distinctly_named(pairs),
-        metrics=loaded,
-        absent=absent,
-        buckets=tuple(buckets) or (chosen.buckets if chosen else ("f1",)),
-        optional=frozenset(chosen.optional) if chosen else frozenset(),
-        unavailable=unavailable,
-        suite=chosen.name if chosen else None,
-        drop_duplicates=dropping,
-        offline=offline,
-        graphs={} if graphs is None else parse_graph_files(graphs),
-        **settings,
-    )
+        raise UnavailableError("none of the datasets is available", "; ".join(unavailable.values()))
+    return pairs, unavailable
+
+
+def _load_dataset(spec: Any, settings: RunSettings) -> Pairs:
+    if isinstance(spec, Pairs):
+        return spec
+    columns = None if _is_card(spec) else settings.columns
+    return load_dataset(spec, columns=columns, offline=settings.offline, language=settings.language)
 
 
 def load_metrics(
     names: Iterable[str | MetricName | Metric], *, offline: bool = False
 ) -> tuple[tuple[Metric, ...], dict[str, UnavailableError]]:
-    """Build the metrics, each with its aspects, which a model may have to be fetched for.
+    """Return the metrics, each with its aspects, and by name those that are unavailable.
 
-    Returns:
-        The metrics, and by name those that cannot be had: they cost the others nothing.
+    A model may be downloaded to learn its aspects.
 
     Raises:
-        UnavailableError: none can be had.
+        InputError: an unknown name, or no name at all.
+        UnavailableError: none is available.
     """
     loaded: list[Metric] = []
     absent: dict[str, UnavailableError] = {}
     for name in names:
+        if not isinstance(name, str | MetricName | Metric):
+            raise InputError(f"metrics: {name!r} is no name; expected a name or a list of names")
         try:
             loaded.extend(_expanded(load_metric(name), offline=offline))
         except UnavailableError as error:
@@ -140,54 +144,29 @@ def _distinctly_named(pairs: list[Pairs]) -> tuple[Pairs, ...]:
     Raises:
         InputError: the same pairs are asked for twice under one name.
     """
-    for i, one in enumerate(pairs):
+    for i, dataset in enumerate(pairs):
         for other in pairs[:i]:
-            if (one.name, one.split, one.digest) == (other.name, other.split, other.digest):
-                both = f": {other.source} and {one.source} hold the same pairs" if one.source != other.source else ""
-                raise InputError(f"the dataset {one.name} is asked for twice{both}; leave one out")
+            if (dataset.name, dataset.split, dataset.digest) == (other.name, other.split, other.digest):
+                same = f": {other.source} and {dataset.source} hold the same pairs"
+                both = same if dataset.source != other.source else ""
+                raise InputError(f"the dataset {dataset.name} is asked for twice{both}; leave one out")
     for mark, field in (("@", "version"), (":", "split")):
-        counts = Counter(one.name for one in pairs)
-        pairs = [
-            replace(one, name=f"{one.name}{mark}{getattr(one, field)}")
-            if counts[one.name] > 1 and getattr(one, field)
-            else one
-            for one in pairs
-        ]
+        counts = Counter(dataset.name for dataset in pairs)
+        for i, dataset in enumerate(pairs):
+            value = getattr(dataset, field)
+            if counts[dataset.name] > 1 and value:
+                pairs[i] = replace(dataset, name=f"{dataset.name}{mark}{value}")
     seen: Counter[str] = Counter()
     named = []
-    for one in pairs:
-        seen[one.name] += 1
-        named.append(replace(one, name=f"{one.name}-{seen[one.name]}") if seen[one.name] > 1 else one)
+    for dataset in pairs:
+        seen[dataset.name] += 1
+        number = seen[dataset.name]
+        named.append(replace(dataset, name=f"{dataset.name}-{number}") if number > 1 else dataset)
     return tuple(named)
 
 
-def run(
-    datasets: Any = (),
-    metrics: Iterable[str | MetricName | Metric] = (),
-    *,
-    suite: str | None = None,
-    columns: str | Mapping[str, str] | None = None,
-    graphs: GraphFiles | str | None = None,
-    buckets: Sequence[str] = (),
-    statistics: Sequence[str] = (),
-    resamples: int = 1000,
-    confidence: float = 0.95,
-    group_by: str | None = None,
-    drop_duplicates: bool | None = None,
-    seed: int = 0,
-    limit: int | None = None,
-    references: Literal["best", "mean"] = "best",
-    language: str | None = None,
-    out: str | Path | None = None,
-    store: str | Path | None = None,
-    fresh: bool = False,
-    offline: bool = False,
-    device: str = "auto",
-    threads: int | None = None,
-    keep_models: bool = False,
-    executor: Executor | None = None,
-    progress: Progress | None = None,
-) -> Result:
+@takes_settings(RunSettings)
+def run(settings: RunSettings) -> Result:
     """Score labelled pairs with metrics and say how far each agrees with people.
 
     Args:
@@ -198,64 +177,31 @@ def run(
         columns: ``"reference=answer1,candidate=answer2,label=score"``, or a mapping.
         graphs: AMR graphs of the texts of one dataset: ``"reference=A.amr,candidate=B.amr"``, or a mapping.
         buckets: rules, see :mod:`assay.benchmark.buckets`; ``("f1",)`` by default, ``("none",)`` for all pairs only.
-        statistics: coefficients; Pearson, Spearman and Kendall by default.
-        resamples: bootstrap resamples, 0 for no intervals.
-        confidence: level of the intervals.
-        group_by: column whose values are resampled whole; the data's ``group`` by default.
         drop_duplicates: keep the first of pairs equal in question, reference, candidate and label.
-        seed: seeds the resampling.
-        limit: first so many pairs of each dataset.
-        references: with several gold answers, the "best" score or the "mean".
-        language: language of the texts, where the data does not say.
         out: folder to write; None to write nothing.
-        store: file with the scores; the shared one by default.
-        fresh: compute anew what the store has.
-        offline: fetch nothing.
-        device: where models run: "auto", "cpu", "cuda", "cuda:1", "mps", or "all" for every GPU.
-        threads: threads of the CPU for models; the cores that are free by default.
-        keep_models: whether several models may be in memory at a time.
-        executor: who scores.
-        progress: told how far the run is.
 
     Raises:
         InputError: something that was given cannot be used; one line says what and where.
-        UnavailableError: the only dataset cannot be had.
+        UnavailableError: the only dataset is unavailable.
 
     Example:
         >>> result = assay.run([("7 km", "seven kilometres", 2.0), …], ["f1", "chrf"])  # doctest: +SKIP
         >>> result.agreement  # doctest: +SKIP
     """
-    request = plan(
-        suite=suite,
-        datasets=as_list(datasets),
-        metrics=listed("metrics", metrics, str | MetricName | Metric),
-        columns=columns,
-        graphs=graphs,
-        buckets=listed("buckets", buckets),
-        statistics=tuple(listed("statistics", statistics)),
-        resamples=resamples,
-        confidence=confidence,
-        group_by=group_by,
-        drop_duplicates=drop_duplicates,
-        seed=seed,
-        limit=limit,
-        references=references,
-        language=language,
-        offline=offline,
-        progress=progress,
-    )
-    if out is not None:
-        check_target(Path(out), request.digest())
-    stored = None if store is None else Path(store)
-    runtime = Runtime(device, threads)
-    if device not in ("auto", "cpu"):
+    request = plan(settings)
+    if settings.out is not None:
+        check_target(Path(settings.out), request.digest())
+    store = None if settings.store is None else Path(settings.store)
+    runtime = Runtime(settings.device, settings.threads)
+    if settings.device not in ("auto", "cpu"):
         # before any work: a device that was named must be there
         device_of(runtime)
     with use_runtime(runtime):
-        executor = executor or InProcess(keep_models=keep_models)
-        result = Result(run_request(request, store=stored, executor=executor, fresh=fresh, progress=progress))
-    if out is not None:
-        result.save(out)
+        executor = settings.executor or InProcess(keep_models=settings.keep_models)
+        outcome = run_request(request, store=store, executor=executor, fresh=settings.fresh, progress=settings.progress)
+    result = Result(outcome)
+    if settings.out is not None:
+        result.save(settings.out, page=settings.page)
     return result
 
 
@@ -263,11 +209,11 @@ def as_list(datasets: Any) -> list[Any]:
     """Tell one dataset from several: a list of rows (dicts, or tuples of texts) is one."""
     if not isinstance(datasets, list | tuple):
         return [datasets]
-    return [datasets] if datasets and all(_is_row(one) for one in datasets) else list(datasets)
+    return [datasets] if datasets and all(_is_row(item) for item in datasets) else list(datasets)
 
 
-def _is_row(one: Any) -> bool:
-    if isinstance(one, Mapping):
+def _is_row(item: Any) -> bool:
+    if isinstance(item, Mapping):
         # a mapping of columns is a dataset, a mapping of cells a row; gold answers may be a list in a cell
-        return isinstance(one.get("candidate", ""), str | int | float)
-    return isinstance(one, list | tuple) and len(one) in (2, 3) and isinstance(one[1], str)
+        return isinstance(item.get("candidate", ""), str | int | float)
+    return isinstance(item, list | tuple) and len(item) in (2, 3) and isinstance(item[1], str)

@@ -76,20 +76,20 @@ class _Term:
     edges: tuple[float, ...]
 
 
-def check_rules(rules: tuple[str, ...]) -> None:
+def check_rules(rules: Sequence[str]) -> None:
     """Raise InputError for a rule that cannot be read; columns are checked later."""
     for rule in rules:
         _parse(rule)
 
 
-def check_distinct(rules: tuple[str, ...]) -> None:
+def check_distinct(rules: Sequence[str]) -> None:
     """Raise InputError for a rule that stands twice."""
     for rule in rules:
         if rules.count(rule) > 1:
             raise InputError(f"the bucket {rule} is asked for twice")
 
 
-def check_columns(datasets: Sequence[Pairs], rules: tuple[str, ...]) -> None:
+def check_columns(datasets: Sequence[Pairs], rules: Sequence[str]) -> None:
     """Raise InputError for a rule that reads a column which no dataset has, or one has not of that kind."""
     for rule in rules:
         terms = _read_from_columns(rule)
@@ -101,7 +101,7 @@ def check_columns(datasets: Sequence[Pairs], rules: tuple[str, ...]) -> None:
                 _column(pairs, term)
 
 
-def rules_for(pairs: Pairs, rules: tuple[str, ...]) -> tuple[tuple[str, ...], list[str]]:
+def rules_for(pairs: Pairs, rules: Sequence[str]) -> tuple[tuple[str, ...], list[str]]:
     """Return the rules whose columns a dataset has, and a note on each of the others."""
     lacks = {rule: _lacks(pairs, rule) for rule in rules}
     notes = [
@@ -124,7 +124,7 @@ def _lacks(pairs: Pairs, rule: str) -> list[str]:
     return [term.name for term in _read_from_columns(rule) if term.name not in held]
 
 
-def reads_texts(rules: tuple[str, ...]) -> str | None:
+def reads_texts(rules: Sequence[str]) -> str | None:
     """Return the first rule that reads the texts of the pairs, or None."""
     names = {*QUANTITIES, "reference", "candidate"} - {"label"}
     return next((rule for rule in rules if any(term.name in names for term in _parse(rule))), None)

@@ -1,50 +1,75 @@
-"""What a run was asked to do, checked once."""
+"""What a run is asked to do: the settings of ``assay run``, and a request with data and metrics loaded."""
 
 from __future__ import annotations
 
 import hashlib
 import json
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import KW_ONLY, dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from assay.benchmark.buckets import check_rules
-from assay.benchmark.singles import ReferenceChoice
 from assay.errors import InputError, UnavailableError
-from assay.metrics import ColumnMetric
-from assay.settings import check_level, check_resamples, check_seed, is_whole
+from assay.metrics import ColumnMetric, Metric, MetricName
+from assay.settings import (
+    AgreementSettings,
+    GoldAnswers,
+    Graphs,
+    Limited,
+    Offline,
+    OwnData,
+    ScoreStore,
+    Scoring,
+    check_level,
+    check_resamples,
+    check_seed,
+    setting,
+)
 from assay.statistics.coefficients import check_statistics
 
 if TYPE_CHECKING:
     from assay.datasets import Pairs
-    from assay.metrics import Metric
 
-__all__ = ["Request"]
+__all__ = ["Request", "RunSettings"]
+
+#: Bucket rules where none is named.
+DEFAULT_BUCKETS = ("f1",)
 
 
 @dataclass(frozen=True)
-class Request:
+class RunSettings(OwnData, Graphs, AgreementSettings, Limited, Scoring, ScoreStore):
+    """Settings of ``assay run``."""
+
+    datasets: Any | Sequence[Any] = setting(
+        "A dataset (NAME[@VERSION][:SPLIT]) or a CSV, TSV, JSONL, Parquet file.",
+        (),
+        flags=("--dataset", "-d"),
+        metavar="DATASET",
+    )
+    metrics: Sequence[str | MetricName | Metric] = setting(
+        "A metric: name[:subject][,option=value]… Names: assay metrics list.",
+        (),
+        flags=("--metric", "-m"),
+        metavar="METRIC",
+    )
+    _: KW_ONLY
+    suite: str | None = setting("quickstart, answer-similarity, sts, or a suite's .toml file.", None, argument=True)
+    out: str | Path | None = setting("The run folder [default: runs/NAME-TIME].", None, flags=("--out", "-o"))
+    page: bool = setting("Write report.html, a page to look at.", True, flags=("--page/--no-page",))
+
+
+@dataclass(frozen=True)
+class Request(AgreementSettings, Limited, GoldAnswers, Offline):
     """Everything that decides the numbers of a run.
 
     Attributes:
         pairs: the datasets, loaded.
         metrics: the metrics, in the order of the table.
-        buckets: rules, see :mod:`assay.benchmark.buckets`.
-        statistics: names of coefficients.
-        resamples: bootstrap resamples; 0 for no intervals, else at least 100.
-        confidence: level of the intervals, in (0.5, 1).
-        group_by: column whose values are resampled whole; None for the data's own ``group`` where it has one,
-            "none" for single pairs in any case.
-        drop_duplicates: keep the first of pairs equal in question, reference, candidate and label.
-        seed: seeds all resampling, not negative.
-        limit: first so many pairs of each dataset, or None.
-        references: how several gold answers become one score.
         optional: metrics whose absence is reported without failing the run.
-        unavailable: datasets that could not be had: name to reason.
-        absent: metrics that could not be built: name to what is missing.
+        unavailable: datasets that are unavailable: name to reason.
+        absent: metrics that are unavailable: name to what is missing.
         suite: name of the suite, or None.
-        offline: fetch nothing.
         graphs: files of AMR graphs that were joined to the pairs, by side.
 
     Raises:
@@ -53,42 +78,28 @@ class Request:
 
     pairs: tuple[Pairs, ...]
     metrics: tuple[Metric, ...]
-    buckets: tuple[str, ...] = ("f1",)
-    statistics: tuple[str, ...] = ()
-    resamples: int = 1000
-    confidence: float = 0.95
-    group_by: str | None = None
-    drop_duplicates: bool = False
-    seed: int = 0
-    limit: int | None = None
-    references: ReferenceChoice = "best"
+    _: KW_ONLY
     optional: frozenset[str] = frozenset()
     unavailable: Mapping[str, str] = field(default_factory=dict)
     absent: Mapping[str, UnavailableError] = field(default_factory=dict)
     suite: str | None = None
-    offline: bool = False
-    graphs: Mapping[str, Sequence[str]] = field(default_factory=dict)
+    graphs: Mapping[str, Sequence[str | Path]] = field(default_factory=dict)
 
-    def __post_init__(self) -> None:
-        check_rules(self.buckets)
-        object.__setattr__(self, "statistics", check_statistics(self.statistics))
+    def check(self) -> None:
+        """Fill in the default rules and coefficients, and refuse what is asked for twice."""
+        # whether the draws suffice for the level is checked when it runs: a run of old is verified as it is
         check_resamples(self.resamples, none_allowed=True)
         check_level(self.confidence)
         check_seed(self.seed)
-        if self.limit is not None and not (is_whole(self.limit) and self.limit >= 1):
-            raise InputError(f"`limit={self.limit!r}`: must be a whole number, at least 1")
-        if not isinstance(self.group_by, str | None):
-            raise InputError(f"`group_by={self.group_by!r}`: expected the name of a column")
-        if self.references not in ("best", "mean"):
-            raise InputError(f"`references={self.references}`: must be best or mean")
-        names = [str(metric) for metric in self.metrics]
-        if len(set(names)) < len(names):
-            twice = next(name for name in names if names.count(name) > 1)
-            raise InputError(f"the metric {twice} is asked for twice")
-        titles = [one.name for one in self.pairs]
-        if len(set(titles)) < len(titles):
-            twice = next(title for title in titles if titles.count(title) > 1)
-            raise InputError(f"two datasets are called {twice}; leave one out or give it another name")
+        object.__setattr__(self, "buckets", self.buckets or DEFAULT_BUCKETS)
+        check_rules(self.buckets)
+        object.__setattr__(self, "statistics", check_statistics(self.statistics))
+        metric = _first_repeated([str(metric) for metric in self.metrics])
+        if metric is not None:
+            raise InputError(f"the metric {metric} is asked for twice")
+        dataset = _first_repeated([pairs.name for pairs in self.pairs])
+        if dataset is not None:
+            raise InputError(f"two datasets are called {dataset}; leave one out or give it another name")
 
     def describe(self) -> dict[str, Any]:
         """Return what was asked as plain values, for the manifest."""
@@ -96,14 +107,14 @@ class Request:
             "suite": self.suite,
             "datasets": [
                 {
-                    "name": one.name,
-                    "version": one.version,
-                    "split": one.split,
-                    "language": one.language,
-                    "digest": one.digest,
-                    "other_columns": one.other_digest,
+                    "name": pairs.name,
+                    "version": pairs.version,
+                    "split": pairs.split,
+                    "language": pairs.language,
+                    "digest": pairs.digest,
+                    "other_columns": pairs.other_digest,
                 }
-                for one in self.pairs
+                for pairs in self.pairs
             ],
             "unavailable": dict(self.unavailable),
             "metrics": [str(metric) for metric in (*self.metrics, *self.absent)],
@@ -117,7 +128,7 @@ class Request:
             "resamples": self.resamples,
             "confidence": self.confidence,
             "group_by": self.group_by,
-            "drop_duplicates": self.drop_duplicates,
+            "drop_duplicates": bool(self.drop_duplicates),
             "seed": self.seed,
             "limit": self.limit,
             "references": self.references,
@@ -125,10 +136,14 @@ class Request:
         }
 
     def digest(self) -> str:
-        """Return a digest of :meth:`describe`: two runs with the same one may share a folder.
+        """Return a digest of :meth:`describe`: two runs with the same digest may share a folder.
 
-        Where files of graphs lie says nothing; the graphs are in the digests of the datasets.
+        The paths of graph files do not count; the graphs are in the digests of the datasets.
         """
-        told = {key: value for key, value in self.describe().items() if key != "graphs"}
-        text = json.dumps(told, sort_keys=True, ensure_ascii=False)
+        compared = {key: value for key, value in self.describe().items() if key != "graphs"}
+        text = json.dumps(compared, sort_keys=True, ensure_ascii=False)
         return hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest()
+
+
+def _first_repeated(names: Sequence[str]) -> str | None:
+    return next((name for name in names if names.count(name) > 1), None)

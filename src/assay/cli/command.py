@@ -5,18 +5,19 @@ from __future__ import annotations
 import dataclasses
 import functools
 import inspect
+import sys
 import types
 import typing
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Container, Sequence
 from pathlib import Path
 from typing import Annotated, Any, Literal, get_args, get_origin, get_type_hints
 
 import typer
 
 from assay.cli.guard import guarded
-from assay.settings import Declared, Settings, declared, flag_of
+from assay.settings import Declared, Settings, declared, flag_of, on_command_line
 
-__all__ = ["command"]
+__all__ = ["command", "flags_of"]
 
 #: Types that a word of the command line can become; the first one that a setting allows is taken.
 READABLE = (bool, int, float, str, Path)
@@ -36,18 +37,15 @@ def command(kind: type[Settings]) -> Callable[[Callable[..., None]], Callable[..
             for name, parameter in inspect.signature(function).parameters.items()
             if parameter.kind is not inspect.Parameter.VAR_KEYWORD
         ]
-        arguments = [parameter for parameter in own if _is_argument(parameter)]
-        terminal = [parameter for parameter in own if not _is_argument(parameter)]
-        settings = _options(kind)
+        options = _options(kind)
+        parameters = sorted([*own, *options.values()], key=lambda parameter: _place(parameter, own))
 
         @functools.wraps(function)
         def call(**values: Any) -> None:
-            # a sequence that is not asked for keeps the default of its settings
-            given = {name: value for name, value in values.items() if not (name in settings and value is None)}
-            function(**given)
+            # typer has None for a sequence that is absent: it keeps the default of its settings
+            function(**{name: value for name, value in values.items() if value is not None or name not in options})
 
-        shown = guarded(call, {name: flag_of(name, item) for name, item in declared(kind).items()})
-        parameters = [*arguments, *settings.values(), *terminal]
+        shown = guarded(call, flags_of(kind))
         shown.__signature__ = inspect.Signature(parameters)  # type: ignore[attr-defined]
         shown.__annotations__ = {parameter.name: parameter.annotation for parameter in parameters}
         return shown
@@ -55,30 +53,54 @@ def command(kind: type[Settings]) -> Callable[[Callable[..., None]], Callable[..
     return decorate
 
 
-def _is_argument(parameter: inspect.Parameter) -> bool:
-    return any(
-        isinstance(item, typer.models.ArgumentInfo) for item in getattr(parameter.annotation, "__metadata__", ())
-    )
+def flags_of(kind: type[Settings]) -> dict[str, str]:
+    """Return the flag of each setting on the command line, as messages name it."""
+    return {name: flag_of(name, item) for name, item in declared(kind).items() if not item.python_only}
+
+
+def _place(parameter: inspect.Parameter, own: Sequence[inspect.Parameter]) -> int:
+    """Return where ``--help`` lists a parameter: arguments, settings, then what concerns the terminal."""
+    metadata = getattr(parameter.annotation, "__metadata__", ())
+    if any(isinstance(item, typer.models.ArgumentInfo) for item in metadata):
+        return 0
+    return 2 if parameter in own else 1
 
 
 def _options(kind: type[Settings]) -> dict[str, inspect.Parameter]:
     """Return a keyword parameter, as typer reads it, for each setting that the command line has."""
-    hints = get_type_hints(kind)
+    settings = {name: item for name, item in declared(kind).items() if not item.python_only}
+    hints = _hints(kind, settings)
     defaults = {field.name: field.default for field in dataclasses.fields(kind)}
+    flags = flags_of(kind)
     options = {}
-    for name, item in declared(kind).items():
-        if item.python_only:
-            continue
+    for name, item in settings.items():
         default = defaults[name]
         readable = _readable(hints[name], item)
+        help = on_command_line(item.help, flags)
+        if _is_list(hints[name]) and not item.argument and "repeatable" not in help:
+            help = f"{help.rstrip('.')}; repeatable."
         if default is dataclasses.MISSING:
             default = inspect.Parameter.empty
         elif default is None or default == ():
             readable, default = readable | None, None
-        option = typer.Option(*_flags(name, item, default), help=item.help, metavar=item.metavar)
-        annotation: Any = Annotated[readable, option]
+        made: Any
+        if item.argument:
+            made = typer.Argument(help=help, metavar=item.metavar, show_default=default is not None)
+        else:
+            made = typer.Option(*_flags(name, item, default), help=help, metavar=item.metavar)
+        annotation: Any = Annotated[readable, made]
         options[name] = inspect.Parameter(name, inspect.Parameter.KEYWORD_ONLY, default=default, annotation=annotation)
     return options
+
+
+def _hints(kind: type[Settings], names: Container[str]) -> dict[str, Any]:
+    """Return the types of some settings. Those of others may be unknown here: objects that only Python users have."""
+    hints: dict[str, Any] = {}
+    for base in reversed(kind.__mro__):
+        written = {name: hint for name, hint in inspect.get_annotations(base).items() if name in names}
+        scope = vars(sys.modules[base.__module__])
+        hints |= get_type_hints(types.SimpleNamespace(__annotations__=written), globalns=scope)
+    return hints
 
 
 def _flags(name: str, item: Declared, default: Any) -> Sequence[str]:

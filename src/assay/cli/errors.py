@@ -88,9 +88,9 @@ def errors(
     assay errors runs/RUN --metric cross-encoder:MODEL --top 20
     """
     import assay
-    from assay.datasets.convert import parse_scale
     from assay.errors import InputError
     from assay.reports.errors.divergence import Rule
+    from assay.settings import parse_scale
 
     ends = None if scale is None else parse_scale(scale)
     listed = output in (ReportFormat.json, ReportFormat.csv)

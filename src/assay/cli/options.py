@@ -53,8 +53,8 @@ def scale_text(text: str | None) -> str | None:
         BadParameter: not of that form. A blank in place of the comma would else be told of as a stray word.
     """
     if text is not None:
-        from assay.datasets.convert import parse_scale
         from assay.errors import InputError
+        from assay.settings import parse_scale
 
         try:
             parse_scale(text)

@@ -17,28 +17,13 @@ from assay.datasets.pairs import RENAMED
 from assay.errors import InputError
 from assay.tables import GRAPH_COLUMNS, OPTIONAL_PAIR_COLUMNS, PAIR_COLUMNS
 
-__all__ = ["annotator_labels", "one_label", "ordered_pairs", "pairs_table", "parse_scale"]
+__all__ = ["annotator_labels", "one_label", "ordered_pairs", "pairs_table"]
 
 
 # Labels: numbers given by people, one or several a pair.
 
 #: Characters of a cell that a message repeats.
 _CUT = 40
-
-
-def parse_scale(text: str) -> tuple[float, float]:
-    """Return the lowest and the highest label of ``LOW,HIGH``.
-
-    Raises:
-        InputError: not of that form, or not in that order.
-    """
-    try:
-        low, high = (float(part) for part in text.split(","))
-    except ValueError:
-        raise InputError(f"`scale={text}`: must be two numbers with a comma between them, such as 0,5") from None
-    if not low < high:
-        raise InputError(f"`scale={text}`: the first number must be below the second")
-    return low, high
 
 
 def one_label(source: SourceTable, name: str, *, allow_missing: bool) -> pa.Array:

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import KW_ONLY, dataclass
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -12,9 +13,9 @@ from assay.errors import InputError
 from assay.reports.data import ScoredDataset, cells_of, group_codes, same_pairs
 from assay.reports.layout import TITLES, short
 from assay.reports.sheets import Column, Document, Sheet
-from assay.settings import check_seed
+from assay.settings import Graphs, Limited, OwnData, ScoreStore, Scoring, check_seed, parse_scale, setting
 from assay.statistics.agreement import Estimate
-from assay.statistics.coefficients import DEFAULT_STATISTICS, check_statistics
+from assay.statistics.coefficients import check_statistics
 from assay.statistics.crossvalidation import (
     Average,
     Partition,
@@ -41,41 +42,74 @@ __all__ = [
 ]
 
 
-# What is asked of a cross-validation.
-
-#: Folds where nothing else was asked for, as in STR-2022.
+#: Folds by default, as in STR-2022.
 FOLDS = 5
 
 
 @dataclass(frozen=True)
-class CrossvalSettings:
-    """See the module.
-
-    Attributes:
-        metrics, datasets: of the run; all where empty.
-        folds: number of folds.
-        by: column whose values are told apart, and left out one at a time; None for none.
-        group_by: column whose values are never on both sides; the run's groups by default.
-        statistics: coefficients.
-        seed: of the folds.
+class CrossvalSettings(OwnData, Graphs, Limited, Scoring, ScoreStore):
+    """Settings of ``assay crossval``.
 
     Raises:
-        InputError: a value out of its range, or no such statistic.
+        InputError: a value out of its range, no such statistic, or settings for scoring beside runs that are scored.
     """
 
-    metrics: tuple[str, ...] = ()
-    datasets: tuple[str, ...] = ()
-    folds: int = FOLDS
-    by: str | None = None
-    group_by: str | None = None
-    statistics: tuple[str, ...] = DEFAULT_STATISTICS
-    seed: int = 0
+    runs: Sequence[str | Path] = setting(
+        "Run folders, or files with a label and score columns; none to score `datasets` here.", (), argument=True
+    )
+    _: KW_ONLY
+    datasets: Any | Sequence[Any] = setting(
+        "A dataset of the runs [default: all]; without runs, NAME[@VERSION][:SPLIT] or a file.",
+        (),
+        flags=("--dataset", "-d"),
+        metavar="DATASET",
+    )
+    metrics: Sequence[Any] = setting(
+        "A metric of the runs [default: all]; without runs, any. Names: assay metrics list.",
+        (),
+        flags=("--metric", "-m"),
+        metavar="METRIC",
+    )
+    train: Sequence[str] = setting("A model to train anew for every fold: RECIPE:BASE[,setting=value]…", ())
+    scale: str | None = setting(
+        "Lowest and highest label, for `train`, where the data does not say them [default: 0,1].",
+        None,
+        metavar="LOW,HIGH",
+    )
+    folds: int = setting("Number of folds.", FOLDS)
+    by: str | None = setting(
+        "Tell the values of a column apart, such as subset, and leave each out in turn.", None, metavar="COLUMN"
+    )
+    group_by: str | None = setting(
+        "Never part the pairs of one value of a column [default: the data's groups].", None, metavar="COLUMN"
+    )
+    drop_duplicates: bool = setting("Drop pairs that repeat with the same label.", False)
+    statistics: Sequence[str] = setting(
+        "pearson, spearman, kendall (the default three), kendall-tau-c, pairwise-accuracy, auc, pair-accuracy.",
+        (),
+        flags=("--statistic",),
+        metavar="NAME",
+    )
+    seed: int = setting("Deals the pairs to folds.", 0)
 
-    def __post_init__(self) -> None:
+    def check(self) -> None:
+        """Compare settings with each other, and fill in the default coefficients."""
         if self.folds < 2:
             raise InputError(f"`folds={self.folds}`: expected 2 or more; one fold is tested, the others trained on")
         check_seed(self.seed)
+        if self.scale is not None:
+            if not self.train:
+                raise InputError(f"`scale={self.scale}`: is for models that are trained here; name one with `train`")
+            parse_scale(self.scale)
+        for name, value in self.scoring().items():
+            if self.runs and name != "progress" and value != getattr(CrossvalSettings, name):
+                raise InputError(f"`{name}`: is for data that is scored here, not for a run")
         object.__setattr__(self, "statistics", check_statistics(self.statistics))
+
+    def scoring(self) -> dict[str, Any]:
+        """Return the settings with which data is scored, as :func:`assay.run` takes them."""
+        scoring = self.values_of(OwnData, Graphs, Limited, Scoring, ScoreStore)
+        return {**scoring, "drop_duplicates": self.drop_duplicates}
 
     @property
     def signature(self) -> str:
@@ -111,7 +145,7 @@ class Subject:
     notes: list[str]
 
 
-def methods_of(data: ScoredDataset, metrics: tuple[str, ...]) -> dict[str, ScoresOf]:
+def methods_of(data: ScoredDataset, metrics: Sequence[str]) -> dict[str, ScoresOf]:
     """Return metrics of a run as methods without training, by name: all of them where none is named.
 
     Raises:

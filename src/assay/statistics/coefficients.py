@@ -83,7 +83,7 @@ STATISTICS: Final = ("pearson", *RANK_STATISTICS, PAIR_ACCURACY)
 DEFAULT_STATISTICS: Final = ("pearson", "spearman", "kendall")
 
 
-def check_statistics(names: tuple[str, ...]) -> tuple[str, ...]:
+def check_statistics(names: Sequence[str]) -> tuple[str, ...]:
     """Return *names*, the three default ones first where none is given.
 
     Raises:

@@ -7,8 +7,8 @@ from dataclasses import dataclass
 from types import MappingProxyType
 from typing import Literal
 
-from assay.datasets.convert import parse_scale
 from assay.errors import InputError
+from assay.settings import parse_scale
 from assay.training.batches import STRATEGIES
 from assay.training.settings import RecipeSettings
 
