@@ -132,7 +132,7 @@ class Settings:
         for name, declaration in declared(type(self)).items():
             value = getattr(self, name)
             if self._is_sequence(name):
-                value = sequence_of(name, value)
+                value = sequence_of(value)
                 object.__setattr__(self, name, value)
             for item in value if isinstance(value, tuple) else (value,):
                 if self._is_text(name) and not isinstance(item, str | None):
@@ -185,19 +185,11 @@ class Settings:
         return shlex.join(["assay", *verb, *self.words()])
 
 
-def sequence_of(name: str, value: Any) -> tuple[Any, ...]:
-    """Return a sequence, or a single text as a sequence of one, as a tuple.
-
-    Raises:
-        InputError: it is neither.
-    """
+def sequence_of(value: Any) -> tuple[Any, ...]:
+    """Return a sequence as a tuple; a single text or object is a sequence of one, and None is empty."""
     if value is None:
         return ()
-    if isinstance(value, str | Path):
-        return (value,)
-    if not isinstance(value, Iterable):
-        raise InputError(f"`{name}={value!r}`: expected a list, not {type(value).__name__}")
-    return tuple(value)
+    return tuple(value) if isinstance(value, Iterable) and not isinstance(value, str) else (value,)
 
 
 def is_whole(value: object) -> bool:
@@ -212,7 +204,7 @@ def _check_value(name: str, value: Any, declaration: Declared) -> None:
         *others, last = declaration.choices
         raise InputError(f"`{name}={value}`: must be {', '.join(others)} or {last}")
     if declaration.at_least is not None and not (is_whole(value) and value >= declaration.at_least):
-        raise InputError(f"`{name}={value}`: must be a whole number, at least {declaration.at_least}")
+        raise InputError(f"`{name}={value!r}`: must be a whole number, at least {declaration.at_least}")
     above = declaration.above
     if above is not None and not (isinstance(value, Real) and math.isfinite(value) and float(value) > above):
         raise InputError(f"`{name}={value}`: must be above {above:g}")

@@ -132,7 +132,7 @@ def test_datasets_and_suites(refused, args, expected):
         (["--limit", "0"], ["--limit 0", "at least 1"]),
         (["--resamples", "3"], ["--resamples 3", "at least 100"]),
         (["--confidence", "95"], ["--confidence 95", "such as 0.95"]),
-        (["--references", "worst"], ["best or mean"]),
+        (["--references", "worst"], ["--references", "'best', 'mean'"]),
         (["--seed", "-1"], ["--seed -1", "not be negative"]),
         (["--seed", "one"], ["--seed", "integer"]),
         (["--format", "xml"], ["--format", "'table', 'json', 'csv', 'md', 'latex'", "assay run --help"]),
