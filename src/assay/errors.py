@@ -16,6 +16,7 @@ __all__ = [
     "OfflineError",
     "UnavailableError",
     "suggest",
+    "summary_of",
     "unknown",
 ]
 
@@ -41,11 +42,11 @@ class OfflineError(InputError):
 
 
 class UnavailableError(AssayError):
-    """A metric or dataset cannot be had on this machine as it is.
+    """A metric or dataset is unavailable on this machine as it is.
 
     Attributes:
         reason: what is missing, in a few words.
-        remedy: the exact line that makes it available, or an instruction where no single line does.
+        remedy: the exact command that makes it available, or an instruction where no single command does.
     """
 
     def __init__(self, reason: str, remedy: str = "") -> None:
@@ -61,6 +62,20 @@ class MissingExtraError(UnavailableError):
         super().__init__(f"the package {package} is not installed", f'pip install "assay[{extra}]"')
         self.package = package
         self.extra = extra
+
+
+def summary_of(error: BaseException, limit: int = 300, *, skip: str | None = None) -> str:
+    """Return a foreign library's error as one line, such as ``ValueError: unexpected key``.
+
+    Args:
+        error: what was raised.
+        limit: most characters of the text.
+        skip: lines that begin so are left out where there are others.
+    """
+    lines = [line.strip() for line in str(error).splitlines() if line.strip()]
+    informative = [line for line in lines if skip is None or not line.startswith(skip)]
+    text = (informative or lines or ["no reason given"])[0]
+    return f"{type(error).__name__}: {text[:limit]}"
 
 
 def suggest(word: str, choices: Iterable[str], limit: int = 3) -> str:

@@ -76,8 +76,8 @@ def _trouble(error: Exception) -> dict[str, Any]:
 def _measure(job: dict[str, Any], rows: list[list[str]], tell: Tell) -> None:
     begun = time.perf_counter()
     # imported here, so that importing counts as loading
+    from assay.benchmark.memory import peak_memory
     from assay.metrics import Batch, Context, load_metric
-    from assay.metrics.memory import peak_memory
     from assay.metrics.neural.runtime import Runtime, use_runtime
     from assay.metrics.work import open_session
 

@@ -14,7 +14,7 @@ from assay.benchmark.singles import ReferenceChoice, Singles
 from assay.benchmark.store import ScoreStore
 from assay.errors import AssayError, UnavailableError
 from assay.metrics import Batch, Metric
-from assay.metrics.work import Engine, Flag, Scores, held_session, open_session, release_sessions
+from assay.metrics.work import Engine, Flag, Scores, open_session, release_sessions, session_if_open
 
 __all__ = ["EngineUnavailableError", "Executor", "InProcess", "Scored", "Scorer", "ScoringJob", "Unit", "score_unit"]
 
@@ -82,7 +82,7 @@ class InProcess:
 
     def cost(self, engine: Engine) -> dict[str, Any]:
         """See :meth:`Executor.cost`."""
-        session = held_session(engine)
+        session = session_if_open(engine)
         return {} if session is None else session.cost()
 
     def close(self) -> None:

@@ -13,6 +13,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from assay.benchmark.memory import peak_memory, reset_peak
 from assay.benchmark.outcome import MetricStatus
 from assay.benchmark.prepared import DatasetPart, PreparedDataset, is_made_for
 from assay.benchmark.request import Request
@@ -21,7 +22,6 @@ from assay.benchmark.singles import Singles
 from assay.benchmark.store import StoreError
 from assay.errors import AssayError, UnavailableError
 from assay.metrics import ColumnMetric, Context, Metric
-from assay.metrics.memory import peak_memory, reset_peak
 from assay.metrics.work import Engine
 
 __all__ = ["Statuses", "Task", "done", "finished", "score_all"]

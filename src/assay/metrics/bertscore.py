@@ -11,10 +11,10 @@ from typing import TYPE_CHECKING, Literal, Self
 
 from assay.errors import InputError
 from assay.metrics.base import Context, Declaration, option
+from assay.metrics.neural.embeddings import View
 from assay.metrics.neural.metric import EncoderBased
 from assay.metrics.neural.runtime import current_runtime, device_of
 from assay.metrics.neural.tokens import Prep
-from assay.metrics.neural.views import View
 from assay.metrics.provenance import file_digest
 
 if TYPE_CHECKING:
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from assay.metrics.neural.bertscore import Weigh
-    from assay.metrics.neural.views import TextRows
+    from assay.metrics.neural.embeddings import TextEmbeddings
     from assay.metrics.work import Engine
 
 __all__ = ["BertScore", "BertScoreTrained", "BertScoreVanilla"]
@@ -35,9 +35,9 @@ _PROVIDER = ("torch", "transformers", "sentence-transformers")
 class BertScore(EncoderBased):
     """BERTScore of candidate against reference; 0 where a text is empty.
 
-    Precision and recall lie in [-1, 1] unless rescaled; so does F, but in the rare pair where one of them is negative
-    and the other is not. Held to the package bert-score on single pairs. It departs from it where that one depends on
-    the batch: a mask of zeros beats negative similarities wherever a pair is padded.
+    Precision and recall are in [-1, 1] unless rescaled; so is F, except for the rare pair where one of them is negative
+    and the other is not. Checked against the package bert-score on single pairs. The two differ where the package's
+    score depends on the batch: its mask of zeros beats negative similarities wherever a pair is padded.
     """
 
     layer: int | None = option(
@@ -77,7 +77,7 @@ class BertScore(EncoderBased):
                 raise InputError("metric 'bertscore': engine=bert-score runs in torch and fp32 only")
 
     def bind(self, context: Context) -> Self:
-        """Return the metric with its model, and with the dataset's references as corpus where they are asked for."""
+        """Return the metric with its model, and with the dataset's references as corpus for ``idf=references``."""
         bound = super().bind(context)
         if self.idf != "references":
             return bound
@@ -91,13 +91,13 @@ class BertScore(EncoderBased):
 
     def chosen_layer(self) -> int:
         """Return the layer that is read."""
-        asked = self.layer
+        layer = self.layer
         reference = self.located().reference
-        if asked is None and reference.kind == "hub":
+        if layer is None and reference.kind == "hub":
             from assay.metrics.neural.bertscore import chosen_layer
 
-            asked = chosen_layer(reference.name)
-        return self.resolve_layer(asked)
+            layer = chosen_layer(reference.name)
+        return self.resolve_layer(layer)
 
     def needs(self) -> Engine:
         """Return the encoder, or the package."""
@@ -105,52 +105,54 @@ class BertScore(EncoderBased):
             return super().needs()
         from assay.metrics.neural.bertscore import BertScorePackageEngine
 
-        found = self.located()
+        model = self.located()
         runtime = current_runtime()
         idf = None if self.idf == "none" else self.idf
         return BertScorePackageEngine(
-            str(found.folder), found.digest, self.chosen_layer(), idf, device_of(runtime)[0], runtime.threads
+            str(model.folder), model.digest, self.chosen_layer(), idf, device_of(runtime)[0], runtime.threads
         )
 
     def data_signature(self) -> dict[str, str]:
         """See :class:`Metric`."""
         from assay.metrics.neural.bertscore import PAIRS, read_baseline, read_corpus
 
-        more = {"layer": str(self.chosen_layer())}
+        signature = {"layer": str(self.chosen_layer())}
         if self.idf != "none":
-            more["idf"] = self._corpus_digest()
+            signature["idf"] = self._corpus_digest()
         if self.rescale.startswith(_CORPUS):
             path = Path(self.rescale.removeprefix(_CORPUS)).expanduser()
             read_corpus(str(path))
-            more["rescale"] = f"{PAIRS} random pairs of {file_digest(path)[:16]}"
+            signature["rescale"] = f"{PAIRS} random pairs of {file_digest(path)[:16]}"
         elif self.rescale != "none":
             read_baseline(self.rescale, self.chosen_layer(), self.output)
-            more["rescale"] = file_digest(Path(self.rescale).expanduser())[:16]
-        return super().data_signature() | more
+            signature["rescale"] = file_digest(Path(self.rescale).expanduser())[:16]
+        return super().data_signature() | signature
 
-    def compare(self, rows: TextRows, left: NDArray[np.intp], right: NDArray[np.intp]) -> NDArray[np.float64]:
+    def compare(
+        self, embeddings: TextEmbeddings, left: NDArray[np.intp], right: NDArray[np.intp]
+    ) -> NDArray[np.float64]:
         """See :class:`EncoderBased`."""
         from assay.metrics.neural.bertscore import harmonic, match
 
-        precision, recall = match(rows, left, right, self.weights())
+        precision, recall = match(embeddings, left, right, self.weights())
         return self.finish({"precision": precision, "recall": recall, "f": harmonic(precision, recall)})
 
     def weights(self) -> Weigh:
         """Return what gives the weights of token numbers, of the same shape."""
         from assay.metrics.neural.bertscore import plain_weights, token_weights
 
-        found = self.located()
+        model = self.located()
         if self.idf == "none":
-            return plain_weights(str(found.folder), found.digest)
-        return token_weights(str(found.folder), found.digest, self.idf, self._corpus_digest(), self._prep())
+            return plain_weights(str(model.folder), model.digest)
+        return token_weights(str(model.folder), model.digest, self.idf, self._corpus_digest(), self._prep())
 
     def finish(self, outputs: Mapping[str, NDArray[np.float64]]) -> NDArray[np.float64]:
-        """Return the output that is asked for, rescaled where that is asked for, each of shape (n,)."""
-        found = outputs[self.output]
+        """Return the output that the metric is set to, rescaled if it is set to that, each of shape (n,)."""
+        scores = outputs[self.output]
         if self.rescale == "none":
-            return found
-        base = self._baseline()
-        return (found - base) / (1.0 - base)
+            return scores
+        baseline = self._baseline()
+        return (scores - baseline) / (1.0 - baseline)
 
     def _prep(self) -> Prep:
         described = self.description()
@@ -170,11 +172,11 @@ class BertScore(EncoderBased):
         if not self.rescale.startswith(_CORPUS):
             return read_baseline(self.rescale, self.chosen_layer(), self.output)
         path = Path(self.rescale.removeprefix(_CORPUS)).expanduser()
-        return _computed(dataclasses.replace(self, rescale="none"), str(path), file_digest(path))
+        return _mean_of_random_pairs(dataclasses.replace(self, rescale="none"), str(path), file_digest(path))
 
 
 @functools.lru_cache(maxsize=32)
-def _computed(metric: BertScore, path: str, digest: str) -> float:
+def _mean_of_random_pairs(metric: BertScore, path: str, digest: str) -> float:
     """Return the mean score of random pairs; *digest* tells two states of the corpus apart."""
     from assay.metrics.neural.bertscore import random_pairs
     from assay.metrics.work import open_session

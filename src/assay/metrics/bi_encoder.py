@@ -9,15 +9,15 @@ from typing import TYPE_CHECKING
 from assay.errors import InputError, unknown
 from assay.metrics.base import Declaration, option
 from assay.metrics.models.files import read_json
+from assay.metrics.neural.embeddings import View
 from assay.metrics.neural.metric import EncoderBased
 from assay.metrics.neural.tokens import Prep
-from assay.metrics.neural.views import View
 
 if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
 
-    from assay.metrics.neural.views import TextRows
+    from assay.metrics.neural.embeddings import TextEmbeddings
 
 __all__ = ["BiEncoder"]
 
@@ -27,7 +27,7 @@ KNOWN_PROMPTS = {"e5": "query: "}
 
 @dataclass(frozen=True)
 class BiEncoder(EncoderBased):
-    """Cosine of the embeddings of reference and candidate, in [-1, 1]; both texts are made ready in the same way."""
+    """Cosine of the embeddings of reference and candidate, in [-1, 1]; both texts are prepared in the same way."""
 
     prompt: str | None = option(None, "a prompt by its name: one of the model's own, or e5; by default the model's own")
     prefix: str | None = option(None, "a text put before each input, instead of a prompt")
@@ -74,8 +74,8 @@ class BiEncoder(EncoderBased):
             return own[name]
         if name in KNOWN_PROMPTS:
             return KNOWN_PROMPTS[name]
-        lack = unknown(f"metric {self}: the model has no prompt", name, sorted({*own, *KNOWN_PROMPTS}))
-        raise InputError(f"{lack} Or give prefix=TEXT.")
+        problem = unknown(f"metric {self}: the model has no prompt", name, sorted({*own, *KNOWN_PROMPTS}))
+        raise InputError(f"{problem} Or give prefix=TEXT.")
 
     def view(self) -> View:
         """See :class:`EncoderBased`."""
@@ -86,17 +86,19 @@ class BiEncoder(EncoderBased):
 
     def data_signature(self) -> dict[str, str]:
         """See :class:`Metric`."""
-        described = self.description()
+        signature = super().data_signature() | {"pooling": self.description().pooling or "mean"}
         before = self.text_before()
-        return (
-            super().data_signature() | {"pooling": described.pooling or "mean"} | ({"before": before} if before else {})
-        )
+        if before:
+            signature["before"] = before
+        return signature
 
-    def compare(self, rows: TextRows, left: NDArray[np.intp], right: NDArray[np.intp]) -> NDArray[np.float64]:
+    def compare(
+        self, embeddings: TextEmbeddings, left: NDArray[np.intp], right: NDArray[np.intp]
+    ) -> NDArray[np.float64]:
         """See :class:`EncoderBased`."""
-        from assay.metrics.neural.views import cosine
+        from assay.metrics.neural.embeddings import cosine
 
-        return cosine(rows, left, right)
+        return cosine(embeddings, left, right)
 
 
 def _is_e5(model: str) -> bool:

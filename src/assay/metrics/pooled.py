@@ -6,15 +6,15 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Literal
 
 from assay.metrics.base import Declaration, option
+from assay.metrics.neural.embeddings import View
 from assay.metrics.neural.metric import EncoderBased
 from assay.metrics.neural.tokens import Prep
-from assay.metrics.neural.views import View
 
 if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
 
-    from assay.metrics.neural.views import TextRows
+    from assay.metrics.neural.embeddings import TextEmbeddings
 
 __all__ = ["Pooled"]
 
@@ -47,8 +47,10 @@ class Pooled(EncoderBased):
         """See :class:`Metric`."""
         return super().data_signature() | {"layer": str(self.resolve_layer(self.layer))}
 
-    def compare(self, rows: TextRows, left: NDArray[np.intp], right: NDArray[np.intp]) -> NDArray[np.float64]:
+    def compare(
+        self, embeddings: TextEmbeddings, left: NDArray[np.intp], right: NDArray[np.intp]
+    ) -> NDArray[np.float64]:
         """See :class:`EncoderBased`."""
-        from assay.metrics.neural.views import cosine
+        from assay.metrics.neural.embeddings import cosine
 
-        return cosine(rows, left, right)
+        return cosine(embeddings, left, right)

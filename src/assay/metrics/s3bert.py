@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
 
-    from assay.metrics.neural.views import TextRows
+    from assay.metrics.neural.embeddings import TextEmbeddings
 
 __all__ = ["S3Bert"]
 
@@ -119,7 +119,7 @@ class S3Bert(BiEncoder):
         parts = {"layout": held.digest, "dimensions": f"{first}-{stop}"}
         return super().data_signature() | parts
 
-    def compare(self, rows: TextRows, left: NDArray[np.intp], right: NDArray[np.intp]) -> NDArray[np.float64]:
+    def compare(self, rows: TextEmbeddings, left: NDArray[np.intp], right: NDArray[np.intp]) -> NDArray[np.float64]:
         """See :class:`EncoderBased`.
 
         Raises:

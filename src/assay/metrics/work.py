@@ -1,4 +1,4 @@
-"""Who does the work of a metric: by itself, or a session that several metrics share, such as one pass of a model."""
+"""Sessions, which hold what metrics share, such as a model in memory, and the scores and flags that they return."""
 
 from __future__ import annotations
 
@@ -22,15 +22,15 @@ __all__ = [
     "OwnSession",
     "Scores",
     "Session",
-    "held_session",
     "open_session",
     "release_sessions",
     "scores_of",
+    "session_if_open",
 ]
 
 
 class Flag(IntFlag):
-    """What a reader should know of a score; a pair may have several."""
+    """A property of a pair's texts that qualifies its score; a pair may have several."""
 
     REFERENCE_CUT = 1
     CANDIDATE_CUT = 2
@@ -39,7 +39,7 @@ class Flag(IntFlag):
 
     @property
     def phrase(self) -> str:
-        """What it means, in words."""
+        """The meaning in words."""
         part = "reference" if self in (Flag.REFERENCE_CUT, Flag.REFERENCE_EMPTY) else "candidate"
         what = "truncated" if self in (Flag.REFERENCE_CUT, Flag.CANDIDATE_CUT) else "without a token that counts"
         return f"{part} {what}"
@@ -52,10 +52,10 @@ class Scores:
     Attributes:
         values: float64, shape (n, m).
         flags: :class:`Flag` bits, uint8, shape (n, m).
-        seconds: wall time of each metric, work that it shares with others included, what it loads left out (but where
-            one pair is all there is), shape (m,).
-        asymmetry: how far the two orders of the texts lie apart, float64, shape (n, m), NaN under a metric that reads
-            one order; None where all do.
+        seconds: wall time of each metric, with the work that it shares with others, and without what it loads (unless
+            there is only one pair), shape (m,).
+        asymmetry: difference between the scores of the two orders of the texts, float64, shape (n, m), NaN for a
+            metric that reads one order; None where all do.
     """
 
     values: NDArray[np.float64]
@@ -82,7 +82,7 @@ class Session(Protocol):
         ...
 
     def close(self) -> None:
-        """Give back the memory."""
+        """Free the memory."""
         ...
 
 
@@ -90,7 +90,7 @@ class Engine(Hashable, Protocol):
     """What must be loaded to score; metrics with equal engines share a session. Can be pickled.
 
     Attributes:
-        pairs: pairs in a unit of work: what a kill can lose.
+        pairs: pairs in a unit of work, the most that an interrupted run loses.
     """
 
     @property
@@ -107,17 +107,19 @@ def scores_of(metric: Metric, batch: Batch) -> NDArray[np.float64]:
     """Return the scores that a metric gives n pairs, shape (n,).
 
     Raises:
-        AssayError: it gave something else, or ended the program.
+        AssayError: it returned something else, or called exit().
     """
     try:
-        found = metric.score(batch)
+        scores = metric.score(batch)
     except SystemExit as error:
         raise AssayError(f"called exit({error.code!r}) where scores were expected") from error
-    values = np.asarray(found)
-    if values.shape != (len(batch),) or values.dtype.kind not in "fiub" or np.ma.is_masked(found):
-        what = f"{'masked ' if np.ma.is_masked(found) else ''}{values.dtype} of shape {values.shape}"
+    values = np.asarray(scores)
+    masked = np.ma.is_masked(scores)
+    if values.shape != (len(batch),) or values.dtype.kind not in "fiub" or masked:
+        what = f"{'masked ' if masked else ''}{values.dtype} of shape {values.shape}"
         raise AssayError(
-            f"gave {type(found).__name__} ({what}) where scores were expected: a float64 array of shape ({len(batch)},)"
+            f"gave {type(scores).__name__} ({what}) where scores were expected: a float64 array of shape "
+            f"({len(batch)},)"
         )
     return values.astype(np.float64)
 
@@ -130,15 +132,16 @@ class OwnSession:
         columns, flags, seconds = [], [], []
         for metric in metrics:
             parts = []
-            if metric not in _ready and len(batch) > 1:
-                # what it imports and reads at its first pair is no part of its speed
+            if metric not in _warm and len(batch) > 1:
+                # the first pair apart: its imports and files do not count as the metric's speed
                 parts.append(scores_of(metric, batch.take(range(1))))
-            _ready.add(metric)
-            begun = time.perf_counter()
+            _warm.add(metric)
+            started = time.perf_counter()
             parts.append(scores_of(metric, batch.take(range(len(parts), len(batch))) if parts else batch))
+            elapsed = time.perf_counter() - started
             columns.append(np.concatenate(parts))
-            # as long as all would take, had the first one been like the others
-            seconds.append((time.perf_counter() - begun) * len(batch) / max(1, len(parts[-1])))
+            # scaled to all pairs where the first one was not timed
+            seconds.append(elapsed * len(batch) / max(1, len(parts[-1])))
             flags.append(metric.flags(batch))
         return Scores(np.stack(columns, axis=1), np.stack(flags, axis=1), np.array(seconds))
 
@@ -147,12 +150,12 @@ class OwnSession:
         return {}
 
     def close(self) -> None:
-        """Nothing is held."""
+        """Nothing to free."""
 
 
 _open: dict[Engine, Session] = {}
 #: Metrics without a session that have scored in this process.
-_ready: set[Metric] = set()
+_warm: set[Metric] = set()
 
 
 def open_session(engine: Engine | None, *, keep: bool = False) -> Session:
@@ -171,7 +174,7 @@ def open_session(engine: Engine | None, *, keep: bool = False) -> Session:
     return _open[engine]
 
 
-def held_session(engine: Engine) -> Session | None:
+def session_if_open(engine: Engine) -> Session | None:
     """Return the session of an engine if it is open."""
     return _open.get(engine)
 

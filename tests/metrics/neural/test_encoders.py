@@ -202,20 +202,20 @@ def test_slices_of_a_large_batch_give_the_same(encoder: Path, monkeypatch: pytes
     assert session.cost()["texts_embedded"] == len({*batch.references, *batch.candidates})
 
 
-def test_a_full_shelf_goes_to_a_file() -> None:
-    from assay.metrics.neural.encoder import Shelf
+def test_a_full_cache_goes_to_a_file() -> None:
+    from assay.metrics.neural.embeddings import EmbeddingCache
 
-    shelf = Shelf(limit=100)
+    cache = EmbeddingCache(limit=100)
     arrays = {number: np.random.default_rng(number).random((2, number + 1), dtype=np.float32) for number in range(20)}
     for number, array in arrays.items():
-        shelf.put(number, array)
-    assert all(np.array_equal(shelf.get(number), array) for number, array in arrays.items())
-    shelf.drop(range(10))
-    assert 3 not in shelf and np.array_equal(shelf.get(15), arrays[15])
-    shelf.drop(range(20))
-    shelf.put(1, arrays[1])
-    assert len(shelf) == 1
-    shelf.close()
+        cache.put(number, array)
+    assert all(np.array_equal(cache.get(number), array) for number, array in arrays.items())
+    cache.drop(range(10))
+    assert 3 not in cache and np.array_equal(cache.get(15), arrays[15])
+    cache.drop(range(20))
+    cache.put(1, arrays[1])
+    assert len(cache) == 1
+    cache.close()
 
 
 def test_memory_that_runs_out_halves_the_batch() -> None:
@@ -305,9 +305,9 @@ def test_devices() -> None:
             Runtime(device=device)
     if not torch.cuda.is_available():
         for device in ("cuda", "cuda:1", "all"):
-            with pytest.raises(InputError, match=f"--device {device}: this machine has none"):
+            with pytest.raises(InputError, match=f"`device={device}`: this machine has none"):
                 device_of(Runtime(device=device))
-    with pytest.raises(InputError, match="--threads 0"):
+    with pytest.raises(InputError, match="`threads=0`"):
         Runtime(threads=0)
 
 

@@ -11,7 +11,7 @@ import torch
 
 from assay.metrics.neural import bertscore as matching
 from assay.metrics.neural.bertscore import harmonic, match
-from assay.metrics.neural.views import TextRows
+from assay.metrics.neural.embeddings import TextEmbeddings
 
 Weigh = Callable[[np.ndarray], np.ndarray]
 
@@ -25,10 +25,10 @@ def by_number(ids: np.ndarray) -> np.ndarray:
     return np.where(ids < 2, 0.0, ids).astype(np.float64)
 
 
-def text_rows(texts: list[list[int]], vectors: np.ndarray) -> TextRows:
+def text_rows(texts: list[list[int]], vectors: np.ndarray) -> TextEmbeddings:
     """Return rows where the text's tokens lie one after the other."""
     sizes = np.array([len(text) for text in texts], dtype=np.intp)
-    return TextRows(torch.from_numpy(vectors.astype(np.float32)), np.cumsum(sizes) - sizes, texts)
+    return TextEmbeddings(torch.from_numpy(vectors.astype(np.float32)), np.cumsum(sizes) - sizes, texts)
 
 
 def by_loop(
@@ -152,7 +152,7 @@ def batches(monkeypatch: pytest.MonkeyPatch, most: int = 10**6) -> list[tuple[in
     return seen
 
 
-def of_lengths(lengths: list[int]) -> TextRows:
+def of_lengths(lengths: list[int]) -> TextEmbeddings:
     texts = [[2] * length for length in lengths]
     return text_rows(texts, np.tile([[1.0, 2.0, 3.0]], (sum(lengths), 1)))
 

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 import torch
 
-from assay.metrics.neural.views import Kind, TextRows, cosine, pool
+from assay.metrics.neural.embeddings import Kind, TextEmbeddings, cosine, pool
 
 HIDDEN = torch.tensor([[[1.0, -8.0], [3.0, -4.0], [5.0, -6.0]], [[-1.0, 2.0], [100.0, 100.0], [-100.0, 100.0]]])
 MASK = torch.tensor([[1, 1, 1], [1, 0, 0]])
@@ -47,7 +47,7 @@ def test_half_precision_is_pooled_in_single(kind: Kind) -> None:
 
 
 def found(vectors: list[list[float]], left: list[int], right: list[int]) -> np.ndarray:
-    return cosine(TextRows(torch.tensor(vectors)), np.array(left, dtype=np.intp), np.array(right, dtype=np.intp))
+    return cosine(TextEmbeddings(torch.tensor(vectors)), np.array(left, dtype=np.intp), np.array(right, dtype=np.intp))
 
 
 def test_cosines_by_hand() -> None:
@@ -73,7 +73,7 @@ def test_cosines_are_computed_in_double_precision() -> None:
         / math.sqrt(math.fsum(float(a) ** 2 for a in vectors[i]) * math.fsum(float(b) ** 2 for b in vectors[j]))
         for i, j in zip(left, right, strict=True)
     ]
-    values = cosine(TextRows(torch.from_numpy(vectors)), left, right)
+    values = cosine(TextEmbeddings(torch.from_numpy(vectors)), left, right)
     assert values.tolist() == pytest.approx(expected, abs=1e-14)
 
 
@@ -81,7 +81,7 @@ def test_rounding_never_leads_beyond_one() -> None:
     vectors = torch.from_numpy(np.random.default_rng(1).normal(size=(3000, 7)).astype(np.float32))
     unit = vectors.double() / vectors.double().norm(dim=1, keepdim=True)
     assert float((unit * unit).sum(1).max()) > 1.0, "without a limit some would be larger"
-    rows, all_of_them = TextRows(torch.cat([vectors, -vectors])), np.arange(3000)
+    rows, all_of_them = TextEmbeddings(torch.cat([vectors, -vectors])), np.arange(3000)
     assert cosine(rows, all_of_them, all_of_them).max() == 1.0
     assert cosine(rows, all_of_them, all_of_them + 3000).min() == -1.0
 

@@ -108,9 +108,9 @@ def test_a_signature_holds_layout_and_dimensions(model, tmp_path):
 def test_a_zero_sub_embedding_has_no_similarity():
     import torch
 
-    from assay.metrics.neural.views import TextRows, cosine
+    from assay.metrics.neural.embeddings import TextEmbeddings, cosine
 
-    rows = TextRows(torch.tensor([[0.0, 0.0], [1.0, 2.0]]))
+    rows = TextEmbeddings(torch.tensor([[0.0, 0.0], [1.0, 2.0]]))
     assert cosine(rows, np.array([0, 1]), np.array([1, 1])).tolist() == [0.0, pytest.approx(1.0)]
 
 

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
 
-    from assay.metrics.neural.views import TextRows, View
+    from assay.metrics.neural.embeddings import TextEmbeddings, View
 
 __all__ = ["TokenExplanation", "TokenMatch", "explain_tokens"]
 
@@ -98,14 +98,14 @@ class _Reader:
     def view(self) -> View:
         return self._metric.view()
 
-    def compare(self, rows: TextRows, left: NDArray[np.intp], right: NDArray[np.intp]) -> NDArray[np.float64]:
+    def compare(self, rows: TextEmbeddings, left: NDArray[np.intp], right: NDArray[np.intp]) -> NDArray[np.float64]:
         import numpy as np
 
         for one, two in zip(left, right, strict=True):
             self.found.append((self._side(rows, int(one)), self._side(rows, int(two))))
         return np.zeros(len(left))
 
-    def _side(self, rows: TextRows, text: int) -> _Side:
+    def _side(self, rows: TextEmbeddings, text: int) -> _Side:
         import numpy as np
 
         assert rows.starts is not None  # noqa: S101 - what has tokens has starts

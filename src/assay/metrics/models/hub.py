@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import Any
 from urllib.parse import quote, unquote
 
-from assay.errors import ChecksumError, MissingExtraError, OfflineError, UnavailableError
+from assay.errors import ChecksumError, MissingExtraError, OfflineError, UnavailableError, summary_of
 from assay.metrics.models.files import BESIDE, SMALL, WEIGHTS, check_code, check_model, check_names, decides
 from assay.metrics.models.reference import ModelReference
 from assay.metrics.provenance import file_digest
@@ -172,10 +172,9 @@ def _hub_errors(reference: ModelReference) -> Iterator[None]:
             raise UnavailableError(
                 f"model {reference}: the hub refuses access ({status})", "if it is private: hf auth login"
             ) from error
-        line = next((part.strip() for part in str(reason).splitlines() if part.strip()), "no reason given")
-        told = f"it answers {status}" if status is not None else f"{type(reason).__name__}: {line[:200]}"
+        what_happened = f"it answers {status}" if status is not None else summary_of(reason, 200)
         raise UnavailableError(
-            f"model {reference} did not come from the hub ({told})",
+            f"model {reference} did not come from the hub ({what_happened})",
             f"files that came whole are kept; go on with: {reference.fetch_line}",
         ) from error
 

@@ -1,4 +1,7 @@
-"""How BERTScore is computed: greedy matching, token weights from a corpus, baselines, and the package bert-score."""
+"""How BERTScore is computed: greedy matching, token weights from a corpus, baselines, and the package bert-score.
+
+Zhang et al. (2020), "BERTScore: Evaluating Text Generation with BERT", section 3.
+"""
 
 from __future__ import annotations
 
@@ -21,11 +24,11 @@ from numpy.typing import NDArray
 
 from assay.errors import InputError, MissingExtraError
 from assay.metrics.base import Batch, Metric
-from assay.metrics.neural.loading import load_tokenizer, quiet
+from assay.metrics.neural.embeddings import TextEmbeddings
+from assay.metrics.neural.loading import load_tokenizer, parameters_of, quiet
 from assay.metrics.neural.runtime import import_torch, set_threads
-from assay.metrics.neural.session import LibraryTaker, Meter, blank_flags
+from assay.metrics.neural.session import Meter, blank_flags
 from assay.metrics.neural.tokens import Prep, tokenize
-from assay.metrics.neural.views import TextRows
 from assay.metrics.neural.weights import whole_weights
 from assay.metrics.work import Scores
 from assay.output import written_whole
@@ -34,6 +37,8 @@ from assay.transfer import disk_errors
 
 if TYPE_CHECKING:
     import torch
+
+    from assay.metrics.bertscore import BertScore
 
 __all__ = [
     "PAIRS",
@@ -51,45 +56,47 @@ __all__ = [
 ]
 
 
-# Greedy matching of token embeddings: precision and recall of BERTScore.
-#
-# Zhang et al. (2020), "BERTScore: Evaluating Text Generation with BERT", section 3: each token is matched to the most
-# similar token of the other text; special tokens may be matched but do not count.
-
+#: Weights of token numbers, the same shape.
+Weigh = Callable[[NDArray[np.int64]], NDArray[np.float64]]
 #: Embeddings, weights and presence of the tokens of one side, see :func:`_gather`.
 _MatchedSide = tuple["torch.Tensor", "torch.Tensor", "torch.Tensor"]
 
 #: Padded cells of the similarity matrices of a batch, and of the gathered embeddings, on a CPU and on a GPU.
 CPU_CELLS, GPU_CELLS = 2**22, 2**26
-#: A sum of precision and recall below this has no quotient worth the name.
-NEARLY = 1e-6
+#: F is 0 where precision and recall add up to less than this.
+NEARLY_ZERO = 1e-6
+#: Random pairs whose mean score is the baseline.
+PAIRS = 1000
+_BASELINE_COLUMNS = {"precision": "P", "recall": "R", "f": "F"}
 
 
 def match(
-    rows: TextRows,
+    embeddings: TextEmbeddings,
     left: NDArray[np.intp],
     right: NDArray[np.intp],
-    weigh: Callable[[NDArray[np.int64]], NDArray[np.float64]],
+    weigh: Weigh,
 ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
     """Return precision and recall of n pairs, each of shape (n,), in [-1, 1]; 0 where either text has no weight.
 
     Args:
-        rows: token embeddings of the texts.
+        embeddings: token embeddings of the texts.
         left: the references.
         right: the candidates.
-        weigh: the weights of token numbers, the same shape.
+        weigh: gives the weights of token numbers.
 
+    Each token is matched to the most similar token of the other text; special tokens may be matched but do not count.
     A cell of the similarity matrix without a token on both sides is -inf, never 0: a zero would win against negative
     similarities in a pair that is padded, and the value of a pair would depend on its batch.
     """
     torch = import_torch()
-    assert rows.starts is not None  # noqa: S101 - what has tokens has starts
-    unit = torch.nn.functional.normalize(rows.values, dim=1)
-    sizes = np.array([len(ids) for ids in rows.ids], dtype=np.intp)
-    flat = np.fromiter(chain.from_iterable(rows.ids), dtype=np.int64, count=int(sizes.sum()))
-    heavy = weigh(flat)
-    weights = torch.from_numpy(heavy).to(unit.device, torch.float32)
-    has_weight = np.bincount(np.repeat(np.arange(len(sizes)), sizes), heavy, len(sizes)) > 0
+    starts = embeddings.starts
+    assert starts is not None  # noqa: S101 - embeddings of tokens have starts
+    unit = torch.nn.functional.normalize(embeddings.values, dim=1)
+    sizes = np.array([len(ids) for ids in embeddings.ids], dtype=np.intp)
+    ids = np.fromiter(chain.from_iterable(embeddings.ids), dtype=np.int64, count=int(sizes.sum()))
+    token_weights = weigh(ids)
+    weights = torch.from_numpy(token_weights).to(unit.device, torch.float32)
+    has_weight = np.bincount(np.repeat(np.arange(len(sizes)), sizes), token_weights, len(sizes)) > 0
     cells = CPU_CELLS if unit.device.type == "cpu" else GPU_CELLS
     precision, recall = np.zeros(len(left)), np.zeros(len(left))
     longest = np.maximum(sizes[left], sizes[right])
@@ -98,19 +105,19 @@ def match(
     start = 0
     while start < len(order):
         width = int(longest[order[start]])
-        room = max(1, cells // max(1, (unit.shape[1] + width) * width))
-        part = order[start : start + room]
+        most_pairs = max(1, cells // max(1, (unit.shape[1] + width) * width))
+        part = order[start : start + most_pairs]
         # a batch ends before pairs that are much longer than its first
         part = part[: int(np.searchsorted(longest[part], width * 1.25 + 2, side="right"))]
         try:
             with torch.inference_mode():
-                references = _gather(unit, weights, rows.starts, sizes, left[part])
-                candidates = _gather(unit, weights, rows.starts, sizes, right[part])
+                references = _gather(unit, weights, starts, sizes, left[part])
+                candidates = _gather(unit, weights, starts, sizes, right[part])
                 precision[part], recall[part] = _matched(references, candidates)
         except torch.OutOfMemoryError:
             if len(part) == 1:
                 raise
-            # once more, half as many pairs
+            # try again with half as many pairs
             cells = len(part) * (unit.shape[1] + width) * width // 2
             continue
         start += len(part)
@@ -137,20 +144,20 @@ def _gather(
     torch = import_torch()
     width = int(sizes[texts].max())
     inside = np.arange(width) < sizes[texts][:, None]
-    places = np.where(inside, starts[texts][:, None] + np.arange(width), starts[texts][:, None])
-    index = torch.from_numpy(places).to(unit.device)
-    held = torch.from_numpy(inside).to(unit.device)
-    return unit[index], weights[index] * held, held
+    rows = np.where(inside, starts[texts][:, None] + np.arange(width), starts[texts][:, None])
+    index = torch.from_numpy(rows).to(unit.device)
+    present = torch.from_numpy(inside).to(unit.device)
+    return unit[index], weights[index] * present, present
 
 
-def _weighted(best: torch.Tensor, weights: torch.Tensor, held: torch.Tensor) -> NDArray[np.float64]:
-    """Return the weighted mean of the best similarities, 0 where nothing weighs."""
+def _weighted(best: torch.Tensor, weights: torch.Tensor, present: torch.Tensor) -> NDArray[np.float64]:
+    """Return the weighted mean of the best similarities, 0 where no token has a weight."""
     torch = import_torch()
     best, weights = best.cpu().double(), weights.cpu().double()
     total = weights.sum(dim=1)
-    sums = torch.where(held.cpu() & (weights != 0), best * weights, 0.0).sum(dim=1)
-    found: NDArray[np.float64] = torch.where(total > 0, sums / total, 0.0).numpy()
-    return found
+    sums = torch.where(present.cpu() & (weights != 0), best * weights, 0.0).sum(dim=1)
+    means: NDArray[np.float64] = torch.where(total > 0, sums / total, 0.0).numpy()
+    return means
 
 
 def harmonic(precision: NDArray[np.float64], recall: NDArray[np.float64]) -> NDArray[np.float64]:
@@ -159,14 +166,8 @@ def harmonic(precision: NDArray[np.float64], recall: NDArray[np.float64]) -> NDA
     Between -1 and 1 where the two have one sign, as they nearly always do; otherwise unbounded, as in the package.
     """
     total = precision + recall
-    fine = np.abs(total) > NEARLY
-    return np.where(fine, 2 * precision * recall / np.where(fine, total, 1.0), 0.0)
-
-
-# A corpus as a text file, a line a text: for weights of tokens and for baselines.
-
-#: Weights of token numbers, the same shape.
-Weigh = Callable[[NDArray[np.int64]], NDArray[np.float64]]
+    defined = np.abs(total) > NEARLY_ZERO
+    return np.where(defined, 2 * precision * recall / np.where(defined, total, 1.0), 0.0)
 
 
 def read_corpus(path: str) -> list[str]:
@@ -186,7 +187,7 @@ def read_corpus(path: str) -> list[str]:
 
 
 def keep_corpus(texts: Sequence[str]) -> Path:
-    """Write texts as a corpus into the cache, under the digest of its content; return where."""
+    """Return the file of a corpus in the cache, a line a text; its name is the digest of its content."""
     content = "\n".join(" ".join(text.split()) for text in texts).encode("utf-8", "replace")
     folder = cache_dir() / "corpora"
     path = folder / f"{hashlib.sha256(content).hexdigest()[:32]}.txt"
@@ -218,21 +219,21 @@ def token_weights(folder: str, digest: str, path: str, corpus: str, prep: Prep) 
         digest: of the model.
         path: the corpus.
         corpus: digest of the corpus; tells two states of the file apart.
-        prep: how texts are made ready.
+        prep: how texts are prepared.
     """
     texts = [prep.apply(text) for text in read_corpus(path)]
-    counts: Counter[int] = Counter()
-    for one in tokenize(load_tokenizer(folder, digest), texts, prep.limit):
-        counts.update(set(one.ids))
-    known = np.array(sorted(counts), dtype=np.int64)
-    whole = math.log(len(texts) + 1)
-    values = np.array([whole - math.log(counts[int(token)] + 1) for token in known])
+    texts_with: Counter[int] = Counter()
+    for tokens in tokenize(load_tokenizer(folder, digest), texts, prep.limit):
+        texts_with.update(set(tokens.ids))
+    known = np.array(sorted(texts_with), dtype=np.int64)
+    unseen = math.log(len(texts) + 1)
+    frequencies = np.array([unseen - math.log(texts_with[int(token)] + 1) for token in known])
     special = _special(folder, digest)
 
     def weigh(ids: NDArray[np.int64]) -> NDArray[np.float64]:
-        place = np.searchsorted(known, ids).clip(max=len(known) - 1)
-        found = np.where(known[place] == ids, values[place], whole)
-        return np.where(np.isin(ids, special), 0.0, found)
+        index = np.searchsorted(known, ids).clip(max=len(known) - 1)
+        weights = np.where(known[index] == ids, frequencies[index], unseen)
+        return np.where(np.isin(ids, special), 0.0, weights)
 
     return weigh
 
@@ -242,17 +243,10 @@ def _special(folder: str, digest: str) -> list[int]:
     return [token for token in (tokenizer.cls_token_id, tokenizer.sep_token_id) if token is not None]
 
 
-# Baselines that BERTScore is rescaled with: (score - b) / (1 - b), b the score of texts that do not belong together.
-#
-# Zhang et al. (2020), section 3, "Baseline rescaling".
-
-#: Random pairs whose mean is the baseline.
-PAIRS = 1000
-_COLUMNS = {"precision": "P", "recall": "R", "f": "F"}
-
-
 def read_baseline(path: str, layer: int, output: str) -> float:
     """Return the baseline of a layer from a file with the header ``LAYER,P,R,F``.
+
+    A score s is rescaled with a baseline b to (s - b) / (1 - b); b is the score of unrelated texts.
 
     Raises:
         InputError: there is no such file or layer, or a cell is no number below 1.
@@ -262,7 +256,7 @@ def read_baseline(path: str, layer: int, output: str) -> float:
     except (OSError, UnicodeDecodeError) as error:
         raise InputError(f"{path}: this baseline cannot be read ({error})") from None
     rows = list(csv.DictReader(text.splitlines(), delimiter="\t" if "\t" in text.partition("\n")[0] else ","))
-    column = _COLUMNS[output]
+    column = _BASELINE_COLUMNS[output]
     for number, row in enumerate(rows, start=2):
         if (row.get("LAYER") or "").strip() != str(layer):
             continue
@@ -291,11 +285,8 @@ def random_pairs(path: str) -> Batch:
     return Batch([texts[i] for i in first], [texts[i] for i in second])
 
 
-# The package bert-score itself, as the engine of BERTScore: pair by pair, since its values depend on the batch.
-
-
 def chosen_layer(name: str) -> int | None:
-    """Return the layer that the package takes for a hub model, or None where it knows none.
+    """Return the layer that the package bert-score takes for a hub model, or None where it lists none.
 
     Raises:
         MissingExtraError: the package is not installed.
@@ -304,13 +295,13 @@ def chosen_layer(name: str) -> int | None:
         from bert_score.utils import model2layers
     except ImportError as error:
         raise MissingExtraError(error.name or "bert-score", "neural") from error
-    found = model2layers.get(name, model2layers.get(name.rpartition("/")[2]))
-    return None if found is None else int(found)
+    layer = model2layers.get(name, model2layers.get(name.rpartition("/")[2]))
+    return None if layer is None else int(layer)
 
 
 @dataclass(frozen=True)
 class BertScorePackageEngine:
-    """A ``bert_score.BERTScorer``.
+    """The package bert-score itself, as the engine of BERTScore: pair by pair, since its values depend on the batch.
 
     Attributes:
         folder: the checked model folder.
@@ -359,11 +350,11 @@ class BertScorePackageSession:
                 batch_size=1,
                 nthreads=0,
             )
-        self._meter.loaded(sum(parameter.numel() for parameter in self._scorer._model.parameters()))
+        self._meter.loaded(parameters_of(self._scorer._model))
 
     def score(self, metrics: Sequence[Metric], batch: Batch, again: Collection[str] = ()) -> Scores:
         """See :meth:`assay.metrics.work.Session.score`; blank texts, on which the package may break, score 0."""
-        begun = time.perf_counter()
+        started = time.perf_counter()
         outputs = np.zeros((len(batch), 3))
         flags = blank_flags(batch)
         for row, (reference, candidate) in enumerate(batch.pairs()):
@@ -371,11 +362,9 @@ class BertScorePackageSession:
                 with contextlib.redirect_stderr(io.StringIO()):
                     outputs[row] = [float(part[0]) for part in self._scorer.score([candidate], [reference])]
         self._meter.embedded(2 * int((flags == 0).sum()), 0)
-        shared = time.perf_counter() - begun
-        columns = [
-            cast(LibraryTaker, metric).finish({"precision": outputs[:, 0], "recall": outputs[:, 1], "f": outputs[:, 2]})
-            for metric in metrics
-        ]
+        shared = time.perf_counter() - started
+        by_name = {"precision": outputs[:, 0], "recall": outputs[:, 1], "f": outputs[:, 2]}
+        columns = [cast("BertScore", metric).finish(by_name) for metric in metrics]
         return Scores(
             np.stack(columns, axis=1), np.stack([flags] * len(metrics), axis=1), np.full(len(metrics), shared)
         )

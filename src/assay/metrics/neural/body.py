@@ -15,10 +15,12 @@ if TYPE_CHECKING:
 __all__ = ["Body", "ScorerBody", "TorchBody", "TorchScorerBody", "inputs_of", "pack_linears"]
 
 
-# The transformer itself: batches in, hidden states out. torch here; other runtimes have the same two methods.
-
-#: Families whose layer n is the same whether or not layers follow it; the rest of them need not be computed.
+#: Families whose layer n is the same whether or not layers follow it, so that those need not be computed.
 _POST_NORM = frozenset({"bert", "roberta", "xlm-roberta", "camembert", "electra", "mpnet", "distilbert"})
+#: Families whose classifier reads the first token of the last layer and nothing else.
+_FIRST_TOKEN = frozenset({"bert", "roberta", "xlm-roberta", "camembert", "electra"})
+#: Rows that the layout of packed weights is made for; other numbers of rows are as fast or nearly so.
+ROWS = 1024
 
 
 class Body(Protocol):
@@ -45,10 +47,6 @@ class ScorerBody(Protocol):
         ...
 
 
-#: Families whose classifier reads the first token of the last layer and nothing else.
-_FIRST_TOKEN = frozenset({"bert", "roberta", "xlm-roberta", "camembert", "electra"})
-
-
 def inputs_of(batch: Packed) -> dict[str, Any]:
     """Return the arguments of a model of transformers; no mask where nothing is padded."""
     inputs: dict[str, Any] = {"input_ids": batch.ids}
@@ -73,21 +71,21 @@ class TorchBody:
         self._stack = _layer_stack(model) if model.config.model_type in _POST_NORM else None
         self._whole: Any = None if self._stack is None else getattr(*self._stack)
         self.layers = int(model.config.num_hidden_layers)
-        # transformers hooks into the layers that are there when hidden states are first asked for: all of them
+        # transformers hooks into the layers that exist at the first request for hidden states, which must be all
         torch = import_torch()
         with torch.inference_mode():
             model(input_ids=torch.zeros((1, 1), dtype=torch.long, device=device), output_hidden_states=True)
 
     def prepare(self, layers: Collection[int]) -> None:
-        """See :meth:`Body.prepare`; all is there."""
+        """See :meth:`Body.prepare`; all layers are in memory."""
 
     def hidden(self, batch: Packed, layers: Collection[int]) -> dict[int, torch.Tensor]:
-        """See :meth:`Body.hidden`; layers above the highest one asked for are left out where that changes nothing."""
+        """See :meth:`Body.hidden`; layers above the highest wanted one are skipped where that changes nothing."""
         torch = import_torch()
         top = max(layers)
         inputs = inputs_of(batch)
         with torch.inference_mode():
-            # with no layer at all transformers would give no hidden states
+            # without any layer transformers would give no hidden states
             self._cut(max(top, 1))
             try:
                 if layers == {self.layers}:
@@ -118,17 +116,17 @@ class TorchScorerBody:
 
     def logits(self, batch: Packed) -> torch.Tensor:
         """See :meth:`ScorerBody.logits`."""
-        found: torch.Tensor = self.model(**inputs_of(batch)).logits
-        return found
+        logits: torch.Tensor = self.model(**inputs_of(batch)).logits
+        return logits
 
 
 def _end_in_first_token(model: Any) -> None:
     """Let the last layer compute its feed-forward part, most of its work, for the token that the classifier reads."""
     if model.config.model_type not in _FIRST_TOKEN:
         return
-    found = _layer_stack(getattr(model, model.base_model_prefix))
-    last = None if found is None else getattr(*found)[-1]
-    # a name of transformers' own that it may give up: then every token is computed, as it would be anyway
+    stack = _layer_stack(getattr(model, model.base_model_prefix))
+    last = None if stack is None else getattr(*stack)[-1]
+    # a private method of transformers: without it every token is computed, as it would be anyway
     if last is None or "feed_forward_chunk" in vars(last) or not hasattr(last, "feed_forward_chunk"):
         return
     whole = last.feed_forward_chunk
@@ -136,7 +134,7 @@ def _end_in_first_token(model: Any) -> None:
 
 
 def _layer_stack(model: Any) -> tuple[Any, str] | None:
-    """Return who holds the list of layers, and under which name."""
+    """Return the module that has the list of layers, and the attribute where it is."""
     for part in ("encoder", "transformer"):
         owner = getattr(model, part, None)
         if owner is not None and hasattr(owner, "layer"):
@@ -144,17 +142,12 @@ def _layer_stack(model: Any) -> tuple[Any, str] | None:
     return None
 
 
-# Linear layers on a CPU by oneDNN, weights laid out once: faster than torch's own way to MKL, on AMD above all.
-
-#: Rows that the layout is made for; others are as fast or nearly so.
-ROWS = 1024
-
-
 def pack_linears(model: Any) -> None:
-    """Replace the linear layers of a model on a CPU in fp32; scores move as by another size of batch, no further.
+    """Replace the linear layers of a model on a CPU in fp32 by oneDNN's, whose weights are laid out once.
 
-    torch reaches these kernels for models that it compiles, under names of its own; where it has them no more, or the
-    machine is of another kind, the model stays as it is.
+    They are faster than torch's own way to MKL, above all on AMD; scores change no more than by another batch size.
+    torch uses these kernels for models that it compiles, under private names: where a version of torch lacks them, or
+    on another kind of machine, the model stays as it is.
     """
     torch = import_torch()
     kernels = torch.ops.mkldnn
@@ -183,7 +176,7 @@ def _packed(linear: Any, torch: Any) -> Any:
     compute = torch.ops.mkldnn._linear_pointwise
 
     class PackedLinear(torch.nn.Module):  # type: ignore[misc]
-        """Holds no parameters: what torch does with them (casts, counts) would not know the layout."""
+        """Has no parameters: torch would cast and count them without knowing their layout."""
 
         def forward(self, states: Any) -> Any:
             return compute(states, weight, bias, "none", [], "")

@@ -5,9 +5,8 @@ from __future__ import annotations
 import time
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass
-from itertools import chain
 from pathlib import Path
-from typing import Any, ClassVar, cast
+from typing import TYPE_CHECKING, Any, ClassVar, cast
 
 import numpy as np
 from numpy.typing import NDArray
@@ -16,13 +15,20 @@ from assay.errors import UnavailableError
 from assay.metrics.base import Batch, Metric
 from assay.metrics.models import describe
 from assay.metrics.neural.backends import open_scorer_bodies
-from assay.metrics.neural.loading import load_scorer, parameters_of
-from assay.metrics.neural.runtime import import_torch, set_threads
-from assay.metrics.neural.session import Meter, ModelEngine, PairTaker, flags_of
-from assay.metrics.neural.tokens import Packed, Packer, Prep, tokenize
+from assay.metrics.neural.body import ScorerBody
+from assay.metrics.neural.loading import LoadedScorer, load_scorer
+from assay.metrics.neural.runtime import import_torch
+from assay.metrics.neural.session import ModelEngine, ModelSession, flags_of
+from assay.metrics.neural.tokens import Packed, Prep, tokenize
 from assay.metrics.work import Scores
 
+if TYPE_CHECKING:
+    from assay.metrics.cross_encoder import CrossEncoder
+
 __all__ = ["CrossEngine", "CrossSession"]
+
+#: A pair of texts in the order in which the model reads them.
+_Ordered = tuple[str, str]
 
 
 @dataclass(frozen=True)
@@ -41,7 +47,7 @@ class CrossEngine(ModelEngine):
         return CrossSession(self)
 
 
-class CrossSession:
+class CrossSession(ModelSession[LoadedScorer, ScorerBody]):
     """A cross-encoder in memory.
 
     Raises:
@@ -49,8 +55,6 @@ class CrossSession:
     """
 
     def __init__(self, engine: CrossEngine) -> None:
-        self._meter = Meter(engine.devices)
-        threads = set_threads(engine.threads)
         folder = Path(engine.folder)
         architecture = describe(folder).architecture or ""
         if not architecture.endswith("ForSequenceClassification"):
@@ -58,94 +62,83 @@ class CrossSession:
                 f"model {folder}: is a {architecture or 'model without a named class'}, which scores no pairs",
                 "name a cross-encoder (…ForSequenceClassification), or take bi-encoder:MODEL",
             )
-        reduced = engine.precision if engine.backend == "torch" else "fp32"
-        loaded = [load_scorer(folder, reduced, device) for device in engine.devices]
-        parameters = parameters_of(loaded[0].model)
-        self._tokenizer = loaded[0].tokenizer
-        self._activation = loaded[0].activation
+        super().__init__(engine, load_scorer, open_scorer_bodies)
         self._types = "token_type_ids" in self._tokenizer.model_input_names
-        self._packer = Packer(int(self._tokenizer.pad_token_id or 0), engine.tokens)
-        models = [one.model for one in loaded]
-        # another backend lets go of torch's model, so nothing else may hold it
-        del loaded
-        self._bodies = open_scorer_bodies(models, engine, threads=threads)
-        self._meter.loaded(parameters)
+
+    def _keep_parts(self, copies: Sequence[LoadedScorer]) -> None:
+        """Keep the activation that the model declares."""
+        self._activation = copies[0].activation
 
     def score(self, metrics: Sequence[Metric], batch: Batch, again: Collection[str] = ()) -> Scores:
-        """See :meth:`assay.metrics.work.Session.score`; a pair that is asked for twice in one order is run once."""
-        takers = [cast(PairTaker, metric) for metric in metrics]
-        begun = time.perf_counter()
-        asked = {taker: [pair for each in batch.pairs() for pair in taker.orders(*each)] for taker in takers}
-        found: dict[PairTaker, tuple[NDArray[np.float64], NDArray[np.bool_]]] = {}
-        for limit in dict.fromkeys(taker.limit() for taker in takers):
-            of_limit = [taker for taker in takers if taker.limit() == limit]
-            wanted = dict.fromkeys(chain.from_iterable(asked[taker] for taker in of_limit))
-            logits, cut = self._run(list(wanted), limit)
-            place = dict(zip(wanted, range(len(wanted)), strict=True))
-            for taker in of_limit:
-                ways = 2 if taker.order == "mean" else 1
-                rows = np.array([place[pair] for pair in asked[taker]], dtype=np.intp).reshape(len(batch), ways)
-                found[taker] = logits[rows], np.any(cut[rows], axis=1)
-        seconds = time.perf_counter() - begun
-        columns, flags, apart = [], [], []
-        for taker in takers:
-            values = self._activate(found[taker][0], taker)
+        """See :meth:`assay.metrics.work.Session.score`; a pair that is read twice in one order is computed once."""
+        cross_encoders = [cast("CrossEncoder", metric) for metric in metrics]
+        started = time.perf_counter()
+        outputs: dict[CrossEncoder, tuple[NDArray[np.float64], NDArray[np.bool_]]] = {}
+        for limit in dict.fromkeys(metric.limit() for metric in cross_encoders):
+            outputs |= self._outputs([metric for metric in cross_encoders if metric.limit() == limit], batch, limit)
+        seconds = time.perf_counter() - started
+        columns, flags, asymmetry = [], [], []
+        for metric in cross_encoders:
+            logits, cut = outputs[metric]
+            values = self._activate(logits, metric)
             columns.append(values.mean(axis=1))
-            apart.append(np.ptp(values, axis=1) if taker.order == "mean" else np.full(len(batch), np.nan))
-            flags.append(_flags(batch, found[taker][1]))
+            asymmetry.append(np.ptp(values, axis=1) if metric.order == "mean" else np.full(len(batch), np.nan))
+            flags.append(_flags(batch, cut))
         return Scores(
             np.stack(columns, axis=1),
             np.stack(flags, axis=1),
-            np.full(len(takers), seconds),
-            np.stack(apart, axis=1),
+            np.full(len(metrics), seconds),
+            np.stack(asymmetry, axis=1),
         )
 
-    def cost(self) -> dict[str, Any]:
-        """See :meth:`assay.metrics.work.Session.cost`."""
-        return self._meter.cost() | {"batches_halved": self._packer.halved}
+    def _outputs(
+        self, metrics: Sequence[CrossEncoder], batch: Batch, limit: int
+    ) -> dict[CrossEncoder, tuple[NDArray[np.float64], NDArray[np.bool_]]]:
+        """Return for each metric the logits of n pairs in its k orders, shape (n, k), and which were cut, shape (n,).
 
-    def close(self) -> None:
-        """See :meth:`assay.metrics.work.Session.close`."""
-        self._bodies.clear()
-        self._meter.close()
+        The metrics cut a pair at the same limit, so that they share what they read in the same order.
+        """
+        ordered: dict[CrossEncoder, list[_Ordered]] = {}
+        row_of: dict[_Ordered, int] = {}
+        for metric in metrics:
+            ordered[metric] = [order for pair in batch.pairs() for order in metric.orders(*pair)]
+            for order in ordered[metric]:
+                row_of.setdefault(order, len(row_of))
+        logits, cut = self._logits(list(row_of), limit)
+        outputs = {}
+        for metric in metrics:
+            orders = 2 if metric.order == "mean" else 1
+            rows = np.array([row_of[order] for order in ordered[metric]], dtype=np.intp).reshape(len(batch), orders)
+            outputs[metric] = logits[rows], np.any(cut[rows], axis=1)
+        return outputs
 
-    def _activate(self, logits: NDArray[np.float64], metric: PairTaker) -> NDArray[np.float64]:
-        """Return scores of logits; each by itself, by the activation that the model declares or the metric names."""
-        torch = import_torch()
-        declared = {"declared": self._activation, "sigmoid": torch.nn.Sigmoid(), "identity": torch.nn.Identity()}
-        with torch.inference_mode():
-            found: NDArray[np.float64] = declared[metric.activation](torch.from_numpy(logits)).numpy()
-        return found
-
-    def _run(self, pairs: Sequence[tuple[str, str]], limit: int) -> tuple[NDArray[np.float64], NDArray[np.bool_]]:
+    def _logits(self, pairs: Sequence[_Ordered], limit: int) -> tuple[NDArray[np.float64], NDArray[np.bool_]]:
         """Return the logit of each pair, and whether it was cut, both of shape (n,)."""
         torch = import_torch()
         prep = Prep(limit)
-        tokens = tokenize(
-            self._tokenizer,
-            [prep.apply(left) for left, _ in pairs],
-            limit,
-            [prep.apply(right) for _, right in pairs],
-            types=self._types,
-        )
-        parts: list[tuple[NDArray[np.intp], Any]] = []
+        first = [prep.apply(text) for text, _ in pairs]
+        second = [prep.apply(text) for _, text in pairs]
+        tokens = tokenize(self._tokenizer, first, limit, second, types=self._types)
+        computed: list[tuple[NDArray[np.intp], Any]] = []
 
-        def step(number: int) -> Any:
-            body = self._bodies[number]
+        def step(number: int, body: ScorerBody, batch: Packed) -> None:
+            with torch.inference_mode():
+                computed.append((batch.items, body.logits(batch).float().reshape(-1)))
 
-            def run(batch: Packed) -> None:
-                with torch.inference_mode():
-                    parts.append((batch.items, body.logits(batch).float().reshape(-1)))
-
-            return run
-
-        self._packer.run(tokens, [(body.device, step(number)) for number, body in enumerate(self._bodies)])
+        self._run(tokens, step)
         logits = np.zeros(len(pairs))
-        for items, values in parts:
-            # only now: a GPU would be waited for at every batch
+        for items, values in computed:
+            # copied after the last batch: each copy waits for the GPU
             logits[items] = values.cpu().numpy()
-        self._meter.embedded(len(pairs), sum(len(one.ids) for one in tokens))
-        return logits, np.fromiter((one.cut for one in tokens), dtype=np.bool_, count=len(tokens))
+        return logits, np.fromiter((pair.cut for pair in tokens), dtype=np.bool_, count=len(tokens))
+
+    def _activate(self, logits: NDArray[np.float64], metric: CrossEncoder) -> NDArray[np.float64]:
+        """Return scores of logits; each by itself, by the activation that the model declares or the metric names."""
+        torch = import_torch()
+        activations = {"declared": self._activation, "sigmoid": torch.nn.Sigmoid(), "identity": torch.nn.Identity()}
+        with torch.inference_mode():
+            scores: NDArray[np.float64] = activations[metric.activation](torch.from_numpy(logits)).numpy()
+        return scores
 
 
 def _flags(batch: Batch, cut: NDArray[np.bool_]) -> NDArray[np.uint8]:

@@ -1,6 +1,4 @@
-"""Models and tokenizers into memory, by sentence-transformers and transformers: safetensors only, no code of
-theirs.
-"""
+"""Models and tokenizers into memory, by sentence-transformers and transformers: safetensors only, no remote code."""
 
 from __future__ import annotations
 
@@ -12,43 +10,54 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from assay.errors import AssayError, MissingExtraError, UnavailableError
+from assay.errors import AssayError, MissingExtraError, UnavailableError, summary_of
 from assay.metrics.neural.runtime import dtype_of
 from assay.metrics.neural.weights import whole_weights
 
-__all__ = ["LoadedEncoder", "LoadedScorer", "load_encoder", "load_scorer", "load_tokenizer", "parameters_of", "quiet"]
-
-
-# Models into memory, by sentence-transformers and transformers: safetensors only, no code of the model's own.
+__all__ = [
+    "LoadedEncoder",
+    "LoadedModel",
+    "LoadedScorer",
+    "load_encoder",
+    "load_scorer",
+    "load_tokenizer",
+    "parameters_of",
+    "quiet",
+]
 
 
 @dataclass(frozen=True)
-class LoadedEncoder:
-    """An encoder of single texts.
+class LoadedModel:
+    """A model in memory.
 
     Attributes:
         model: transformers' model.
-        tail: the modules of sentence-transformers behind it (pooling, dense, normalize).
         tokenizer: transformers' tokenizer.
     """
 
     model: Any
-    tail: tuple[Any, ...]
     tokenizer: Any
 
 
 @dataclass(frozen=True)
-class LoadedScorer:
+class LoadedEncoder(LoadedModel):
+    """An encoder of single texts.
+
+    Attributes:
+        tail: the modules of sentence-transformers behind the model (pooling, dense, normalize).
+    """
+
+    tail: tuple[Any, ...]
+
+
+@dataclass(frozen=True)
+class LoadedScorer(LoadedModel):
     """A cross-encoder: pairs of texts to one number.
 
     Attributes:
-        model: transformers' model with one output.
-        tokenizer: transformers' tokenizer.
         activation: the declared activation, a module of torch.nn.
     """
 
-    model: Any
-    tokenizer: Any
     activation: Any
 
 
@@ -73,7 +82,7 @@ def load_encoder(folder: Path, precision: str, device: str) -> LoadedEncoder:
                 raise UnavailableError(f"model {folder}: leaves the prompt out of its pooling, which is not supported")
         whole.eval()
         _untie(whole)
-        return LoadedEncoder(body.model, tuple(tail), whole.tokenizer)
+        return LoadedEncoder(body.model, whole.tokenizer, tuple(tail))
 
 
 def load_scorer(folder: Path, precision: str, device: str) -> LoadedScorer:
@@ -104,7 +113,7 @@ def parameters_of(model: Any) -> int:
 
 
 def _untie(whole: Any) -> None:
-    """Break the circle of model and model card: what is let go of would stay in memory until Python looks for such."""
+    """Break the reference cycle of model and model card: a model would stay in memory until the next collection."""
     card = getattr(whole, "model_card_data", None)
     if card is not None:
         card.model = None
@@ -150,11 +159,7 @@ def _loading(folder: Path) -> Iterator[None]:
     except ImportError as error:
         raise MissingExtraError(error.name or "sentence-transformers", "neural") from error
     except (OSError, ValueError, KeyError, RuntimeError, TypeError, AttributeError) as error:
-        line = next((part.strip() for part in str(error).splitlines() if part.strip()), "no reason given")
-        raise UnavailableError(f"model {folder} cannot be loaded ({type(error).__name__}: {line[:300]})") from error
-
-
-# A model's tokenizer without the model, for what is counted over tokens.
+        raise UnavailableError(f"model {folder} cannot be loaded ({summary_of(error)})") from error
 
 
 @functools.lru_cache(maxsize=4)

@@ -19,18 +19,18 @@ if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
 
+    from assay.metrics.neural.embeddings import TextEmbeddings, View
     from assay.metrics.neural.session import ModelEngine
-    from assay.metrics.neural.views import TextRows, View
     from assay.metrics.work import Engine
 
 __all__ = ["EncoderBased", "ModelMetric"]
 
 E = TypeVar("E", bound="ModelEngine")
 
-#: Families whose table of positions begins with two that no token takes.
-_OFFSET = frozenset({"roberta", "xlm-roberta", "camembert", "mpnet", "xlm-roberta-xl", "longformer"})
-#: A length that no model has: what a tokenizer says that knows no limit.
-_ENDLESS = 10**6
+#: Families whose first two positions no token takes.
+_OFFSET_POSITIONS = frozenset({"roberta", "xlm-roberta", "camembert", "mpnet", "xlm-roberta-xl", "longformer"})
+#: A tokenizer without a limit declares a length beyond this, which no model has.
+_UNLIMITED = 10**6
 
 
 @dataclass(frozen=True)
@@ -77,11 +77,13 @@ class ModelMetric(Metric):
         if self.subject is not None:
             return self
         self.for_language(context.language)
-        chosen = preset_for(self.declaration.name, _short(context.language))
-        given = {
-            key: value for key, value in chosen.items() if key == "subject" or getattr(self, key) == _default(self, key)
-        }
-        return dataclasses.replace(self, **given)
+        preset = preset_for(self.declaration.name, _short(context.language))
+        # an option that the user set goes before the preset's
+        taken = {}
+        for key, value in preset.items():
+            if key == "subject" or getattr(self, key) == _default(self, key):
+                taken[key] = value
+        return dataclasses.replace(self, **taken)
 
     @property
     def picks_by_language(self) -> bool:
@@ -90,45 +92,45 @@ class ModelMetric(Metric):
 
     def says(self) -> str:
         """Return the model that a preset took."""
-        found = self.located()
-        if found.reference.kind == "folder":
+        model = self.located()
+        if model.reference.kind == "folder":
             # a folder goes before the hub, whatever its name
-            return f"model in the folder {found.folder}"
-        revision = f"@{found.revision[:12]}" if found.revision else ""
-        return f"model {str(found.reference).partition('@')[0]}{revision}"
+            return f"model in the folder {model.folder}"
+        revision = f"@{model.revision[:12]}" if model.revision else ""
+        return f"model {str(model.reference).partition('@')[0]}{revision}"
 
     def located(self) -> LocatedModel:
         """Return the model, which must be on this machine.
 
         Raises:
-            UnavailableError: it is not; with the line that brings it.
+            UnavailableError: it is not; with the command that downloads it.
         """
         if self.subject is None:
             return self.bind(Context(None, tuple)).located()
         try:
             return locate(self.subject, offline=True)
         except OfflineError as error:
-            line = ModelReference.parse(self.subject).fetch_line
-            raise UnavailableError(f"model {self.subject} is not on this machine", line) from error
+            command = ModelReference.parse(self.subject).fetch_line
+            raise UnavailableError(f"model {self.subject} is not on this machine", command) from error
 
     def description(self) -> ModelDescription:
         """Return what the model says about itself."""
         return describe(self.located().folder)
 
     def obtain(self, *, offline: bool = False) -> None:
-        """Fetch the model where it is not here."""
+        """Fetch the model where it is not on this machine."""
         if self.subject is None:
             return
         try:
             locate(self.subject, offline=offline)
         except OfflineError as error:
-            line = ModelReference.parse(self.subject).fetch_line
+            command = ModelReference.parse(self.subject).fetch_line
             why = "`offline` is set" if offline else "HF_HUB_OFFLINE forbids the network"
-            remedy = line if offline else f"unset HF_HUB_OFFLINE; {line}"
+            remedy = command if offline else f"unset HF_HUB_OFFLINE; {command}"
             raise UnavailableError(f"model {self.subject} is not on this machine and {why}", remedy) from error
 
     def check_available(self) -> None:
-        """Return when the packages are installed and the model is here; nothing is fetched."""
+        """Return when the packages are installed and the model is on this machine; nothing is fetched."""
         super().check_available()
         if self.backend != "torch" and version_of(self.backend) == "absent":
             raise MissingExtraError(self.backend, self.backend)
@@ -138,46 +140,51 @@ class ModelMetric(Metric):
         """Return the tokens at which a text is cut, special ones included."""
         folder = self.located().folder
         described = describe(folder)
-        own = described.max_seq_length if self.reads_sentences else None
-        said = read_json(folder / "tokenizer_config.json").get("model_max_length")
-        places = described.max_positions
-        if places is not None and described.model_type in _OFFSET:
-            places -= 2
-        known = [length for length in (said, places) if isinstance(length, int) and length < _ENDLESS]
-        most = min(known, default=512)
-        return min(self.max_length or own or most, places or most)
+        sentence_limit = described.max_seq_length if self.reads_sentences else None
+        tokenizer_limit = read_json(folder / "tokenizer_config.json").get("model_max_length")
+        positions = described.max_positions
+        if positions is not None and described.model_type in _OFFSET_POSITIONS:
+            positions -= 2
+        declared = [
+            length for length in (tokenizer_limit, positions) if isinstance(length, int) and length < _UNLIMITED
+        ]
+        most = min(declared, default=512)
+        return min(self.max_length or sentence_limit or most, positions or most)
 
     @property
     def reads_sentences(self) -> bool:
-        """Whether the limit of the sentence-transformers files holds."""
+        """Whether the limit in the files of sentence-transformers applies."""
         return False
 
     def data_signature(self) -> dict[str, str]:
         """Return the model's commit or version and digest, and what the options come to here."""
-        found = self.located()
-        runtime = current_runtime()
-        precision = self.precision
+        model = self.located()
+        precision: str = self.precision
         if precision == "auto":
-            precision = precision_of("auto", device_of(runtime)[0], self.backend)  # type: ignore[assignment]
-        versions = {self.backend: version_of(self.backend)} if self.backend != "torch" else {}
-        # where a folder lies decides nothing, its digest does
-        name = found.folder.name if found.reference.kind == "folder" else found.reference.full
-        return {
-            "subject": name,
-            **({"revision": found.revision} if found.revision else {}),
-            "digest": found.digest[:16],
+            precision = precision_of("auto", device_of(current_runtime())[0], self.backend)
+        signature = {
+            # the digest decides the numbers, not where a folder is
+            "subject": model.folder.name if model.reference.kind == "folder" else model.reference.full,
+        }
+        if model.revision:
+            signature["revision"] = model.revision
+        signature |= {
+            "digest": model.digest[:16],
             "precision": precision,
             "max_length": str(self.limit()),
-        } | versions
+        }
+        if self.backend != "torch":
+            signature[self.backend] = version_of(self.backend)
+        return signature
 
     def engine_of(self, kind: type[E]) -> E:
         """Return an engine for the model under the settings in force."""
         runtime = current_runtime()
-        found = self.located()
+        model = self.located()
         devices = device_of(runtime) if self.backend == "torch" else ("cpu",)
         return kind(
-            folder=str(found.folder),
-            digest=found.digest,
+            folder=str(model.folder),
+            digest=model.digest,
             backend=self.backend,
             precision=precision_of(self.precision, devices[0], self.backend),
             devices=devices,
@@ -205,7 +212,7 @@ class EncoderBased(ModelMetric):
 
     def needs(self) -> Engine:
         """Return the encoder."""
-        # imported when used: a listing of the metrics loads every class, and none of this
+        # imported when used: a listing of the metrics loads every class, but no model
         from assay.metrics.neural.encoder import EncoderEngine
 
         return self.engine_of(EncoderEngine)
@@ -215,21 +222,24 @@ class EncoderBased(ModelMetric):
         """Return what the metric takes from a pass."""
 
     @abstractmethod
-    def compare(self, rows: TextRows, left: NDArray[np.intp], right: NDArray[np.intp]) -> NDArray[np.float64]:
+    def compare(
+        self, embeddings: TextEmbeddings, left: NDArray[np.intp], right: NDArray[np.intp]
+    ) -> NDArray[np.float64]:
         """Return the scores of references *left* and candidates *right*, float64, shape (n,)."""
 
-    def resolve_layer(self, asked: int | None) -> int:
-        """Return the layer that is meant, by default the last one.
+    def resolve_layer(self, layer: int | None) -> int:
+        """Return a layer that the model has, by default its last one.
 
         Raises:
-            InputError: the model has not so many.
+            InputError: the model has fewer layers.
+            UnavailableError: its files do not say how many it has.
         """
         layers = self.description().layers
         if layers is None:
             raise UnavailableError(f"model {self.subject}: its config.json does not say how many layers it has")
-        if asked is not None and asked > layers:
+        if layer is not None and layer > layers:
             raise InputError(f"metric {self}: the model has {layers} layers; valid: 0 to {layers}")
-        return layers if asked is None else asked
+        return layers if layer is None else layer
 
 
 def _short(language: str | None) -> str:

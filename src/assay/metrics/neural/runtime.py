@@ -96,25 +96,27 @@ def device_of(runtime: Runtime) -> tuple[str, ...]:
     torch = import_torch()
     gpus = torch.cuda.device_count() if torch.cuda.is_available() else 0
     mps = torch.backends.mps.is_available()
-    asked = runtime.device
-    if asked == "auto":
+    device = runtime.device
+    if device == "auto":
         return ("cuda:0",) if gpus else ("mps",) if mps else ("cpu",)
-    if asked == "cpu":
+    if device == "cpu":
         return ("cpu",)
-    if asked == "mps" and mps:
+    if device == "mps" and mps:
         return ("mps",)
-    if asked == "all" and gpus:
+    if device == "all" and gpus:
         return tuple(f"cuda:{number}" for number in range(gpus))
-    if asked.startswith("cuda") and gpus:
-        number = int(asked.partition(":")[2] or 0)
+    if device.startswith("cuda") and gpus:
+        number = int(device.partition(":")[2] or 0)
         if number < gpus:
             return (f"cuda:{number}",)
-    here = ", ".join(["cpu", *(f"cuda:{number}" for number in range(gpus)), *(["mps"] if mps else [])])
-    raise InputError(f"`device={asked}`: this machine has none; torch sees {here}")
+    available = ["cpu", *(f"cuda:{number}" for number in range(gpus))]
+    if mps:
+        available.append("mps")
+    raise InputError(f"`device={device}`: this machine has none; torch sees {', '.join(available)}")
 
 
 def set_threads(threads: int | None) -> int:
-    """Let torch use so many threads of the CPU, by default as many as cores are free; return how many."""
+    """Let torch use this many threads of the CPU, by default one for each free core; return how many."""
     torch = import_torch()
     number = threads or free_cores()
     if torch.get_num_threads() != number:
@@ -126,12 +128,12 @@ def set_threads(threads: int | None) -> int:
 def free_cores() -> int:
     """Return the cores that are really free to this process, at least 1; read once a process.
 
-    What OMP_NUM_THREADS says where it is set; otherwise the cores that affinity and the control group allow, less what
-    other processes take now: a thread without a core of its own makes all others wait at every layer.
+    OMP_NUM_THREADS where it is set; otherwise the cores that affinity and the control group allow, less those that
+    other processes use: a thread without a core of its own makes all others wait at every layer.
     """
-    said = os.environ.get("OMP_NUM_THREADS", "")
-    if said.isdigit() and int(said) > 0:
-        return int(said)
+    variable = os.environ.get("OMP_NUM_THREADS", "")
+    if variable.isdigit() and int(variable) > 0:
+        return int(variable)
     allowed = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
     quota = _quota()
     cores = min(allowed, max(1, int(quota))) if quota else allowed
@@ -151,33 +153,37 @@ def _quota() -> float | None:
 
 
 def _idle_share() -> float | None:
-    """Return the share of the machine's time that nothing used for a moment, or None where it cannot be read."""
-
-    def read() -> tuple[int, int]:
-        fields = [int(field) for field in Path("/proc/stat").read_text(encoding="ascii").split("\n", 1)[0].split()[1:]]
-        return fields[3] + fields[4], sum(fields[:8])
-
+    """Return the share of the cores' time, over :data:`GLANCE`, that was idle; None where it cannot be read."""
     try:
-        idle, whole = read()
+        idle_before, total_before = _cpu_times()
         time.sleep(GLANCE)
-        later, end = read()
+        idle_after, total_after = _cpu_times()
     except (OSError, ValueError, IndexError):
         return None
-    return (later - idle) / (end - whole) if end > whole else None
+    elapsed = total_after - total_before
+    return (idle_after - idle_before) / elapsed if elapsed > 0 else None
 
 
-def precision_of(asked: str, device: str, backend: str = "torch") -> str:
-    """Return the precision that ``auto`` means: half on a GPU (bf16 where it exists), else fp32.
+def _cpu_times() -> tuple[int, int]:
+    """Return the idle and the whole time of all cores since the start of the system, in ticks."""
+    first_line = Path("/proc/stat").read_text(encoding="ascii").split("\n", 1)[0]
+    fields = [int(field) for field in first_line.split()[1:]]
+    # idle and waiting for a disk; guest times, behind the eighth field, are counted in the first two as well
+    return fields[3] + fields[4], sum(fields[:8])
+
+
+def precision_of(precision: str, device: str, backend: str = "torch") -> str:
+    """Return a precision as it is, and for ``auto``: on a GPU half (bf16 where it exists), else fp32.
 
     Raises:
         InputError: fp16 on a CPU, or int8 without a backend that has it.
     """
-    if asked == "fp16" and device == "cpu":
+    if precision == "fp16" and device == "cpu":
         raise InputError("precision fp16 is for a GPU; on a CPU take bf16 or fp32")
-    if asked == "int8" and backend == "torch":
+    if precision == "int8" and backend == "torch":
         raise InputError("precision int8 needs backend=onnxruntime")
-    if asked != "auto":
-        return asked
+    if precision != "auto":
+        return precision
     if not device.startswith("cuda") or backend != "torch":
         return "fp32"
     torch = import_torch()
@@ -187,5 +193,5 @@ def precision_of(asked: str, device: str, backend: str = "torch") -> str:
 def dtype_of(precision: str) -> Any:
     """Return torch's type of a precision."""
     torch = import_torch()
-    found: Any = {"fp32": torch.float32, "bf16": torch.bfloat16, "fp16": torch.float16}[precision]
-    return found
+    dtypes = {"fp32": torch.float32, "bf16": torch.bfloat16, "fp16": torch.float16}
+    return dtypes[precision]

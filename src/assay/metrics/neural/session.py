@@ -1,29 +1,27 @@
-"""What all sessions that hold a model share: their settings, the metrics they serve, flags of texts, and costs."""
+"""What sessions that hold a model share: the settings behind it, loading, costs, and flags of texts."""
 
 from __future__ import annotations
 
 import time
-from collections.abc import Hashable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, ClassVar, Literal, Protocol
+from pathlib import Path
+from typing import Any, ClassVar, Generic, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
 
 from assay.metrics.base import Batch
-from assay.metrics.neural.runtime import import_torch
+from assay.metrics.neural.body import Body, ScorerBody
+from assay.metrics.neural.loading import LoadedModel, parameters_of
+from assay.metrics.neural.runtime import import_torch, set_threads
+from assay.metrics.neural.tokens import Packed, Packer, Tokens
 from assay.metrics.work import Flag
 
-if TYPE_CHECKING:
-    import numpy as np
-    from numpy.typing import NDArray
+__all__ = ["Meter", "ModelEngine", "ModelSession", "blank_flags", "flags_of"]
 
-    from assay.metrics.neural.views import TextRows, View
-
-__all__ = ["EncoderTaker", "LibraryTaker", "Meter", "ModelEngine", "PairTaker", "blank_flags", "flags_of"]
-
-
-# What decides the numbers of a model, and where they are computed.
+LoadedT = TypeVar("LoadedT", bound=LoadedModel)
+BodyT = TypeVar("BodyT", bound=Body | ScorerBody)
 
 
 @dataclass(frozen=True)
@@ -35,7 +33,7 @@ class ModelEngine:
         digest: of its files.
         backend: ``torch``, ``onnxruntime`` or ``openvino``.
         precision: ``fp32``, ``bf16``, ``fp16`` or ``int8``.
-        devices: torch's names; several hold a copy of the model each.
+        devices: torch's names; each of several gets a copy of the model.
         threads: of the CPU, or None for the cores that are free.
         tokens: tokens in a batch.
         reads_pairs: whether the model reads both texts of a pair at once.
@@ -52,57 +50,120 @@ class ModelEngine:
     tokens: int
 
 
-# What a session asks of the metrics that it serves: each takes its own number from what is computed for all.
+class Meter:
+    """Counts what a session costs (seconds to load, texts, tokens, memory) from the moment it is made.
 
-
-class EncoderTaker(Protocol):
-    """A metric that compares what an encoder says of two texts."""
-
-    def view(self) -> View:
-        """Return what the metric takes from a pass."""
-        ...
-
-    def compare(self, rows: TextRows, left: NDArray[np.intp], right: NDArray[np.intp]) -> NDArray[np.float64]:
-        """Return the scores of references *left* and candidates *right*, float64, shape (n,)."""
-        ...
-
-
-class PairTaker(Hashable, Protocol):
-    """A metric that turns what a cross-encoder says of a pair into a score.
-
-    Attributes:
-        order: which text comes first; ``mean`` reads both orders.
-        activation: what turns an output into a score.
+    Args:
+        devices: torch's names of the devices in use.
     """
 
-    @property
-    def order(self) -> Literal["reference-first", "candidate-first", "mean"]:
-        """See the class."""
-        ...
+    def __init__(self, devices: tuple[str, ...]) -> None:
+        self._start = time.perf_counter()
+        self._gpus = [device for device in devices if device.startswith("cuda")]
+        self._devices = devices
+        self._load_seconds = 0.0
+        self._parameters = 0
+        self._texts = 0
+        self._tokens = 0
+        for gpu in self._gpus:
+            import_torch().cuda.reset_peak_memory_stats(gpu)
 
-    @property
-    def activation(self) -> Literal["declared", "sigmoid", "identity"]:
-        """See the class."""
-        ...
+    def loaded(self, parameters: int) -> None:
+        """Record that the model is in memory."""
+        self._load_seconds = time.perf_counter() - self._start
+        self._parameters = parameters
 
-    def limit(self) -> int:
-        """Return the tokens at which a pair is cut."""
-        ...
+    def waited(self, seconds: float) -> None:
+        """Add time that loading took after the model was in memory."""
+        self._load_seconds += seconds
 
-    def orders(self, reference: str, candidate: str) -> tuple[tuple[str, str], ...]:
-        """Return the pairs that the model reads, (first, second)."""
-        ...
+    def embedded(self, texts: int, tokens: int) -> None:
+        """Add texts that went through the model."""
+        self._texts += texts
+        self._tokens += tokens
+
+    def cost(self) -> dict[str, Any]:
+        """Return the counts as plain values; memory in MB (10⁶ bytes)."""
+        torch = import_torch()
+        counts: dict[str, Any] = {
+            "load_seconds": round(self._load_seconds, 3),
+            "parameters": self._parameters,
+            "texts_embedded": self._texts,
+            "tokens": self._tokens,
+            "devices": list(self._devices),
+            "threads": torch.get_num_threads(),
+        }
+        if self._gpus:
+            peak = max(torch.cuda.max_memory_allocated(gpu) for gpu in self._gpus)
+            counts["device_name"] = torch.cuda.get_device_name(self._gpus[0])
+            counts["peak_gpu_memory_mb"] = round(peak / 1e6)
+        return counts
+
+    def close(self) -> None:
+        """Return the cached memory of the devices."""
+        if self._gpus:
+            import gc
+
+            gc.collect()
+            import_torch().cuda.empty_cache()
 
 
-class LibraryTaker(Protocol):
-    """A metric that picks one of the outputs of the package bert-score."""
+class ModelSession(Generic[LoadedT, BodyT]):
+    """A model of transformers in memory, a copy on each device of its engine.
 
-    def finish(self, outputs: Mapping[str, NDArray[np.float64]]) -> NDArray[np.float64]:
-        """Return the output that is asked for, of shape (n,)."""
-        ...
+    Args:
+        engine: names the folder and how it is computed.
+        load: loads a folder in a precision on a device.
+        open_bodies: turns the models into what computes them; see :mod:`assay.metrics.neural.backends`.
+    """
 
+    def __init__(
+        self,
+        engine: ModelEngine,
+        load: Callable[[Path, str, str], LoadedT],
+        open_bodies: Callable[[list[Any], ModelEngine, int], list[BodyT]],
+    ) -> None:
+        self._meter = Meter(engine.devices)
+        threads = set_threads(engine.threads)
+        # another backend converts the model from fp32
+        precision = engine.precision if engine.backend == "torch" else "fp32"
+        copies = [load(Path(engine.folder), precision, device) for device in engine.devices]
+        self._tokenizer = copies[0].tokenizer
+        self._keep_parts(copies)
+        models = [loaded.model for loaded in copies]
+        parameters = parameters_of(models[0])
+        # another backend empties the list to free torch's model, so nothing else may refer to it
+        del copies
+        self._packer = Packer(int(self._tokenizer.pad_token_id or 0), engine.tokens)
+        self._bodies = open_bodies(models, engine, threads)
+        self._meter.loaded(parameters)
 
-# What a reader should know of the scores of a model: which texts were cut, which are blank.
+    def _keep_parts(self, copies: Sequence[LoadedT]) -> None:
+        """Keep what the session needs of the loaded model beside its body."""
+
+    def _run(self, inputs: Sequence[Tokens], step: Callable[[int, BodyT, Packed], None]) -> None:
+        """Run inputs through the model in batches.
+
+        Args:
+            inputs: what to run.
+            step: computes a batch, given the number of the device, the body there, and the batch.
+        """
+
+        def work_of(number: int, body: BodyT) -> Callable[[Packed], None]:
+            return lambda batch: step(number, body, batch)
+
+        workers = [(body.device, work_of(number, body)) for number, body in enumerate(self._bodies)]
+        self._packer.run(inputs, workers)
+        self._meter.embedded(len(inputs), sum(len(each.ids) for each in inputs))
+
+    def cost(self) -> dict[str, Any]:
+        """See :meth:`assay.metrics.work.Session.cost`."""
+        return self._meter.cost() | {"batches_halved": self._packer.halved}
+
+    def close(self) -> None:
+        """See :meth:`assay.metrics.work.Session.close`."""
+        self._bodies.clear()
+        self._meter.close()
 
 
 def flags_of(batch: Batch, references_cut: Iterable[bool], candidates_cut: Iterable[bool]) -> NDArray[np.uint8]:
@@ -115,69 +176,13 @@ def flags_of(batch: Batch, references_cut: Iterable[bool], candidates_cut: Itera
 
 
 def blank_flags(batch: Batch) -> NDArray[np.uint8]:
-    """Return :class:`Flag` bits of texts without anything but blanks, shape (n,)."""
-    return _flag_where(Flag.REFERENCE_EMPTY, (not text.strip() for text in batch.references), len(batch)) | _flag_where(
-        Flag.CANDIDATE_EMPTY, (not text.strip() for text in batch.candidates), len(batch)
+    """Return :class:`Flag` bits of texts that are empty or blank, shape (n,)."""
+    references_blank = (not text.strip() for text in batch.references)
+    candidates_blank = (not text.strip() for text in batch.candidates)
+    return _flag_where(Flag.REFERENCE_EMPTY, references_blank, len(batch)) | _flag_where(
+        Flag.CANDIDATE_EMPTY, candidates_blank, len(batch)
     )
 
 
-def _flag_where(flag: Flag, held: Iterable[bool], n: int) -> NDArray[np.uint8]:
-    return np.fromiter(held, dtype=np.bool_, count=n) * np.uint8(flag)
-
-
-# What a session costs: loading, texts, tokens, memory.
-
-
-class Meter:
-    """Counts from the moment it is made.
-
-    Args:
-        devices: torch's names of the devices in use.
-    """
-
-    def __init__(self, devices: tuple[str, ...]) -> None:
-        self._begun = time.perf_counter()
-        self._gpus = [device for device in devices if device.startswith("cuda")]
-        self._devices = devices
-        self._load = 0.0
-        self._parameters = self._texts = self._tokens = 0
-        for gpu in self._gpus:
-            import_torch().cuda.reset_peak_memory_stats(gpu)
-
-    def loaded(self, parameters: int) -> None:
-        """Note that the model is in memory."""
-        self._load = time.perf_counter() - self._begun
-        self._parameters = parameters
-
-    def waited(self, seconds: float) -> None:
-        """Note time that went into loading after the model was in memory."""
-        self._load += seconds
-
-    def embedded(self, texts: int, tokens: int) -> None:
-        """Note texts that went through the model."""
-        self._texts += texts
-        self._tokens += tokens
-
-    def cost(self) -> dict[str, Any]:
-        """Return the counts as plain values; memory in MB (10⁶ bytes)."""
-        torch = import_torch()
-        found: dict[str, Any] = {
-            "load_seconds": round(self._load, 3),
-            "parameters": self._parameters,
-            "texts_embedded": self._texts,
-            "tokens": self._tokens,
-            "devices": list(self._devices),
-            "threads": torch.get_num_threads(),
-        }
-        if self._gpus:
-            found["device_name"] = torch.cuda.get_device_name(self._gpus[0])
-            found["peak_gpu_memory_mb"] = round(max(torch.cuda.max_memory_allocated(gpu) for gpu in self._gpus) / 1e6)
-        return found
-
-    def close(self) -> None:
-        """Let the devices have their memory back."""
-        if self._gpus:
-            import gc
-
-            gc.collect()
-            import_torch().cuda.empty_cache()
+def _flag_where(flag: Flag, where: Iterable[bool], n: int) -> NDArray[np.uint8]:
+    return np.fromiter(where, dtype=np.bool_, count=n) * np.uint8(flag)

@@ -19,20 +19,20 @@ if TYPE_CHECKING:
 __all__ = ["Packed", "Packer", "Prep", "Tokens", "inside_of", "plan_batches", "to_device", "tokenize"]
 
 
-# Texts into tokens: what is put before a text, where it is cut, and what was cut.
-
 #: Texts tokenized at one time.
 SLICE = 4096
+#: A batch whose texts fill this share of the budget ends where a shorter text comes: none of them is padded.
+FULL_ENOUGH = 0.25
 
 
 @dataclass(frozen=True)
 class Prep:
-    """How a text is made ready for a model.
+    """How a text is prepared for a model.
 
     Attributes:
         limit: tokens at which it is cut, special ones included.
         prefix: text put before it.
-        strip: whether blanks around it are taken away.
+        strip: whether blanks around it are removed.
         lower: whether it is lower-cased here, before the tokenizer.
         space: whether the tokenizer gets a blank before it (BERTScore with RoBERTa).
     """
@@ -46,7 +46,7 @@ class Prep:
     def apply(self, text: str) -> str:
         """Return the text as the tokenizer gets it."""
         if not text.isascii():
-            # no model's tokenizer takes half of a surrogate pair
+            # tokenizers refuse half of a surrogate pair
             text = text.encode("utf-8", "replace").decode("utf-8")
         text = text.strip() if self.strip else text
         text = self.prefix + text
@@ -82,49 +82,44 @@ def tokenize(
         seconds: the second text of each pair.
         types: whether the model takes segment numbers.
     """
-    found: list[Tokens] = []
+    tokens: list[Tokens] = []
     for start in range(0, len(texts), SLICE):
         part = list(texts[start : start + SLICE])
-        other = None if seconds is None else list(seconds[start : start + SLICE])
-        lists = _encode(tokenizer, part, other, types=types)
-        long = [i for i, one in enumerate(lists) if len(one.ids) > limit]
-        if long:
-            short = tokenizer(
-                [part[i] for i in long],
-                None if other is None else [other[i] for i in long],
+        part_seconds = None if seconds is None else list(seconds[start : start + SLICE])
+        encoded = _encode(tokenizer, part, part_seconds, types=types)
+        too_long = [index for index, text in enumerate(encoded) if len(text.ids) > limit]
+        if too_long:
+            # only these go through the tokenizer's own, slower way to cut
+            cut = tokenizer(
+                [part[index] for index in too_long],
+                None if part_seconds is None else [part_seconds[index] for index in too_long],
                 truncation=True,
                 max_length=limit,
                 return_token_type_ids=types,
                 return_attention_mask=False,
                 verbose=False,
             )
-            kinds = short["token_type_ids"] if types else [None] * len(long)
-            for i, ids, kind in zip(long, short["input_ids"], kinds, strict=True):
-                lists[i] = Tokens(ids, kind, cut=True)
-        found += lists
-    return found
+            segments = cut["token_type_ids"] if types else [None] * len(too_long)
+            for index, ids, segment in zip(too_long, cut["input_ids"], segments, strict=True):
+                encoded[index] = Tokens(ids, segment, cut=True)
+        tokens += encoded
+    return tokens
 
 
-def _encode(tokenizer: Any, texts: list[str], others: list[str] | None, *, types: bool) -> list[Tokens]:
+def _encode(tokenizer: Any, texts: list[str], seconds: list[str] | None, *, types: bool) -> list[Tokens]:
+    """Return all tokens of texts, or of pairs; by the fast tokenizer itself where there is one."""
     fast = getattr(tokenizer, "backend_tokenizer", None)
     if fast is None:
-        found = tokenizer(
-            texts, others, return_token_type_ids=types, return_attention_mask=False, truncation=False, verbose=False
+        output = tokenizer(
+            texts, seconds, return_token_type_ids=types, return_attention_mask=False, truncation=False, verbose=False
         )
-        kinds = found["token_type_ids"] if types else [None] * len(texts)
-        return [Tokens(ids, kind) for ids, kind in zip(found["input_ids"], kinds, strict=True)]
-    # what a tokenizer's file says of padding and cutting would otherwise be in force
+        segments = output["token_type_ids"] if types else [None] * len(texts)
+        return [Tokens(ids, segment) for ids, segment in zip(output["input_ids"], segments, strict=True)]
+    # padding and truncation that the tokenizer's file declares would otherwise apply
     fast.no_padding()
     fast.no_truncation()
-    batch = texts if others is None else list(zip(texts, others, strict=True))
-    encodings = fast.encode_batch_fast(batch)
-    return [Tokens(one.ids, one.type_ids if types else None) for one in encodings]
-
-
-# Token lists into batches: sorted by length, filled up to a budget of tokens, halved where memory runs out.
-
-#: A batch this full ends where a shorter text comes, since then none of its texts is padded.
-ENOUGH = 0.25
+    inputs = texts if seconds is None else list(zip(texts, seconds, strict=True))
+    return [Tokens(each.ids, each.type_ids if types else None) for each in fast.encode_batch_fast(inputs)]
 
 
 @dataclass(frozen=True)
@@ -149,12 +144,12 @@ class Packed:
 
     @property
     def inside(self) -> NDArray[np.bool_]:
-        """Which places have a token, shape (b, l); known without asking the device, which may be at work."""
+        """Which positions have a token, shape (b, l); known without waiting for the device."""
         return inside_of(self.sizes)
 
 
 def plan_batches(lengths: NDArray[np.intp], budget: int) -> Iterator[NDArray[np.intp]]:
-    """Yield the inputs of each batch, long ones first: what does not fit in memory shows at once.
+    """Yield the inputs of each batch, the longest first: what does not fit in memory shows at once.
 
     An input without a token is in none of them: no model takes it.
 
@@ -168,9 +163,10 @@ def plan_batches(lengths: NDArray[np.intp], budget: int) -> Iterator[NDArray[np.
     while start < len(order):
         longest = int(lengths[order[start]])
         end = min(len(order), start + max(1, budget // longest))
-        alike = start + int(np.searchsorted(-lengths[order[start:end]], -longest, side="right"))
-        if alike < end and (alike - start) * longest >= ENOUGH * budget:
-            end = alike
+        # the first inputs, all as long as the longest
+        unpadded_end = start + int(np.searchsorted(-lengths[order[start:end]], -longest, side="right"))
+        if unpadded_end < end and (unpadded_end - start) * longest >= FULL_ENOUGH * budget:
+            end = unpadded_end
         yield order[start:end]
         start = end
 
@@ -200,14 +196,15 @@ class Packer:
         Raises:
             torch.OutOfMemoryError: a single input does not fit.
         """
-        lengths = np.fromiter((len(one.ids) for one in inputs), dtype=np.intp, count=len(inputs))
+        lengths = np.fromiter((len(each.ids) for each in inputs), dtype=np.intp, count=len(inputs))
         waiting = list(plan_batches(lengths, self.budget))[::-1]
         if len(workers) == 1:
             self._work(inputs, lengths, waiting, *workers[0])
             return
         with ThreadPoolExecutor(len(workers)) as pool:
-            for done in [pool.submit(self._work, inputs, lengths, waiting, *worker) for worker in workers]:
-                done.result()
+            futures = [pool.submit(self._work, inputs, lengths, waiting, *worker) for worker in workers]
+            for future in futures:
+                future.result()
 
     def _work(
         self,
@@ -217,12 +214,12 @@ class Packer:
         device: str,
         step: Callable[[Packed], None],
     ) -> None:
-        """Take batches until none waits; what does not fit goes back in halves."""
+        """Take batches until none is left; one that does not fit goes back in halves."""
         torch = import_torch()
         while waiting:
             try:
                 items = waiting.pop()
-            except IndexError:  # another worker was quicker
+            except IndexError:  # another worker took the last one
                 return
             if len(items) > 1 and len(items) * int(lengths[items].max()) > self.budget:
                 # planned before memory ran out
@@ -248,19 +245,19 @@ class Packer:
             table[inside] = np.fromiter(chain.from_iterable(lists), dtype=np.int64, count=count)
             return to_device(table, device)
 
-        ids = spread((one.ids for one in chosen), self.pad)
-        types = None if chosen[0].types is None else spread((one.types or () for one in chosen), 0)
+        ids = spread((each.ids for each in chosen), self.pad)
+        types = None if chosen[0].types is None else spread((each.types or () for each in chosen), 0)
         mask = to_device(inside.astype(np.int64), device)
         return Packed(items, sizes, ids, mask, types, even=count == inside.size)
 
 
 def inside_of(sizes: NDArray[np.intp]) -> NDArray[np.bool_]:
-    """Return which places of a padded batch have a token, shape (b, l), from the tokens of each input, shape (b,)."""
-    found: NDArray[np.bool_] = np.arange(int(sizes.max())) < sizes[:, None]
-    return found
+    """Return which positions of a padded batch have a token, shape (b, l), from the tokens of each input, (b,)."""
+    inside: NDArray[np.bool_] = np.arange(int(sizes.max())) < sizes[:, None]
+    return inside
 
 
 def to_device(array: NDArray[Any], device: str) -> torch.Tensor:
-    """Return an array as a tensor on a device; what a GPU is doing goes on meanwhile."""
+    """Return an array as a tensor on a device, without waiting for what a GPU is computing."""
     tensor: torch.Tensor = import_torch().from_numpy(array)
     return tensor.pin_memory().to(device, non_blocking=True) if device.startswith("cuda") else tensor.to(device)

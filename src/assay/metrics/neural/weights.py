@@ -1,7 +1,6 @@
-"""Every weight that a score is computed from comes out of the model's files: transformers' load reports, judged.
+"""The check that every weight a score is computed from comes out of the model's files, by transformers' load reports.
 
-transformers draws a weight that a file lacks at random and goes on with a warning, so that each run would give other
-scores.
+transformers draws a weight that a file lacks at random and only warns, so that each run would give other scores.
 """
 
 from __future__ import annotations
@@ -24,7 +23,7 @@ _POOLER = re.compile(r"(^|\.)pooler\.")
 #: Buffers that older versions of transformers wrote; they are computed, not learned.
 _BUFFER = re.compile(r"(^|\.)(position_ids|inv_freq)$")
 _REMEDY = "take the model's original files, or save it again with save_pretrained"
-#: The method that reports is one of a class: two loads at once would restore each other's.
+#: The method that reports belongs to a class: two loads at the same time would restore each other's.
 _LOCK = threading.RLock()
 
 
@@ -32,7 +31,7 @@ _LOCK = threading.RLock()
 def whole_weights(folder: Path, use: Use) -> Iterator[None]:
     """Refuse models of transformers that are loaded inside without all the weights that are used.
 
-    A head is no use where only hidden states are read, so that weights of one may be there, and a pooler may be absent.
+    Where only hidden states are read, the weights of a head may be there as well, and a pooler may be missing.
 
     Args:
         folder: of the model, for messages.

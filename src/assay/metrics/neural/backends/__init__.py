@@ -1,4 +1,4 @@
-"""Which runtime computes a model: torch, or one that it is converted for once."""
+"""The runtimes that compute a model: torch, or another one that it is converted for once."""
 
 from __future__ import annotations
 
@@ -12,12 +12,12 @@ if TYPE_CHECKING:
 __all__ = ["open_encoder_bodies", "open_scorer_bodies"]
 
 
-def open_encoder_bodies(models: list[Any], engine: ModelEngine, *, threads: int) -> list[Body]:
+def open_encoder_bodies(models: list[Any], engine: ModelEngine, threads: int) -> list[Body]:
     """Return the bodies of an encoder, one a device.
 
     Args:
-        models: transformers' model on each device. Emptied for another backend than torch, which is not to be in
-            memory beside torch: what is converted is loaded once more, in fp32.
+        models: transformers' model on each device. Emptied for another backend than torch, so that both are not in
+            memory at once; what is converted is loaded once more, in fp32.
         engine: names devices, backend and precision.
         threads: of the CPU.
 
@@ -30,10 +30,10 @@ def open_encoder_bodies(models: list[Any], engine: ModelEngine, *, threads: int)
         return [TorchBody(model, device) for model, device in zip(models, engine.devices, strict=True)]
     from assay.metrics.neural.backends.converted import ConvertedBody
 
-    return [ConvertedBody(_let_go(models), engine, threads)]
+    return [ConvertedBody(_take_config(models), engine, threads)]
 
 
-def open_scorer_bodies(models: list[Any], engine: ModelEngine, *, threads: int) -> list[ScorerBody]:
+def open_scorer_bodies(models: list[Any], engine: ModelEngine, threads: int) -> list[ScorerBody]:
     """Return the bodies of a cross-encoder, one a device; see :func:`open_encoder_bodies`.
 
     Raises:
@@ -45,7 +45,7 @@ def open_scorer_bodies(models: list[Any], engine: ModelEngine, *, threads: int) 
         return [TorchScorerBody(model, device) for model, device in zip(models, engine.devices, strict=True)]
     from assay.metrics.neural.backends.converted import ConvertedScorerBody
 
-    return [ConvertedScorerBody(_let_go(models), engine, threads)]
+    return [ConvertedScorerBody(_take_config(models), engine, threads)]
 
 
 def _pack(models: list[Any], engine: ModelEngine) -> None:
@@ -54,8 +54,8 @@ def _pack(models: list[Any], engine: ModelEngine) -> None:
             pack_linears(model)
 
 
-def _let_go(models: list[Any]) -> Any:
-    """Empty the list and return the configuration of what was in it."""
+def _take_config(models: list[Any]) -> Any:
+    """Return the configuration of the models and empty their list, which frees their memory."""
     config = models[0].config
     models.clear()
     return config

@@ -10,18 +10,18 @@ import platform
 from collections.abc import Callable, Sequence
 from contextlib import suppress
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import NDArray
 
 from assay.errors import AssayError, UnavailableError
 from assay.metrics.models import describe
-from assay.metrics.neural.backends.cache import first_line, write_json
+from assay.metrics.neural.backends.cache import error_summary, write_json
+from assay.metrics.neural.embeddings import pool
 from assay.metrics.neural.loading import load_tokenizer, quiet
 from assay.metrics.neural.runtime import import_torch
 from assay.metrics.neural.tokens import Packed, Packer, tokenize
-from assay.metrics.neural.views import pool
 
 if TYPE_CHECKING:
     import torch
@@ -31,11 +31,22 @@ if TYPE_CHECKING:
 __all__ = ["LEAST", "Outputs", "accept", "agreement", "check_pairs", "check_scores"]
 
 
-# Pairs that a converted model is checked on: English and German, answers and sentences, from the same to unrelated.
-#
-# Made for this purpose and from no dataset, so that no benchmark's own pairs decide which model may be used on it.
+#: The least rank correlation with fp32 in torch.
+LEAST = 0.999
+#: Tokens at which a text of the check set is cut; only models with fewer positions cut any.
+LIMIT = 128
+#: Decimals to which scores are compared: the order of equal texts is noise.
+DECIMALS = 6
+#: Fields of /proc/cpuinfo that decide which kernels a runtime takes.
+_CPU_FIELDS = ("model name", "cpu family", "model", "flags", "CPU implementer", "CPU part", "Features")
 
-# A sentence takes one phrase of each column; columns are as long as they are so that rows of them rarely meet again.
+#: What a model gives for a batch: hidden states of some layers, each (b, l, d), or logits, (b, 1).
+Outputs = Callable[[Packed], "Sequence[torch.Tensor]"]
+
+# The check set: English and German, answers and sentences, from the same to unrelated. It was made for this purpose and
+# from no dataset, so that no benchmark's own pairs decide which model may be used on it.
+#
+# A sentence takes one phrase of each column; the lengths of the columns differ so that combinations rarely repeat.
 _SENTENCES = (
     (
         ("The old baker", "A young teacher", "My neighbour", "The captain of the ship", "Our doctor", "The new mayor"),
@@ -91,51 +102,50 @@ _ROWS = 16
 def check_pairs() -> dict[str, tuple[tuple[str, str], ...]]:
     """Return the pairs by their kind, about 300 in all, each with two different texts.
 
-    Sentences spread wide; answers lie closer together, so that their order is lost sooner, and are a kind of their own.
+    Sentences spread wide; answers are closer together, so that their order is lost sooner, and are a kind of their own.
     """
-    pairs: list[tuple[str, str]] = []
+    sentences: list[tuple[str, str]] = []
     for columns in _SENTENCES:
         for row in range(_ROWS):
-            # other strides would walk the columns in step
-            chosen = [(row * (at + 1) + at) % len(column) for at, column in enumerate(columns)]
-            whole = _sentence(columns, chosen)
-            pairs.append((whole, whole.rsplit(" ", 2)[0] + "."))
-            changed = list(chosen)
-            for step in range(len(columns)):
-                # from the end in one sentence, from the start in the next: what weighs more differs by model
-                at = step if row % 2 else len(columns) - 1 - step
-                changed[at] = (changed[at] + 1 + row % 3) % len(columns[at])
-                pairs.append((whole, _sentence(columns, changed)))
-            if row < len(columns[2]):
-                pairs += [(columns[2][chosen[2]], whole), (columns[2][changed[2]], whole)]
-    answers = [tuple(part.strip() for part in line.split("|")) for line in _ANSWERS.strip().splitlines()]
-    short: list[tuple[str, str]] = []
-    for (answer, same, near), (other, *_) in zip(answers, answers[1:] + answers[:1], strict=True):
-        short += [(answer, same), (answer, near), (same, near), (answer, other)]
-    return {"answers": tuple(dict.fromkeys(short)), "sentences": tuple(dict.fromkeys(pairs))}
+            sentences += _sentence_pairs(columns, row)
+    return {"answers": tuple(dict.fromkeys(_answer_pairs())), "sentences": tuple(dict.fromkeys(sentences))}
+
+
+def _answer_pairs() -> list[tuple[str, str]]:
+    """Return each answer with its paraphrase, with one that looks like it, and with the next line's answer."""
+    answers = []
+    for line in _ANSWERS.strip().splitlines():
+        answer, paraphrase, near = (part.strip() for part in line.split("|"))
+        answers.append((answer, paraphrase, near))
+    pairs: list[tuple[str, str]] = []
+    for (answer, paraphrase, near), (other, *_) in zip(answers, answers[1:] + answers[:1], strict=True):
+        pairs += [(answer, paraphrase), (answer, near), (paraphrase, near), (answer, other)]
+    return pairs
+
+
+def _sentence_pairs(columns: tuple[tuple[str, ...], ...], row: int) -> list[tuple[str, str]]:
+    """Return a sentence with its beginning, and with sentences that differ in one phrase, in two, up to all of them."""
+    # a stride of its own for each column: with equal ones the columns would advance in step
+    chosen = [(row * (index + 1) + index) % len(column) for index, column in enumerate(columns)]
+    whole = _sentence(columns, chosen)
+    pairs = [(whole, whole.rsplit(" ", 2)[0] + ".")]
+    changed = list(chosen)
+    for step in range(len(columns)):
+        # from the end in one sentence, from the start in the next: what weighs more differs by model
+        index = step if row % 2 else len(columns) - 1 - step
+        changed[index] = (changed[index] + 1 + row % 3) % len(columns[index])
+        pairs.append((whole, _sentence(columns, changed)))
+    if row < len(columns[2]):
+        pairs += [(columns[2][chosen[2]], whole), (columns[2][changed[2]], whole)]
+    return pairs
 
 
 def _sentence(columns: tuple[tuple[str, ...], ...], chosen: list[int]) -> str:
-    return " ".join(column[at] for column, at in zip(columns, chosen, strict=True))
-
-
-# Whether a converted model still says the same: its scores are held to those of torch in fp32 on a check set.
-
-#: The least rank correlation with fp32 in torch.
-LEAST = 0.999
-#: Tokens at which a text of the check set is cut; only models with fewer positions cut any.
-LIMIT = 128
-#: Scores are compared to so many decimals: the order of equal texts is noise.
-DECIMALS = 6
-#: What in /proc/cpuinfo says which kernels a runtime takes.
-_CPU_LINES = ("model name", "cpu family", "model", "flags", "CPU implementer", "CPU part", "Features")
-
-#: What a model gives for a batch: hidden states of some layers, each (b, l, d), or logits, (b, 1).
-Outputs = Callable[[Packed], "Sequence[torch.Tensor]"]
+    return " ".join(column[index] for column, index in zip(columns, chosen, strict=True))
 
 
 def accept(folder: Path, engine: ModelEngine, reference: Callable[[], Outputs], converted: Outputs) -> None:
-    """Return if a converted model may be used; what was found is kept beside it, once a kind of CPU.
+    """Return if a converted model may be used; the result is kept beside it, once a kind of CPU.
 
     Args:
         folder: of the converted model.
@@ -159,11 +169,11 @@ def accept(folder: Path, engine: ModelEngine, reference: Callable[[], Outputs], 
     remedy = "take backend=torch" if engine.precision == "fp32" else "take precision=fp32"
     if value is None:
         raise UnavailableError(
-            f"model {engine.folder}: its scores in {engine.backend} {engine.precision} cannot be held to fp32, since "
-            "one of them gives all pairs of the check set the same score or none",
+            f"model {engine.folder}: its scores in {engine.backend} {engine.precision} cannot be compared with fp32, "
+            "since one of them gives all pairs of the check set the same score or none",
             remedy,
         )
-    # cut, not rounded: a figure just below the limit must not read like the limit
+    # rounded down: a figure just below the limit must not read like the limit
     figure = f"{math.floor(value * 1e4) / 1e4:.4f}".replace("0.", ".", 1)
     raise UnavailableError(
         f"model {engine.folder}: {engine.backend} {engine.precision} keeps a Spearman of {figure} with fp32, below "
@@ -177,34 +187,45 @@ def check_scores(engine: ModelEngine, outputs: Outputs) -> NDArray[np.float64]:
 
     Of hidden states, the cosine of their means over the tokens; logits as they are. The batches are those of a run.
     """
+    pairs = [pair for kind in check_pairs().values() for pair in kind]
+    if engine.reads_pairs:
+        first, second = [pair[0] for pair in pairs], [pair[1] for pair in pairs]
+        return np.stack([values[:, 0] for values in _computed(engine, outputs, first, second)])
+    texts = list(dict.fromkeys(text for pair in pairs for text in pair))
+    row_of = {text: row for row, text in enumerate(texts)}
+    left = np.array([row_of[text] for text, _ in pairs])
+    right = np.array([row_of[text] for _, text in pairs])
+    return np.stack([_cosines(values, left, right) for values in _computed(engine, outputs, texts)])
+
+
+def _computed(
+    engine: ModelEngine, outputs: Outputs, texts: Sequence[str], seconds: Sequence[str] | None = None
+) -> list[NDArray[np.float64]]:
+    """Return each output for texts, or pairs of texts, in their order: means over the tokens (n, d), or logits (n, 1).
+
+    They are padded and batched as in a run, since a runtime may compute differently by the shape of a batch.
+    """
     torch = import_torch()
     tokenizer = load_tokenizer(engine.folder, engine.digest)
-    pairs = [pair for kind in check_pairs().values() for pair in kind]
-    texts = list(dict.fromkeys(text for pair in pairs for text in pair))
-    types = "token_type_ids" in tokenizer.model_input_names
     # some families take no token at their first two positions
-    places = (describe(Path(engine.folder)).max_positions or LIMIT + 2) - 2
-    limit = min(LIMIT, int(tokenizer.model_max_length), places)
-    packer = Packer(int(tokenizer.pad_token_id or 0), engine.tokens)
-    found: list[list[Any]] = []
+    positions = (describe(Path(engine.folder)).max_positions or LIMIT + 2) - 2
+    limit = min(LIMIT, int(tokenizer.model_max_length), positions)
+    types = "token_type_ids" in tokenizer.model_input_names
+    computed: list[tuple[NDArray[np.intp], list[NDArray[np.float64]]]] = []
 
     def step(batch: Packed) -> None:
+        rows = []
         with torch.inference_mode():
-            values = outputs(batch)
-            rows = [pool(one, batch.mask, "mean") if one.ndim == 3 else one.float() for one in values]
-        found.append([batch.items, *(row.double().numpy() for row in rows)])
+            for states in outputs(batch):
+                values = pool(states, batch.mask, "mean") if states.ndim == 3 else states.float()
+                rows.append(values.double().numpy())
+        computed.append((batch.items, rows))
 
-    def run(*sides: Sequence[str]) -> list[NDArray[np.float64]]:
-        found.clear()
-        packer.run(tokenize(tokenizer, sides[0], limit, *sides[1:], types=types), [("cpu", step)])
-        back = np.argsort(np.concatenate([part[0] for part in found]))
-        return [np.concatenate(rows)[back] for rows in list(zip(*found, strict=True))[1:]]
-
-    if engine.reads_pairs:
-        return np.stack([rows[:, 0] for rows in run([pair[0] for pair in pairs], [pair[1] for pair in pairs])])
-    place = {text: row for row, text in enumerate(texts)}
-    left, right = (np.array([place[pair[side]] for pair in pairs]) for side in (0, 1))
-    return np.stack([_cosines(rows, left, right) for rows in run(texts)])
+    packer = Packer(int(tokenizer.pad_token_id or 0), engine.tokens)
+    packer.run(tokenize(tokenizer, texts, limit, seconds, types=types), [("cpu", step)])
+    original_order = np.argsort(np.concatenate([items for items, _ in computed]))
+    by_output = zip(*(rows for _, rows in computed), strict=True)
+    return [np.concatenate(rows)[original_order] for rows in by_output]
 
 
 def agreement(reference: NDArray[np.float64], converted: NDArray[np.float64]) -> float | None:
@@ -218,11 +239,12 @@ def agreement(reference: NDArray[np.float64], converted: NDArray[np.float64]) ->
 
     ends = np.cumsum([len(kind) for kind in check_pairs().values()])[:-1]
     least = 1.0
-    for row, other in zip(np.round(reference, DECIMALS), np.round(converted, DECIMALS), strict=True):
-        for part, same in zip(np.split(row, ends), np.split(other, ends), strict=True):
-            if not (np.isfinite(part).all() and np.isfinite(same).all()) or np.ptp(part) == 0 or np.ptp(same) == 0:
+    for row, other_row in zip(np.round(reference, DECIMALS), np.round(converted, DECIMALS), strict=True):
+        for scores, others in zip(np.split(row, ends), np.split(other_row, ends), strict=True):
+            finite = np.isfinite(scores).all() and np.isfinite(others).all()
+            if not finite or np.ptp(scores) == 0 or np.ptp(others) == 0:
                 return None
-            least = min(least, float(np.corrcoef(rankdata(part), rankdata(same))[0, 1]))
+            least = min(least, float(np.corrcoef(rankdata(scores), rankdata(others))[0, 1]))
     return least
 
 
@@ -235,19 +257,18 @@ def _compare(engine: ModelEngine, reference: Callable[[], Outputs], converted: O
             raise
         except Exception as error:  # each runtime has errors of its own, without a common base
             raise UnavailableError(
-                f"model {engine.folder}: what it was converted to for {engine.backend} does not run "
-                f"({first_line(error)})",
+                f"model {engine.folder}: its conversion for {engine.backend} does not run ({error_summary(error)})",
                 "take backend=torch",
             ) from error
     return agreement(expected, got)
 
 
 def _cosines(rows: NDArray[np.float64], left: NDArray[np.intp], right: NDArray[np.intp]) -> NDArray[np.float64]:
-    # what is not finite by this is told from the scores
+    # agreement() reports scores that are not finite
     with np.errstate(invalid="ignore", divide="ignore", over="ignore"):
         unit = rows / np.linalg.norm(rows, axis=1, keepdims=True)
-    found: NDArray[np.float64] = (unit[left] * unit[right]).sum(axis=1)
-    return found
+    cosines: NDArray[np.float64] = (unit[left] * unit[right]).sum(axis=1)
+    return cosines
 
 
 def _read(path: Path) -> float | None:
@@ -264,10 +285,14 @@ def _check_digest() -> str:
 
 @functools.cache
 def _cpu() -> str:
-    """Return what tells kinds of CPU apart; a name alone does not where a machine is virtual."""
+    """Return what tells kinds of CPU apart; on a virtual machine the name alone does not."""
     try:
         first = Path("/proc/cpuinfo").read_text(encoding="utf-8", errors="replace").partition("\n\n")[0]
     except OSError:
         return platform.processor() or platform.machine()
-    fields = [line.partition(":") for line in first.splitlines()]
-    return "; ".join(value.strip() for name, _, value in fields if name.strip() in _CPU_LINES) or platform.machine()
+    values = []
+    for line in first.splitlines():
+        name, _, value = line.partition(":")
+        if name.strip() in _CPU_FIELDS:
+            values.append(value.strip())
+    return "; ".join(values) or platform.machine()

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+import importlib
 import json
 import shutil
 import time
@@ -14,20 +15,20 @@ from typing import Any, Protocol
 
 from numpy.typing import NDArray
 
-from assay.errors import AssayError, InputError, UnavailableError
+from assay.errors import AssayError, InputError, MissingExtraError, UnavailableError, summary_of
 from assay.metrics.neural.loading import quiet
 from assay.metrics.provenance import file_digest
 from assay.output import written_whole
 from assay.paths import cache_dir
 from assay.transfer import disk_errors
 
-__all__ = ["Converter", "Pass", "first_line", "keep", "opening", "write_json"]
+__all__ = ["Converter", "Pass", "error_summary", "import_backend", "keep", "opening", "write_json"]
 
 #: Raised when assay converts in another way, so that older files are not found.
 FORMAT = 1
 #: Seconds after which a half-written folder is what a killed process left.
 STALE = 24 * 3600
-#: Says what each file of a folder was when it was written.
+#: Lists the digest of each file of a folder when it was written.
 _FILES = "files.json"
 
 #: Runs a converted model: int64 arrays of shape (b, l) by name in, float32 arrays out.
@@ -50,7 +51,7 @@ class Converter(Protocol):
         ...
 
     def write(self, module: Any, names: tuple[str, ...], precision: str, folder: Path) -> None:
-        """Convert a module of :mod:`modules` that takes *names* into files of an empty folder.
+        """Convert a module that takes *names* (see ``converted.py``) into files of an empty folder.
 
         Raises:
             UnavailableError: a package is missing.
@@ -121,17 +122,26 @@ def opening(folder: Path, backend: str) -> Iterator[None]:
         raise
     except Exception as error:  # each runtime has errors of its own, without a common base
         raise UnavailableError(
-            f"the converted model {folder} cannot be opened by {backend} ({first_line(error)})",
+            f"the converted model {folder} cannot be opened by {backend} ({error_summary(error)})",
             f"delete the folder {folder} and run again",
         ) from error
 
 
-def first_line(error: BaseException) -> str:
-    """Return the kind of an error and the first line of its text."""
-    lines = [part.strip() for part in str(error).splitlines() if part.strip()]
-    # openvino begins with places in its own code
-    telling = [line for line in lines if not line.startswith("Exception from ")]
-    return f"{type(error).__name__}: {(telling or lines or ['no reason given'])[0][:300]}"
+def error_summary(error: BaseException) -> str:
+    """Return an error of a runtime as one line; openvino's begin with positions in its own code."""
+    return summary_of(error, skip="Exception from ")
+
+
+def import_backend(package: str, extra: str) -> Any:
+    """Return a module of a runtime.
+
+    Raises:
+        MissingExtraError: it is not installed; *extra* of assay installs it.
+    """
+    try:
+        return importlib.import_module(package)
+    except ImportError as error:
+        raise MissingExtraError((error.name or package).replace("_", "-"), extra) from error
 
 
 @contextmanager
@@ -146,13 +156,13 @@ def _cache_errors(folder: Path) -> Iterator[None]:
 
 
 def _check(folder: Path) -> None:
-    """Hold the files to what was written: a runtime computes with damaged weights as if nothing were wrong."""
+    """Compare the files with what was written: a runtime computes with damaged weights as if nothing were wrong."""
     try:
         digests = json.loads((folder / _FILES).read_text(encoding="utf-8"))
         changed = [name for name, digest in digests.items() if file_digest(folder / name) != digest]
         reason = f"{changed[0]} is not what was written" if changed else ""
     except (OSError, ValueError, AttributeError) as error:
-        reason = first_line(error)
+        reason = error_summary(error)
     if reason:
         raise UnavailableError(
             f"the converted model {folder} is damaged ({reason})", f"delete the folder {folder} and run again"
@@ -168,12 +178,12 @@ def _converting(model: str, backend: str) -> Iterator[None]:
         raise
     except Exception as error:  # as in opening
         raise UnavailableError(
-            f"model {model} cannot be converted for {backend} ({first_line(error)})", "take backend=torch"
+            f"model {model} cannot be converted for {backend} ({error_summary(error)})", "take backend=torch"
         ) from error
 
 
 def _sweep(folder: Path) -> None:
-    """Delete what killed processes left."""
+    """Delete what killed processes left; a folder that cannot be deleted is tried again the next time."""
     for part in folder.glob("*.part"):
         with suppress(OSError):
             if part.stat().st_mtime < time.time() - STALE:

@@ -1,4 +1,4 @@
-"""Bodies that another runtime than torch computes."""
+"""Models that another runtime than torch computes: converted once, checked against torch, then loaded."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
 __all__ = ["ConvertedBody", "ConvertedScorerBody", "converter_of"]
 
-_ALL = ("input_ids", "attention_mask", "token_type_ids")
+_INPUT_NAMES = ("input_ids", "attention_mask", "token_type_ids")
 
 
 def converter_of(backend: str, precision: str) -> Converter:
@@ -49,10 +49,7 @@ def converter_of(backend: str, precision: str) -> Converter:
 
 
 class _Converted:
-    """A model, and how what it gives is brought into another runtime.
-
-    The model of torch is in memory only while something is converted or checked.
-    """
+    """A model in another runtime; that of torch is in memory only while something is converted or checked."""
 
     device = "cpu"
 
@@ -65,50 +62,64 @@ class _Converted:
         self._names = input_names(config)
 
     def _load(self, outputs: str, make: Callable[[], Any]) -> Callable[[Packed], Sequence[torch.Tensor]]:
-        """Return what computes *outputs* of the model, once its scores have been found to be the same.
+        """Return what computes *outputs* of the model, after its scores were compared with torch's.
 
         Args:
             outputs: a name for them.
-            make: loads the model and returns the module of torch that gives them; not called where all is done
-                already.
+            make: loads the model and returns the module of torch that gives them; not called where a conversion and
+                the result of its check are in the cache.
         """
         engine, converter = self._engine, self._converter
         key = {"model": engine.digest, "backend": engine.backend, "outputs": outputs} | converter.key(engine.precision)
         tensor = import_torch().from_numpy
-        made: list[Any] = []
+        module = _Lazy(make)
 
-        def module() -> Any:
-            if not made:
-                made.append(make().eval())
-            return made[0]
+        def write(folder: Path) -> None:
+            converter.write(module.get(), self._names, engine.precision, folder)
 
         def reference() -> Callable[[Packed], Sequence[torch.Tensor]]:
-            whole = module()
-            return lambda batch: whole(*(tensor(array) for array in _arrays(batch)[: len(self._names)]))
+            in_torch = module.get()
+            return lambda batch: in_torch(*(tensor(array) for array in _arrays(batch)[: len(self._names)]))
 
         try:
-            folder = keep(
-                engine.folder, key, lambda part: converter.write(module(), self._names, engine.precision, part)
-            )
+            folder = keep(engine.folder, key, write)
             run = converter.open(folder, engine.precision, self._threads)
 
             def converted(batch: Packed) -> Sequence[torch.Tensor]:
-                return [tensor(array) for array in run(dict(zip(_ALL, _arrays(batch), strict=True)))]
+                return [tensor(array) for array in run(dict(zip(_INPUT_NAMES, _arrays(batch), strict=True)))]
 
             accept(folder, engine, reference, converted)
         finally:
-            if made:
-                made.clear()
-                # converters leave circles behind that hold the weights
-                gc.collect()
+            module.free()
         return converted
+
+
+class _Lazy:
+    """A module of torch that is loaded when it is first needed."""
+
+    def __init__(self, make: Callable[[], Any]) -> None:
+        self._make = make
+        self._module: Any = None
+
+    def get(self) -> Any:
+        """Return the module, ready to be evaluated."""
+        if self._module is None:
+            self._module = self._make().eval()
+        return self._module
+
+    def free(self) -> None:
+        """Free its memory."""
+        if self._module is not None:
+            self._module = None
+            # converters leave reference cycles behind that keep the weights in memory
+            gc.collect()
 
 
 class ConvertedBody(_Converted):
     """An encoder in another runtime; see :class:`assay.metrics.neural.body.Body`.
 
-    Each set of layers is a converted model of its own, which ends at the highest of them; what is in memory already
-    serves a smaller set as well.
+    Each set of layers is a converted model of its own, which ends at the highest of them; one that is in memory serves
+    every smaller set as well.
 
     Args:
         config: transformers' configuration of the model.
@@ -130,23 +141,24 @@ class ConvertedBody(_Converted):
         Raises:
             UnavailableError: a package is missing, the model cannot be converted, or its scores change too much.
         """
-        self._known(layers)
+        self._model_for(layers)
 
     def hidden(self, batch: Packed, layers: Collection[int]) -> dict[int, torch.Tensor]:
-        """See :meth:`assay.metrics.neural.body.Body.hidden`; what is not prepared is prepared first."""
-        known = self._known(layers)
-        found = dict(zip(known, self._runs[known](batch), strict=True))
-        return {layer: found[layer] for layer in layers}
+        """See :meth:`assay.metrics.neural.body.Body.hidden`; layers that are not prepared are prepared first."""
+        available = self._model_for(layers)
+        states = dict(zip(available, self._runs[available](batch), strict=True))
+        return {layer: states[layer] for layer in layers}
 
-    def _known(self, layers: Collection[int]) -> tuple[int, ...]:
+    def _model_for(self, layers: Collection[int]) -> tuple[int, ...]:
         """Return the layers of the converted model that gives these with the least work."""
         wanted = set(layers)
-        serving = [known for known in self._runs if wanted.issubset(known)]
-        if not serving:
-            serving = [tuple(sorted(wanted))]
-            name = " ".join(("layers", *map(str, serving[0])))
-            self._runs[serving[0]] = self._load(name, lambda: self._module(serving[0]))
-        return min(serving, key=lambda known: (known[-1], len(known)))
+        sufficient = [available for available in self._runs if wanted.issubset(available)]
+        if sufficient:
+            return min(sufficient, key=lambda available: (available[-1], len(available)))
+        exact = tuple(sorted(wanted))
+        name = " ".join(("layers", *map(str, exact)))
+        self._runs[exact] = self._load(name, lambda: self._module(exact))
+        return exact
 
     def _module(self, layers: tuple[int, ...]) -> Any:
         from assay.metrics.neural.backends.modules import EncoderModule

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import importlib
 import logging
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
@@ -11,8 +10,7 @@ from typing import Any
 
 from numpy.typing import NDArray
 
-from assay.errors import MissingExtraError
-from assay.metrics.neural.backends.cache import Pass, opening
+from assay.metrics.neural.backends.cache import Pass, import_backend, opening
 from assay.metrics.neural.backends.modules import example_of
 from assay.metrics.neural.runtime import import_torch
 from assay.metrics.provenance import version_of
@@ -27,6 +25,7 @@ _LARGE = 1_500_000_000
 #: onnxruntime's number for products of 8-bit integers.
 _INT8_ACTIVATIONS = 4
 _FILE = "model.onnx"
+_EXTRA = "onnxruntime"
 
 
 class OnnxRuntime:
@@ -40,7 +39,7 @@ class OnnxRuntime:
     precisions: tuple[str, ...] = ("fp32", "int8")
 
     def __init__(self) -> None:
-        self._runtime = _import("onnxruntime")
+        self._runtime = import_backend("onnxruntime", _EXTRA)
 
     def key(self, precision: str) -> dict[str, str]:
         """See :class:`Converter`."""
@@ -49,15 +48,15 @@ class OnnxRuntime:
 
     def write(self, module: Any, names: tuple[str, ...], precision: str, folder: Path) -> None:
         """See :class:`Converter`."""
-        _import("onnx")
+        import_backend("onnx", _EXTRA)
         torch = import_torch()
         path = folder / ("whole.onnx" if precision == "int8" else _FILE)
         example = example_of(names)
         with torch.inference_mode():
             outputs = [f"output_{number}" for number in range(len(module(*example)))]
-        axes = {name: {0: "batch", 1: "length"} for name in names}
-        # logits have no length; a name for a fixed axis would be a lie, not an error
-        shapes = {name: {0: "batch", 1: "length"} if hasattr(module, "layers") else {0: "batch"} for name in outputs}
+        batch_and_length = {0: "batch", 1: "length"}
+        # logits have no length, and torch would not object to a name for a fixed axis
+        output_axes = batch_and_length if hasattr(module, "layers") else {0: "batch"}
         torch.onnx.export(
             module,
             example,
@@ -66,7 +65,7 @@ class OnnxRuntime:
             opset_version=OPSET,
             input_names=list(names),
             output_names=outputs,
-            dynamic_axes=axes | shapes,
+            dynamic_axes=dict.fromkeys(names, batch_and_length) | dict.fromkeys(outputs, output_axes),
         )
         if precision == "int8":
             self._quantize(path, folder / _FILE)
@@ -79,11 +78,11 @@ class OnnxRuntime:
         options.log_severity_level = 3
         with opening(folder, self.name):
             session = self._runtime.InferenceSession(str(folder / _FILE), options, providers=["CPUExecutionProvider"])
-        taken = [one.name for one in session.get_inputs()]
+        names = [argument.name for argument in session.get_inputs()]
 
         def run(inputs: Mapping[str, NDArray[Any]]) -> list[NDArray[Any]]:
-            found: list[NDArray[Any]] = session.run(None, {name: inputs[name] for name in taken})
-            return found
+            outputs: list[NDArray[Any]] = session.run(None, {name: inputs[name] for name in names})
+            return outputs
 
         return run
 
@@ -93,9 +92,9 @@ class OnnxRuntime:
         Activations are reduced as they come, a scale for each block of each row: with one scale for a whole batch, as
         in onnxruntime's dynamic quantization, a score would depend on the texts that share its batch.
         """
-        model = _import("onnx").load(whole)
+        model = import_backend("onnx", _EXTRA).load(whole)
         with _silent():
-            quantizer = _import("onnxruntime.quantization.matmul_nbits_quantizer")
+            quantizer = import_backend("onnxruntime.quantization.matmul_nbits_quantizer", _EXTRA)
             reducing = quantizer.MatMulNBitsQuantizer(
                 model, bits=8, block_size=BLOCK, is_symmetric=True, accuracy_level=_INT8_ACTIVATIONS
             )
@@ -106,13 +105,6 @@ class OnnxRuntime:
             # a model beyond 2 GB has its weights in files of their own, which only the whole one reads
             if path == whole or not path.name.startswith(target.name):
                 path.unlink()
-
-
-def _import(package: str) -> Any:
-    try:
-        return importlib.import_module(package)
-    except ImportError as error:
-        raise MissingExtraError((error.name or package).replace("_", "-"), "onnxruntime") from error
 
 
 @contextmanager

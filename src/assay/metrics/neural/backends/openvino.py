@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import importlib
 import sys
 from collections.abc import Mapping
 from pathlib import Path
@@ -11,8 +10,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from assay.errors import MissingExtraError, UnavailableError
-from assay.metrics.neural.backends.cache import Pass, opening
+from assay.errors import UnavailableError
+from assay.metrics.neural.backends.cache import Pass, import_backend, opening
 from assay.metrics.neural.backends.modules import example_of
 from assay.metrics.provenance import version_of
 
@@ -42,9 +41,9 @@ class OpenVino:
 
     def write(self, module: Any, names: tuple[str, ...], precision: str, folder: Path) -> None:
         """See :class:`Converter`."""
-        found = self._library.convert_model(module, example_input=example_of(names))
+        converted = self._library.convert_model(module, example_input=example_of(names))
         # by default the weights are halved
-        self._library.save_model(found, str(folder / _FILE), compress_to_fp16=False)
+        self._library.save_model(converted, str(folder / _FILE), compress_to_fp16=False)
 
     def open(self, folder: Path, precision: str, threads: int) -> Pass:
         """See :class:`Converter`."""
@@ -63,11 +62,11 @@ class OpenVino:
                 f"openvino computes {precision} in {computed} on this CPU, which has no {precision}",
                 "take precision=fp32",
             )
-        taken = [one.get_any_name() for one in compiled.inputs]
+        names = [argument.get_any_name() for argument in compiled.inputs]
         request = compiled.create_infer_request()
 
         def run(inputs: Mapping[str, NDArray[Any]]) -> list[NDArray[Any]]:
-            request.infer([inputs[name] for name in taken], share_inputs=True)
+            request.infer([inputs[name] for name in names], share_inputs=True)
             # the next pass writes over these
             return [np.array(request.get_output_tensor(number).data) for number in range(len(compiled.outputs))]
 
@@ -80,12 +79,10 @@ def _import() -> Any:
         return sys.modules["openvino"]
     hidden = _TELEMETRY not in sys.modules
     if hidden:
-        # openvino takes the package as not installed, and a stand-in that does nothing
+        # openvino then finds the package not installed, and sends nothing
         sys.modules[_TELEMETRY] = None  # type: ignore[assignment]
     try:
-        return importlib.import_module("openvino")
-    except ImportError as error:
-        raise MissingExtraError("openvino", "openvino") from error
+        return import_backend("openvino", "openvino")
     finally:
         if hidden:
             sys.modules.pop(_TELEMETRY, None)

@@ -1,0 +1,257 @@
+"""Embeddings of texts: what a metric takes from a pass of an encoder, where it is collected, and their cosine.
+
+A :class:`View` says what a metric takes. :class:`BatchEmbeddings` collects one such output for the texts of a batch as
+the encoder computes it, and :class:`EmbeddingCache` keeps those of texts that a later batch has as well. A metric gets
+:class:`TextEmbeddings`.
+"""
+
+from __future__ import annotations
+
+import tempfile
+from collections.abc import Collection, Hashable, Sequence
+from dataclasses import dataclass
+from threading import Lock
+from typing import IO, TYPE_CHECKING, Literal, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from assay.metrics.neural.runtime import import_torch
+from assay.metrics.neural.tokens import Packed, Prep, Tokens, inside_of, to_device
+
+if TYPE_CHECKING:
+    import torch
+
+__all__ = ["BatchEmbeddings", "EmbeddingCache", "Key", "Kind", "Output", "TextEmbeddings", "View", "cosine", "pool"]
+
+Kind = Literal["tokens", "sentence", "mean", "max", "cls"]
+
+#: A text as the model gets it, and where it was cut: two preparations that end in the same tokens share a pass.
+Key = tuple[str, int | None]
+
+#: Bytes that an :class:`EmbeddingCache` keeps in memory.
+CACHE_BYTES = 128 * 2**20
+
+
+@dataclass(frozen=True)
+class View:
+    """What a metric takes from a pass.
+
+    Attributes:
+        prep: how texts are prepared.
+        kind: ``tokens`` for an embedding a token; ``sentence`` for what the model's own modules make of the last
+            layer; ``mean``, ``max`` or ``cls`` over the tokens.
+        layer: 0 for the input embeddings, then the layers from 1.
+    """
+
+    prep: Prep
+    kind: Kind
+    layer: int
+
+
+class Output(NamedTuple):
+    """What a pass computes: a view without its preparation of texts, which several views may differ in.
+
+    Attributes:
+        kind: see :class:`View`.
+        layer: see :class:`View`.
+    """
+
+    kind: Kind
+    layer: int
+
+
+@dataclass(frozen=True)
+class TextEmbeddings:
+    """Embeddings of t texts.
+
+    Attributes:
+        values: float32; one row a text, shape (t, d), or one row a token, shape (tokens of all texts, d).
+        starts: for tokens, the first row of each text, shape (t,); None otherwise.
+        ids: for tokens, the token numbers of each text.
+    """
+
+    values: torch.Tensor
+    starts: NDArray[np.intp] | None = None
+    ids: Sequence[Sequence[int]] = ()
+
+
+def pool(hidden: torch.Tensor, mask: torch.Tensor, kind: Kind) -> torch.Tensor:
+    """Pool token embeddings, shape (b, l, d), into one vector a text, shape (b, d), in float32.
+
+    Args:
+        hidden: embeddings of the tokens, special ones included.
+        mask: 1 for a token, 0 for padding, shape (b, l).
+        kind: ``mean``, ``max`` or ``cls`` (the first token).
+    """
+    torch = import_torch()
+    hidden = hidden.float()
+    if kind == "cls":
+        return hidden[:, 0]
+    inside = mask.unsqueeze(-1).bool()
+    if kind == "max":
+        return hidden.masked_fill(~inside, -torch.inf).amax(dim=1)
+    return (hidden * inside).sum(dim=1) / mask.sum(dim=1, keepdim=True).clamp(min=1)
+
+
+def cosine(embeddings: TextEmbeddings, left: NDArray[np.intp], right: NDArray[np.intp]) -> NDArray[np.float64]:
+    """Return the cosine of texts *left* and *right*, in [-1, 1], shape (n,); 0 where a vector is zero.
+
+    Computed in double precision from single-precision embeddings, each vector scaled by itself, so that a pair's value
+    depends on that pair alone.
+    """
+    torch = import_torch()
+    with torch.inference_mode():
+        # mps has no doubles
+        values = embeddings.values.cpu() if embeddings.values.device.type == "mps" else embeddings.values
+        unit = values.double()
+        norm = unit.norm(dim=1, keepdim=True)
+        unit = torch.where(norm > 0, unit / norm, unit)
+        dots = (unit[torch.as_tensor(left)] * unit[torch.as_tensor(right)]).sum(dim=1)
+        cosines: NDArray[np.float64] = dots.clamp(-1.0, 1.0).cpu().numpy()
+    return cosines
+
+
+class EmbeddingCache:
+    """Float32 arrays by key: in memory up to a limit, beyond it in a temporary file without a name.
+
+    Args:
+        limit: bytes kept in memory.
+    """
+
+    def __init__(self, limit: int = CACHE_BYTES) -> None:
+        self._limit = limit
+        self._in_memory: dict[Hashable, NDArray[np.float32]] = {}
+        #: Offset in the file and shape of each array that is there.
+        self._in_file: dict[Hashable, tuple[int, tuple[int, ...]]] = {}
+        self._file: IO[bytes] | None = None
+        self._bytes = 0
+
+    def __contains__(self, key: Hashable) -> bool:
+        return key in self._in_memory or key in self._in_file
+
+    def __len__(self) -> int:
+        return len(self._in_memory) + len(self._in_file)
+
+    def put(self, key: Hashable, array: NDArray[np.float32]) -> None:
+        """Keep a copy of an array; a key that is there already keeps its array."""
+        if key in self:
+            return
+        if self._bytes + array.nbytes <= self._limit:
+            self._in_memory[key] = np.array(array, dtype=np.float32)
+            self._bytes += array.nbytes
+            return
+        if self._file is None:
+            self._file = tempfile.TemporaryFile(prefix="assay-")  # noqa: SIM115 - lives as long as the cache
+        offset = self._file.seek(0, 2)
+        self._file.write(np.ascontiguousarray(array, dtype=np.float32).tobytes())
+        self._in_file[key] = offset, array.shape
+
+    def get(self, key: Hashable) -> NDArray[np.float32]:
+        """Return an array that was kept."""
+        if key in self._in_memory:
+            return self._in_memory[key]
+        offset, shape = self._in_file[key]
+        assert self._file is not None  # noqa: S101 - an entry in the file needs the file
+        self._file.seek(offset)
+        return np.frombuffer(self._file.read(4 * int(np.prod(shape))), dtype=np.float32).reshape(shape)
+
+    def drop(self, keys: Collection[Hashable]) -> None:
+        """Forget arrays; the file shrinks only when nothing is left in it."""
+        for key in keys:
+            array = self._in_memory.pop(key, None)
+            if array is not None:
+                self._bytes -= array.nbytes
+            self._in_file.pop(key, None)
+        if self._file is not None and not self._in_file:
+            self._file.seek(0)
+            self._file.truncate()
+
+    def close(self) -> None:
+        """Forget everything."""
+        self._in_memory.clear()
+        self._in_file.clear()
+        self._bytes = 0
+        if self._file is not None:
+            self._file.close()
+            self._file = None
+
+
+class BatchEmbeddings:
+    """One output for the texts of a batch, filled batch by batch of the model; rows are in the order of the texts.
+
+    Args:
+        output: what is collected.
+        tokens: the texts, n of them.
+    """
+
+    def __init__(self, output: Output, tokens: dict[Key, Tokens]) -> None:
+        self.output = output
+        self.tokens = tokens
+        self._index = {key: index for index, key in enumerate(tokens)}
+        self._values: torch.Tensor | None = None
+        self._allocating = Lock()
+        #: Rows of each text, and the first of them.
+        self._sizes = np.ones(len(tokens), dtype=np.intp)
+        if output.kind == "tokens":
+            self._sizes[:] = [len(text.ids) for text in tokens.values()]
+        self._starts = np.cumsum(self._sizes) - self._sizes
+
+    def indices(self, keys: Sequence[Key]) -> NDArray[np.intp]:
+        """Return which of the n texts these are, shape (k,)."""
+        return np.fromiter((self._index[key] for key in keys), dtype=np.intp, count=len(keys))
+
+    def put_vectors(self, indices: NDArray[np.intp], vectors: torch.Tensor, device: str) -> None:
+        """Store one vector a text, shape (k, d), on *device*."""
+        self._put(indices, vectors, device)
+
+    def put_tokens(self, indices: NDArray[np.intp], hidden: torch.Tensor, batch: Packed, device: str) -> None:
+        """Store the tokens of a batch, shape (k, l, d), on *device*, without the padding."""
+        flat = hidden.reshape(-1, hidden.shape[-1])
+        if not batch.even:
+            flat = flat[to_device(np.flatnonzero(batch.inside), str(hidden.device))]
+        self._put(self._rows(indices), flat, device)
+
+    def load_from(self, cache: EmbeddingCache, device: str) -> set[Key]:
+        """Take over what an earlier batch computed; return of which texts."""
+        known = [key for key in self.tokens if (key, self.output) in cache] if cache else []
+        if known:
+            values = np.concatenate([cache.get((key, self.output)) for key in known])
+            self._put(self._rows(self.indices(known)), import_torch().from_numpy(values), device)
+        return set(known)
+
+    def save_to(self, cache: EmbeddingCache, wanted: Collection[Key]) -> None:
+        """Keep the texts of this batch that a later one needs, and forget its other texts."""
+        if cache:
+            cache.drop([(key, self.output) for key in self.tokens if key not in wanted])
+        fresh = [key for key in self.tokens if key in wanted and (key, self.output) not in cache]
+        if not fresh or self._values is None:
+            return
+        indices = self.indices(fresh)
+        # copied at once: text by text, each copy would wait for the GPU
+        values = self._values[to_device(self._rows(indices), str(self._values.device))].cpu().numpy()
+        ends = np.cumsum(self._sizes[indices])[:-1]
+        for key, array in zip(fresh, np.split(values, ends), strict=True):
+            cache.put((key, self.output), array)
+
+    def embeddings(self) -> TextEmbeddings:
+        """Return what was stored; zeros where nothing was."""
+        values = self._values
+        if values is None:
+            values = import_torch().zeros((int(self._sizes.sum()), 1))
+        if self.output.kind != "tokens":
+            return TextEmbeddings(values)
+        return TextEmbeddings(values, self._starts, [text.ids for text in self.tokens.values()])
+
+    def _rows(self, indices: NDArray[np.intp]) -> NDArray[np.intp]:
+        """Return the rows of texts, one text after the other."""
+        sizes = self._sizes[indices]
+        return (self._starts[indices][:, None] + np.arange(int(sizes.max())))[inside_of(sizes)]
+
+    def _put(self, rows: NDArray[np.intp], values: torch.Tensor, device: str) -> None:
+        with self._allocating:  # several devices store their results, a thread each
+            if self._values is None:
+                torch = import_torch()
+                shape = (int(self._sizes.sum()), values.shape[-1])
+                self._values = torch.zeros(shape, dtype=torch.float32, device=device)
+        self._values[to_device(rows, device)] = values.float().to(device)
