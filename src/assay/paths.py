@@ -16,9 +16,9 @@ def cache_dir() -> Path:
     chosen = os.environ.get("ASSAY_CACHE")
     if chosen:
         return Path(chosen).expanduser()
-    import pooch
+    import platformdirs
 
-    return Path(pooch.os_cache("assay"))
+    return Path(platformdirs.user_cache_dir("assay"))
 
 
 def data_dirs() -> list[Path]:
