@@ -1,4 +1,7 @@
-"""Files from elsewhere: downloads that resume, checksums, and wheels of a package index."""
+"""Files from elsewhere: downloads that resume, checksums, and wheels of a package index.
+
+It serves datasets and models alike and knows neither.
+"""
 
 from __future__ import annotations
 
@@ -15,7 +18,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import IO
 
-from assay.errors import InputError
+from assay.errors import InputError, summary_of
 
 __all__ = [
     "PINNED",
@@ -30,10 +33,24 @@ __all__ = [
 ]
 
 
-# Files from elsewhere: downloads and wheels, checked. Knows neither datasets nor models.
+CHUNK = 1 << 16
+ATTEMPTS = 4
+TIMEOUT = (10, 60)  # seconds to connect, and between two pieces
+#: Seconds after which an index that does not answer is given up.
+WHEEL_TIMEOUT = 300
+#: All that a package index is asked for. pip also takes addresses, files and options in this place, and runs the build
+#: code of what they lead to.
+PINNED = re.compile(r"[A-Za-z0-9](?:[\w.-]*[A-Za-z0-9])?==[A-Za-z0-9][\w.+-]*", re.ASCII)
 
-
-# Checksums, and what progress looks like.
+#: What the texts of errors of the connection mean.
+_CAUSES = {
+    "Name or service not known": "the name of the server is not known (no network?)",
+    "NameResolutionError": "the name of the server is not known (no network?)",
+    "Connection refused": "the server refuses the connection",
+    "CERTIFICATE_VERIFY_FAILED": "the server's certificate is not trusted",
+    "timed out": "the server did not answer in time",
+    "IncompleteRead": "the connection was cut",
+}
 
 #: Called as progress(file, bytes done, bytes in all or None).
 Progress = Callable[[str, int, int | None], None]
@@ -50,18 +67,15 @@ def describe_mismatch(path: Path, expected: str, got: str) -> str:
     return f"{path} has the SHA-256 {got}; expected {expected}"
 
 
-# Downloads that resume, are checked, and appear under their name only when whole.
-
-CHUNK = 1 << 16
-ATTEMPTS = 4
-TIMEOUT = (10, 60)  # seconds to connect, and between two pieces
+class WheelError(Exception):
+    """A wheel was not downloaded; the text says why."""
 
 
 class DownloadError(Exception):
     """A download did not succeed; the text says why.
 
     Attributes:
-        mismatch: whether a file came, and it was another one.
+        mismatch: whether a file came, but another one than expected.
     """
 
     def __init__(self, message: str, *, mismatch: bool = False) -> None:
@@ -71,7 +85,7 @@ class DownloadError(Exception):
 
 @contextmanager
 def disk_errors(target: Path) -> Iterator[None]:
-    """Turn a full or read-only disk into one clear line."""
+    """Turn the error of a full or read-only disk into one clear line."""
     try:
         yield
     except OSError as error:
@@ -87,20 +101,20 @@ def disk_errors(target: Path) -> Iterator[None]:
 
 
 def download(url: str, target: Path, *, size: int | None, sha256: str | None, progress: Progress | None = None) -> Path:
-    """Bring a file to *target*, continuing where an earlier attempt stopped.
+    """Download a file to *target*, continuing where an earlier attempt stopped; return *target*.
 
-    What has come so far lies in ``<target>.<checksum>.part``, which one process at a time writes; another
-    one that wants the same file meanwhile uses a temporary name of its own.
+    What has come so far is in ``<target>.<checksum>.part``, which one process at a time writes; another process that
+    downloads the same file meanwhile uses a temporary name of its own.
 
     Args:
         url: the address.
-        target: where the file shall be.
+        target: the path of the file.
         size: its size in bytes, if known.
         sha256: its checksum, if known.
         progress: called as progress(file, bytes done, bytes in all or None).
 
     Raises:
-        DownloadError: it did not come, or another file came.
+        DownloadError: it could not be downloaded, or another file came.
         InputError: the disk is full or may not be written.
     """
     if target.is_file() and sha256 is not None and sha256_of(target) == sha256:
@@ -112,7 +126,7 @@ def download(url: str, target: Path, *, size: int | None, sha256: str | None, pr
                 _fill(url, stream, target.name, size, progress)
                 got = sha256_of(part)
                 if sha256 is not None and got != sha256:
-                    # What lay there from before may have been the start of another file: once more, afresh.
+                    # what was there before may have been the start of another file: try once more from the start
                     _truncate(stream)
                     _fill(url, stream, target.name, size, progress)
                     got = sha256_of(part)
@@ -132,6 +146,7 @@ def download(url: str, target: Path, *, size: int | None, sha256: str | None, pr
 
 @contextmanager
 def _part(target: Path, checksum: str) -> Iterator[tuple[Path, IO[bytes]]]:
+    """Yield the file that is written until it is whole: the shared one, or one of this process while it is in use."""
     shared = target.with_name(f"{target.name}.{checksum[:12] or 'new'}.part")
     stream = _open_locked(shared)
     if stream is not None:
@@ -170,7 +185,11 @@ def _truncate(stream: IO[bytes]) -> None:
 
 
 def _fill(url: str, stream: IO[bytes], name: str, size: int | None, progress: Progress | None) -> None:
-    """Append to *stream* until the file is whole."""
+    """Append to *stream* until the file is whole, in several attempts.
+
+    Raises:
+        DownloadError: the server refuses the file, or the last attempt failed as well.
+    """
     import requests
     import urllib3
 
@@ -203,7 +222,7 @@ def _fill(url: str, stream: IO[bytes], name: str, size: int | None, progress: Pr
                     have = 0
                 _append(answer, stream, name, have, size, progress)
         except (requests.RequestException, urllib3.exceptions.HTTPError) as error:
-            problem = _reason(error)
+            problem = _cause(error)
             continue
         if size is None or stream.tell() == size:
             return
@@ -212,15 +231,16 @@ def _fill(url: str, stream: IO[bytes], name: str, size: int | None, progress: Pr
 
 
 def _continues(answer: object, have: int) -> bool:
-    """Tell whether the answer goes on at byte *have* (a server may ignore the range and start afresh)."""
+    """Tell whether the answer continues at byte *have* (a server may ignore the range and start again)."""
     status = getattr(answer, "status_code", 0)
-    given = str(getattr(answer, "headers", {}).get("Content-Range", ""))
-    return status == 206 and given.replace(" ", "").startswith(f"bytes{have}-")
+    content_range = str(getattr(answer, "headers", {}).get("Content-Range", ""))
+    return status == 206 and content_range.replace(" ", "").startswith(f"bytes{have}-")
 
 
 def _append(
     answer: object, stream: IO[bytes], name: str, have: int, size: int | None, progress: Progress | None
 ) -> None:
+    """Write the pieces of an answer; more than *size* bytes are another file."""
     done = have
     for piece in answer.iter_content(CHUNK):  # type: ignore[attr-defined]
         if size is not None and done + len(piece) > size:
@@ -233,44 +253,23 @@ def _append(
     stream.flush()
 
 
-def _reason(error: Exception) -> str:
-    """Return the innermost cause in a few words: what the libraries wrap around it says nothing more."""
+def _cause(error: Exception) -> str:
+    """Return the innermost cause in a few words; the errors that wrap it add nothing."""
     text = str(error)
-    for sign, meaning in (
-        ("Name or service not known", "the name of the server is not known (no network?)"),
-        ("NameResolutionError", "the name of the server is not known (no network?)"),
-        ("Connection refused", "the server refuses the connection"),
-        ("CERTIFICATE_VERIFY_FAILED", "the server's certificate is not trusted"),
-        ("timed out", "the server did not answer in time"),
-        ("IncompleteRead", "the connection was cut"),
-    ):
+    for sign, meaning in _CAUSES.items():
         if sign in text:
             return meaning
-    return f"{type(error).__name__}: {text.splitlines()[0] if text else 'no reason given'}"[:200]
-
-
-# A wheel of a package index: a way in where nothing but the index can be reached.
-#
-# pip finds and downloads the wheel, so that the user's index, proxy and certificate settings hold. Nothing is
-# installed and no code of the package runs.
-
-#: All that is asked of an index. pip also takes addresses, files and options in this place, and runs the build code of
-#: what they lead to.
-PINNED = re.compile(r"[A-Za-z0-9](?:[\w.-]*[A-Za-z0-9])?==[A-Za-z0-9][\w.+-]*", re.ASCII)
-
-#: Seconds after which an index that does not answer is given up.
-WHEEL_TIMEOUT = 300
-
-
-class WheelError(Exception):
-    """The wheel did not come; the text says why."""
+    return summary_of(error, 200)
 
 
 def download_wheel(requirement: str, folder: Path) -> Path:
     """Download the wheel of ``NAME==VERSION`` into *folder* and return its path.
 
+    pip finds and downloads it, so that the user's index, proxy and certificate settings apply. Nothing is installed and
+    no code of the package runs.
+
     Raises:
-        WheelError: the requirement has another form, or pip is missing, or says no.
+        WheelError: the requirement has another form, or pip is missing or failed.
     """
     if not PINNED.fullmatch(requirement):
         raise WheelError(f"{requirement!r} is not NAME==VERSION")
@@ -284,10 +283,11 @@ def download_wheel(requirement: str, folder: Path) -> Path:
         raise WheelError(f"pip could not be started ({error})") from None
     if done.returncode:
         if "No module named pip" in done.stderr:
-            raise WheelError("this Python has no pip to fetch it with; add it with: python -m ensurepip")
-        lines = [line.strip() for line in done.stderr.splitlines() if line.strip().startswith("ERROR")]
-        raise WheelError(f"pip says: {(lines or [f'exit code {done.returncode}'])[0].removeprefix('ERROR: ')}")
+            raise WheelError("this Python has no pip to download it with; install it with: python -m ensurepip")
+        errors = [line.strip() for line in done.stderr.splitlines() if line.strip().startswith("ERROR")]
+        reason = errors[0].removeprefix("ERROR: ") if errors else f"exit code {done.returncode}"
+        raise WheelError(f"pip says: {reason}")
     wheels = sorted(folder.glob("*.whl"))
     if not wheels:
-        raise WheelError(f"pip brought no wheel for {requirement}")
+        raise WheelError(f"pip downloaded no wheel for {requirement}")
     return wheels[0]

