@@ -218,12 +218,13 @@ def _is_of_tests(metric: Any) -> bool:
 
 
 def _hold_to_bar(run: RunFolder, metric: str, settings: CheckSettings, bar: float) -> None:
-    from assay.reports.layout import TITLES, Cell
+    from assay.reports.layout import Cell
+    from assay.statistics.coefficients import title_of
 
     (bucket,), (statistic,) = settings.buckets, settings.statistics
     row = next(one for one in run.agreement if (one["metric"], one["bucket"]) == (metric, bucket))
     cell = Cell(row["value"], row["low"], row["high"], row["note"])
-    said = f"{metric} on {row['dataset']}, {bucket}: {TITLES[statistic]} {cell.text} (n = {row['n']:,})"
+    said = f"{metric} on {row['dataset']}, {bucket}: {title_of(statistic)} {cell.text} (n = {row['n']:,})"
     if cell.value is None:
         raise AssertionError(f"{said} is undefined: {cell.note}")
     if cell.low is None or cell.high is None:
@@ -253,7 +254,8 @@ def _hold_to_baseline(run: RunFolder, path: Path, settings: CheckSettings) -> No
 def _hold_to_rival(run: RunFolder, settings: CheckSettings) -> None:
     from assay.reports.check.cells import Verdict, judge
     from assay.reports.data import read_datasets
-    from assay.reports.layout import TITLES, Cell
+    from assay.reports.layout import Cell
+    from assay.statistics.coefficients import title_of
     from assay.statistics.comparison import compare
 
     (data,), (bucket,), (statistic,) = read_datasets(run), settings.buckets, settings.statistics
@@ -271,9 +273,8 @@ def _hold_to_rival(run: RunFolder, settings: CheckSettings) -> None:
         groups=pairs.groups,
     )
     difference = Cell(found.value, found.low, found.high, found.note).text
-    said = (
-        f"{TITLES[statistic]} of {first} less that of {second} on {data.name}, {bucket}: {difference} (n = {found.n:,})"
-    )
+    compared = f"{title_of(statistic)} of {first} less that of {second}"
+    said = f"{compared} on {data.name}, {bucket}: {difference} (n = {found.n:,})"
     if found.value is None:
         raise AssertionError(f"{said}: {found.note}")
     verdict = judge(found.second, found.first, found.low, found.high, settings.margin)

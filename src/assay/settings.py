@@ -25,6 +25,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Concatenate, Literal, ParamSpec, Protocol, TypeVar, overload
 
 from assay.errors import InputError
+from assay.statistics.coefficients import statistics_help
 
 if TYPE_CHECKING:
     from assay.benchmark.progress import Progress
@@ -449,12 +450,7 @@ class AgreementSettings(Resampling):
         flags=("--bucket", "-b"),
         metavar="RULE",
     )
-    statistics: Sequence[str] = setting(
-        "pearson, spearman, kendall (the default three), kendall-tau-c, pairwise-accuracy, auc, pair-accuracy.",
-        (),
-        flags=("--statistic",),
-        metavar="NAME",
-    )
+    statistics: Sequence[str] = setting(statistics_help(), (), flags=("--statistic",), metavar="NAME")
     group_by: str | None = setting(
         "Resample whole groups of this column [default: the data's own group]; none.", None, metavar="COLUMN"
     )

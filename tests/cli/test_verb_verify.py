@@ -392,7 +392,7 @@ def test_a_folder_with_a_missing_file(assay, made, name):
         ),
         (
             lambda manifest: manifest["request"].update(statistics=["r"]),
-            "request.statistics.0: Input should be 'pearson'",
+            "request.statistics.0: there is no statistic 'r'. Valid: pearson, spearman",
         ),
         (lambda manifest: manifest["request"].update(references="worst"), "request.references: Input should be 'best'"),
         (

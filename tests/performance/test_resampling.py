@@ -11,8 +11,8 @@ import pytest
 from scipy import stats
 
 from assay.statistics.agreement import agreement
-from assay.statistics.cells import Cells, Labels
-from assay.statistics.coefficients import RANK_STATISTICS, Moments
+from assay.statistics.cells import Labels
+from assay.statistics.prepared import PreparedScore
 from assay.statistics.resampling import Resampler
 from tests.performance.ratio import PEAK, medians
 
@@ -63,10 +63,7 @@ def test_every_value_equals_scipys(data, capsys):
     for weights in Resampler(N, SAMPLED, (1,)).blocks():
         counted = sorted_labels.count(weights)
         for x in scores.values():
-            counts = Cells.of(x, sorted_labels).count(counted)
-            found = np.stack(
-                [Moments.of(x, labels).pearson(weights, counts)] + [RANK_STATISTICS[s](counts) for s in THREE[1:]]
-            )
+            found = PreparedScore.of(x, sorted_labels).values(weights, counted, THREE)
             for r, column in enumerate(weights.T):
                 rows = np.repeat(np.arange(N), column.astype(int))
                 worst = max(worst, np.abs(found[:, r] - scipy_values(x[rows], labels[rows])).max())

@@ -315,7 +315,9 @@ def test_what_is_left_open_to_a_metric_lies_within_its_group():
     """Five in a chain, where only the ends are told apart: one group, and the last cannot be better than fourth."""
     better = couples("abcde", {("a", "e"), ("b", "e"), ("c", "e")})
     ranks = rank(dict(zip("abcde", (5, 4, 3, 2, 1), strict=True)), better)
-    lines = [Line(name, "lexical", {"spearman": (0.5, 0.1, 0.9)}, 50, None, "", held) for name, held in ranks.items()]
+    lines = [
+        Line(name, "lexical", {"spearman": (0.5, 0.1, 0.9)}, {}, 50, None, "", held) for name, held in ranks.items()
+    ]
     held = document([Board("own", "all", 50, tuple(lines), better)], SETTINGS_OF_ONE, "spearman")
     assert [row[:3] for row in held.sheets[0].rows][-1] == ["1–5", "4–5", "e"]
     assert held.sheets[0].columns[0].head == "group", "a rank of 1 that could be 4 or 5 contradicts itself"
@@ -323,8 +325,8 @@ def test_what_is_left_open_to_a_metric_lies_within_its_group():
 
 
 def test_a_table_without_a_value_is_left_out_with_the_reason():
-    nothing = Line("f1", "lexical", {"spearman": (None, None, None)}, 50, 10.0, "")
-    some = Line("chrf", "lexical", {"spearman": (0.5, 0.1, 0.9)}, 50, 5.0, "", Rank(1, 1, 1))
+    nothing = Line("f1", "lexical", {"spearman": (None, None, None)}, {}, 50, 10.0, "")
+    some = Line("chrf", "lexical", {"spearman": (0.5, 0.1, 0.9)}, {}, 50, 5.0, "", Rank(1, 1, 1))
     made = [Board("own", "f1=0", 50, (nothing,), {}), Board("own", "all", 50, (some, nothing), {})]
     held = document(made, SETTINGS_OF_ONE, "spearman")
     assert [sheet.title for sheet in held.sheets] == ["own, all"]

@@ -12,7 +12,7 @@ from assay.reports.sheets import Document
 
 def line(name, value, speed, low=0.1):
     rank = None if value is None else Rank(1, 1, 3)
-    return Line(name, "lexical", {"spearman": (value, low, 0.9)}, 50, speed, name, rank)
+    return Line(name, "lexical", {"spearman": (value, low, 0.9)}, {"spearman": 0.0}, 50, speed, name, rank)
 
 
 def board(*lines, compared=None):
@@ -65,13 +65,13 @@ def test_budgets(text, budget):
 
 @pytest.mark.parametrize("text", ["", "fast", "1000/day", "-3/s", "0/s"])
 def test_what_is_no_budget(text):
-    with pytest.raises(InputError, match="--budget"):
+    with pytest.raises(InputError, match="`budget="):
         parse_budget(text)
 
 
 def test_labels_that_no_people_gave_recommend_nothing_and_it_is_said_why():
     told = "probe set: labels follow a rule"
-    scored = Line("f1", "lexical", {"spearman": (-0.5, -0.9, -0.1)}, 50, 10.0, "f1")
+    scored = Line("f1", "lexical", {"spearman": (-0.5, -0.9, -0.1)}, {"spearman": 0.0}, 50, 10.0, "f1")
     for budget in (None, 1.0, 1e6):
         advice = advise(Board("own", "all", 50, (scored,), {}, told), budget, "spearman")
         assert (advice.use, advice.warning) == (None, told), "the score varies, and it is fast enough"

@@ -12,17 +12,15 @@ from hypothesis.extra import numpy as hnp
 from scipy import stats
 
 from assay.errors import InputError
-from assay.statistics.cells import Cells, Labels, score_codes
-from assay.statistics.coefficients import RANK_STATISTICS, Moments, check_statistics
+from assay.statistics.cells import Labels, score_codes
+from assay.statistics.coefficients import check_statistics
+from assay.statistics.prepared import PreparedScore
 from assay.statistics.resampling import Resampler
 
 
 def resampled_values(name, scores, labels, weights):
     sorted_labels = Labels.of(labels)
-    counts = Cells.of(scores, sorted_labels).count(sorted_labels.count(weights))
-    if name == "pearson":
-        return Moments.of(scores, labels).pearson(weights, counts)
-    return RANK_STATISTICS[name](counts)
+    return PreparedScore.of(scores, sorted_labels).values(weights, sorted_labels.count(weights), [name])[0]
 
 
 def by_definition(name, x, y):

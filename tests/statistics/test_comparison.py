@@ -8,16 +8,16 @@ import numpy as np
 import pytest
 from scipy import stats
 
+from assay.statistics import coefficients as registry
 from assay.statistics.agreement import agreement
 from assay.statistics.cells import Labels
-from assay.statistics.coefficients import HeldScore
 from assay.statistics.comparison import POWER, average_drawn, compare, compare_all
 from assay.statistics.draws import Coefficients, Drawn, Swaps, draw_scores
 from assay.statistics.exchange import Exchange
+from assay.statistics.prepared import PreparedScore
 from assay.statistics.resampling import Resampler
 
 STATISTICS = ("pearson", "spearman", "kendall")
-STATISTICS_OF_ALL = (*STATISTICS, "kendall-tau-c", "pairwise-accuracy", "auc")
 SCIPY = {
     "pearson": lambda x, y: stats.pearsonr(x, y)[0],
     "spearman": lambda x, y: stats.spearmanr(x, y)[0],
@@ -63,21 +63,23 @@ def test_permutations_and_resamples_are_those_of_scipy_on_the_same_draws(decimal
         assert difference.detectable == pytest.approx((1.6448536 + 0.8416212) * resampled.std(ddof=1), rel=1e-6)
 
 
+@pytest.mark.parametrize("name", registry.STATISTICS)
 @pytest.mark.parametrize("decimals", [1, 9])
-def test_every_statistic_after_an_exchange_is_that_of_the_exchanged_scores(decimals):
+def test_every_statistic_after_an_exchange_is_that_of_the_exchanged_scores(decimals, name):
     first, second, labels = data(40, decimals=decimals)
     labels[labels == 2] = 0.0
+    groups = np.arange(40) // 4 if registry.STATISTICS[name].labels is registry.LabelKind.grouped else None
     z = [(one - one.mean()) / one.std() for one in (first, second)]
-    swaps = next(Swaps(40, 8, (1,)).blocks())
-    found = Exchange.of(first, second, labels).differences(swaps, STATISTICS_OF_ALL)
-    held = Labels.of(labels)
+    swaps = next(Swaps(40, 8, (1,), groups).blocks())
+    (differences,) = Exchange.of(first, second, labels, groups).differences(swaps, [name])
+    sorted_labels = Labels.of(labels)
     ones = np.ones((40, 1))
-    for column, swap in enumerate(swaps.T.astype(bool)):
-        one, other = (
-            HeldScore.of(scores, held).values(ones, held.count(ones), STATISTICS_OF_ALL)[:, 0]
-            for scores in (np.where(swap, z[1], z[0]), np.where(swap, z[0], z[1]))
-        )
-        assert found[:, column] == pytest.approx(one - other, abs=1e-12)
+    counts = sorted_labels.count(ones)
+    for swap, difference in zip(swaps.T.astype(bool), differences, strict=True):
+        ((one,),) = PreparedScore.of(np.where(swap, z[1], z[0]), sorted_labels, groups).values(ones, counts, [name])
+        ((other,),) = PreparedScore.of(np.where(swap, z[0], z[1]), sorted_labels, groups).values(ones, counts, [name])
+        assert difference == pytest.approx(one - other, abs=1e-12)
+    assert np.ptp(differences) > 0.01
 
 
 def test_all_couples_see_the_same_draws_as_one_alone():
@@ -181,9 +183,9 @@ def test_a_seed_stands_for_the_same_exchanges_in_every_version():
 
 def test_what_is_undefined_has_no_interval():
     resampled = np.tile(np.arange(100.0), (2, 1))
-    found = Coefficients(np.array([np.nan, 50]), resampled, 30, ((30, "pairs"),) * 2)
+    found = Coefficients(np.array([np.nan, 50]), np.zeros(2), resampled, 30, ((30, "pairs"),) * 2)
     assert found.interval(0, 0.95) is None and found.interval(1, 0.95) is not None
-    assert Coefficients(np.array([50.0]), None, 30, ((30, "pairs"),)).interval(0, 0.95) is None
+    assert Coefficients(np.array([50.0]), np.zeros(1), None, 30, ((30, "pairs"),)).interval(0, 0.95) is None
 
 
 def test_a_score_does_not_differ_from_itself():
@@ -197,12 +199,14 @@ def test_a_score_does_not_differ_from_itself():
 
 def test_the_mean_over_datasets():
     def part(values, resampled, n):
-        return Coefficients(np.array(values), None if resampled is None else np.array(resampled), n, ((n, "pairs"),))
+        drawn = None if resampled is None else np.array(resampled)
+        return Coefficients(np.array(values), np.array([n / 100]), drawn, n, ((n, "pairs"),))
 
     full = Drawn(part([0.5], [[0.4, 0.6]], 30), part([0.1], [[0.1, 0.3]], 30), np.array([[0.2, -0.2]]), 0.01)
     more = Drawn(part([0.9], [[0.8, 1.0]], 50), part([0.2], [[0.2, 0.0]], 50), np.array([[0.4, 0.6]]), 0.01)
     found = average_drawn([full, more])
     assert found.first.values == pytest.approx([0.7]) and found.second.values == pytest.approx([0.15])
+    assert found.first.chance == pytest.approx([0.4])
     assert found.first.resampled == pytest.approx(np.array([[0.6, 0.8]]))
     assert found.permuted == pytest.approx(np.array([[0.3, 0.2]]))
     assert (found.first.n, found.first.units) == (80, ((30, "pairs"),))

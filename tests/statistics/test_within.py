@@ -8,13 +8,14 @@ import numpy as np
 import pytest
 
 from assay.statistics.agreement import agreement
-from assay.statistics.cells import PAIR_ACCURACY, Within
+from assay.statistics.cells import Within
 from assay.statistics.comparison import average, compare
 from assay.statistics.draws import Coefficients, Swaps, draw_all
 from assay.statistics.exchange import Exchange
 from assay.statistics.reliability import tie_free_ceiling
 from assay.statistics.resampling import Resampler
 
+PAIR_ACCURACY = "pair-accuracy"
 ONLY = (PAIR_ACCURACY,)
 
 
@@ -124,7 +125,7 @@ def test_a_comparison_counts_the_groups_that_a_statistic_looks_into():
     settings = {"statistics": ("kendall", PAIR_ACCURACY), "resamples": 200, "seed": (0,), "groups": groups}
     drawn = draw_all({"a": first, "b": second}, labels, permutations=0, **settings)["a", "b"]
     assert drawn.first.units == ((30, "groups"), (12, "groups"))
-    few = Coefficients(np.zeros(2), None, 9, ((9, "pairs"), (9, "pairs")))
+    few = Coefficients(np.zeros(2), np.zeros(2), None, 9, ((9, "pairs"), (9, "pairs")))
     assert average([drawn.first, few]).units == ((9, "pairs"), (9, "pairs"))
     # the interval of one score is that of the agreement table
     alone = agreement({"a": first}, labels, confidence=0.95, **settings)

@@ -15,7 +15,7 @@ from assay.benchmark.request import Request
 from assay.benchmark.singles import Singles
 from assay.errors import InputError, UnavailableError, suggest, unknown
 from assay.metrics import ColumnMetric, Metric
-from assay.statistics.cells import PAIR_ACCURACY
+from assay.statistics.coefficients import STATISTICS, LabelKind
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -196,7 +196,7 @@ def prepare(request: Request) -> list[PreparedDataset]:
 
     Raises:
         InputError: a recorded column that no dataset has, or a cell of it that is no number; a group column that a
-            dataset lacks; pair accuracy where no dataset has groups.
+            dataset lacks; a statistic within groups where no dataset has groups.
     """
     recorded: list[dict[str, NDArray[np.float64]]] = [{} for _ in request.pairs]
     for metric in request.metrics:
@@ -213,11 +213,12 @@ def prepare(request: Request) -> list[PreparedDataset]:
                 f"{metric}; there are {', '.join(names)}.{suggest(metric.column, names)}"
             )
     prepared = [_prepare(request, pairs, held) for pairs, held in zip(request.pairs, recorded, strict=True)]
-    if PAIR_ACCURACY in request.statistics and all(one.group_column is None for one in prepared):
+    within_groups = [name for name in request.statistics if STATISTICS[name].labels is LabelKind.grouped]
+    if within_groups and all(one.group_column is None for one in prepared):
         where = ", ".join(one.pairs.name for one in prepared)
         raise InputError(
-            f"`statistics={PAIR_ACCURACY}` compares the pairs of one group, and there are no groups in {where}: give a "
-            "column 'group', or name one with `group_by`"
+            f"`statistics={within_groups[0]}` compares the pairs of one group, and there are no groups in {where}: "
+            "give a column 'group', or name one with `group_by`"
         )
     return prepared
 

@@ -8,6 +8,8 @@ from typing import Annotated
 
 import typer
 
+from assay.statistics.coefficients import statistics_help
+
 __all__ = [
     "BucketOption", "ColumnsOption", "ConfidenceOption", "Correction", "CorrectionOption", "DatasetOption",
     "DeviceOption", "DropDuplicatesOption", "Format", "FormatOption", "FreshOption", "GraphsOption", "GroupByOption",
@@ -107,7 +109,7 @@ StatisticOption = Annotated[
     list[str] | None,
     typer.Option(
         "--statistic",
-        help="pearson, spearman, kendall (the default three), kendall-tau-c, pairwise-accuracy, auc, pair-accuracy.",
+        help=statistics_help(),
     ),
 ]
 ResamplesOption = Annotated[int, typer.Option(help="Bootstrap resamples for the intervals; 0 for none.")]

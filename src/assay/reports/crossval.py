@@ -11,11 +11,11 @@ import numpy as np
 
 from assay.errors import InputError
 from assay.reports.data import ScoredDataset, cells_of, group_codes, same_pairs
-from assay.reports.layout import TITLES, short
+from assay.reports.layout import short
 from assay.reports.sheets import Column, Document, Sheet
 from assay.settings import Graphs, Limited, OwnData, ScoreStore, Scoring, check_seed, parse_scale, setting
 from assay.statistics.agreement import Estimate
-from assay.statistics.coefficients import check_statistics
+from assay.statistics.coefficients import check_statistics, statistics_help, title_of
 from assay.statistics.crossvalidation import (
     Average,
     Partition,
@@ -84,12 +84,7 @@ class CrossvalSettings(OwnData, Graphs, Limited, Scoring, ScoreStore):
         "Never part the pairs of one value of a column [default: the data's groups].", None, metavar="COLUMN"
     )
     drop_duplicates: bool = setting("Drop pairs that repeat with the same label.", False)
-    statistics: Sequence[str] = setting(
-        "pearson, spearman, kendall (the default three), kendall-tau-c, pairwise-accuracy, auc, pair-accuracy.",
-        (),
-        flags=("--statistic",),
-        metavar="NAME",
-    )
+    statistics: Sequence[str] = setting(statistics_help(), (), flags=("--statistic",), metavar="NAME")
     seed: int = setting("Deals the pairs to folds.", 0)
 
     def check(self) -> None:
@@ -250,7 +245,7 @@ def _value(estimate: Estimate) -> str:
 
 
 def _heads(settings: CrossvalSettings, beside: str) -> list[Column]:
-    return [Column(head, number=True) for name in settings.statistics for head in (TITLES[name], beside)]
+    return [Column(head, number=True) for name in settings.statistics for head in (title_of(name), beside)]
 
 
 def _folds(subject: Subject, settings: CrossvalSettings) -> Sheet:

@@ -7,11 +7,13 @@ from collections import Counter
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Literal
+from typing import Annotated, Any, Literal
 
-from pydantic import BaseModel, ConfigDict, Field, TypeAdapter, ValidationError
+from pydantic import AfterValidator, BaseModel, ConfigDict, Field, TypeAdapter, ValidationError
+from pydantic_core import PydanticCustomError
 
 from assay.errors import InputError
+from assay.statistics.coefficients import check_statistics
 from assay.tables import RUN_SCHEMA
 
 __all__ = ["Environment", "Manifest", "RunFolder", "check_manifest", "check_strays", "read_run", "run_titles"]
@@ -25,6 +27,15 @@ class _Part(BaseModel):
     model_config = ConfigDict(extra="ignore", frozen=True, strict=True, allow_inf_nan=False)
 
 
+def _registered_statistic(name: str) -> str:
+    """Return the name of a statistic; a run of a newer assay may have one that this assay lacks."""
+    try:
+        check_statistics((name,))
+    except InputError as error:
+        raise PydanticCustomError("statistic", "{reason}", {"reason": str(error)}) from None
+    return name
+
+
 class _Asked(_Part):
     name: str
     other_columns: str | None = None
@@ -33,9 +44,7 @@ class _Asked(_Part):
 class _Request(_Part):
     datasets: list[_Asked]
     buckets: list[str]
-    statistics: list[
-        Literal["pearson", "spearman", "kendall", "kendall-tau-c", "pairwise-accuracy", "auc", "pair-accuracy"]
-    ] = Field(min_length=1)
+    statistics: list[Annotated[str, AfterValidator(_registered_statistic)]] = Field(min_length=1)
     resamples: int
     confidence: float
     drop_duplicates: bool

@@ -10,10 +10,10 @@ from dataclasses import dataclass
 from typing import Any
 
 from assay.reports.folder import RunFolder
+from assay.statistics.coefficients import STATISTICS, title_of
 from assay.tables import NOT_BY_PEOPLE
 
 __all__ = [
-    "TITLES",
     "Block",
     "Cell",
     "Section",
@@ -54,17 +54,6 @@ def fit(text: str, width: int) -> str:
 
 
 # The agreement table laid out for a reader: per dataset and bucket, a line a metric, a column a statistic.
-
-#: What a statistic is called in the head of a table.
-TITLES = {
-    "pearson": "Pearson r",
-    "spearman": "Spearman ρ",
-    "kendall": "Kendall τ-b",
-    "kendall-tau-c": "Kendall τ-c",
-    "pairwise-accuracy": "pairwise accuracy (ties counted)",
-    "auc": "AUC",
-    "pair-accuracy": "pair accuracy (within groups)",
-}
 
 
 @dataclass(frozen=True)
@@ -136,12 +125,14 @@ class Block:
         bucket: its condition.
         facts: n, labels, ties, ceiling as short phrases.
         ceiling: the best a tie-free score could reach, by statistic.
+        chance: what a tie-free score that ignores the pairs reaches on average, by statistic; None where unknown.
         rows: metric, cells in the order of the statistics, notes.
     """
 
     bucket: str
     facts: list[str]
     ceiling: list[Cell]
+    chance: list[float | None]
     rows: list[tuple[str, list[Cell], str]]
 
 
@@ -159,7 +150,7 @@ class Section:
     @property
     def heads(self) -> list[str]:
         """Column heads of the statistics."""
-        return [TITLES.get(name, name) for name in self.statistics]
+        return [title_of(name) for name in self.statistics]
 
 
 def lay_out(run: RunFolder) -> Iterator[Section]:
@@ -222,7 +213,8 @@ def _block(summary: dict[str, Any], found: list[dict[str, Any]], statistics: lis
         notes = list(dict.fromkeys(note for cell in cells for note in cell.note.split("; ") if note))
         lines.append((metric, cells, "; ".join(notes)))
     ceiling = [Cell(summary["ceiling"].get(name), None, None, "") for name in statistics]
-    return Block(summary["bucket"], _bucket_facts(summary), ceiling, lines)
+    chance = [STATISTICS[name].chance_level(summary["ties"]) for name in statistics]
+    return Block(summary["bucket"], _bucket_facts(summary), ceiling, chance, lines)
 
 
 def _cell(row: dict[str, Any] | None) -> Cell:

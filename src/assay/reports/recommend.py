@@ -7,15 +7,14 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from assay.errors import InputError
-from assay.reports.layout import TITLES, Cell
+from assay.reports.layout import Cell
 from assay.reports.leaderboard.board import Board, Line
 from assay.reports.sheets import Document, Sheet
+from assay.statistics.coefficients import title_of
 
 __all__ = ["Advice", "advise", "parse_budget", "with_advice"]
 
 _BUDGET = re.compile(r"(?P<pairs>\d+(?:\.\d+)?(?:e\d+)?)\s*(?:/\s*(?P<unit>s|min|h))?")
-#: What a score that knows nothing reaches; 0 for coefficients of correlation.
-_CHANCE = {"auc": 0.5, "pairwise-accuracy": 0.5, "pair-accuracy": 0.5}
 _SECONDS = {"s": 1.0, "min": 60.0, "h": 3600.0}
 
 
@@ -90,7 +89,7 @@ def advise(board: Board, budget: float | None, by: str) -> Advice:
     too_slow = tuple(line for line in better if line.pairs_per_second is not None)
     unknown = tuple(line for line in better if line.pairs_per_second is None)
     _, low, high = best.values[by]
-    chance = _CHANCE.get(by, 0.0)
+    chance = best.chance[by]
     warning = ""
     is_known = low is not None and low > chance
     if low is None or high is None:
@@ -99,10 +98,12 @@ def advise(board: Board, budget: float | None, by: str) -> Advice:
         warning = "it agrees less with people than chance would: look at the labels and at what a high score means"
     elif low <= chance:
         warning = (
-            f"its interval holds {chance:g}, which is chance: on {board.n:,} pairs it is not known to agree with "
+            f"its interval holds {chance:.3g}, which is chance: on {board.n:,} pairs it is not known to agree with "
             "people at all"
         )
-        others = [line.metric for line in affordable if (bound := line.values[by][1]) is not None and bound > chance]
+        others = [
+            line.metric for line in affordable if (bound := line.values[by][1]) is not None and bound > line.chance[by]
+        ]
         none = ", nor is any other metric" if budget is None else ", nor is any other within the budget"
         warning += f"; with a lower value, known to: {', '.join(others)}" if others else none
     elif alike and len(alike) == len(affordable) - 1:
@@ -149,7 +150,7 @@ def _headline(advice: Advice) -> str:
 
 
 def _reasons(advice: Advice, budget: float | None, by: str) -> list[str]:
-    title = TITLES.get(by, by)
+    title = title_of(by)
     lines = []
     if advice.highest:
         speed = advice.highest.pairs_per_second

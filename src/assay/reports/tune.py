@@ -10,9 +10,10 @@ from typing import Any
 from markupsafe import Markup
 
 from assay.reports.drawing import Figure, Scale, drawing, element, log_ticks, text, ticks
-from assay.reports.layout import TITLES, fit, short
+from assay.reports.layout import fit, short
 from assay.reports.page.render import GENERATOR, asset, environment
 from assay.reports.sheets import Column, Document, Sheet
+from assay.statistics.coefficients import title_of
 
 __all__ = [
     "Study",
@@ -86,7 +87,7 @@ class Study:
     @property
     def title(self) -> str:
         """The objective as a reader knows it."""
-        return TITLES.get(self.objective, self.objective)
+        return title_of(self.objective)
 
 
 def read_study(held: Mapping[str, Any]) -> Study:

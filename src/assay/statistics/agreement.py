@@ -8,9 +8,10 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from assay.statistics.cells import PAIR_ACCURACY, LabelCounts, Labels
-from assay.statistics.coefficients import HeldScore
+from assay.statistics.cells import LabelCounts, Labels
+from assay.statistics.coefficients import STATISTICS, LabelKind
 from assay.statistics.concordance import Floats
+from assay.statistics.prepared import PreparedScore
 from assay.statistics.resampling import Resampler
 
 __all__ = ["Estimate", "agreement"]
@@ -50,7 +51,7 @@ class _Prepared:
 
     metric: str
     rows: NDArray[np.bool_] | None
-    held: HeldScore
+    held: PreparedScore
 
     @property
     def labels(self) -> Labels:
@@ -120,7 +121,7 @@ def agreement(
 
 def _units(one: _Prepared, statistic: str, groups: NDArray[np.intp] | None) -> int:
     """Return how many pairs, or groups of pairs, stand behind a coefficient of a score."""
-    if statistic == PAIR_ACCURACY and one.held.within is not None:
+    if STATISTICS[statistic].labels is LabelKind.grouped and one.held.within is not None:
         return one.held.within.units
     if groups is None:
         return len(one.labels.values)
@@ -149,7 +150,7 @@ def _batches(
             batch, held = [], 0
         usable = values if rows is None else values[rows]
         own_groups = groups if groups is None or rows is None else groups[rows]
-        batch.append(_Prepared(metric, rows, HeldScore.of(usable, sorted_labels, own_groups)))
+        batch.append(_Prepared(metric, rows, PreparedScore.of(usable, sorted_labels, own_groups)))
         held += size
     if batch:
         yield batch
@@ -202,7 +203,7 @@ def _estimate(
 ) -> Estimate:
     n = len(one.labels.values)
     if np.isnan(value):
-        return Estimate(one.metric, statistic, None, None, None, n, _why_undefined(one, statistic, n))
+        return Estimate(one.metric, statistic, None, None, None, n, one.held.why_undefined(statistic))
     notes = [] if one.rows is None else [f"{n} of {len(one.rows)} pairs have a score"]
     low = high = None
     if resampled is not None and units < FEWEST:
@@ -213,15 +214,3 @@ def _estimate(
             notes.append(f"undefined in {len(resampled) - len(defined)} of {len(resampled)} resamples")
         low, high = percentile_interval(resampled, units, confidence) or (None, None)
     return Estimate(one.metric, statistic, float(value), low, high, n, "; ".join(notes))
-
-
-def _why_undefined(one: _Prepared, statistic: str, n: int) -> str:
-    if n < 2:
-        return "one pair"
-    if one.labels.levels == 1:
-        return "constant label"
-    if statistic == "auc" and one.labels.levels != 2:
-        return "the label is not binary"
-    if statistic == PAIR_ACCURACY:
-        return "there are no groups" if one.held.groups is None else "no group has two labels"
-    return "constant score" if len(one.held.cells.score_starts) == 1 else "undefined"

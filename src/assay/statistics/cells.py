@@ -11,14 +11,14 @@ import numpy as np
 
 from assay.statistics.concordance import Concordance, Floats, Indices, LevelPairs, LevelTree, add_runs, run_starts
 
-__all__ = ["PAIR_ACCURACY", "Cells", "LabelCounts", "Labels", "RankCounts", "Ties", "Within", "score_codes"]
+__all__ = ["Cells", "LabelCounts", "Labels", "RankCounts", "Ties", "Within", "score_codes"]
 
 
 # One score held against one label, sorted once, so that any multiplicities can be counted over it.
 #
 # A *cell* is a distinct (label, score) value. With multiplicities w (how often each pair stands in a resample) the
 # number of pairs in each cell is a sum of w over neighbours of the sorted order, and every rank coefficient follows
-# from those counts. Counts and couples are whole numbers held in doubles, hence exact below 2**53.
+# from those counts. Counts of pairs and of comparisons are whole numbers in doubles, hence exact below 2**53.
 
 #: Scores nearer than this, relative to their size, are tied: an arithmetic that reaches 2/7 by another way must not
 #: decide a rank. On published lexical scores the last bit alone moved Kendall's tau by .001.
@@ -51,7 +51,7 @@ class Ties:
 
     Attributes:
         total: pairs, n.
-        tied: couples of pairs in one group.
+        tied: comparisons of two pairs with equal values.
         rank_variation: sum of squared deviations of the mid-ranks, (n^3 - sum of c^3) / 12 for groups of c pairs
             (Kendall, 1945), added up as c (n - c) (n + c) so that nothing cancels: it is 0 for one group.
     """
@@ -155,7 +155,7 @@ class RankCounts:
     Attributes:
         score: ties of the score.
         label: ties of the label.
-        balance: concordant minus discordant couples of pairs.
+        balance: concordant less discordant comparisons.
         rank_product: sum of products of the centred mid-ranks of score and label.
         cells: number of pairs per (label, score) cell, shape (k, b).
         label_counts: number of pairs per label level, shape (levels, b).
@@ -171,14 +171,14 @@ class RankCounts:
     score_counts: Floats
 
     @property
-    def couples(self) -> Floats:
-        """Unordered couples of pairs, n (n - 1) / 2."""
-        couples: Floats = self.label.total * (self.label.total - 1) / 2
-        return couples
+    def comparisons(self) -> Floats:
+        """Comparisons of two pairs, n (n - 1) / 2."""
+        comparisons: Floats = self.label.total * (self.label.total - 1) / 2
+        return comparisons
 
     @property
-    def tied_both(self) -> Floats:
-        """Couples tied on score and label."""
+    def tied_in_both(self) -> Floats:
+        """Comparisons that are ties in both score and label."""
         tied: Floats = (np.einsum("kb,kb->b", self.cells, self.cells) - self.label.total) / 2
         return tied
 
@@ -254,29 +254,23 @@ class Cells:
         return np.flatnonzero(self.score_sizes > 1)
 
 
-# Pair accuracy: how frequently a score orders two pairs of one group as their labels do.
-#
-# Source: the evaluation of role confusion in BAMBOO 0.2 (Opitz, Daza & Frank 2021, and the benchmark's version
-# notes): of a foil and a true paraphrase the paraphrase must score higher, "otherwise not correct"; the value is the
-# share of such couples. Generalised to groups of any size and labels of any number.
-
-#: Name of the statistic.
-PAIR_ACCURACY = "pair-accuracy"
-
-
 @dataclass(frozen=True)
 class Within:
-    """Couples of pairs of one group whose labels differ, counted once for all multiplicities.
+    """Comparisons of two pairs of one group whose labels differ, counted once for all multiplicities.
 
-    Both counts of a group stand at its first pair and are 0 at its other pairs, so that multiplicities, which are the
-    same for all pairs of a group, weigh each group once.
+    Both counts of a group are stored at its first pair and are 0 at its other pairs, so that multiplicities, which are
+    the same for all pairs of a group, weigh each group once.
+
+    Source: the evaluation of role confusion in BAMBOO 0.2 (Opitz, Daza & Frank 2021, and the benchmark's version
+    notes): of a foil and a true paraphrase the paraphrase must score higher, "otherwise not correct"; the value is the
+    share of such comparisons. Generalised to groups of any size and to any number of labels.
 
     Attributes:
-        couples: couples with different labels, shape (n,).
+        comparisons: of pairs with different labels, shape (n,).
         ordered: those of them that the score orders strictly as the labels do, shape (n,).
     """
 
-    couples: Floats
+    comparisons: Floats
     ordered: Floats
 
     @classmethod
@@ -286,31 +280,32 @@ class Within:
         order = np.argsort(groups, kind="stable").astype(np.intp)
         starts = run_starts(np.diff(groups[order]) != 0)
         sizes = np.diff(np.append(starts, len(order)))
-        first, end = np.repeat(starts, sizes), np.repeat(starts + sizes, sizes)
-        couples, ordered = np.zeros(len(order)), np.zeros(len(order))
-        left = np.arange(len(order))
+        first_of_group, end_of_group = np.repeat(starts, sizes), np.repeat(starts + sizes, sizes)
+        comparisons, ordered = np.zeros(len(order)), np.zeros(len(order))
+        positions = np.arange(len(order))
+        # each pair with its next neighbour in the group, then with the one after that, and so on
         for step in range(1, int(sizes.max())):
-            left = left[left + step < end[left]]
-            one, other = order[left], order[left + step]
-            by_label = np.sign(labels[other] - labels[one])
+            positions = positions[positions + step < end_of_group[positions]]
+            left, right = order[positions], order[positions + step]
+            by_label = np.sign(labels[right] - labels[left])
             differ = by_label != 0
-            agree = differ & (np.sign(ranks[other] - ranks[one]) == by_label)
-            at = order[first[left]]
-            couples += np.bincount(at, weights=differ, minlength=len(order))
-            ordered += np.bincount(at, weights=agree, minlength=len(order))
-        return cls(couples, ordered)
+            agree = differ & (np.sign(ranks[right] - ranks[left]) == by_label)
+            stored_at = order[first_of_group[positions]]
+            comparisons += np.bincount(stored_at, weights=differ, minlength=len(order))
+            ordered += np.bincount(stored_at, weights=agree, minlength=len(order))
+        return cls(comparisons, ordered)
 
     @property
     def units(self) -> int:
-        """Groups that have such a couple."""
-        return int(np.count_nonzero(self.couples))
+        """Number of groups that have such a comparison."""
+        return int(np.count_nonzero(self.comparisons))
 
     def accuracy(self, weights: Floats) -> Floats:
-        """Share of the couples that are ordered, in [0, 1], shape (b,); NaN where there is no couple.
+        """Return the share of the comparisons that are ordered, in [0, 1], shape (b,); NaN where there is none.
 
         Args:
             weights: multiplicities of shape (n, b), the same for all pairs of a group.
         """
         with np.errstate(invalid="ignore", divide="ignore"):
-            share: Floats = (self.ordered @ weights) / (self.couples @ weights)
+            share: Floats = (self.ordered @ weights) / (self.comparisons @ weights)
         return share

@@ -1,90 +1,137 @@
-"""Coefficients of agreement under multiplicities, and a score prepared once to compute them for any number of
-resamples.
+"""The statistics of agreement: their names and titles, how they are computed, and what chance reaches.
+
+Everything else reads :data:`STATISTICS`: checks, help, tables, ceilings, tests, comparisons and the readers of run
+folders. To add a statistic, write a function of :class:`ResampledScore` at the end of this file and register it; there
+is nothing else to change. Its test belongs into ``tests/statistics``, where the tests of all statistics find it, too.
+
+NumPy is imported inside the functions, because ``assay --help`` reads this file.
+
+Sources: Kendall, The treatment of ties in ranking problems (1945), for tau-b and the mid-rank form of Spearman's rho;
+Stuart (1953) for tau-c; Somers, A new asymmetric measure of association for ordinal variables (1962), for D; Deutsch,
+Foster & Freitag, Ties Matter (2023), for pairwise accuracy with ties; BAMBOO 0.2 for pair accuracy.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from functools import cached_property
-from typing import Final
-
-import numpy as np
+from enum import Enum, auto
+from typing import TYPE_CHECKING, Final, Protocol
 
 from assay.errors import InputError, unknown
-from assay.statistics.cells import PAIR_ACCURACY, Cells, LabelCounts, Labels, RankCounts, Within
-from assay.statistics.concordance import Floats, Indices
 
-__all__ = ["DEFAULT_STATISTICS", "RANK_STATISTICS", "STATISTICS", "HeldScore", "Moments", "check_statistics"]
+if TYPE_CHECKING:
+    from assay.statistics.cells import RankCounts
+    from assay.statistics.concordance import Floats
 
-
-# Coefficients of agreement under multiplicities.
-#
-# Every function returns one value a resample, NaN where the coefficient is undefined (a constant score or label has
-# no correlation). Sources: Kendall, The treatment of ties in ranking problems (1945), for tau-b and the mid-rank form
-# of Spearman; Stuart (1953) for tau-c; Deutsch, Foster & Freitag, Ties Matter (2023), for pairwise accuracy with
-# ties. Pair accuracy, which looks at couples of one group only, stands in :mod:`assay.statistics.cells`.
-
-
-def spearman(counts: RankCounts) -> Floats:
-    """Spearman's rho: Pearson's r of mid-ranks, in [-1, 1]."""
-    with np.errstate(invalid="ignore", divide="ignore"):
-        spread = np.sqrt(counts.score.rank_variation) * np.sqrt(counts.label.rank_variation)  # 0 for a constant
-        rho: Floats = np.clip(counts.rank_product / spread, -1, 1)
-    return rho
+__all__ = [
+    "DEFAULT_STATISTICS",
+    "STATISTICS",
+    "LabelKind",
+    "ResampledScore",
+    "Statistic",
+    "check_statistics",
+    "register",
+    "statistics_help",
+    "symbol_of",
+    "title_of",
+]
 
 
-def kendall(counts: RankCounts) -> Floats:
-    """Kendall's tau-b, in [-1, 1]."""
-    with np.errstate(invalid="ignore", divide="ignore"):
-        tau: Floats = (
-            counts.balance / np.sqrt(counts.couples - counts.score.tied) / np.sqrt(counts.couples - counts.label.tied)
-        )
-    return np.clip(tau, -1, 1)
+class ResampledScore(Protocol):
+    """One score and the labels under b resamples, as the sums that statistics are made of."""
+
+    @property
+    def ranks(self) -> RankCounts:
+        """Numbers of ties, concordant less discordant comparisons, and rank products."""
+
+    @property
+    def product_moment(self) -> Floats:
+        """Pearson's correlation, shape (b,), in [-1, 1]; NaN where score or label is constant."""
+
+    @property
+    def ordered_within_groups(self) -> Floats:
+        """Share of the comparisons within groups that the score orders as the labels do, shape (b,), in [0, 1].
+
+        NaN without groups, or where no group has two labels.
+        """
 
 
-def tau_c(counts: RankCounts) -> Floats:
-    """Stuart's tau-c, in [-1, 1]: made for tables that are not square, such as many scores against three labels."""
-    levels = np.minimum(
-        np.count_nonzero(counts.score_counts, axis=0), np.count_nonzero(counts.label_counts, axis=0)
-    ).astype(np.float64)
-    with np.errstate(invalid="ignore", divide="ignore"):
-        tau: Floats = 2 * counts.balance / (counts.label.total**2 * (levels - 1) / levels)
-    return np.where(levels > 1, np.clip(tau, -1, 1), np.nan)
+class LabelKind(Enum):
+    """What labels must be like for a statistic to be defined."""
+
+    any = auto()  #: Two or more levels.
+    binary = auto()  #: Exactly two levels.
+    grouped = auto()  #: Two or more levels within a group of pairs.
 
 
-def pairwise_accuracy(counts: RankCounts) -> Floats:
-    """Share of couples on which score and label agree about larger, smaller or tied, in [0, 1]."""
-    both = counts.tied_both
-    untied = counts.couples - counts.score.tied - counts.label.tied + both
-    with np.errstate(invalid="ignore", divide="ignore"):
-        accuracy: Floats = ((untied + counts.balance) / 2 + both) / counts.couples
-    return accuracy
+@dataclass(frozen=True)
+class Statistic:
+    """One statistic of agreement between a score and labels; the highest value is 1.
+
+    Attributes:
+        name: on the command line and in run folders.
+        title: in the head of a table, such as ``Kendall τ-b``.
+        symbol: where there is little room, such as ``τ-b``.
+        help: what it is, in a few words.
+        compute: returns the values under b resamples, shape (b,), NaN where undefined. For scores without ties it must
+            be linear in the balance and the rank product of :class:`~assay.statistics.cells.RankCounts`: permutation
+            tests rely on it, and ``tests/statistics/test_comparison.py`` checks it for every statistic.
+        lowest: the lowest value, -1 or 0.
+        labels: what labels it is defined for.
+        chance: its mean over all permutations of the labels: a number, or a function of the share of comparisons that
+            are ties in the labels and of the share that are ties in the score.
+        tied_labels_cap_it: whether tied labels keep a score without ties below 1 even if it orders them perfectly.
+    """
+
+    name: str
+    title: str
+    symbol: str
+    help: str
+    compute: Callable[[ResampledScore], Floats]
+    lowest: float = -1.0
+    labels: LabelKind = LabelKind.any
+    chance: float | Callable[[float, float], float] = 0.0
+    tied_labels_cap_it: bool = False
+
+    def chance_level(self, label_ties: float | None, score_ties: float = 0.0) -> float | None:
+        """Return what a score that ignores the pairs reaches on average: the mean over permutations of the labels.
+
+        Args:
+            label_ties: share of the comparisons (pairs of items) that are ties in the labels, in [0, 1]; None where it
+                is unknown.
+            score_ties: share that are ties in the score; 0 for a score without ties.
+
+        Returns:
+            None where it depends on the ties in the labels, and these are unknown.
+        """
+        if not callable(self.chance):
+            return self.chance
+        return None if label_ties is None else self.chance(label_ties, score_ties)
 
 
-def auc(counts: RankCounts) -> Floats:
-    """Area under the ROC curve for labels with two levels (ties count half), in [0, 1]; NaN for other labels."""
-    if len(counts.label_counts) != 2:
-        return np.full(counts.balance.shape, np.nan)
-    low, high = counts.label_counts
-    with np.errstate(invalid="ignore", divide="ignore"):
-        area: Floats = (counts.balance / (low * high) + 1) / 2
-    return area
+# The registry.
 
-
-RANK_STATISTICS: Final[dict[str, Callable[[RankCounts], Floats]]] = {
-    "spearman": spearman,
-    "kendall": kendall,
-    "kendall-tau-c": tau_c,
-    "pairwise-accuracy": pairwise_accuracy,
-    "auc": auc,
-}
-STATISTICS: Final = ("pearson", *RANK_STATISTICS, PAIR_ACCURACY)
+#: All statistics by name, in the order of this file.
+STATISTICS: Final[dict[str, Statistic]] = {}
+#: Those that are computed where none is named.
 DEFAULT_STATISTICS: Final = ("pearson", "spearman", "kendall")
 
 
+def register(statistic: Statistic) -> Statistic:
+    """Return *statistic*, which all verbs know by its name from now on.
+
+    Raises:
+        ValueError: there is a statistic of that name.
+    """
+    if statistic.name in STATISTICS:
+        raise ValueError(f"there are two statistics called {statistic.name}")
+    STATISTICS[statistic.name] = statistic
+    return statistic
+
+
 def check_statistics(names: Sequence[str]) -> tuple[str, ...]:
-    """Return *names*, the three default ones first where none is given.
+    """Return *names* without repetitions, or :data:`DEFAULT_STATISTICS` where there are none.
 
     Raises:
         InputError: for a name that is no statistic.
@@ -95,101 +142,173 @@ def check_statistics(names: Sequence[str]) -> tuple[str, ...]:
     return tuple(dict.fromkeys(names or DEFAULT_STATISTICS))
 
 
-@dataclass(frozen=True)
-class Moments:
-    """What Pearson's r of one score is made of: rows x, x², xy, y, y² of centred and scaled values, shape (5, n)."""
-
-    rows: Floats
-    x: Floats
-    y: Floats
-
-    @classmethod
-    def of(cls, scores: Floats, labels: Floats) -> Moments:
-        """Centre and scale finite scores and labels of shape (n,)."""
-        x, y = _standardise(scores), _standardise(labels)
-        return cls(np.stack([x, x * x, x * y, y, y * y]), x, y)
-
-    def pearson(self, weights: Floats, counts: RankCounts) -> Floats:
-        """Pearson's r under multiplicities of shape (n, b), in [-1, 1]; NaN where score or label is constant."""
-        with np.errstate(invalid="ignore"):  # no pair with a score was drawn
-            mean_x, square_x, product, mean_y, square_y = (self.rows @ weights) / counts.label.total
-        variance_x, variance_y = square_x - mean_x**2, square_y - mean_y**2
-        covariance = product - mean_x * mean_y
-        constant = (counts.score.tied == counts.couples) | (counts.label.tied == counts.couples)
-        # where a resample misses the few values that spread the score, the difference above loses its digits
-        lossy = ~constant & ((variance_x < 1e-3 * square_x) | (variance_y < 1e-3 * square_y))
-        for r in np.flatnonzero(lossy):
-            w, total = weights[:, r], counts.label.total[r]
-            dx, dy = self.x - mean_x[r], self.y - mean_y[r]
-            variance_x[r], variance_y[r] = w @ (dx * dx) / total, w @ (dy * dy) / total
-            covariance[r] = w @ (dx * dy) / total
-        with np.errstate(invalid="ignore", divide="ignore"):
-            r_values = covariance / (np.sqrt(variance_x) * np.sqrt(variance_y))
-        result: Floats = np.where(constant, np.nan, np.clip(r_values, -1, 1))
-        return result
+def statistics_help() -> str:
+    """Return the help of an option that takes names of statistics: the default ones, then the others explained."""
+    others = [f"{one.name}: {one.help}" for one in STATISTICS.values() if one.name not in DEFAULT_STATISTICS]
+    return f"{', '.join(DEFAULT_STATISTICS)} (these by default); {'; '.join(others)}."
 
 
-def _standardise(values: Floats) -> Floats:
-    """Centre and scale; by the largest value first, so that neither squares of tiny nor of huge values are lost."""
-    largest = np.abs(values).max(initial=0.0)
-    if largest == 0:
-        return values
-    scaled = values / largest
-    centred = scaled - scaled.mean()
-    widest = np.abs(centred).max()
-    standard: Floats = centred
-    if widest > 0:
-        standard = centred / widest
-        standard /= standard.std()
-    return standard
+def title_of(name: str) -> str:
+    """Return the title of a statistic; a name that is none, such as ``accuracy`` in a table of results, is its own."""
+    return STATISTICS[name].title if name in STATISTICS else name
 
 
-# One score held against the labels, sorted and standardised once, for coefficients under any multiplicities.
+def symbol_of(name: str) -> str:
+    """Return the symbol of a statistic; a name that is none is its own."""
+    return STATISTICS[name].symbol if name in STATISTICS else name
 
 
-@dataclass(frozen=True)
-class HeldScore:
-    """See the module.
+# Correlations, in [-1, 1].
 
-    Attributes:
-        labels: sorted; scores on the same pairs may share them.
-        cells: distinct (label, score) values.
-        moments: for Pearson.
-        scores: shape (n,).
-        groups: codes of the groups that pair accuracy looks into, shape (n,); None where there are none.
-    """
 
-    labels: Labels
-    cells: Cells
-    moments: Moments
-    scores: Floats
-    groups: Indices | None
+def _pearson(score: ResampledScore) -> Floats:
+    return score.product_moment
 
-    @classmethod
-    def of(cls, scores: Floats, labels: Labels, groups: Indices | None = None) -> HeldScore:
-        """Hold scores, shape (n,), against labels of the same pairs."""
-        return cls(labels, Cells.of(scores, labels), Moments.of(scores, labels.values), scores, groups)
 
-    @cached_property
-    def within(self) -> Within | None:
-        """Couples within groups; None without groups."""
-        return None if self.groups is None else Within.of(self.scores, self.labels.values, self.groups)
+register(Statistic("pearson", "Pearson r", "r", "product-moment correlation", _pearson))
 
-    def values(self, weights: Floats, counted: LabelCounts, statistics: Sequence[str]) -> Floats:
-        """Coefficients under multiplicities, shape (statistics, b), NaN where undefined.
 
-        Args:
-            weights: shape (n, b); the same for all pairs of a group where there are groups.
-            counted: the labels under the same weights.
-            statistics: names.
-        """
-        counts = self.cells.count(counted)
+def _spearman(score: ResampledScore) -> Floats:
+    """Return Pearson's r of mid-ranks."""
+    import numpy as np
 
-        def value(name: str) -> Floats:
-            if name == "pearson":
-                return self.moments.pearson(weights, counts)
-            if name == PAIR_ACCURACY:
-                return np.full(weights.shape[1], np.nan) if self.within is None else self.within.accuracy(weights)
-            return RANK_STATISTICS[name](counts)
+    ranks = score.ranks
+    with np.errstate(invalid="ignore", divide="ignore"):
+        spread = np.sqrt(ranks.score.rank_variation) * np.sqrt(ranks.label.rank_variation)  # 0 for a constant
+        rho: Floats = np.clip(ranks.rank_product / spread, -1, 1)
+    return rho
 
-        return np.stack([value(name) for name in statistics])
+
+register(
+    Statistic("spearman", "Spearman ρ", "ρ", "correlation of mid-ranks", _spearman, tied_labels_cap_it=True),
+)
+
+
+def _kendall(score: ResampledScore) -> Floats:
+    """Return concordant less discordant comparisons, over the geometric mean of those that either side does not tie."""
+    import numpy as np
+
+    ranks = score.ranks
+    with np.errstate(invalid="ignore", divide="ignore"):
+        tau: Floats = (
+            ranks.balance
+            / np.sqrt(ranks.comparisons - ranks.score.tied)
+            / np.sqrt(ranks.comparisons - ranks.label.tied)
+        )
+    return np.clip(tau, -1, 1)
+
+
+register(
+    Statistic(
+        "kendall",
+        "Kendall τ-b",
+        "τ-b",
+        "concordant less discordant comparisons, corrected for ties",
+        _kendall,
+        tied_labels_cap_it=True,
+    )
+)
+
+
+def _tau_c(score: ResampledScore) -> Floats:
+    """Return Stuart's tau-c, made for tables that are not square, such as many scores against three labels."""
+    import numpy as np
+
+    ranks = score.ranks
+    levels = np.minimum(
+        np.count_nonzero(ranks.score_counts, axis=0), np.count_nonzero(ranks.label_counts, axis=0)
+    ).astype(np.float64)
+    with np.errstate(invalid="ignore", divide="ignore"):
+        tau: Floats = 2 * ranks.balance / (ranks.label.total**2 * (levels - 1) / levels)
+    return np.where(levels > 1, np.clip(tau, -1, 1), np.nan)
+
+
+register(
+    Statistic(
+        "kendall-tau-c",
+        "Kendall τ-c",
+        "τ-c",
+        "Stuart's tau, for more levels of the score than of the label",
+        _tau_c,
+        tied_labels_cap_it=True,
+    )
+)
+
+
+# Shares, in [0, 1].
+
+
+def _pairwise_accuracy(score: ResampledScore) -> Floats:
+    """Return the share of comparisons on which score and label agree about larger, smaller or tied."""
+    import numpy as np
+
+    ranks = score.ranks
+    tied_in_both = ranks.tied_in_both
+    untied = ranks.comparisons - ranks.score.tied - ranks.label.tied + tied_in_both
+    with np.errstate(invalid="ignore", divide="ignore"):
+        accuracy: Floats = ((untied + ranks.balance) / 2 + tied_in_both) / ranks.comparisons
+    return accuracy
+
+
+def _chance_of_pairwise_accuracy(label_ties: float, score_ties: float) -> float:
+    """Return how often a score agrees that ties independently of the labels, and else orders at random."""
+    return label_ties * score_ties + (1 - label_ties) * (1 - score_ties) / 2
+
+
+register(
+    Statistic(
+        "pairwise-accuracy",
+        "pairwise accuracy (ties counted)",
+        "pairwise accuracy",
+        "share of comparisons of two items with the same outcome, ties included",
+        _pairwise_accuracy,
+        lowest=0.0,
+        chance=_chance_of_pairwise_accuracy,
+        tied_labels_cap_it=True,
+    )
+)
+
+
+def _auc(score: ResampledScore) -> Floats:
+    """Return the area under the ROC curve, in which ties count half; NaN for labels that do not have two levels."""
+    import numpy as np
+
+    ranks = score.ranks
+    if len(ranks.label_counts) != 2:
+        return np.full(ranks.balance.shape, np.nan)
+    low, high = ranks.label_counts
+    with np.errstate(invalid="ignore", divide="ignore"):
+        area: Floats = (ranks.balance / (low * high) + 1) / 2
+    return area
+
+
+register(
+    Statistic(
+        "auc",
+        "AUC",
+        "AUC",
+        "area under the ROC curve, for labels with two levels",
+        _auc,
+        lowest=0.0,
+        labels=LabelKind.binary,
+        chance=0.5,
+    )
+)
+
+
+def _pair_accuracy(score: ResampledScore) -> Floats:
+    return score.ordered_within_groups
+
+
+register(
+    Statistic(
+        "pair-accuracy",
+        "pair accuracy (within groups)",
+        "pair accuracy",
+        "share of the comparisons within a group that have the order of the labels",
+        _pair_accuracy,
+        lowest=0.0,
+        labels=LabelKind.grouped,
+        chance=0.5,  # of a score without ties: a tie counts as wrong
+    )
+)

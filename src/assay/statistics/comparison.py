@@ -89,6 +89,7 @@ def average(parts: Sequence[Coefficients]) -> Coefficients:
     """Return the mean of each coefficient over datasets that count the same and were drawn independently."""
     return Coefficients(
         np.mean([part.values for part in parts], axis=0),
+        np.mean([part.chance for part in parts], axis=0),
         _mean([part.resampled for part in parts]),
         sum(part.n for part in parts),
         tuple(min(same) for same in zip(*(part.units for part in parts), strict=True)),

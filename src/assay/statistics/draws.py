@@ -15,10 +15,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from assay.statistics.agreement import PREPARED_BYTES, percentile_interval
-from assay.statistics.cells import PAIR_ACCURACY, Labels, score_codes
-from assay.statistics.coefficients import HeldScore
+from assay.statistics.cells import Labels, score_codes
+from assay.statistics.coefficients import STATISTICS, LabelKind
 from assay.statistics.concordance import Floats
 from assay.statistics.exchange import Exchange
+from assay.statistics.prepared import PreparedScore
 from assay.statistics.resampling import BLOCK, Resampler
 from assay.statistics.significance import williams
 
@@ -69,12 +70,14 @@ class Coefficients:
 
     Attributes:
         values: shape (statistics,), NaN where undefined.
+        chance: their means over permutations of the labels, shape (statistics,), NaN where no two pairs are compared.
         resampled: under each resample, shape (statistics, resamples), or None.
         n: pairs.
         units: for each statistic, how many pairs or groups of pairs stand behind it, and what they are called.
     """
 
     values: Floats
+    chance: Floats
     resampled: Floats | None
     n: int
     units: tuple[tuple[int, str], ...]
@@ -128,7 +131,7 @@ class _Rows:
     ) -> Coefficients:
         """Hold scores against the labels; *inside* are these rows among those that are resampled."""
         n = len(scores)
-        held = HeldScore.of(scores, self.labels, self.groups)
+        held = PreparedScore.of(scores, self.labels, self.groups)
         ones = np.ones((n, 1))
         values = held.values(ones, self.labels.count(ones), statistics)[:, 0]
         drawn = []
@@ -138,10 +141,11 @@ class _Rows:
         resampled = np.concatenate(drawn, axis=1) if drawn else None
         behind = (n, "pairs") if self.groups is None else (int(self.groups.max()) + 1, "groups")
         units = dict.fromkeys(statistics, behind)
-        if PAIR_ACCURACY in units and held.within is not None:
-            # of many groups, few may be such that a score can be right or wrong in them
-            units[PAIR_ACCURACY] = held.within.units, behind[1]
-        return Coefficients(values, resampled, n, tuple(units[name] for name in statistics))
+        for name in statistics:
+            if STATISTICS[name].labels is LabelKind.grouped and held.within is not None:
+                # of many groups, few may be such that a score can be right or wrong in them
+                units[name] = held.within.units, behind[1]
+        return Coefficients(values, held.chance(statistics), resampled, n, tuple(units[name] for name in statistics))
 
 
 def draw_scores(
@@ -174,7 +178,8 @@ def draw_scores(
 
 
 def _nothing(statistics: Sequence[str]) -> Coefficients:
-    return Coefficients(np.full(len(statistics), np.nan), None, 0, ((0, "pairs"),) * len(statistics))
+    undefined = np.full(len(statistics), np.nan)
+    return Coefficients(undefined, undefined, None, 0, ((0, "pairs"),) * len(statistics))
 
 
 def draw_all(

@@ -13,11 +13,12 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from functools import cached_property
 
 import numpy as np
 
-from assay.statistics.cells import PAIR_ACCURACY, Cells, Labels, RankCounts, Within, score_codes
-from assay.statistics.coefficients import RANK_STATISTICS
+from assay.statistics.cells import Cells, Labels, RankCounts, Within, score_codes
+from assay.statistics.coefficients import STATISTICS
 from assay.statistics.concordance import Floats, Indices
 
 __all__ = ["Exchange"]
@@ -89,42 +90,39 @@ class Exchange:
         )
 
     def differences(self, swaps: Floats, statistics: Sequence[str]) -> Floats:
-        """Return each coefficient of the first score less that of the second one, after exchanges.
+        """Return each statistic of the first score less that of the second one, after exchanges.
 
         Args:
             swaps: 1 where the scores of a pair are exchanged, else 0, shape (n, b).
-            statistics: names.
+            statistics: names out of :data:`~assay.statistics.coefficients.STATISTICS`.
 
         Returns:
             Shape (statistics, b), NaN where undefined.
         """
-        ranked = self._ranked(swaps) if any(name in RANK_STATISTICS for name in statistics) else None
-        found = []
+        exchanged = _Exchanged(self, swaps)
+        first, second = _Side(exchanged, 0), _Side(exchanged, 1)
+        differences = []
         for name in statistics:
-            if name == PAIR_ACCURACY:
-                unknown = np.full(swaps.shape[1], np.nan)
-                found.append(unknown if self.pair_accuracy is None else self.pair_accuracy.under(swaps))
-            elif name == "pearson" or ranked is None:
-                found.append(self._pearson(swaps))
-            else:
-                first, second = (RANK_STATISTICS[name](counts) for counts in ranked)
-                found.append(first - second)
-        return np.stack(found)
+            compute = STATISTICS[name].compute
+            differences.append(compute(first) - compute(second))
+        return np.stack(differences)
 
-    def _pearson(self, swaps: Floats) -> Floats:
+    def product_moments(self, swaps: Floats) -> tuple[Floats, Floats]:
+        """Return Pearson's r of both scores after exchanges of shape (n, b), each of shape (b,)."""
         n = len(swaps)
         first = np.stack([moment.under(swaps) for moment in self.moments])
         both = np.array(self.totals)[:, None]
-        r_values = []
-        for x, square, product in (first / n, (both - first) / n):
-            variance = square - x**2
-            # both scores have spread 1: less than this is rounding of a constant
-            variance[variance < 1e-12] = np.nan
-            r_values.append(np.clip(product / np.sqrt(variance), -1, 1))
-        difference: Floats = r_values[0] - r_values[1]
-        return difference
+        return _correlation(first / n), _correlation((both - first) / n)
 
-    def _ranked(self, swaps: Floats) -> tuple[RankCounts, RankCounts]:
+    def ordered_within_groups(self, swaps: Floats) -> tuple[Floats, Floats]:
+        """Return two numbers for each exchange whose difference is that of the pair accuracies."""
+        if self.pair_accuracy is None:
+            undefined = np.full(swaps.shape[1], np.nan)
+            return undefined, undefined
+        half = self.pair_accuracy.under(swaps) / 2
+        return half, -half
+
+    def ranks(self, swaps: Floats) -> tuple[RankCounts, RankCounts]:
         """Count the two scores after exchanges; without ties, what is the same in both is left out."""
         excess, rank_excess = self.balance.under(swaps), self.rank_product.under(swaps)
         if self.cells.tie_free:
@@ -147,6 +145,56 @@ class Exchange:
         return RankCounts(counted.singles, counted.ties, nothing, nothing, ones, counted.counts, ones)
 
 
+@dataclass(frozen=True)
+class _Exchanged:
+    """Both scores after exchanges of shape (n, b); what several statistics need is computed once."""
+
+    exchange: Exchange
+    swaps: Floats
+
+    @cached_property
+    def ranks(self) -> tuple[RankCounts, RankCounts]:
+        return self.exchange.ranks(self.swaps)
+
+    @cached_property
+    def product_moments(self) -> tuple[Floats, Floats]:
+        return self.exchange.product_moments(self.swaps)
+
+    @cached_property
+    def ordered_within_groups(self) -> tuple[Floats, Floats]:
+        return self.exchange.ordered_within_groups(self.swaps)
+
+
+@dataclass(frozen=True)
+class _Side:
+    """The first score (0) or the second (1): a :class:`~assay.statistics.coefficients.ResampledScore`."""
+
+    exchanged: _Exchanged
+    index: int
+
+    @property
+    def ranks(self) -> RankCounts:
+        return self.exchanged.ranks[self.index]
+
+    @property
+    def product_moment(self) -> Floats:
+        return self.exchanged.product_moments[self.index]
+
+    @property
+    def ordered_within_groups(self) -> Floats:
+        return self.exchanged.ordered_within_groups[self.index]
+
+
+def _correlation(means: Floats) -> Floats:
+    """Return Pearson's r from the means of x, x² and x y, shape (3, b), where y has mean 0 and spread 1."""
+    x, square, product = means
+    variance = square - x**2
+    # both scores have spread 1: less than this is rounding of a constant
+    variance[variance < 1e-12] = np.nan
+    correlation: Floats = np.clip(product / np.sqrt(variance), -1, 1)
+    return correlation
+
+
 def _excess(own: Floats) -> _Linear:
     """Return the sum over couples of a choice less that of its complement, from each value's sum over all others."""
     linear = _Linear.of(own)
@@ -158,7 +206,7 @@ def _accuracy_difference(first: Floats, second: Floats, labels: Floats, groups: 
     one, other = (Within.of(scores, labels, groups) for scores in (first, second))
     if not one.units:
         return None
-    difference = (one.ordered - other.ordered) / one.couples.sum()
+    difference = (one.ordered - other.ordered) / one.comparisons.sum()
     return _Linear(float(difference.sum()), -2 * difference)
 
 

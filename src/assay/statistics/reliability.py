@@ -11,6 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from assay.statistics.agreement import agreement
+from assay.statistics.coefficients import STATISTICS
 
 __all__ = ["Reliability", "random_halves", "spearman_brown", "split_half_reliability", "tie_free_ceiling", "tie_share"]
 
@@ -34,31 +35,30 @@ def tie_share(labels: Floats) -> float | None:
 def tie_free_ceiling(
     labels: Floats, statistics: Sequence[str], groups: NDArray[np.intp] | None = None
 ) -> dict[str, float | None]:
-    """Return the largest value of each coefficient for a score without ties that orders the labels perfectly.
+    """Return the largest value of each statistic for a score without ties that orders the labels perfectly.
 
-    With tied labels Spearman and Kendall stay below 1 for any score that has no ties itself. Pearson's supremum is 1
-    (a score may come as near to the labels as it likes), as is that of the area under the curve.
+    With tied labels Spearman and Kendall stay below 1 for any score without ties. Statistics that tied labels do not
+    cap reach 1, if not exactly then as nearly as one likes: a score can come as near to the labels as Pearson's r asks.
 
     Args:
         labels: shape (n,).
-        statistics: names of coefficients.
-        groups: codes of shape (n,) of what pair accuracy looks into, or None.
+        statistics: names out of :data:`~assay.statistics.coefficients.STATISTICS`.
+        groups: codes of the groups of pairs, shape (n,), or None.
 
     Returns:
-        By statistic; None where the labels do not allow the coefficient.
+        By statistic; None where it is undefined for these labels.
     """
-    rank_based = [name for name in statistics if name != "pearson"]
-    values: dict[str, float | None] = {}
-    if "pearson" in statistics:
-        values["pearson"] = None if len(np.unique(labels)) < 2 else 1.0
-    if rank_based:
-        order = np.argsort(labels, kind="stable")
-        perfect = np.empty(len(labels))
-        perfect[order] = np.arange(len(labels))
-        scores = {"perfect": perfect}
-        found = agreement(scores, labels, statistics=rank_based, resamples=0, confidence=0.95, seed=(0,), groups=groups)
-        values |= {estimate.statistic: estimate.value for estimate in found}
-    return {name: values[name] for name in statistics}
+    order = np.argsort(labels, kind="stable")
+    perfect = np.empty(len(labels))
+    perfect[order] = np.arange(len(labels))
+    estimates = agreement(
+        {"perfect": perfect}, labels, statistics=statistics, resamples=0, confidence=0.95, seed=(0,), groups=groups
+    )
+    ceilings: dict[str, float | None] = {}
+    for estimate in estimates:
+        is_capped = STATISTICS[estimate.statistic].tied_labels_cap_it
+        ceilings[estimate.statistic] = estimate.value if is_capped or estimate.value is None else 1.0
+    return ceilings
 
 
 # How far annotators agree with each other: the human ceiling.

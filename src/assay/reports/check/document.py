@@ -8,8 +8,9 @@ from xml.etree import ElementTree as ET
 
 from assay.reports.check.cells import Cell, Verdict
 from assay.reports.check.checking import GateReport
-from assay.reports.layout import TITLES, percent, short, signed
+from assay.reports.layout import percent, short, signed
 from assay.reports.sheets import Column, Document, Sheet
+from assay.statistics.coefficients import title_of
 
 __all__ = ["headline", "to_document", "to_junit"]
 
@@ -67,7 +68,7 @@ def to_document(report: GateReport) -> Document:
 
 def _facts(report: GateReport) -> list[str]:
     settings = report.settings
-    statistics = ", ".join(TITLES[name] for name in settings.statistics)
+    statistics = ", ".join(title_of(name) for name in settings.statistics)
     bar = signed(-settings.margin)
     return [
         f"judged: {statistics} in {', '.join(settings.buckets)}; all else is shown only",
@@ -108,7 +109,7 @@ def _sheet(title: str, cells: list[Cell], level: str) -> Sheet:
 
 def _row(cell: Cell) -> tuple[str, ...]:
     before, now = ("–" if one is None else short(one, 3) for one in (cell.before, cell.now))
-    return cell.bucket, cell.metric, TITLES[cell.statistic], before, now, difference_text(cell), str(cell.verdict)
+    return cell.bucket, cell.metric, title_of(cell.statistic), before, now, difference_text(cell), str(cell.verdict)
 
 
 def difference_text(cell: Cell) -> str:

@@ -12,6 +12,7 @@ from assay.reports.compare.contests import ComparedMetrics, CompareSettings, Con
 from assay.reports.layout import p_value, percent, short
 from assay.reports.sheets import Column, Document, Sheet
 from assay.statistics.agreement import agreement
+from assay.statistics.coefficients import symbol_of
 from assay.statistics.comparison import POWER, Difference
 from assay.statistics.draws import Couple
 
@@ -160,7 +161,6 @@ _PAIR_HEADS = (
     Column("second", number=True),
     Column("rank", number=True),
 )
-_SYMBOLS = {"pearson": "r", "spearman": "ρ", "kendall": "τ-b", "kendall-tau-c": "τ-c"}
 
 
 def document(
@@ -252,7 +252,7 @@ def _cells(row: ComparedMetrics, letters: dict[str, str]) -> list[str]:
     first, second = letters[row.first], letters[row.second]
     return [
         f"{first} − {second}",
-        _SYMBOLS.get(held.statistic, held.statistic),
+        symbol_of(held.statistic),
         _known(held.first),
         _known(held.second),
         value,

@@ -7,9 +7,10 @@ from collections.abc import Iterator, Sequence
 from assay.reports.categories.vocabulary import LAST_RESORTS, label_of_rules
 from assay.reports.errors.categories import FEWEST, Frequency, Share
 from assay.reports.errors.report import Cleaning, ErrorReport, SubsetAgreement, records
-from assay.reports.layout import TITLES, Cell
+from assay.reports.layout import Cell
 from assay.reports.sheets import Column, Document, Sheet
 from assay.statistics.agreement import FEWEST as FEWEST_UNITS
+from assay.statistics.coefficients import title_of
 
 __all__ = ["error_document"]
 
@@ -112,7 +113,7 @@ def _label(given: dict[str, str]) -> str:
 
 
 def _inside(report: ErrorReport, metric: str) -> Sheet:
-    heads = [head for name in report.statistics for head in (f"{TITLES.get(name, name)} inside", "all but it")]
+    heads = [head for name in report.statistics for head in (f"{title_of(name)} inside", "all but it")]
     rows = [
         ["all pairs", f"{report.everywhere.n:,}"]
         + [cell for name in report.statistics for cell in (_cell(report.everywhere, metric, name), "")]
@@ -143,7 +144,7 @@ def _numbers(report: ErrorReport) -> Iterator[Sheet]:
         ]
         heads = ["all pairs", "without numbers", "only with numbers", "pairs with numbers"]
         yield Sheet(
-            f"{TITLES.get(name, name)} with and without numbers: {_title(report)}",
+            f"{title_of(name)} with and without numbers: {_title(report)}",
             [Column("bucket"), Column("metric"), *(Column(head, number=True) for head in heads)],
             rows,
             notes=["A pair has a number where a gold answer has a digit."],
@@ -152,7 +153,7 @@ def _numbers(report: ErrorReport) -> Iterator[Sheet]:
 
 def _cleaning(report: ErrorReport, found: Cleaning) -> Sheet:
     rows = [
-        [metric, TITLES.get(name, name)]
+        [metric, title_of(name)]
         + [_cell(part, metric, name) for part in (found.first, found.corrected, found.unchanged)]
         for metric in report.divergences
         for name in report.statistics

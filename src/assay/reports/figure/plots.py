@@ -22,8 +22,9 @@ from assay.reports.figure.style import (
     metric_labels,
     safe,
 )
-from assay.reports.layout import TITLES, Block, Cell, short_names
+from assay.reports.layout import Block, Cell, short_names
 from assay.reports.sweep import LayeredModel, layered_models
+from assay.statistics.coefficients import title_of
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -37,8 +38,6 @@ __all__ = ["MOST_PANELS", "draw_agreement", "draw_layers", "draw_scores"]
 #: Inches: of a line of a label, of what stands above and below the lines of a panel, of a panel at least, and of the
 #: names of metrics at most, as a share of the figure.
 FOREST_LINE, FOREST_AROUND, FOREST_NARROW, NAMES = 0.17, 0.8, 1.3, 0.4
-#: What a metric without any agreement gets.
-_CHANCE = {"pearson": 0.0, "spearman": 0.0, "kendall": 0.0, "kendall-tau-c": 0.0, "auc": 0.5, "pair-accuracy": 0.5}
 
 
 def draw_agreement(shown: Sequence[Chosen], statistic: str, width: float) -> Figure:
@@ -74,7 +73,7 @@ def draw_agreement(shown: Sequence[Chosen], statistic: str, width: float) -> Fig
         places[0].set_ylim(len(metrics) - 0.5, -0.5)
         if len(shown) > 1:
             places[0].set_ylabel(fit_in(one.unit.title, FOREST_AROUND + FOREST_LINE * len(metrics)))
-    said = [TITLES.get(statistic, statistic), *legend(shown, statistic, "bar")]
+    said = [title_of(statistic), *legend(shown, statistic, "bar")]
     if any(_ceiling(one, block, statistic) is not None for one in shown for block in one.blocks):
         said.append("dashed: the best a score without ties could reach")
     figure.set_size_inches(width, sum(heights) + caption(figure, said))
@@ -89,8 +88,9 @@ def _draw_forest_panel(panel: Axes, shown: Chosen, block: Block, metrics: Sequen
     panel.grid(False, axis="y")
     panel.tick_params(axis="y", length=0)
     panel.tick_params(axis="x", labelbottom=True)
-    if statistic in _CHANCE:
-        panel.axvline(_CHANCE[statistic], color="#888888", linewidth=0.8)
+    chance = block.chance[shown.unit.section.statistics.index(statistic)]
+    if chance is not None:
+        panel.axvline(chance, color="#888888", linewidth=0.8)
     ceiling = _ceiling(shown, block, statistic)
     if ceiling is not None:
         panel.axvline(ceiling, color="#888888", linewidth=0.8, linestyle="--")
@@ -136,7 +136,7 @@ def draw_layers(shown: Sequence[Chosen], statistic: str, width: float) -> Figure
         _draw_layers_panel(panel, one, model, statistic, buckets)
     for panel in flat[len(drawn) :]:
         panel.set_visible(False)
-    figure.supylabel(TITLES.get(statistic, statistic), fontsize=8)
+    figure.supylabel(title_of(statistic), fontsize=8)
     below = caption(figure, ["layer", *legend(shown, statistic, "band")])
     above = _layers_key(figure, flat[: len(drawn)], drawn, buckets, width)
     figure.set_size_inches(width, LAYERS_HEIGHT * rows + below + above)

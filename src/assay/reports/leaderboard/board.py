@@ -240,6 +240,7 @@ class Line:
         metric: its name.
         kind: its family.
         values: by statistic: value, lower and upper bound; None where there is none.
+        chance: by statistic: what a score with the same ties that ignores the pairs reaches on average.
         n: pairs that have a score.
         pairs_per_second: None where it is not known: scores from the store, or recorded ones, cost nothing in the run.
         signature: the short one.
@@ -252,6 +253,7 @@ class Line:
     metric: str
     kind: str
     values: Mapping[str, tuple[float | None, float | None, float | None]]
+    chance: Mapping[str, float]
     n: int
     pairs_per_second: float | None
     signature: str
@@ -403,7 +405,7 @@ def _overall(bucket: str, parts: Sequence[_Cell], settings: CompareSettings, by:
         if name not in complete:
             held = next(part.joined.facts[name] for part in parts if name in part.alone)
             lacking = tuple(part.joined.title for part in parts if name not in part.alone)
-            lines.append(Line(name, held.kind, nothing, 0, None, held.short_signature, missing=lacking))
+            lines.append(Line(name, held.kind, nothing, {}, 0, None, held.short_signature, missing=lacking))
     title = f"mean over {len(parts)} datasets that count the same"
     return _ranked(title, bucket, sum(part.n for part in parts), lines, couples, settings, by)
 
@@ -427,7 +429,8 @@ def _line(
         low, high = held.interval(place, settings.confidence) or (None, None)
         values[statistic] = (None if np.isnan(value) else float(value), low, high)
     signatures = dict.fromkeys(part.joined.facts[name].short_signature for part in parts)
-    return Line(name, facts.kind, values, held.n, pairs_per_second, "; ".join(signatures))
+    chance = dict(zip(settings.statistics, held.chance.tolist(), strict=True))
+    return Line(name, facts.kind, values, chance, held.n, pairs_per_second, "; ".join(signatures))
 
 
 def _mean_speed(name: str, parts: Sequence[_Cell]) -> float | None:

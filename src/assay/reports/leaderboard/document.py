@@ -8,9 +8,10 @@ from typing import Any
 
 from assay.reports.compare.contests import CompareSettings
 from assay.reports.compare.document import CORRECTIONS
-from assay.reports.layout import TITLES, Cell, percent
+from assay.reports.layout import Cell, percent
 from assay.reports.leaderboard.board import Board, Line
 from assay.reports.sheets import Column, Document, Sheet
+from assay.statistics.coefficients import title_of
 
 __all__ = ["document"]
 
@@ -29,7 +30,7 @@ def document(boards: Sequence[Board], settings: CompareSettings, by: str, absent
         Column("group", number=True),
         Column("could be", number=True),
         Column("metric"),
-        *[Column(TITLES.get(name, name), number=True) for name in settings.statistics],
+        *[Column(title_of(name), number=True) for name in settings.statistics],
         *([Column("pairs/s", number=True), Column("front")] if priced else []),
     ]
     filled = [board for board in boards if any(map(_has_value, board.lines))]
@@ -116,7 +117,7 @@ def _records(board: Board) -> Iterator[dict[str, Any]]:
 
 def _explanations(settings: CompareSettings, by: str, boards: Sequence[Board], priced: bool) -> Iterator[str]:
     yield (
-        f"ranked by {TITLES.get(by, by)}; group: the places that its metrics share: a group ends where all above are "
+        f"ranked by {title_of(by)}; group: the places that its metrics share: a group ends where all above are "
         f"better than all below by the permutation test of paired scores ({settings.permutations:,} draws, "
         f"{CORRECTIONS[settings.correction]} over the couples of a table, {1 - settings.confidence:.2g}); could be: "
         "the places of the group that the tests leave open to one metric, below each that is better and above each "

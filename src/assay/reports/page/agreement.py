@@ -8,10 +8,11 @@ from dataclasses import dataclass
 from markupsafe import Markup
 
 from assay.reports.drawing import Figure, Scale, drawing, element, text, ticks
-from assay.reports.layout import TITLES, Block, Cell, fit, short
+from assay.reports.layout import Block, Cell, fit, short
 from assay.reports.sheets import Column, Sheet
 from assay.reports.sweep import LayeredModel
 from assay.reports.units import Unit
+from assay.statistics.coefficients import title_of
 
 __all__ = [
     "ABREAST",
@@ -127,7 +128,7 @@ def forest(unit: Unit, statistic: str) -> Figure:
             left = labels + column * (panel + GAP)
             scale = Scale(marks[0], marks[-1], left + 6, left + panel - 6)
             parts.append(_forest_panel(unit, block, statistic, metrics, scale, marks, top))
-    head = TITLES.get(statistic, statistic)
+    head = title_of(statistic)
     return Figure(
         drawing(
             f"forest-{unit.key}-{statistic}",
@@ -228,7 +229,7 @@ def _table(unit: Unit, statistic: str, metrics: list[str]) -> Sheet:
             shown = ["–" if end is None else short(end, 4) for end in ends]
             rows.append([metric, block.bucket, *shown, cell.note if cell else "not computed"])
     heads = [Column("metric"), Column("bucket"), *(Column(one, number=True) for one in ("value", "low", "high"))]
-    return Sheet(f"{TITLES.get(statistic, statistic)} on {unit.title}", [*heads, Column("note")], rows)
+    return Sheet(f"{title_of(statistic)} on {unit.title}", [*heads, Column("note")], rows)
 
 
 # Agreement layer by layer, where metrics of a run are the layers of one model (figure 3 of the paper).
@@ -258,7 +259,7 @@ def draw_layers(unit: Unit, model: LayeredModel, statistic: str) -> Figure:
         left = number % abreast * LAYERS_WIDTH
         top = number // abreast * (LAYERS_HEIGHT + LAYERS_HEAD + LAYERS_FOOT)
         parts.append(_layers_panel(bucket, curve, list(model.layers), marks, left, top))
-    head = TITLES.get(statistic, statistic)
+    head = title_of(statistic)
     best = "; ".join(f"{bucket}: {_highest(curve)}" for bucket, curve in curves.items())
     svg = drawing(
         f"layers-{unit.key}-{model.number}-{statistic}",

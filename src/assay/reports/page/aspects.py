@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from assay.reports.data import ALL
 from assay.reports.drawing import Figure, Scale, drawing, element, text, ticks
 from assay.reports.errors.divergence import Divergence, Rule, diverging
-from assay.reports.layout import TITLES, Cell, fit, short
+from assay.reports.layout import Cell, fit, short
 from assay.reports.page.agreement import (
     ABREAST,
     CHARACTER,
@@ -29,6 +29,7 @@ from assay.reports.page.agreement import (
 from assay.reports.page.pairs import TagColumns
 from assay.reports.sheets import Column, Sheet
 from assay.reports.units import Unit
+from assay.statistics.coefficients import title_of
 
 __all__ = ["RESIDUAL", "AspectModel", "Profile", "aspect_models", "draw_aspects", "draw_profile"]
 
@@ -101,7 +102,7 @@ def draw_aspects(model: AspectModel, statistic: str) -> Figure | None:
         left = labels + column * (panel + GAP)
         scale = Scale(marks[0], marks[-1], left + 6, left + panel - 6)
         parts.append(element("g", *_panel(model, unit, cells, scale, marks, row * tall)))
-    head = TITLES.get(statistic, statistic)
+    head = title_of(statistic)
     return Figure(
         drawing(
             f"aspects-{model.number}-{statistic}",

@@ -20,7 +20,7 @@ from assay.reports.compare.contests import CompareSettings
 from assay.reports.data import ALL, MetricFacts
 from assay.reports.drawing import Figure
 from assay.reports.folder import RunFolder, run_titles
-from assay.reports.layout import TITLES, Block, Cell, percent
+from assay.reports.layout import Block, Cell, percent
 from assay.reports.leaderboard.board import Filters, boards, enough_draws, join
 from assay.reports.leaderboard.document import document
 from assay.reports.page.agreement import AgreementTable, agreement_table, draw_layers, forest
@@ -30,6 +30,7 @@ from assay.reports.page.scores import CostFigure, Spread, by_dataset, by_label, 
 from assay.reports.sheets import Document, Sheet, write
 from assay.reports.sweep import layered_models
 from assay.reports.units import Unit, main_statistic, read_units
+from assay.statistics.coefficients import title_of
 
 __all__ = [
     "GENERATOR",
@@ -87,7 +88,7 @@ def _sentence(unit: Unit, block: Block, statistic: str) -> str:
         for metric, _, _ in block.rows
         if (cell := unit.cell(block, metric, statistic)) is not None and cell.value is not None
     ]
-    head = TITLES.get(statistic, statistic)
+    head = title_of(statistic)
     if not known:
         return f"no metric has a defined {head}."
     known.sort(key=lambda one: -one[0])
@@ -321,7 +322,7 @@ def page_html(runs: Sequence[RunFolder], *, leaderboard: bool = True, categories
             layered=[part for part in parts if part.layers],
             aspects=aspects,
             profiled=[part for part in parts if any(part is one for model in aspects for one, _ in model.profiles)],
-            titles=TITLES,
+            titles={name: title_of(name) for name in statistics},
             statistics=statistics,
             main=main,
             buckets=list(dict.fromkeys(block.bucket for unit in units for block in unit.blocks)),

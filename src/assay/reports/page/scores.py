@@ -24,10 +24,11 @@ from assay.reports.drawing import (
     text,
     ticks,
 )
-from assay.reports.layout import TITLES, fit, short
+from assay.reports.layout import fit, short
 from assay.reports.leaderboard.board import front_of
 from assay.reports.sheets import Column, Sheet
 from assay.reports.units import Unit
+from assay.statistics.coefficients import title_of
 from assay.statistics.concordance import Floats
 
 __all__ = ["CostFigure", "Spread", "by_dataset", "by_label", "draw_cost"]
@@ -211,7 +212,7 @@ def draw_cost(unit: Unit, statistic: str) -> CostFigure:
         return CostFigure(None, unknown, undefined)
     front = front_of({metric: (speeds[metric] or None, value) for metric, value in values.items() if value is not None})
     points = [_Point(metric, speed, value, front[metric]) for metric, speed, value in known]
-    head = TITLES.get(statistic, statistic)
+    head = title_of(statistic)
     best = [point.metric for point in sorted(points, key=lambda point: -point.value) if point.best]
     svg = drawing(
         f"cost-{unit.key}-{statistic}",

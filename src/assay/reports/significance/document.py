@@ -7,9 +7,10 @@ from collections.abc import Iterator, Sequence
 from typing import Any
 
 from assay.reports.compare.document import CORRECTIONS
-from assay.reports.layout import TITLES, p_value, short
+from assay.reports.layout import p_value, short
 from assay.reports.sheets import Column, Document, Sheet
 from assay.reports.significance.testing import TESTS, ComparedSystems, Samples, SignificanceSettings
+from assay.statistics.coefficients import title_of
 from assay.statistics.concordance import Floats
 from assay.statistics.significance import Sided, corrected_confidence, smallest_exact
 
@@ -69,7 +70,7 @@ def _systems(samples: Sequence[Samples]) -> list[str]:
 
 
 def _title(samples: Samples) -> str:
-    return f"{samples.dataset}, {TITLES.get(samples.statistic, samples.statistic)}"
+    return f"{samples.dataset}, {title_of(samples.statistic)}"
 
 
 def _reached(values: Floats) -> str:
@@ -101,7 +102,7 @@ def _overview(samples: Sequence[Samples], rows: Sequence[ComparedSystems], basel
             line.append(f"{reached} [{mark}]" if mark else reached)
         cells.append(line)
     legend = ", ".join(f"{2 * place + 1}/{2 * place + 2} {test}" for place, test in enumerate(TESTS))
-    statistic = TITLES.get(samples[0].statistic, samples[0].statistic)
+    statistic = title_of(samples[0].statistic)
     facts = () if baseline is None else (f"better/worse than {baseline} by: {legend}",)
     heads = [Column("system"), *(Column(one.dataset, number=True) for one in samples)]
     return Sheet(f"{statistic}: mean ± standard deviation (seeds)", heads, cells, facts=facts)
@@ -142,7 +143,7 @@ def _counts(rows: Sequence[ComparedSystems], systems: Sequence[str]) -> list[dic
 def _counts_sheet(statistic: str, counted: Sequence[dict[str, Any]]) -> Sheet:
     tests = [*TESTS, "all"]
     return Sheet(
-        f"{TITLES.get(statistic, statistic)}: improvements / deteriorations",
+        f"{title_of(statistic)}: improvements / deteriorations",
         [Column("system"), *(Column(test, number=True) for test in tests), Column("comparisons", number=True)],
         [
             [one["system"], *("/".join(map(str, one[test])) for test in tests), str(one["comparisons"])]

@@ -1,0 +1,161 @@
+"""A score prepared once, so that its statistics can be computed for any number of resamples."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+
+from assay.statistics.cells import Cells, LabelCounts, Labels, RankCounts, Within
+from assay.statistics.coefficients import STATISTICS, LabelKind
+from assay.statistics.concordance import Floats, Indices
+
+__all__ = ["Moments", "PreparedScore"]
+
+
+@dataclass(frozen=True)
+class PreparedScore:
+    """One score and the labels of the same n pairs, sorted and standardised.
+
+    Attributes:
+        labels: sorted; scores of the same pairs may share them.
+        cells: the distinct (label, score) values.
+        moments: for Pearson's r.
+        scores: shape (n,), finite.
+        groups: codes of the groups within which pair accuracy compares, shape (n,); None where there are none.
+    """
+
+    labels: Labels
+    cells: Cells
+    moments: Moments
+    scores: Floats
+    groups: Indices | None
+
+    @classmethod
+    def of(cls, scores: Floats, labels: Labels, groups: Indices | None = None) -> PreparedScore:
+        """Prepare finite scores of shape (n,), n > 0, for labels of the same pairs."""
+        return cls(labels, Cells.of(scores, labels), Moments.of(scores, labels.values), scores, groups)
+
+    @cached_property
+    def within(self) -> Within | None:
+        """The comparisons within groups; None without groups."""
+        return None if self.groups is None else Within.of(self.scores, self.labels.values, self.groups)
+
+    def values(self, weights: Floats, label_counts: LabelCounts, statistics: Sequence[str]) -> Floats:
+        """Return the statistics under b resamples, shape (statistics, b), NaN where undefined.
+
+        Args:
+            weights: multiplicities, shape (n, b); the same for all pairs of a group where there are groups.
+            label_counts: the labels under the same weights.
+            statistics: names out of :data:`~assay.statistics.coefficients.STATISTICS`.
+        """
+        resampled = _Resampled(self, weights, label_counts)
+        return np.stack([STATISTICS[name].compute(resampled) for name in statistics])
+
+    def chance(self, statistics: Sequence[str]) -> Floats:
+        """Return the mean of each statistic over permutations of the labels, shape (statistics,); NaN for one pair."""
+        ones = np.ones((len(self.scores), 1))
+        ranks = self.cells.count(self.labels.count(ones))
+        comparisons = ranks.comparisons[0]
+        if not comparisons:
+            return np.full(len(statistics), np.nan)
+        label_ties, score_ties = float(ranks.label.tied[0] / comparisons), float(ranks.score.tied[0] / comparisons)
+        levels = [STATISTICS[name].chance_level(label_ties, score_ties) for name in statistics]
+        return np.array(levels, dtype=np.float64)
+
+    def why_undefined(self, statistic: str) -> str:
+        """Return why a statistic has no value on the pairs as they are."""
+        if len(self.scores) < 2:
+            return "one pair"
+        if self.labels.levels == 1:
+            return "constant label"
+        kind = STATISTICS[statistic].labels
+        if kind is LabelKind.binary and self.labels.levels != 2:
+            return "the label is not binary"
+        if kind is LabelKind.grouped:
+            return "there are no groups" if self.groups is None else "no group has two labels"
+        return "constant score" if len(self.cells.score_starts) == 1 else "undefined"
+
+
+@dataclass(frozen=True)
+class _Resampled:
+    """A prepared score under multiplicities: a :class:`~assay.statistics.coefficients.ResampledScore`."""
+
+    prepared: PreparedScore
+    weights: Floats
+    label_counts: LabelCounts
+
+    @cached_property
+    def ranks(self) -> RankCounts:
+        return self.prepared.cells.count(self.label_counts)
+
+    @property
+    def product_moment(self) -> Floats:
+        return self.prepared.moments.pearson(self.weights, self.ranks)
+
+    @property
+    def ordered_within_groups(self) -> Floats:
+        within = self.prepared.within
+        return np.full(self.weights.shape[1], np.nan) if within is None else within.accuracy(self.weights)
+
+
+@dataclass(frozen=True)
+class Moments:
+    """The sums that make up Pearson's r of one score.
+
+    Attributes:
+        rows: x, x², x y, y and y² of the centred and scaled values, shape (5, n).
+        x: the score, centred and scaled, shape (n,).
+        y: the label, centred and scaled, shape (n,).
+    """
+
+    rows: Floats
+    x: Floats
+    y: Floats
+
+    @classmethod
+    def of(cls, scores: Floats, labels: Floats) -> Moments:
+        """Centre and scale finite scores and labels of shape (n,)."""
+        x, y = _standardise(scores), _standardise(labels)
+        return cls(np.stack([x, x * x, x * y, y, y * y]), x, y)
+
+    def pearson(self, weights: Floats, ranks: RankCounts) -> Floats:
+        """Return Pearson's r, shape (b,), in [-1, 1]; NaN where score or label is constant.
+
+        Args:
+            weights: multiplicities, shape (n, b).
+            ranks: of the same score under the same weights: they tell what is constant.
+        """
+        with np.errstate(invalid="ignore"):  # no pair with a score was drawn
+            mean_x, square_x, product, mean_y, square_y = (self.rows @ weights) / ranks.label.total
+        variance_x, variance_y = square_x - mean_x**2, square_y - mean_y**2
+        covariance = product - mean_x * mean_y
+        constant = (ranks.score.tied == ranks.comparisons) | (ranks.label.tied == ranks.comparisons)
+        # where a resample misses the few values that spread the score, the difference above loses its digits
+        lossy = ~constant & ((variance_x < 1e-3 * square_x) | (variance_y < 1e-3 * square_y))
+        for r in np.flatnonzero(lossy):
+            w, total = weights[:, r], ranks.label.total[r]
+            dx, dy = self.x - mean_x[r], self.y - mean_y[r]
+            variance_x[r], variance_y[r] = w @ (dx * dx) / total, w @ (dy * dy) / total
+            covariance[r] = w @ (dx * dy) / total
+        with np.errstate(invalid="ignore", divide="ignore"):
+            r_values = covariance / (np.sqrt(variance_x) * np.sqrt(variance_y))
+        result: Floats = np.where(constant, np.nan, np.clip(r_values, -1, 1))
+        return result
+
+
+def _standardise(values: Floats) -> Floats:
+    """Return values with mean 0 and spread 1; scaled by the largest first, so that no square over- or underflows."""
+    largest = np.abs(values).max(initial=0.0)
+    if largest == 0:
+        return values
+    scaled = values / largest
+    centred = scaled - scaled.mean()
+    widest = np.abs(centred).max()
+    standard: Floats = centred
+    if widest > 0:
+        standard = centred / widest
+        standard /= standard.std()
+    return standard
