@@ -312,3 +312,33 @@ register(
         chance=0.5,  # of a score without ties: a tie counts as wrong
     )
 )
+
+
+# Somers' D.
+
+
+def _somers_d(score: ResampledScore) -> Floats:
+    """Return concordant less discordant comparisons, over those that are no ties in the labels.
+
+    This is the D of the score given the label, D(Y|X) with the label as X (Somers, 1962): of two items that people
+    tell apart, how much more frequently the score orders them as they do than the other way round. A tie in the score
+    counts as neither, and lowers the value; ties in the labels are left out, so that a perfect order reaches 1. With
+    two labels it is 2 AUC - 1.
+    """
+    import numpy as np
+
+    ranks = score.ranks
+    with np.errstate(invalid="ignore", divide="ignore"):
+        d: Floats = ranks.balance / (ranks.comparisons - ranks.label.tied)
+    return d
+
+
+register(
+    Statistic(
+        "somers-d",
+        "Somers' D",
+        "D",
+        "concordant less discordant share of the comparisons that are no ties in the labels",
+        _somers_d,
+    )
+)
