@@ -28,8 +28,8 @@ from assay.errors import InputError
 from assay.statistics.coefficients import statistics_help
 
 if TYPE_CHECKING:
-    from assay.benchmark.progress import Progress
     from assay.benchmark.scoring import Executor
+    from assay.progress import Progress
 
 __all__ = [
     "AgreementSettings",
@@ -80,6 +80,7 @@ class Declared:
         choices: the values that are allowed; empty for any.
         at_least: lowest whole number that is allowed.
         above: the value is a finite number above this.
+        parse: reads a value and raises InputError for one of another form, such as a range ``LOW,HIGH``.
         metavar: what ``--help`` shows for the value.
         python_only: whether the command line leaves it out, such as an object or a callback.
     """
@@ -90,6 +91,7 @@ class Declared:
     choices: tuple[str, ...] = ()
     at_least: int | None = None
     above: float | None = None
+    parse: Callable[[str], object] | None = None
     metavar: str | None = None
     python_only: bool = False
 
@@ -103,18 +105,23 @@ def setting(
     choices: Iterable[str] = (),
     at_least: int | None = None,
     above: float | None = None,
+    parse: Callable[[str], object] | None = None,
     metavar: str | None = None,
     python_only: bool = False,
 ) -> Any:
     """Return a field of a settings dataclass; see :class:`Declared` for the arguments."""
-    declaration = Declared(help, argument, tuple(flags), tuple(choices), at_least, above, metavar, python_only)
+    declaration = Declared(help, argument, tuple(flags), tuple(choices), at_least, above, parse, metavar, python_only)
     return dataclasses.field(default=default, metadata={KEY: declaration})
 
 
 def declared(kind: type) -> dict[str, Declared]:
-    """Return what is declared of each setting of a class: its own, then those of its bases in the order it has them."""
+    """Return what is declared of each setting of a class: those that Python users may pass by position, in their order,
+    then its own, then those of its bases in the order it has them.
+    """
     fields = {field.name: field for field in dataclasses.fields(kind) if KEY in field.metadata}
-    names = dict.fromkeys(name for base in kind.__mro__ for name in inspect.get_annotations(base) if name in fields)
+    positional = [name for name, field in fields.items() if not field.kw_only]
+    inherited = [name for base in kind.__mro__ for name in inspect.get_annotations(base) if name in fields]
+    names = dict.fromkeys([*positional, *inherited])
     return {name: fields[name].metadata[KEY] for name in names}
 
 
@@ -164,16 +171,15 @@ class Settings:
         """Return the values of the settings that some of the base classes declare, to hand them on."""
         return {name: getattr(self, name) for group in groups for name in declared(group)}
 
-    def words(self) -> list[str]:
-        """Return the words that ask for these settings on the command line; defaults are left out."""
+    def words(self, leave_out: Sequence[str] = ()) -> list[str]:
+        """Return the words that ask for these settings on the command line, without defaults and those left out."""
         words = []
         defaults = {field.name: field.default for field in dataclasses.fields(self)}
-        for field in dataclasses.fields(self):
-            declaration: Declared | None = field.metadata.get(KEY)
-            value = getattr(self, field.name)
-            if declaration is None or declaration.python_only or value == defaults[field.name]:
+        for name, declaration in declared(type(self)).items():
+            value = getattr(self, name)
+            if name in leave_out or declaration.python_only or value == defaults[name]:
                 continue
-            flag = flag_of(field.name, declaration)
+            flag = flag_of(name, declaration)
             if isinstance(value, bool):
                 words.append(flag if value else _opposite(flag, declaration))
                 continue
@@ -209,6 +215,8 @@ def _check_value(name: str, value: Any, declaration: Declared) -> None:
     above = declaration.above
     if above is not None and not (isinstance(value, Real) and math.isfinite(value) and float(value) > above):
         raise InputError(f"`{name}={value}`: must be above {above:g}")
+    if declaration.parse is not None:
+        declaration.parse(value)
 
 
 def flag_of(name: str, declaration: Declared | None = None) -> str:

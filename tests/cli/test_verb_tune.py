@@ -50,7 +50,7 @@ def test_a_search(files, workplace):
     [
         ("[space", "space.toml: is no TOML file"),
         ("[space.batch]\nchoices = [1]", "space.toml: space.batch: can not be searched"),
-        ("[space.epochs]\nlow = 0\nhigh = 2", "space.toml: space.epochs: --epochs 0: must be at least 1"),
+        ("[space.epochs]\nlow = 0\nhigh = 2", "space.toml: space.epochs: --epochs 0: must be a whole number, at"),
     ],
 )
 def test_a_space_that_is_refused(workplace, space, said):
@@ -63,8 +63,8 @@ def test_a_space_that_is_refused(workplace, space, said):
     [
         (("--space", "absent.toml"), "absent.toml: cannot be read"),
         (("--epochs", 3), "--epochs: is searched"),
-        (("--trials", 0), "--trials 0: must be at least 1"),
-        (("--jobs", 0), "--jobs 0: must be at least 1"),
+        (("--trials", 0), "--trials 0: must be a whole number, at least 1"),
+        (("--jobs", 0), "--jobs 0: must be a whole number, at least 1"),
         (("--objective", "loss"), "--objective loss: must be one of spearman, pearson, kendall"),
         (("--classes", "kind", "--objective", "pearson"), "--objective pearson: must be one of accuracy"),
         (("--storage", "sqlite:////absent/folder/study.db"), "--storage sqlite:////absent/folder/study.db: cannot be"),

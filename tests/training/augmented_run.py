@@ -10,9 +10,8 @@ import time
 from pathlib import Path
 from typing import Any
 
-from assay.metrics.neural.runtime import Runtime
 from assay.training.augmented.settings import AugmentedSettings
-from tests.training.training_run import Slow
+from tests.training.training_run import CPU, Slow
 
 PACE: dict[str, Any] = {"epochs": 1, "batch_size": 8, "learning_rate": 1e-3}
 
@@ -31,9 +30,7 @@ def train_on(base: str | Path, out: str | Path, *, pause: float = 0.0, **changes
 
     progress = SlowLabels(pause)
     results = train_augmented(
-        AugmentedSettings(str(base), **(PACE | changes)),
-        Path(out),
-        runtime=Runtime(device="cpu", threads=1),
+        AugmentedSettings(str(base), out, **(CPU | PACE | changes)),
         render=lambda results: "results\n",
         progress=progress,
     )

@@ -11,9 +11,8 @@ import sys
 from pathlib import Path
 from typing import Any
 
-from assay.metrics.neural.runtime import Runtime
 from tests.metrics.models.tiny import WORDS
-from tests.training.training_run import Slow
+from tests.training.training_run import CPU, Slow
 
 #: Three epochs of five steps.
 PACE: dict[str, Any] = {"epochs": 3, "batch_size": 12, "learning_rate": 1e-3}
@@ -41,9 +40,7 @@ def tune_on(
 
     progress = Slow(pause)
     results = train_mid_tuning(
-        MidTuningSettings(str(base), (forms,), test=test, **(PACE | changes)),
-        Path(out),
-        runtime=Runtime(device="cpu", threads=1),
+        MidTuningSettings(str(base), forms, out, test=test, **(CPU | PACE | changes)),
         render=lambda results: "results\n",
         render_neighbours=lambda records: "neighbours\n",
         progress=progress,

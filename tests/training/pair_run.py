@@ -16,8 +16,7 @@ from typing import Any
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from assay.metrics.neural.runtime import Runtime
-from tests.training.training_run import Slow
+from tests.training.training_run import CPU, Slow
 
 RECIPES = ("bi-encoder", "cross-encoder")
 #: Three epochs of five steps.
@@ -29,14 +28,12 @@ def train_on(
 ) -> tuple[Slow, dict[str, Any]]:
     """Train on files of training, development and test pairs; return what was told and the results."""
     from assay.training.pairwise.recipe import train_on_pairs
-    from assay.training.pairwise.settings import BiEncoderSettings, CrossEncoderSettings
+    from assay.training.pairwise.settings import PairSettings
 
-    kind = {"bi-encoder": BiEncoderSettings, "cross-encoder": CrossEncoderSettings}[recipe]
+    pairs, dev, test = (*files, (), ())[:3]
     progress = Slow(pause)
     results = train_on_pairs(
-        kind(str(base), *((path,) for path in files), **(PACE | changes)),
-        Path(out),
-        runtime=Runtime(device="cpu", threads=1),
+        PairSettings(recipe, str(base), pairs, out, dev=dev, test=test, **(CPU | PACE | changes)),
         render=lambda results: "results\n",
         progress=progress,
     )

@@ -147,7 +147,7 @@ def test_words_are_the_librarys():
     assert say_numbers([42, 21, 1000], "en") == ["forty-two", "twenty-one", "one thousand"]
     assert say_numbers([21, 117], "de") == ["einundzwanzig", "einhundertsiebzehn"]
     assert say_numbers(range(300), "de") == [num2words(number, lang="de") for number in range(300)]
-    with pytest.raises(InputError, match=r"--numbers xx: num2words has no such language"):
+    with pytest.raises(InputError, match=r"`numbers=xx`: num2words has no such language"):
         say_numbers([1], "xx")
 
 
@@ -172,20 +172,25 @@ def test_number_pairs():
 
 def test_what_cannot_be_asked():
     for changes, words in (
-        ({}, "--entities or --numbers is needed"),
-        ({"entities": "e.csv"}, "--labeller is needed: alias pairs alone"),
-        ({"numbers": "en", "labeller": "m"}, "no --entities are given"),
+        ({}, "`entities` or `numbers` is needed"),
+        ({"entities": "e.csv"}, "`labeller` is needed: alias pairs alone"),
+        ({"numbers": "en", "labeller": "m"}, "no `entities` are given"),
         ({"numbers": "en,,de"}, "languages with commas"),
         ({"numbers": "en", "number_range": "1-9"}, "must be two whole numbers"),
         ({"numbers": "en", "number_range": "0,18"}, "must hold at least 20 numbers"),
-        ({"numbers": "en", "epochs": 0}, "--epochs 0: must be at least 1"),
-        ({"numbers": "en", "loss": "softmax"}, "--loss softmax: must be one of cosine, cosent"),
-        ({"entities": "e.csv", "labeller": "m", "random_pairs": 0}, "--random-pairs 0: must be at least 1"),
+        ({"numbers": "en", "epochs": 0}, "`epochs=0`: must be a whole number, at least 1"),
+        ({"numbers": "en", "loss": "softmax"}, "`loss=softmax`: must be one of cosine, cosent"),
+        (
+            {"entities": "e.csv", "labeller": "m", "random_pairs": 0},
+            "`random_pairs=0`: must be a whole number, at least 1",
+        ),
     ):
         with pytest.raises(InputError, match=words):
-            AugmentedSettings("base", **changes)
-    asked = AugmentedSettings("base", entities="e.csv", labeller="m,activation=sigmoid", numbers="en,de", epochs=2)
-    assert asked.command("out") == (
+            AugmentedSettings("base", "out", **changes)
+    asked = AugmentedSettings(
+        "base", "out", entities="e.csv", labeller="m,activation=sigmoid", numbers="en,de", epochs=2
+    )
+    assert asked.training_command() == (
         "assay train augmented --base base --entities e.csv --labeller m,activation=sigmoid --numbers en,de --epochs 2 "
         "--out out"
     )
@@ -201,6 +206,6 @@ def test_a_number_that_cannot_be_said(language, number, kind):
     with pytest.raises(InputError) as refused:
         say_numbers([number, 1], language)
     said = str(refused.value)
-    assert said.startswith(f"--number-range: num2words cannot say {number} in {language} ({kind}: ")
-    assert said.endswith(f"give a range without it, or leave {language} out of --numbers")
+    assert said.startswith(f"`number_range`: num2words cannot say {number} in {language} ({kind}: ")
+    assert said.endswith(f"give a range without it, or leave {language} out of `numbers`")
     assert "\n" not in said

@@ -10,7 +10,7 @@ from assay.metrics.neural.runtime import Runtime
 from assay.training import data as cutting
 from assay.training.data import cut_off, cut_rows, load_examples, load_sets
 from assay.training.pairwise.job import prepare
-from assay.training.pairwise.settings import BiEncoderSettings
+from assay.training.pairwise.settings import PairSettings
 from tests.training.training_run import Slow, made_pairs
 
 
@@ -68,7 +68,7 @@ def test_where_every_group_is_larger_the_smallest_goes():
 def test_a_single_group_is_not_torn(tmp_path):
     examples = load_examples([grouped_file(tmp_path, [40])], limit=None)
     assert len(cut_rows(examples.groups, 0)[1]) == 0
-    with pytest.raises(InputError, match=r"40 training pairs in groups that stay whole \(1\) are too few .* --dev"):
+    with pytest.raises(InputError, match=r"40 training pairs in groups that stay whole \(1\) are too few .* `dev`"):
         cut_off(examples, 0)
 
 
@@ -84,12 +84,12 @@ def test_no_group_is_in_two_sets(tmp_path, seed):
     # 120 pairs, 12 may go, then 10 or 11; two less at most, since a group of two or three is left
     assert 10 <= len(sets["dev"]) <= 12
     assert 8 <= len(sets["test"]) <= 11
-    assert f"no --dev: {len(sets['dev'])} of the pairs are cut off for it" in said
+    assert f"no dev pairs are named: {len(sets['dev'])} of the training pairs are held out" in said
 
 
 def test_a_request_says_which_pairs_each_set_has(tiny_base, tmp_path, monkeypatch):
     """A training that an earlier version began with another cut is refused, not continued."""
-    settings = BiEncoderSettings(str(tiny_base), (grouped_file(tmp_path, [4] * 10),))
+    settings = PairSettings("bi-encoder", str(tiny_base), grouped_file(tmp_path, [4] * 10), "out")
 
     def request():
         return prepare(settings, Runtime(device="cpu", threads=1), Slow()).plain_request()

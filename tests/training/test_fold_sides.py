@@ -20,7 +20,7 @@ from tests.training.training_run import Slow, made_pairs
 
 def test_labels_of_any_scale(asked, told):
     rows = [row | {"label": 1 + 4 * row["label"]} for row in made_pairs(44, 1)]
-    with pytest.raises(InputError, match="say what the scale is with --scale LOW,HIGH"):
+    with pytest.raises(InputError, match="say what the scale is with `scale=LOW,HIGH`"):
         assay.crossval(**asked(rows))
     assert not told
     assay.crossval(**asked(rows, scale="1,5"))
@@ -30,9 +30,9 @@ def test_labels_of_any_scale(asked, told):
 @pytest.mark.parametrize(
     ("changes", "said"),
     [
-        ({"scale": "5,1"}, "--scale 5,1: the first number must be below the second"),
+        ({"scale": "5,1"}, "`scale=5,1`: the first number must be below the second"),
         ({"scale": "0,0.5"}, "is not between 0 and 0.5"),
-        ({"scale": "0,1", "train": ()}, "--scale 0,1: is for models that are trained here; name one with --train"),
+        ({"scale": "0,1", "train": ()}, "`scale=0,1`: is for models that are trained here; name one with `train`"),
     ],
 )
 def test_a_scale_that_cannot_be_used(asked, told, changes, said):
@@ -61,22 +61,22 @@ def test_a_source_with_one_label_is_told_and_stops_nothing(asked, told):
         (
             lambda k, row: row | {"source": "many"} if k < 33 else row | {"source": "one", "label": 0.5},
             {"by": "source"},
-            r"own, 'many' left out: the 25 pairs to train have one label alone, 0\.5, .*; do without --by$",
+            r"own, 'many' left out: the 25 pairs to train have one label alone, 0\.5, .*; do without `by`$",
         ),
         (
             lambda k, row: row | {"source": "many" if k > 10 else "few"},
             {"by": "source"},
-            r"own, 'many' left out: 11 pairs are too few .*; do without --by, or give more pairs$",
+            r"own, 'many' left out: 11 pairs are too few .*; do without `by`, or give more pairs$",
         ),
         (
             lambda k, row: row | {"label": float(k == 7)},
             {},
-            r"fold 1: the 3 pairs to choose the best step have one label alone, 0, .*; give --train a seed=N, or take",
+            r"fold 1: the 3 pairs to choose the best step have one label alone, 0, .*; give `train` a seed=N, or take",
         ),
         (
             lambda k, row: row | {"group": f"g{min(k, 3)}"},
             {"folds": 4},
-            r"own, fold \d: 3 pairs are too few .*; take more --folds, or another --seed, or give more pairs$",
+            r"own, fold \d: 3 pairs are too few .*; take more `folds`, or another `seed`, or give more pairs$",
         ),
         (
             lambda k, row: row | {"group": f"g{k % 2}"},

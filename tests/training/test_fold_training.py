@@ -86,7 +86,7 @@ def test_scores_of_a_cpu_are_none_of_a_gpu(trainer_of, told, monkeypatch):
         trainer_of("cuda", Slow())(rows[:30], rows[30:])
         assert len(told) == 2
         return
-    with pytest.raises(InputError, match="--device cuda: this machine has none"):
+    with pytest.raises(InputError, match="`device=cuda`: this machine has none"):
         trainer_of("cuda", Slow())(rows[:30], rows[30:])
 
 
@@ -133,7 +133,7 @@ def test_of_two_at_the_same_time_one_trains(trainer_of, tmp_path, monkeypatch):
         ("bi-encoder", "expected RECIPE:BASE"),
         ("bi-encoder:x,epoch=2", "there is no setting 'epoch'"),
         ("bi-encoder:x,epochs=two", "epochs=two is no int"),
-        ("bi-encoder:x,epochs=0", "--epochs 0: must be at least 1"),
+        ("bi-encoder:x,epochs=0", "`epochs=0`: must be a whole number, at least 1"),
         ("cross-encoder:x,loss=cosine", "must be one of bce, mse"),
     ],
 )
@@ -152,7 +152,7 @@ def test_the_baseline_stands_beside(tiny_base, pairs_file, tmp_path, monkeypatch
 
 def test_several_processes_are_refused(asked, told, monkeypatch):
     monkeypatch.setenv("WORLD_SIZE", "2")
-    with pytest.raises(InputError, match="crossval --train trains in one process: start it without torchrun"):
+    with pytest.raises(InputError, match="crossval `train` trains in one process: start it without torchrun"):
         assay.crossval(**asked(made_pairs(44, 1)))
     assert not told
     assert assay.crossval(**asked(made_pairs(44, 1), train=(), metrics="dice")).records is not None

@@ -11,7 +11,7 @@ from tests.training.pair_run import rewritten, train_on
 
 
 def test_a_training_that_diverges_says_so(tiny_base, files, tmp_path):
-    with pytest.raises(InputError, match=r"the training diverged: .* ask for a lower --learning-rate"):
+    with pytest.raises(InputError, match=r"the training diverged: .* ask for a lower `learning_rate`"):
         train_on("bi-encoder", tiny_base, tmp_path / "out", *files, learning_rate=1e30)
     assert not (tmp_path / "out").exists()
 
@@ -19,17 +19,21 @@ def test_a_training_that_diverges_says_so(tiny_base, files, tmp_path):
 @pytest.mark.parametrize(
     ("change", "settings", "told"),
     [
-        ({"label": 1.5}, {}, r"pair 1: its label 1.5 is not between 0 and 1; say what the scale is with --scale"),
+        (
+            {"label": 1.5},
+            {},
+            r"its label 1.5 is not between 0 and 1; say what the scale is with `scale=LOW,HIGH`",
+        ),
         ({"label": 7.0}, {"scale": "0,5"}, r"pair 1: its label 7 is not between 0 and 5"),
         ({"label": None}, {}, r"pair 1: has no label"),
         ({"label": 0.5}, {}, r"the train set has one label alone, 0.5"),
         ({}, {"classes": "nothing"}, r"no column 'nothing'"),
-        ({}, {"scale": "5,0"}, r"--scale 5,0: the first number must be below"),
-        ({}, {"loss": "cosent", "batches": "node"}, r"--loss cosent: compares all pairs of a batch"),
-        ({}, {"loss": "bce"}, r"--loss bce: must be one of cosine, cosent"),
-        ({}, {"subset": "half"}, r"--subset half: must be degree:N or random:N"),
-        ({}, {"warmup": 1.0}, r"--warmup 1.0: is a share of the steps"),
-        ({}, {"layers": 9}, r"--layers 9: the model has 4 layers"),
+        ({}, {"scale": "5,0"}, r"`scale=5,0`: the first number must be below"),
+        ({}, {"loss": "cosent", "batches": "node"}, r"`loss=cosent`: compares all pairs of a batch"),
+        ({}, {"loss": "bce"}, r"`loss=bce`: must be one of cosine, cosent"),
+        ({}, {"subset": "half"}, r"`subset=half`: must be degree:N or random:N"),
+        ({}, {"warmup": 1.0}, r"`warmup=1.0`: is a share of the steps"),
+        ({}, {"layers": 9}, r"`layers=9`: the model has 4 layers"),
     ],
 )
 def test_bad_input_is_one_line(tiny_base, files, tmp_path, change, settings, told):

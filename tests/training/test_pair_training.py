@@ -126,7 +126,7 @@ def test_several_processes_share_the_steps_of_warm_up_and_evaluation(monkeypatch
     from assay.training.loop import course_of
     from assay.training.midtuning.settings import MidTuningSettings
 
-    settings = MidTuningSettings("base", ("forms",), epochs=3, warmup=0.3)
+    settings = MidTuningSettings("base", "forms", "out", epochs=3, warmup=0.3)
     alone = course_of(settings, 40, 7)
     assert (alone.warmup, alone.eval_steps, alone.seed) == (36, 40, 7)
     monkeypatch.setenv("WORLD_SIZE", "4")

@@ -61,13 +61,13 @@ def test_one_model_has_the_bootstrap_alone():
 
 
 def test_the_command_asks_for_the_very_same_numbers():
-    settings = S3BertSettings("base", ("a b.csv",), learning_rate=1.23456789e-5, alpha=1 / 3)
-    words = shlex.split(settings.command("out"))
+    settings = S3BertSettings("base", ("a b.csv",), "out", learning_rate=1.23456789e-5, alpha=1 / 3)
+    words = shlex.split(settings.training_command())
     found = {words[place]: words[place + 1] for place in range(3, len(words), 2)}
     assert float(found["--learning-rate"]) == 1.23456789e-5
     assert float(found["--alpha"]) == 1 / 3
     assert (found["--pairs"], found["--out"]) == ("a b.csv", "out")
-    with pytest.raises(InputError, match=r"--alpha 0\.0: must be above 0"):
+    with pytest.raises(InputError, match=r"`alpha=0\.0`: must be above 0"):
         replace(settings, alpha=0.0)
 
 

@@ -132,7 +132,7 @@ def test_seeds_share_their_targets_and_are_summed_up(tiny_base, files, tmp_path,
     train(tiny_base, tmp_path / "again", *files, seed=5, epochs=1)
     assert len(asked) == 3
     facts = json.loads((tmp_path / "out/seed-6/training.json").read_text())
-    # with --seed 6 alone, the negatives would be others
+    # with `seed` 6 alone, the negatives would be others
     assert (facts["seed"], facts["settings"]["seed"], facts["settings"]["seeds"]) == (6, 5, 3)
     card = (tmp_path / "out/seed-6/README.md").read_text()
     assert "seed: 6 for the order of the pairs, 5 for what is cut off and the negatives" in card
@@ -206,7 +206,7 @@ def test_what_cannot_be_used_is_one_line(tiny_base, files, pairs_file, tmp_path)
         train(tiny_base, out, pairs_file(4, 9, reference_graph=""), *files[1:])
     with pytest.raises(InputError, match="the embedding has 32"):
         train(tiny_base, out, *files, width=16)
-    with pytest.raises(InputError, match="--layers 7: the model has 4 layers"):
+    with pytest.raises(InputError, match="`layers=7`: the model has 4 layers"):
         train(tiny_base, tmp_path / "other", *files, layers=7)
     with pytest.raises(InputError, match="there is no such folder and no such short name"):
         train("nothing", out, *files)
@@ -214,12 +214,12 @@ def test_what_cannot_be_used_is_one_line(tiny_base, files, pairs_file, tmp_path)
         train(tiny_base, out, files[1], *files[1:])
     with pytest.raises(InputError, match="nothing to train on"):
         train(tiny_base, out, *files, decomposition=False, consistency=False)
-    with pytest.raises(InputError, match="--epochs 0: must be at least 1"):
+    with pytest.raises(InputError, match="`epochs=0`: must be a whole number, at least 1"):
         train(tiny_base, out, *files, epochs=0)
     assert not out.exists()
     out.mkdir()
     (out / "mine.txt").write_text("mine")
-    with pytest.raises(InputError, match="is not an empty folder; give --out another name"):
+    with pytest.raises(InputError, match="is not an empty folder; give `out` another name"):
         train(tiny_base, out, *files)
     assert [path.name for path in out.iterdir()] == ["mine.txt"]
 

@@ -9,7 +9,7 @@ from assay.datasets.columns import columns_text
 from assay.errors import InputError
 from assay.training.data import load_examples
 from assay.training.midtuning.forms import read_forms
-from assay.training.pairwise.settings import BiEncoderSettings
+from assay.training.pairwise.settings import PairSettings
 
 NAMES = {
     "reference": "gold", "candidate": "answer", "label": "score", "reference_graph": "g", "candidate_graph": "a"
@@ -52,15 +52,18 @@ def test_forms_are_read(renamed):
 
 
 def test_a_request_has_its_columns():
-    asked = BiEncoderSettings("base", ("pairs.csv", "probe"), columns=TEXT)
-    assert asked.command("out") == (
+    asked = PairSettings("bi-encoder", "base", ("pairs.csv", "probe"), "out", columns=TEXT)
+    assert asked.training_command() == (
         f"assay train bi-encoder --base base --pairs pairs.csv --pairs probe --columns {TEXT} --out out"
     )
     # of what a stopped training is continued by
-    assert asked.plain() != BiEncoderSettings("base", ("pairs.csv", "probe")).plain()
-    with pytest.raises(InputError, match="--columns is for files of your own"):
-        BiEncoderSettings("base", ("stsb:train",), columns=TEXT)
-    assert BiEncoderSettings("base", ("stsb:train",), test=("mine.csv:test",), columns=TEXT).columns == TEXT
+    assert asked.plain() != PairSettings("bi-encoder", "base", ("pairs.csv", "probe"), "out").plain()
+    with pytest.raises(InputError, match="`columns` is for files of your own"):
+        PairSettings("bi-encoder", "base", ("stsb:train",), "out", columns=TEXT)
+    assert (
+        PairSettings("bi-encoder", "base", ("stsb:train",), "out", test=("mine.csv:test",), columns=TEXT).columns
+        == TEXT
+    )
 
 
 def test_a_mapping_as_text():

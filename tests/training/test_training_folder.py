@@ -17,7 +17,7 @@ def test_a_second_start_waits_for_the_first(tmp_path):
     with open_workplace(out, REQUEST) as place:
         place.made.mkdir()
         with (
-            pytest.raises(InputError, match=r"a training that writes to it is running; wait for it, or give --out"),
+            pytest.raises(InputError, match=r"a training that writes to it is running; wait for it, or give `out`"),
             open_workplace(out, REQUEST),
         ):
             pass

@@ -28,14 +28,14 @@ def test_another_request_is_refused(tiny_base, files, tmp_path):
     with pytest.raises(InputError) as refused:
         search_on(tiny_base, tmp_path / "two", files, storage=address, **changes)
     differs = "fixed.batch_size, fixed.learning_rate, fixed.warmup, space.batch_size, space.warmup"
-    assert f"--study s: was made by another request (it differs in {differs})" in str(refused.value)
+    assert f"`study=s`: was made by another request (it differs in {differs})" in str(refused.value)
     # more trials and more seeds are the same request
     _, found = search_on(tiny_base, tmp_path / "three", files, storage=address, trials=2, seeds=2)
     assert len(found["trials"]) == 2
 
 
 def test_draws_are_new_in_every_process(tiny_base, files, tmp_path):
-    search = make_search(tiny_base, tmp_path, files)
+    search = make_search(tiny_base, tmp_path / "out", files)
     request = search.request("base", {})
     address = f"sqlite:///{tmp_path / 'shared.db'}"
     values = []
@@ -54,10 +54,10 @@ def test_draws_are_new_in_every_process(tiny_base, files, tmp_path):
 @pytest.mark.parametrize(
     ("address", "said"),
     [
-        ("nonsense", "--storage: is no address of a database"),
-        ("sqlite:////absent/folder/study.db", "--storage sqlite:////absent/folder/study.db: cannot be used"),
-        ("strange://user:secret@host/name", "--storage"),
-        ("mysql+absentdriver://user:secret@host/name", "--storage"),
+        ("nonsense", "`storage`: is no address of a database"),
+        ("sqlite:////absent/folder/study.db", "`storage=sqlite:////absent/folder/study.db`: cannot be used"),
+        ("strange://user:secret@host/name", "`storage`"),
+        ("mysql+absentdriver://user:secret@host/name", "`storage`"),
     ],
 )
 def test_storage_that_cannot_be_used(address, said):

@@ -5,10 +5,10 @@ from __future__ import annotations
 import pytest
 
 from assay.errors import InputError
-from assay.training.pairwise.settings import LEARNING, BiEncoderSettings
-from assay.training.tuning.settings import DEFAULT, Choices, Range, Search, plain_space, read_space
+from assay.training.pairwise.settings import LEARNING, PairSettings
+from assay.training.tuning.settings import DEFAULT, Choices, Range, Search, TuneSettings, plain_space, read_space
 
-SETTINGS = BiEncoderSettings("base", ("pairs",))
+SETTINGS = PairSettings("bi-encoder", "base", "pairs", "out")
 
 
 def test_the_default_is_that_of_the_paper():
@@ -59,16 +59,16 @@ def test_what_can_be_searched_is_a_setting():
         ("[space.epochs]\nlow = 1.5\nhigh = 3", "space.epochs.low: 1.5 is not a whole number"),
         ("[space.epochs]\nlow = true\nhigh = 3", "space.epochs.low: True is not a whole number"),
         ("[space.epochs]\nlow = 3\nhigh = 3", "space.epochs: low must be below high"),
-        ("[space.epochs]\nlow = 0\nhigh = 3", "space.epochs: --epochs 0: must be at least 1"),
-        ("[space.warmup]\nlow = 0\nhigh = 1", "space.warmup: --warmup 1.0: is a share of the steps"),
+        ("[space.epochs]\nlow = 0\nhigh = 3", "space.epochs: `epochs=0`: must be a whole number, at least 1"),
+        ("[space.warmup]\nlow = 0\nhigh = 1", "space.warmup: `warmup=1.0`: is a share of the steps"),
         ("[space.warmup]\nlow = 0\nhigh = inf", "space.warmup.high: inf is not a number"),
         ("[space.warmup]\nlow = 0\nhigh = 0.5\nlog = true", "space.warmup.low: must be above 0 with log"),
         ("[space.warmup]\nlow = 0\nhigh = 0.5\nlog = 1", "space.warmup.log: must be true or false"),
         ("[space.loss]\nlow = 'a'\nhigh = 'b'", "space.loss: has no range"),
-        ("[space.loss]\nchoices = ['cosine', 'bce']", "space.loss: --loss bce: must be one of cosine, cosent"),
+        ("[space.loss]\nchoices = ['cosine', 'bce']", "space.loss: `loss=bce`: must be one of cosine, cosent"),
         (
             "[space.loss]\nchoices = ['cosine', 'cosent']\n[space.batches]\nchoices = ['length', 'node']",
-            "space.loss, space.batches: --loss cosent",
+            "space.loss, space.batches: `loss=cosent`",
         ),
     ],
 )
@@ -89,24 +89,37 @@ def test_a_file_that_is_not_there(tmp_path):
 @pytest.mark.parametrize(
     ("changes", "said"),
     [
-        ({"objective": "accuracy"}, "--objective accuracy: must be one of spearman, pearson, kendall"),
-        ({"trials": 0}, "--trials 0: must be at least 1"),
-        ({"jobs": 0}, "--jobs 0: must be at least 1"),
-        ({"study": " "}, "--study: must be a name"),
+        ({"objective": "accuracy"}, "`objective=accuracy`: must be one of spearman, pearson, kendall"),
+        ({"trials": 0}, "`trials=0`: must be a whole number, at least 1"),
+        ({"jobs": 0}, "`jobs=0`: must be a whole number, at least 1"),
+        ({"study": " "}, "`study`: must be a name"),
     ],
 )
 def test_a_search_that_is_refused(changes, said):
-    asked = {"trials": 3, "objective": "spearman", "prune": True, "storage": None, "study": "s", "jobs": 1}
     with pytest.raises(InputError, match=said):
-        Search(SETTINGS, DEFAULT, **(asked | changes))
+        TuneSettings("bi-encoder", "base", "pairs", "out", **changes).search()
+
+
+def test_a_search_has_the_defaults_of_the_training():
+    settings = TuneSettings("bi-encoder", "base", "pairs", "out")
+    assert settings.search().settings == SETTINGS
+    search = TuneSettings("bi-encoder", "base", "pairs", "out", classes="kind", learning_rate=1e-3).search()
+    assert (search.objective, search.study, search.settings.learning_rate) == ("accuracy", "out", 1e-3)
+
+
+def test_what_is_searched_cannot_be_set():
+    with pytest.raises(InputError, match="`epochs`: is searched; leave it out"):
+        TuneSettings("bi-encoder", "base", "pairs", "out", epochs=4).search()
 
 
 def test_a_request_leaves_out_what_trials_do_not_depend_on():
     asked = {"trials": 3, "objective": "spearman", "prune": True, "storage": None, "study": "s", "jobs": 1}
     one = Search(SETTINGS, DEFAULT, **asked)
-    other = BiEncoderSettings("elsewhere/base", ("elsewhere",), epochs=9, seeds=5, tokens=100)
+    other = PairSettings(
+        "bi-encoder", "elsewhere/base", "elsewhere", "other", device="cpu", epochs=9, seeds=5, tokens=100
+    )
     again = Search(other, DEFAULT, **(asked | {"trials": 9, "jobs": 2, "storage": "sqlite://"}))
     data = {"train": ["digest"]}
     assert one.request("base", data) == again.request("base", data)
-    other = Search(BiEncoderSettings("base", ("pairs",), learning_rate=1e-3), DEFAULT, **asked)
+    other = Search(PairSettings("bi-encoder", "base", "pairs", "out", learning_rate=1e-3), DEFAULT, **asked)
     assert other.request("base", data) != one.request("base", data)

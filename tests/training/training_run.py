@@ -15,10 +15,10 @@ import numpy as np
 
 from assay.amr import ASPECTS
 from assay.metrics.base import Batch
-from assay.metrics.neural.runtime import Runtime
 from assay.training.s3bert.settings import S3BertSettings
 from tests.metrics.models.tiny import WORDS
 
+CPU: dict[str, Any] = {"device": "cpu", "threads": 1}
 SIDES = ("reference", "candidate")
 #: Three epochs of five steps.
 PACE = {"epochs": 3, "batch_size": 16, "learning_rate": 1e-2, "warmup": 2, "eval_steps": 5, "width": 2}
@@ -77,9 +77,7 @@ def train(base: str, out: str | Path, pairs: str, dev: str, test: str, *, pause:
 
     progress = Slow(pause)
     train_s3bert(
-        S3BertSettings(str(base), (pairs,), (dev,), (test,), **(PACE | changes)),
-        Path(out),
-        runtime=Runtime(device="cpu", threads=1),
+        S3BertSettings(str(base), pairs, out, dev=dev, test=test, **(CPU | PACE | changes)),
         render=lambda results: "results\n",
         progress=progress,
         scorer=LetterScorer(),

@@ -11,9 +11,8 @@ import sys
 from pathlib import Path
 from typing import Any
 
-from assay.metrics.neural.runtime import Runtime
 from tests.training.killed import start, wait_until
-from tests.training.training_run import Slow
+from tests.training.training_run import CPU, Slow
 
 #: Two batch sizes, one or two epochs.
 SPACE = """
@@ -28,18 +27,17 @@ high = 0.5
 """
 
 
-def make_search(base: str | Path, folder: Path, files: tuple[str, ...], **changes: Any) -> Any:
-    """Return a search over :data:`SPACE`; settings of a training and of the search may be changed."""
-    from assay.training.pairwise.settings import BiEncoderSettings
-    from assay.training.tuning.settings import Search, read_space
+def make_search(base: str | Path, out: Path, files: tuple[str, ...], *, space: str = SPACE, **changes: Any) -> Any:
+    """Return a search over *space*, written beside *out*; settings may be changed."""
+    from assay.training.tuning.settings import TuneSettings
 
-    asked = {"trials": 3, "objective": "spearman", "prune": False, "storage": None, "study": "s", "jobs": 1}
-    space = changes.pop("space", SPACE)
-    search = {name: changes.pop(name, value) for name, value in asked.items()}
-    settings = BiEncoderSettings(str(base), *((path,) for path in files), **({"learning_rate": 1e-3} | changes))
-    path = folder / "space.toml"
+    pairs, dev, test = (*files, (), ())[:3]
+    path = out.parent / "space.toml"
     path.write_text(space)
-    return Search(settings, read_space(path, settings), **search)
+    usual = {"trials": 3, "prune": False, "study": "s", "space": path, **CPU}
+    if "learning_rate" not in space:
+        usual["learning_rate"] = 1e-3
+    return TuneSettings("bi-encoder", str(base), pairs, out, dev=dev, test=test, **(usual | changes)).search()
 
 
 def search_on(
@@ -50,9 +48,7 @@ def search_on(
 
     progress = Slow(pause)
     found = search_and_train(
-        make_search(base, out.parent, files, **changes),
-        out,
-        runtime=Runtime(device="cpu", threads=1),
+        make_search(base, out, files, **changes),
         render=lambda results: "results\n",
         render_study=lambda study: {"study.md": json.dumps(study["settings"])},
         progress=progress,

@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import Any
 
 from assay.api.values import Report
-from assay.benchmark.progress import Progress, Silent
+from assay.progress import Progress, Silent
 from assay.reports.check.baseline import read_baseline, take_baseline, to_text
 from assay.reports.check.cells import CheckSettings
 from assay.reports.check.checking import GateReport

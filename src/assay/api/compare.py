@@ -7,8 +7,8 @@ from pathlib import Path
 
 from assay.api.files import open_runs
 from assay.api.values import Report
-from assay.benchmark.progress import Progress, Silent
 from assay.errors import InputError
+from assay.progress import Progress, Silent
 from assay.reports.compare.contests import CompareSettings, check_buckets, compare_metrics, contests, used_buckets
 from assay.reports.compare.document import document
 from assay.reports.data import signed

@@ -14,8 +14,8 @@ import numpy as np
 from assay.api.files import open_runs
 from assay.api.run import as_list, run
 from assay.api.values import Report
-from assay.benchmark.progress import Silent
 from assay.errors import InputError, UnavailableError, suggest
+from assay.progress import Silent
 from assay.reports.crossval import CrossvalSettings, divide, methods_of, not_trained_on, study, to_document
 from assay.reports.data import ScoredDataset, group_codes, read_datasets, signed
 from assay.reports.folder import RunFolder, read_run, run_titles

@@ -17,7 +17,6 @@ from assay.api.run import load_metrics
 from assay.api.writing import check_held, check_out, write_scored_lines, write_table
 from assay.benchmark.buckets import reads_texts
 from assay.benchmark.folder import check_target
-from assay.benchmark.progress import Progress, Silent
 from assay.benchmark.request import Request
 from assay.benchmark.runner import run, score_pairs
 from assay.benchmark.scoring import InProcess
@@ -29,6 +28,7 @@ from assay.datasets.graphs import GraphFiles
 from assay.errors import AssayError, InputError
 from assay.metrics.neural.runtime import Runtime, use_runtime
 from assay.metrics.recorded import Recorded
+from assay.progress import Progress, Silent
 from assay.reports.folder import RunFolder, read_run
 from assay.tables import OPTIONAL_PAIR_COLUMNS, PAIR_COLUMNS
 from assay.transfer import sha256_of

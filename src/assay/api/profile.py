@@ -13,7 +13,6 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from assay.benchmark.profile import MetricProfile, Plan, profile_metric
-from assay.benchmark.progress import Progress, Silent
 from assay.benchmark.singles import Singles
 from assay.datasets import Pairs, load_dataset
 from assay.datasets.files import is_table_file
@@ -21,6 +20,7 @@ from assay.errors import AssayError, InputError, UnavailableError
 from assay.metrics import ColumnMetric, Context, Metric, MetricName, load_metric
 from assay.metrics.neural.runtime import Runtime, use_runtime
 from assay.metrics.provenance import own_version
+from assay.progress import Progress, Silent
 
 if TYPE_CHECKING:
     from assay.metrics import Batch

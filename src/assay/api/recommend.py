@@ -9,8 +9,8 @@ from typing import Any
 
 from assay.api.run import run
 from assay.api.values import Report
-from assay.benchmark.progress import Progress, Silent
 from assay.errors import UnavailableError
+from assay.progress import Progress, Silent
 from assay.reports.compare.contests import CompareSettings
 from assay.reports.data import signed
 from assay.reports.folder import read_run

@@ -11,12 +11,12 @@ import numpy as np
 
 from assay.api.run import as_list, run
 from assay.api.values import Report
-from assay.benchmark.progress import Progress, Silent
 from assay.errors import InputError, MissingExtraError
 from assay.metrics.overlap import Dice
 from assay.metrics.static import Static
 from assay.metrics.words.features import OBJECTS, SUBJECTS, Reader, SpacyReader, Word, related_words
 from assay.metrics.words.vectors import open_vectors
+from assay.progress import Progress, Silent
 from assay.reports.data import ScoredDataset, draws_of, read_datasets, signed
 from assay.reports.folder import read_run
 from assay.reports.relatedness import Measured, to_document

@@ -5,8 +5,8 @@ from __future__ import annotations
 from pathlib import Path
 
 from assay.api.run import run
-from assay.benchmark.progress import Progress
 from assay.errors import InputError
+from assay.progress import Progress
 from assay.reports.reproduce import CellVerdict, PublishedTable, compare, list_tables, load_table
 
 __all__ = ["list_published", "reproduce"]

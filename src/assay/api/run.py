@@ -10,7 +10,6 @@ from typing import Any
 
 from assay.api.result import Result
 from assay.benchmark.folder import check_target
-from assay.benchmark.progress import Silent
 from assay.benchmark.request import Request, RunSettings
 from assay.benchmark.runner import run as run_request
 from assay.benchmark.scoring import InProcess
@@ -21,6 +20,7 @@ from assay.datasets.load import is_own_file
 from assay.errors import InputError, OfflineError, UnavailableError
 from assay.metrics import Metric, MetricName, load_metric
 from assay.metrics.neural.runtime import Runtime, device_of, use_runtime
+from assay.progress import Silent
 from assay.settings import AgreementSettings, GoldAnswers, Limited, Offline, takes_settings
 
 __all__ = ["as_list", "load_metrics", "plan", "run"]

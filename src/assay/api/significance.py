@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from assay.api.values import Report
-from assay.benchmark.progress import Progress, Silent
+from assay.progress import Progress, Silent
 from assay.reports.significance.document import document
 from assay.reports.significance.reading import read_results
 from assay.reports.significance.testing import (

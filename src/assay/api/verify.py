@@ -10,12 +10,12 @@ from typing import Any
 from assay.api.values import Report
 from assay.api.verify_recompute import Excerpt, load_again, pairs_of, reload, rescore, scores_now, tabulate_again
 from assay.benchmark.outcome import MetricStatus
-from assay.benchmark.progress import Progress, Silent
 from assay.benchmark.request import Request
 from assay.errors import AssayError, InputError, unknown
 from assay.metrics import ColumnMetric, Metric
 from assay.metrics.neural.runtime import Runtime, device_of, use_runtime
 from assay.metrics.provenance import version_of
+from assay.progress import Progress, Silent
 from assay.reports.data import ScoredDataset, read_datasets
 from assay.reports.folder import Environment, Manifest, RunFolder, check_manifest, check_strays, read_run
 from assay.reports.verify import (

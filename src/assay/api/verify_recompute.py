@@ -18,7 +18,6 @@ from assay.api.files import load_scored
 from assay.benchmark.buckets import QUANTITIES, Bucket
 from assay.benchmark.outcome import DatasetScores, MetricStatus
 from assay.benchmark.prepared import DatasetPart, PreparedDataset, read_recorded
-from assay.benchmark.progress import Progress
 from assay.benchmark.request import Request
 from assay.benchmark.scoring import InProcess, Scorer
 from assay.benchmark.singles import Singles
@@ -31,6 +30,7 @@ from assay.datasets.files import is_table_file
 from assay.errors import AssayError, InputError, UnavailableError
 from assay.metrics import ColumnMetric, Metric, load_metric
 from assay.metrics.recorded import Recorded
+from assay.progress import Progress
 from assay.reports.data import ScoredDataset
 from assay.reports.folder import Manifest
 from assay.reports.verify import DataNow, Recomputed, hold_scores, not_recomputed

@@ -14,7 +14,6 @@ from numpy.typing import NDArray
 from assay.benchmark.buckets import check_columns, check_distinct, rules_for, split_into_buckets
 from assay.benchmark.outcome import AgreementRow, BucketSummary, MetricStatus, Outcome
 from assay.benchmark.prepared import DatasetPart, PreparedDataset, prepare
-from assay.benchmark.progress import Progress, Silent
 from assay.benchmark.request import Request
 from assay.benchmark.scoring import Executor, InProcess, Scorer
 from assay.benchmark.store import ScoreStore, default_store
@@ -22,6 +21,7 @@ from assay.benchmark.tabulate import tabulate
 from assay.benchmark.work import score_all
 from assay.errors import InputError
 from assay.metrics import load_metric
+from assay.progress import Progress, Silent
 from assay.settings import check_level
 
 if TYPE_CHECKING:

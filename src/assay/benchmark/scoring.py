@@ -9,12 +9,12 @@ from typing import Any, Protocol
 import numpy as np
 from numpy.typing import NDArray
 
-from assay.benchmark.progress import Progress
 from assay.benchmark.singles import ReferenceChoice, Singles
 from assay.benchmark.store import ScoreStore
 from assay.errors import AssayError, UnavailableError
 from assay.metrics import Batch, Metric
 from assay.metrics.work import Engine, Flag, Scores, open_session, release_sessions, session_if_open
+from assay.progress import Progress
 
 __all__ = ["EngineUnavailableError", "Executor", "InProcess", "Scored", "Scorer", "ScoringJob", "Unit", "score_unit"]
 

@@ -12,9 +12,9 @@ from numpy.typing import NDArray
 
 from assay.benchmark.buckets import QUANTITIES, Bucket, plain
 from assay.benchmark.outcome import AgreementRow, BucketSummary, DatasetScores
-from assay.benchmark.progress import Progress
 from assay.benchmark.request import Request
 from assay.errors import InputError
+from assay.progress import Progress
 from assay.statistics.agreement import Estimate, agreement
 from assay.statistics.crossvalidation import codes_of_groups
 from assay.statistics.reliability import split_half_reliability, tie_free_ceiling, tie_share

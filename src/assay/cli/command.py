@@ -15,6 +15,7 @@ from typing import Annotated, Any, Literal, get_args, get_origin, get_type_hints
 import typer
 
 from assay.cli.guard import guarded
+from assay.errors import InputError
 from assay.settings import Declared, Settings, declared, flag_of, on_command_line
 
 __all__ = ["command", "flags_of"]
@@ -87,7 +88,7 @@ def _options(kind: type[Settings]) -> dict[str, inspect.Parameter]:
         if item.argument:
             made = typer.Argument(help=help, metavar=item.metavar, show_default=default is not None)
         else:
-            made = typer.Option(*_flags(name, item, default), help=help, metavar=item.metavar)
+            made = typer.Option(*_flags(name, item, default), help=help, metavar=item.metavar, callback=_callback(item))
         annotation: Any = Annotated[readable, made]
         options[name] = inspect.Parameter(name, inspect.Parameter.KEYWORD_ONLY, default=default, annotation=annotation)
     return options
@@ -101,6 +102,26 @@ def _hints(kind: type[Settings], names: Container[str]) -> dict[str, Any]:
         scope = vars(sys.modules[base.__module__])
         hints |= get_type_hints(types.SimpleNamespace(__annotations__=written), globalns=scope)
     return hints
+
+
+def _callback(item: Declared) -> Callable[[str | None], str | None] | None:
+    """Return what reads a value of a form of its own before the words after it are read.
+
+    Of ``--scale 0 2`` the error is that 0 is no range, and not that 2 is a word too many.
+    """
+    parse = item.parse
+    if parse is None:
+        return None
+
+    def check(value: str | None) -> str | None:
+        if value is not None:
+            try:
+                parse(value)
+            except InputError as error:
+                raise typer.BadParameter(str(error).partition(": ")[2]) from None
+        return value
+
+    return check
 
 
 def _flags(name: str, item: Declared, default: Any) -> Sequence[str]:

@@ -26,8 +26,8 @@ if TYPE_CHECKING:
 
     from assay.api.result import Result
     from assay.api.values import Report
-    from assay.benchmark.progress import Progress
     from assay.cli.options import Format, ReportFormat
+    from assay.progress import Progress
 
 __all__ = ["OneLineErrors", "finish", "grid", "guarded", "print_report", "progress_on_stderr", "show", "tell"]
 
@@ -220,7 +220,7 @@ class _Lines:
 @contextmanager
 def progress_on_stderr(quiet: bool) -> Iterator[Progress]:
     """Give a progress that shows itself on stderr, or nothing when *quiet*."""
-    from assay.benchmark.progress import Silent
+    from assay.progress import Silent
 
     if quiet:
         yield Silent()

@@ -74,6 +74,7 @@ class CrossvalSettings(OwnData, Graphs, Limited, Scoring, ScoreStore):
     scale: str | None = setting(
         "Lowest and highest label, for `train`, where the data does not say them [default: 0,1].",
         None,
+        parse=parse_scale,
         metavar="LOW,HIGH",
     )
     folds: int = setting("Number of folds.", FOLDS)
@@ -92,10 +93,8 @@ class CrossvalSettings(OwnData, Graphs, Limited, Scoring, ScoreStore):
         if self.folds < 2:
             raise InputError(f"`folds={self.folds}`: expected 2 or more; one fold is tested, the others trained on")
         check_seed(self.seed)
-        if self.scale is not None:
-            if not self.train:
-                raise InputError(f"`scale={self.scale}`: is for models that are trained here; name one with `train`")
-            parse_scale(self.scale)
+        if self.scale is not None and not self.train:
+            raise InputError(f"`scale={self.scale}`: is for models that are trained here; name one with `train`")
         for name, value in self.scoring().items():
             if self.runs and name != "progress" and value != getattr(CrossvalSettings, name):
                 raise InputError(f"`{name}`: is for data that is scored here, not for a run")

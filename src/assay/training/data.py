@@ -320,7 +320,7 @@ def load_sets(
             held[name] = load_examples(specs, limit=limit, graphs=graphs, classes=classes, columns=columns)
         else:
             left, held[name] = cut_off(left, seed + number)
-            say(f"no --{name}: {len(held[name]):,} of the pairs are cut off for it")
+            say(f"no {name} pairs are named: {len(held[name]):,} of the training pairs are held out")
     kept, kept_dev, counts = keep_apart(left, held["dev"], held["test"], say, drop_shared=drop_shared)
     sets = {"train": kept, "dev": kept_dev, "test": held["test"]}
     return sets, {f"{name}_pairs": len(one) for name, one in sets.items()} | counts

@@ -105,7 +105,7 @@ class Workplace:
 
 
 @contextmanager
-def open_workplace(out: Path, request: Mapping[str, Any]) -> Iterator[Workplace]:
+def open_workplace(out: str | Path, request: Mapping[str, Any]) -> Iterator[Workplace]:
     """Yield the folders of a training, made if need be, which no other process can open meanwhile but its followers.
 
     Where the block ends without an error, the result gets its name and the rest is removed.
@@ -118,7 +118,7 @@ def open_workplace(out: Path, request: Mapping[str, Any]) -> Iterator[Workplace]
         InputError: *out* holds something, cannot be made, or was taken meanwhile; a training that writes to it is
             running, or an unfinished one of another request is there; the disk is full.
     """
-    out = out.absolute()
+    out = Path(out).absolute()
     if out.is_symlink() or out.is_file() or (out.is_dir() and any(out.iterdir())):
         raise InputError(f"{out}: is not an empty folder; give `out` another name")
     place = Workplace(out, out.with_name(f".{out.name}.training"))

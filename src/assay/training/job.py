@@ -12,10 +12,11 @@ from assay.metrics.models import LocatedModel
 from assay.metrics.neural.loading import quiet
 from assay.metrics.neural.runtime import Runtime, device_of, set_threads
 from assay.output import write_records
+from assay.progress import Progress
 from assay.training.data import Examples, Source
 from assay.training.folder import Render, write_json, write_results
 from assay.training.ranks import own_device
-from assay.training.settings import Progress, RecipeSettings, versions
+from assay.training.settings import TrainingSettings, versions
 
 __all__ = ["CURVES", "Card", "Job", "PairsJob", "take_device", "write_card", "write_curves", "write_model"]
 
@@ -143,14 +144,14 @@ class Job(ABC):
         progress: told of every step.
     """
 
-    settings: RecipeSettings
+    settings: TrainingSettings
     base: LocatedModel
     device: str
     threads: int
     progress: Progress
 
     @property
-    def request(self) -> RecipeSettings:
+    def request(self) -> TrainingSettings:
         """What was asked for, as it is written down."""
         return self.settings
 
@@ -173,19 +174,18 @@ class Job(ABC):
         asked = {"recipe": self.request.recipe, "settings": self.request.plain()}
         return asked | {"base": self.base.digest, "data": self.digests} | more
 
-    def facts(self, seed: int, out: Path, **more: Any) -> dict[str, Any]:
+    def facts(self, seed: int, **more: Any) -> dict[str, Any]:
         """Return what ``training.json`` holds.
 
         Args:
             seed: of the model.
-            out: the folder, as it was asked for.
             **more: what a recipe adds, its results among it.
         """
         return {
             "recipe": self.request.recipe,
             "settings": self.request.plain(),
             "seed": seed,
-            "command": self.request.command(str(out)),
+            "command": self.request.training_command(),
             "base": {"name": str(self.base.reference), "digest": self.base.digest, "revision": self.base.revision},
             "data": {name: [asdict(source) for source in sources] for name, sources in self.sources.items()},
             "device": self.device,

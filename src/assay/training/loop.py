@@ -20,7 +20,7 @@ from assay.metrics.neural.loading import quiet
 from assay.training.ranks import meet, processes
 
 if TYPE_CHECKING:
-    from assay.training.settings import Progress
+    from assay.progress import Progress
 
 __all__ = ["Course", "Kept", "arguments", "course_of", "last_checkpoint", "train"]
 

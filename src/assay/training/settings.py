@@ -1,50 +1,193 @@
-"""What every recipe's settings can do: be checked, written as plain values and as a command line; and the packages
-that training needs.
+"""Settings that several trainings share, and the packages that training needs.
+
+A recipe's settings are put together from the classes here: where it starts and what it writes, the data it learns from,
+how fast it learns, and where it runs.
 """
 
 from __future__ import annotations
 
-import dataclasses
-import math
 import platform
 import shlex
 from collections.abc import Mapping, Sequence
-from typing import Any, ClassVar, Protocol
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
 
-from assay.datasets.columns import parse_columns
+from assay.datasets.columns import columns_text, parse_columns
 from assay.datasets.load import is_own_file
 from assay.errors import InputError, MissingExtraError
+from assay.metrics.neural.runtime import Runtime
 from assay.metrics.provenance import ABSENT, own_version, version_of
+from assay.settings import Hardware, Limited, Settings, WithProgress, setting
 
-__all__ = ["Progress", "RecipeSettings", "check_packages", "flag", "versions"]
+__all__ = [
+    "FromBase",
+    "HeldOut",
+    "Learning",
+    "OnPairs",
+    "Output",
+    "OwnColumns",
+    "Passes",
+    "TrainingSettings",
+    "check_packages",
+    "versions",
+]
 
-
-# How a training tells how far it is.
-
-
-class Progress(Protocol):
-    """Receives the steps of a training; a run's progress is one."""
-
-    def begin(self, what: str, total: int) -> None:
-        """Start a step of *total* units; ends the step before."""
-        ...
-
-    def advance(self, units: int) -> None:
-        """Report units done in the step at hand."""
-        ...
-
-    def say(self, line: str) -> None:
-        """Report one line."""
-        ...
+#: Settings on which neither the model nor its evaluation depends: they are not compared when a training resumes, and
+#: are not written on the model's card.
+WHERE = ("out", "device", "threads")
 
 
-# The packages that training needs, and their versions.
+@dataclass(frozen=True)
+class FromBase(Settings):
+    """The model that a training starts from."""
 
+    base: str = setting("The model to start from: a folder, OWNER/NAME or a short name.")
+
+
+@dataclass(frozen=True)
+class OnPairs(Settings):
+    """The pairs that a model is trained on."""
+
+    pairs: Sequence[str] = setting("A dataset of labelled pairs to train on; repeatable.")
+
+    def check(self) -> None:
+        """Require a dataset."""
+        super().check()
+        if not self.pairs:
+            raise InputError("`pairs`: name at least one dataset of labelled pairs")
+
+
+@dataclass(frozen=True)
+class Output(Settings):
+    """Where the model is written."""
+
+    out: str | Path = setting(
+        "The folder of the model, absent or empty; an interrupted training resumes with the same command.",
+        flags=("--out", "-o"),
+    )
+
+
+@dataclass(frozen=True, kw_only=True)
+class TrainingSettings(Output, Hardware, WithProgress):
+    """What every training has: its folder, seeds, hardware, and the command that repeats it."""
+
+    seed: int = setting(
+        "Seeds all that is drawn: what is held out, a new head, wrong pairs, dropout, the order of the data.",
+        0,
+        at_least=0,
+    )
+    seeds: int | None = setting("Train N models, with the seeds from `seed` on, and a summary.", None, at_least=1)
+
+    if TYPE_CHECKING:
+
+        @property
+        def recipe(self) -> str:
+            """The word after ``assay train``: of a class, or a setting of its own."""
+
+    def plain(self) -> dict[str, Any]:
+        """Return what decides the model, as plain values."""
+        return {name: value for name, value in super().plain().items() if name not in WHERE}
+
+    @property
+    def runtime(self) -> Runtime:
+        """Device and threads."""
+        return Runtime(device=self.device, threads=self.threads)
+
+    def training_command(self) -> str:
+        """Return the command that repeats this training; the hardware is left out."""
+        return shlex.join(["assay", "train", self.recipe, *self.words(leave_out=WHERE), "--out", str(self.out)])
+
+
+@dataclass(frozen=True, kw_only=True)
+class OwnColumns(Limited):
+    """How files of the user's own are read, and how much of each dataset."""
+
+    columns: str | Mapping[str, str] | None = setting(
+        "Which columns of your own files are what: reference=answer1,candidate=answer2,label=a1+a2; a dataset with a "
+        "card has its own reader.",
+        None,
+    )
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "columns", columns_text(self.columns))
+        super().__post_init__()
+
+    @property
+    def column_names(self) -> str | None:
+        """The columns as text."""
+        return columns_text(self.columns)
+
+    def check_columns(self, *specs: str) -> None:
+        """Return when no columns are named, or when they can be read and one of *specs*, the datasets, is a file.
+
+        Raises:
+            InputError: it is not so.
+        """
+        if self.columns is None:
+            return
+        parse_columns(self.columns)
+        if not any(is_own_file(spec) for spec in specs):
+            raise InputError("`columns` is for files of your own; the datasets named here have their own readers")
+
+
+@dataclass(frozen=True, kw_only=True)
+class HeldOut(OwnColumns):
+    """The datasets that choose the best step and that the model is evaluated on.
+
+    Where none is named, a part of the training pairs is held out, at most 2,500 pairs each, in whole groups; see
+    :func:`~assay.training.data.hold_out_rows`.
+    """
+
+    dev: Sequence[str] = setting(
+        "Pairs that choose the best step; repeatable [default: a tenth of the training pairs is held out].", ()
+    )
+    test: Sequence[str] = setting(
+        "Pairs that the model is evaluated on; repeatable [default: a tenth of what is left is held out].", ()
+    )
+
+
+@dataclass(frozen=True, kw_only=True)
+class Passes(Settings):
+    """How often a model is evaluated, and how much of a batch is computed at a time."""
+
+    eval_steps: int = setting("Steps between evaluations, each a checkpoint; 0: an epoch.", 0, at_least=0)
+    tokens: int | None = setting(
+        "Tokens computed at a time, padding included; the gradients of a larger batch are summed over passes "
+        "[default: what suits the device].",
+        None,
+        at_least=1,
+    )
+
+
+@dataclass(frozen=True, kw_only=True)
+class Learning(Passes):
+    """How fast a model learns."""
+
+    epochs: int = setting("Passes over the training data.", 4, at_least=1)
+    batch_size: int = setting("Pairs a step; texts with node, base pairs with edge-1, edge-2.", 16, at_least=1)
+    learning_rate: float = setting("After the warm-up.", 2e-5, above=0)
+    warmup: float = setting("Share of the steps over which the learning rate rises from 0.", 0.1)
+    layers: int | None = setting("Train the last N layers [default: all of the model].", None, at_least=1)
+
+    def check(self) -> None:
+        """Check the warm-up."""
+        super().check()
+        check_warmup(self.warmup)
+
+
+def check_warmup(share: float) -> None:
+    """Raise InputError for what is no share of the steps."""
+    if not 0 <= share < 1:
+        raise InputError(f"`warmup={share}`: is a share of the steps, from 0 to below 1")
+
+
+#: The packages that every training needs.
 _NEEDED = ("torch", "transformers", "sentence-transformers", "accelerate", "datasets")
 
 
 def check_packages() -> None:
-    """Return when all of them are installed.
+    """Return when all packages for training are installed.
 
     Raises:
         MissingExtraError: one is not.
@@ -61,84 +204,3 @@ def versions() -> dict[str, str]:
         "python": platform.python_version(),
         **{package: version_of(package) for package in (*_NEEDED, "numpy", "scipy")},
     }
-
-
-# What every recipe's settings can do: be checked, be written as plain values, and as the line that asks for them.
-
-
-class RecipeSettings:
-    """Base of settings, which are frozen dataclasses.
-
-    Attributes:
-        recipe: the word after ``assay train``.
-        flags: settings whose flag on the command line has another form than ``--name value``.
-    """
-
-    recipe: ClassVar[str]
-    flags: ClassVar[Mapping[str, str]] = {}
-
-    def command(self, out: str) -> str:
-        """Return the line that asks for this training and writes to *out*; what is left at its default is left out."""
-        words = ["assay", "train", self.recipe]
-        for item in dataclasses.fields(self):  # type: ignore[arg-type]  # every subclass is a dataclass
-            value = getattr(self, item.name)
-            if value == item.default:
-                continue
-            if item.name in self.flags:
-                words.append(self.flags[item.name])
-                continue
-            values = value if isinstance(value, tuple) else (value,)
-            words += [word for one in values for word in (flag(item.name), str(one))]
-        return shlex.join([*words, "--out", out])
-
-    def plain(self) -> dict[str, Any]:
-        """Return the settings as plain values."""
-        return dataclasses.asdict(self)  # type: ignore[call-overload, no-any-return]  # every subclass is a dataclass
-
-    def check_columns(self, *specs: str) -> None:
-        """Return when the setting ``columns`` is None, or can be read and is for one of *specs*, all the datasets.
-
-        Raises:
-            InputError: it is not.
-        """
-        columns: str | None = getattr(self, "columns", None)
-        if columns is None:
-            return
-        parse_columns(columns)
-        if not any(is_own_file(spec) for spec in specs):
-            raise InputError("`columns` is for files of your own; the datasets named here have their own readers")
-
-    def check_at_least(self, **lows: int) -> None:
-        """Return when each named setting is None or not below its bound.
-
-        Raises:
-            InputError: one is.
-        """
-        for name, low in lows.items():
-            value = getattr(self, name)
-            if value is not None and value < low:
-                raise InputError(f"`{name}={value}`: must be at least {low}")
-
-    def check_positive(self, *names: str) -> None:
-        """Return when each named setting is a number above 0.
-
-        Raises:
-            InputError: one is not.
-        """
-        for name in names:
-            if not (math.isfinite(getattr(self, name)) and getattr(self, name) > 0):
-                raise InputError(f"`{name}={getattr(self, name)}`: must be above 0")
-
-    def check_one_of(self, name: str, values: Sequence[str]) -> None:
-        """Return when a setting is one of some values.
-
-        Raises:
-            InputError: it is another.
-        """
-        if getattr(self, name) not in values:
-            raise InputError(f"`{name}={getattr(self, name)}`: must be one of {', '.join(values)}")
-
-
-def flag(name: str) -> str:
-    """Return the flag of a setting on the command line."""
-    return f"--{name.replace('_', '-')}"

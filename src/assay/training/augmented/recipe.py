@@ -17,9 +17,9 @@ from numpy.typing import NDArray
 from assay.errors import InputError
 from assay.metrics import Batch, Metric, load_metric
 from assay.metrics.models import locate
-from assay.metrics.neural.runtime import Runtime
 from assay.metrics.provenance import version_of
 from assay.metrics.work import open_session, release_sessions
+from assay.progress import Progress
 from assay.training.augmented.pairs import MOST_ALIASES, SPLITS, Pair, number_pairs, pair_entities, read_entities
 from assay.training.augmented.settings import AugmentedSettings
 from assay.training.data import Examples, Source, keep_apart
@@ -27,7 +27,6 @@ from assay.training.folder import CHUNK, Render, Results, kept_scores, open_work
 from assay.training.pairwise.job import job_of
 from assay.training.pairwise.recipe import make_all
 from assay.training.ranks import follows
-from assay.training.settings import Progress
 
 __all__ = ["PAIRS", "Labeller", "as_sets", "label_pairs", "train_augmented", "write_pairs"]
 
@@ -167,15 +166,11 @@ def write_pairs(pairs: Sequence[Pair], labels: NDArray[np.float64], made_from: M
 # The whole augmented training: pairs made and labelled, then a bi-encoder trained on them.
 
 
-def train_augmented(
-    settings: AugmentedSettings, out: Path, *, runtime: Runtime, render: Render, progress: Progress
-) -> Results:
-    """Make pairs, label them, train a bi-encoder, and write *out* in one step; a killed training continues.
+def train_augmented(settings: AugmentedSettings, *, render: Render, progress: Progress) -> Results:
+    """Make pairs, label them, train a bi-encoder, and write its folder in one step; an interrupted training resumes.
 
     Args:
-        settings: the request.
-        out: the folder of the model; the pairs stand in it as ``pairs.parquet``.
-        runtime: device and threads.
+        settings: of the training; the folder has the pairs as ``pairs.parquet``.
         render: gives results as Markdown.
         progress: told of every step.
 
@@ -194,9 +189,9 @@ def train_augmented(
     if labeller is not None:
         made_from["labeller"] = labeller.signature
     sets, counts = as_sets(pairs, labels, progress.say)
-    job = replace(job_of(settings.training(), base, sets, made | counts, runtime, progress), asked=settings)
-    with open_workplace(out, job.plain_request(made_from=made_from)) as place:
-        results = make_all(job, place, out, render)
+    job = replace(job_of(settings.training(), base, sets, made | counts, settings.runtime, progress), asked=settings)
+    with open_workplace(settings.out, job.plain_request(made_from=made_from)) as place:
+        results = make_all(job, place, render)
         if not follows():
             write_pairs(pairs, labels, made_from, place.made)
         return results
@@ -210,7 +205,7 @@ def _pairs(
     made_from: dict[str, str] = {}
     counts: dict[str, int] = {}
     if settings.entities is not None:
-        entities = read_entities(settings.entities)
+        entities = read_entities(str(settings.entities))
         made_from["entities"] = entities.digest
         counts |= {
             "entities": len(entities),

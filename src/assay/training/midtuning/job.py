@@ -19,6 +19,7 @@ from torch.nn import functional
 from assay.errors import InputError, UnavailableError
 from assay.metrics.models import locate
 from assay.metrics.neural.runtime import Runtime
+from assay.progress import Progress
 from assay.training.data import Examples, Source, cut_rows, load_examples, plain_labels, text_key
 from assay.training.job import Job as SharedJob
 from assay.training.job import take_device
@@ -28,7 +29,6 @@ from assay.training.midtuning.settings import MidTuningSettings
 from assay.training.models import Inputs, alike, load_bi_encoder, table_of_texts, train_last_layers
 from assay.training.pairwise.losses import CPU_SPARE, CPU_TOKENS, GPU_SPARE, GPU_TOKENS, BiLoss, PairLoss, SoftmaxLoss
 from assay.training.pairwise.trainer import BatchPlan, Trained, by_length, train_pairs
-from assay.training.settings import Progress
 
 __all__ = [
     "FILE",
@@ -311,12 +311,12 @@ def prepare(settings: MidTuningSettings, runtime: Runtime, progress: Progress) -
     """
     base = locate(settings.base)
     device, threads = take_device(runtime)
-    test = load_examples(settings.test, limit=settings.limit, columns=settings.columns) if settings.test else None
+    test = load_examples(settings.test, limit=settings.limit, columns=settings.column_names) if settings.test else None
     labels = plain_labels(test) if test else np.empty(0)
     asked = read_queries(settings.queries) if settings.queries is not None else ()
     held_out = {text_key(text) for text in (*(test.texts if test else ()), *asked)}
     progress.begin("forms", 0)
-    forms = read_forms(settings.forms, limit=settings.limit, held_out=held_out, columns=settings.columns)
+    forms = read_forms(settings.forms, limit=settings.limit, held_out=held_out, columns=settings.column_names)
     progress.say(", ".join(f"{name.replace('_', ' ')} {number:,}" for name, number in forms.counts.items()))
     train, dev = cut_rows(np.arange(len(forms)), settings.seed)
     if len(dev) < 2:

@@ -11,7 +11,7 @@ import torch
 from numpy.typing import NDArray
 from torch.nn import functional
 
-from assay.metrics.neural.runtime import Runtime
+from assay.progress import Progress
 from assay.training.evaluation import agreement_before_and_after, over_seeds, plain_scores
 from assay.training.folder import Render, Results, make_models, open_workplace
 from assay.training.job import Card, write_model
@@ -31,7 +31,6 @@ from assay.training.midtuning.job import (
 from assay.training.midtuning.settings import MidTuningSettings
 from assay.training.pairwise.trainer import score_rows
 from assay.training.ranks import follows
-from assay.training.settings import Progress
 
 __all__ = ["describe", "train_mid_tuning"]
 
@@ -81,19 +80,15 @@ RenderNeighbours = Callable[[Sequence[Mapping[str, Any]]], str]
 
 def train_mid_tuning(
     settings: MidTuningSettings,
-    out: Path,
     *,
-    runtime: Runtime,
     render: Render,
     render_neighbours: RenderNeighbours,
     progress: Progress,
 ) -> Results:
-    """Train a model, or one a seed, and write *out* in one step; a killed training continues where it was.
+    """Train a model, or one a seed, and write its folder in one step; an interrupted training resumes.
 
     Args:
-        settings: the request.
-        out: the folder of the model; with several seeds, a folder ``seed-N`` for each and a summary.
-        runtime: device and threads.
+        settings: of the training; with several seeds, its folder has a folder ``seed-N`` for each and a summary.
         render: gives results as Markdown.
         render_neighbours: gives their neighbours alone.
         progress: told of every step.
@@ -108,11 +103,11 @@ def train_mid_tuning(
         InputError: something that was asked for cannot be used.
         UnavailableError: the model cannot be had here.
     """
-    job = prepare(settings, runtime, progress)
-    with open_workplace(out, job.plain_request(queries=list(job.queries))) as place:
+    job = prepare(settings, settings.runtime, progress)
+    with open_workplace(settings.out, job.plain_request(queries=list(job.queries))) as place:
 
         def make(seed: int, new: Path) -> None:
-            _make(job, place.checkpoints(seed), out, render, render_neighbours, seed, new)
+            _make(job, place.checkpoints(seed), render, render_neighbours, seed, new)
 
         return make_models(place, settings.seed, settings.seeds, make, _summary, render)
 
@@ -126,7 +121,6 @@ def _summary(found: list[Results]) -> Results:
 def _make(
     job: MidTuningJob,
     checkpoints: Path,
-    out: Path,
     render: Render,
     render_neighbours: RenderNeighbours,
     seed: int,
@@ -157,7 +151,6 @@ def _make(
     (new / FILE).write_text(render_neighbours(results["neighbours"]), encoding="utf-8")
     facts = job.facts(
         seed,
-        out,
         counts=job.counts | {"inputs_cut_off": started.loss.inputs.table.cut},
         wrong_forms=dict(started.kinds),
         **trained.facts,

@@ -1,11 +1,14 @@
-"""What can be asked of a mid-tuning."""
+"""The settings of a mid-tuning."""
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import ClassVar
 
 from assay.errors import InputError
-from assay.training.settings import RecipeSettings
+from assay.settings import Settings, setting
+from assay.training.settings import FromBase, Learning, OwnColumns, TrainingSettings
 
 __all__ = ["FRAME_FILES", "OBJECTIVES", "MidTuningSettings"]
 
@@ -16,63 +19,41 @@ FRAME_FILES = (".jsonl", ".ndjson")
 
 
 @dataclass(frozen=True)
-class MidTuningSettings(RecipeSettings):
-    """The request; batch size, epochs and the objectives are the paper's.
+class _OnForms(Settings):
+    """The sentences and forms that the encoder learns from."""
 
-    Attributes:
-        base: the encoder to start from: a folder, a hub id or a short name.
-        forms: sentences with their forms: datasets with AMR graphs, files of graphs, or files of frames; see
-            :func:`~assay.training.midtuning.forms.read_forms`. A tenth of the sentences is cut off as development
-            set, at most 2,500.
-        objective: one of :data:`OBJECTIVES`.
-        test: labelled pairs on which the encoder is evaluated before and after; their sentences are not trained on.
-        queries: a file with a sentence a line, whose nearest neighbours are shown; None for five sentences of the
-            development set.
-        epochs, batch_size, learning_rate, eval_steps: see :class:`~assay.training.loop.Course`; 0 evaluations by steps
-            for one an epoch.
-        warmup: share of the steps over which the learning rate rises from 0.
-        margin: the epsilon of equation 1, in squared distance. The paper does not say its own. Of embeddings of length
-            1, squared distances go from 0 to 4.
-        layers: only the last so many layers are trained, so that the special tokens keep their first embeddings; None
-            for all of the model.
-        tokens: in a pass, padding included; None for what suits the device.
-        seed: of what is cut off, the special tokens, the wrong forms, dropout and the order of the sentences.
-        seeds: train so many models, with the seeds from *seed* on; None for one model.
-        limit: only the first so many pairs, graphs or lines of each source, and pairs of each test dataset.
-        columns: which columns of tables of one's own are what, as after ``--columns``.
+    forms: Sequence[str] = setting(
+        "Sentences with their forms: a dataset or file of AMR graphs, or frames.jsonl; repeatable."
+    )
 
-    Raises:
-        InputError: a value outside its range.
+
+@dataclass(frozen=True, kw_only=True)
+class MidTuningSettings(OwnColumns, Learning, TrainingSettings, _OnForms, FromBase):
+    """The settings of a mid-tuning; batch size, epochs and the objectives are the paper's.
+
+    A tenth of the sentences is held out as development set, at most 2,500.
     """
 
-    recipe = "mid-tuning"
+    recipe: ClassVar[str] = "mid-tuning"
 
-    base: str
-    forms: tuple[str, ...]
-    objective: str = "triplet"
-    test: tuple[str, ...] = ()
-    queries: str | None = None
-    epochs: int = 1
-    batch_size: int = 64
-    learning_rate: float = 2e-5
-    warmup: float = 0.1
-    eval_steps: int = 0
-    margin: float = 1.0
-    layers: int | None = None
-    tokens: int | None = None
-    seed: int = 0
-    seeds: int | None = None
-    limit: int | None = None
-    columns: str | None = None
+    objective: str = setting("What aligns a sentence with its form.", "triplet", choices=OBJECTIVES)
+    test: Sequence[str] = setting(
+        "Labelled pairs on which the encoder is evaluated before and after; their sentences are not trained on; "
+        "repeatable.",
+        (),
+    )
+    queries: str | None = setting(
+        "A file with a sentence a line, whose nearest neighbours are shown [default: five of dev].", None
+    )
+    # the paper does not say its own; of embeddings of length 1, squared distances go from 0 to 4
+    margin: float = setting("Of the triplets, in squared distance (the epsilon of equation 1).", 1.0, above=0)
+    epochs: int = setting("Passes over the sentences.", 1, at_least=1)
+    batch_size: int = setting("Sentences a step; with classification, with a form each.", 64, at_least=1)
 
-    def __post_init__(self) -> None:
+    def check(self) -> None:
+        """Check that there are sources, and the columns of those that are tables."""
+        super().check()
         if not self.forms:
             raise InputError("`forms`: name at least one source of sentences with their forms")
-        self.check_one_of("objective", OBJECTIVES)
-        self.check_at_least(
-            epochs=1, batch_size=1, eval_steps=0, layers=1, tokens=1, seed=0, seeds=1, limit=1, warmup=0
-        )
-        self.check_positive("learning_rate", "margin")
-        if not self.warmup < 1:
-            raise InputError(f"`warmup={self.warmup}`: is a share of the steps, below 1")
-        self.check_columns(*self.test, *(one for one in self.forms if not one.lower().endswith(FRAME_FILES)))
+        tables = [source for source in self.forms if not source.lower().endswith(FRAME_FILES)]
+        self.check_columns(*self.test, *tables)

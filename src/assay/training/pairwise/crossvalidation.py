@@ -15,14 +15,15 @@ from assay.metrics.models import locate
 from assay.metrics.name import MetricName
 from assay.metrics.neural.runtime import Runtime, device_of
 from assay.paths import cache_dir
+from assay.progress import Progress
 from assay.statistics.crossvalidation import Fold, Partition, Rows, codes_of, joined
 from assay.training.data import Examples, cut_rows, scaled_labels, told_of_groups
 from assay.training.folder import keep, locked, told_of_room
 from assay.training.loop import has_bfloat16
 from assay.training.pairwise.job import fit, job_of, start
-from assay.training.pairwise.settings import LEARNING, RECIPES, PairSettings
+from assay.training.pairwise.settings import LEARNING, LOSSES, PairSettings
 from assay.training.pairwise.trainer import score_rows
-from assay.training.settings import Progress, versions
+from assay.training.settings import versions
 
 __all__ = ["FoldTrainer", "read_recipe"]
 
@@ -40,8 +41,8 @@ def read_recipe(text: str, scale: str | None = None) -> PairSettings:
         InputError: there is no such recipe or setting, or a value is none of its kind.
     """
     name = MetricName.parse(text)
-    if name.name not in RECIPES or name.subject is None:
-        raise InputError(f"`train={text}`: expected RECIPE:BASE[,setting=value]...; recipes: {', '.join(RECIPES)}")
+    if name.name not in LOSSES or name.subject is None:
+        raise InputError(f"`train={text}`: expected RECIPE:BASE[,setting=value]...; recipes: {', '.join(LOSSES)}")
     values: dict[str, object] = {"scale": scale}
     for key, value in name.options:
         if key not in (*LEARNING, "seed"):
@@ -51,7 +52,7 @@ def read_recipe(text: str, scale: str | None = None) -> PairSettings:
             values[key] = kind(value)
         except ValueError:
             raise InputError(f"`train={text}`: {key}={value} is no {kind.__name__}") from None
-    return RECIPES[name.name](name.subject, ("the pairs of the other folds",), **values)  # type: ignore[arg-type]
+    return PairSettings(name.name, name.subject, ("the pairs of the other folds",), "scores", **values)  # type: ignore[arg-type]  # text that the settings check
 
 
 class FoldTrainer:

@@ -16,6 +16,7 @@ from assay.datasets.annotation_graph import AnnotationGraph, build_graph, descri
 from assay.errors import InputError
 from assay.metrics.models import LocatedModel, locate
 from assay.metrics.neural.runtime import Runtime
+from assay.progress import Progress
 from assay.training.batches import degree_subset, random_subset
 from assay.training.data import Examples, class_numbers, count_repeated, load_sets, scaled_labels
 from assay.training.job import PairsJob, take_device
@@ -32,7 +33,7 @@ from assay.training.models import (
 from assay.training.pairwise.losses import PairLoss, make_loss
 from assay.training.pairwise.settings import PairSettings
 from assay.training.pairwise.trainer import BatchPlan, Trained, plan_epochs, score_rows, train_pairs
-from assay.training.settings import Progress, RecipeSettings
+from assay.training.settings import TrainingSettings
 
 __all__ = ["PairwiseJob", "fit", "job_of", "prepare", "start"]
 
@@ -53,10 +54,10 @@ class PairwiseJob(PairsJob):
     classes: tuple[str, ...]
     rows: Mapping[str, NDArray[np.int64]]
     graph: AnnotationGraph
-    asked: RecipeSettings | None = None
+    asked: TrainingSettings | None = None
 
     @property
-    def request(self) -> RecipeSettings:
+    def request(self) -> TrainingSettings:
         """What was asked for, as it is written down."""
         return self.asked or self.settings
 
@@ -97,9 +98,9 @@ def prepare(settings: PairSettings, runtime: Runtime, progress: Progress) -> Pai
     sets, counts = load_sets(
         settings.pairs, settings.dev, settings.test,
         seed=settings.seed, limit=settings.limit, say=progress.say,
-        classes=settings.classes, drop_shared=settings.drop_shared_texts, columns=settings.columns,
+        classes=settings.classes, drop_shared=settings.drop_shared_texts, columns=settings.column_names,
     )  # fmt: skip
-    part = settings.part()
+    part = settings.chosen_subset()
     if part is not None and part[1] > len(sets["train"]):
         raise InputError(f"`subset={settings.subset}`: there are {len(sets['train']):,} training pairs")
     return _drawn(job_of(settings, base, sets, counts, runtime, progress))
@@ -128,7 +129,7 @@ def job_of(
 
 def _drawn(job: PairwiseJob) -> PairwiseJob:
     """Return the training on the subset of the pairs that was asked for; the same one where none was."""
-    part = job.settings.part()
+    part = job.settings.chosen_subset()
     if part is None:
         return job
     kind, size = part

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from assay.datasets.annotation_graph import describe_graph
-from assay.metrics.neural.runtime import Runtime
+from assay.progress import Progress
 from assay.training.evaluation import agreement_before_and_after, over_seeds, plain_scores
 from assay.training.folder import Render, Results, Workplace, make_models, open_workplace
 from assay.training.job import Card, write_model
@@ -17,7 +17,6 @@ from assay.training.pairwise.job import PairwiseJob, fit, prepare, start
 from assay.training.pairwise.settings import PairSettings
 from assay.training.pairwise.trainer import score_rows
 from assay.training.ranks import follows
-from assay.training.settings import Progress
 
 __all__ = ["describe", "make_all", "train_on_pairs"]
 
@@ -78,15 +77,11 @@ def _use(recipe: str, classes: bool) -> list[str]:
 # The whole training of a bi-encoder or cross-encoder: data, one model a seed, evaluation, and what is left behind.
 
 
-def train_on_pairs(
-    settings: PairSettings, out: Path, *, runtime: Runtime, render: Render, progress: Progress
-) -> Results:
-    """Train a model, or one a seed, and write *out* in one step; a killed training continues where it was.
+def train_on_pairs(settings: PairSettings, *, render: Render, progress: Progress) -> Results:
+    """Train a model, or one a seed, and write its folder in one step; an interrupted training resumes.
 
     Args:
-        settings: the request.
-        out: the folder of the model; with several seeds, a folder ``seed-N`` for each and a summary.
-        runtime: device and threads.
+        settings: of the training; with several seeds, its folder has a folder ``seed-N`` for each and a summary.
         render: gives results as Markdown.
         progress: told of every step.
 
@@ -98,18 +93,17 @@ def train_on_pairs(
         InputError: something that was asked for cannot be used.
         UnavailableError: the model cannot be had here.
     """
-    job = prepare(settings, runtime, progress)
-    with open_workplace(out, job.plain_request()) as place:
-        return make_all(job, place, out, render)
+    job = prepare(settings, settings.runtime, progress)
+    with open_workplace(settings.out, job.plain_request()) as place:
+        return make_all(job, place, render)
 
 
-def make_all(job: PairwiseJob, place: Workplace, out: Path, render: Render) -> Results:
+def make_all(job: PairwiseJob, place: Workplace, render: Render) -> Results:
     """Train and evaluate what is not made yet, a model or one a seed, and lay out the folder that is left.
 
     Args:
         job: the training.
         place: where it works.
-        out: the folder of the model, as it was asked for.
         render: gives results as Markdown.
 
     Returns:
@@ -118,7 +112,7 @@ def make_all(job: PairwiseJob, place: Workplace, out: Path, render: Render) -> R
     settings = job.settings
 
     def make(seed: int, new: Path) -> None:
-        _make(job, place.checkpoints(seed), out, render, seed, new)
+        _make(job, place.checkpoints(seed), render, seed, new)
 
     return make_models(place, settings.seed, settings.seeds, make, _summary, render)
 
@@ -129,7 +123,7 @@ def _summary(found: list[Results]) -> Results:
     return {name: value for name, value in whole.items() if name != "scores"}
 
 
-def _make(job: PairwiseJob, checkpoints: Path, out: Path, render: Render, seed: int, new: Path) -> None:
+def _make(job: PairwiseJob, checkpoints: Path, render: Render, seed: int, new: Path) -> None:
     """Train and evaluate one model into a new folder."""
     before = job.before
     loss = start(job, seed)
@@ -145,7 +139,6 @@ def _make(job: PairwiseJob, checkpoints: Path, out: Path, render: Render, seed: 
         results["machine_labels"] = machine
     facts = job.facts(
         seed,
-        out,
         model=job.settings.recipe,
         counts=dict(job.counts) | {"inputs_cut_off": loss.inputs.table.cut},
         annotation_graph=describe_graph(job.graph),

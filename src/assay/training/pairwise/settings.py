@@ -1,4 +1,4 @@
-"""What can be asked of a training on labelled pairs."""
+"""The settings of a training on labelled pairs."""
 
 from __future__ import annotations
 
@@ -8,11 +8,13 @@ from types import MappingProxyType
 from typing import Literal
 
 from assay.errors import InputError
-from assay.settings import parse_scale
+from assay.settings import Settings, parse_scale, setting
 from assay.training.batches import STRATEGIES
-from assay.training.settings import RecipeSettings
+from assay.training.settings import FromBase, HeldOut, Learning, OnPairs, Passes, TrainingSettings
 
-__all__ = ["BATCHES", "LEARNING", "LOSSES", "RECIPES", "BiEncoderSettings", "CrossEncoderSettings", "PairSettings"]
+__all__ = ["BATCHES", "LEARNING", "LOSSES", "LabelledPairs", "PairLearning", "PairRecipe", "PairSettings"]
+
+PairRecipe = Literal["bi-encoder", "cross-encoder"]
 
 #: How batches are made: pairs of like length together, or by the annotation graph.
 BATCHES = ("length", *STRATEGIES)
@@ -37,78 +39,36 @@ LEARNING: Mapping[str, type] = MappingProxyType(
 
 
 @dataclass(frozen=True)
-class PairSettings(RecipeSettings):
-    """The request.
+class _OfKind(Settings):
+    """Which kind of model is trained; the command line has a verb for each."""
 
-    Attributes:
-        base: the model to start from: a folder, a hub id or a short name.
-        pairs: datasets of labelled pairs.
-        dev, test: held-out datasets; where there is no *dev*, a tenth of the pairs is cut off for it, then where there
-            is no *test*, a tenth of what is left; at most 2,500 each, in whole groups, see
-            :func:`~assay.training.data.cut_rows`.
-        classes: name of a column with classes, such as entailment; the task is then their classification.
-        scale: lowest and highest label, ``LOW,HIGH``, where the card of a dataset does not say them.
-        loss: one of :data:`LOSSES`; an empty string for the first.
-        batches: one of :data:`BATCHES`.
-        subset: ``degree:N`` or ``random:N``: train on so many pairs only, chosen to keep the degrees of the annotation
-            graph, or at random.
-        epochs, batch_size, learning_rate, eval_steps: see :class:`~assay.training.loop.Course`; with ``node`` batches
-            the size counts texts, with ``edge-1`` and ``edge-2`` base pairs; 0 evaluations by steps for one an epoch.
-        warmup: share of the steps over which the learning rate rises from 0.
-        layers: only the last so many layers are trained, and the head; None for all of the model.
-        tokens: in a pass, padding included; a larger batch adds up the gradients of several. None for what suits the
-            device.
-        drop_shared_texts: leave out training pairs that share a text with a held-out set.
-        seed: of what is cut off, of a new head, of dropout and of the order of the pairs.
-        seeds: train so many models, with the seeds from *seed* on; None for one model.
-        limit: only the first so many pairs of each dataset.
-        columns: which columns of files of one's own are what, as after ``--columns``.
+    recipe: PairRecipe = setting("Which kind of model: bi-encoder or cross-encoder.", python_only=True)
 
-    Raises:
-        InputError: a value outside its range.
-    """
 
-    flags = MappingProxyType({"drop_shared_texts": "--drop-shared-texts"})
+@dataclass(frozen=True, kw_only=True)
+class LabelledPairs(HeldOut, Passes, TrainingSettings, OnPairs, FromBase, _OfKind):
+    """The labelled pairs that a bi-encoder or cross-encoder learns from, and what it learns of them."""
 
-    base: str
-    pairs: tuple[str, ...]
-    dev: tuple[str, ...] = ()
-    test: tuple[str, ...] = ()
-    classes: str | None = None
-    scale: str | None = None
-    loss: str = ""
-    batches: str = "length"
-    subset: str | None = None
-    epochs: int = 4
-    batch_size: int = 16
-    learning_rate: float = 2e-5
-    warmup: float = 0.1
-    eval_steps: int = 0
-    layers: int | None = None
-    tokens: int | None = None
-    drop_shared_texts: bool = False
-    seed: int = 0
-    seeds: int | None = None
-    limit: int | None = None
-    columns: str | None = None
+    classes: str | None = setting(
+        "A column with classes, such as entailment: learn to tell these apart, in place of the label.", None
+    )
+    scale: str | None = setting(
+        "Lowest and highest label, where the data does not say them [default: 0,1].",
+        None,
+        parse=parse_scale,
+        metavar="LOW,HIGH",
+    )
+    subset: str | None = setting(
+        "degree:N or random:N: train on N pairs only, chosen to keep the degrees of the annotation graph, or at "
+        "random.",
+        None,
+    )
+    drop_shared_texts: bool = setting("Leave out training pairs that share a text with a held-out set.", False)
 
-    def __post_init__(self) -> None:
-        if not self.pairs:
-            raise InputError("`pairs`: name at least one dataset of labelled pairs")
-        self.check_at_least(
-            epochs=1, batch_size=1, eval_steps=0, layers=1, tokens=1, seed=0, seeds=1, limit=1, warmup=0
-        )
-        self.check_positive("learning_rate")
-        if not self.warmup < 1:
-            raise InputError(f"`warmup={self.warmup}`: is a share of the steps, below 1")
-        self.check_one_of("batches", BATCHES)
-        if self.loss:
-            self.check_one_of("loss", LOSSES[self.recipe][self.task])
-        if self.loss == "cosent" and self.batches != "length":
-            raise InputError(f"`loss` cosent: compares all pairs of a batch, so that `batches={self.batches}` "
-                             "cannot weigh them one by one; take `loss` cosine")  # fmt: skip
-        self.bounds()
-        self.part()
+    def check(self) -> None:
+        """Check subset and columns."""
+        super().check()
+        self.chosen_subset()
         self.check_columns(*self.pairs, *self.dev, *self.test)
 
     @property
@@ -116,16 +76,11 @@ class PairSettings(RecipeSettings):
         """What is learned."""
         return "regression" if self.classes is None else "classification"
 
-    @property
-    def chosen_loss(self) -> str:
-        """The loss in force."""
-        return self.loss or LOSSES[self.recipe][self.task][0]
-
     def bounds(self) -> tuple[float, float] | None:
         """Return the scale as numbers, or None where none was named."""
         return None if self.scale is None else parse_scale(self.scale)
 
-    def part(self) -> tuple[str, int] | None:
+    def chosen_subset(self) -> tuple[str, int] | None:
         """Return kind and size of the subset, or None where none was asked for."""
         if self.subset is None:
             return None
@@ -135,21 +90,39 @@ class PairSettings(RecipeSettings):
         return kind, int(size)
 
 
-@dataclass(frozen=True)
-class BiEncoderSettings(PairSettings):
-    """A sentence encoder whose cosine is the score; see :class:`PairSettings`."""
+@dataclass(frozen=True, kw_only=True)
+class PairLearning(Learning):
+    """How a bi-encoder or cross-encoder learns."""
 
-    recipe = "bi-encoder"
+    loss: str = setting(
+        "cosine or cosent for a bi-encoder, bce or mse for a cross-encoder; with classes softmax or cross-entropy "
+        "[default: the first of these].",
+        "",
+    )
+    batches: str = setting(
+        "length (pairs of like length together), or by the annotation graph: base, node, edge-1, edge-2.",
+        "length",
+        choices=BATCHES,
+    )
 
 
-@dataclass(frozen=True)
-class CrossEncoderSettings(PairSettings):
-    """A model that reads both texts at once; see :class:`PairSettings`."""
+@dataclass(frozen=True, kw_only=True)
+class PairSettings(LabelledPairs, PairLearning):
+    """The settings of a bi-encoder, whose cosine is the score, or a cross-encoder, which reads both texts at once."""
 
-    recipe = "cross-encoder"
+    def check(self) -> None:
+        """Check the loss, by recipe and task."""
+        super().check()
+        valid = LOSSES[self.recipe][self.task]
+        if self.loss and self.loss not in valid:
+            raise InputError(f"`loss={self.loss}`: must be one of {', '.join(valid)}")
+        if self.loss == "cosent" and self.batches != "length":
+            raise InputError(
+                f"`loss=cosent`: compares all pairs of a batch, so that `batches={self.batches}` cannot weight them "
+                "one by one; take `loss=cosine`"
+            )
 
-
-#: The recipes by name.
-RECIPES: Mapping[str, type[PairSettings]] = MappingProxyType(
-    {one.recipe: one for one in (BiEncoderSettings, CrossEncoderSettings)}
-)
+    @property
+    def chosen_loss(self) -> str:
+        """The loss in force."""
+        return self.loss or LOSSES[self.recipe][self.task][0]

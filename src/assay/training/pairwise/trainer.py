@@ -29,13 +29,13 @@ from torch.nn import functional
 
 from assay.datasets.annotation_graph import AnnotationGraph
 from assay.errors import InputError
+from assay.progress import Progress
 from assay.statistics.agreement import agreement
 from assay.training.batches import Batch, compose
 from assay.training.loop import Course, Kept, arguments, train
 from assay.training.models import TokenTable
 from assay.training.pairwise.losses import PairLoss
 from assay.training.ranks import processes
-from assay.training.settings import Progress
 
 __all__ = [
     "ROWS",

@@ -15,7 +15,7 @@ from assay.errors import UnavailableError
 from assay.metrics.aspects.layout import Layout, embedding_size, even_layout, write_layout
 from assay.metrics.aspects.reference import write_reference
 from assay.metrics.models import locate
-from assay.metrics.neural.runtime import Runtime
+from assay.progress import Progress
 from assay.training.data import Examples, load_sets
 from assay.training.folder import RESULTS, Render, Results, Workplace, make_models, open_workplace
 from assay.training.job import Card, PairsJob, take_device, write_model
@@ -34,7 +34,6 @@ from assay.training.s3bert.frozen import FrozenTexts, freeze, split
 from assay.training.s3bert.settings import S3BertSettings
 from assay.training.s3bert.targets import TARGETS, AmrScorer, AspectScorer, ScoredPairs, score_pairs, write_targets
 from assay.training.s3bert.trainer import embed_texts, train_one
-from assay.training.settings import Progress
 
 __all__ = ["RESULTS", "Results", "describe", "train_s3bert"]
 
@@ -119,19 +118,15 @@ class _Learned:
 
 def train_s3bert(
     settings: S3BertSettings,
-    out: Path,
     *,
-    runtime: Runtime,
     render: Render,
     progress: Progress,
     scorer: AspectScorer | None = None,
 ) -> Results:
-    """Train a model, or one a seed, and write *out* in one step; a killed training continues where it was.
+    """Train a model, or one a seed, and write its folder in one step; an interrupted training resumes.
 
     Args:
-        settings: the request.
-        out: the folder of the model; with several seeds, a folder ``seed-N`` for each and a summary.
-        runtime: device and threads.
+        settings: of the training; with several seeds, its folder has a folder ``seed-N`` for each and a summary.
         render: gives results as Markdown.
         progress: told of every step.
         scorer: gives the targets; by default the AMR metrics.
@@ -149,17 +144,17 @@ def train_s3bert(
     base = locate(settings.base)
     scorer = scorer or AmrScorer(settings.vectors)
     layout = even_layout(scorer.names, settings.width, embedding_size(base.folder))
-    device, threads = take_device(runtime)
+    device, threads = take_device(settings.runtime)
     sets, counts = load_sets(
         settings.pairs, settings.dev, settings.test,
-        seed=settings.seed, limit=settings.limit, say=progress.say, graphs=True, columns=settings.columns,
+        seed=settings.seed, limit=settings.limit, say=progress.say, graphs=True, columns=settings.column_names,
     )  # fmt: skip
     job = _Job(settings, base, device, threads, progress, sets, counts, layout, scorer.signature)
-    with open_workplace(out, job.plain_request(metrics=job.metrics)) as place:
+    with open_workplace(settings.out, job.plain_request(metrics=job.metrics)) as place:
         learned = _learned(job, scorer, place)
 
         def make(seed: int, new: Path) -> None:
-            _make(job, learned, place.checkpoints(seed), out, render, seed, new)
+            _make(job, learned, place.checkpoints(seed), render, seed, new)
 
         results = make_models(place, settings.seed, settings.seeds, make, _summary, render)
         (place.folder / TARGETS).rename(place.made / TARGETS)
@@ -208,7 +203,7 @@ def _summary(found: list[Results]) -> Results:
     return {key: over_seeds([one[key] for one in found], name) for key, name in _KEYS.items()}
 
 
-def _make(job: _Job, learned: _Learned, checkpoints: Path, out: Path, render: Render, seed: int, new: Path) -> None:
+def _make(job: _Job, learned: _Learned, checkpoints: Path, render: Render, seed: int, new: Path) -> None:
     """Train and evaluate one model into a new folder."""
     settings, scored = job.settings, learned.scored
     halves = split(load_bi_encoder(job.base.folder, job.device), settings.layers, settings.base)
@@ -230,7 +225,6 @@ def _make(job: _Job, learned: _Learned, checkpoints: Path, out: Path, render: Re
     _write_reference(job.layout, scored["dev"], embedded, new)
     facts = job.facts(
         seed,
-        out,
         counts=dict(job.counts) | {f"{name}_pairs_with_negatives": len(pairs) for name, pairs in scored.items()},
         targets={"made_from": learned.made_from, "metrics": job.metrics.splitlines()},
         steps=trained.steps,

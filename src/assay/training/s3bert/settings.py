@@ -2,72 +2,46 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
-from types import MappingProxyType
+from typing import ClassVar
 
 from assay.errors import InputError
-from assay.training.settings import RecipeSettings
+from assay.settings import setting
+from assay.training.settings import FromBase, HeldOut, OnPairs, TrainingSettings
 
 __all__ = ["S3BertSettings"]
 
 
 @dataclass(frozen=True)
-class S3BertSettings(RecipeSettings):
-    """The request; the defaults are those of Opitz and Frank 2022, appendix A.1.
+class _OnGraphs(OnPairs):
+    """The pairs whose graphs give the targets."""
 
-    Attributes:
-        base: the sentence encoder to start from: a folder, a hub id or a short name.
-        pairs: datasets of pairs with AMR graphs.
-        dev, test: held-out datasets; where there is no *dev*, a tenth of the pairs is cut off for it, then where there
-            is no *test*, a tenth of what is left; at most 2,500 each, in whole groups, see
-            :func:`~assay.training.data.cut_rows`.
-        vectors: file of word vectors for the aspects that compare words.
-        epochs, batch_size, learning_rate, warmup, eval_steps: see :class:`~assay.training.loop.Course`.
-        alpha: weight of the decomposition (equation 6).
-        width: dimensions of each aspect's sub-embedding.
-        layers: the last so many layers are trained.
-        negatives: shuffled pairs for each pair.
-        decomposition, consistency: which parts of the loss are in force.
-        seed: of the negatives, of what is cut off, and of the order of the pairs.
-        seeds: train so many models, with the seeds from *seed* on; None for one model.
-        limit: only the first so many pairs of each dataset.
-        columns: which columns of files of one's own are what, as after ``--columns``.
+    pairs: Sequence[str] = setting("A dataset of pairs with AMR graphs; repeatable.")
 
-    Raises:
-        InputError: a value outside its range.
-    """
 
-    recipe = "s3bert"
-    flags = MappingProxyType({"decomposition": "--no-decomposition", "consistency": "--no-consistency"})
+@dataclass(frozen=True, kw_only=True)
+class S3BertSettings(HeldOut, TrainingSettings, _OnGraphs, FromBase):
+    """The settings of an S3BERT training; the defaults are those of Opitz and Frank 2022, appendix A.1."""
 
-    base: str
-    pairs: tuple[str, ...]
-    dev: tuple[str, ...] = ()
-    test: tuple[str, ...] = ()
-    vectors: str | None = None
-    epochs: int = 8
-    batch_size: int = 64
-    learning_rate: float = 1e-5
-    warmup: int = 100
-    eval_steps: int = 1000
-    alpha: float = 1.0
-    width: int = 16
-    layers: int = 2
-    negatives: int = 1
-    decomposition: bool = True
-    consistency: bool = True
-    seed: int = 0
-    seeds: int | None = None
-    limit: int | None = None
-    columns: str | None = None
+    recipe: ClassVar[str] = "s3bert"
 
-    def __post_init__(self) -> None:
-        if not self.pairs:
-            raise InputError("`pairs`: name at least one dataset of pairs with graphs")
-        self.check_at_least(
-            epochs=1, batch_size=2, eval_steps=1, width=1, layers=1, seeds=1, limit=1, warmup=0, negatives=0, seed=0
-        )
-        self.check_positive("learning_rate", "alpha")
+    vectors: str | None = setting("A file of word vectors, such as GloVe's, for the aspects that compare words.", None)
+    epochs: int = setting("Passes over the pairs.", 8, at_least=1)
+    batch_size: int = setting("Pairs a step.", 64, at_least=2)
+    learning_rate: float = setting("After the warm-up.", 1e-5, above=0)
+    warmup: int = setting("Steps over which the learning rate rises from 0.", 100, at_least=0)
+    eval_steps: int = setting("Steps between evaluations, each a checkpoint.", 1000, at_least=1)
+    layers: int = setting("Train the last N layers.", 2, at_least=1)
+    alpha: float = setting("Weight of the decomposition (equation 6).", 1.0, above=0)
+    width: int = setting("Dimensions of each aspect's sub-embedding.", 16, at_least=1)
+    negatives: int = setting("Shuffled pairs for each pair.", 1, at_least=0)
+    decomposition: bool = setting("Learn the aspects.", True)
+    consistency: bool = setting("Stay near the base.", True)
+
+    def check(self) -> None:
+        """Check the columns and the parts of the loss."""
+        super().check()
         self.check_columns(*self.pairs, *self.dev, *self.test)
         if not (self.decomposition or self.consistency):
             raise InputError("`no_decomposition` and `no_consistency` leave nothing to train on; give one of them")

@@ -19,9 +19,9 @@ from assay.errors import InputError, UnavailableError
 from assay.metrics import Batch, load_metric
 from assay.metrics.name import MetricName
 from assay.metrics.work import open_session, release_sessions
+from assay.progress import Progress
 from assay.training.data import Examples, pair_key
 from assay.training.folder import CHUNK, kept_scores
-from assay.training.settings import Progress
 
 __all__ = ["TARGETS", "AmrScorer", "AspectScorer", "ScoredPairs", "score_pairs", "write_targets"]
 

@@ -18,11 +18,11 @@ from sentence_transformers import SentenceTransformerTrainer
 from torch import nn
 from torch.nn.functional import cosine_similarity, normalize
 
+from assay.progress import Progress
 from assay.training.loop import Course, Kept, arguments, train
 from assay.training.s3bert.frozen import FrozenTexts, Halves, upper_embeddings
 from assay.training.s3bert.settings import S3BertSettings
 from assay.training.s3bert.targets import ScoredPairs
-from assay.training.settings import Progress
 
 __all__ = ["S3BertLoss", "Trained", "consistency", "decomposition", "embed_texts", "sub_cosines", "train_one"]
 

@@ -14,12 +14,12 @@ from optuna import Study
 from optuna.trial import FrozenTrial, TrialState
 
 from assay.errors import InputError, UnavailableError
-from assay.metrics.neural.runtime import Runtime
+from assay.progress import Progress
 from assay.training.folder import Render, open_workplace, write_json
 from assay.training.pairwise.job import PairwiseJob, prepare
 from assay.training.pairwise.recipe import make_all
 from assay.training.ranks import processes
-from assay.training.settings import Progress, versions
+from assay.training.settings import versions
 from assay.training.tuning.settings import Search
 from assay.training.tuning.study import (
     ERROR,
@@ -51,22 +51,18 @@ RenderStudy = Callable[[Mapping[str, Any]], Mapping[str, str]]
 
 def search_and_train(
     search: Search,
-    out: Path,
     *,
-    runtime: Runtime,
     render: Render,
     render_study: RenderStudy,
     progress: Progress,
 ) -> dict[str, Any]:
     """Search, train the winner from the start on all training pairs, and evaluate it on test, once.
 
-    A search that was killed goes on when it is asked for again: trials that are over stay, those that ran are tried
-    once more with the same settings.
+    An interrupted search resumes with the same command: finished trials are kept, those that were running are tried
+    again with the same settings.
 
     Args:
-        search: the request.
-        out: the folder of the model, or with several seeds of the models, and of the study.
-        runtime: device and threads.
+        search: what is searched, and the settings of the training; the folder of these gets the study, too.
         render: gives the results of the winner as Markdown.
         render_study: gives further files of the study.
         progress: told of every step.
@@ -85,12 +81,13 @@ def search_and_train(
     if search.storage is not None:
         with quiet_optuna():
             connect(search.storage).engine.dispose()  # what cannot be reached is said before anything is made
+    runtime = search.settings.runtime
     job = prepare(search.settings, runtime, progress)
     request = search.request(job.base.digest, job.digests)
     storage = None if search.storage is None else shown(search.storage)
     seeds = search.settings.seeds
     asked = request | {"recipe": f"tune {search.settings.recipe}", "study": search.study}
-    with open_workplace(out, asked | {"storage": storage, "seeds": seeds}) as place:
+    with open_workplace(search.settings.out, asked | {"storage": storage, "seeds": seeds}) as place:
         address = search.storage or file_address(place.folder / "study.db")
         runner = _runner(place.folder / "runner")
         order = TrialOrder(search, request, address, place.folder, runner, runtime)
@@ -99,10 +96,10 @@ def search_and_train(
         winner = _winner(study)
         progress.say(f"trial {winner.number} is the best one; it is trained once more and evaluated on test")
         chosen = replace(job, settings=replace(search.settings, **winner.params))
-        results = make_all(chosen, place, out, render)
+        results = make_all(chosen, place, render)
         found = _facts(search, study, winner) | {
             "storage": storage,
-            "command": chosen.settings.command(str(out)),
+            "command": chosen.settings.training_command(),
             "results": results,
             "versions": versions() | {"optuna": optuna.__version__},
         }

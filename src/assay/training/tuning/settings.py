@@ -11,9 +11,21 @@ from pathlib import Path
 from typing import Any
 
 from assay.errors import InputError, suggest
-from assay.training.pairwise.settings import LEARNING, PairSettings
+from assay.settings import declared, setting
+from assay.training.pairwise.settings import BATCHES, LEARNING, LabelledPairs, PairSettings
 
-__all__ = ["DEFAULT", "OBJECTIVES", "Choices", "Dimension", "Range", "Search", "Space", "plain_space", "read_space"]
+__all__ = [
+    "DEFAULT",
+    "OBJECTIVES",
+    "Choices",
+    "Dimension",
+    "Range",
+    "Search",
+    "Space",
+    "TuneSettings",
+    "plain_space",
+    "read_space",
+]
 
 
 # The space that is searched: settings of a training, each with choices or a range.
@@ -175,17 +187,76 @@ def _value(place: str, name: str, value: Any) -> int | float | str:
 #: Agreement with the development labels that can be searched for, by task, the first being the default.
 OBJECTIVES = {"regression": ("spearman", "pearson", "kendall"), "classification": ("accuracy",)}
 #: Settings that change from machine to machine, or that the trials do not depend on.
-_APART = ("base", "pairs", "dev", "test", "tokens", "seeds")
+_NOT_OF_TRIALS = ("base", "pairs", "dev", "test", "tokens", "seeds")
+
+
+@dataclass(frozen=True, kw_only=True)
+class TuneSettings(LabelledPairs):
+    """The settings of a search; those of :data:`~assay.training.pairwise.settings.LEARNING` hold for every trial.
+
+    Of these, None stands for the default of the training; what the space has cannot be set.
+    """
+
+    space: str | Path | None = setting(
+        "A TOML file of what is searched [default: batch size, epochs, warm-up].", None, metavar="FILE"
+    )
+    trials: int = setting("Complete or pruned trials, with those that the study has already.", 5, at_least=1)
+    objective: str | None = setting(
+        "spearman, pearson, kendall; accuracy of classes [default: the first that fits].", None
+    )
+    prune: bool = setting("End trials early that are worse than the median of those before, epoch by epoch.", True)
+    storage: str | None = setting(
+        "A database to share between processes and machines, such as sqlite:///study.db [default: a file of this "
+        "search alone].",
+        None,
+    )
+    study: str | None = setting("Its name in the database [default: that of the folder].", None)
+    jobs: int = setting("Trials at a time, each in a process of its own.", 1, at_least=1)
+    loss: str | None = setting("Of every trial, as for assay train.", None)
+    batches: str | None = setting("Of every trial, as for assay train [default: length].", None, choices=BATCHES)
+    epochs: int | None = setting("Where the space has none [default: 4].", None, at_least=1)
+    batch_size: int | None = setting("Where the space has none [default: 16].", None, at_least=1)
+    learning_rate: float | None = setting("Where the space has none [default: 2e-05].", None, above=0)
+    warmup: float | None = setting("Where the space has none [default: 0.1].", None)
+    layers: int | None = setting("Train the last N layers [default: all of the model].", None, at_least=1)
+
+    def training(self) -> PairSettings:
+        """Return the settings that every trial has, but for what is searched."""
+        shared = {name: getattr(self, name) for name in declared(LabelledPairs) if name != "progress"}
+        named = {name: getattr(self, name) for name in LEARNING if getattr(self, name) is not None}
+        return PairSettings(**shared, **named)
+
+    def search(self) -> Search:
+        """Return the search, with its space.
+
+        Raises:
+            InputError: the space cannot be read, has a setting that is set as well, or does not go with the others.
+        """
+        settings = self.training()
+        space = read_space(None if self.space is None else Path(self.space), settings)
+        for name in LEARNING:
+            if name in space and getattr(self, name) is not None:
+                raise InputError(f"`{name}`: is searched; leave it out, or take it out of the space")
+        return Search(
+            settings,
+            space,
+            trials=self.trials,
+            objective=self.objective or OBJECTIVES[settings.task][0],
+            prune=self.prune,
+            storage=self.storage,
+            study=self.study or Path(self.out).absolute().name,
+            jobs=self.jobs,
+        )
 
 
 @dataclass(frozen=True)
 class Search:
-    """The request.
+    """A search as it is run.
 
     Attributes:
         settings: of every trial, but for what is searched.
         space: what is searched.
-        trials: complete or pruned ones, those counted that the study holds already.
+        trials: complete or pruned ones, with those that the study has already.
         objective: one of :data:`OBJECTIVES`, on the development set, at the step at which a training was best there.
         prune: whether trials end early that are worse than the median.
         storage: address of the database, as SQLAlchemy has it; None for a file beside the result.
@@ -209,9 +280,6 @@ class Search:
         valid = OBJECTIVES[self.settings.task]
         if self.objective not in valid:
             raise InputError(f"`objective={self.objective}`: must be one of {', '.join(valid)}")
-        for name in ("trials", "jobs"):
-            if getattr(self, name) < 1:
-                raise InputError(f"--{name} {getattr(self, name)}: must be at least 1")
         if not self.study.strip():
             raise InputError("`study`: must be a name")
 
@@ -223,7 +291,7 @@ class Search:
             data: digests of the datasets of each set.
         """
         settings = self.settings.plain()
-        fixed = {name: value for name, value in settings.items() if name not in (*_APART, *self.space)}
+        fixed = {name: value for name, value in settings.items() if name not in (*_NOT_OF_TRIALS, *self.space)}
         return {
             "recipe": self.settings.recipe,
             "base": base,

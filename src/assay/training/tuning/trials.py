@@ -24,9 +24,9 @@ from transformers import TrainerCallback
 
 from assay.errors import AssayError, InputError, UnavailableError
 from assay.metrics.neural.runtime import Runtime, device_of, free_cores, use_runtime
+from assay.progress import Progress
 from assay.training.pairwise.job import PairwiseJob, fit, prepare, start
 from assay.training.pairwise.trainer import DivergedError
-from assay.training.settings import Progress
 from assay.training.tuning.settings import Search
 from assay.training.tuning.study import (
     ERROR,
