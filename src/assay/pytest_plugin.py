@@ -222,9 +222,9 @@ def _hold_to_bar(run: RunFolder, metric: str, settings: CheckSettings, bar: floa
     from assay.statistics.coefficients import title_of
 
     (bucket,), (statistic,) = settings.buckets, settings.statistics
-    row = next(one for one in run.agreement if (one["metric"], one["bucket"]) == (metric, bucket))
-    cell = Cell(row["value"], row["low"], row["high"], row["note"])
-    said = f"{metric} on {row['dataset']}, {bucket}: {title_of(statistic)} {cell.text} (n = {row['n']:,})"
+    row = next(row for row in run.agreement if (row.metric, row.bucket) == (metric, bucket))
+    cell = Cell(row.value, row.low, row.high, row.note)
+    said = f"{metric} on {row.dataset}, {bucket}: {title_of(statistic)} {cell.text} (n = {row.n:,})"
     if cell.value is None:
         raise AssertionError(f"{said} is undefined: {cell.note}")
     if cell.low is None or cell.high is None:

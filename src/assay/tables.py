@@ -1,11 +1,10 @@
-"""The names of the tables that pass between the rooms (see docs/architecture.md)."""
+"""The columns of the tables that pass between packages (see docs/architecture.md)."""
 
 from __future__ import annotations
 
 from typing import Final
 
 __all__ = [
-    "AGREEMENT_COLUMNS",
     "GRAPH_COLUMNS",
     "NOT_BY_PEOPLE",
     "OPTIONAL_PAIR_COLUMNS",
@@ -22,19 +21,6 @@ GRAPH_COLUMNS: Final = ("reference_graph", "candidate_graph")
 OPTIONAL_PAIR_COLUMNS: Final = ("question", "subset", "split", "language", "group", "annotations", *GRAPH_COLUMNS)
 #: One pair under one metric a row.
 SCORE_COLUMNS: Final = ("dataset", "pair_id", "metric", "score")
-#: One number a row.
-AGREEMENT_COLUMNS: Final = (
-    "dataset",
-    "split",
-    "bucket",
-    "metric",
-    "statistic",
-    "value",
-    "low",
-    "high",
-    "n",
-    "note",
-)
 #: Kinds of datasets whose labels are not the judgement of annotators, and what a reader is told of each: metrics are
 #: never ranked by them.
 NOT_BY_PEOPLE: Final = {

@@ -205,7 +205,7 @@ def test_a_dataset_without_the_column_has_no_such_bucket_and_says_so(two, tmp_pa
         "no bucket 'subset+votes>1': there is no column 'subset'",
     ]
     assert [line for line in told.lines if "bucket" in line] == [f"without: {line}" for line in lines]
-    assert [one["notes"] for one in result.report.manifest["datasets"]] == [[], lines]
+    assert [dataset.notes for dataset in result.report.manifest.datasets] == [[], lines]
     assert result.to_markdown().count("there is no column 'subset'") == 2
     whole = run(two[1], "f1", buckets="number", resamples=0)
     rows = result.agreement

@@ -116,7 +116,7 @@ def test_a_file_below_a_folder_whose_name_is_no_utf8_is_run_and_read_back(latin,
     for _ in range(2):  # the same run may be written again
         result = assay.run(place, ["f1"], buckets="none", resamples=0, out="out")
     manifest = read_run(Path("out")).manifest
-    assert manifest["environment"]["argv"][-1] == manifest["datasets"][0]["source"] == str(place)
+    assert manifest.environment.argv[-1] == manifest.datasets[0].source == str(place)
     assert json.loads(Path("out/run.json").read_bytes())  # UTF-8, as others read it
     assert len(result.agreement)
     Path("out").rename(Path(LATIN, "out"))
@@ -130,5 +130,5 @@ def test_a_manifest_of_an_earlier_version_with_such_a_name_is_read(written):
     manifest = json.loads(text)
     manifest["environment"]["argv"] = ["run", "-d", f"{LATIN}.csv"]
     (folder / "run.json").write_bytes(json.dumps(manifest, ensure_ascii=False).encode("utf-8", "surrogatepass"))
-    assert read_run(folder).manifest["environment"]["argv"][2] == f"{LATIN}.csv"
+    assert read_run(folder).manifest.environment.argv[2] == f"{LATIN}.csv"
     write_run(written[0], folder)  # and may be replaced

@@ -19,7 +19,7 @@ def test_several_gold_answers(choice, expected):
     ]
     result = assay.run([rows], ["f1"], references=choice, resamples=0)
     assert result.scores["score"].tolist() == [expected, 0.0]
-    assert f"references:{choice}" in result.report.manifest["signature"]
+    assert f"references:{choice}" in result.report.manifest.signature
 
 
 def test_a_pair_without_a_gold_answer_is_refused():

@@ -54,7 +54,7 @@ def test_several_gold_answers(assay, choice, expected):
     given = ("run", "-d", "lists.csv", "-m", "em", "--resamples", 0, "-b", "none")
     assert assay(*given, "--references", choice, "--out", "OUT").code == 0
     assert pq.read_table("OUT/scores.parquet").column("score").to_pylist() == expected
-    assert f"references:{choice}" in read_run(Path("OUT")).manifest["signature"]
+    assert f"references:{choice}" in read_run(Path("OUT")).manifest.signature
 
 
 def test_several_annotators_give_their_mean_and_a_human_ceiling(assay):
@@ -112,5 +112,5 @@ def test_what_the_data_says_of_itself_is_used(assay):
         "subset=x+language=en": 1, "subset=y+language=de": 1, "subset=y+language=en": 1,
         "mean over subset": 4, "mean over language": 4,
     }  # fmt: skip
-    assert read_run(Path("OUT")).manifest["datasets"][0]["group"] == "group"
+    assert read_run(Path("OUT")).manifest.datasets[0].group == "group"
     assert pq.read_table("OUT/pairs.parquet").column("pair_id").to_pylist() == ["p1", "p2", "p3", "p4"]

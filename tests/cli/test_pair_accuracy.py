@@ -30,7 +30,7 @@ def test_groups_are_compared_within(assay, head, given):
     Path("roles.csv").write_text(ROWS.replace("sentence", head), encoding="utf-8")
     done = assay(*RUN, *given, "--format", "csv", "--out", "OUT")
     assert (done.code, done.rows[0]["statistic"], float(done.rows[0]["value"])) == (0, "pair-accuracy", 0.5)
-    assert read_run(Path("OUT")).manifest["buckets"][0]["ceiling"] == {"pair-accuracy": 1.0}
+    assert read_run(Path("OUT")).manifest.buckets[0].ceiling == {"pair-accuracy": 1.0}
     assert assay("report", "OUT", "--out", "PAGE").code == 0
     assert assay("verify", "OUT").code == 0
 
@@ -47,8 +47,8 @@ def test_a_dataset_without_groups_beside_one_that_has_them_is_undefined(assay):
     Path("plain.csv").write_text("reference,candidate,label\na b,a b,1\na b,c,0\n", encoding="utf-8")
     Path("roles.csv").write_text(ROWS.replace("sentence", "group"), encoding="utf-8")
     assert assay(*RUN, "-d", "plain.csv", "--statistic", "pearson", "--out", "OUT").code == 0
-    rows = [row for row in read_run(Path("OUT")).agreement if row["statistic"] == "pair-accuracy"]
-    assert [(row["dataset"], row["value"], row["note"]) for row in rows] == [
+    rows = [row for row in read_run(Path("OUT")).agreement if row.statistic == "pair-accuracy"]
+    assert [(row.dataset, row.value, row.note) for row in rows] == [
         ("roles", 0.5, ""),
         ("plain", None, "there are no groups"),
     ]

@@ -52,8 +52,8 @@ def test_the_run_folder_is_complete_and_can_be_read(assay):
     folder = Path("deep/OUT")
     assert {path.name for path in folder.iterdir()} == FILES
     run = read_run(folder)
-    assert run.manifest["request"]["metrics"] == ["f1", "levenshtein"]
-    assert run.manifest["failures"] == []
+    assert run.manifest.request.metrics == ["f1", "levenshtein"]
+    assert run.manifest.failures == []
     scores = pq.read_table(folder / "scores.parquet")
     assert scores.column_names == ["dataset", "pair_id", "metric", "score"]
     assert scores.num_rows == 12
@@ -86,7 +86,7 @@ def test_a_second_run_takes_its_scores_from_the_store(assay):
     assay(*OWN, "--out", "b", "--resamples", 0)
     assay(*OWN, "--out", "c", "--resamples", 0, "--fresh")
     counts = [
-        [(one["scored"], one["stored"]) for one in read_run(Path(name)).manifest["metrics"]] for name in ("a", "b", "c")
+        [(metric.scored, metric.stored) for metric in read_run(Path(name)).manifest.metrics] for name in ("a", "b", "c")
     ]
     assert counts == [[(6, 0), (6, 0)], [(0, 6), (0, 6)], [(6, 0), (6, 0)]]
 
@@ -95,7 +95,7 @@ def test_one_failing_metric_costs_the_others_nothing_and_gives_exit_code_1(assay
     done = process(*OWN, "--metric", "meteor", "--language", "de", "--out", "OUT", "--format", "csv", "--resamples", 0)
     assert done.code == 0  # not made for German is no failure
     assert {row["metric"] for row in done.rows} == {"f1", "levenshtein"}
-    statuses = {one["metric"]: one["status"] for one in read_run(Path("OUT")).manifest["metrics"]}
+    statuses = {metric.metric: metric.status for metric in read_run(Path("OUT")).manifest.metrics}
     assert statuses["meteor"] == "not applicable"
 
     broken = assay(*OWN, "--metric", "evaluate:nowhere.py", "--out", "OUT2", "--format", "csv", "--resamples", 0)
@@ -172,7 +172,7 @@ def test_a_suite_of_ones_own(assay):
     assert {row["statistic"] for row in done.rows} == {"spearman"}
     assert {row["metric"] for row in done.rows} == {"em", "f1"}
     assert "language=en" in {row["bucket"] for row in done.rows}
-    assert read_run(Path("OUT")).manifest["request"]["suite"] == "mine"
+    assert read_run(Path("OUT")).manifest.request.suite == "mine"
     replaced = assay("run", "mine.toml", "-m", "dice", "--resamples", 0, "--out", "OUT2", "--format", "csv")
     assert {row["metric"] for row in replaced.rows} == {"dice"}
 
@@ -188,7 +188,7 @@ def test_limit_and_duplicates(assay):
     assert size("--out", "b", "--drop-duplicates") == "4"
     assert size("--out", "c", "--drop-duplicates", "--limit", 3) == "3"
     assert size("--out", "d", "--keep-duplicates", "--limit", 2) == "2"
-    assert read_run(Path("b")).manifest["datasets"][0]["duplicates_dropped"] == 1
+    assert read_run(Path("b")).manifest.datasets[0].duplicates_dropped == 1
 
 
 def test_whole_groups_are_resampled_by_any_column_of_the_file(assay):
@@ -200,12 +200,12 @@ def test_whole_groups_are_resampled_by_any_column_of_the_file(assay):
     by_topic = assay(*given, "--out", "b", "--group-by", "topic").rows[0]
     assert alone["value"] == by_topic["value"]
     assert (alone["low"], alone["high"]) != (by_topic["low"], by_topic["high"])
-    assert read_run(Path("b")).manifest["buckets"][0]["groups"] == 6
+    assert read_run(Path("b")).manifest.buckets[0].groups == 6
     # a column that became a pair column keeps its own name, too
     mapped = assay(*given, "--out", "c", "--columns", "group=topic", "--bucket", "topic", "--group-by", "topic")
     assert mapped.code == 0, mapped.err
     assert "topic=a" in {row["bucket"] for row in mapped.rows}
-    assert read_run(Path("c")).manifest["buckets"][0]["groups"] == 6
+    assert read_run(Path("c")).manifest.buckets[0].groups == 6
 
 
 def test_one_group_has_no_interval(assay):
@@ -239,4 +239,4 @@ def test_offline_names_the_line_that_fetches(assay):
     assert several.code == 1
     assert "probe@1" in several.out
     assert several.err.count("assay datasets fetch stsb@2017") == 1
-    assert "stsb:test" in read_run(Path("OUT")).manifest["request"]["unavailable"]
+    assert "stsb:test" in read_run(Path("OUT")).manifest.request.unavailable

@@ -105,10 +105,10 @@ def test_an_unchanged_run_gives_the_same_numbers(assay, made):
 def test_every_rule_of_buckets_and_its_mean(assay, group):
     ran(assay, *RUN, *METRICS, *RULES, *group, "--statistic", "kendall", "--statistic", "auc")
     rows = read_run(Path("RUN")).agreement
-    means = [row for row in rows if row["bucket"] == "mean over subset" and row["value"] is not None]
+    means = [row for row in rows if row.bucket == "mean over subset" and row.value is not None]
     # subset=a belongs to the rule before it: one bucket is left, and a mean of one is none
     assert not means
-    buckets = {row["bucket"] for row in rows}
+    buckets = {row.bucket for row in rows}
     assert {"kind=a+f1=0", "subset=a", "subset!=a", "subset=b", "1<=length<3"} <= buckets
     assert verified(assay)["same"]
 
@@ -397,7 +397,7 @@ def test_a_folder_with_a_missing_file(assay, made, name):
         (lambda manifest: manifest["request"].update(references="worst"), "request.references: Input should be 'best'"),
         (
             lambda manifest: manifest.update(datasets=[]),
-            "agreement.json has rows of file, of which run.json knows nothing",
+            "agreement.json has rows of file, which run.json does not list",
         ),
         (lambda manifest: manifest["datasets"][0].pop("digest"), "datasets.0.digest: Field required"),
         (lambda manifest: manifest["metrics"][1].update(signature=[]), "metrics.1.signature: Input should be a valid"),
@@ -439,7 +439,7 @@ def test_graphs_from_files_are_joined_again(assay):
     # a program of one's own has no command line
     edit("run.json", lambda manifest: manifest["environment"].update(argv=["run", *COLUMNS]))
     assert verified(assay)["data"][0]["outcome"] == "same"
-    again = read_run(Path("RUN")).manifest["request_digest"]
+    again = read_run(Path("RUN")).manifest.request_digest
     Path("a.amr").rename("c.amr")
     data = verified(assay)["data"][0]
     assert (data["outcome"], data["says"]) == (
@@ -448,6 +448,6 @@ def test_graphs_from_files_are_joined_again(assay):
     )
     # the same graphs from another place are the same run
     ran(assay, *RUN, "-m", "amr:smatch", "-m", "f1", "--graphs", "reference=c.amr,candidate=b.amr")
-    assert read_run(Path("RUN")).manifest["request_digest"] == again
+    assert read_run(Path("RUN")).manifest.request_digest == again
     Path("c.amr").write_text(Path("c.amr").read_text().replace("/ a7)", "/ b7)"))
     assert verified(assay, code=1)["data"][0]["counts"] == {"other reference_graph": 1}

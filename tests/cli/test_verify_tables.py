@@ -91,12 +91,12 @@ def without(metric):
         (
             "agreement.json",
             lambda rows: [*rows, {**rows[0], "split": "test"}],
-            "agreement.json has rows of own, split 'test', of which run.json knows nothing",
+            "agreement.json has rows of own, split 'test', which run.json does not list",
         ),
         (
             "agreement.json",
             lambda rows: [*rows, {**rows[0], "dataset": "third"}],
-            "agreement.json has rows of third, of which run.json knows nothing",
+            "agreement.json has rows of third, which run.json does not list",
         ),
         ("run.json", without("chrf"), "agreement.json has rows of chrf on second, of which run.json has no scores"),
         (
@@ -135,7 +135,7 @@ def test_pairs_and_scores_of_a_dataset_that_was_taken_out(assay):
     edit("run.json", gone)
     edit("agreement.json", lambda rows: [row for row in rows if row["dataset"] != "second"])
     complaint = assay("verify", "RUN").complaint
-    assert "pairs.parquet has pairs of second, of which run.json knows nothing" in complaint
+    assert "pairs.parquet has pairs of second, which run.json does not list" in complaint
     table = pq.read_table("RUN/pairs.parquet")
     pq.write_table(
         table.filter(pa.array([name == "own" for name in table["dataset"].to_pylist()])), "RUN/pairs.parquet"

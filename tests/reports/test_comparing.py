@@ -66,7 +66,7 @@ def test_every_couple_in_every_bucket_with_corrected_p_values(tmp_path):
 
 def test_the_values_are_those_of_the_run(tmp_path):
     run = run_of(tmp_path, "run", rows_of())
-    held = {(row["bucket"], row["metric"], row["statistic"]): row["value"] for row in run.agreement}
+    held = {(row.bucket, row.metric, row.statistic): row.value for row in run.agreement}
     for contest in contests([run], ["recorded:near", "recorded:good"]):
         assert contest.couples == (("recorded:near", "recorded:good"),)
         for row in compare_metrics(contest, SETTINGS):

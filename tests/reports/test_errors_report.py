@@ -230,7 +230,7 @@ def test_intervals_are_those_of_the_run(tmp_path):
     asked = {"resamples": 200, "seed": 3, "statistics": ["kendall"]}
     assay.run([rows], metrics, buckets=names, out=tmp_path / "run", **asked)
     run = read_run(tmp_path / "run")
-    held = {(row["bucket"], row["metric"]): (row["n"], row["low"], row["high"]) for row in run.agreement}
+    held = {(row.bucket, row.metric): (row.n, row.low, row.high) for row in run.agreement}
 
     def bounds(part, metric):
         one = part.of(metric, "kendall")

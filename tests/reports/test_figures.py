@@ -50,24 +50,24 @@ def drawn(panel):
 def test_a_forest_plot_shows_the_numbers_of_the_run(run):
     with as_in_print():
         figure = draw_agreement(choose(run, [], [], []), "spearman", 6.5)
-    values = {(row["bucket"], row["metric"]): row for row in run.agreement if row["statistic"] == "spearman"}
+    values = {(row.bucket, row.metric): row for row in run.agreement if row.statistic == "spearman"}
     assert [panel.get_title(loc="left") for panel in figure.axes] == ["all\nn = 64", "f1=0\nn = 5", "f1>0\nn = 59"]
     names = [label.get_text() for label in figure.axes[0].get_yticklabels()]
-    whole = [values["all", name]["value"] for name in names]
+    whole = [values["all", name].value for name in names]
     assert sorted(names) == ["chrf", "f1", "ter"]
     assert whole == sorted(whole, reverse=True)
     for panel, bucket in zip(figure.axes, ("all", "f1=0", "f1>0"), strict=True):
         points, bars = drawn(panel)
         for line, name in enumerate(names):
             row = values[bucket, name]
-            if row["value"] is None:
+            if row.value is None:
                 assert line not in points
                 continue
-            assert points[line] == row["value"]
-            if row["low"] is not None:
-                assert bars[line] == (row["low"], row["high"])
+            assert points[line] == row.value
+            if row.low is not None:
+                assert bars[line] == (row.low, row.high)
     assert [text.get_text() for text in figure.axes[1].texts].count("undefined") == sum(
-        values["f1=0", name]["value"] is None for name in names
+        values["f1=0", name].value is None for name in names
     )
     assert figure.get_supxlabel().replace("\n", " ") == (
         "Spearman ρ; bar: 95% interval; sign turned: ter; dashed: the best a score without ties could reach"
@@ -91,7 +91,7 @@ def test_layers_are_a_line_a_bucket(folder):
         figure = draw_layers(choose(run, [], [], []), "pearson", 6.5)
     (panel,) = figure.axes
     assert panel.get_title(loc="left") == "pooled:m,pooling=cls"
-    values = {(row["bucket"], row["metric"]): row["value"] for row in run.agreement if row["statistic"] == "pearson"}
+    values = {(row.bucket, row.metric): row.value for row in run.agreement if row.statistic == "pearson"}
     for line, bucket in zip(panel.lines, ("all", "f1=0", "f1>0"), strict=True):
         expected = {layer: values[bucket, names[old]] for layer, old in ((2, "f1"), (10, "chrf"))}
         drawn = dict(zip(line.get_xdata().tolist(), line.get_ydata().tolist(), strict=True))

@@ -19,6 +19,7 @@ from assay.reports.check.document import headline, to_document, to_junit
 from assay.reports.data import read_datasets
 from assay.reports.folder import read_run
 from assay.reports.sheets import write
+from tests.reports.page_run import edit
 
 
 @pytest.fixture
@@ -47,6 +48,11 @@ def run_of(tmp_path):
     return make
 
 
+def _with_metric(run, number, **values):
+    """Return the run with other values in the manifest's entry of one metric."""
+    return edit(run.path, "run.json", lambda manifest: manifest["metrics"][number].update(values))
+
+
 def noisy(labels, rng, spread):
     return labels + rng.normal(0, spread, len(labels))
 
@@ -67,9 +73,9 @@ def test_what_a_review_sees(run_of, labels, tmp_path):
     assert list(data["metrics"]) == ["recorded:a", "recorded:b"]
     held = data["metrics"]["recorded:b"]
     # the numbers of the run, four decimals
-    rows = {(row["metric"], row["statistic"]): row for row in run.agreement}
+    rows = {(row.metric, row.statistic): row for row in run.agreement}
     row = rows["recorded:b", "spearman"]
-    assert held["agreement"]["all"]["spearman"] == [round(row[key], 4) for key in ("value", "low", "high")]
+    assert held["agreement"]["all"]["spearman"] == [round(value, 4) for value in (row.value, row.low, row.high)]
     assert "created" not in text and "platform" not in text and str(tmp_path) not in text
     # a line of scores a metric, nothing else that a screen could not show
     assert sum(len(line) > 160 for line in text.splitlines()) == 2
@@ -79,14 +85,12 @@ def test_what_a_review_sees(run_of, labels, tmp_path):
 
 
 def test_speed_is_kept_with_one_digit(run_of, labels):
-    run = run_of({"a": labels + 0.5}, labels)
-    run.manifest["metrics"][0]["cost"] = {"pairs_per_second": 26_419.8}
+    run = _with_metric(run_of({"a": labels + 0.5}, labels), 0, cost={"pairs_per_second": 26_419.8})
     assert take_baseline(run).datasets["data"].metrics["recorded:a"].pairs_per_second == 30_000
 
 
 def test_a_speed_of_0_is_none(run_of, labels, tmp_path):
-    run = run_of({"a": labels + 0.5}, labels)
-    run.manifest["metrics"][0]["cost"] = {"pairs_per_second": 0.0}
+    run = _with_metric(run_of({"a": labels + 0.5}, labels), 0, cost={"pairs_per_second": 0.0})
     baseline = take_baseline(run)
     assert baseline.datasets["data"].metrics["recorded:a"].pairs_per_second is None
     path = tmp_path / "baseline.json"
@@ -252,16 +256,12 @@ def test_a_score_that_became_constant_fails(run_of, labels):
 def test_what_else_differs(run_of, labels):
     rng = np.random.default_rng(1)
     scores = {name: noisy(labels, rng, 1) for name in ("kept", "gone", "holes")}
-    old = run_of(scores, labels)
-    old.manifest["metrics"][0] |= {"cost": {"pairs_per_second": 1000.0}}
-    baseline = take_baseline(old)
+    baseline = take_baseline(_with_metric(run_of(scores, labels), 0, cost={"pairs_per_second": 1000.0}))
     holes = scores["holes"].copy()
     holes[:3] = np.nan
     run = run_of({"kept": scores["kept"], "fresh": scores["kept"], "holes": holes}, labels, seed=5, references="mean")
-    run.manifest["metrics"][0] |= {
-        "cost": {"pairs_per_second": 200.0},
-        "signature": run.manifest["metrics"][0]["signature"] | {"assay": "9.9"},
-    }
+    signature = run.manifest.metrics[0].signature | {"assay": "9.9"}
+    run = _with_metric(run, 0, cost={"pairs_per_second": 200.0}, signature=signature)
     report = check(run, baseline, CheckSettings())
     found = {(one.kind, one.metric): one for one in report.findings}
     assert found["changed settings", ""].text == "references best -> mean"
@@ -285,10 +285,11 @@ def test_what_else_differs(run_of, labels):
 def test_a_metric_that_failed_is_missing_with_its_reason(run_of, labels):
     scores = {"a": labels + 0.1, "b": labels * 2}
     baseline = take_baseline(run_of(scores, labels))
-    run = run_of(scores, labels)
-    run.manifest["metrics"][1] |= {"status": "unavailable", "reason": "no WordNet", "remedy": "apt install wordnet"}
+    run = _with_metric(
+        run_of(scores, labels), 1, status="unavailable", reason="no WordNet", remedy="apt install wordnet"
+    )
     (finding,) = check(run, baseline, CheckSettings()).findings
-    assert finding.text == "in the baseline, not in the run (unavailable: no WordNet -> apt install wordnet)"
+    assert finding.text == "in the baseline, not in the run (unavailable, no WordNet -> apt install wordnet)"
 
 
 def test_other_data_cannot_be_compared(run_of, labels):
@@ -419,8 +420,8 @@ def test_what_is_undefined_on_both_sides_is_no_pass(run_of, labels):
 
 def test_a_bucket_without_pairs_is_no_pass(run_of, labels):
     run = run_of({"a": labels + 0.1}, labels)
-    (data,) = run.manifest["datasets"]
-    assert data["n"] == 300
+    (data,) = run.manifest.datasets
+    assert data.n == 300
     one = read_datasets(run)[0]
     one.buckets["empty"] = np.zeros(300, dtype=bool)
     held = take_baseline(run).datasets["data"].metrics["recorded:a"]
@@ -432,8 +433,7 @@ def test_a_bucket_without_pairs_is_no_pass(run_of, labels):
 def test_another_version_of_the_same_pairs_is_told_only(run_of, labels):
     scores = {"a": noisy(labels, np.random.default_rng(1), 1)}
     baseline = take_baseline(run_of(scores, labels))
-    run = run_of(scores, labels)
-    run.manifest["datasets"][0]["version"] = "2"
+    run = edit(run_of(scores, labels).path, "run.json", lambda manifest: manifest["datasets"][0].update(version="2"))
     report = check(run, baseline, CheckSettings())
     assert headline(report) == "passed: 1 unchanged"
     (finding,) = report.findings

@@ -24,8 +24,8 @@ def test_a_kept_folder_is_read_and_reported_on(folder):
     assert all(np.isfinite(scores).all() for scores in data.scores.values())
     assert data.groups is not None
     assert len(set(data.groups.tolist())) == 6
-    assert not data.metrics["ter"].higher_is_better
-    held = {(row["metric"], row["statistic"]): row["value"] for row in run.agreement if row["bucket"] == "all"}
+    assert not data.metrics["ter"].declared.higher_is_better
+    held = {(row.metric, row.statistic): row.value for row in run.agreement if row.bucket == "all"}
     report = leaderboard(folder, permutations=100, resamples=100, buckets=["all"])
     for record in report.document.records:
         for statistic in ("pearson", "spearman", "kendall"):

@@ -29,6 +29,7 @@ from assay.reports.leaderboard.board import (
 from assay.reports.leaderboard.document import document
 from assay.reports.sheets import write
 from assay.statistics.draws import draw_all, draw_scores
+from tests.reports.page_run import edit
 
 SETTINGS = CompareSettings(("pearson", "spearman", "kendall"), permutations=200, resamples=200)
 SETTINGS_OF_ONE = CompareSettings(("spearman",), permutations=199)
@@ -89,7 +90,7 @@ def run_of(tmp_path, name, *datasets, metrics=("recorded:good", "recorded:near",
 def test_values_and_intervals_are_those_of_the_run_and_equal_metrics_share_a_rank(tmp_path):
     run = run_of(tmp_path, "run", rows_of())
     (board,) = boards(join([run], Filters()), SETTINGS, by="spearman")
-    held = {(row["metric"], row["statistic"]): (row["value"], row["low"], row["high"]) for row in run.agreement}
+    held = {(row.metric, row.statistic): (row.value, row.low, row.high) for row in run.agreement}
     for line in board.lines:
         for statistic, value in line.values.items():
             assert value == held[line.metric, statistic]
@@ -124,7 +125,7 @@ def test_metrics_of_several_runs_stand_in_one_table(tmp_path):
         _rename(tmp_path / "two" / f"{table}.parquet")
     (board,) = boards(join([first, read_run(tmp_path / "two")], Filters()), SETTINGS, by="spearman")
     assert sorted(line.metric for line in board.lines) == ["f1", "recorded:good", "recorded:noise"]
-    assert second.manifest["datasets"][0]["digest"] == first.manifest["datasets"][0]["digest"]
+    assert second.manifest.datasets[0].digest == first.manifest.datasets[0].digest
 
 
 def _rename(path):
@@ -207,7 +208,7 @@ def test_a_metric_that_lacks_pairs_has_the_interval_of_the_run(tmp_path):
         row["near"] = None
     run = run_of(tmp_path, "run", rows)
     (board,) = boards(join([run], Filters()), SETTINGS, by="spearman")
-    held = {(row["metric"], row["statistic"]): (row["value"], row["low"], row["high"]) for row in run.agreement}
+    held = {(row.metric, row.statistic): (row.value, row.low, row.high) for row in run.agreement}
     values = {(line.metric, name): value for line in board.lines for name, value in line.values.items()}
     assert values == {key: held[key] for key in values} and ("recorded:near", "spearman") in values
 
@@ -231,7 +232,7 @@ def test_labels_that_no_people_gave_rank_nothing(tmp_path):
     found = boards(joined, SETTINGS, by="spearman", advance=told.append)
     assert (told, work_of(joined, SETTINGS)) == ([], 0), "what ranks nothing needs no test"
     assert enough_draws(joined, CompareSettings(("spearman",), permutations=100)).permutations == 100
-    values = {(row["metric"], row["statistic"]): (row["value"], row["low"], row["high"]) for row in run.agreement}
+    values = {(row.metric, row.statistic): (row.value, row.low, row.high) for row in run.agreement}
     assert {(line.metric, name): held for line in found[0].lines for name, held in line.values.items()} == values
     assert [line.metric for line in found[0].lines] == ["recorded:good", "recorded:near", "recorded:noise"]
     assert all(line.rank is None and line.on_front is None for line in found[0].lines)
@@ -250,10 +251,19 @@ def test_an_unknown_cost_leaves_open_what_it_could_beat_and_nothing_else():
     assert front_of({}) == {}
 
 
+def _with_speeds(run, speeds):
+    """Return the run with these pairs per second, metric by metric; None for an unknown cost."""
+
+    def change(manifest):
+        for metric, speed in zip(manifest["metrics"], speeds, strict=True):
+            metric["cost"] = {} if speed is None else {"pairs_per_second": speed}
+
+    return edit(run.path, "run.json", change)
+
+
 def test_the_front_of_cost_and_agreement(tmp_path):
     run = run_of(tmp_path, "run", rows_of())
-    for status, speed in zip(run.manifest["metrics"], (10.0, 100.0, 1000.0), strict=True):
-        status["cost"] = {"pairs_per_second": speed}
+    run = _with_speeds(run, (10.0, 100.0, 1000.0))
     (board,) = boards(join([run], Filters()), SETTINGS, by="spearman")
     values = {line.metric: line.values["spearman"][0] for line in board.lines}
     slowest_is_best = values["recorded:good"] > values["recorded:near"]
@@ -264,9 +274,8 @@ def test_the_front_of_cost_and_agreement(tmp_path):
     }
     # of unknown cost the worst, which beats nothing, then the best, which could beat all
     for unknown, fronts in ((-1, ["yes", "", "–"]), (0, ["–", "–", "–"])):
-        for status in run.manifest["metrics"]:
-            place = [line.metric for line in board.lines].index(status["metric"])
-            status["cost"] = {"pairs_per_second": (100.0, 10.0, 1000.0)[place]} if place != unknown % 3 else {}
+        places = [[line.metric for line in board.lines].index(metric.metric) for metric in run.manifest.metrics]
+        run = _with_speeds(run, [(100.0, 10.0, 1000.0)[at] if at != unknown % 3 else None for at in places])
         (found,) = boards(join([run], Filters()), SETTINGS, by="spearman")
         (sheet,) = document([found], SETTINGS, "spearman").sheets
         assert [row[-1] for row in sheet.rows] == fronts

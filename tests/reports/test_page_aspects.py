@@ -44,7 +44,10 @@ def html(run):
 
 def test_the_manifest_says_which_metric_is_an_aspect_of_which(run, units):
     facts = units[0].data.metrics
-    assert [(one.aspect, one.whole) for one in facts.values()] == [("", ""), *((name, WHOLE) for name in ASPECTS)]
+    assert [(record.declared.aspect, record.declared.whole) for record in facts.values()] == [
+        ("", ""),
+        *((name, WHOLE) for name in ASPECTS),
+    ]
     (model,) = aspect_models(units)
     assert (model.whole, model.title) == (WHOLE, "s3bert:…/s3bert")
     assert model.aspects == {name: f"{WHOLE}#{name}" for name in ASPECTS}
@@ -55,9 +58,9 @@ def test_every_aspect_has_its_agreement_and_its_place_on_every_dataset(run, unit
     (model,) = aspect_models(units)
     figure = draw_aspects(model, "spearman")
     values = {
-        (row["metric"], row["dataset"]): (row["value"], row["low"], row["high"])
+        (row.metric, row.dataset): (row.value, row.low, row.high)
         for row in read_run(run).agreement
-        if row["statistic"] == "spearman" and row["bucket"] == "all"
+        if row.statistic == "spearman" and row.bucket == "all"
     }
     assert len(figure.table.rows) == 2 * 18
     for aspect, dataset, *shown, note in figure.table.rows:

@@ -48,16 +48,16 @@ class _Outline(HTMLParser):
 def test_the_table_has_the_numbers_of_the_run(folder):
     page = page_html([read_run(folder)], leaderboard=False)
     for row in read_run(folder).agreement:
-        if row["value"] is not None:
-            assert f'data-bucket="{row["bucket"].replace(">", "&gt;")}" data-value="{row["value"]}"' in page
+        if row.value is not None:
+            assert f'data-bucket="{row.bucket.replace(">", "&gt;")}" data-value="{row.value}"' in page
     assert page.count('class="sortable agreement"') == 3
 
 
 def test_an_undefined_value_is_a_dash_with_its_reason(folder):
     rows = read_run(folder).agreement
-    (row,) = [row for row in rows if (row["bucket"], row["metric"], row["statistic"]) == ("f1=0", "f1", "spearman")]
-    assert row["value"] is None
-    assert row["note"] == "constant score"
+    (row,) = [row for row in rows if (row.bucket, row.metric, row.statistic) == ("f1=0", "f1", "spearman")]
+    assert row.value is None
+    assert row.note == "constant score"
     page = page_html([read_run(folder)], leaderboard=False)
     (mark,) = re.findall(r'id="(note-unit-0-spearman-\w)"><sup>\w</sup> constant score', page)
     assert f'data-bucket="f1=0" data-value="">–<sup><a href="#{mark}"' in page
@@ -107,10 +107,10 @@ def test_how_to_reproduce(folder):
     run = edit(folder, "run.json", lambda held: held["environment"].update(argv=arguments))
     texts = " ".join(_Outline(page_html([run], leaderboard=False)).texts)
     assert "assay run -d 'my data.csv' -m f1" in texts
-    for status in run.manifest["metrics"]:
-        assert status["short_signature"].replace("|", "") in texts.replace(" ", "").replace("|", "")
-    assert run.manifest["datasets"][0]["digest"] in texts
-    assert f"numpy {run.manifest['environment']['packages']['numpy']}" in texts
+    for status in run.manifest.metrics:
+        assert status.short_signature.replace("|", "") in texts.replace(" ", "").replace("|", "")
+    assert run.manifest.datasets[0].digest in texts
+    assert f"numpy {run.manifest.environment.packages['numpy']}" in texts
     assert "95% intervals by the bootstrap (expanded percentile), 100 resamples, seed 0" in texts
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 from pydantic import ValidationError
 
+from assay.manifest import AgreementRow
 from assay.reports.reproduce import PublishedTable, compare, load_table, summarise
 
 WORDS = "/some/where,else/glove.txt"
@@ -27,7 +28,18 @@ def table(**row):
 def found(value, other=None, metric="m", split="test"):
     rows = [("data", split, "pearson", value), ("other", "dev", "pair-accuracy", other)]
     return [
-        {"dataset": name, "split": where, "bucket": "all", "metric": metric, "statistic": statistic, "value": number}
+        AgreementRow(
+            dataset=name,
+            split=where,
+            bucket="all",
+            metric=metric,
+            statistic=statistic,
+            value=number,
+            low=None,
+            high=None,
+            n=1,
+            note="",
+        )
         for name, where, statistic, number in rows
     ]
 

@@ -45,8 +45,8 @@ def test_what_stands_in_a_run(folder):
     assert (data.buckets["f1=0"] == (data.scores["f1"] == 0)).all()
     assert (data.buckets["label<2"] == (data.labels < 2)).all()
     assert data.groups.tolist() == [i // 2 for i in range(24)]
-    assert data.metrics["f1"].kind == "lexical"
-    assert not data.metrics["ter"].higher_is_better
+    assert data.metrics["f1"].declared.kind == "lexical"
+    assert not data.metrics["ter"].declared.higher_is_better
     assert (data.oriented("ter") == -data.scores["ter"]).all()
     assert data.table.column("category")[1].as_py() == "alias"
     assert "measured" not in data.table.column_names
@@ -66,8 +66,8 @@ def test_pairs_of_a_bucket_are_drawn_as_in_the_run(tmp_path):
     (data,) = read_datasets(run)
     assert data.groups[:8].tolist() == [0, 3, 1, 0, 1, 4, 2, 5], "names as they come, then pairs alone"
     for row in run.agreement:
-        pairs = data.within(row["bucket"], 7)
-        assert len(pairs) == row["n"] and pairs.groups.max() == len(set(pairs.groups)) - 1
+        pairs = data.within(row.bucket, 7)
+        assert len(pairs) == row.n and pairs.groups.max() == len(set(pairs.groups)) - 1
         (found,) = agreement(
             {"s": pairs.take(data.scores["recorded:s"])},
             pairs.labels,
@@ -77,9 +77,9 @@ def test_pairs_of_a_bucket_are_drawn_as_in_the_run(tmp_path):
             seed=pairs.seed,
             groups=pairs.groups,
         )
-        assert (found.low, found.high) == (row["low"], row["high"])
+        assert (found.low, found.high) == (row.low, row.high)
         # there are labels 0, 1 and 2
-        assert (found.low is None) == (row["bucket"] == "label>=2")
+        assert (found.low is None) == (row.bucket == "label>=2")
     half = np.arange(80) < 40
     assert data.within("all", 7, half).take(data.labels).tolist() == data.labels[:40].tolist()
 
@@ -88,12 +88,8 @@ def test_the_agreement_table_comes_from_the_same_numbers(folder):
     run = read_run(folder)
     (data,) = read_datasets(run)
     inside = data.buckets["label<2"]
-    (row,) = [
-        row
-        for row in run.agreement
-        if (row["bucket"], row["metric"], row["statistic"]) == ("label<2", "ter", "pearson")
-    ]
-    assert row["value"] == pytest.approx(np.corrcoef(data.oriented("ter")[inside], data.labels[inside])[0, 1])
+    (row,) = [row for row in run.agreement if (row.bucket, row.metric, row.statistic) == ("label<2", "ter", "pearson")]
+    assert row.value == pytest.approx(np.corrcoef(data.oriented("ter")[inside], data.labels[inside])[0, 1])
 
 
 def test_a_folder_of_before_has_all_pairs_and_its_directions(folder):
@@ -105,8 +101,8 @@ def test_a_folder_of_before_has_all_pairs_and_its_directions(folder):
     pq.write_table(table, folder / "pairs.parquet")
     (data,) = read_datasets(read_run(folder))
     assert list(data.buckets) == ["all"]
-    assert data.metrics["f1"].higher_is_better
-    assert not data.metrics["ter"].higher_is_better
+    assert data.metrics["f1"].declared.higher_is_better
+    assert not data.metrics["ter"].declared.higher_is_better
 
 
 @pytest.mark.parametrize(

@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 
 from assay.errors import InputError
+from assay.manifest import AgreementRow, Manifest
 from assay.reports.folder import RunFolder, read_run
 from assay.reports.layout import Cell, label_texts, lay_out, percent
 from assay.reports.render import to_csv, to_html, to_json, to_latex, to_markdown, to_rich
@@ -33,30 +34,38 @@ ROW = {
 def run_of(rows=(ROW,), **changes):
     manifest = {
         "schema": RUN_SCHEMA,
-        "request": {"statistics": ["spearman"], "resamples": 1000, "confidence": 0.95},
+        "request": {
+            "datasets": [], "buckets": [], "statistics": ["spearman"], "resamples": 1000, "confidence": 0.95,
+            "drop_duplicates": False, "seed": 0, "limit": None, "references": "best",
+        },
         "signature": "seed:0|assay:0",
         "datasets": [
             {
-                "name": NAME, "version": "1", "split": "", "n": 1234, "kind": "own", "duplicates_dropped": 2,
-                "group": "question", "notes": ["2 duplicate rows left out"],
+                "name": NAME, "version": "1", "split": "", "language": None, "scale": None, "n": 1234, "kind": "own",
+                "source": "", "sha256": "", "digest": "", "duplicates_dropped": 2, "group": "question",
+                "notes": ["2 duplicate rows left out"],
             }
         ],
         "metrics": [
-            {"dataset": NAME, "metric": "m_1|x", "status": "done", "reason": "", "remedy": "", "short_signature": "m"},
+            {
+                "dataset": NAME, "metric": "m_1|x", "status": "done", "reason": "", "remedy": "",
+                "short_signature": "m", "signature": {},
+            },
             {
                 "dataset": NAME, "metric": "gone", "status": "unavailable", "reason": "no torch",
-                "remedy": 'pip install "assay[neural]"', "short_signature": "",
+                "remedy": 'pip install "assay[neural]"', "short_signature": "", "signature": {},
             },
         ],
         "buckets": [
             {
                 "dataset": NAME, "split": "", "bucket": "all", "n": 3, "labels": {"0": 2.0, "1": 1.0}, "ties": 0.333,
-                "ceiling": {"spearman": 0.887}, "reliability": None, "groups": 2,
+                "ceiling": {"spearman": 0.887}, "reliability": None,
+                "groups": 2,
             }
         ],
         **changes,
     }  # fmt: skip
-    return RunFolder(None, manifest, [dict(row) for row in rows])
+    return RunFolder(None, Manifest.model_validate(manifest), [AgreementRow.model_validate(row) for row in rows])
 
 
 MARKDOWN = r"""### a\|b\_\<script\>@1
@@ -210,7 +219,7 @@ def test_old_run_folders_stay_readable(folder):
 def test_a_manifest_that_is_not_whole_is_one_line(tmp_path):
     (tmp_path / "run.json").write_text('{"schema": 1}')
     (tmp_path / "agreement.json").write_text("[]")
-    with pytest.raises(InputError, match=r"run.json: signature: Field required; the file was changed"):
+    with pytest.raises(InputError, match=r"run.json: request: Field required; the file was changed"):
         read_run(tmp_path)
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import io
+from dataclasses import replace
 
 import pytest
 from rich.console import Console
@@ -55,9 +56,8 @@ def test_the_tables_of_a_run_and_of_a_sweep():
     assert "\x1b]0" not in shown and "\x1b[2J" not in shown
     for name in ("d", "recorded:s", "subset=u"):
         assert f"{name}{SPELT}" in shown
-    for row in result.report.agreement:
-        row["metric"] = "bi-encoder:x,layer=1"
-    shown = printed(to_rich(sweep.document(result.report)))
+    layer = [row.model_copy(update={"metric": "bi-encoder:x,layer=1"}) for row in result.report.agreement]
+    shown = printed(to_rich(sweep.document(replace(result.report, agreement=layer))))
     assert "\x1b]0" not in shown and f"d{SPELT}" in shown
 
 

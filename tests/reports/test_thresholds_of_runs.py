@@ -142,7 +142,7 @@ def test_intervals_and_groups_are_those_of_a_run(tmp_path):
         given = None if name == "single" else "again"
         (subject,) = find_thresholds(read_run(out), ThresholdSettings(resamples=200, seed=6, group_by=given))
         auc = subject.decisions["recorded:s"].auc
-        assert (auc.value, auc.low, auc.high) == (row["value"], row["low"], row["high"]) and auc.low is not None
+        assert (auc.value, auc.low, auc.high) == (row.value, row.low, row.high) and auc.low is not None
     (data,) = read_datasets(read_run(out))
     assert group_codes(data, "again").tolist() == data.groups.tolist()
 

@@ -73,6 +73,6 @@ def check(run: str | Path, against: str | Path, *, progress: Progress | None = N
     progress = progress or Silent()
     asked = CheckSettings(**settings)
     opened, held = read_run(Path(run)), read_baseline(Path(against))
-    metrics = sum(status["status"] == "done" for status in opened.manifest["metrics"])
+    metrics = sum(metric.is_done for metric in opened.manifest.metrics)
     progress.begin("comparing with the baseline", metrics)
     return Checked(hold_against(opened, held, asked, progress.advance))

@@ -62,7 +62,7 @@ def compare(
     with open_runs([runs] if isinstance(runs, str | Path) else runs) as opened:
         found = contests(opened, metrics, force=force)
         check_buckets([contest.data for contest in found], buckets)
-        chosen = check_statistics(tuple(statistics or opened[0].manifest["request"]["statistics"]))
+        chosen = check_statistics(tuple(statistics or opened[0].manifest.request.statistics))
         settings = CompareSettings(chosen, permutations, resamples, confidence, correction, seed)
         compared = []
         for contest in found:

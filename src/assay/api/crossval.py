@@ -69,7 +69,7 @@ def crossval(settings: CrossvalSettings) -> Report:
             subject = study(data, settings, methods_of(data, names) | trainers, title)
             subjects.append(replace(subject, notes=[*subject.notes, *notes]))
         metrics = dict.fromkeys(metric for subject in subjects for metric in subject.found if metric not in makers)
-        failures = [f"not scored: {line}" for folder in opened for line in folder.manifest["failures"]]
+        failures = [f"not scored: {line}" for folder in opened for line in folder.manifest.failures]
         document = replace(to_document(subjects, settings), notes=failures)
         return Report(signed(document, [data for _, data in chosen], metrics, settings.signature))
 
@@ -112,10 +112,10 @@ def _examples(data: ScoredDataset, group_by: str | None) -> Examples:
     for row, golds in enumerate(references, start=1):
         if isinstance(golds, list) and len(golds) != 1:
             raise InputError(f"{data.name}, pair {row}: has {len(golds)} gold answers; a model learns pairs of texts")
-    scale = data.facts.get("scale")
+    scale = data.facts.scale
     source = Source(
-        data.name, data.name, str(data.facts["version"]), str(data.facts["split"]), data.facts["language"], "",
-        str(data.facts["digest"]), (scale[0], scale[1]) if scale else None,
+        data.name, data.name, data.facts.version, data.facts.split, data.facts.language, "",
+        data.facts.digest, (scale[0], scale[1]) if scale else None,
     )  # fmt: skip
     rows = np.arange(len(data), dtype=np.int64)
     first = tuple(golds[0] if isinstance(golds, list) else golds for golds in references)
@@ -134,7 +134,7 @@ def _scored(settings: CrossvalSettings) -> Iterator[list[RunFolder]]:
         scoring = settings.scoring()
         result = run(settings.datasets, metrics, buckets=("none",), resamples=0, out=folder, page=False, **scoring)
         opened = read_run(folder)
-        if not any(metric["status"] == "done" for metric in opened.manifest["metrics"]):
+        if not opened.manifest.has_scores:
             raise UnavailableError("no metric gave scores", "; ".join(result.failures))
         yield [opened]
 

@@ -87,7 +87,7 @@ def recommend(
             progress=progress,
         )
         opened = read_run(folder)
-        if not any(status["status"] == "done" for status in opened.manifest["metrics"]):
+        if not opened.manifest.has_scores:
             raise UnavailableError("no metric gave scores", "; ".join(missing_metrics([opened])))
         joined = join([opened], Filters())
         tests = enough_draws(joined, tests)

@@ -98,7 +98,7 @@ def _about(reader: Reader, data: ScoredDataset) -> list[str]:
     Raises:
         InputError: the pipeline is for another language.
     """
-    language = data.facts["language"]
+    language = data.facts.language
     if language and language != reader.language:
         raise InputError(f"`pipeline`: {reader.about} is for {reader.language!r}, {data.name} is in {language!r}")
     notes = [f"words read by {reader.about}"]

@@ -51,5 +51,5 @@ def reproduce(
         offline=offline,
         progress=progress,
     )
-    rows = [row.as_dict() for row in result.outcome.agreement]
+    rows = result.outcome.agreement
     return table, compare(table, rows, words), result.failures

@@ -9,9 +9,10 @@ from typing import TYPE_CHECKING, Any
 from assay.benchmark.folder import PAGE, describe_run, write_run
 from assay.benchmark.outcome import Outcome
 from assay.errors import InputError
+from assay.manifest import AGREEMENT_COLUMNS
 from assay.reports import render
 from assay.reports.folder import RunFolder, read_run
-from assay.tables import AGREEMENT_COLUMNS, SCORE_COLUMNS
+from assay.tables import SCORE_COLUMNS
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -26,7 +27,7 @@ class Result:
     """A finished run.
 
     Attributes:
-        outcome: everything the run found, as plain values.
+        outcome: everything the run computed.
         folder: where it was written, or None.
     """
 
@@ -39,7 +40,7 @@ class Result:
         """The agreement table: one row a number, the columns of ``agreement.csv``; undefined values are NaN."""
         import pandas as pd
 
-        rows = [row.as_dict() for row in self.outcome.agreement]
+        rows = [row.plain() for row in self.outcome.agreement]
         frame = pd.DataFrame(rows, columns=list(AGREEMENT_COLUMNS))
         return frame.astype({"value": "float64", "low": "float64", "high": "float64"})
 
@@ -70,8 +71,7 @@ class Result:
     @cached_property
     def report(self) -> RunFolder:
         """The run as reports read it."""
-        rows = [row.as_dict() for row in self.outcome.agreement]
-        return RunFolder(self.folder, describe_run(self.outcome), rows)
+        return RunFolder(self.folder, describe_run(self.outcome), list(self.outcome.agreement))
 
     def to_markdown(self) -> str:
         """Return the tables as Markdown."""

@@ -5,19 +5,18 @@ from __future__ import annotations
 import platform
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Any
 
 from assay.api.values import Report
 from assay.api.verify_recompute import Excerpt, load_again, pairs_of, reload, rescore, scores_now, tabulate_again
-from assay.benchmark.outcome import MetricStatus
 from assay.benchmark.request import Request
 from assay.errors import AssayError, InputError, unknown
+from assay.manifest import AgreementRow, Environment, Manifest, MetricRecord
 from assay.metrics import ColumnMetric, Metric
 from assay.metrics.neural.runtime import Runtime, device_of, use_runtime
 from assay.metrics.provenance import version_of
 from assay.progress import Progress, Silent
 from assay.reports.data import ScoredDataset, read_datasets
-from assay.reports.folder import Environment, Manifest, RunFolder, check_manifest, check_strays, read_run
+from assay.reports.folder import RunFolder, check_strays, read_run
 from assay.reports.verify import (
     Change,
     DataNow,
@@ -88,7 +87,7 @@ def verify(
         raise InputError(f"`sample={sample}`: must be at least 1")
     check_seed(seed)
     folder = read_run(Path(run))
-    manifest = check_manifest(Path(run), folder.manifest, folder.agreement)
+    manifest = folder.manifest
     asked = _asked(manifest, offline)
     held = read_datasets(folder)
     check_strays(folder, Path(run))
@@ -122,7 +121,7 @@ def verify(
             judged.append(_judge(loaded[name], data, name, agreement, scores, status, state, environment, excerpt))
     found = Verification(
         run=folder.title,
-        created=manifest.created,
+        created=manifest.created or "an unknown day",
         sample=sample,
         seed=seed,
         metrics=tuple(judged),
@@ -176,9 +175,9 @@ def _check_trust(run: RunFolder, scored: Sequence[ScoredDataset], trust: Sequenc
             raise InputError(unknown(f"{run.title}: has no metric or dataset", name, names))
 
 
-def _rows_of(rows: Sequence[dict[str, Any]], data: ScoredDataset, metric: str) -> list[dict[str, Any]]:
-    wanted = (data.name, data.facts["split"], metric)
-    return [row for row in rows if (row["dataset"], row["split"], row["metric"]) == wanted]
+def _rows_of(rows: Sequence[AgreementRow], data: ScoredDataset, metric: str) -> list[AgreementRow]:
+    wanted = (data.name, data.facts.split, metric)
+    return [row for row in rows if (row.dataset, row.split, row.metric) == wanted]
 
 
 def _judge(
@@ -187,7 +186,7 @@ def _judge(
     name: str,
     agreement: Recomputed,
     scores: Recomputed,
-    status: MetricStatus | None,
+    status: MetricRecord | None,
     state: DataNow,
     environment: tuple[Change, ...],
     excerpt: Excerpt,
@@ -224,7 +223,7 @@ def _environment(held: Environment) -> tuple[Change, ...]:
 
 def _without(manifest: Manifest, datasets: Sequence[str]) -> tuple[str, ...]:
     return tuple(
-        f"{one.metric} on {one.dataset} ({one.status}: {one.reason})"
-        for one in manifest.metrics
-        if one.status != "done" and one.dataset in datasets
+        f"{metric.metric} on {metric.dataset} ({metric.status}: {metric.reason})"
+        for metric in manifest.metrics
+        if not metric.is_done and metric.dataset in datasets
     )

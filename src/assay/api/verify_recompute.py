@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 
 from assay.api.files import load_scored
 from assay.benchmark.buckets import QUANTITIES, Bucket
-from assay.benchmark.outcome import DatasetScores, MetricStatus
+from assay.benchmark.outcome import DatasetScores
 from assay.benchmark.prepared import DatasetPart, PreparedDataset, read_recorded
 from assay.benchmark.request import Request
 from assay.benchmark.scoring import InProcess, Scorer
@@ -28,11 +28,11 @@ from assay.datasets import Pairs, join_graphs, load_card, load_dataset
 from assay.datasets.columns import parse_columns
 from assay.datasets.files import is_table_file
 from assay.errors import AssayError, InputError, UnavailableError
+from assay.manifest import AgreementRow, Manifest, MetricRecord
 from assay.metrics import ColumnMetric, Metric, load_metric
 from assay.metrics.recorded import Recorded
 from assay.progress import Progress
 from assay.reports.data import ScoredDataset
-from assay.reports.folder import Manifest
 from assay.reports.verify import DataNow, Recomputed, hold_scores, not_recomputed
 from assay.tables import PAIR_COLUMNS
 from assay.transfer import sha256_of
@@ -59,25 +59,25 @@ def pairs_of(data: ScoredDataset) -> Pairs:
     return Pairs(
         table.drop_columns(empty),
         name=data.name,
-        version=facts["version"],
-        split=facts["split"],
-        language=facts["language"],
+        version=facts.version,
+        split=facts.split,
+        language=facts.language,
     )
 
 
 def tabulate_again(
     asked: Request, data: ScoredDataset, pairs: Pairs, names: Sequence[str], progress: Progress
-) -> list[dict[str, Any]]:
+) -> list[AgreementRow]:
     """Return the agreement table of one dataset, computed from what the folder holds."""
     rules = _rules(asked.buckets, data.buckets)
     buckets = tuple(Bucket(name, mask, rules.get(name, "")) for name, mask in data.buckets.items())
     scores = {name: data.oriented(name) for name in names}
-    group = data.facts["group"]
+    group = data.facts.group
     if group and "group" in pairs.table.column_names:
         # as newer folders keep it, whatever the source calls it
         group = "group"
     rows, _ = tabulate(asked, DatasetScores(pairs, 0, group, scores, buckets), progress)
-    return [row.as_dict() for row in rows]
+    return rows
 
 
 def _rules(asked: Sequence[str], masks: Mapping[str, NDArray[np.bool_]]) -> dict[str, str]:
@@ -168,7 +168,7 @@ def _draw(pairs: Pairs, sample: int, seed: int) -> NDArray[np.intp]:
 
 def rescore(
     asked: Request, excerpts: Sequence[Excerpt], metrics: Sequence[Metric], progress: Progress
-) -> dict[tuple[str, str], MetricStatus]:
+) -> dict[tuple[str, str], MetricRecord]:
     """Score excerpts with metrics; the scores stand in the excerpts, shape (n,), NaN where a pair is not scored.
 
     The store that runs share is neither read nor written.
@@ -181,10 +181,10 @@ def rescore(
     with tempfile.TemporaryDirectory(prefix="assay-") as scratch, ScoreStore(Path(scratch) / "scores.sqlite") as store:
         scorer = Scorer(store, executor, request.references, True, progress)
         try:
-            statuses = score_all(request, list(excerpts), scorer)
+            records = score_all(request, list(excerpts), scorer)
         finally:
             executor.close()
-    return {(one.dataset, one.metric): one for one in statuses}
+    return {(record.dataset, record.metric): record for record in records}
 
 
 def load_again(name: str, data: ScoredDataset, *, trusted: bool) -> Metric | AssayError:
@@ -223,7 +223,7 @@ def scores_now(
     data: ScoredDataset,
     name: str,
     excerpt: Excerpt,
-    status: MetricStatus | None,
+    status: MetricRecord | None,
     pairs: Pairs | None,
 ) -> Recomputed:
     """Hold the scores of a metric against those computed now, or read again."""
@@ -237,7 +237,7 @@ def scores_now(
             return hold_scores(then, _read_again(loaded, data, excerpt.pairs, pairs), ids, 0.0)
         except AssayError as error:
             return not_recomputed(str(error))
-    if status is None or status.status != "done":
+    if status is None or not status.is_done:
         return not_recomputed(status.reason if status else "", status.remedy if status else "")
     rows = excerpt.rows
     now = excerpt.scores[name]
@@ -286,10 +286,10 @@ def reload(data: ScoredDataset, asked: Request, manifest: Manifest, *, trusted: 
         What became of it, and all its rows; None where it cannot be had.
     """
     facts = data.facts
-    source = str(facts["source"])
+    source = facts.source
     path = Path(source)
-    own = not facts["version"] and is_table_file(source)
-    if not facts["version"] and not own:
+    own = not facts.version and is_table_file(source)
+    if not facts.version and not own:
         return DataNow(data.name, "not to be had", source, {}, "it was never a file or a dataset with a card"), None
     if own and not path.is_file():
         why = "there is no such file, seen from this folder"
@@ -301,7 +301,7 @@ def reload(data: ScoredDataset, asked: Request, manifest: Manifest, *, trusted: 
     if lost is not None:
         why = f"there is no such file of graphs, seen from this folder: {lost}"
         return DataNow(data.name, "not to be had", source, {}, why), None
-    untouched = own and not asked.graphs and sha256_of(path) == facts["sha256"]
+    untouched = own and not asked.graphs and sha256_of(path) == facts.sha256
     try:
         pairs = _from_file(data, path, manifest.environment.argv) if own else _from_card(data, asked.offline)
         pairs = join_graphs(pairs, asked.graphs) if asked.graphs else pairs
@@ -318,15 +318,15 @@ def _card_name(data: ScoredDataset) -> str:
 
 
 def _from_card(data: ScoredDataset, offline: bool) -> Pairs:
-    card = load_card(_card_name(data), data.facts["version"])
-    return load_dataset(card, split=data.facts["split"] or None, offline=offline)
+    card = load_card(_card_name(data), data.facts.version)
+    return load_dataset(card, split=data.facts.split or None, offline=offline)
 
 
 def _from_file(data: ScoredDataset, path: Path, argv: list[str]) -> Pairs:
     # runs of before kept no more than their command line
-    columns = data.facts["columns"] or None if "columns" in data.facts else _columns_of(argv)
-    if data.facts["split"]:
-        return load_dataset(path, columns=columns, split=data.facts["split"])
+    columns = data.facts.columns or None if "columns" in data.facts.model_fields_set else _columns_of(argv)
+    if data.facts.split:
+        return load_dataset(path, columns=columns, split=data.facts.split)
     pairs, absent = load_scored(path, parse_columns(columns))
     for name in absent:
         # a run of score columns alone has no texts
@@ -349,7 +349,7 @@ def _hold(data: ScoredDataset, pairs: Pairs, asked: Request, manifest: Manifest,
     used = pairs.drop_duplicates()[0] if asked.drop_duplicates else pairs
     used = used.limit(asked.limit)
     counts = {what: count for what, count in _count_differences(data, used).items() if count}
-    if used.digest != data.facts["digest"]:
+    if used.digest != data.facts.digest:
         says = "" if counts else "the same texts and labels; their order, or annotations, are others"
         return DataNow(data.name, "changed", source, counts, says)
     if counts:
@@ -374,7 +374,7 @@ def _count_differences(data: ScoredDataset, now: Pairs) -> dict[str, int]:
         if name == "pair_id":
             continue
         # what was resampled as a whole stands under one name in every folder
-        column = data.facts["group"] if name == "group" and data.facts["group"] else name
+        column = data.facts.group if name == "group" and data.facts.group else name
         before = _cells(kept.column(name))
         try:
             after = _cells(now.column(column).take(rows))

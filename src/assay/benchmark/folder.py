@@ -19,9 +19,10 @@ from typing import Any
 from assay.benchmark.buckets import ALL
 from assay.benchmark.outcome import DatasetScores, Outcome
 from assay.errors import InputError
+from assay.manifest import AGREEMENT_COLUMNS, DatasetRecord, Environment, Manifest
 from assay.metrics.provenance import version_of
 from assay.output import json_text, write_records
-from assay.tables import AGREEMENT_COLUMNS, GRAPH_COLUMNS, RUN_SCHEMA
+from assay.tables import GRAPH_COLUMNS, RUN_SCHEMA
 
 __all__ = [
     "PAGE",
@@ -168,22 +169,22 @@ _PACKAGES = (
 )
 
 
-def describe_run(outcome: Outcome) -> dict[str, Any]:
-    """Return the manifest of a run as plain values."""
+def describe_run(outcome: Outcome) -> Manifest:
+    """Return the manifest of a run."""
     request = outcome.request
-    return {
-        "schema": RUN_SCHEMA,
-        "created": datetime.now(UTC).isoformat(timespec="seconds"),
-        "request": request.describe(),
-        "request_digest": request.digest(),
-        "signature": _run_signature(outcome),
-        "datasets": [_describe_dataset(one) for one in outcome.datasets],
-        "metrics": [vars(status) for status in outcome.metrics],
-        "buckets": [vars(summary) for summary in outcome.buckets],
-        "failures": outcome.failures,
-        "seconds": outcome.seconds,
-        "environment": _environment(),
-    }
+    return Manifest(
+        schema=RUN_SCHEMA,
+        created=datetime.now(UTC).isoformat(timespec="seconds"),
+        request=request.record(),
+        request_digest=request.digest(),
+        signature=_run_signature(outcome),
+        datasets=[_describe_dataset(dataset) for dataset in outcome.datasets],
+        metrics=list(outcome.metrics),
+        buckets=list(outcome.buckets),
+        failures=outcome.failures,
+        seconds=outcome.seconds,
+        environment=_environment(),
+    )
 
 
 def _run_signature(outcome: Outcome) -> str:
@@ -203,35 +204,35 @@ def _run_signature(outcome: Outcome) -> str:
     return "|".join(f"{key}:{value}" for key, value in parts.items())
 
 
-def _describe_dataset(dataset: DatasetScores) -> dict[str, Any]:
+def _describe_dataset(dataset: DatasetScores) -> DatasetRecord:
     pairs = dataset.pairs
-    return {
-        "name": pairs.name,
-        "version": pairs.version,
-        "split": pairs.split,
-        "language": pairs.language,
-        "kind": pairs.kind,
-        "scale": pairs.scale,
-        "n": len(pairs),
-        "source": pairs.source,
-        "sha256": pairs.sha256,
-        "columns": pairs.columns,
-        "digest": pairs.digest,
-        "notes": list(pairs.notes),
-        "duplicates_dropped": dataset.duplicates_dropped,
-        "group": dataset.group_column,
-    }
+    return DatasetRecord(
+        name=pairs.name,
+        version=pairs.version,
+        split=pairs.split,
+        language=pairs.language,
+        kind=pairs.kind,
+        scale=pairs.scale,
+        n=len(pairs),
+        source=pairs.source,
+        sha256=pairs.sha256,
+        columns=pairs.columns,
+        digest=pairs.digest,
+        notes=list(pairs.notes),
+        duplicates_dropped=dataset.duplicates_dropped,
+        group=dataset.group_column,
+    )
 
 
-def _environment() -> dict[str, Any]:
-    return {
-        "python": platform.python_version(),
-        "platform": platform.platform(),
-        "machine": platform.machine(),
-        "cpus": os.cpu_count(),
-        "packages": {name: version_of(name) for name in _PACKAGES},
-        "argv": sys.argv[1:] if Path(sys.argv[0]).name in ("assay", "__main__.py") else [],
-    }
+def _environment() -> Environment:
+    return Environment(
+        python=platform.python_version(),
+        platform=platform.platform(),
+        machine=platform.machine(),
+        cpus=os.cpu_count(),
+        packages={name: version_of(name) for name in _PACKAGES},
+        argv=sys.argv[1:] if Path(sys.argv[0]).name in ("assay", "__main__.py") else [],
+    )
 
 
 # The pairs and the scores of a run as Parquet files.
@@ -379,9 +380,8 @@ def write_run(outcome: Outcome, folder: Path, *, finish: Callable[[Path], None] 
     except OSError as error:
         raise _unwritable(folder, error) from error
     try:
-        manifest = describe_run(outcome)
-        _dump(scratch / "run.json", manifest)
-        rows = [row.as_dict() for row in outcome.agreement]
+        _dump(scratch / "run.json", describe_run(outcome).plain())
+        rows = [row.plain() for row in outcome.agreement]
         _dump(scratch / "agreement.json", rows)
         with (scratch / "agreement.csv").open("w", encoding="utf-8", newline="") as file:
             write_records(file, AGREEMENT_COLUMNS, rows)

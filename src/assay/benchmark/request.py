@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 from assay.benchmark.buckets import check_rules
 from assay.errors import InputError, UnavailableError
+from assay.manifest import RequestedDataset, RequestRecord
 from assay.metrics import ColumnMetric, Metric, MetricName
 from assay.settings import (
     AgreementSettings,
@@ -101,47 +102,48 @@ class Request(AgreementSettings, Limited, GoldAnswers, Offline):
         if dataset is not None:
             raise InputError(f"two datasets are called {dataset}; leave one out or give it another name")
 
-    def describe(self) -> dict[str, Any]:
-        """Return what was asked as plain values, for the manifest."""
-        return {
-            "suite": self.suite,
-            "datasets": [
-                {
-                    "name": pairs.name,
-                    "version": pairs.version,
-                    "split": pairs.split,
-                    "language": pairs.language,
-                    "digest": pairs.digest,
-                    "other_columns": pairs.other_digest,
-                }
-                for pairs in self.pairs
-            ],
-            "unavailable": dict(self.unavailable),
-            "metrics": [str(metric) for metric in (*self.metrics, *self.absent)],
-            "recorded_files": {
-                metric.file: hashlib.sha256(Path(metric.file).read_bytes()).hexdigest()
-                for metric in self.metrics
-                if isinstance(metric, ColumnMetric) and metric.file and Path(metric.file).is_file()
-            },
-            "buckets": list(self.buckets),
-            "statistics": list(self.statistics),
-            "resamples": self.resamples,
-            "confidence": self.confidence,
-            "group_by": self.group_by,
-            "drop_duplicates": bool(self.drop_duplicates),
-            "seed": self.seed,
-            "limit": self.limit,
-            "references": self.references,
-            "graphs": {side: list(files) for side, files in self.graphs.items()},
-        }
+    def record(self) -> RequestRecord:
+        """Return the request as the manifest records it."""
+        datasets = [
+            RequestedDataset(
+                name=pairs.name,
+                version=pairs.version,
+                split=pairs.split,
+                language=pairs.language,
+                digest=pairs.digest,
+                other_columns=pairs.other_digest,
+            )
+            for pairs in self.pairs
+        ]
+        recorded_files = {}
+        for metric in self.metrics:
+            if isinstance(metric, ColumnMetric) and metric.file and Path(metric.file).is_file():
+                recorded_files[metric.file] = hashlib.sha256(Path(metric.file).read_bytes()).hexdigest()
+        return RequestRecord(
+            suite=self.suite,
+            datasets=datasets,
+            unavailable=dict(self.unavailable),
+            metrics=[str(metric) for metric in (*self.metrics, *self.absent)],
+            recorded_files=recorded_files,
+            buckets=list(self.buckets),
+            statistics=list(self.statistics),
+            resamples=self.resamples,
+            confidence=self.confidence,
+            group_by=self.group_by,
+            drop_duplicates=bool(self.drop_duplicates),
+            seed=self.seed,
+            limit=self.limit,
+            references=self.references,
+            graphs={side: [str(file) for file in files] for side, files in self.graphs.items()},
+        )
 
     def digest(self) -> str:
-        """Return a digest of :meth:`describe`: two runs with the same digest may share a folder.
+        """Return a digest of :meth:`record`: two runs with the same one may share a folder.
 
-        The paths of graph files do not count; the graphs are in the digests of the datasets.
+        Paths of files of graphs are left out; the graphs are in the digests of the datasets.
         """
-        compared = {key: value for key, value in self.describe().items() if key != "graphs"}
-        text = json.dumps(compared, sort_keys=True, ensure_ascii=False)
+        decisive = self.record().model_dump(exclude={"graphs"})
+        text = json.dumps(decisive, sort_keys=True, ensure_ascii=False)
         return hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest()
 
 

@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from assay.benchmark.buckets import check_columns, check_distinct, rules_for, split_into_buckets
-from assay.benchmark.outcome import AgreementRow, BucketSummary, MetricStatus, Outcome
+from assay.benchmark.outcome import Outcome
 from assay.benchmark.prepared import DatasetPart, PreparedDataset, prepare
 from assay.benchmark.request import Request
 from assay.benchmark.scoring import Executor, InProcess, Scorer
@@ -20,6 +20,7 @@ from assay.benchmark.store import ScoreStore, default_store
 from assay.benchmark.tabulate import tabulate
 from assay.benchmark.work import score_all
 from assay.errors import InputError
+from assay.manifest import AgreementRow, BucketRecord, MetricRecord
 from assay.metrics import load_metric
 from assay.progress import Progress, Silent
 from assay.settings import check_level
@@ -70,7 +71,7 @@ def run(
         datasets, statuses = _score(request, scorer)
         scored = time.perf_counter()
         rows: list[AgreementRow] = []
-        summaries: list[BucketSummary] = []
+        summaries: list[BucketRecord] = []
         finished = []
         for dataset in datasets:
             buckets = split_into_buckets(dataset.pairs, dataset.rules, _token_f1(dataset, scorer))
@@ -121,7 +122,7 @@ def _check_labels(pairs: Pairs) -> None:
         )
 
 
-def _score(request: Request, scorer: Scorer) -> tuple[list[PreparedDataset], list[MetricStatus]]:
+def _score(request: Request, scorer: Scorer) -> tuple[list[PreparedDataset], list[MetricRecord]]:
     datasets = prepare(request)
     try:
         return datasets, score_all(request, datasets, scorer)

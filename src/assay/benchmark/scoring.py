@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 from assay.benchmark.singles import ReferenceChoice, Singles
 from assay.benchmark.store import ScoreStore
 from assay.errors import AssayError, UnavailableError
+from assay.manifest import Asymmetry
 from assay.metrics import Batch, Metric
 from assay.metrics.work import Engine, Flag, Scores, open_session, release_sessions, session_if_open
 from assay.progress import Progress
@@ -19,15 +20,15 @@ from assay.progress import Progress
 __all__ = ["EngineUnavailableError", "Executor", "InProcess", "Scored", "Scorer", "ScoringJob", "Unit", "score_unit"]
 
 
-# Who does the scoring: units of work go out, scores come back, in any order.
+# Executors: units of work go in, scores come out, in any order.
 #
 # A unit is one chunk of distinct pairs and the metrics that score it, which share an engine; it can be pickled, and
-# its result depends on nothing else. An executor in this process is all that is here; a distributed one has the same
-# interface and, with the same store, the same result.
+# its result depends on nothing else. `InProcess` is the only executor that assay has; a distributed one would have the
+# same interface and, with the same store, the same result.
 
 
 class EngineUnavailableError(UnavailableError):
-    """What metrics share cannot be opened here: none of them can be scored, together or alone."""
+    """The engine that metrics share cannot be opened: none of them can be scored, together or alone."""
 
 
 @dataclass(frozen=True)
@@ -61,7 +62,7 @@ class Executor(Protocol):
         ...
 
     def close(self) -> None:
-        """Let go of models."""
+        """Release models."""
         ...
 
 
@@ -91,7 +92,7 @@ class InProcess:
 
 
 def score_unit(unit: Unit, *, keep_models: bool = False) -> Scores:
-    """Score one unit in this process and hold the metrics to their promise.
+    """Return the scores of one unit, computed in this process, finite and of the right shape.
 
     Raises:
         AssayError: a metric gave another number of scores, or one that is not finite.
@@ -101,8 +102,8 @@ def score_unit(unit: Unit, *, keep_models: bool = False) -> Scores:
         session = open_session(unit.engine, keep=keep_models)
     except UnavailableError as error:
         raise EngineUnavailableError(error.reason, error.remedy) from error
-    found = session.score(unit.metrics, unit.batch, unit.again)
-    values = np.asarray(found.values, dtype=np.float64)
+    scores = session.score(unit.metrics, unit.batch, unit.again)
+    values = np.asarray(scores.values, dtype=np.float64)
     expected = (len(unit.batch), len(unit.metrics))
     if values.shape != expected:
         raise AssayError(f"gave scores of shape {values.shape} for {expected[0]} pairs and {expected[1]} metrics")
@@ -111,7 +112,7 @@ def score_unit(unit: Unit, *, keep_models: bool = False) -> Scores:
         row, column = bad[0]
         reference, candidate = unit.batch.references[row], unit.batch.candidates[row]
         raise AssayError(f"gave {values[row, column]} for the pair {reference!r} / {candidate!r}")
-    return found
+    return scores
 
 
 # Scores of metrics that share an engine, on datasets: from the store, or computed now.
@@ -137,8 +138,8 @@ class Scored:
         scored: distinct pairs scored now.
         stored: distinct pairs whose score the store had.
         flags: number of pairs by what a reader should know of them.
-        asymmetry: mean and largest distance between the two orders of the texts, and of how many distinct pairs;
-            empty where the metric reads one order, or the store had all.
+        asymmetry: distance between the scores of the two orders of the texts; None where the metric reads one order, or
+            the store had all.
     """
 
     scores: NDArray[np.float64]
@@ -146,12 +147,20 @@ class Scored:
     scored: int
     stored: int
     flags: dict[str, int]
-    asymmetry: dict[str, float]
+    asymmetry: Asymmetry | None
 
 
 @dataclass
-class _Open:
-    """A job under way: arrays of shape (metrics, distinct pairs)."""
+class _JobState:
+    """A job under way: arrays of shape (metrics, distinct pairs).
+
+    Attributes:
+        keys: the number of each metric in the store.
+        missing: what the store lacked.
+        seconds: spent so far, shape (metrics,).
+        units: by number, the distinct pairs of each unit.
+        asymmetry: by metric, distances between the two orders of the texts, an array a unit.
+    """
 
     job: ScoringJob
     keys: list[int]
@@ -194,115 +203,122 @@ class Scorer:
         Raises:
             Exception: whatever a metric raises; the units before it are kept.
         """
-        opened = [self._open(job) for job in jobs]
+        states = [self._look_up(job) for job in jobs]
         number = 0
-        for one in opened:
-            rows = np.flatnonzero(one.missing.any(axis=0))
-            self.progress.advance(one.scores.shape[1] - len(rows))
+        for state in states:
+            rows = np.flatnonzero(state.missing.any(axis=0))
+            self.progress.advance(state.scores.shape[1] - len(rows))
             size = CHUNK if engine is None else engine.pairs
             for start in range(0, len(rows), size):
-                one.units[number] = rows[start : start + size]
+                state.units[number] = rows[start : start + size]
                 number += 1
-        owners = {unit: one for one in opened for unit in one.units}
-        for unit, found in self.executor.map(_units(engine, opened)):
-            one = owners[unit]
-            rows = one.units[unit]
-            for column, place in enumerate(_lacking(one, rows)):
-                new = rows[one.missing[place, rows]]
-                held = one.missing[place, rows]
-                values, flags = found.values[held, column], found.flags[held, column]
-                self.store.put(one.keys[place], one.job.singles.digests[new], values, flags)
-                one.scores[place, new], one.flags[place, new] = values, flags
-                one.seconds[place] += found.seconds[column]
-                if found.asymmetry is not None and not np.isnan(found.asymmetry[:, column]).any():
-                    one.asymmetry.setdefault(place, []).append(found.asymmetry[held, column])
-            self.progress.advance(len(rows))
-        return [[self._finish(one, place) for place in range(len(one.keys))] for one in opened]
+        owners = {unit: state for state in states for unit in state.units}
+        for unit, scores in self.executor.map(_units(engine, states)):
+            self._keep(owners[unit], owners[unit].units[unit], scores)
+        return [[self._finish(state, index) for index in range(len(state.keys))] for state in states]
 
-    def _open(self, job: ScoringJob) -> _Open:
+    def _look_up(self, job: ScoringJob) -> _JobState:
+        """Return a job with the scores that the store has."""
         keys = [self.store.metric_id(metric.signature()) for metric in job.metrics]
         shape = len(keys), len(job.singles.digests)
         scores, flags = np.full(shape, np.nan), np.zeros(shape, dtype=np.uint8)
         if not self.fresh:
-            for place, key in enumerate(keys):
-                scores[place] = self.store.get(key, job.singles.digests)
-                flags[place] = self.store.get_flags(key, job.singles.digests)
-        return _Open(job, keys, scores, flags, np.isnan(scores), np.zeros(len(keys)))
+            for index, key in enumerate(keys):
+                scores[index] = self.store.get(key, job.singles.digests)
+                flags[index] = self.store.get_flags(key, job.singles.digests)
+        return _JobState(job, keys, scores, flags, np.isnan(scores), np.zeros(len(keys)))
 
-    def _finish(self, one: _Open, place: int) -> Scored:
-        better = one.job.metrics[place].declaration.higher_is_better
-        singles = one.job.singles
-        scores = singles.reduce(one.scores[place], self.references, higher_is_better=better)
-        scored = int(one.missing[place].sum())
-        marks = one.flags[place][singles.inverse]
-        counts = {flag.phrase: int((marks & flag > 0).sum()) for flag in Flag}
+    def _keep(self, state: _JobState, rows: NDArray[np.intp], scores: Scores) -> None:
+        """Put the scores of a unit into the store and into its job, where the store lacked them.
+
+        Args:
+            state: the job.
+            rows: the distinct pairs of the unit.
+            scores: of those pairs, a column for each metric that lacked one of them.
+        """
+        for column, index in enumerate(_lacking(state, rows)):
+            missing = state.missing[index, rows]
+            new = rows[missing]
+            values, flags = scores.values[missing, column], scores.flags[missing, column]
+            self.store.put(state.keys[index], state.job.singles.digests[new], values, flags)
+            state.scores[index, new], state.flags[index, new] = values, flags
+            state.seconds[index] += scores.seconds[column]
+            if scores.asymmetry is not None and not np.isnan(scores.asymmetry[:, column]).any():
+                state.asymmetry.setdefault(index, []).append(scores.asymmetry[missing, column])
+        self.progress.advance(len(rows))
+
+    def _finish(self, state: _JobState, index: int) -> Scored:
+        """Return the scores of all pairs under one metric of a job."""
+        higher_is_better = state.job.metrics[index].declaration.higher_is_better
+        singles = state.job.singles
+        scores = singles.reduce(state.scores[index], self.references, higher_is_better=higher_is_better)
+        scored = int(state.missing[index].sum())
+        flags = state.flags[index][singles.inverse]
+        counts = {flag.phrase: int((flags & flag > 0).sum()) for flag in Flag}
         return Scored(
             scores,
-            float(one.seconds[place]),
+            float(state.seconds[index]),
             scored,
-            one.scores.shape[1] - scored,
+            state.scores.shape[1] - scored,
             {phrase: count for phrase, count in counts.items() if count},
-            _asymmetry(one.asymmetry.get(place, [])),
+            _asymmetry(state.asymmetry.get(index, [])),
         )
 
 
-def _asymmetry(parts: list[NDArray[np.float64]]) -> dict[str, float]:
+def _asymmetry(parts: list[NDArray[np.float64]]) -> Asymmetry | None:
     if not parts:
-        return {}
-    apart = np.concatenate(parts)
-    return {"mean": float(apart.mean()), "largest": float(apart.max()), "pairs": len(apart)}
+        return None
+    distances = np.concatenate(parts)
+    return Asymmetry(mean=float(distances.mean()), largest=float(distances.max()), pairs=len(distances))
 
 
-def _lacking(one: _Open, rows: NDArray[np.intp]) -> list[int]:
-    """Return the places of the metrics that lack one of the pairs."""
-    return np.flatnonzero(one.missing[:, rows].any(axis=1)).tolist()
+def _lacking(state: _JobState, rows: NDArray[np.intp]) -> list[int]:
+    """Return the indices of the metrics that lack one of the pairs."""
+    return np.flatnonzero(state.missing[:, rows].any(axis=1)).tolist()
 
 
-def _units(engine: Engine | None, opened: Sequence[_Open]) -> Iterator[Unit]:
-    again = _Again(opened) if engine is not None else None
-    for one in opened:
-        for number, rows in one.units.items():
-            metrics = tuple(one.job.metrics[place] for place in _lacking(one, rows))
-            batch = one.job.singles.batch(rows)
-            yield Unit(
-                number, engine, metrics, batch, frozenset() if again is None else again.of(number, _texts(one, rows))
-            )
+def _units(engine: Engine | None, states: Sequence[_JobState]) -> Iterator[Unit]:
+    recurrence = None if engine is None else _RecurringTexts(states)
+    for state in states:
+        for number, rows in state.units.items():
+            metrics = tuple(state.job.metrics[index] for index in _lacking(state, rows))
+            again = frozenset() if recurrence is None else recurrence.after(number, _texts(state, rows))
+            yield Unit(number, engine, metrics, state.job.singles.batch(rows), again)
 
 
-def _texts(one: _Open, rows: NDArray[np.intp]) -> list[str]:
-    batch = one.job.singles.batch(rows)
+def _texts(state: _JobState, rows: NDArray[np.intp]) -> list[str]:
+    batch = state.job.singles.batch(rows)
     return [*batch.references, *batch.candidates]
 
 
-class _Again:
-    """Knows which texts of a unit a later unit has as well: what is worth keeping of them.
+class _RecurringTexts:
+    """The texts that occur in several units, with the last unit of each: what an engine does well to keep.
 
-    Texts are told apart by their hash in this process; two with the same one are kept a little longer than need be.
+    Texts are told apart by their hash in this process; two with the same hash are kept a little longer than need be.
     """
 
-    def __init__(self, opened: Sequence[_Open]) -> None:
-        hashes, units = [], []
-        for one in opened:
-            for number, rows in one.units.items():
-                found = np.fromiter(map(hash, _texts(one, rows)), dtype=np.int64)
-                hashes.append(np.unique(found))
+    def __init__(self, states: Sequence[_JobState]) -> None:
+        hashes, units = [np.zeros(0, dtype=np.int64)], [np.zeros(0, dtype=np.int64)]
+        for state in states:
+            for number, rows in state.units.items():
+                hashes.append(np.unique(np.fromiter(map(hash, _texts(state, rows)), dtype=np.int64)))
                 units.append(np.full(len(hashes[-1]), number))
-        whole = np.concatenate(hashes) if hashes else np.zeros(0, dtype=np.int64)
-        numbers = np.concatenate(units) if units else np.zeros(0, dtype=np.int64)
-        order = np.lexsort((numbers, whole))
-        whole, numbers = whole[order], numbers[order]
-        last = np.append(whole[1:] != whole[:-1], True) if len(whole) else np.zeros(0, dtype=bool)
-        # only texts of several units matter
-        several = np.zeros(len(whole), dtype=bool)
-        several[1:] |= whole[1:] == whole[:-1]
-        kept = last & several
-        self._hashes, self._last = whole[kept], numbers[kept]
+        all_hashes, all_units = np.concatenate(hashes), np.concatenate(units)
+        order = np.lexsort((all_units, all_hashes))
+        all_hashes, all_units = all_hashes[order], all_units[order]
+        # of equal hashes the last one has the last unit; a hash that stands alone occurs in one unit only
+        same_as_before = all_hashes[1:] == all_hashes[:-1]
+        is_repeat = np.zeros(len(all_hashes), dtype=bool)
+        is_repeat[1:] = same_as_before
+        is_last = np.ones(len(all_hashes), dtype=bool)
+        is_last[:-1] = ~same_as_before
+        self._hashes, self._last_units = all_hashes[is_last & is_repeat], all_units[is_last & is_repeat]
 
-    def of(self, number: int, texts: Sequence[str]) -> frozenset[str]:
-        """Return the texts that come in a unit after *number*."""
+    def after(self, number: int, texts: Sequence[str]) -> frozenset[str]:
+        """Return the texts that occur in a unit after *number*."""
         if not len(self._hashes):
             return frozenset()
         hashes = np.fromiter(map(hash, texts), dtype=np.int64, count=len(texts))
-        place = np.searchsorted(self._hashes, hashes).clip(max=len(self._hashes) - 1)
-        comes = (self._hashes[place] == hashes) & (self._last[place] > number)
-        return frozenset(texts[i] for i in np.flatnonzero(comes).tolist())
+        index = np.searchsorted(self._hashes, hashes).clip(max=len(self._hashes) - 1)
+        recurs = (self._hashes[index] == hashes) & (self._last_units[index] > number)
+        return frozenset(texts[i] for i in np.flatnonzero(recurs).tolist())

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Sequence
-from dataclasses import replace
+from dataclasses import asdict
 from statistics import fmean
 from typing import TYPE_CHECKING
 
@@ -11,9 +11,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from assay.benchmark.buckets import QUANTITIES, Bucket, plain
-from assay.benchmark.outcome import AgreementRow, BucketSummary, DatasetScores
+from assay.benchmark.outcome import DatasetScores
 from assay.benchmark.request import Request
 from assay.errors import InputError
+from assay.manifest import AgreementRow, AnnotatorReliability, BucketRecord
 from assay.progress import Progress
 from assay.statistics.agreement import Estimate, agreement
 from assay.statistics.crossvalidation import codes_of_groups
@@ -35,8 +36,8 @@ NOTE = "mean of {} buckets that count the same, without interval"
 
 
 def mean_over(
-    column: str, buckets: Collection[str], rows: Sequence[AgreementRow], summaries: Sequence[BucketSummary]
-) -> tuple[list[AgreementRow], list[BucketSummary]]:
+    column: str, buckets: Collection[str], rows: Sequence[AgreementRow], summaries: Sequence[BucketRecord]
+) -> tuple[list[AgreementRow], list[BucketRecord]]:
     """Return the rows and the summary of a bucket ``mean over COLUMN``; nothing where fewer than two have pairs.
 
     Args:
@@ -45,46 +46,57 @@ def mean_over(
         rows: of one dataset, those buckets among them.
         summaries: likewise.
     """
-    held = [one for one in summaries if one.bucket in buckets and one.n]
-    if len(held) < 2:
+    filled = [summary for summary in summaries if summary.bucket in buckets and summary.n]
+    if len(filled) < 2:
         return [], []
-    name = f"mean over {column}"
-    inside = {one.bucket for one in held}
-    values: dict[tuple[str, str], list[AgreementRow]] = {}
+    dataset, split, name = filled[0].dataset, filled[0].split, f"mean over {column}"
+    inside = {summary.bucket for summary in filled}
+    by_number: dict[tuple[str, str], list[AgreementRow]] = {}
     for row in rows:
         if row.bucket in inside:
-            values.setdefault((row.estimate.metric, row.estimate.statistic), []).append(row)
-    found = [
-        AgreementRow(held[0].dataset, held[0].split, name, _mean(metric, statistic, parts))
-        for (metric, statistic), parts in values.items()
-    ]
-    ceiling = {
-        statistic: None
-        if any(one.ceiling[statistic] is None for one in held)
-        else fmean(value for one in held if (value := one.ceiling[statistic]) is not None)
-        for statistic in held[0].ceiling
-    }
-    whole = BucketSummary(
-        dataset=held[0].dataset,
-        split=held[0].split,
+            by_number.setdefault((row.metric, row.statistic), []).append(row)
+    means = []
+    for (metric, statistic), parts in by_number.items():
+        value, note = _mean(parts)
+        n = sum(part.n for part in parts)
+        means.append(
+            AgreementRow(
+                dataset=dataset,
+                split=split,
+                bucket=name,
+                metric=metric,
+                statistic=statistic,
+                value=value,
+                low=None,
+                high=None,
+                n=n,
+                note=note,
+            )
+        )
+    ceiling: dict[str, float | None] = {}
+    for statistic in filled[0].ceiling:
+        known = [value for summary in filled if (value := summary.ceiling[statistic]) is not None]
+        ceiling[statistic] = fmean(known) if len(known) == len(filled) else None
+    whole = BucketRecord(
+        dataset=dataset,
+        split=split,
         bucket=name,
-        n=sum(one.n for one in held),
+        n=sum(summary.n for summary in filled),
         labels={},
         ties=None,
         ceiling=ceiling,
         reliability=None,
         groups=None,
     )
-    return found, [whole]
+    return means, [whole]
 
 
-def _mean(metric: str, statistic: str, parts: Sequence[AgreementRow]) -> Estimate:
-    n = sum(part.estimate.n for part in parts)
-    undefined = [part.bucket for part in parts if part.estimate.value is None]
+def _mean(parts: Sequence[AgreementRow]) -> tuple[float | None, str]:
+    """Return the mean of some rows and its note; None where one of them is undefined."""
+    undefined = [part.bucket for part in parts if part.value is None]
     if undefined:
-        return Estimate(metric, statistic, None, None, None, n, f"undefined in {', '.join(undefined)}")
-    mean = fmean(value for part in parts if (value := part.estimate.value) is not None)
-    return Estimate(metric, statistic, mean, None, None, n, NOTE.format(len(parts)))
+        return None, f"undefined in {', '.join(undefined)}"
+    return fmean(part.value for part in parts if part.value is not None), NOTE.format(len(parts))
 
 
 # From scores to the agreement table: buckets, groups, and what each bucket holds.
@@ -96,7 +108,7 @@ MAX_LISTED_LABELS = 10
 
 def tabulate(
     request: Request, dataset: DatasetScores, progress: Progress
-) -> tuple[list[AgreementRow], list[BucketSummary]]:
+) -> tuple[list[AgreementRow], list[BucketRecord]]:
     """Hold the scores of one dataset against its labels, bucket by bucket.
 
     Args:
@@ -127,8 +139,7 @@ def tabulate(
             advance=progress.advance,
         )
         for estimate in estimates:
-            noted = _with_note(estimate, TURNED) if estimate.metric in turned else estimate
-            rows.append(AgreementRow(pairs.name, pairs.split, bucket.name, noted))
+            rows.append(_row(pairs, bucket, estimate, TURNED if estimate.metric in turned else ""))
         reliability = None if annotations is None else _reliability(annotations[inside])
         summaries.append(_summarise(request, dataset, bucket, own_groups, reliability))
     for rule in request.buckets:
@@ -140,8 +151,20 @@ def tabulate(
     return rows, summaries
 
 
-def _with_note(estimate: Estimate, note: str) -> Estimate:
-    return replace(estimate, note=f"{estimate.note}; {note}" if estimate.note else note)
+def _row(pairs: Pairs, bucket: Bucket, estimate: Estimate, remark: str) -> AgreementRow:
+    """Return the row of one number; the remark is added to its note."""
+    return AgreementRow(
+        dataset=pairs.name,
+        split=pairs.split,
+        bucket=bucket.name,
+        metric=estimate.metric,
+        statistic=estimate.statistic,
+        value=estimate.value,
+        low=estimate.low,
+        high=estimate.high,
+        n=estimate.n,
+        note="; ".join(filter(None, (estimate.note, remark))),
+    )
 
 
 def _codes(pairs: Pairs, column: str) -> NDArray[np.intp]:
@@ -160,8 +183,8 @@ def _summarise(
     dataset: DatasetScores,
     bucket: Bucket,
     groups: NDArray[np.intp] | None,
-    reliability: dict[str, float | None] | None,
-) -> BucketSummary:
+    reliability: AnnotatorReliability | None,
+) -> BucketRecord:
     pairs = dataset.pairs
     labels = pairs.labels[bucket.mask]
     values, counts = np.unique(labels, return_counts=True)
@@ -170,7 +193,7 @@ def _summarise(
     else:
         listed = {f"{q}%": float(np.percentile(labels, q)) for q in (0, 25, 50, 75, 100)}
     empty: dict[str, float | None] = dict.fromkeys(request.statistics)
-    return BucketSummary(
+    return BucketRecord(
         dataset=pairs.name,
         split=pairs.split,
         bucket=bucket.name,
@@ -195,14 +218,6 @@ def _annotations(pairs: Pairs) -> NDArray[np.float64] | None:
     return found
 
 
-def _reliability(annotations: NDArray[np.float64]) -> dict[str, float | None] | None:
-    found = split_half_reliability(annotations)
-    if found is None:
-        return None
-    return {
-        "pearson": found.pearson,
-        "spearman": found.spearman,
-        "annotators": found.annotators,
-        "n": found.n,
-        "splits": found.splits,
-    }
+def _reliability(annotations: NDArray[np.float64]) -> AnnotatorReliability | None:
+    reliability = split_half_reliability(annotations)
+    return None if reliability is None else AnnotatorReliability(**asdict(reliability))

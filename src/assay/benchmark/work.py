@@ -6,7 +6,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Hashable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import partial
 from typing import Any
 
@@ -14,20 +14,17 @@ import numpy as np
 from numpy.typing import NDArray
 
 from assay.benchmark.memory import peak_memory, reset_peak
-from assay.benchmark.outcome import MetricStatus
 from assay.benchmark.prepared import DatasetPart, PreparedDataset, is_made_for
 from assay.benchmark.request import Request
 from assay.benchmark.scoring import EngineUnavailableError, Scored, Scorer, ScoringJob
 from assay.benchmark.singles import Singles
 from assay.benchmark.store import StoreError
 from assay.errors import AssayError, UnavailableError
+from assay.manifest import Cost, MetricRecord, RecordedDeclaration, Status
 from assay.metrics import ColumnMetric, Context, Metric
 from assay.metrics.work import Engine
 
-__all__ = ["Statuses", "Task", "done", "finished", "score_all"]
-
-
-# What there is to do in a run, in its smallest part.
+__all__ = ["MetricRecords", "Task", "score_all"]
 
 
 @dataclass(frozen=True)
@@ -49,7 +46,7 @@ class Task:
     engine: Engine | None
 
     @property
-    def place(self) -> tuple[str, str]:
+    def key(self) -> tuple[str, str]:
         """Metric and dataset."""
         return self.name, self.dataset.pairs.name
 
@@ -62,38 +59,59 @@ class Task:
 # How metrics fared, as a run reports it.
 
 
-class Statuses:
-    """Statuses as they come, given back in the order of the request."""
+class MetricRecords:
+    """Collects records as metrics finish, and returns them in the order of the request."""
 
     def __init__(self) -> None:
-        self._found: dict[tuple[str, str], list[MetricStatus]] = {}
+        self._records: dict[tuple[str, str], list[MetricRecord]] = {}
 
-    def add(self, status: MetricStatus) -> None:
-        """Report on a metric, or on a part of what it has to do on a dataset."""
-        self._found.setdefault((status.metric, status.dataset), []).append(status)
+    def add(self, record: MetricRecord) -> None:
+        """Add how a metric fared on a dataset, or on a part of it."""
+        self._records.setdefault((record.metric, record.dataset), []).append(record)
 
-    def fail(self, place: tuple[str, str], error: Exception) -> None:
-        """Report what a metric raised."""
-        metric, dataset = place
+    def fail(self, metric: str, dataset: str, error: Exception) -> None:
+        """Add what a metric raised."""
         if isinstance(error, UnavailableError):
-            self.add(MetricStatus(dataset, metric, "unavailable", error.reason, error.remedy))
+            self._add_without_scores(metric, dataset, "unavailable", error.reason, error.remedy)
             return
         reason = str(error) if isinstance(error, AssayError) else f"{type(error).__name__}: {error}"
-        reason = reason.removeprefix(f"metric {metric}: ")
-        self.add(MetricStatus(dataset, metric, "failed", reason))
+        self._add_without_scores(metric, dataset, "failed", reason.removeprefix(f"metric {metric}: "))
 
-    def in_order(self, request: Request, datasets: Sequence[PreparedDataset]) -> list[MetricStatus]:
-        """Return one status a metric and dataset, metric by metric."""
+    def skip(self, metric: str, dataset: str, reason: str) -> None:
+        """Add that a metric is not for a dataset."""
+        self._add_without_scores(metric, dataset, "not applicable", reason)
+
+    def _add_without_scores(self, metric: str, dataset: str, status: Status, reason: str, remedy: str = "") -> None:
+        self.add(MetricRecord.without_scores(dataset, metric, status, reason, remedy))
+
+    def in_order(self, request: Request, datasets: Sequence[PreparedDataset]) -> list[MetricRecord]:
+        """Return one record a metric and dataset, metric by metric."""
         names = [str(metric) for metric in (*request.metrics, *request.absent)]
-        return [_join(self._found[name, one.pairs.name]) for name in names for one in datasets]
+        return [_join(self._records[name, dataset.pairs.name]) for name in names for dataset in datasets]
 
 
-def done(name: str, where: str, metric: Metric) -> MetricStatus:
-    """Return the status of a metric that gave scores on a dataset, without what they took."""
-    return MetricStatus(
-        where,
-        name,
-        "done",
+def _declared(metric: Metric) -> RecordedDeclaration:
+    declaration = metric.declaration
+    low, high = (bound if math.isfinite(bound) else None for bound in (declaration.low, declaration.high))
+    known: dict[str, Any] = {
+        "kind": declaration.kind,
+        "low": low,
+        "high": high,
+        "higher_is_better": declaration.higher_is_better,
+    }
+    if declaration.aspect:
+        known |= {"aspect": declaration.aspect, "whole": declaration.whole}
+    return RecordedDeclaration(**known)
+
+
+def _recorded(name: str, dataset: str, metric: ColumnMetric) -> MetricRecord:
+    """Return the record of a metric whose scores were read from the data."""
+    return MetricRecord(
+        dataset=dataset,
+        metric=name,
+        status="done",
+        reason="",
+        remedy="",
         short_signature=metric.short_signature(),
         signature=metric.signature(),
         declared=_declared(metric),
@@ -101,73 +119,83 @@ def done(name: str, where: str, metric: Metric) -> MetricStatus:
     )
 
 
-def _declared(metric: Metric) -> dict[str, Any]:
-    held = metric.declaration
-    low, high = (bound if math.isfinite(bound) else None for bound in (held.low, held.high))
-    part = {"aspect": held.aspect, "whole": held.whole} if held.aspect else {}
-    return {"kind": held.kind, "low": low, "high": high, "higher_is_better": held.higher_is_better} | part
-
-
-def finished(task: Task, scored: Scored, cost: dict[str, Any], names: list[str]) -> MetricStatus:
-    """Return the status of a task that was scored.
+def _scored(task: Task, scored: Scored, cost: Cost, together: list[str]) -> MetricRecord:
+    """Return the record of a task that was scored.
 
     Args:
-        task: what was done.
-        scored: what came of it.
+        task: what was scored.
+        scored: the scores, and what they took.
         cost: of its engine, empty where it was not needed.
-        names: the metrics that were scored together.
+        together: the metrics that were scored in one pass, this one among them.
     """
-    others = [name for name in names if name != task.name]
+    metric = task.metric
     if scored.scored and scored.seconds > 0:
-        cost = {"pairs_per_second": round(scored.scored / scored.seconds, 1)} | cost
+        cost = cost.model_copy(update={"pairs_per_second": round(scored.scored / scored.seconds, 1)})
     if scored.asymmetry:
-        cost = cost | {"asymmetry": scored.asymmetry}
-    if cost and others:
-        cost = cost | {"shared_with": others}
-    language = task.part.language if task.part.rows is not None and task.metric.name != task.name else None
-    told = done(task.name, task.dataset.pairs.name, task.metric)
-    if str(task.metric) == task.name or not task.metric.says():
-        told = replace(told, says="")
-    elif language:
-        told = replace(told, says=f"{language}: {told.says}")
-    return replace(
-        told, seconds=scored.seconds, scored=scored.scored, stored=scored.stored, flags=scored.flags, cost=cost
+        cost = cost.model_copy(update={"asymmetry": scored.asymmetry})
+    others = [name for name in together if name != task.name]
+    if others and not cost.is_empty:
+        cost = cost.model_copy(update={"shared_with": others})
+    says = "" if str(metric) == task.name else metric.says()
+    # of a preset with several models, each scores the pairs of some languages
+    if says and task.part.rows is not None and metric.name != task.name and task.part.language:
+        says = f"{task.part.language}: {says}"
+    return MetricRecord(
+        dataset=task.dataset.pairs.name,
+        metric=task.name,
+        status="done",
+        reason="",
+        remedy="",
+        seconds=scored.seconds,
+        scored=scored.scored,
+        stored=scored.stored,
+        short_signature=metric.short_signature(),
+        signature=metric.signature(),
+        declared=_declared(metric),
+        says=says,
+        flags=scored.flags,
+        cost=cost,
     )
 
 
-def _join(statuses: list[MetricStatus]) -> MetricStatus:
-    """Make one status of those of a metric's parts; the first that failed stands for all."""
-    first = next((one for one in statuses if one.status != "done"), statuses[0])
-    if len(statuses) == 1 or first.status != "done":
+def _join(records: list[MetricRecord]) -> MetricRecord:
+    """Return one record for all parts of a dataset; the first part that failed stands for all."""
+    first = next((record for record in records if not record.is_done), records[0])
+    if len(records) == 1 or not first.is_done:
         return first
     flags: dict[str, int] = {}
-    for one in statuses:
-        for phrase, count in one.flags.items():
+    signature: dict[str, str] = {}
+    costs: dict[str, Any] = {}
+    for number, record in enumerate(records, start=1):
+        for phrase, count in record.flags.items():
             flags[phrase] = flags.get(phrase, 0) + count
-    return replace(
-        first,
-        seconds=sum(one.seconds for one in statuses),
-        scored=sum(one.scored for one in statuses),
-        stored=sum(one.stored for one in statuses),
-        short_signature="; ".join(one.short_signature for one in statuses),
-        signature={
-            f"{number}.{key}": value
-            for number, one in enumerate(statuses, start=1)
-            for key, value in one.signature.items()
-        },
-        says="; ".join(one.says for one in statuses if one.says),
+        signature |= {f"{number}.{key}": value for key, value in record.signature.items()}
+        if not record.cost.is_empty:
+            costs[str(number)] = record.cost.model_dump()
+    return MetricRecord(
+        dataset=first.dataset,
+        metric=first.metric,
+        status="done",
+        reason="",
+        remedy="",
+        seconds=sum(record.seconds for record in records),
+        scored=sum(record.scored for record in records),
+        stored=sum(record.stored for record in records),
+        short_signature="; ".join(record.short_signature for record in records),
+        signature=signature,
+        declared=first.declared,
+        says="; ".join(record.says for record in records if record.says),
         flags=flags,
-        cost={str(number): one.cost for number, one in enumerate(statuses, start=1) if one.cost},
+        cost=Cost(details=costs),
     )
 
 
 # The order of work in a run: metrics that share an engine go together over all datasets, one engine after the other.
-#
 # So a model is in memory once, only while it is needed, and each text goes through it once.
 
 
-def score_all(request: Request, datasets: list[PreparedDataset], scorer: Scorer) -> list[MetricStatus]:
-    """Score every dataset with every metric; what one metric raises costs the others nothing.
+def score_all(request: Request, datasets: list[PreparedDataset], scorer: Scorer) -> list[MetricRecord]:
+    """Score every dataset with every metric and return how each of them fared; an error in one stops no other.
 
     A metric that failed on a part of a dataset has no scores there: agreement on the rest alone would be of other pairs
     than that of the others. The store keeps what was scored.
@@ -175,28 +203,28 @@ def score_all(request: Request, datasets: list[PreparedDataset], scorer: Scorer)
     Raises:
         StoreError: scores can no longer be kept.
     """
-    report = Statuses()
+    records = MetricRecords()
     groups: dict[Hashable, list[Task]] = {}
-    obtain = _Obtain(request.offline)
+    obtainer = _Obtainer(request.offline)
     for metric in request.metrics:
         for dataset in datasets:
-            for task in _plan(metric, dataset, obtain, report):
-                groups.setdefault(task.place if task.engine is None else task.engine, []).append(task)
+            for task in _plan(metric, dataset, obtainer, records):
+                groups.setdefault(task.key if task.engine is None else task.engine, []).append(task)
     for tasks in groups.values():
-        _score_group(tasks, scorer, report)
+        _score_group(tasks, scorer, records)
     for name, absent in request.absent.items():
-        for one in datasets:
-            report.fail((name, one.pairs.name), absent)
-    statuses = report.in_order(request, datasets)
-    scores = {one.pairs.name: one.scores for one in datasets}
-    for status in statuses:
-        if status.status != "done":
-            scores[status.dataset].pop(status.metric, None)
-    return statuses
+        for dataset in datasets:
+            records.fail(name, dataset.pairs.name, absent)
+    in_order = records.in_order(request, datasets)
+    scores = {dataset.pairs.name: dataset.scores for dataset in datasets}
+    for record in in_order:
+        if not record.is_done:
+            scores[record.dataset].pop(record.metric, None)
+    return in_order
 
 
-class _Obtain:
-    """Brings what metrics need to this machine; what could not be had is not tried again in a run.
+class _Obtainer:
+    """Fetches what metrics need; what failed once is not tried again in a run.
 
     Args:
         offline: fetch nothing.
@@ -206,7 +234,12 @@ class _Obtain:
         self._offline = offline
         self._failed: dict[str, AssayError] = {}
 
-    def __call__(self, metric: Metric) -> None:
+    def obtain(self, metric: Metric) -> None:
+        """Fetch what a metric needs.
+
+        Raises:
+            AssayError: it is unavailable.
+        """
         name = str(metric)
         if name in self._failed:
             raise self._failed[name]
@@ -217,29 +250,28 @@ class _Obtain:
             raise
 
 
-def _plan(metric: Metric, dataset: PreparedDataset, obtain: _Obtain, report: Statuses) -> list[Task]:
-    """Return what is to be scored; what cannot be is reported."""
-    place = name, where = str(metric), dataset.pairs.name
+def _plan(metric: Metric, dataset: PreparedDataset, obtainer: _Obtainer, records: MetricRecords) -> list[Task]:
+    """Return what is to be scored; what cannot be is recorded."""
+    name, dataset_name, language = str(metric), dataset.pairs.name, dataset.pairs.language
     try:
-        parts = dataset.parts(metric)
-        scored = [part for part in parts if part.rows is None or len(part.rows)]
-        if not is_made_for(metric, dataset.pairs.language) or not scored:
-            report.add(MetricStatus(where, name, "not applicable", _why_not(metric, dataset.pairs.language)))
+        parts = [part for part in dataset.parts(metric) if part.rows is None or len(part.rows)]
+        if not is_made_for(metric, language) or not parts:
+            records.skip(name, dataset_name, _why_not(metric, language))
             return []
         if isinstance(metric, ColumnMetric):
-            _take_recorded(metric, dataset, report)
+            _take_recorded(metric, dataset, records)
             return []
         tasks = []
-        for part in scored:
+        for part in parts:
             bound = metric.bind(Context(part.language, partial(_references, dataset, part)))
-            obtain(bound)
+            obtainer.obtain(bound)
             bound.check_available()
             tasks.append(Task(name, bound, dataset, part, bound.needs()))
         return tasks
     except StoreError:
         raise
     except Exception as error:  # noqa: BLE001 - whatever a metric raises must not cost the others
-        report.fail(place, error)
+        records.fail(name, dataset_name, error)
         return []
 
 
@@ -260,53 +292,52 @@ def _references(dataset: PreparedDataset, part: DatasetPart) -> list[str]:
     return [text for cell in column for text in (cell if isinstance(cell, list) else [cell])]
 
 
-def _take_recorded(metric: ColumnMetric, dataset: PreparedDataset, report: Statuses) -> None:
-    name, where = str(metric), dataset.pairs.name
+def _take_recorded(metric: ColumnMetric, dataset: PreparedDataset, records: MetricRecords) -> None:
+    name, dataset_name = str(metric), dataset.pairs.name
     if name not in dataset.recorded:
-        report.add(MetricStatus(where, name, "not applicable", f"{where} has no column {metric.column!r}"))
+        records.skip(name, dataset_name, f"{dataset_name} has no column {metric.column!r}")
         return
     metric.check_available()
     dataset.scores[name] = dataset.recorded[name]
-    report.add(done(name, where, metric))
+    records.add(_recorded(name, dataset_name, metric))
 
 
-def _score_group(tasks: list[Task], scorer: Scorer, report: Statuses) -> None:
-    """Score tasks of one engine together; where that fails, one by one, so that the culprit is found."""
+def _score_group(tasks: list[Task], scorer: Scorer, records: MetricRecords) -> None:
+    """Score tasks of one engine together; where that fails, one by one, so that only the cause of the error fails."""
     names = list(dict.fromkeys(task.name for task in tasks))
-    where = list(dict.fromkeys(task.dataset.pairs.name for task in tasks))
+    dataset_names = list(dict.fromkeys(task.dataset.pairs.name for task in tasks))
     try:
         jobs = _jobs(tasks)
         total = sum(len(job.singles.digests) for job, _ in jobs)
-        scorer.progress.begin(f"{_short(names)} on {_short(where)}", total)
+        scorer.progress.begin(f"{_first_and_count(names)} on {_first_and_count(dataset_names)}", total)
         reset_peak()
-        found = scorer.score_jobs(tasks[0].engine, [job for job, _ in jobs])
-        cost = _cost(tasks[0].engine, found, scorer)
-        ended = [
-            (task, one, finished(task, one, cost if one.scored else {}, names))
-            for (_, members), scored in zip(jobs, found, strict=True)
-            for task, one in zip(members, scored, strict=True)
-        ]
+        results = scorer.score_jobs(tasks[0].engine, [job for job, _ in jobs])
+        cost = _cost(tasks[0].engine, results, scorer)
+        finished = []
+        for (_, members), job_results in zip(jobs, results, strict=True):
+            for task, scored in zip(members, job_results, strict=True):
+                finished.append((task, scored, _scored(task, scored, cost if scored.scored else Cost(), names)))
     except StoreError:
         raise
     except Exception as error:  # noqa: BLE001 - whatever a metric raises must not cost the others
         if len(tasks) == 1 or isinstance(error, EngineUnavailableError):
             for task in tasks:
-                report.fail(task.place, error)
+                records.fail(*task.key, error)
             return
         for task in tasks:
-            _score_group([task], scorer, report)
+            _score_group([task], scorer, records)
         return
-    for task, one, status in ended:
-        _put(task, one)
-        report.add(status)
+    for task, scored, record in finished:
+        _keep_scores(task, scored)
+        records.add(record)
 
 
-def _short(names: list[str]) -> str:
+def _first_and_count(names: list[str]) -> str:
     return names[0] if len(names) == 1 else f"{names[0]} and {len(names) - 1} more"
 
 
 def _jobs(tasks: list[Task]) -> list[tuple[ScoringJob, list[Task]]]:
-    """Put together the tasks that score the same pairs."""
+    """Return the tasks that score the same pairs as one job each."""
     by_singles: dict[int, list[Task]] = {}
     for task in tasks:
         by_singles.setdefault(id(task.singles), []).append(task)
@@ -316,14 +347,15 @@ def _jobs(tasks: list[Task]) -> list[tuple[ScoringJob, list[Task]]]:
     ]
 
 
-def _cost(engine: Engine | None, found: list[list[Scored]], scorer: Scorer) -> dict[str, Any]:
-    if not any(one.scored for scored in found for one in scored):
-        return {}
-    memory = {"peak_memory_mb": peak_memory()}
-    return memory if engine is None else scorer.executor.cost(engine) | memory
+def _cost(engine: Engine | None, results: list[list[Scored]], scorer: Scorer) -> Cost:
+    if not any(scored.scored for job_results in results for scored in job_results):
+        return Cost()
+    details = {} if engine is None else scorer.executor.cost(engine)
+    return Cost(details=details, peak_memory_mb=peak_memory())
 
 
-def _put(task: Task, scored: Scored) -> None:
+def _keep_scores(task: Task, scored: Scored) -> None:
+    """Put the scores of a task into its dataset; rows of other parts stay NaN until they are scored."""
     scores, rows = task.dataset.scores, task.part.rows
     if rows is None:
         scores[task.name] = scored.scores

@@ -41,8 +41,8 @@ def run(output: FormatOption = Format.table, quiet: QuietOption = False, **setti
 
 def _what_next(result: Result, folder: Path) -> list[str]:
     """Return lines on what can be done with the run folder; none where no metric gave scores."""
-    rows = [row.as_dict() for row in result.outcome.agreement]
-    defined = {(row["dataset"], row["metric"]) for row in rows if row["value"] is not None}
+    rows = result.outcome.agreement
+    defined = {(row.dataset, row.metric) for row in rows if row.value is not None}
     if not rows:
         return []
     run = shlex.quote(str(folder))
@@ -60,12 +60,11 @@ def _what_next(result: Result, folder: Path) -> list[str]:
 
 def _metrics_hint(result: Result) -> str:
     """Return the option for the metric with the highest Spearman over the human-labelled pairs, a good start."""
-    rows: list[dict[str, Any]] = [row.as_dict() for row in result.outcome.agreement]
     human = {dataset.pairs.name for dataset in result.outcome.datasets if dataset.pairs.kind not in NOT_BY_PEOPLE}
     values = {
-        row["metric"]: row["value"]
-        for row in rows
-        if row["bucket"] == "all" and row["statistic"] == "spearman" and row["dataset"] in human and row["value"]
+        row.metric: row.value
+        for row in result.outcome.agreement
+        if row.bucket == "all" and row.statistic == "spearman" and row.dataset in human and row.value
     }
     return f" --metric {max(values, key=lambda name: values[name])}" if values else ""
 

@@ -170,7 +170,7 @@ def study(data: ScoredDataset, settings: CrossvalSettings, methods: Mapping[str,
     notes = [
         f"{name}: a low score means similar; the sign of its coefficients is turned"
         for name in found
-        if name in data.metrics and not data.metrics[name].higher_is_better
+        if name in data.metrics and not data.metrics[name].declared.higher_is_better
     ]
     notes += [
         f"{name}: {one.missing:,} pairs have no score and are left out" for name, one in found.items() if one.missing
@@ -189,7 +189,7 @@ def divide(data: ScoredDataset, settings: CrossvalSettings) -> tuple[Partition, 
     groups, codes = group_codes(data, settings.group_by), same_pairs(data)
     apart = "pairs"
     if groups is not None:
-        apart = f"whole groups ({settings.group_by or data.facts['group']})"
+        apart = f"whole groups ({settings.group_by or data.facts.group})"
         codes = joined(groups, codes)
     folds = deal(codes, settings.folds, np.random.default_rng(settings.seed))
     way = f"{settings.folds} folds of {apart}"

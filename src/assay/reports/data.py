@@ -5,15 +5,15 @@ from __future__ import annotations
 from collections.abc import Hashable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import NDArray
 
 from assay.errors import InputError, unknown
 from assay.lexicon.texts import pair_key, text_key
+from assay.manifest import DatasetRecord, MetricRecord
 from assay.reports.folder import RunFolder
-from assay.reports.layout import dataset_title
 from assay.reports.sheets import Document
 from assay.statistics.concordance import Floats
 from assay.statistics.crossvalidation import Rows, codes_of, codes_of_groups
@@ -25,7 +25,6 @@ if TYPE_CHECKING:
 __all__ = [
     "ALL",
     "BucketPairs",
-    "MetricFacts",
     "ScoredDataset",
     "cells_of",
     "draws_of",
@@ -50,36 +49,6 @@ _PAIR_COLUMNS = {
     "label": "numbers",
 }
 _SCORE_COLUMNS = {"dataset": "text", "pair_id": "text", "metric": "text", "score": "numbers"}
-
-
-@dataclass(frozen=True)
-class MetricFacts:
-    """What a run knows of one metric on one dataset.
-
-    Attributes:
-        name: as asked for.
-        kind: its family, such as ``lexical``; an empty string in folders of an assay that did not record it.
-        low, high: bounds of its scores; None where infinite or unknown.
-        higher_is_better: False where a low score means similar.
-        short_signature: the short line that lets another person get the same score.
-        signature: the same in full, by part.
-        pairs_per_second: what scoring reached; None where the scores came from the store or were recorded.
-        cost: everything that is known of its cost.
-        aspect: the aspect of meaning that it measures; empty for a metric of the whole.
-        whole: name of the metric that it is an aspect of; empty for a metric of the whole.
-    """
-
-    name: str
-    kind: str
-    low: float | None
-    high: float | None
-    higher_is_better: bool
-    short_signature: str
-    signature: dict[str, str]
-    pairs_per_second: float | None
-    cost: dict[str, Any]
-    aspect: str = ""
-    whole: str = ""
 
 
 @dataclass(frozen=True, eq=False)
@@ -113,18 +82,18 @@ class ScoredDataset:
 
     Attributes:
         run: the folder it stands in.
-        facts: its entry in the manifest: name, version, split, language, kind, scale, digest, notes and so on.
+        facts: its entry in the manifest.
         table: n rows with ``pair_id, reference`` (a list of gold answers), ``candidate, label`` and, where the data has
             them, ``question, subset, split, language, group`` and further names or counts of the source.
         scores: by metric in the order of the run, shape (n,), as the metric gave them; NaN where there is none.
-        metrics: what is known of those metrics.
+        metrics: the entries of those metrics in the manifest.
     """
 
     run: RunFolder
-    facts: dict[str, Any]
+    facts: DatasetRecord
     table: pa.Table
     scores: dict[str, Floats]
-    metrics: dict[str, MetricFacts]
+    metrics: dict[str, MetricRecord]
     _masks: dict[str, NDArray[np.bool_]] = field(repr=False, default_factory=dict)
 
     def __len__(self) -> int:
@@ -133,12 +102,12 @@ class ScoredDataset:
     @property
     def name(self) -> str:
         """Its name in the run."""
-        return str(self.facts["name"])
+        return self.facts.name
 
     @property
     def title(self) -> str:
         """Name with version and split, as tables show it."""
-        return dataset_title(self.facts)
+        return self.facts.title
 
     @cached_property
     def labels(self) -> Floats:
@@ -152,14 +121,14 @@ class ScoredDataset:
         Raises:
             InputError: the folder, of an assay that did not keep the groups, does not have them.
         """
-        asked = self.facts["group"]
-        if not asked:
+        group = self.facts.group
+        if not group:
             return None
-        column = next((name for name in ("group", asked) if name in self.table.column_names), None)
+        column = next((name for name in ("group", group) if name in self.table.column_names), None)
         if column is None:
             raise InputError(
-                f"{self.run.title}: {self.name} was resampled by {asked!r}, which this older folder did not keep; "
-                "run the same line again"
+                f"{self.run.title}: {self.name} was resampled by {group!r}, which this older folder did not keep; "
+                "run the same command again"
             )
         return codes_of_groups(self.table.column(column).to_pylist())
 
@@ -178,11 +147,11 @@ class ScoredDataset:
         """
         mask = self.buckets[bucket] if inside is None else inside
         groups = None if self.groups is None else np.unique(self.groups[mask], return_inverse=True)[1]
-        return BucketPairs(mask, self.labels[mask], groups, seed_of(seed, self.name, self.facts["split"], bucket))
+        return BucketPairs(mask, self.labels[mask], groups, seed_of(seed, self.name, self.facts.split, bucket))
 
     def oriented(self, metric: str) -> Floats:
         """Return the scores of a metric, turned so that a higher one means more similar."""
-        return self.scores[metric] if self.metrics[metric].higher_is_better else -self.scores[metric]
+        return self.scores[metric] if self.metrics[metric].declared.higher_is_better else -self.scores[metric]
 
     def find_metrics(self, wanted: list[str]) -> list[str]:
         """Return the metrics asked for, or all of them where none is.
@@ -199,7 +168,7 @@ class ScoredDataset:
         """Return the pairs at *rows*, in that order, with their scores."""
         return replace(
             self,
-            facts=self.facts | {"n": len(rows)},
+            facts=self.facts.model_copy(update={"n": len(rows)}),
             table=self.table.take(rows),
             scores={metric: scores[rows] for metric, scores in self.scores.items()},
             _masks={bucket: mask[rows] for bucket, mask in self._masks.items()},
@@ -226,7 +195,7 @@ def read_datasets(run: RunFolder) -> list[ScoredDataset]:
     """
     pairs = _read(run, "pairs.parquet", _PAIR_COLUMNS)
     scores = _read(run, "scores.parquet", _SCORE_COLUMNS)
-    return [_dataset(run, facts, pairs, scores) for facts in run.manifest["datasets"]]
+    return [_dataset(run, facts, pairs, scores) for facts in run.manifest.datasets]
 
 
 def _read(run: RunFolder, name: str, columns: dict[str, str]) -> pa.Table:
@@ -237,18 +206,18 @@ def _read(run: RunFolder, name: str, columns: dict[str, str]) -> pa.Table:
         raise InputError("this run was not written; save it first")
     path = run.path / name
     if not path.is_file():
-        raise InputError(f"{run.path}: {name} is missing; run the same line again to get it back")
+        raise InputError(f"{run.path}: {name} is missing; run the same command again to restore it")
     try:
         table = pq.read_table(path)
     except (pa.ArrowException, OSError) as error:
         reason = str(error).splitlines()[0]
-        raise InputError(f"{path}: cannot be read ({reason}); run the same line again to get it back") from error
+        raise InputError(f"{path}: cannot be read ({reason}); run the same command again to restore it") from error
     # a run without pairs has a table without columns
-    for column, kind in columns.items() if run.manifest["datasets"] else ():
+    for column, kind in columns.items() if run.manifest.datasets else ():
         if column not in table.column_names:
             raise InputError(f"{path}: has no column {column!r}; is this a file of assay?")
         if not _is(table.schema.field(column).type, kind):
-            raise InputError(f"{path}: column {column!r} should hold {kind}; run the same line again to get it back")
+            raise InputError(f"{path}: column {column!r} should hold {kind}; run the same command again to restore it")
     return table
 
 
@@ -263,15 +232,15 @@ def _is(held: pa.DataType, kind: str) -> bool:
     return bool(pa.types.is_string(value) or pa.types.is_large_string(value))
 
 
-def _dataset(run: RunFolder, facts: dict[str, Any], pairs: pa.Table, scores: pa.Table) -> ScoredDataset:
+def _dataset(run: RunFolder, facts: DatasetRecord, pairs: pa.Table, scores: pa.Table) -> ScoredDataset:
     import pyarrow.compute as pc
 
-    name = facts["name"]
+    name = facts.name
     table = pairs.filter(pc.equal(pairs.column("dataset"), name)).drop_columns(["dataset"])
-    if table.num_rows != facts["n"]:
+    if table.num_rows != facts.n:
         raise InputError(
-            f"{run.title}: pairs.parquet has {table.num_rows:,} pairs of {name}, run.json says {facts['n']:,}; "
-            "files of two runs were mixed, run the same line again"
+            f"{run.title}: pairs.parquet has {table.num_rows:,} pairs of {name}, run.json says {facts.n:,}; "
+            "files of two runs were mixed, run the same command again"
         )
     for column in ("reference", "candidate", "label"):
         cells = table.column(column)
@@ -280,52 +249,32 @@ def _dataset(run: RunFolder, facts: dict[str, Any], pairs: pa.Table, scores: pa.
         if lacking:
             raise InputError(
                 f"{run.title}: pairs.parquet has no {column} for {lacking:,} pairs of {name}; the file was changed, "
-                "run the same line again to get it back"
+                "run the same command again to restore it"
             )
     if "buckets" in table.column_names and not _is(table.schema.field("buckets").type, "lists of text"):
         raise InputError(
-            f"{run.title}: pairs.parquet, column 'buckets' should hold lists of text; run the same line again"
+            f"{run.title}: pairs.parquet, column 'buckets' should hold lists of text; run the same command again"
         )
     own = scores.filter(pc.equal(scores.column("dataset"), name))
     ids = table.column("pair_id").combine_chunks()
-    found: dict[str, Floats] = {}
-    statuses = [one for one in run.manifest["metrics"] if one["dataset"] == name and one["status"] == "done"]
-    for status in statuses:
-        rows = own.filter(pc.equal(own.column("metric"), status["metric"]))
+    values: dict[str, Floats] = {}
+    metrics = {metric.metric: metric for metric in run.manifest.metrics if metric.dataset == name and metric.is_done}
+    for metric in metrics:
+        rows = own.filter(pc.equal(own.column("metric"), metric))
         # written in the order of the pairs; sorting would cost more than looking
         if not rows.column("pair_id").combine_chunks().equals(ids):
             raise InputError(
-                f"{run.title}: scores.parquet does not have the pairs of {name} for {status['metric']}; "
-                "files of two runs were mixed, run the same line again"
+                f"{run.title}: scores.parquet does not have the pairs of {name} for {metric}; "
+                "files of two runs were mixed, run the same command again"
             )
-        found[status["metric"]] = np.asarray(rows.column("score").to_numpy(), dtype=np.float64)
+        values[metric] = np.asarray(rows.column("score").to_numpy(), dtype=np.float64)
     return ScoredDataset(
         run=run,
         facts=facts,
         table=table.drop_columns(["buckets"]) if "buckets" in table.column_names else table,
-        scores=found,
-        metrics={status["metric"]: _facts(run, status) for status in statuses},
+        scores=values,
+        metrics=metrics,
         _masks=dict(_masks(run, name, table)),
-    )
-
-
-def _facts(run: RunFolder, status: dict[str, Any]) -> MetricFacts:
-    declared = status.get("declared", {})
-    # before it was recorded, the direction stood in the notes of the agreement table alone
-    turned = any(row["metric"] == status["metric"] and "sign turned" in row["note"] for row in run.agreement)
-    cost = status.get("cost", {})
-    return MetricFacts(
-        name=status["metric"],
-        kind=declared.get("kind", ""),
-        low=declared.get("low"),
-        high=declared.get("high"),
-        higher_is_better=declared.get("higher_is_better", not turned),
-        short_signature=status["short_signature"],
-        signature=status["signature"],
-        pairs_per_second=cost.get("pairs_per_second"),
-        cost=cost,
-        aspect=declared.get("aspect", ""),
-        whole=declared.get("whole", ""),
     )
 
 
@@ -339,11 +288,11 @@ def _masks(run: RunFolder, name: str, table: pa.Table) -> Iterator[tuple[str, ND
     for row, names in enumerate(table.column("buckets").to_pylist()):
         for bucket in names or ():
             inside.setdefault(bucket, []).append(row)
-    for summary in run.manifest["buckets"]:
-        if summary["dataset"] == name and (summary["bucket"] in inside or not summary["n"]):
+    for summary in run.manifest.buckets:
+        if summary.dataset == name and (summary.bucket in inside or not summary.n):
             mask = np.zeros(n, dtype=bool)
-            mask[inside.get(summary["bucket"], [])] = True
-            yield summary["bucket"], mask
+            mask[inside.get(summary.bucket, [])] = True
+            yield summary.bucket, mask
 
 
 # What must not be torn apart: pairs of one group, pairs that are the same, pairs with one value of a column.
@@ -384,8 +333,8 @@ def group_names(data: ScoredDataset, column: str | None) -> set[str]:
         InputError: there is no such column in the run.
     """
     if column is None:
-        asked = data.facts["group"]
-        column = next((name for name in ("group", asked) if name in data.table.column_names), None) if asked else None
+        group = data.facts.group
+        column = next((name for name in ("group", group) if name in data.table.column_names), None) if group else None
     cells = [] if column is None else cells_of(data, column)
     return {str(cell) for cell in cells if cell not in (None, "")}
 
@@ -433,7 +382,7 @@ def signed(document: Document, datasets: Sequence[ScoredDataset], metrics: Itera
     """
     asked = list(metrics)
     lines = [
-        f"{data.title}: n:{len(data)}|digest:{data.facts['digest'][:16]}|{data.run.manifest['signature']}"
+        f"{data.title}: n:{len(data)}|digest:{data.facts.digest[:16]}|{data.run.manifest.signature}"
         for data in datasets
     ]
     lines += dict.fromkeys(

@@ -7,172 +7,15 @@ from collections import Counter
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Annotated, Any, Literal
+from typing import Any, TypeVar
 
-from pydantic import AfterValidator, BaseModel, ConfigDict, Field, TypeAdapter, ValidationError
-from pydantic_core import PydanticCustomError
+from pydantic import TypeAdapter, ValidationError
 
 from assay.errors import InputError
-from assay.statistics.coefficients import check_statistics
+from assay.manifest import AgreementRow, Manifest, MetricRecord
 from assay.tables import RUN_SCHEMA
 
-__all__ = ["Environment", "Manifest", "RunFolder", "check_manifest", "check_strays", "read_run", "run_titles"]
-
-
-# The manifest and the agreement table of a run as reports read them, checked before any work.
-
-
-class _Part(BaseModel):
-    # what is not read here may be anything; a number written as text was written by hand
-    model_config = ConfigDict(extra="ignore", frozen=True, strict=True, allow_inf_nan=False)
-
-
-def _registered_statistic(name: str) -> str:
-    """Return the name of a statistic; a run of a newer assay may have one that this assay lacks."""
-    try:
-        check_statistics((name,))
-    except InputError as error:
-        raise PydanticCustomError("statistic", "{reason}", {"reason": str(error)}) from None
-    return name
-
-
-class _Asked(_Part):
-    name: str
-    other_columns: str | None = None
-
-
-class _Request(_Part):
-    datasets: list[_Asked]
-    buckets: list[str]
-    statistics: list[Annotated[str, AfterValidator(_registered_statistic)]] = Field(min_length=1)
-    resamples: int
-    confidence: float
-    drop_duplicates: bool
-    seed: int
-    limit: int | None
-    references: Literal["best", "mean"]
-    graphs: dict[str, list[str]] = {}
-
-
-class _Dataset(_Part):
-    name: str
-    version: str
-    split: str
-    language: str | None
-    n: int
-    source: str
-    sha256: str
-    columns: str | None = None
-    digest: str
-    group: str | None
-    kind: str
-    scale: list[float] | None
-    notes: list[str]
-
-
-class _Declared(_Part):
-    kind: str = ""
-    low: float | None = None
-    high: float | None = None
-    higher_is_better: bool = True
-    aspect: str = ""
-    whole: str = ""
-
-
-class _Cost(_Part):
-    pairs_per_second: float | None = None
-
-
-class _Metric(_Part):
-    dataset: str
-    metric: str
-    status: str
-    reason: str
-    remedy: str
-    short_signature: str
-    signature: dict[str, str]
-    declared: _Declared = _Declared()
-    says: str = ""
-    flags: dict[str, int] = {}
-    cost: _Cost = _Cost()
-
-
-class _Reliability(_Part):
-    pearson: float | None
-    spearman: float | None
-    annotators: int
-
-
-class _Bucket(_Part):
-    dataset: str
-    split: str
-    bucket: str
-    n: int
-    labels: dict[str, float]
-    ties: float | None
-    ceiling: dict[str, float | None]
-    reliability: _Reliability | None
-    groups: int | None
-
-
-class Environment(_Part):
-    """Where a run was made; empty where it was not recorded."""
-
-    python: str = ""
-    machine: str = ""
-    packages: dict[str, str] = {}
-    argv: list[str] = []
-
-
-class Manifest(_Part):
-    """The parts of ``run.json`` that are read."""
-
-    created: str = "an unknown day"
-    signature: str
-    request: _Request
-    datasets: list[_Dataset]
-    metrics: list[_Metric]
-    buckets: list[_Bucket]
-    environment: Environment = Environment()
-
-
-class _Row(_Part):
-    dataset: str
-    split: str
-    bucket: str
-    metric: str
-    statistic: str
-    value: float | None
-    low: float | None
-    high: float | None
-    n: int
-    note: str
-
-
-_ROWS = TypeAdapter(list[_Row])
-
-
-def check_manifest(where: Path, manifest: object, agreement: object) -> Manifest:
-    """Return the manifest of the run folder *where*, checked; its agreement table is checked as well.
-
-    Raises:
-        InputError: a value is missing, or of another kind than assay writes.
-    """
-    file = "run.json"
-    try:
-        checked = Manifest.model_validate(manifest)
-        file = "agreement.json"
-        _ROWS.validate_python(agreement)
-    except ValidationError as error:
-        first = error.errors()[0]
-        place = ".".join(map(str, first["loc"]))
-        raise InputError(
-            f"{where / file}: {place}: {first['msg']}; the file was changed, run the same line again to get it back"
-        ) from None
-    return checked
-
-
-# Reading a run folder.
+__all__ = ["RunFolder", "check_strays", "read_run", "run_titles"]
 
 
 @dataclass(frozen=True)
@@ -182,13 +25,13 @@ class RunFolder:
     Attributes:
         path: the folder, or None for a run that was not written.
         manifest: ``run.json``.
-        agreement: ``agreement.json``, one object a number.
+        agreement: ``agreement.json``, one row a number.
         source: what the user named, where that is not the folder: a file with scores.
     """
 
     path: Path | None
-    manifest: dict[str, Any]
-    agreement: list[dict[str, Any]]
+    manifest: Manifest
+    agreement: list[AgreementRow]
     source: Path | None = None
 
     @property
@@ -198,19 +41,25 @@ class RunFolder:
         return "this run" if named is None else str(named)
 
 
+Value = TypeVar("Value")
+_MANIFEST = TypeAdapter(Manifest)
+_ROWS = TypeAdapter(list[AgreementRow])
+
+
 def read_run(path: Path) -> RunFolder:
-    """Read a run folder.
+    """Return the run in a folder, validated.
 
     Raises:
-        InputError: a file is missing or broken, or was written by a newer assay; the folder's name is no UTF-8.
+        InputError: a file is missing or broken, or was written by a newer assay; a value is missing, or of another
+            type than assay writes; the folder's name is no UTF-8.
     """
     try:
         str(path).encode()
     except UnicodeEncodeError:
         # PyArrow opens no file there
         raise InputError(f"{str(path)!r}: this name is no UTF-8; rename the folder") from None
-    manifest = _read(path, "run.json", dict)
-    schema = manifest.get("schema")
+    values = _read_json(path, "run.json", dict)
+    schema = values.get("schema")
     if not isinstance(schema, int):
         raise InputError(f"{path / 'run.json'}: has no schema version; is this a run folder of assay?")
     if schema > RUN_SCHEMA:
@@ -218,26 +67,13 @@ def read_run(path: Path) -> RunFolder:
             f"{path}: was written by a newer assay (schema {schema}, this one reads up to {RUN_SCHEMA}); "
             "update assay with: pip install --upgrade assay"
         )
-    agreement = _read(path, "agreement.json", list)
-    check_manifest(path, manifest, agreement)
-    return RunFolder(path, manifest, agreement)
+    rows = _read_json(path, "agreement.json", list)
+    manifest = _validate(_MANIFEST, values, path / "run.json")
+    agreement = _validate(_ROWS, rows, path / "agreement.json")
+    return RunFolder(path, _with_directions(manifest, agreement), agreement)
 
 
-def run_titles(runs: Sequence[RunFolder]) -> list[str]:
-    """Return what to call each run: the name of its folder or file, or the path where two have the same name.
-
-    Raises:
-        InputError: a run is given twice.
-    """
-    places = [named.resolve() if (named := run.source or run.path) else None for run in runs]
-    for place in places:
-        if place is not None and places.count(place) > 1:
-            raise InputError(f"{place}: is given twice; give each run once")
-    names = [place.name if place else run.title for place, run in zip(places, runs, strict=True)]
-    return [name if names.count(name) == 1 else run.title for name, run in zip(names, runs, strict=True)]
-
-
-def _read(folder: Path, name: str, kind: type) -> Any:
+def _read_json(folder: Path, name: str, kind: type) -> Any:
     path = folder / name
     if not folder.is_dir():
         if folder.is_file():
@@ -246,7 +82,7 @@ def _read(folder: Path, name: str, kind: type) -> Any:
     if not path.is_file():
         raise InputError(f"{folder}: is no run folder, {name} is missing")
     try:
-        # earlier versions wrote as it was what of a file's name is no UTF-8
+        # earlier versions wrote file names that are no UTF-8 as they were
         value = json.loads(path.read_text(encoding="utf-8", errors="surrogatepass"))
     except (ValueError, UnicodeDecodeError, RecursionError) as error:
         raise InputError(f"{path}: is no valid JSON ({error})") from error
@@ -255,14 +91,57 @@ def _read(folder: Path, name: str, kind: type) -> Any:
     return value
 
 
-# What stands in a run folder twice, or that its manifest does not know: the mark of a file changed by hand.
+def _validate(adapter: TypeAdapter[Value], values: object, file: Path) -> Value:
+    """Return the values of a file as typed objects.
+
+    Raises:
+        InputError: a value is missing, or of another type than assay writes.
+    """
+    try:
+        return adapter.validate_python(values)
+    except ValidationError as error:
+        first = error.errors()[0]
+        key = ".".join(map(str, first["loc"]))
+        raise InputError(
+            f"{file}: {key}: {first['msg']}; the file was changed, run the same command again to restore it"
+        ) from None
+
+
+def _with_directions(manifest: Manifest, agreement: Sequence[AgreementRow]) -> Manifest:
+    """Return the manifest with the direction of each metric: older folders recorded it in notes of the table alone."""
+    turned = {row.metric for row in agreement if "sign turned" in row.note}
+
+    def completed(metric: MetricRecord) -> MetricRecord:
+        if "higher_is_better" in metric.declared.model_fields_set:
+            return metric
+        declared = metric.declared.model_copy(update={"higher_is_better": metric.metric not in turned})
+        return metric.model_copy(update={"declared": declared})
+
+    return manifest.model_copy(update={"metrics": [completed(metric) for metric in manifest.metrics]})
+
+
+def run_titles(runs: Sequence[RunFolder]) -> list[str]:
+    """Return what to call each run: the name of its folder or file, or the path where two have the same name.
+
+    Raises:
+        InputError: a run is given twice.
+    """
+    paths = [path.resolve() if (path := run.source or run.path) else None for run in runs]
+    for path in paths:
+        if path is not None and paths.count(path) > 1:
+            raise InputError(f"{path}: is given twice; give each run once")
+    names = [path.name if path else run.title for path, run in zip(paths, runs, strict=True)]
+    return [name if names.count(name) == 1 else run.title for name, run in zip(names, runs, strict=True)]
+
+
+# What a run folder has twice, or what its manifest does not list: the mark of a file changed by hand.
 
 
 def check_strays(run: RunFolder, folder: Path) -> None:
-    """Raise where the files of a folder speak of other datasets or metrics than ``run.json``.
+    """Raise where the files of a folder name other datasets or metrics than ``run.json``.
 
-    Readers pass over what the manifest does not name, so that a number which was put in, or one whose metric was taken
-    out, would never be looked at.
+    Readers skip what the manifest does not list, so that a number that was inserted, or one whose metric was removed,
+    would never be looked at.
 
     Args:
         run: as read from *folder*.
@@ -272,30 +151,30 @@ def check_strays(run: RunFolder, folder: Path) -> None:
         InputError: ``run.json`` has a dataset, or a metric of one, twice; another file has rows of a dataset, split or
             metric of which it has no scores.
     """
-    datasets, statuses = run.manifest["datasets"], run.manifest["metrics"]
-    _refuse(run, "run.json lists {} twice", _repeated(one["name"] for one in datasets))
-    _refuse(run, "run.json lists {} twice", _repeated(_of(one["metric"], one["dataset"]) for one in statuses))
-    splits = {one["name"]: one["split"] for one in datasets}
-    done = {(one["dataset"], one["metric"]) for one in statuses if one["status"] == "done"}
+    datasets, metrics = run.manifest.datasets, run.manifest.metrics
+    _refuse(run, "run.json lists {} twice", _repeated(dataset.name for dataset in datasets))
+    _refuse(run, "run.json lists {} twice", _repeated(_of(metric.metric, metric.dataset) for metric in metrics))
+    splits = {dataset.name: dataset.split for dataset in datasets}
+    done = {(metric.dataset, metric.metric) for metric in metrics if metric.is_done}
 
-    rows = {(row["dataset"], row["split"], row["metric"]) for row in run.agreement}
+    rows = {(row.dataset, row.split, row.metric) for row in run.agreement}
     unknown = {dataset for dataset, _, _ in rows} - set(splits)
-    _refuse(run, "agreement.json has rows of {}, of which run.json knows nothing", unknown)
+    _refuse(run, "agreement.json has rows of {}, which run.json does not list", unknown)
     unknown = {f"{dataset}, split {split!r}" for dataset, split, _ in rows if split != splits[dataset]}
-    _refuse(run, "agreement.json has rows of {}, of which run.json knows nothing", unknown)
+    _refuse(run, "agreement.json has rows of {}, which run.json does not list", unknown)
     unknown = {_of(metric, dataset) for dataset, _, metric in rows if (dataset, metric) not in done}
     _refuse(run, "agreement.json has rows of {}, of which run.json has no scores", unknown)
 
-    unknown = {dataset for (dataset,) in _held(folder / "pairs.parquet", "dataset")} - set(splits)
-    _refuse(run, "pairs.parquet has pairs of {}, of which run.json knows nothing", unknown)
-    scored = _held(folder / "scores.parquet", "dataset", "metric")
+    unknown = {dataset for (dataset,) in _distinct(folder / "pairs.parquet", "dataset")} - set(splits)
+    _refuse(run, "pairs.parquet has pairs of {}, which run.json does not list", unknown)
+    scored = _distinct(folder / "scores.parquet", "dataset", "metric")
     unknown = {_of(metric, dataset) for dataset, metric in scored if (dataset, metric) not in done}
     _refuse(run, "scores.parquet has scores of {}, of which run.json has none", unknown)
 
 
-def _refuse(run: RunFolder, said: str, names: Iterable[str]) -> None:
-    if found := sorted(names):
-        raise InputError(f"{run.title}: {said.format(', '.join(found))}: the folder was changed; run it again")
+def _refuse(run: RunFolder, problem: str, names: Iterable[str]) -> None:
+    if listed := sorted(names):
+        raise InputError(f"{run.title}: {problem.format(', '.join(listed))}: the folder was changed; run it again")
 
 
 def _repeated(names: Iterable[str]) -> list[str]:
@@ -306,8 +185,8 @@ def _of(metric: str, dataset: str) -> str:
     return f"{metric} on {dataset}"
 
 
-def _held(file: Path, *columns: str) -> set[tuple[str, ...]]:
-    """Return which combinations of names stand in these columns of a table."""
+def _distinct(file: Path, *columns: str) -> set[tuple[str, ...]]:
+    """Return the combinations of names that these columns of a table have."""
     import pyarrow as pa
     import pyarrow.parquet as pq
 
@@ -317,5 +196,5 @@ def _held(file: Path, *columns: str) -> set[tuple[str, ...]]:
     table = pq.read_table(file, columns=list(columns))
     # names that repeat are a dictionary, which cannot be grouped over several parts
     table = table.cast(pa.schema([(column, pa.string()) for column in columns]))
-    found = table.group_by(list(columns)).aggregate([]).to_pylist()
-    return {tuple(str(row[column]) for column in columns) for row in found}
+    rows = table.group_by(list(columns)).aggregate([]).to_pylist()
+    return {tuple(str(row[column]) for column in columns) for row in rows}

@@ -7,8 +7,8 @@ import re
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
-from typing import Any
 
+from assay.manifest import AgreementRow, BucketRecord, DatasetRecord, MetricRecord
 from assay.reports.folder import RunFolder
 from assay.statistics.coefficients import STATISTICS, title_of
 from assay.tables import NOT_BY_PEOPLE
@@ -17,7 +17,6 @@ __all__ = [
     "Block",
     "Cell",
     "Section",
-    "dataset_title",
     "fit",
     "label_texts",
     "lay_out",
@@ -155,72 +154,60 @@ class Section:
 
 def lay_out(run: RunFolder) -> Iterator[Section]:
     """Yield a section a dataset, in the order of the run."""
-    statistics = list(run.manifest["request"]["statistics"])
-    for dataset in run.manifest["datasets"]:
-        name, split = dataset["name"], dataset["split"]
-        found = [row for row in run.agreement if row["dataset"] == name and row["split"] == split]
-        summaries = [one for one in run.manifest["buckets"] if one["dataset"] == name and one["split"] == split]
-        blocks = [_block(summary, found, statistics) for summary in summaries]
-        missing = [
-            f"{one['metric']}: {one['status']}, {one['reason']}" + (f" -> {one['remedy']}" if one["remedy"] else "")
-            for one in run.manifest["metrics"]
-            if one["dataset"] == name and one["status"] != "done"
-        ]
-        remarks = [
-            line for one in run.manifest["metrics"] if one["dataset"] == name and (line := _remark(one, dataset["n"]))
-        ]
-        yield Section(dataset_title(dataset), _facts(dataset), statistics, blocks, remarks, missing)
+    statistics = run.manifest.request.statistics
+    for dataset in run.manifest.datasets:
+        key = dataset.name, dataset.split
+        rows = [row for row in run.agreement if (row.dataset, row.split) == key]
+        buckets = [bucket for bucket in run.manifest.buckets if (bucket.dataset, bucket.split) == key]
+        metrics = [metric for metric in run.manifest.metrics if metric.dataset == dataset.name]
+        remarks = [remark for metric in metrics if (remark := _remark(metric, dataset.n))]
+        missing = [f"{metric.metric}: {metric.why_missing}" for metric in metrics if not metric.is_done]
+        blocks = [_block(bucket, rows, statistics) for bucket in buckets]
+        yield Section(dataset.title, _facts(dataset), statistics, blocks, remarks, missing)
 
 
-def dataset_title(dataset: dict[str, Any]) -> str:
-    """Return name, version and split of a dataset, from its entry in the manifest."""
-    version = f"@{dataset['version']}" if dataset["version"] else ""
-    split = f" ({dataset['split']})" if dataset["split"] else ""
-    return f"{dataset['name']}{version}{split}"
-
-
-def _remark(status: dict[str, Any], n: int) -> str:
+def _remark(metric: MetricRecord, n: int) -> str:
     """Return what a reader should know of a metric's scores: a preset's model, texts that were cut or empty."""
-    said = [status["says"]] if status.get("says") else []
-    said += [f"{count:,} of {n:,} pairs: {phrase}" for phrase, count in status.get("flags", {}).items()]
-    asymmetry = status.get("cost", {}).get("asymmetry")
+    parts = [metric.says] if metric.says else []
+    parts += [f"{count:,} of {n:,} pairs: {phrase}" for phrase, count in metric.flags.items()]
+    asymmetry = metric.cost.asymmetry
     if asymmetry:
-        said.append(
-            f"the order of the texts moves a score by {asymmetry['mean']:.3f} on average, "
-            f"{asymmetry['largest']:.3f} at most ({asymmetry['pairs']:,} pairs)"
+        parts.append(
+            f"the order of the texts moves a score by {asymmetry.mean:.3f} on average, "
+            f"{asymmetry.largest:.3f} at most ({asymmetry.pairs:,} pairs)"
         )
-    return f"{status['metric']}: {'; '.join(said)}" if said else ""
+    return f"{metric.metric}: {'; '.join(parts)}" if parts else ""
 
 
-def _facts(dataset: dict[str, Any]) -> list[str]:
-    facts = [f"{dataset['n']:,} pairs"]
-    if dataset["kind"] in NOT_BY_PEOPLE:
-        facts.append(NOT_BY_PEOPLE[dataset["kind"]])
-    if dataset["group"]:
-        facts.append(f"resampled by {dataset['group']}")
-    return facts + list(dataset["notes"])
+def _facts(dataset: DatasetRecord) -> list[str]:
+    facts = [f"{dataset.n:,} pairs"]
+    if dataset.kind in NOT_BY_PEOPLE:
+        facts.append(NOT_BY_PEOPLE[dataset.kind])
+    if dataset.group:
+        facts.append(f"resampled by {dataset.group}")
+    return facts + dataset.notes
 
 
-def _block(summary: dict[str, Any], found: list[dict[str, Any]], statistics: list[str]) -> Block:
-    rows: dict[str, dict[str, dict[str, Any]]] = {}
-    for row in found:
+def _block(bucket: BucketRecord, rows: list[AgreementRow], statistics: list[str]) -> Block:
+    by_metric: dict[str, dict[str, AgreementRow]] = {}
+    for row in rows:
         # a bucket without pairs is named, with no line a metric
-        if row["bucket"] == summary["bucket"] and summary["n"]:
-            rows.setdefault(row["metric"], {})[row["statistic"]] = row
+        if row.bucket == bucket.bucket and bucket.n:
+            by_metric.setdefault(row.metric, {})[row.statistic] = row
     lines = []
-    for metric, by_statistic in rows.items():
+    for metric, by_statistic in by_metric.items():
         cells = [_cell(by_statistic.get(name)) for name in statistics]
         notes = list(dict.fromkeys(note for cell in cells for note in cell.note.split("; ") if note))
         lines.append((metric, cells, "; ".join(notes)))
-    ceiling = [Cell(summary["ceiling"].get(name), None, None, "") for name in statistics]
-    chance = [STATISTICS[name].chance_level(summary["ties"]) for name in statistics]
-    return Block(summary["bucket"], _bucket_facts(summary), ceiling, chance, lines)
+    ceiling = [Cell(bucket.ceiling.get(name), None, None, "") for name in statistics]
+    chance = [STATISTICS[name].chance_level(bucket.ties) for name in statistics]
+    return Block(bucket.bucket, _bucket_facts(bucket), ceiling, chance, lines)
 
 
-def _cell(row: dict[str, Any] | None) -> Cell:
+def _cell(row: AgreementRow | None) -> Cell:
     if row is None:
         return Cell(None, None, None, "not computed")
-    return Cell(row["value"], row["low"], row["high"], row["note"])
+    return Cell(row.value, row.low, row.high, row.note)
 
 
 def _count(value: float) -> str:
@@ -231,23 +218,22 @@ def _known(value: float | None) -> str:
     return "not estimable" if value is None else short(value, 3)
 
 
-def _bucket_facts(summary: dict[str, Any]) -> list[str]:
-    facts = [f"n = {summary['n']:,}"]
-    if summary["labels"]:
-        quartiles = "50%" in summary["labels"]
-        names = list(summary["labels"]) if quartiles else label_texts([float(label) for label in summary["labels"]])
-        shown = ", ".join(
-            f"{name}: {_count(count)}" for name, count in zip(names, summary["labels"].values(), strict=True)
-        )
+def _bucket_facts(bucket: BucketRecord) -> list[str]:
+    facts = [f"n = {bucket.n:,}"]
+    if bucket.labels:
+        quartiles = "50%" in bucket.labels
+        names = list(bucket.labels) if quartiles else label_texts([float(label) for label in bucket.labels])
+        counts = map(_count, bucket.labels.values())
+        shown = ", ".join(f"{name}: {count}" for name, count in zip(names, counts, strict=True))
         facts.append(("label quartiles " if quartiles else "labels ") + shown)
-    if summary["ties"] is not None:
-        facts.append(f"{summary['ties']:.0%} of couples tied")
-    if summary["reliability"]:
-        held = summary["reliability"]
+    if bucket.ties is not None:
+        facts.append(f"{bucket.ties:.0%} of couples tied")
+    if bucket.reliability:
+        reliability = bucket.reliability
         facts.append(
-            f"human ceiling (split-half, {held['annotators']} annotators) r {_known(held['pearson'])}, "
-            f"ρ {_known(held['spearman'])}"
+            f"human ceiling (split-half, {reliability.annotators} annotators) r {_known(reliability.pearson)}, "
+            f"ρ {_known(reliability.spearman)}"
         )
-    if summary["groups"] is not None:
-        facts.append(f"{summary['groups']:,} groups")
+    if bucket.groups is not None:
+        facts.append(f"{bucket.groups:,} groups")
     return facts

@@ -88,7 +88,7 @@ def to_document(
 
 
 def _middle(data: ScoredDataset) -> tuple[float, str]:
-    scale = data.facts["scale"]
+    scale = data.facts.scale
     if scale:
         middle = (float(scale[0]) + float(scale[1])) / 2
         return middle, f"labels from {scale[0]:g} to {scale[1]:g}, halves below and from {middle:g}"

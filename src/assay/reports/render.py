@@ -5,11 +5,11 @@ from __future__ import annotations
 import io
 from typing import TYPE_CHECKING
 
+from assay.manifest import AGREEMENT_COLUMNS
 from assay.output import json_text, write_records
 from assay.reports.folder import RunFolder
 from assay.reports.layout import Section, lay_out, percent
 from assay.reports.sheets import latex, markdown, rich_text, terminal
-from assay.tables import AGREEMENT_COLUMNS
 
 if TYPE_CHECKING:
     from rich.console import Group
@@ -23,11 +23,11 @@ CEILING = "tie-free ceiling"
 
 
 def _confidence(run: RunFolder) -> str:
-    request = run.manifest["request"]
-    if not request["resamples"]:
+    request = run.manifest.request
+    if not request.resamples:
         return "no intervals"
-    level = percent(request["confidence"])
-    return f"{level} bootstrap intervals (expanded percentile) from {request['resamples']:,} resamples"
+    level = percent(request.confidence)
+    return f"{level} bootstrap intervals (expanded percentile) from {request.resamples:,} resamples"
 
 
 def to_markdown(run: RunFolder) -> str:
@@ -51,13 +51,13 @@ def to_markdown(run: RunFolder) -> str:
         lines += [f"- {markdown(block.bucket)}: {markdown('; '.join(block.facts))}" for block in section.blocks]
         lines += [f"- {markdown(line)}" for line in (*section.remarks, *section.missing)]
         lines.append("")
-    lines += [markdown(f"{_confidence(run)}. {run.manifest['signature']}"), ""]
+    lines += [markdown(f"{_confidence(run)}. {run.manifest.signature}"), ""]
     lines += [f"- `{metric}`: `{signature}`" for metric, signature in _signatures(run).items()]
     return "\n".join(lines) + "\n"
 
 
 def _signatures(run: RunFolder) -> dict[str, str]:
-    return {one["metric"]: one["short_signature"] for one in run.manifest["metrics"] if one["short_signature"]}
+    return {metric.metric: metric.short_signature for metric in run.manifest.metrics if metric.short_signature}
 
 
 def to_latex(run: RunFolder) -> str:
@@ -94,13 +94,13 @@ def _latex_table(section: Section, confidence: str) -> str:
 def to_csv(run: RunFolder) -> str:
     """Return the agreement table as CSV; undefined values are empty."""
     buffer = io.StringIO()
-    write_records(buffer, AGREEMENT_COLUMNS, run.agreement)
+    write_records(buffer, AGREEMENT_COLUMNS, [row.plain() for row in run.agreement])
     return buffer.getvalue()
 
 
 def to_json(run: RunFolder) -> str:
     """Return the agreement table as a JSON list; undefined values are null."""
-    return json_text(run.agreement)
+    return json_text([row.plain() for row in run.agreement])
 
 
 def to_html(run: RunFolder) -> str:

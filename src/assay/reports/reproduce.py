@@ -3,16 +3,17 @@
 from __future__ import annotations
 
 import tomllib
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from decimal import ROUND_HALF_UP, Decimal
 from importlib import resources
 from importlib.resources.abc import Traversable
-from typing import Any, Literal
+from typing import Literal
 
 from pydantic import BaseModel, ConfigDict, Field, model_validator
 
 from assay.errors import InputError, unknown
+from assay.manifest import AgreementRow
 from assay.reports.sheets import Column, Document, Sheet
 
 __all__ = ["CellVerdict", "PublishedTable", "compare", "document", "list_tables", "load_table", "summarise"]
@@ -42,11 +43,11 @@ class PublishedColumn(_Strict):
     bucket: str
     statistic: str
 
-    def holds(self, row: Mapping[str, Any]) -> bool:
+    def holds(self, row: AgreementRow) -> bool:
         """Tell whether a row of an agreement table belongs to this column."""
         name, _, split = self.dataset.partition(":")
         wanted = name.partition("@")[0], self.bucket, self.statistic
-        return (row["dataset"], row["bucket"], row["statistic"]) == wanted and split in ("", row["split"])
+        return (row.dataset, row.bucket, row.statistic) == wanted and split in ("", row.split)
 
 
 class Row(_Strict):
@@ -170,8 +171,8 @@ def load_table(name: str) -> PublishedTable:
     return PublishedTable.model_validate(tomllib.loads(known[name].read_text(encoding="utf-8")))
 
 
-def compare(table: PublishedTable, agreement: list[dict[str, Any]], vectors: str | None = None) -> list[CellVerdict]:
-    """Hold every published cell against an agreement table (a list of its rows), row by row.
+def compare(table: PublishedTable, agreement: Sequence[AgreementRow], vectors: str | None = None) -> list[CellVerdict]:
+    """Hold every published cell against an agreement table, row by row.
 
     Args:
         table: what was published.
@@ -182,7 +183,7 @@ def compare(table: PublishedTable, agreement: list[dict[str, Any]], vectors: str
     for row in table.rows:
         metric = row.metric_with(vectors)
         for column, printed in zip(table.columns, row.printed, strict=True):
-            found = [one["value"] for one in agreement if one["metric"] == metric and column.holds(one)]
+            found = [number.value for number in agreement if number.metric == metric and column.holds(number)]
             if not found:
                 verdict = LEFT_OUT if metric is None else "missing"
                 verdicts.append(CellVerdict(row.title, column.title, printed, None, None, verdict))

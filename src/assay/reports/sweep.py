@@ -82,7 +82,7 @@ def layers_of(run: RunFolder) -> list[LayerTable]:
 
 def document(run: RunFolder) -> Document:
     """Return a table a bucket, the best layer of each statistic in bold; the records are the run's agreement table."""
-    return Document([_sheet(table) for table in layers_of(run)], run.agreement)
+    return Document([_sheet(table) for table in layers_of(run)], [row.plain() for row in run.agreement])
 
 
 def _sheet(table: LayerTable) -> Sheet:

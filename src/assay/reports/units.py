@@ -85,7 +85,7 @@ class Unit:
     @property
     def is_by_people(self) -> bool:
         """Whether people gave the labels, so that metrics are ranked by it."""
-        return self.data.facts["kind"] not in NOT_BY_PEOPLE
+        return self.data.facts.kind not in NOT_BY_PEOPLE
 
     @cached_property
     def blocks(self) -> list[Block]:
@@ -129,7 +129,7 @@ def read_units(runs: Sequence[RunFolder]) -> list[Unit]:
         InputError: a run folder is not whole, or is given twice.
     """
     titles = run_titles(runs)
-    names = short_names(dict.fromkeys(one["metric"] for run in runs for one in run.manifest["metrics"]))
+    names = short_names(dict.fromkeys(metric.metric for run in runs for metric in run.manifest.metrics))
     found = [
         (run, title, section, data)
         for run, title in zip(runs, titles, strict=True)

@@ -9,6 +9,7 @@ from typing import Any, Literal
 
 import numpy as np
 
+from assay.manifest import AgreementRow
 from assay.reports.sheets import Column, Document, Sheet
 from assay.statistics.concordance import Floats
 
@@ -35,7 +36,6 @@ __all__ = [
 #: How far two computations of a coefficient from the same scores and labels may lie apart.
 EXACT = 1e-12
 _ABSENT = "absent"
-_NUMBERS = ("value", "low", "high")
 
 Outcome = Literal["same", "differs", "not recomputed"]
 
@@ -116,14 +116,14 @@ def hold_scores(then: Floats, now: Floats, pairs: Sequence[str], tolerance: floa
     return Recomputed("differs", len(then), len(differs), largest, f"pair {pairs[worst]}")
 
 
-def hold_agreement(then: Sequence[Mapping[str, Any]], now: Sequence[Mapping[str, Any]]) -> Recomputed:
+def hold_agreement(then: Sequence[AgreementRow], now: Sequence[AgreementRow]) -> Recomputed:
     """Compare rows of the agreement table of one metric on one dataset: value, both bounds, and n.
 
     Where a row stands twice the table was changed by hand, whichever of the two is right.
     """
-    counts = Counter((row["bucket"], row["statistic"]) for row in then)
-    held = {(row["bucket"], row["statistic"]): row for row in then}
-    found = {(row["bucket"], row["statistic"]): row for row in now}
+    counts = Counter((row.bucket, row.statistic) for row in then)
+    held = {(row.bucket, row.statistic): row for row in then}
+    found = {(row.bucket, row.statistic): row for row in now}
     buckets = {bucket for bucket, _ in found}
     unknown = list(dict.fromkeys(bucket for bucket, _ in held if bucket not in buckets))
     repeated = {key: f"{count} rows in agreement.json" for key, count in counts.items() if count > 1}
@@ -133,9 +133,10 @@ def hold_agreement(then: Sequence[Mapping[str, Any]], now: Sequence[Mapping[str,
     for key, row in found.items():
         if key in odd:
             continue
-        apart = [_apart(held[key][name], row[name]) for name in _NUMBERS]
-        if held[key]["n"] != row["n"] or any(one is None or one > EXACT for one in apart):
-            largest = None if None in apart else max(one for one in apart if one is not None)
+        old = held[key]
+        apart = [_apart(old.value, row.value), _apart(old.low, row.low), _apart(old.high, row.high)]
+        if old.n != row.n or any(distance is None or distance > EXACT for distance in apart):
+            largest = None if None in apart else max(distance for distance in apart if distance is not None)
             differing.append((largest, ", ".join(key)))
     if differing:
         largest, place = max(differing, key=lambda one: -1.0 if one[0] is None else one[0])

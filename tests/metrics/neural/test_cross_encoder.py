@@ -72,11 +72,11 @@ def test_a_run_says_how_far_the_orders_lie_apart(scorer: Path) -> None:
     result = assay.run(rows, [both, one_way], resamples=0, device="cpu", threads=1)
     distinct = [list(dict.fromkeys(one.pairs())) for one in sets]
     apart = [np.abs(predicted(scorer, one) - predicted(scorer, [pair[::-1] for pair in one])) for one in distinct]
-    found = [status.cost.get("asymmetry") for status in result.outcome.metrics]
+    found = [status.cost.asymmetry for status in result.outcome.metrics]
     assert found[2:] == [None, None]
     for said, expected in zip(found[:2], apart, strict=True):
-        assert said["mean"] == pytest.approx(expected.mean(), abs=1e-5) and said["pairs"] == len(expected)
-        assert said["largest"] == pytest.approx(expected.max(), abs=1e-5)
+        assert said.mean == pytest.approx(expected.mean(), abs=1e-5) and said.pairs == len(expected)
+        assert said.largest == pytest.approx(expected.max(), abs=1e-5)
     assert result.to_markdown().count("the order of the texts moves a score by") == 2
 
 

@@ -32,10 +32,10 @@ def test_each_text_goes_through_a_model_once_in_a_run(encoder: Path, monkeypatch
     texts = {row[key] for row in first + second for key in ("reference", "candidate")}
     done = [status for status in result.outcome.metrics if status.metric != "f1"]
     assert {status.status for status in done} == {"done"}
-    assert {status.cost["texts_embedded"] for status in done} == {len(texts)}
-    assert all(len(status.cost["shared_with"]) == 2 and status.cost["parameters"] > 0 for status in done)
+    assert {status.cost.details["texts_embedded"] for status in done} == {len(texts)}
+    assert all(len(status.cost.shared_with) == 2 and status.cost.details["parameters"] > 0 for status in done)
     again = assay.run([first, second], metrics, resamples=0, device="cpu", threads=1)
-    assert {(status.scored, len(status.cost)) for status in again.outcome.metrics} == {(0, 0)}
+    assert {(status.scored, status.cost.is_empty) for status in again.outcome.metrics} == {(0, True)}
     assert again.agreement.equals(result.agreement)
     alone = assay.run([first], [f"bertscore:{encoder}"], resamples=0, fresh=True, device="cpu", threads=1)
     together = result.scores.query("dataset == 'data-1' and metric.str.startswith('bertscore')", engine="python")
@@ -119,7 +119,7 @@ def test_a_sweep_over_layers_is_one_pass(encoder: Path) -> None:
     names = [status.metric for status in result.outcome.metrics]
     assert names == [f"bertscore:{encoder},layer={layer}" for layer in range(4)]
     texts = {row[key] for row in rows(60) for key in ("reference", "candidate")}
-    assert {status.cost["texts_embedded"] for status in result.outcome.metrics} == {len(texts)}
+    assert {status.cost.details["texts_embedded"] for status in result.outcome.metrics} == {len(texts)}
     from assay.reports.sheets import write
     from assay.reports.sweep import document, layers_of
 

@@ -146,9 +146,9 @@ def take_baseline(run: RunFolder) -> Baseline:
         InputError: a file of the run is missing or broken.
     """
     return Baseline(
-        assay=str(run.manifest.get("environment", {}).get("packages", {}).get("assay", "")),
-        run=run.manifest["signature"],
-        confidence=run.manifest["request"]["confidence"],
+        assay=run.manifest.environment.packages.get("assay", ""),
+        run=run.manifest.signature,
+        confidence=run.manifest.request.confidence,
         datasets={one.name: _dataset(one) for one in read_datasets(run)},
     )
 
@@ -156,32 +156,30 @@ def take_baseline(run: RunFolder) -> Baseline:
 def _dataset(data: ScoredDataset) -> BaselineDataset:
     facts = data.facts
     return BaselineDataset(
-        version=facts["version"],
-        split=facts["split"],
+        version=facts.version,
+        split=facts.split,
         n=len(data),
-        digest=facts["digest"],
+        digest=facts.digest,
         metrics={
             name: BaselineMetric(
-                signature=known.signature,
+                signature=metric.signature,
                 # a speed of 0 is one that was too fast or too slow to be measured
-                pairs_per_second=float(f"{known.pairs_per_second:.0e}") if known.pairs_per_second else None,
+                pairs_per_second=float(f"{speed:.0e}") if (speed := metric.cost.pairs_per_second) else None,
                 agreement=_agreement(data, name),
                 scores=rounded(data.oriented(name)),
             )
-            for name, known in data.metrics.items()
+            for name, metric in data.metrics.items()
         },
     )
 
 
 def _agreement(data: ScoredDataset, metric: str) -> dict[str, dict[str, list[float]]]:
-    found: dict[str, dict[str, list[float]]] = {}
+    by_bucket: dict[str, dict[str, list[float]]] = {}
     for row in data.run.agreement:
-        if (row["dataset"], row["split"], row["metric"]) != (data.name, data.facts["split"], metric):
-            continue
-        bounds = [row[key] for key in ("value", "low", "high") if row[key] is not None]
-        if row["value"] is not None:
-            found.setdefault(row["bucket"], {})[row["statistic"]] = [round(bound, DECIMALS) + 0.0 for bound in bounds]
-    return found
+        if (row.dataset, row.split, row.metric) == (data.name, data.facts.split, metric) and row.value is not None:
+            bounds = [bound for bound in (row.value, row.low, row.high) if bound is not None]
+            by_bucket.setdefault(row.bucket, {})[row.statistic] = [round(bound, DECIMALS) + 0.0 for bound in bounds]
+    return by_bucket
 
 
 def to_text(baseline: Baseline) -> str:

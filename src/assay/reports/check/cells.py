@@ -228,7 +228,7 @@ def cells_of(one: Pairing, settings: CheckSettings, family: int) -> Iterator[Cel
         settings: what is judged.
         family: for how many tests the level of the judged ones is corrected.
     """
-    shown = dict.fromkeys([*settings.statistics, *one.data.run.manifest["request"]["statistics"]])
+    shown = dict.fromkeys([*settings.statistics, *one.data.run.manifest.request.statistics])
     corrected = 1 - (1 - settings.confidence) / max(family, 1)
     enough = max(settings.resamples, math.ceil(2 * BEYOND / (1 - corrected)))
     for bucket in one.data.buckets:

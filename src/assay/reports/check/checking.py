@@ -82,7 +82,7 @@ def changed_data(data: ScoredDataset, old: BaselineDataset) -> str:
     """Return in which way the pairs differ, or an empty string where they are the same, whatever they are called."""
     if old.n != len(data):
         return f"{old.n:,} -> {len(data):,} pairs"
-    new = data.facts["digest"]
+    new = data.facts.digest
     if old.digest != new:
         return f"texts, labels or groups of the {old.n:,} pairs (digest {old.digest[:8]} -> {new[:8]})"
     return ""
@@ -90,41 +90,37 @@ def changed_data(data: ScoredDataset, old: BaselineDataset) -> str:
 
 def changed_names(data: ScoredDataset, old: BaselineDataset) -> str:
     """Return how the version or the split of a dataset differs, or an empty string."""
-    names = ("version", old.version, data.facts["version"]), ("split", old.split, data.facts["split"])
+    names = ("version", old.version, data.facts.version), ("split", old.split, data.facts.split)
     return "; ".join(f"{name} {before!r} -> {after!r}" for name, before, after in names if before != after)
 
 
 def missing_metric(data: ScoredDataset, metric: str) -> CheckFinding:
     """Return that a metric of the baseline has no scores in the run, and why."""
-    why = next(
-        (
-            f"{one['status']}: {one['reason']}" + (f" -> {one['remedy']}" if one["remedy"] else "")
-            for one in data.run.manifest["metrics"]
-            if one["dataset"] == data.name and one["metric"] == metric and one["status"] != "done"
-        ),
-        "the run was not asked for it",
-    )
+    records = {record.metric: record for record in data.run.manifest.metrics if record.dataset == data.name}
+    missing = metric in records and not records[metric].is_done
+    why = records[metric].why_missing if missing else "the run was not asked for it"
     return CheckFinding("missing", data.name, metric, f"in the baseline, not in the run ({why})", fails=True)
 
 
 def about_metric(data: ScoredDataset, metric: str, old: BaselineMetric, *, same_data: bool) -> Iterator[CheckFinding]:
     """Yield changed parts of the signature, scores that are gone, and lost speed."""
-    known = data.metrics[metric]
-    parts = _changed_parts(old.signature, known.signature)
+    record = data.metrics[metric]
+    parts = _changed_parts(old.signature, record.signature)
     if parts:
         yield CheckFinding("changed signature", data.name, metric, parts)
     gone = int((np.isfinite(old.scores) & ~np.isfinite(data.scores[metric])).sum()) if same_data else 0
     if gone:
         text = f"{gone:,} of {len(data):,} pairs had a score and have none now"
         yield CheckFinding("missing scores", data.name, metric, text, fails=True)
-    if old.pairs_per_second and known.pairs_per_second:
-        ratio = known.pairs_per_second / old.pairs_per_second
+    speed = record.cost.pairs_per_second
+    if old.pairs_per_second and speed:
+        ratio = speed / old.pairs_per_second
         if ratio < SLOWER:
             yield CheckFinding(
                 "slower",
                 data.name,
                 metric,
-                f"{1 / ratio:.1f} times slower: {known.pairs_per_second:,.0f} pairs per second, "
+                f"{1 / ratio:.1f} times slower: {speed:,.0f} pairs per second, "
                 f"{old.pairs_per_second:,.0f} in the baseline (a warning: machines differ)",
             )
 
@@ -192,11 +188,11 @@ def check(
     _check_known("bucket", settings.buckets, [bucket for one in datasets.values() for bucket in one.buckets])
     names = list(dict.fromkeys([*datasets, *baseline.datasets]))
     _check_known("dataset", settings.datasets, names)
-    findings = list(about_run(run.manifest["signature"], baseline))
+    findings = list(about_run(run.manifest.signature, baseline))
     pairings: list[Pairing] = []
     for name in settings.datasets or names:
         if name not in datasets:
-            why = run.manifest["request"].get("unavailable", {}).get(name, "the run was not asked for it")
+            why = run.manifest.request.unavailable.get(name, "the run was not asked for it")
             findings.append(CheckFinding("missing", name, "", f"in the baseline, not in the run ({why})", fails=True))
         elif name not in baseline.datasets:
             findings.append(CheckFinding("new", name, "", "not in the baseline"))

@@ -66,7 +66,7 @@ def match(first: ScoredDataset, second: ScoredDataset) -> Match:
     Raises:
         InputError: no pair is in both.
     """
-    if first.facts["digest"] == second.facts["digest"] and len(first) == len(second):
+    if first.facts.digest == second.facts.digest and len(first) == len(second):
         rows = np.arange(len(first))
         return Match(rows, rows, 0, True, "")
     places = {key: row for row, key in enumerate(_keys(second))}
@@ -236,9 +236,9 @@ def _within(run: RunFolder, metrics: Sequence[str]) -> list[Contest]:
 
 def _between(first: RunFolder, second: RunFolder, metrics: Sequence[str], force: bool) -> Iterator[Contest]:
     datasets = read_datasets(first)
-    others = {(data.name, data.facts["split"]): data for data in read_datasets(second)}
+    others = {(data.name, data.facts.split): data for data in read_datasets(second)}
     _check_known(metrics, [*datasets, *others.values()], f"{first.title} and {second.title}")
-    shared = [data for data in datasets if (data.name, data.facts["split"]) in others]
+    shared = [data for data in datasets if (data.name, data.facts.split) in others]
     if not shared:
         raise InputError(
             f"{first.title} and {second.title}: have no dataset in common ({', '.join(data.title for data in datasets)}"
@@ -247,7 +247,7 @@ def _between(first: RunFolder, second: RunFolder, metrics: Sequence[str], force:
     marks = run_titles([first, second])
     compared = 0
     for data in shared:
-        other = others[data.name, data.facts["split"]]
+        other = others[data.name, data.facts.split]
         matched = match(data, other)
         if not matched.same and not force:
             raise InputError(
@@ -313,7 +313,7 @@ def compare_metrics(
             advance=advance,
         )
         rows = [
-            ComparedMetrics(data.name, data.facts["split"], bucket, *couple, difference, None, None, None, "undefined")
+            ComparedMetrics(data.name, data.facts.split, bucket, *couple, difference, None, None, None, "undefined")
             for couple, differences in by_couple.items()
             for difference in differences
         ]

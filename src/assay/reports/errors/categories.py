@@ -93,7 +93,7 @@ def categories_of_people(data: ScoredDataset) -> list[str]:
 
     It stands in the column ``category``; in the probe set, which was written by category, in ``subset``.
     """
-    column = "subset" if data.facts.get("kind") == "probe" else "category"
+    column = "subset" if data.facts.kind == "probe" else "category"
     if column not in data.table.column_names:
         return [""] * len(data)
     return [from_people(str(name)) if name else "" for name in data.table.column(column).to_pylist()]
@@ -116,7 +116,7 @@ def tag_by_rules(
         name: data.table.column(name).to_pylist() if name in data.table.column_names else [None] * len(data)
         for name in ("reference", "candidate", "question", "language")
     }
-    language = data.facts.get("language") or "en"
+    language = data.facts.language or "en"
     rows = [
         (_nearest(golds or [""], candidate or ""), candidate or "", question or "", spoken or language)
         for golds, candidate, question, spoken in zip(*columns.values(), strict=True)

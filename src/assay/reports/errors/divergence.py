@@ -11,7 +11,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from assay.errors import InputError
-from assay.reports.data import MetricFacts, ScoredDataset
+from assay.manifest import MetricRecord
+from assay.reports.data import ScoredDataset
 
 __all__ = ["By", "Divergence", "Rule", "diverging", "label_scale"]
 
@@ -58,9 +59,9 @@ class Rule:
                 raise InputError(f"`scale={lowest:g},{highest:g}`: the lowest label comes first")
         self.check_used(get_args(By) if self.by is None else (self.by,))
 
-    def by_for(self, facts: MetricFacts) -> By:
+    def by_for(self, metric: MetricRecord) -> By:
         """Return by what the pairs of a metric diverge."""
-        return self.by or ("threshold" if (facts.low, facts.high) == (0, 1) else "rank")
+        return self.by or ("threshold" if (metric.declared.low, metric.declared.high) == (0, 1) else "rank")
 
     def check_used(self, used: Collection[By]) -> None:
         """Raise InputError for a number other than the default where no metric is looked at in that way."""
@@ -75,16 +76,17 @@ class Rule:
                     f"take `by={by}`, or leave --{option} out"
                 )
 
-    def check_bounds(self, facts: MetricFacts) -> None:
+    def check_bounds(self, metric: MetricRecord) -> None:
         """Raise InputError for a threshold outside the bounds that a metric declares, turned as its scores are."""
-        lowest = -math.inf if facts.low is None else facts.low
-        highest = math.inf if facts.high is None else facts.high
+        declared = metric.declared
+        lowest = -math.inf if declared.low is None else declared.low
+        highest = math.inf if declared.high is None else declared.high
         said = "scores"
-        if not facts.higher_is_better:
+        if not declared.higher_is_better:
             lowest, highest, said = 1 - highest, 1 - lowest, "values of 1 − score"
         for option, value in (("low", self.low), ("high", self.high)):
             if not lowest <= value <= highest:
-                raise InputError(f"--{option} {value:g}: {facts.name} gives {said} from {lowest:g} to {highest:g}")
+                raise InputError(f"--{option} {value:g}: {metric.metric} gives {said} from {lowest:g} to {highest:g}")
 
 
 @dataclass(frozen=True)
@@ -120,9 +122,9 @@ class Divergence:
 
 def label_scale(data: ScoredDataset) -> tuple[float, float]:
     """Return the lowest and the highest label: of the scale that the data declares, else the ones that occur."""
-    declared = data.facts.get("scale")
-    if declared:
-        return float(declared[0]), float(declared[1])
+    scale = data.facts.scale
+    if scale:
+        return float(scale[0]), float(scale[1])
     return (float(data.labels.min()), float(data.labels.max())) if len(data) else (0.0, 0.0)
 
 
@@ -144,13 +146,13 @@ def diverging(
         InputError: a threshold outside the bounds of the metric; all labels are equal, and no scale is given.
     """
     rule = rule or Rule()
-    facts = data.metrics[metric]
-    by = rule.by_for(facts)
+    record = data.metrics[metric]
+    by = rule.by_for(record)
     scores = data.scores[metric]
     considered = np.isfinite(scores) if inside is None else np.isfinite(scores) & inside
     if by == "threshold":
-        rule.check_bounds(facts)
-        similar = scores if facts.higher_is_better else 1 - scores
+        rule.check_bounds(record)
+        similar = scores if record.declared.higher_is_better else 1 - scores
         low, high = rule.scale or label_scale(data)
         if low == high and len(data):
             raise InputError(
@@ -159,7 +161,7 @@ def diverging(
         too_low = considered & (similar < rule.low) & (data.labels >= high)
         too_high = considered & (similar > rule.high) & (data.labels <= low)
         distance = np.where(too_low, 1 - similar, similar)
-        said = "score" if facts.higher_is_better else "1 − score"
+        said = "score" if record.declared.higher_is_better else "1 − score"
         condition = f"{said} < {rule.low:g} and label = {high:g}, or {said} > {rule.high:g} and label = {low:g}"
     else:
         residual = _residuals(data.oriented(metric), data.labels, considered)

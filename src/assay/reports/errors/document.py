@@ -73,7 +73,7 @@ def _frequencies(report: ErrorReport, metric: str) -> Sheet:
             f"{low:,} scored too low, {n - low:,} too high"
         )
     ]
-    if report.data.facts.get("kind") == "probe":
+    if report.data.facts.kind == "probe":
         facts.append("probe set: the categories are those the pairs were written for")
     heads = ["category", "too low", "too high", "share of diverging", "share of all", "times as frequent"]
     return Sheet(

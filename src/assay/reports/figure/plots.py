@@ -233,7 +233,7 @@ def draw_scores(shown: Sequence[Chosen], width: float) -> Figure:
     room = width / columns - 0.6
     for row, places in zip(rows, panels, strict=True):
         for panel, (one, bucket, metric) in zip(places, row, strict=False):
-            lower = "" if one.unit.data.metrics[metric].higher_is_better else " (lower is better)"
+            lower = "" if one.unit.data.metrics[metric].declared.higher_is_better else " (lower is better)"
             lines = [fit_in(one.unit.names[metric], room - LETTER * len(lower)) + lower]
             where = [one.unit.title] * (len(shown) > 1) + [bucket] * (len(one.blocks) > 1)
             panel.set_title("\n".join([*lines, *([fit_in(", ".join(where), room)] if where else [])]))

@@ -113,7 +113,7 @@ def choose_statistic(run: RunFolder, statistic: str | None) -> str:
     Raises:
         InputError: the run does not have it.
     """
-    there = list(run.manifest["request"]["statistics"])
+    there = list(run.manifest.request.statistics)
     if statistic is None:
         return main_statistic(there)
     if statistic not in there:
@@ -131,12 +131,12 @@ def legend(shown: Sequence[Chosen], statistic: str, mark: str) -> list[str]:
     """
     found = []
     if any(cell.low is not None for one in shown for cell in one.cells(statistic)):
-        found.append(f"{mark}: {percent(shown[0].unit.run.manifest['request']['confidence'])} interval")
+        found.append(f"{mark}: {percent(shown[0].unit.run.manifest.request.confidence)} interval")
     turned = dict.fromkeys(
         one.unit.names[metric]
         for one in shown
         for metric in one.metrics
-        if not one.unit.data.metrics[metric].higher_is_better
+        if not one.unit.data.metrics[metric].declared.higher_is_better
     )
     if turned:
         found.append(f"sign turned: {', '.join(turned)}")

@@ -12,8 +12,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from assay.errors import InputError, unknown
+from assay.manifest import MetricRecord
 from assay.reports.compare.contests import CompareSettings, check_buckets, used_buckets
-from assay.reports.data import MetricFacts, ScoredDataset, read_datasets
+from assay.reports.data import ScoredDataset, read_datasets
 from assay.reports.folder import RunFolder, run_titles
 from assay.statistics.comparison import average, average_drawn, summarise
 from assay.statistics.draws import Coefficients, Couple, Drawn, draw_all, draw_scores
@@ -133,18 +134,18 @@ class Joined:
         title: its name, version and split; with the run's name where runs have different data under one name.
         data: pairs and buckets, from the first run that has them.
         scores: by entry, shape (n,), a higher one means more similar.
-        facts: what is known of each entry.
+        records: the entries in the manifests.
     """
 
     title: str
     data: ScoredDataset
     scores: dict[str, NDArray[np.float64]] = field(default_factory=dict)
-    facts: dict[str, MetricFacts] = field(default_factory=dict)
+    records: dict[str, MetricRecord] = field(default_factory=dict)
 
     @property
     def unranked(self) -> str:
         """Why no metric is ranked by its labels; empty where they are."""
-        return NOT_BY_PEOPLE.get(self.data.facts["kind"], "")
+        return NOT_BY_PEOPLE.get(self.data.facts.kind, "")
 
     @property
     def couples(self) -> int:
@@ -163,17 +164,15 @@ def join(runs: Sequence[RunFolder], filters: Filters) -> list[Joined]:
     everything = [data for run in runs for data in read_datasets(run)]
     chosen = [data for data in everything if _wanted(data, filters)]
     if not chosen:
-        have = sorted(
-            {f"{data.name} ({data.facts['language'] or 'unknown or several languages'})" for data in everything}
-        )
+        have = sorted({f"{data.name} ({data.facts.language or 'unknown or several languages'})" for data in everything})
         raise InputError(f"no dataset is left; the runs have {', '.join(have) or 'none'}")
     marks = {id(run): mark for run, mark in zip(runs, run_titles(runs), strict=True)}
     labels = _labels(chosen, marks)
-    titles = Counter(title for title, _ in {(data.title, data.facts["digest"]) for data in chosen})
+    titles = Counter(title for title, _ in {(data.title, data.facts.digest) for data in chosen})
     joined: dict[tuple[str, str], Joined] = {}
     for data in chosen:
         title = f"{data.title} [{marks[id(data.run)]}]" if titles[data.title] > 1 else data.title
-        held = joined.setdefault((data.title, data.facts["digest"]), Joined(title, data))
+        held = joined.setdefault((data.title, data.facts.digest), Joined(title, data))
         _add(held, data, filters, labels)
     found = [one for one in joined.values() if one.scores]
     names = list(dict.fromkeys(name for data in chosen for name in data.scores))
@@ -189,17 +188,16 @@ def missing_metrics(runs: Sequence[RunFolder]) -> list[str]:
     """Return a line for each metric that a run was asked for and has no scores of, with the reason and the remedy."""
     return list(
         dict.fromkeys(
-            f"{one['metric']} on {one['dataset']}: {one['status']}, {one['reason']}"
-            + (f" -> {one['remedy']}" if one["remedy"] else "")
+            f"{metric.metric} on {metric.dataset}: {metric.why_missing}"
             for run in runs
-            for one in run.manifest["metrics"]
-            if one["status"] != "done"
+            for metric in run.manifest.metrics
+            if not metric.is_done
         )
     )
 
 
 def _wanted(data: ScoredDataset, filters: Filters) -> bool:
-    language = not filters.languages or data.facts["language"] in filters.languages
+    language = not filters.languages or data.facts.language in filters.languages
     return language and (not filters.datasets or data.name in filters.datasets)
 
 
@@ -212,8 +210,8 @@ def _labels(chosen: Sequence[ScoredDataset], marks: dict[int, str]) -> dict[tupl
     by_place: dict[tuple[str, str], set[str]] = {}
     first: dict[tuple[str, str], str] = {}
     for data in chosen:
-        for name, facts in data.metrics.items():
-            signature = repr(sorted(facts.signature.items()))
+        for name, record in data.metrics.items():
+            signature = repr(sorted(record.signature.items()))
             by_place.setdefault((name, data.title), set()).add(signature)
             first.setdefault((name, signature), marks[id(data.run)])
     ambiguous = {name for (name, _), signatures in by_place.items() if len(signatures) > 1}
@@ -221,12 +219,14 @@ def _labels(chosen: Sequence[ScoredDataset], marks: dict[int, str]) -> dict[tupl
 
 
 def _add(held: Joined, data: ScoredDataset, filters: Filters, labels: dict[tuple[str, str], str]) -> None:
-    for name, facts in data.metrics.items():
-        if (filters.metrics and name not in filters.metrics) or (filters.kinds and facts.kind not in filters.kinds):
+    for name, record in data.metrics.items():
+        if filters.metrics and name not in filters.metrics:
             continue
-        entry = labels[name, repr(sorted(facts.signature.items()))]
+        if filters.kinds and record.declared.kind not in filters.kinds:
+            continue
+        entry = labels[name, repr(sorted(record.signature.items()))]
         held.scores.setdefault(entry, data.oriented(name))
-        held.facts.setdefault(entry, facts)
+        held.records.setdefault(entry, record)
 
 
 # The leaderboard: a table a dataset and bucket, and one over all datasets.
@@ -346,7 +346,7 @@ def _to_average(cells: Sequence[_Cell]) -> list[_Cell]:
     largest: dict[tuple[str, str], _Cell] = {}
     for cell in cells:
         facts = cell.joined.data.facts
-        key = (facts["name"], facts["split"])
+        key = (facts.name, facts.split)
         if not cell.joined.unranked and (key not in largest or cell.n > largest[key].n):
             largest[key] = cell
     return list(largest.values())
@@ -380,7 +380,8 @@ def _draw(joined: Joined, bucket: str, settings: CompareSettings, advance: Calla
 def _board(cell: _Cell, settings: CompareSettings, by: str) -> Board:
     joined = cell.joined
     lines = [
-        _line(name, [cell], alone, settings, joined.facts[name].pairs_per_second) for name, alone in cell.alone.items()
+        _line(name, [cell], alone, settings, joined.records[name].cost.pairs_per_second)
+        for name, alone in cell.alone.items()
     ]
     if joined.unranked:
         return Board(joined.title, cell.bucket, cell.n, tuple(lines), {}, joined.unranked)
@@ -403,9 +404,9 @@ def _overall(bucket: str, parts: Sequence[_Cell], settings: CompareSettings, by:
     nothing = dict.fromkeys(settings.statistics, (None, None, None))
     for name in names:
         if name not in complete:
-            held = next(part.joined.facts[name] for part in parts if name in part.alone)
+            held = next(part.joined.records[name] for part in parts if name in part.alone)
             lacking = tuple(part.joined.title for part in parts if name not in part.alone)
-            lines.append(Line(name, held.kind, nothing, {}, 0, None, held.short_signature, missing=lacking))
+            lines.append(Line(name, held.declared.kind, nothing, {}, 0, None, held.short_signature, missing=lacking))
     title = f"mean over {len(parts)} datasets that count the same"
     return _ranked(title, bucket, sum(part.n for part in parts), lines, couples, settings, by)
 
@@ -422,20 +423,20 @@ def _couple(part: _Cell, one: str, other: str) -> Drawn:
 def _line(
     name: str, parts: Sequence[_Cell], held: Coefficients, settings: CompareSettings, pairs_per_second: float | None
 ) -> Line:
-    facts = parts[0].joined.facts[name]
+    record = parts[0].joined.records[name]
     values = {}
     for place, statistic in enumerate(settings.statistics):
         value = held.values[place]
         low, high = held.interval(place, settings.confidence) or (None, None)
         values[statistic] = (None if np.isnan(value) else float(value), low, high)
-    signatures = dict.fromkeys(part.joined.facts[name].short_signature for part in parts)
+    signatures = dict.fromkeys(part.joined.records[name].short_signature for part in parts)
     chance = dict(zip(settings.statistics, held.chance.tolist(), strict=True))
-    return Line(name, facts.kind, values, chance, held.n, pairs_per_second, "; ".join(signatures))
+    return Line(name, record.declared.kind, values, chance, held.n, pairs_per_second, "; ".join(signatures))
 
 
 def _mean_speed(name: str, parts: Sequence[_Cell]) -> float | None:
     """Return the pairs a second over datasets that count the same; None where one of them does not know it."""
-    speeds = [part.joined.facts[name].pairs_per_second for part in parts]
+    speeds = [part.joined.records[name].cost.pairs_per_second for part in parts]
     known = [speed for speed in speeds if speed is not None]
     return harmonic_mean(known) if len(known) == len(speeds) else None
 

@@ -65,13 +65,13 @@ def aspect_models(units: Sequence[Unit]) -> list[AspectModel]:
     having: dict[str, list[Unit]] = {}
     for unit in units:
         own: dict[str, dict[str, str]] = {}
-        for metric, facts in unit.data.metrics.items():
-            if facts.aspect and facts.whole:
-                own.setdefault(facts.whole, {})[metric] = facts.aspect
-        for whole, declared in own.items():
-            if len(declared) > 1 and unit.blocks:
+        for metric, record in unit.data.metrics.items():
+            if record.declared.aspect and record.declared.whole:
+                own.setdefault(record.declared.whole, {})[metric] = record.declared.aspect
+        for whole, aspect_of in own.items():
+            if len(aspect_of) > 1 and unit.blocks:
                 aspects = found.setdefault(whole, {})
-                for metric, aspect in declared.items():
+                for metric, aspect in aspect_of.items():
                     if metric not in aspects.values():
                         # the same aspect under other options keeps the name that tells it apart
                         aspects[unit.names[metric] if aspect in aspects else aspect] = metric

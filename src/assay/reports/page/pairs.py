@@ -57,7 +57,7 @@ def tag_pairs(data: ScoredDataset, most: int) -> TagColumns:
     if most:
         rows = _choose(data, most)
         # the labels that occur give the scale where none is declared: those of all pairs, not of the chosen ones
-        facts = {**data.facts, "scale": label_scale(data)}
+        facts = data.facts.model_copy(update={"scale": label_scale(data)})
         chosen = tag_all(replace(data, facts=facts, table=data.table.take(rows), scores={}, metrics={}, _masks={}))
         for row, found in zip(rows, chosen.categories, strict=True):
             tags[row] = found
@@ -144,8 +144,13 @@ def pack(unit: Unit, tagged: TagColumns) -> str:
         "classes": unit.labels.titles,
         "buckets": buckets,
         "metrics": [
-            {"name": name, "short": unit.names[name], "kind": facts.kind, "higher": facts.higher_is_better}
-            for name, facts in unit.data.metrics.items()
+            {
+                "name": name,
+                "short": unit.names[name],
+                "kind": metric.declared.kind,
+                "higher": metric.declared.higher_is_better,
+            }
+            for name, metric in unit.data.metrics.items()
         ],
         "ranking": [list(unit.data.scores).index(name) for name in unit.ranking(unit.main_statistic)],
         "categories": tagged.names,

@@ -15,9 +15,10 @@ from jinja2 import Environment, PackageLoader, StrictUndefined
 from markupsafe import Markup, escape
 
 from assay.errors import InputError
+from assay.manifest import MetricRecord
 from assay.output import written_whole
 from assay.reports.compare.contests import CompareSettings
-from assay.reports.data import ALL, MetricFacts
+from assay.reports.data import ALL
 from assay.reports.drawing import Figure
 from assay.reports.folder import RunFolder, run_titles
 from assay.reports.layout import Block, Cell, percent
@@ -97,7 +98,7 @@ def _sentence(unit: Unit, block: Block, statistic: str) -> str:
     left_out = f" {count} of {len(block.rows)} metrics {verb} undefined here." if count else ""
     if not unit.is_by_people:
         ends = f"from {_kept(known[-1][2])} to {_kept(known[0][2])}"
-        return f"{head} {ends}; metrics are not ranked by {_UNRANKED[unit.data.facts['kind']]}.{left_out}"
+        return f"{head} {ends}; metrics are not ranked by {_UNRANKED[unit.data.facts.kind]}.{left_out}"
     _, best, cell = known[0]
     does = "agrees best with people" if known[0][0] > 0 else "has the highest value, which is no agreement with people"
     said = f"{unit.names[best]} {does}, {head} {_kept(cell)}"
@@ -141,42 +142,41 @@ class RunPart:
     @property
     def created(self) -> str:
         """The day of the run."""
-        return str(self.run.manifest.get("created", "unknown"))[:10]
+        return self.run.manifest.created[:10] or "unknown"
 
     @property
     def signature(self) -> str:
         """The line that says how the numbers were resampled."""
-        return str(self.run.manifest["signature"])
+        return self.run.manifest.signature
 
     @property
     def resampling(self) -> str:
         """The same in words."""
-        request = self.run.manifest["request"]
-        if not request["resamples"]:
+        request = self.run.manifest.request
+        if not request.resamples:
             return "no intervals were computed"
         return (
-            f"{percent(request['confidence'])} intervals by the bootstrap (expanded percentile), "
-            f"{request['resamples']:,} resamples, seed {request['seed']}"
+            f"{percent(request.confidence)} intervals by the bootstrap (expanded percentile), "
+            f"{request.resamples:,} resamples, seed {request.seed}"
         )
 
     @property
     def command(self) -> str:
         """The line that was typed; empty where the run came from Python."""
-        argv = self.run.manifest.get("environment", {}).get("argv", [])
+        argv = self.run.manifest.environment.argv
         return shlex.join(["assay", *argv]) if argv else ""
 
     @property
     def versions(self) -> str:
         """Python and packages with their versions."""
-        environment = self.run.manifest.get("environment", {})
-        packages = environment.get("packages", {})
-        there = [f"{name} {version}" for name, version in packages.items() if version != "absent"]
-        return ", ".join([f"Python {environment.get('python', 'unknown')}", *there])
+        environment = self.run.manifest.environment
+        installed = [f"{name} {version}" for name, version in environment.packages.items() if version != "absent"]
+        return ", ".join([f"Python {environment.python or 'unknown'}", *installed])
 
     @property
     def platform(self) -> str:
         """The machine's system."""
-        return str(self.run.manifest.get("environment", {}).get("platform", "unknown"))
+        return self.run.manifest.environment.platform or "unknown"
 
 
 class UnitPart:
@@ -224,7 +224,7 @@ class UnitPart:
         ]
 
     @property
-    def signatures(self) -> list[MetricFacts]:
+    def signatures(self) -> list[MetricRecord]:
         """What is known of each metric."""
         return list(self.unit.data.metrics.values())
 
@@ -260,7 +260,7 @@ def rank_metrics(runs: Sequence[RunFolder], statistic: str) -> Document | str:
 
     Ranks stand on permutation tests of every couple of metrics in the first three buckets of each dataset.
     """
-    scored = any(status["status"] == "done" for run in runs for status in run.manifest["metrics"])
+    scored = any(run.manifest.has_scores for run in runs)
     joined = join(runs, Filters()) if scored else []
     settings = enough_draws(joined, CompareSettings((statistic,)))
     buckets = list(dict.fromkeys(name for one in joined for name in list(one.data.buckets)[:BUCKETS]))
@@ -303,7 +303,7 @@ def page_html(runs: Sequence[RunFolder], *, leaderboard: bool = True, categories
         raise InputError("no run: give one run folder or more")
     units = read_units(runs)
     pairs = sum(len(unit.data) for unit in units)
-    statistics = list(dict.fromkeys(name for run in runs for name in run.manifest["request"]["statistics"]))
+    statistics = list(dict.fromkeys(name for run in runs for name in run.manifest.request.statistics))
     main = main_statistic(statistics)
     script = "\n".join(asset(name) for name in SCRIPTS)
     digest = base64.b64encode(hashlib.sha256(script.encode()).digest()).decode("ascii")

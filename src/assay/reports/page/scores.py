@@ -84,7 +84,7 @@ def _panel(key: str, unit: Unit, metric: str, strips: Sequence[Strip], axis: Axi
     pitch = SPREAD_HEIGHT + 6 + above
     scale = Scale(axis.marks[0], axis.marks[-1], gutter, SPREAD_WIDTH - 14)
     bottom = SPREAD_HEAD + pitch * len(strips)
-    less = unit.data.metrics[metric].higher_is_better is False
+    less = unit.data.metrics[metric].declared.higher_is_better is False
     name = fit(unit.names[metric], 36 - 12 * less) + (" (lower is better)" if less else "")
     parts = [text(4, 14, name, element("title", metric), class_="strong")]
     for mark, shown in zip(axis.marks, axis.labels, strict=True):
@@ -201,7 +201,7 @@ def draw_cost(unit: Unit, statistic: str) -> CostFigure:
 
     A metric whose cost is not known could beat those whose value is no higher; these are not marked.
     """
-    speeds = {metric: facts.pairs_per_second for metric, facts in unit.data.metrics.items()}
+    speeds = {metric: record.cost.pairs_per_second for metric, record in unit.data.metrics.items()}
     values = {metric: unit.value(metric, statistic) for metric in speeds}
     known = [
         (metric, speed, value) for metric, speed in speeds.items() if speed and (value := values[metric]) is not None

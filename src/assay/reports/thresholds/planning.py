@@ -162,7 +162,7 @@ def _subject(tune: ScoredDataset, test: ScoredDataset, settings: ThresholdSettin
         way=way,
         unit=unit,
         decisions=decisions,
-        rising={metric: test.metrics[metric].higher_is_better for metric in decisions},
+        rising={metric: test.metrics[metric].declared.higher_is_better for metric in decisions},
         notes=notes,
     )
 
@@ -176,7 +176,7 @@ def _decide(
     tune, test = scored[0], scored[-1]
     groups = group_codes(test, settings.group_by)
     repeats, way = _parts(tune, test, groups, settings)
-    facts = test.metrics[metric]
+    declared = test.metrics[metric].declared
     decision = study(
         f"{test.name}, {metric}",
         (tune.oriented(metric), read_positive(tune, rule)[1]),
@@ -184,9 +184,9 @@ def _decide(
         repeats,
         settings.measure,
         settings,
-        seed=seed_of(settings.seed, test.name, test.facts["split"], ALL),
+        seed=seed_of(settings.seed, test.name, test.facts.split, ALL),
         groups=None if groups is None else np.unique(groups, return_inverse=True)[1],
-        probabilities=facts.higher_is_better and (facts.low, facts.high) == (0.0, 1.0),
+        probabilities=declared.higher_is_better and (declared.low, declared.high) == (0.0, 1.0),
     )
     return decision, way, whole - sum(len(one) for one in scored)
 
@@ -211,7 +211,7 @@ def _parts(
         parts = by_value(test, settings.split_by, groups, same_pairs(test))
         return [parts], f"each of {len(parts)} values of {settings.split_by} tested with the threshold of the others"
     k = FOLDS if settings.folds is None else settings.folds
-    apart = "pairs" if groups is None else f"whole groups ({settings.group_by or test.facts['group']})"
+    apart = "pairs" if groups is None else f"whole groups ({settings.group_by or test.facts.group})"
     again = f", dealt {settings.repeats} times" if settings.repeats > 1 else ""
     codes = same_pairs(test)
     if groups is not None:

@@ -152,8 +152,8 @@ def test_a_run_goes_on_without_what_is_refused(encoder: Path, onnxruntime: str) 
     assert re.search(r"keeps a Spearman of \.9\d{3} with fp32, below \.999", status.reason)
     assert {one.status for one in by_name.values()} == {"done"} and len(by_name) == 2
     one = by_name[str(load_metric(good))]
-    assert one.signature["backend"] == "onnxruntime" and one.cost["load_seconds"] > 0
-    assert one.cost["parameters"] > 10_000
+    assert one.signature["backend"] == "onnxruntime" and one.cost.details["load_seconds"] > 0
+    assert one.cost.details["parameters"] > 10_000
     scores = result.scores[result.scores.metric == one.metric].score.to_numpy()
     assert scores == pytest.approx(load_metric(f"bi-encoder:{encoder}").score(batch), abs=1e-4)
     assert "keeps a Spearman" in result.to_markdown()
