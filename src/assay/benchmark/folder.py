@@ -224,6 +224,11 @@ def _describe_dataset(dataset: DatasetScores) -> DatasetRecord:
     )
 
 
+def _is_command_line(program: Path) -> bool:
+    """Tell whether this process is ``assay`` or ``python -m assay``, and no program that imports it."""
+    return program.name == "assay" or program.parts[-2:] == ("assay", "__main__.py")
+
+
 def _environment() -> Environment:
     return Environment(
         python=platform.python_version(),
@@ -231,7 +236,7 @@ def _environment() -> Environment:
         machine=platform.machine(),
         cpus=os.cpu_count(),
         packages={name: version_of(name) for name in _PACKAGES},
-        argv=sys.argv[1:] if Path(sys.argv[0]).name in ("assay", "__main__.py") else [],
+        argv=sys.argv[1:] if _is_command_line(Path(sys.argv[0])) else [],
     )
 
 
