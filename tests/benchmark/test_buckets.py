@@ -67,9 +67,9 @@ def test_rules(pairs, rule, expected):
     [
         ("f1:0.5", "two or more rising edges"),
         ("f1:1,0", "two or more rising edges"),
-        ("label<low", "'low' is no number"),
-        ("label<nan", "'nan' is no number"),
-        ("f1:nan,1", "'nan' is no number"),
+        ("label<low", "'low' is not a number"),
+        ("label<nan", "'nan' is not a number"),
+        ("f1:nan,1", "'nan' is not a number"),
         ("<3", "cannot be read"),
     ],
 )

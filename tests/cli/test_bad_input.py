@@ -45,7 +45,7 @@ def file(content: str | bytes, name: str = "bad.csv") -> str:
         ([], ["own.csv", "no column reference", "--columns reference=gold,candidate=answer,label=human"]),
         (["reference=gold,candidate=answr,label=human"], ["own.csv", "'answr'", "Did you mean 'answer'?"]),
         (["refrence=gold,candidate=answer,label=human"], ["'refrence'", "Did you mean 'reference'"]),
-        (["reference=gold,candidate=answer,label=gold"], ["own.csv, row 2, column gold", "'Berlin' is no number"]),
+        (["reference=gold,candidate=answer,label=gold"], ["own.csv, row 2, column gold", "'Berlin' is not a number"]),
         (["reference"], ["reference=answer1,candidate=answer2"]),
     ],
 )
@@ -62,8 +62,8 @@ def test_columns(refused, columns, expected):
         (TEXTS + 'a,"b,2\nc,d,1\n', ["bad.csv, row 2", "never closed"]),
         (TEXTS.encode() + b"M\xfcller,b,2\n", ["bad.csv, line 2", "0xfc", "save it as UTF-8"]),
         (TEXTS.encode("utf-16"), ["bad.csv", "UTF-16"]),
-        (TEXTS + "a,b,2\na,b,nan\n", ["bad.csv, row 3, column label", "'nan' is no number"]),
-        (TEXTS + "a,b,2\na,b,two\n", ["bad.csv, row 3, column label", "'two' is no number"]),
+        (TEXTS + "a,b,2\na,b,nan\n", ["bad.csv, row 3, column label", "'nan' is not a number"]),
+        (TEXTS + "a,b,2\na,b,two\n", ["bad.csv, row 3, column label", "'two' is not a number"]),
         (TEXTS + 'a,b,2\na,b,"1,5"\n', ["bad.csv, row 3, column label", "1.5"]),
         (TEXTS + "a,b,\na,b,2\n", ["bad.csv, column label", "1 of 2 rows have no label (row 2)"]),
         (TEXTS + "a,b,1,2\n", ["bad.csv, row 2", "4 cells", "quotes"]),
@@ -77,7 +77,7 @@ def test_files(refused, content, expected):
 
 def test_files_of_other_kinds(refused):
     assert "bad.jsonl, line 2" in refused("-d", file('{"reference": "a"}\n{oops\n', "bad.jsonl"), "-m", "f1")
-    assert "is no readable Parquet file" in refused("-d", file("PAR", "bad.parquet"), "-m", "f1")
+    assert "is not a readable Parquet file" in refused("-d", file("PAR", "bad.parquet"), "-m", "f1")
     pq.write_table(pa.table({"reference": ["a"], "candidate": ["b"], "label": [float("nan")]}), "nan.parquet")
     assert "nan.parquet, row 1, column label" in refused("-d", "nan.parquet", "-m", "f1")
     assert "there is no such file" in refused("-d", "nofile.csv", "-m", "f1")
@@ -125,7 +125,7 @@ def test_datasets_and_suites(refused, args, expected):
         (["--statistic", "sperman"], ["'sperman'", "Did you mean 'spearman'"]),
         (["--bucket", "lenght"], ["'lenght'", "Did you mean 'length'?"]),
         (["--bucket", "zzz"], ["no column 'zzz'", "f1, label, length, number"]),
-        (["--bucket", "f1:x"], ["'x' is no number"]),
+        (["--bucket", "f1:x"], ["'x' is not a number"]),
         (["--bucket", "f1:1,0"], ["rising edges"]),
         (["--bucket", "gold>b"], ["'gold' holds text"]),
         (["--group-by", "secnd"], ["--group-by secnd", "Did you mean 'second'"]),
@@ -158,7 +158,7 @@ def test_suites_that_describe_none(refused):
     Path("s.toml").write_text('name = "s"\ndescription = ""\ndatasets = ["probe"]\nmetric = ["f1"]\n')
     assert "s.toml: metric" in refused("s.toml")
     Path("s.toml").write_text("name = \n")
-    assert "s.toml: is no valid TOML" in refused("s.toml")
+    assert "s.toml: is not valid TOML" in refused("s.toml")
 
 
 def test_a_folder_that_holds_something_else(assay):

@@ -97,7 +97,7 @@ def test_odd_tuples_are_told(assay, tuples):
     with Path("tuples.csv").open("a") as file:
         file.write("t80,i0,i1,i2,<b>new</b>,i2,i0,kim\n")
     done = assay("bws", "tuples.csv", "--splits", "20", "-f", "html")
-    assert "row 162" in done.out and "stands in no other tuple" in done.out
+    assert "row 162" in done.out and "appears in no other tuple" in done.out
     assert "<b>new" not in done.out and "&lt;b&gt;new" in done.out
     assert "tuples with one annotation, which falls to either half by chance: 1" in done.out
 

@@ -63,7 +63,7 @@ def test_without_names_equal_items_in_any_order_are_one_tuple(tmp_path):
 @pytest.mark.parametrize(
     ("row", "said"),
     [
-        ("t3,a,b,a,d,a,d,kim", "row 5: the item 'a' stands 2 times in the tuple"),
+        ("t3,a,b,a,d,a,d,kim", "row 5: the item 'a' appears 2 times in the tuple"),
         ("t3,a,b,c,d,a,a,kim", "row 5: 'a' is best and worst"),
         ("t3,a,b,c,d,e,a,kim", r"row 5: best is 'e', which is not in the tuple \(a, b, c, d\)"),
         ("t3,a,b,c,d,a,e,kim", "row 5: worst is 'e', which is not in the tuple"),
@@ -80,7 +80,7 @@ def test_rows_that_cannot_be(tmp_path, row, said):
 
 def test_further_rows_that_cannot_be_are_counted(tmp_path):
     rows = [*ROWS, "t3,a,b,c,d,a,a,kim", "t3,a,b,c,d,b,b,lee", ROWS[0], "t3,a,b,c,d,x,b,lee"]
-    with pytest.raises(InputError, match=r"row 5: 'a' is best and worst \(rows that cannot be: 3, the next is 6\)"):
+    with pytest.raises(InputError, match=r"row 5: 'a' is best and worst \(impossible rows: 3, the next is 6\)"):
         read_best_worst(write(tmp_path / "a.csv", rows))
 
 
@@ -109,5 +109,5 @@ def test_what_is_odd_is_told_with_its_row(tmp_path):
     path = write(tmp_path / "a.csv", rows)
     again, rare, unequal = read_best_worst(path).warnings
     assert again == f"{path}, row 5: annotates a tuple again that its annotator has above; such rows: 1"
-    assert rare == (f"{path}, row 6: 'e' stands in no other tuple, so that its score says little; such items: 1 of 5")
+    assert rare == (f"{path}, row 6: 'e' appears in no other tuple, so that its score says little; such items: 1 of 5")
     assert unequal == f"{path}, row 6: items are not equally frequent, 'e' is the rarest; tuples of an item: 1 to 3"

@@ -54,7 +54,7 @@ def test_a_pair_whose_identifier_has_no_graph_or_two_is_refused(tmp_path: Path) 
     with pytest.raises(InputError, match=r"some\.amr: the ::id of 1 graphs is a pair_id of data, but the pair 'y'"):
         join_graphs(load_dataset(ROWS), {"reference": [some], "candidate": [right]})
     twice = write(tmp_path / "twice.amr", f"# ::id x\n{BOY}", f"# ::id y\n{MAN}", f"# ::id x\n{GIRL}")
-    places = f"{twice}, line 8: the ::id 'x' stands already at {twice}, line 2"
+    places = f"{twice}, line 8: the ::id 'x' already appears at {twice}, line 2"
     with pytest.raises(InputError, match=re.escape(places)):
         join_graphs(load_dataset(ROWS), {"reference": [twice], "candidate": [right]})
     unused = write(

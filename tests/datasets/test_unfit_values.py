@@ -29,8 +29,8 @@ def refused(data: object, **options: object) -> str:
 @pytest.mark.parametrize(
     ("line", "words"),
     [
-        ('{"reference": "a", "candidate": "b", "label": 1, "reference": "c"}', "the key 'reference' stands twice"),
-        ('{"reference": "a", "candidate": "b", "label": 1, "m": {"x": 1, "x": 2}}', "the key 'x' stands twice"),
+        ('{"reference": "a", "candidate": "b", "label": 1, "reference": "c"}', "the key 'reference' appears twice"),
+        ('{"reference": "a", "candidate": "b", "label": 1, "m": {"x": 1, "x": 2}}', "the key 'x' appears twice"),
         ('{"reference": {"text": "a"}, "candidate": "b", "label": 1}', "column reference: holds an object"),
         ('{"reference": "a", "candidate": [1, 2], "label": 1}', "column candidate: holds a list of other things"),
         ('{"reference": "a", "candidate": 1.50, "label": 1}', "column candidate: holds the number 1.5"),
@@ -39,7 +39,10 @@ def refused(data: object, **options: object) -> str:
         ('{"reference": "a", "candidate": "b", "label": 1, "\\uDC00": 1}', r"holds \udc00, half of a surrogate pair"),
         ("[" * 100_000, "nested too deeply"),
         ('{"reference": "a", "candidate": "b", "label": ' + "9" * 5000 + "}", "thousands of digits; write it as text"),
-        ('{"reference": "a", "candidate": "b", "label": ' + "9" * 400 + "}", f"the label '{'9' * 40}…' is no number"),
+        (
+            '{"reference": "a", "candidate": "b", "label": ' + "9" * 400 + "}",
+            f"the label '{'9' * 40}…' is not a number",
+        ),
     ],
 )
 def test_lines_of_jsonl(tmp_path: Path, line: str, words: str) -> None:
@@ -101,14 +104,14 @@ def test_data_in_memory(data: object, words: str) -> None:
 def test_arguments_of_another_kind() -> None:
     rows = [("a", "b", 1)]
     assert "columns: 5" in refused(rows, columns=5)
-    assert "language: 5 is no code" in refused(rows, language=5)
+    assert "language: 5 is not a language code" in refused(rows, language=5)
     assert "takes the column 'x' twice" in refused([{"reference": "a", "candidate": "b", "x": 1}], columns="label=x+x")
 
 
 def test_a_column_of_parquet_stands_twice(tmp_path: Path) -> None:
     path = tmp_path / "d.parquet"
     pq.write_table(pa.table([["a"], ["b"], ["c"]], names=["reference", "candidate", "candidate"]), path)
-    assert refused(path) == f"{path}: the column 'candidate' stands twice; rename one"
+    assert refused(path) == f"{path}: the column 'candidate' appears twice; rename one"
 
 
 def test_files_that_cannot_be_opened(tmp_path: Path) -> None:

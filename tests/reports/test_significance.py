@@ -210,7 +210,7 @@ GOOD = "".join(f"{system},d,{seed},0.{seed + 5}\n" for system in "ab" for seed i
         (HEAD + GOOD + "a,d,2,0.5\n", "row 8: 'a' has a second value on 'd' for seed '2', after"),
         (HEAD + GOOD + "c,d,0,0.5\n", "row 8: 'c' has 1 of the 3 seeds that a test needs at least (value on 'd')"),
         (HEAD + GOOD.replace("b,d,0", "\nb,d,0") + "a,d,3,nan\n", "row 9: value is 'nan', no finite number"),
-        ("seed," + HEAD + "1,a,d,1,1\n", "the column 'seed' stands twice"),
+        ("seed," + HEAD + "1,a,d,1,1\n", "the column 'seed' appears twice"),
         (HEAD + GOOD[: len(GOOD) // 2], "'a' is the only system"),
         (HEAD, "has no rows"),
         ("", "has no column system, dataset, seed, value"),

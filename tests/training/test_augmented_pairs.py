@@ -70,7 +70,7 @@ def test_entities_of_other_files(tmp_path):
     [
         ("e.csv", "names,aliases\nX,a\n", r"has no column 'name'.*Did you mean 'names'"),
         ("e.csv", "name,aliases\nX,a\n  ,b\n", r"e.csv, row 3, column name: there is no name"),
-        ("e.csv", 'name,aliases\nX,"[""a"""\n', r"e.csv, row 2, column aliases: is no JSON list"),
+        ("e.csv", 'name,aliases\nX,"[""a"""\n', r"e.csv, row 2, column aliases: is not a JSON list"),
         ("e.csv", "name,aliases\nX,[1]\n", r"e.csv, row 2, column aliases: must be texts with"),
         ("e.jsonl", '{"name": "X", "aliases": 3}', r"e.jsonl, line 1, column aliases: must be texts"),
         ("e.txt", "name\nX\n", r"expected a file that ends in"),
@@ -128,7 +128,7 @@ def test_no_random_pair_is_of_one_thing_and_no_entity_in_two_splits(entities, ti
 def test_splits_and_sizes_of_many():
     entities = [Entity(f"n{k}") for k in range(200)]
     pairs, passed = pair_entities(entities, 2, 3)
-    # a tenth each is held out; every entity stands twice on each side
+    # a tenth each is held out; every entity appears twice on each side
     assert Counter(one.split for one in pairs) == {"train": 320, "dev": 40, "test": 40} and passed == 0
     assert set(Counter(one.reference for one in pairs).values()) == {2}
     assert pair_entities(entities, 2, 4)[0] != pairs

@@ -95,7 +95,7 @@ def test_a_file_of_frames(tmp_path):
 @pytest.mark.parametrize(
     ("record", "message"),
     [
-        ("{", r"line 5: is no JSON"),
+        ("{", r"line 5: is not JSON"),
         ([1], r"line 5: expected an object such as"),
         ({"frames": []}, r"line 5: 'sentence' must be a text that is not empty"),
         ({"sentence": " ", "frames": []}, r"line 5: 'sentence' must be a text that is not empty"),
@@ -107,7 +107,7 @@ def test_a_file_of_frames(tmp_path):
         (a_line("A", ("a-01", {" ": "x"})), r"line 5, frame 1: a role has no name"),
         (
             '{"sentence": "A", "frames": [{"predicate": "a", "roles": {"A0": "x", "A0": "y"}}]}',
-            r"line 5: the key 'A0' stands twice",
+            r"line 5: the key 'A0' appears twice",
         ),
     ],
 )

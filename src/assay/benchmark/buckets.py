@@ -83,7 +83,7 @@ def check_rules(rules: Sequence[str]) -> None:
 
 
 def check_distinct(rules: Sequence[str]) -> None:
-    """Raise InputError for a rule that stands twice."""
+    """Raise InputError for a rule that appears twice."""
     for rule in rules:
         if rules.count(rule) > 1:
             raise InputError(f"the bucket {rule} is asked for twice")
@@ -195,7 +195,7 @@ def _number(rule: str, text: str) -> float:
     except ValueError:
         value = math.nan
     if not math.isfinite(value):
-        raise InputError(f"bucket {rule!r}: {text!r} is no number{' that is finite' if math.isinf(value) else ''}")
+        raise InputError(f"bucket {rule!r}: {text!r} is not a number{' that is finite' if math.isinf(value) else ''}")
     return value
 
 

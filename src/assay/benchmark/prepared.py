@@ -35,7 +35,7 @@ def read_recorded(metric: ColumnMetric, pairs: Pairs) -> NDArray[np.float64] | N
     A file of its own is joined by ``pair_id`` where it has that column, else by row.
 
     Raises:
-        InputError: a file without that column, with another number of rows or a pair twice; a cell that is no number.
+        InputError: a file without that column, with another number of rows or a repeated pair; a cell without a number.
     """
     if metric.file is None:
         if metric.column not in pairs.source_columns:
@@ -195,7 +195,7 @@ def prepare(request: Request) -> list[PreparedDataset]:
     """Choose rows and read recorded scores, before any row is left out, so that files beside the data stay in step.
 
     Raises:
-        InputError: a recorded column that no dataset has, or a cell of it that is no number; a group column that a
+        InputError: a recorded column that no dataset has, or a cell of it that is not a number; a group column that a
             dataset lacks; a statistic within groups where no dataset has groups.
     """
     recorded: list[dict[str, NDArray[np.float64]]] = [{} for _ in request.pairs]

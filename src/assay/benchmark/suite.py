@@ -79,7 +79,7 @@ def _read(text: str, where: str) -> Suite:
     try:
         return Suite.model_validate(tomllib.loads(text))
     except tomllib.TOMLDecodeError as error:
-        raise InputError(f"{where}: is no valid TOML: {error}") from error
+        raise InputError(f"{where}: is not valid TOML: {error}") from error
     except ValidationError as error:
         first = error.errors()[0]
         place = ".".join(str(part) for part in first["loc"])

@@ -75,7 +75,7 @@ class AnnotationGraph:
 
     @property
     def places(self) -> NDArray[np.int64]:
-        """Where each row stands in :attr:`incident`, for its first and its second node; int64, shape (n, 2)."""
+        """Position of each row in :attr:`incident`, for its first and its second node; int64, shape (n, 2)."""
         return self._ends[2]
 
     def edges_of(self, node: int) -> NDArray[np.int64]:

@@ -140,7 +140,7 @@ def _faults(rows: list[tuple[str, ...]], best: list[str], worst: list[str]) -> I
         if len(row) != size or size < 2:
             yield place, f"the tuple has {len(row)} items; expected {max(size, 2)} as in the first row"
         elif times > 1:
-            yield place, f"the item {often!r} stands {times} times in the tuple"
+            yield place, f"the item {often!r} appears {times} times in the tuple"
         elif most not in row or least not in row:
             which, item = ("best", most) if most not in row else ("worst", least)
             yield place, f"{which} is {item!r}, which is not in the tuple ({', '.join(row)})"
@@ -162,7 +162,7 @@ def _refuse(source: SourceTable, faults: Iterator[tuple[int, str]]) -> None:
         return
     place, said = found[0]
     if len(found) > 1:
-        said += f" (rows that cannot be: {len(found):,}, the next is {source.number(found[1][0])})"
+        said += f" (impossible rows: {len(found):,}, the next is {source.number(found[1][0])})"
     raise InputError(f"{source.where(place)}: {said}")
 
 
@@ -186,7 +186,7 @@ def _with_frequencies(found: BestWorst, source: SourceTable) -> BestWorst:
     row_of = first // found.shown.shape[1]
     if len(rare):
         warnings.append(
-            f"{source.where(row_of[rare[0]])}: {found.items[rare[0]]!r} stands in no other tuple, so that its score "
+            f"{source.where(row_of[rare[0]])}: {found.items[rare[0]]!r} appears in no other tuple, so that its score "
             f"says little; such items: {len(rare):,} of {len(often):,}"
         )
     least, most = int(often.argmin()), int(often.argmax())

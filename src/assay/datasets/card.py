@@ -119,7 +119,7 @@ class SourceEntry(_Strict):
         return fill(self.paths.get(name, self.path), name)
 
     def has(self, name: str) -> bool:
-        """Tell whether this source is said to have the file."""
+        """Tell whether the card lists the file for this source."""
         return not self.only or name in self.only
 
     def describe(self) -> str:
@@ -218,7 +218,7 @@ def read_card(path: str | Path, *, origin: str | None = None) -> Card:
     except FileNotFoundError:
         raise InputError(f"{path}: there is no such dataset card") from None
     except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
-        raise InputError(f"{path}: is no valid TOML ({error})") from None
+        raise InputError(f"{path}: is not valid TOML ({error})") from None
     return card_from(data, str(path) if origin is None else origin)
 
 
@@ -250,7 +250,7 @@ GROUP = "assay.datasets"
 
 @dataclass(frozen=True)
 class DatasetEntry:
-    """One card in the list: its name and version, who brings it, and why it cannot be read, if so."""
+    """One card in the list: its name and version, which package it comes from, and why it cannot be read, if so."""
 
     name: str
     version: str
@@ -276,7 +276,7 @@ def parse_spec(spec: str) -> tuple[str, str | None, tuple[str, ...] | None]:
 
 
 def list_datasets() -> list[DatasetEntry]:
-    """Return every known card by name and version; a card that cannot be read stands there with its error."""
+    """Return every known card by name and version; a card that cannot be read is listed with its error."""
     entries = [DatasetEntry(c.name, c.version, "assay", c) for c in _bundled()]
     for point in entry_points(group=GROUP):
         origin = point.dist.name if point.dist is not None else "unknown"

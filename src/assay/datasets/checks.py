@@ -113,10 +113,10 @@ class DataFinding:
     Attributes:
         name: ``rows``, ``unlabelled``, ``out-of-scale``, ``duplicates``, ``swapped-duplicates``,
             ``conflicting-labels``, ``leaks``, ``blank-texts`` or one of the encoding checks; ``annotation-graph`` for
-            a measure that is no fault.
+            a measure that is not a fault.
         severity: ``error`` (the data is not what it should be), ``warning`` (numbers may mislead), ``note``.
         split: where; several are joined by ``+``.
-        count: how many; of what is said in the message.
+        count: how many; in the unit of the message.
         message: one line.
         examples: up to three of the pairs, with pair_id, reference, candidate and label.
     """
@@ -212,7 +212,7 @@ def _repeats(split: str, pairs: Pairs) -> list[DataFinding]:
     kept = np.unique(unordered[starts], return_index=True)[1]
     swapped = np.setdiff1d(starts, starts[kept])
     if len(swapped):
-        message = f"{len(swapped)} pairs stand there in the other order too"
+        message = f"{len(swapped)} pairs also appear in the other order"
         found.append(
             DataFinding("swapped-duplicates", "warning", split, len(swapped), message, _examples(pairs, swapped))
         )
@@ -250,7 +250,7 @@ def _leaks(pairs_by_split: Mapping[str, Pairs]) -> list[DataFinding]:
         place = names.index(homes[0])
         rows = np.unique(keys[place], return_index=True)
         examples = _examples(pairs_by_split[homes[0]], np.sort(rows[1][np.isin(rows[0], values)]))
-        message = f"{len(values)} pairs stand in {' and '.join(homes)}"
+        message = f"{len(values)} pairs appear in {' and '.join(homes)}"
         found.append(DataFinding("leaks", "warning", "+".join(homes), len(values), message, examples))
     return found
 

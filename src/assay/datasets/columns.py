@@ -88,7 +88,7 @@ class MissingColumnsError(InputError):
 
     Attributes:
         problem: the sentence that says so.
-        columns: a mapping that would mend it, as after ``--columns``, as far as names tell; NAMES IN CAPITALS are to
+        columns: a mapping that would solve it, as for ``--columns``, guessed from the names; NAMES IN CAPITALS are to
             be filled in.
     """
 
@@ -127,7 +127,7 @@ def parse_columns(columns: str | Mapping[str, str | Sequence[str]] | None) -> di
 
 
 def columns_text(columns: str | Mapping[str, str | Sequence[str]] | None) -> str | None:
-    """Return a mapping of columns as one text, as it stands after ``--columns``; None for none.
+    """Return a mapping of columns as one text, in the form of ``--columns``; None for none.
 
     Raises:
         InputError: a pair column that there is not; a name that the text could not hold.
@@ -165,7 +165,7 @@ def resolve_columns(
     """Return for each pair column the source columns it comes from; those with equal names need no mapping.
 
     Args:
-        mapping: what was said, see :func:`parse_columns`.
+        mapping: the mapping that was given, see :func:`parse_columns`.
         have: the columns of the source.
         where: what the source is called in a message.
         need_label: whether the label must be there.
@@ -173,7 +173,7 @@ def resolve_columns(
 
     Raises:
         InputError: a column that the mapping names is not there: the nearest names.
-        MissingColumnsError: a column that is needed is not there: the nearest names and the line that would mend it.
+        MissingColumnsError: a column that is needed is not there: the nearest names and the option that solves it.
     """
     resolved: dict[str, list[str]] = {}
     for name, sources in mapping.items():

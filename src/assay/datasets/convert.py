@@ -30,7 +30,7 @@ def one_label(source: SourceTable, name: str, *, allow_missing: bool) -> pa.Arra
     """Return a column as finite float64; null where there is no label, if that is allowed.
 
     Raises:
-        InputError: the first label that is no number, or the rows without one.
+        InputError: the first label that is not a number, or the rows without one.
     """
     values = _numbers(source, name)
     missing = np.flatnonzero(np.isnan(values))
@@ -103,7 +103,7 @@ def _numbers(source: SourceTable, name: str) -> np.ndarray[Any, np.dtype[np.floa
 
 
 def _first_wrong(source: SourceTable, name: str, text: pa.ChunkedArray) -> InputError:
-    """Return the error for the first cell that is no finite number."""
+    """Return the error for the first cell that is not a finite number."""
     place = 0
     for chunk in text.chunks:
         for cell in chunk.to_pylist():
@@ -116,11 +116,11 @@ def _first_wrong(source: SourceTable, name: str, text: pa.ChunkedArray) -> Input
                     hint = f" (a decimal point: {cell.replace(',', '.')})" if _is_comma_number(cell) else ""
                     shown = cell if len(cell) <= _CUT else f"{cell[:_CUT]}…"
                     return InputError(
-                        f"{source.where(place)}, column {name}: the label {shown!r} is no number;"
+                        f"{source.where(place)}, column {name}: the label {shown!r} is not a number;"
                         f" expected one such as 2 or 0.5{hint}"
                     )
             place += 1
-    return InputError(f"{source.name}, column {name}: holds a label that is no number")
+    return InputError(f"{source.name}, column {name}: holds a label that is not a number")
 
 
 def _is_comma_number(cell: str) -> bool:
@@ -145,8 +145,8 @@ def pairs_table(
     the file (by its place, from 0, for data in memory).
 
     Raises:
-        InputError: a missing column, a missing text, a label that is no number or is missing, a pair_id
-            that stands twice; one line with file, row and column.
+        InputError: a missing column, a missing text, a label that is not a number or is missing, a pair_id
+            that appears twice; one line with file, row and column.
     """
     table = source.table
     if not isinstance(columns, str | Mapping | None):
@@ -304,7 +304,7 @@ def _identifiers(source: SourceTable, parts: list[str] | None) -> pa.ChunkedArra
         again = int(np.setdiff1d(np.arange(len(places)), first)[0])
         earlier = int(first[places[again]])
         raise InputError(
-            f"{source.where(again)}, column {parts[0]}: the pair_id {column[again].as_py()!r} stands already in"
+            f"{source.where(again)}, column {parts[0]}: the pair_id {column[again].as_py()!r} already appears in"
             f" {source.unit} {source.number(earlier)}; each pair needs its own"
         )
     return column

@@ -15,7 +15,7 @@ from assay.errors import InputError
 __all__ = ["SUFFIXES", "is_table_file", "read_table_file", "table_from_memory"]
 
 
-# Files of pairs as a user has them: CSV, TSV, JSONL, Parquet.
+# Files
 #
 # Cells of CSV and TSV are read as text, whatever they look like: ``None``, ``007`` and an empty cell stay what they
 # are. Memory holds one block of rows as Python strings at a time; the rest is Arrow.
@@ -83,14 +83,14 @@ def _read_parquet(path: Path) -> SourceTable:
             schema = pq.read_schema(stream)
             twice = next((name for name in schema.names if schema.names.count(name) > 1), None)
             if twice is not None:
-                raise InputError(f"{path}: the column {twice!r} stands twice; rename one")
+                raise InputError(f"{path}: the column {twice!r} appears twice; rename one")
             stream.seek(0)
             table = pq.read_table(stream)
     except (pa.ArrowException, OSError) as error:
         if isinstance(error, FileNotFoundError | PermissionError):
             raise
         reason = str(error).splitlines()[0]
-        raise InputError(f"{path}: is no readable Parquet file ({reason})") from None
+        raise InputError(f"{path}: is not a readable Parquet file ({reason})") from None
     if not table.num_rows:
         raise InputError(f"{path}: the table has no rows")
     return SourceTable(table.replace_schema_metadata(None), str(path), first=1)
@@ -114,8 +114,8 @@ def table_from_memory(data: Any, name: str = "data in memory") -> SourceTable:
     except UnicodeEncodeError as error:
         shown = ascii(error.object[max(0, error.start - 20) : error.start + 20])
         raise InputError(
-            f"{name}: {shown} holds half of a surrogate pair, which is no character; write the whole pair, or leave it"
-            " out"
+            f"{name}: {shown} holds half of a surrogate pair, which is not a character; write the whole pair, or"
+            " leave it out"
         ) from None
 
 

@@ -46,7 +46,7 @@ def join_graphs(pairs: Pairs, graphs: GraphFiles | str) -> Pairs:
 
     Raises:
         InputError: a broken graph (file and line), a side without a file, graphs that are not as many as the pairs, a
-            pair whose graph is missing or stands twice, data with several gold answers, or a file of one's own that has
+            pair whose graph is missing or appears twice, data with several gold answers, or a user's file that has
             graphs already. Those of a card are replaced.
     """
     files = parse_graph_files(graphs)
@@ -122,7 +122,7 @@ def _by_identifier(blocks: Sequence[GraphBlock], wanted: Collection[str]) -> dic
             continue
         if block.identifier in found:
             raise InputError(
-                f"{block.where}: the ::id {block.identifier!r} stands already at {found[block.identifier].where};"
+                f"{block.where}: the ::id {block.identifier!r} already appears at {found[block.identifier].where};"
                 " each pair has one graph a side"
             )
         found[block.identifier] = block

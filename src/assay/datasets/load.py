@@ -50,14 +50,14 @@ def load_dataset(
         spec: ``NAME[@VERSION][:SPLIT[+SPLIT]]`` of a card (``:all`` for every split); the path of a card
             (.toml) or of a CSV, TSV, JSONL or Parquet file; a list of dicts or of tuples (reference,
             candidate[, label]); a DataFrame, an Arrow table or a Hugging Face dataset.
-        columns: for one's own data, which column is which: ``reference=answer1,candidate=answer2`` or a
+        columns: for your own data, which column is which: ``reference=answer1,candidate=answer2`` or a
             mapping. ``label=a1+a2`` is the mean of two annotators.
-        split: split or splits of a card, in place of ``:SPLIT``; for one's own data with a column
+        split: split or splits of a card, in place of ``:SPLIT``; for your own data with a column
             ``split``, the rows to keep.
         version: version of a card, in place of ``@VERSION``.
         offline: forbid the network.
-        language: language of one's own data, such as ``de``.
-        name: how one's own data is called in tables.
+        language: language of your own data, such as ``de``.
+        name: the name of your own data in tables.
         allow_unlabelled: keep rows without a label, and accept data without a label column.
         progress: called as progress(file, bytes done, bytes in all or None) during a download.
 
@@ -67,7 +67,7 @@ def load_dataset(
         UnavailableError: no source has it; the line says why for each.
     """
     if not isinstance(language, str | None):
-        raise InputError(f"language: {language!r} is no code of a language; expected one such as 'de'")
+        raise InputError(f"language: {language!r} is not a language code; expected one such as 'de'")
     if isinstance(spec, Card):
         return _from_card(spec, _wanted(split), offline, name, progress)
     if isinstance(spec, str | Path):
@@ -85,7 +85,7 @@ def load_dataset(
         if exists or ("/" in card_name and not card_name.endswith(".toml")):
             read_table_file(card_name)  # its message says which endings are read
         if columns is not None:
-            raise InputError(f"`columns` is for one's own files; the dataset {card_name!r} has its own reader")
+            raise InputError(f"`columns` is for your own files; the dataset {card_name!r} has its own reader")
         card = load_card(card_name, version or inner)
         return _from_card(card, _wanted(split) or splits, offline, name, progress)
     source = table_from_memory(spec, name or "data in memory")
@@ -104,7 +104,7 @@ def load_card_splits(
 ) -> dict[str, Pairs]:
     """Return every split of a card (or those named in ``NAME:SPLIT``) by its name, as ``check_dataset`` takes it.
 
-    The rows are not held against the card here: ``check_dataset`` reports them. A file that is no card is
+    The rows are not compared with the card here: ``check_dataset`` reports them. A file that is no card is
     split by its column ``split``, or else is one split named ``data``; *columns* says which of its columns are what.
 
     Raises:
@@ -122,7 +122,7 @@ def load_card_splits(
         name, inner, splits = parse_spec(spec)
         card = load_card(name, version or inner)
     if columns is not None:
-        raise InputError(f"`columns` is for one's own files; the dataset {card.name!r} has its own reader")
+        raise InputError(f"`columns` is for your own files; the dataset {card.name!r} has its own reader")
     chosen = _splits(card, splits or (ALL,))
     return {split: _from_card(card, (split,), offline, None, progress, hold=False) for split in chosen}
 

@@ -43,7 +43,7 @@ class Pairs:
         source: what was read.
         sha256: of the files read, in order; an empty string for data in memory.
         notes: what a reader of the numbers should know, such as rows left out.
-        columns: which columns of a file of one's own are what, as after ``--columns``; empty where nobody said.
+        columns: which columns of a user's file are what, in the form of ``--columns``; empty where none was given.
     """
 
     table: pa.Table

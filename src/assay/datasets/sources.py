@@ -89,7 +89,7 @@ Source = Callable[[SourceEntry, FileEntry, Context], Path]
 
 
 def verify(path: Path, entry: FileEntry) -> str:
-    """Return the SHA-256 of a file after holding it and the size against the manifest.
+    """Return the SHA-256 of a file after comparing it and the size with the manifest.
 
     Raises:
         MismatchMiss: it is another file.
@@ -122,7 +122,7 @@ def read_member(archive: Path, member: str, entry: FileEntry) -> bytes:
             info = tarfile.data_filter(tape.getmember(member), "/nowhere")
             stream = tape.extractfile(info) if info.isreg() else None
             if stream is None:
-                raise SourceMiss(f"{member} in {archive.name} is no regular file")
+                raise SourceMiss(f"{member} in {archive.name} is not a regular file")
             _check_size(info.size, member, entry)
             return stream.read()
     except KeyError:
@@ -174,7 +174,7 @@ def from_cache(source: SourceEntry, entry: FileEntry, context: Context) -> Path:
 def from_data_dirs(source: SourceEntry, entry: FileEntry, context: Context) -> Path:
     """Find a file under DIR/<card>, DIR/<folder of the card> or DIR itself, for each DIR of $ASSAY_DATA.
 
-    One that lies there with gzip (NAME.gz) is unpacked into the cache.
+    A gzipped one (NAME.gz) is unpacked into the cache.
     """
     folders = data_dirs()
     if not folders:
@@ -358,7 +358,7 @@ def locate(
     Raises:
         OfflineError: it would have to be fetched.
         ChecksumError: a file is there but is another one, and no other source has it.
-        UnavailableError: it cannot be had; one line that says why for each source.
+        UnavailableError: no source has it; one line with the reason for each source.
     """
     context = Context(card=card, offline=offline or local_only, progress=progress)
     return {name: _locate_one(context, card.file(name)) for name in names}
@@ -400,7 +400,7 @@ def _error(context: Context, entry: FileEntry, misses: list[tuple[str, SourceMis
             f" assay datasets fetch {card.name}@{card.version} ({why})"
         )
     remedy = f"put the file into a folder DIR/{card.name} and set ASSAY_DATA=DIR ({why})"
-    return UnavailableError(f"{what} cannot be had from any of its sources", remedy)
+    return UnavailableError(f"{what} is not available from any of its sources", remedy)
 
 
 def fetch_dataset(

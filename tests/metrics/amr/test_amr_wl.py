@@ -28,7 +28,7 @@ from tests.metrics.amr.amr_kernels import graph, graphs, pair_accuracy, parsed, 
             "(s / see-01 :ARG0 (i / i) :ARG1 (d / dog :mod (y / young)))",
             (5 + 2 / 4 + 1 / 9) / (7 + 4 / 4 + 4 / 9),
         ),
-        # What stands twice counts once. Left: and, cat, 2 triples; and with both, cat at op1, cat at op2. Right: and,
+        # What appears twice counts once. Left: and, cat, 2 triples; and with both, cat at op1, cat at op2. Right: and,
         # cat, 1 triple; and, cat at op1. Shared: and, cat, the triple op1; then cat at op1; then nothing: and differs.
         (
             "(a / and :op1 (c / cat) :op2 (d / cat))",

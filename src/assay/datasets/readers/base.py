@@ -88,9 +88,9 @@ def number(path: Path, row: int, column: str, text: str) -> float:
     """Return a label as a float.
 
     Raises:
-        InputError: file, row, column and the text that is no number.
+        InputError: file, row, column and the text that is not a number.
     """
     try:
         return float(text)
     except ValueError:
-        raise InputError(f"{path}, row {row}, column {column}: the label {text!r} is no number") from None
+        raise InputError(f"{path}, row {row}, column {column}: the label {text!r} is not a number") from None

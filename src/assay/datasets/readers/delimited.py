@@ -131,7 +131,7 @@ def _header(path: Path, cells: list[str], delimiter: str) -> list[str]:
     names = [cell.strip() or f"column_{place}" for place, cell in enumerate(cells, 1)]
     repeated = sorted({name for name in names if names.count(name) > 1})
     if repeated:
-        raise InputError(f"{path}, row 1: the column {repeated[0]!r} stands twice in the header; rename one")
+        raise InputError(f"{path}, row 1: the column {repeated[0]!r} appears twice in the header; rename one")
     other = ";" if delimiter == "," else ","
     if len(names) == 1 and (other in names[0] or "\t" in names[0]):
         found = "tabs" if "\t" in names[0] else "semicolons" if other == ";" else "commas"

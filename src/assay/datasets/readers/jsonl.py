@@ -23,7 +23,7 @@ def read_jsonl(path: Path) -> SourceTable:
     """Read a file with one JSON object a line; a key that a line lacks is null there.
 
     Raises:
-        InputError: not UTF-8, a line that is no JSON object or holds what no table can, no rows.
+        InputError: not UTF-8, a line that is not JSON object or holds what no table can, no rows.
     """
     tables: list[pa.Table] = []
     misfits: dict[str, Misfit] = {}
@@ -79,9 +79,9 @@ def _record(path: Path, number: int, line: str) -> dict[str, Any]:
     try:
         record = _DECODER.decode(line)
     except json.JSONDecodeError as error:
-        raise InputError(f"{where}: is no JSON ({error.msg}, character {error.pos + 1})") from None
+        raise InputError(f"{where}: is not JSON ({error.msg}, character {error.pos + 1})") from None
     except _KeyTwiceError as error:
-        raise InputError(f"{where}: the key {error.args[0]!r} stands twice; rename or remove one") from None
+        raise InputError(f"{where}: the key {error.args[0]!r} appears twice; rename or remove one") from None
     except RecursionError:
         raise InputError(f"{where}: its lists or objects are nested too deeply to be read") from None
     except ValueError:
@@ -95,7 +95,7 @@ def _record(path: Path, number: int, line: str) -> dict[str, Any]:
         except UnicodeEncodeError as error:
             half = ascii(error.object[error.start])[1:-1]
             raise InputError(
-                f"{where}: holds {half}, half of a surrogate pair, which is no character; write the whole pair, or"
+                f"{where}: holds {half}, half of a surrogate pair, which is not a character; write the whole pair, or"
                 " leave it out"
             ) from None
     return record

@@ -50,9 +50,9 @@ def read_nq_relabelled(files: Mapping[str, Path], options: Mapping[str, Any]) ->
     """Read NQ-open with corrected labels.
 
     Texts come from the first publication: the relabelled file has been through a spreadsheet that turned
-    ``October 2018`` into ``Oct-18`` and ``036`` into ``36``. Its rows stand in the same order, which is
+    ``October 2018`` into ``Oct-18`` and ``036`` into ``36``. Its rows are in the same order, which is
     checked on the old labels. ``label_1`` is the corrected label; it ends with the part that was looked
-    through again, and the first label stands for the rest.
+    through again, and the first label is used for the rest.
     """
     first = _columns(files[options["texts"]], ("answer1", "answer2", "label"))
     path = files[options["labels"]]
@@ -80,7 +80,7 @@ def read_nq_relabelled(files: Mapping[str, Path], options: Mapping[str, Any]) ->
     }
     looked = f"{sum(checked)} of {len(checked)} labels were looked through again, {changed} changed"
     notes = [
-        f"{looked}; the first label stands for the rest (column label_checked)",
+        f"{looked}; the first label is used for the rest (column label_checked)",
         f"texts of {mangled} rows taken from the first publication, where a spreadsheet had altered them",
     ]
     notes += _add_questions(columns, files[options["questions"]])

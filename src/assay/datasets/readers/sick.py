@@ -1,4 +1,4 @@
-"""SICK in its two publications, whose columns stand in another order and whose lines end differently."""
+"""SICK in its two publications, whose columns are in another order and whose lines end differently."""
 
 from __future__ import annotations
 

@@ -49,7 +49,7 @@ def read_stsb(files: Mapping[str, Path], options: Mapping[str, Any]) -> ReaderRe
 
 
 def read_stsb_de(files: Mapping[str, Path], options: Mapping[str, Any]) -> ReaderResult:
-    """Read the translation: sentence 1, sentence 2, score; the genre joins by row where the English is here."""
+    """Read the translation: sentence 1, sentence 2, score; the genre joins by row where the English file is present."""
     english = str(options.get("genre_from", ""))
     path = next(path for name, path in files.items() if name != english)
     with path.open(encoding="utf-8-sig", newline="") as lines:
@@ -64,7 +64,7 @@ def read_stsb_de(files: Mapping[str, Path], options: Mapping[str, Any]) -> Reade
         "label": [number(path, place, "score", row[2]) for place, row in enumerate(rows, 1)],
     }
     if english not in files:
-        return ReaderResult(pairs_of(columns), ("no subset: the genre stands in the English files (stsb)",))
+        return ReaderResult(pairs_of(columns), ("no subset: the genre is in the English files (stsb)",))
     genres = _lines(files[english])
     if [float(row[4]) for row in genres] != columns["label"]:
         raise InputError(f"{path}: its labels are not those of {files[english]}, row by row")

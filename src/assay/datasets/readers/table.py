@@ -1,4 +1,4 @@
-"""Files that are pairs tables themselves: what a card of one's own, and the probe set, use."""
+"""Files that are pairs tables themselves: for a user's card, and for the probe set."""
 
 from __future__ import annotations
 

@@ -331,7 +331,7 @@ class _BaselineReader:
 
 
 def _refuse(constant: str) -> float:
-    raise ValueError(f"{constant} is no number")
+    raise ValueError(f"{constant} is not a number")
 
 
 def _is_estimate(value: Any) -> bool:

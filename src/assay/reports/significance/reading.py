@@ -111,7 +111,7 @@ def _csv(path: Path) -> Iterator[tuple[str, Mapping[str, Any]]]:
                 )
             twice = next((name for name in heads if heads.count(name) > 1), None)
             if twice is not None:
-                raise InputError(f"{path}: the column {twice!r} stands twice; rename one")
+                raise InputError(f"{path}: the column {twice!r} appears twice; rename one")
             for number, cells in rows:
                 if len(cells) != len(heads):
                     raise InputError(f"{path}: row {number}: has {len(cells)} cells; the header has {len(heads)}")

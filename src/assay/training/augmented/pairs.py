@@ -115,7 +115,7 @@ def _aliases(cell: Any, source: SourceTable, row: int) -> list[str]:
             cell = json.loads(cell)
         except json.JSONDecodeError as error:
             raise InputError(
-                f"{source.where(row)}, column aliases: is no JSON list ({error.msg}, character {error.pos + 1})"
+                f"{source.where(row)}, column aliases: is not a JSON list ({error.msg}, character {error.pos + 1})"
             ) from None
     elif isinstance(cell, list) and len(cell) == 1 and isinstance(cell[0], str):
         cell = cell[0]  # a text among lists is read as a list of it

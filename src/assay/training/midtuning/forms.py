@@ -317,7 +317,7 @@ def _sentence_of(path: Path, number: int, line: str) -> tuple[str, SemanticForm 
     try:
         record = json.loads(line, object_pairs_hook=lambda pairs: _object(pairs, where))
     except json.JSONDecodeError as error:
-        raise InputError(f"{where}: is no JSON ({error.msg}, character {error.pos + 1})") from None
+        raise InputError(f"{where}: is not JSON ({error.msg}, character {error.pos + 1})") from None
     if not isinstance(record, dict):
         raise InputError(f"{where}: expected an object such as {_SHAPE}")
     sentence, frames = _text(record, "sentence", where), record.get("frames")
@@ -332,7 +332,7 @@ def _object(pairs: list[tuple[str, Any]], where: str) -> dict[str, Any]:
     if len(made) < len(pairs):
         names = [name for name, _ in pairs]
         twice = next(name for name in names if names.count(name) > 1)
-        raise InputError(f"{where}: the key {twice!r} stands twice in one object; JSON keeps one of them")
+        raise InputError(f"{where}: the key {twice!r} appears twice in one object; JSON keeps one of them")
     return made
 
 
