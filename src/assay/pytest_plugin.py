@@ -19,7 +19,7 @@ import pytest
 if TYPE_CHECKING:
     from assay.datasets import Pairs
     from assay.metrics import Metric, MetricName
-    from assay.reports.check.cells import CheckSettings
+    from assay.reports.check.settings import CheckSettings
     from assay.reports.folder import RunFolder
 
 __all__ = ["AgreementWarning", "assert_agreement"]
@@ -118,8 +118,8 @@ def assert_agreement(
     from assay.datasets import load_dataset
     from assay.errors import InputError
     from assay.reports.check.baseline import take_baseline, to_text
-    from assay.reports.check.cells import CheckSettings
     from assay.reports.check.files import BASELINE, check_held, write_file
+    from assay.reports.check.settings import CheckSettings
     from assay.reports.data import read_datasets
     from assay.reports.folder import read_run
 

@@ -22,7 +22,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from numbers import Integral, Real
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Concatenate, Literal, ParamSpec, Protocol, TypeVar, overload
+from typing import TYPE_CHECKING, Any, ClassVar, Concatenate, Literal, ParamSpec, Protocol, TypeVar, overload
 
 from assay.errors import InputError
 from assay.statistics.coefficients import statistics_help
@@ -43,6 +43,7 @@ __all__ = [
     "Resampling",
     "ScoreStore",
     "Scoring",
+    "Seeded",
     "Settings",
     "WithProgress",
     "check_level",
@@ -423,12 +424,24 @@ class Limited(Settings):
 
 
 @dataclass(frozen=True, kw_only=True)
-class Resampling(Settings):
+class Seeded(Settings):
+    """Work that draws at random; the same seed draws the same again."""
+
+    seed: int = setting("Seeds every random draw.", 0)
+
+    def check(self) -> None:
+        """Refuse a seed that is no whole number from 0 on."""
+        super().check()
+        check_seed(self.seed)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Resampling(Seeded):
     """How intervals are drawn.
 
     Attributes:
-        resamples: bootstrap resamples, at least :data:`FEWEST_DRAWS` and as many as the level needs; 0 for no
-            intervals.
+        NONE_ALLOWED: whether there may be 0 resamples, and no intervals.
+        resamples: bootstrap resamples, at least :data:`FEWEST_DRAWS` and as many as the level needs.
         confidence: level of the intervals, in (0.5, 1).
         seed: seeds the resamples, see :func:`~assay.statistics.resampling.seed_of`; not negative.
 
@@ -436,16 +449,16 @@ class Resampling(Settings):
         InputError: a value out of its range.
     """
 
+    NONE_ALLOWED: ClassVar[bool] = True
+
     resamples: int = setting("Bootstrap resamples for the intervals; 0 for none.", 1000)
     confidence: float = setting("Level of the intervals.", 0.95)
-    seed: int = setting("Seeds the resampling.", 0)
 
     def check(self) -> None:
         """Compare the number of draws with what the level needs."""
-        super().check()
-        check_resamples(self.resamples, none_allowed=True)
+        check_resamples(self.resamples, none_allowed=self.NONE_ALLOWED)
         check_level(self.confidence, self.resamples)
-        check_seed(self.seed)
+        super().check()
 
 
 @dataclass(frozen=True, kw_only=True)

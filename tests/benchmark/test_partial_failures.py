@@ -16,7 +16,7 @@ from assay.metrics.base import Declaration, Metric, option
 from assay.metrics.work import Scores, open_session, release_sessions
 from assay.reports.data import read_datasets
 from assay.reports.folder import read_run
-from assay.reports.page import page_html
+from assay.reports.page.render import page_html
 from assay.reports.units import read_units
 
 ROWS = [

@@ -105,7 +105,7 @@ def test_odd_tuples_are_told(assay, tuples):
 @pytest.mark.parametrize(
     ("line", "said"),
     [
-        (["tuples.csv", "--splits", "0"], "--splits 0: expected 1 or more"),
+        (["tuples.csv", "--splits", "0"], "--splits 0: must be a whole number, at least 1"),
         (["tuples.csv", "--out", "tuples.csv"], "is the file that is read"),
         (["tuples.csv", "--out", "scores.xls"], "the name must end in .csv"),
         (["nowhere.csv"], "there is no such file"),

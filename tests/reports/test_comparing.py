@@ -9,13 +9,14 @@ from scipy.stats import rankdata
 import assay
 from assay import compare
 from assay.errors import InputError
-from assay.reports.compare.contests import CompareSettings, compare_metrics, contests, match
+from assay.reports.compare.contests import compare_metrics, contests, match
 from assay.reports.compare.document import disagreements, document
 from assay.reports.data import read_datasets
 from assay.reports.folder import read_run
+from assay.reports.settings import PairedTests
 from assay.statistics.significance import adjust
 
-SETTINGS = CompareSettings(("pearson", "spearman"), permutations=200, resamples=200)
+SETTINGS = PairedTests(statistics=("pearson", "spearman"), permutations=200, resamples=200)
 
 
 @pytest.fixture(autouse=True)
@@ -49,7 +50,7 @@ def run_of(tmp_path, name, rows, metrics=("recorded:good", "recorded:near", "rec
 def test_every_couple_in_every_bucket_with_corrected_p_values(tmp_path):
     run = run_of(tmp_path, "run", rows_of())
     (contest,) = contests([run])
-    assert contest.couples == (
+    assert contest.metric_pairs == (
         ("recorded:good", "recorded:near"),
         ("recorded:good", "recorded:noise"),
         ("recorded:near", "recorded:noise"),
@@ -68,7 +69,7 @@ def test_the_values_are_those_of_the_run(tmp_path):
     run = run_of(tmp_path, "run", rows_of())
     held = {(row.bucket, row.metric, row.statistic): row.value for row in run.agreement}
     for contest in contests([run], ["recorded:near", "recorded:good"]):
-        assert contest.couples == (("recorded:near", "recorded:good"),)
+        assert contest.metric_pairs == (("recorded:near", "recorded:good"),)
         for row in compare_metrics(contest, SETTINGS):
             for name, value in ((row.first, row.difference.first), (row.second, row.difference.second)):
                 assert value == held[row.bucket, name, row.difference.statistic]
@@ -77,8 +78,8 @@ def test_the_values_are_those_of_the_run(tmp_path):
 def test_where_two_metrics_differ_most(tmp_path):
     run = run_of(tmp_path, "run", rows_of())
     (contest,) = contests([run], ["recorded:good", "recorded:noise"])
-    found = disagreements(contest, contest.couples[0], 5, ["all"])
-    ranks = [rankdata(contest.scores[name]) for name in contest.couples[0]]
+    found = disagreements(contest, contest.metric_pairs[0], 5, ["all"])
+    ranks = [rankdata(contest.scores[name]) for name in contest.metric_pairs[0]]
     distances = np.abs(ranks[0] - ranks[1])
     assert [abs(one.ranks[0] - one.ranks[1]) for one in found] == sorted(distances, reverse=True)[:5]
     for one in found:
@@ -106,7 +107,7 @@ def test_two_runs_on_the_same_data(tmp_path):
         row["good"] = row["noise"]
     second = run_of(tmp_path, "two", worse)
     (contest,) = contests([first, second], ["recorded:good"])
-    assert contest.couples == (("recorded:good [one]", "recorded:good [two]"),)
+    assert contest.metric_pairs == (("recorded:good [one]", "recorded:good [two]"),)
     (row,) = [
         row
         for row in compare_metrics(contest, SETTINGS)
@@ -120,7 +121,7 @@ def test_runs_on_different_data_are_refused_and_can_be_forced(tmp_path):
     second = run_of(tmp_path, "two", list(reversed(rows_of(changed=(3, 4))))[:70])
     with pytest.raises(
         InputError,
-        match=r"80 against 70 pairs, 70 of them with the same texts.* --force compares the pairs that both have",
+        match=r"80 against 70 pairs, 70 of them with the same texts.* `force` compares the pairs that both have",
     ):
         contests([first, second])
     (contest,) = contests([first, second], force=True)
@@ -202,7 +203,7 @@ def test_few_pairs_are_said(tmp_path, n, few):
 def test_settings_out_of_range():
     for wrong in ({"permutations": 10}, {"resamples": 99}, {"confidence": 1.0}, {"seed": -1}):
         with pytest.raises(InputError, match=next(iter(wrong))):
-            CompareSettings(("pearson",), **wrong)
+            PairedTests(statistics=("pearson",), **wrong)
 
 
 def test_the_python_function_reads_runs_and_files_of_scores(tmp_path):

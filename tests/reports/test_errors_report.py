@@ -16,9 +16,10 @@ from assay.errors import InputError
 from assay.lexicon.texts import has_number
 from assay.reports.data import read_datasets
 from assay.reports.errors.categories import Category, Share, Tagged, categories_of_people, frequencies, tag_all
-from assay.reports.errors.divergence import Divergence, Rule, diverging, label_scale
+from assay.reports.errors.divergence import Divergence, diverging, label_scale
 from assay.reports.errors.document import error_document
 from assay.reports.errors.report import analyse, by_number, choose_datasets, clean, errors_of, records
+from assay.reports.errors.settings import Rule
 from assay.reports.folder import read_run
 from assay.reports.sheets import write
 from assay.settings import Resampling
@@ -94,23 +95,23 @@ def test_pairs_outside_the_bucket_and_without_a_score_are_not_ranked(run_of):
 @pytest.mark.parametrize("settings", [{"resamples": 1}, {"confidence": 0.01}, {"seed": -1}])
 def test_settings_that_cannot_be_are_refused(run_of, settings):
     data = run_of({"label": [2, 0, 1, 0], "s": [1, 2, 3, 4]}, ["recorded:s"])
-    with pytest.raises(InputError, match=f"^--{next(iter(settings))} "):
+    with pytest.raises(InputError, match=f"^`{next(iter(settings))}="):
         assay.find_errors(data.run.path, **settings)
 
 
 @pytest.mark.parametrize(
     ("rule", "said"),
     [
-        ({"residual": 0}, "--residual 0: a share of the pairs"),
-        ({"residual": 1.5}, "--residual 1.5: a share of the pairs"),
-        ({"residual": math.nan}, "--residual nan: a share of the pairs"),
-        ({"scale": (2, 0)}, "--scale 2,0: the lowest label comes first"),
-        ({"scale": (0, math.inf)}, "--scale 0,inf: both must be finite numbers"),
-        ({"low": math.nan}, "--low nan: must be a finite number"),
-        ({"high": math.inf}, "--high inf: must be a finite number"),
-        ({"low": 0.6}, "--low 0.6 --high 0.5: a score between them"),
-        ({"by": "rank", "high": 0.6}, "--high 0.6: counts by threshold, and here pairs diverge by rank"),
-        ({"by": "threshold", "residual": 0.1}, "--residual 0.1: counts by rank, and here pairs diverge by threshold"),
+        ({"residual": 0}, "`residual=0`: a share of the pairs"),
+        ({"residual": 1.5}, "`residual=1.5`: a share of the pairs"),
+        ({"residual": math.nan}, "`residual=nan`: a share of the pairs"),
+        ({"scale": (2, 0)}, "`scale=2,0`: the lowest label comes first"),
+        ({"scale": (0, math.inf)}, "`scale=0,inf`: both must be finite numbers"),
+        ({"low": math.nan}, "`low=nan`: must be a finite number"),
+        ({"high": math.inf}, "`high=inf`: must be a finite number"),
+        ({"low": 0.6}, "`low=0.6` `high=0.5`: a score between them"),
+        ({"by": "rank", "high": 0.6}, "`high=0.6`: counts by threshold, and here pairs diverge by rank"),
+        ({"by": "threshold", "residual": 0.1}, "`residual=0.1`: counts by rank, and here pairs diverge by threshold"),
     ],
 )
 def test_rules_that_cannot_be_are_refused(rule, said):
@@ -121,21 +122,21 @@ def test_rules_that_cannot_be_are_refused(rule, said):
 def test_thresholds_lie_within_the_bounds_of_the_metric(run_of):
     data = run_of({"label": [2, 0, 1, 0], "s": [1, 2, 3, 4]}, ["f1", "ter", "recorded:s"])
     assert len(diverging(data, "f1", Rule(low=0, high=1)).rows) == 0
-    with pytest.raises(InputError, match=r"^--high 50: f1 gives scores from 0 to 1$"):
+    with pytest.raises(InputError, match=r"^`high=50`: f1 gives scores from 0 to 1$"):
         diverging(data, "f1", Rule(by="threshold", high=50))
     # ter has no upper bound: 1 - ter has no lower one
     assert diverging(data, "ter", Rule(by="threshold", low=-3)).by == "threshold"
-    with pytest.raises(InputError, match=r"^--high 2: ter gives values of 1 − score from -inf to 1$"):
+    with pytest.raises(InputError, match=r"^`high=2`: ter gives values of 1 − score from -inf to 1$"):
         diverging(data, "ter", Rule(by="threshold", high=2))
     assert diverging(data, "recorded:s", Rule(by="threshold", low=1.5, high=3)).rows.tolist() == [3, 0]
 
 
 def test_a_number_that_no_metric_is_looked_at_by_is_refused(run_of):
     data = run_of({"label": [2, 0, 1, 0], "s": [1, 2, 3, 4]}, ["f1", "recorded:s"])
-    said = "^--low 0.1: counts by threshold, and here pairs diverge by rank; take --by threshold, or leave --low out$"
+    said = "^`low=0.1`: counts by threshold, and here pairs diverge by rank; take `by=threshold`, or leave `low` out$"
     with pytest.raises(InputError, match=said):
         assay.find_errors(data.run.path, ["recorded:s"], rule=Rule(low=0.1), resamples=0)
-    with pytest.raises(InputError, match=r"^--residual 0\.1: counts by rank, and here pairs diverge by threshold"):
+    with pytest.raises(InputError, match=r"^`residual=0\.1`: counts by rank, and here pairs diverge by threshold"):
         assay.find_errors(data.run.path, ["f1"], rule=Rule(residual=0.1), resamples=0)
     # each counts for one of the two
     assay.find_errors(data.run.path, rule=Rule(low=0.1, residual=0.1), resamples=0)
@@ -146,7 +147,7 @@ def test_that_number_is_refused_before_anything_is_drawn(run_of, monkeypatch):
     monkeypatch.setattr(
         "assay.reports.errors.report.analyse", lambda *given, **settings: pytest.fail("it was analysed")
     )
-    with pytest.raises(InputError, match=r"^--low 0\.1: counts by threshold, and here pairs diverge by rank"):
+    with pytest.raises(InputError, match=r"^`low=0\.1`: counts by threshold, and here pairs diverge by rank"):
         errors_of(data.run, rule=Rule(low=0.1))
 
 
@@ -163,7 +164,7 @@ def divergence(n, rows, too_low):
 def test_frequency_among_errors_is_held_against_frequency_anywhere():
     # 4 of 20 pairs diverge; "numeric" is on 3 of them and on 2 others: (3/4) / (5/20) = 3
     names = [["numeric"], ["numeric"], ["numeric", "alias"], [], ["numeric"], ["numeric"], *[["alias"]] * 14]
-    rows = frequencies(tagged(names), divergence(20, [0, 1, 2, 3], [1, 0, 1, 1]), None, Resampling(200), (0,))
+    rows = frequencies(tagged(names), divergence(20, [0, 1, 2, 3], [1, 0, 1, 1]), None, Resampling(resamples=200), (0,))
     by_name = {row.category: row for row in rows}
     numeric = by_name["numeric"]
     assert (numeric.too_low, numeric.too_high) == (2, 1)
@@ -188,7 +189,9 @@ def test_the_interval_of_the_ratio_is_that_of_a_plain_bootstrap():
     diverges = rng.random(n) < 0.3
     has = rng.random(n) < np.where(diverges, 0.4, 0.2)
     found = divergence(n, np.flatnonzero(diverges), np.ones(diverges.sum()))
-    (row,) = frequencies(tagged([["alias"] if one else [] for one in has]), found, None, Resampling(4000), (0,))
+    (row,) = frequencies(
+        tagged([["alias"] if one else [] for one in has]), found, None, Resampling(resamples=4000), (0,)
+    )
     ratios = []
     for _ in range(4000):
         drawn = rng.integers(0, n, n)
@@ -199,7 +202,7 @@ def test_the_interval_of_the_ratio_is_that_of_a_plain_bootstrap():
     copies = np.repeat(has[:30], 10), np.repeat(diverges[:30], 10)
     found = divergence(n, np.flatnonzero(copies[1]), np.ones(copies[1].sum()))
     names = tagged([["alias"] if one else [] for one in copies[0]])
-    alone, grouped = (frequencies(names, found, codes, Resampling(2000), (0,))[0] for codes in (None, groups))
+    alone, grouped = (frequencies(names, found, codes, Resampling(resamples=2000), (0,))[0] for codes in (None, groups))
     assert grouped.high - grouped.low > 2 * (alone.high - alone.low)
 
 
@@ -210,7 +213,7 @@ def test_the_ratio_of_few_groups_has_no_interval(units):
     diverges, has = rng.random(n) < 0.4, rng.random(n) < 0.5
     found = divergence(n, np.flatnonzero(diverges), np.ones(diverges.sum()))
     names = tagged([["negation"] if one else [] for one in has])
-    (row,) = frequencies(names, found, np.arange(n) % units, Resampling(200), (0,))
+    (row,) = frequencies(names, found, np.arange(n) % units, Resampling(resamples=200), (0,))
     assert row.ratio is not None
     assert (row.low is None, row.high is None, row.few) == (units < 10,) * 3
 
@@ -237,7 +240,7 @@ def test_intervals_are_those_of_the_run(tmp_path):
         return part.n, one.low, one.high
 
     for bucket in ("all", "label>=1"):
-        (report,) = errors_of(run, bucket=bucket, statistics=["kendall"], drawing=Resampling(200, 0.95, 3))
+        (report,) = errors_of(run, bucket=bucket, statistics=["kendall"], drawing=Resampling(resamples=200, seed=3))
         for metric in metrics:
             assert bounds(report.everywhere, metric) == held[bucket, metric]
             for name, every, without, rest in report.numbers if bucket == "all" else ():
@@ -254,7 +257,7 @@ def test_resamples_without_an_error_are_left_out():
     # all five diverging pairs are one group of ten: a third of the resamples have none of them
     n = 50
     found = divergence(n, range(5), [1] * 5)
-    (row,) = frequencies(tagged([["alias"]] * n), found, np.arange(n) // 5, Resampling(500), (0,))
+    (row,) = frequencies(tagged([["alias"]] * n), found, np.arange(n) // 5, Resampling(resamples=500), (0,))
     assert (row.ratio, row.low, row.high) == (1, 1, 1)
 
 
@@ -335,7 +338,7 @@ def test_records_hold_what_the_issue_of_a_reader_needs(run_of):
          "question": "how many", "s": [1.0, 2, 3, 4]},
         ["recorded:s"],
     )  # fmt: skip
-    report = analyse(data, [], rule=Rule(), statistics=["kendall"], drawing=Resampling(100))
+    report = analyse(data, [], rule=Rule(), statistics=["kendall"], drawing=Resampling(resamples=100))
     first, second = records(report)
     assert first["categories"] == [
         {"category": "numeric", "reason": "the number 9 is written in two ways", "source": "rules"}

@@ -10,10 +10,11 @@ import pytest
 
 import assay
 from assay.errors import InputError, MissingExtraError
-from assay.reports.figure import FigureSettings, write_figure
 from assay.reports.figure.plots import draw_agreement, draw_layers, draw_scores
 from assay.reports.figure.selection import choose
+from assay.reports.figure.settings import FigureSettings
 from assay.reports.figure.style import as_in_print, grid, line_style, metric_labels, save
+from assay.reports.figure.write import write_figure
 from assay.reports.folder import read_run
 from tests.reports.page_run import dataset, edit, make_run
 
@@ -273,14 +274,14 @@ def texts(path):
 @pytest.mark.parametrize(
     ("settings", "complaint"),
     [
-        ({"kind": "pie"}, "--kind pie: there are agreement, layers, scores"),
-        ({"width": 0.0}, "--width 0: must be from 1 to 100 inches"),
-        ({"width": float("nan")}, "--width nan: must be from 1 to 100 inches"),
+        ({"kind": "pie"}, "`kind=pie`: must be agreement, layers or scores"),
+        ({"width": 0.0}, "`width=0`: must be from 1 to 100 inches"),
+        ({"width": float("nan")}, "`width=nan`: must be from 1 to 100 inches"),
         ({"statistic": "auc"}, "has no statistic 'auc'. Valid: pearson, spearman, kendall."),
         ({"metrics": ["chr"]}, "has no metric 'chr'. Did you mean 'chrf'? Valid: f1, chrf, ter."),
         ({"datasets": ["sick"]}, "has no dataset 'sick'"),
         ({"buckets": ["f1=1"]}, "has no bucket 'f1=1'"),
-        ({"kind": "scores", "statistic": "kendall"}, "--statistic kendall: has no effect beside --kind scores"),
+        ({"kind": "scores", "statistic": "kendall"}, "`statistic=kendall`: has no effect beside `kind=scores`"),
     ],
 )
 def test_what_the_run_does_not_have(run, tmp_path, settings, complaint):

@@ -13,9 +13,10 @@ from scipy.stats import spearmanr
 import assay
 from assay.errors import InputError
 from assay.reports.check.baseline import pack, read_baseline, rounded, take_baseline, to_text, unpack
-from assay.reports.check.cells import CheckSettings, Pairing, Verdict, cells_of, judge, unpaired_interval
+from assay.reports.check.cells import Pairing, Verdict, cells_of, judge, unpaired_interval
 from assay.reports.check.checking import check
 from assay.reports.check.document import headline, to_document, to_junit
+from assay.reports.check.settings import CheckSettings
 from assay.reports.data import read_datasets
 from assay.reports.folder import read_run
 from assay.reports.sheets import write
@@ -301,7 +302,7 @@ def test_other_data_cannot_be_compared(run_of, labels):
     ):
         check(run_of(scores, turned), baseline, CheckSettings())
     run = run_of({"a": scores["a"][:200]}, labels[:200])
-    with pytest.raises(InputError, match=r"300 -> 200 pairs.*--allow-changed-data"):
+    with pytest.raises(InputError, match=r"300 -> 200 pairs.*`allow_changed_data`"):
         check(run, baseline, CheckSettings())
     report = check(run, baseline, CheckSettings(allow_changed_data=True))
     assert report.findings[0].kind == "changed data"
@@ -336,9 +337,9 @@ def test_a_dataset_that_is_not_there_fails(run_of, labels):
 @pytest.mark.parametrize(
     ("settings", "said"),
     [
-        ({"metrics": ("recorded:b",)}, "--metric: neither run nor baseline has 'recorded:b'"),
+        ({"metrics": ("recorded:b",)}, "`metrics`: neither run nor baseline has 'recorded:b'"),
         ({"datasets": ("dat",)}, "has 'dat'. Did you mean 'data'"),
-        ({"buckets": ("f1=0",)}, "--bucket: .* has 'f1=0'. Valid: all"),
+        ({"buckets": ("f1=0",)}, "`buckets`: .* has 'f1=0'. Valid: all"),
     ],
 )
 def test_names_that_neither_has(run_of, labels, settings, said):
@@ -350,10 +351,10 @@ def test_names_that_neither_has(run_of, labels, settings, said):
 @pytest.mark.parametrize(
     ("settings", "said"),
     [
-        ({"margin": -0.1}, "--margin -0.1"),
-        ({"margin": float("nan")}, "--margin nan"),
-        ({"confidence": 1.0}, "--confidence 1.0"),
-        ({"resamples": 0}, "--resamples 0"),
+        ({"margin": -0.1}, "`margin=-0.1`"),
+        ({"margin": float("nan")}, "`margin=nan`"),
+        ({"confidence": 1.0}, "`confidence=1.0`"),
+        ({"resamples": 0}, "`resamples=0`"),
         ({"statistics": ("spearmann",)}, "no statistic 'spearmann'"),
     ],
 )

@@ -11,7 +11,6 @@ import pytest
 import assay
 from assay import leaderboard
 from assay.errors import InputError
-from assay.reports.compare.contests import CompareSettings
 from assay.reports.folder import read_run
 from assay.reports.leaderboard.board import (
     Board,
@@ -27,12 +26,13 @@ from assay.reports.leaderboard.board import (
     work_of,
 )
 from assay.reports.leaderboard.document import document
+from assay.reports.settings import PairedTests
 from assay.reports.sheets import write
 from assay.statistics.draws import draw_all, draw_scores
 from tests.reports.page_run import edit
 
-SETTINGS = CompareSettings(("pearson", "spearman", "kendall"), permutations=200, resamples=200)
-SETTINGS_OF_ONE = CompareSettings(("spearman",), permutations=199)
+SETTINGS = PairedTests(statistics=("pearson", "spearman", "kendall"), permutations=200, resamples=200)
+SETTINGS_OF_ONE = PairedTests(statistics=("spearman",), permutations=199)
 
 
 @pytest.fixture(autouse=True)
@@ -231,8 +231,8 @@ def test_labels_that_no_people_gave_rank_nothing(tmp_path):
     joined, told = join([read_run(run.path)], Filters()), []
     found = boards(joined, SETTINGS, by="spearman", advance=told.append)
     assert (told, work_of(joined, SETTINGS)) == ([], 0), "what ranks nothing needs no test"
-    assert enough_draws(joined, CompareSettings(("spearman",), permutations=100)).permutations == 100
-    values = {(row.metric, row.statistic): (row.value, row.low, row.high) for row in run.agreement}
+    assert enough_draws(joined, PairedTests(statistics=("spearman",), permutations=100)).permutations == 100
+    values = {(row["metric"], row["statistic"]): (row["value"], row["low"], row["high"]) for row in run.agreement}
     assert {(line.metric, name): held for line in found[0].lines for name, held in line.values.items()} == values
     assert [line.metric for line in found[0].lines] == ["recorded:good", "recorded:near", "recorded:noise"]
     assert all(line.rank is None and line.on_front is None for line in found[0].lines)
@@ -290,11 +290,11 @@ def test_filters_and_what_they_leave(tmp_path):
     for filters, said in (
         (Filters(languages=("de",)), "no dataset is left; the runs have run-0"),
         (Filters(datasets=("other",)), "no dataset is left"),
-        (Filters(metrics=("chrff",)), "--metric: no run has scores of 'chrff'. Did you mean 'chrf'"),
+        (Filters(metrics=("chrff",)), "`metrics`: no run has scores of 'chrff'. Did you mean 'chrf'"),
     ):
         with pytest.raises(InputError, match=said):
             join([run], filters)
-    with pytest.raises(InputError, match="--bucket f1=0: no run has it; the runs have all"):
+    with pytest.raises(InputError, match="`buckets=f1=0`: no run has it; the runs have all"):
         boards(join([run], Filters()), SETTINGS, by="spearman", buckets=["f1=0"])
 
 

@@ -5,10 +5,10 @@ from __future__ import annotations
 import pytest
 
 import assay
-from assay.reports.compare.contests import CompareSettings
 from assay.reports.folder import read_run
 from assay.reports.leaderboard.board import Filters, boards, join
 from assay.reports.page.render import find
+from assay.reports.settings import PairedTests
 from assay.reports.units import read_units
 
 TOLD = "machine-made labels: agreement with them is not agreement with people; never rank metrics by it"
@@ -33,7 +33,7 @@ def test_table_and_page_say_it(run):
 
 
 def test_the_leaderboards_mean_leaves_them_out(run):
-    settings = CompareSettings(("spearman",), permutations=100, resamples=100)
+    settings = PairedTests(statistics=("spearman",), permutations=100, resamples=100)
     found = boards(join([run], Filters()), settings, by="spearman", buckets=["all"])
     *single, mean = ({line.metric: line.values["spearman"][0] for line in board.lines} for board in found)
     machine, *human = (values["levenshtein"] for values in single)

@@ -14,9 +14,9 @@ from scipy.stats import rankdata
 from assay.cli import app
 from assay.errors import InputError
 from assay.reports.folder import read_run
-from assay.reports.page import page_html
 from assay.reports.page.aspects import RESIDUAL, aspect_models, draw_aspects, draw_profile
 from assay.reports.page.pairs import tag_pairs
+from assay.reports.page.render import page_html
 from assay.reports.units import read_units
 from tests.reports.aspect_run import ASPECTS, WHOLE, N, make_aspect_run, metrics
 from tests.reports.page_run import edit, make_run

@@ -9,7 +9,7 @@ import shutil
 import pytest
 
 from assay.reports.folder import read_run
-from assay.reports.page import write_page
+from assay.reports.page.render import write_page
 from tests.reports.page_run import ODD, dataset, make_run
 
 sync_api = pytest.importorskip("playwright.sync_api", reason="playwright is not installed")

@@ -10,7 +10,7 @@ import pytest
 
 from assay.errors import InputError
 from assay.reports.folder import read_run
-from assay.reports.page import page_html, write_page
+from assay.reports.page.render import page_html, write_page
 from tests.reports.page_run import edit, make_run
 
 

@@ -11,7 +11,8 @@ import pytest
 import assay
 from assay.errors import InputError
 from assay.reports.significance.reading import read_results
-from assay.reports.significance.testing import SignificanceSettings, compare_samples, couples_of, group_results
+from assay.reports.significance.settings import SignificanceSettings
+from assay.reports.significance.testing import compare_samples, group_results, system_pairs
 from assay.statistics.significance import adjust
 
 DATASETS = ("sick", "sts-b", "ukp")
@@ -84,7 +85,7 @@ def test_means_and_deviations(tmp_path):
 def test_one_family_is_a_statistic_in_one_direction(tmp_path):
     table = write_table(tmp_path / "results.csv", statistics=("pearson", "spearman"))
     samples = group_results(read_results([table])[0])
-    couples = couples_of(samples, None, False)
+    couples = system_pairs(samples, None, False)
     found = compare_samples(samples, couples, SignificanceSettings(correction="holm"))
     for statistic in ("pearson", "spearman"):
         rows = [row for row in found if row.statistic == statistic]
@@ -259,11 +260,11 @@ def test_bad_places_and_settings(tmp_path):
         ({"results": tmp_path / "latin.csv"}, "is not UTF-8"),
         ({"results": tmp_path / "list.jsonl"}, "line 2: should be a JSON object"),
         ({"results": [f"one={table}"]}, "NAME= goes before a folder"),
-        ({"results": table, "baseline": "bass"}, "--baseline: the results have no system 'bass'. Did you mean 'base'?"),
+        ({"results": table, "baseline": "bass"}, "`baseline`: the results have no system 'bass'. Did you mean 'base'?"),
         ({"results": table, "baseline": "base", "all_pairs": True}, "give one of the two"),
-        ({"results": table, "tau": 0.6}, "--tau 0.6: must lie above 0 and be at most .5"),
-        ({"results": table, "alpha": 0}, "--alpha 0: must lie between 0 and .5"),
-        ({"results": table, "confidence": 1}, "--confidence 1: must lie between 0.5 and 1"),
+        ({"results": table, "tau": 0.6}, "`tau=0.6`: must lie above 0 and be at most .5"),
+        ({"results": table, "alpha": 0}, "`alpha=0`: must lie between 0 and .5"),
+        ({"results": table, "confidence": 1}, "`confidence=1`: must lie between 0.5 and 1"),
         ({"results": table, "resamples": 3}, "at least 100"),
         ({"results": table, "seed": -1}, "must not be negative"),
     ]

@@ -165,7 +165,7 @@ def test_a_part_with_one_class(run):
 @pytest.mark.parametrize(
     ("settings", "said"),
     [
-        ({"measure": "precision"}, "`measure=precision`: must be one of f1-macro, f1, accuracy, youden, mcc"),
+        ({"measure": "precision"}, "`measure=precision`: must be f1-macro, f1, accuracy, youden or mcc"),
         ({"tune": "a"}, "`tune` and `test` belong together"),
         ({"folds": 3, "split_by": "topic"}, "`folds` and `split_by`"),
         ({"same_pairs": True, "repeats": 2}, "`repeats` is for `folds`"),

@@ -9,10 +9,10 @@ from assay import best_worst, verify
 from assay.benchmark.request import Request
 from assay.benchmark.runner import run as run_request
 from assay.errors import InputError
-from assay.reports.check.cells import CheckSettings as GateSettings
-from assay.reports.compare.contests import CompareSettings
+from assay.reports.check.settings import CheckSettings
+from assay.reports.compare.settings import CompareSettings
 from assay.reports.crossval import CrossvalSettings
-from assay.reports.significance.testing import SignificanceSettings
+from assay.reports.significance.settings import SignificanceSettings
 from assay.reports.thresholds.settings import ThresholdSettings
 from assay.settings import Resampling
 from assay.statistics.crossvalidation import codes_of_groups
@@ -27,12 +27,8 @@ def run_of(**settings):
     return request
 
 
-def compare_of(**settings):
-    return CompareSettings(("spearman",), **settings)
-
-
 NONE_ALLOWED = [Resampling, request_of, ThresholdSettings]
-NEEDED = [compare_of, GateSettings, SignificanceSettings]
+NEEDED = [CompareSettings, CheckSettings, SignificanceSettings]
 SEEDED = [CrossvalSettings, lambda seed: verify("nowhere", seed=seed), lambda seed: best_worst("nowhere", seed=seed)]
 
 
@@ -63,7 +59,7 @@ def test_a_level_lies_between_a_half_and_one(make, level):
 
 
 #: What has percentile intervals; the tests of ``assay significance`` have bounds of another kind.
-WITH_INTERVALS = [Resampling, run_of, ThresholdSettings, compare_of, GateSettings]
+WITH_INTERVALS = [Resampling, run_of, ThresholdSettings, CompareSettings, CheckSettings]
 
 
 @pytest.mark.parametrize("make", WITH_INTERVALS)
@@ -105,7 +101,7 @@ def test_no_draws_and_too_many():
         with pytest.raises(InputError, match=r"^`resamples=0`: .* at least 100 draws$"):
             make(resamples=0)
     with pytest.raises(InputError, match=r"^`permutations=99`: .* at least 100 draws$"):
-        compare_of(permutations=99)
+        CompareSettings(permutations=99)
     assert SignificanceSettings(resamples=100_000).resamples == 100_000
     with pytest.raises(InputError, match=r"^`resamples=100001`: more than 100,000 draws tell no more$"):
         SignificanceSettings(resamples=100_001)

@@ -12,23 +12,21 @@ from assay.datasets import read_table_file
 from assay.datasets.best_worst import read_best_worst
 from assay.errors import InputError
 from assay.reports.best_worst import COLUMNS, Annotated, to_document
-from assay.settings import check_seed
-from assay.statistics.best_worst import SPLITS, count, split_half
+from assay.reports.settings import BestWorstSettings
+from assay.settings import takes_settings
+from assay.statistics.best_worst import count, split_half
 
 __all__ = ["best_worst"]
 
 
-def best_worst(tuples: str | Path, *, out: str | Path | None = None, splits: int = SPLITS, seed: int = 0) -> Report:
+@takes_settings(BestWorstSettings)
+def best_worst(tuples: str | Path, settings: BestWorstSettings) -> Report:
     """Turn best-worst annotations into a score for each item, and say how reliable the scores are.
 
     Counting, as in STR-2022 (Abdalla, Vishnubhotla and Mohammad 2023), sections 3.2.2 and 4.
 
     Args:
         tuples: a file of annotations, see :func:`assay.datasets.best_worst.read_best_worst`.
-        out: a file to write the scores to: CSV, TSV, JSONL or Parquet; None to write nothing. Scores of these items
-            that stand there, or an empty file, are replaced, nothing else is.
-        splits: random splits for the reliability.
-        seed: of the splits.
 
     Returns:
         A report whose records are the items, the highest score first.
@@ -37,49 +35,52 @@ def best_worst(tuples: str | Path, *, out: str | Path | None = None, splits: int
         InputError: the file cannot be read, a row cannot be, or *out* cannot be written or holds something else.
     """
     file = Path(tuples)
-    if splits < 1:
-        raise InputError(f"`splits={splits}`: expected 1 or more")
-    check_seed(seed)
+    out = None if settings.out is None else Path(settings.out)
     if out is not None:
-        check_out(file, Path(out))
-    found = read_best_worst(file)
-    if out is not None and Path(out).exists():
-        _check_held(Path(out), found.items)
-    counts = count(found.shown, found.best, found.worst, len(found.items))
+        check_out(file, out)
+    annotations = read_best_worst(file)
+    if out is not None and out.exists():
+        _check_replaceable(out, annotations.items)
+    counts = count(annotations.shown, annotations.best, annotations.worst, len(annotations.items))
     reliability = None
-    if found.per_tuple.max() > 1:
-        codes = found.shown, found.best, found.worst, found.tuples
-        reliability = split_half(*codes, len(found.items), splits=splits, seed=seed)
+    if annotations.per_tuple.max() > 1:
+        codes = annotations.shown, annotations.best, annotations.worst, annotations.tuples
+        reliability = split_half(*codes, len(annotations.items), splits=settings.splits, seed=settings.seed)
     annotated = Annotated(
         title=file.name,
-        items=found.items,
-        size=found.shown.shape[1],
-        per_tuple=found.per_tuple,
-        per_item=found.per_item,
-        annotators=found.annotators,
-        warnings=found.warnings,
+        items=annotations.items,
+        size=annotations.shown.shape[1],
+        per_tuple=annotations.per_tuple,
+        per_item=annotations.per_item,
+        annotators=annotations.annotators,
+        warnings=annotations.warnings,
     )
     document = to_document(annotated, counts, reliability)
     if out is not None:
         import pyarrow as pa
 
-        write_table(pa.Table.from_pylist(list(map(dict, document.records))), Path(out))
-    return Report(replace(document, notes=[f"draws: splits:{splits}|seed:{seed}"] if reliability else []))
+        write_table(pa.Table.from_pylist([dict(record) for record in document.records]), out)
+    notes = [f"draws: splits:{settings.splits}|seed:{settings.seed}"] if reliability else []
+    return Report(replace(document, notes=notes))
 
 
-def _check_held(out: Path, items: Sequence[str]) -> None:
+def _check_replaceable(out: Path, items: Sequence[str]) -> None:
     """Raise InputError where *out* holds anything but scores of these items: it would be lost.
 
     An empty file has nothing to lose.
     """
-    if not out.stat().st_size:
-        return
-    try:
-        held = read_table_file(out).table
-        ours = tuple(held.column_names) == COLUMNS and set(map(str, held.column("item").to_pylist())) <= set(items)
-    except InputError:
-        ours = False
-    if not ours:
+    if out.stat().st_size and not _holds_scores(out, items):
         raise InputError(
             f"{out}: holds something else than scores of these items; give `out` another name or remove it"
         )
+
+
+def _holds_scores(path: Path, items: Sequence[str]) -> bool:
+    try:
+        table = read_table_file(path).table
+        if tuple(table.column_names) != COLUMNS:
+            return False
+        names = table.column("item").to_pylist()
+    except InputError:
+        return False
+    return {str(name) for name in names} <= set(items)

@@ -3,17 +3,17 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Any
 
 from assay.api.values import Report
-from assay.progress import Progress, Silent
+from assay.progress import Silent
 from assay.reports.check.baseline import read_baseline, take_baseline, to_text
-from assay.reports.check.cells import CheckSettings
 from assay.reports.check.checking import GateReport
-from assay.reports.check.checking import check as hold_against
+from assay.reports.check.checking import check as check_run
 from assay.reports.check.document import headline, to_document, to_junit
 from assay.reports.check.files import BASELINE, check_held, write_file
+from assay.reports.check.settings import CheckSettings
 from assay.reports.folder import read_run
+from assay.settings import takes_settings
 
 __all__ = ["Checked", "baseline", "check"]
 
@@ -57,22 +57,20 @@ def baseline(run: str | Path, out: str | Path) -> Path:
     return Path(out)
 
 
-def check(run: str | Path, against: str | Path, *, progress: Progress | None = None, **settings: Any) -> Checked:
-    """Hold a run against a baseline: does a metric agree less with people, beyond margin and chance?
+@takes_settings(CheckSettings)
+def check(run: str | Path, against: str | Path, settings: CheckSettings) -> Checked:
+    """Compare a run with a baseline: does a metric agree less with people, beyond margin and chance?
 
     Args:
         run: a run folder.
         against: the file that :func:`baseline` wrote.
-        progress: told of every metric.
-        **settings: fields of :class:`assay.reports.check.cells.CheckSettings`.
 
     Raises:
         InputError: a file that cannot be read or was changed by hand, other pairs than in the baseline, or a value
             outside its range.
     """
-    progress = progress or Silent()
-    asked = CheckSettings(**settings)
-    opened, held = read_run(Path(run)), read_baseline(Path(against))
+    progress = settings.progress or Silent()
+    opened, before = read_run(Path(run)), read_baseline(Path(against))
     metrics = sum(metric.is_done for metric in opened.manifest.metrics)
     progress.begin("comparing with the baseline", metrics)
-    return Checked(hold_against(opened, held, asked, progress.advance))
+    return Checked(check_run(opened, before, settings, progress.advance))

@@ -11,12 +11,12 @@ from assay.api.run import run
 from assay.api.values import Report
 from assay.errors import UnavailableError
 from assay.progress import Progress, Silent
-from assay.reports.compare.contests import CompareSettings
 from assay.reports.data import signed
 from assay.reports.folder import read_run
 from assay.reports.leaderboard.board import Filters, boards, enough_draws, join, missing_metrics, work_of
 from assay.reports.leaderboard.document import document
 from assay.reports.recommend import advise, parse_budget, with_advice
+from assay.reports.settings import PairedTests
 from assay.statistics.coefficients import DEFAULT_STATISTICS, check_statistics
 
 __all__ = ["recommend"]
@@ -66,7 +66,9 @@ def recommend(
     progress = progress or Silent()
     needed = None if budget is None else parse_budget(budget)
     statistics = check_statistics(tuple(dict.fromkeys([*DEFAULT_STATISTICS, by])))
-    tests = CompareSettings(statistics, permutations, resamples, confidence, seed=seed)
+    tests = PairedTests(
+        statistics=statistics, permutations=permutations, resamples=resamples, confidence=confidence, seed=seed
+    )
     asked: dict[str, Any] = settings | {
         "suite": SUITE,
         "columns": columns,

@@ -117,8 +117,7 @@ class Result:
             raise InputError("the run is not saved yet: a page lies in its folder")
         if sum(len(dataset.pairs) for dataset in self.outcome.datasets) > MOST_PAIRS:
             return
-        from assay.reports.page import page_html
-        from assay.reports.page.render import put_page
+        from assay.reports.page.render import page_html, put_page
 
         # the page shows the path of the run, so it is made from the saved folder
         page = page_html([read_run(self.folder)], leaderboard=False, categories=False)

@@ -3,20 +3,14 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
 
-from assay.cli.guard import guarded, print_report, progress_on_stderr, tell
-from assay.cli.options import (
-    ConfidenceOption,
-    QuietOption,
-    ReportFormat,
-    ReportFormatOption,
-    ResamplesOption,
-    RunMetricOption,
-    SeedOption,
-)
+from assay.cli.command import command
+from assay.cli.guard import print_report, progress_on_stderr, tell
+from assay.cli.options import QuietOption, ReportFormat, ReportFormatOption
+from assay.reports.check.settings import CheckSettings
 
 __all__ = ["check"]
 
@@ -24,34 +18,17 @@ __all__ = ["check"]
 FAILED = 3
 
 
-@guarded
+@command(CheckSettings)
 def check(
     run: Annotated[Path, typer.Argument(help="A run folder.")],
     against: Annotated[Path, typer.Option("--against", help="The baseline, written by assay baseline.")],
-    margin: Annotated[float, typer.Option(help="What a coefficient may lose.")] = 0.01,
-    metric: RunMetricOption = None,
-    dataset: Annotated[
-        list[str] | None, typer.Option("--dataset", "-d", help="Only this dataset of the run; repeatable.")
-    ] = None,
-    bucket: Annotated[
-        list[str] | None,
-        typer.Option("--bucket", "-b", help="A bucket to judge; repeatable [default: the one named all]."),
-    ] = None,
-    statistic: Annotated[
-        list[str] | None, typer.Option("--statistic", help="A coefficient to judge; repeatable [default: spearman].")
-    ] = None,
-    confidence: ConfidenceOption = 0.95,
-    resamples: ResamplesOption = 1000,
-    seed: SeedOption = 0,
-    allow_changed_data: Annotated[
-        bool, typer.Option("--allow-changed-data", help="Compare other pairs, too, by independent intervals.")
-    ] = False,
     junit: Annotated[Path | None, typer.Option(help="Write JUnit XML, too; an earlier one is replaced.")] = None,
     summary: Annotated[
         Path | None, typer.Option(help="Write a summary in Markdown, too; an earlier one is replaced.")
     ] = None,
     output: ReportFormatOption = ReportFormat.table,
     quiet: QuietOption = False,
+    **settings: Any,
 ) -> None:
     """Fail (exit code 3) when a metric agrees less with people than in the baseline, beyond margin and chance.
 
@@ -61,26 +38,13 @@ def check(
     from assay.errors import InputError
     from assay.reports.check.files import JUNIT, SUMMARY, check_held, write_file, write_summary
 
-    for place, kind in ((junit, JUNIT), (summary, SUMMARY)):
-        if place is not None:
-            check_held(place, kind)
+    for path, kind in ((junit, JUNIT), (summary, SUMMARY)):
+        if path is not None:
+            check_held(path, kind)
     if junit is not None and summary is not None and junit.resolve() == summary.resolve():
         raise InputError(f"{summary}: is the file of --junit; give --summary another name")
     with progress_on_stderr(quiet) as progress:
-        checked = assay.check(
-            run,
-            against,
-            margin=margin,
-            metrics=tuple(metric or ()),
-            datasets=tuple(dataset or ()),
-            buckets=tuple(bucket or ()),
-            statistics=tuple(statistic or ()),
-            confidence=confidence,
-            resamples=resamples,
-            seed=seed,
-            allow_changed_data=allow_changed_data,
-            progress=progress,
-        )
+        checked = assay.check(run, against, **settings, progress=progress)
     if junit is not None:
         write_file(junit, checked.to_junit())
     if summary is not None:

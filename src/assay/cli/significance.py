@@ -2,26 +2,19 @@
 
 from __future__ import annotations
 
-from enum import StrEnum
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
 
-from assay.cli.guard import guarded, print_report, progress_on_stderr
-from assay.cli.options import QuietOption, ReportFormat, ReportFormatOption, SeedOption
+from assay.cli.command import command
+from assay.cli.guard import print_report, progress_on_stderr
+from assay.cli.options import QuietOption, ReportFormat, ReportFormatOption
+from assay.reports.significance.settings import SignificanceSettings
 
 __all__ = ["significance"]
 
 
-class FamilyCorrection(StrEnum):
-    """For the number of comparisons; a rate of false discoveries has no counterpart in a confidence bound."""
-
-    holm = "holm"
-    bonferroni = "bonferroni"
-    none = "none"
-
-
-@guarded
+@command(SignificanceSettings)
 def significance(
     results: Annotated[
         list[str],
@@ -30,20 +23,9 @@ def significance(
             "with several seeds."
         ),
     ],
-    baseline: Annotated[
-        str | None, typer.Option(help="What the other systems are held against [default: the first one].")
-    ] = None,
-    all_pairs: Annotated[bool, typer.Option("--all-pairs", help="Compare every couple of systems.")] = False,
-    confidence: Annotated[float, typer.Option(help="Level of almost stochastic order, before it is corrected.")] = 0.99,
-    tau: Annotated[float, typer.Option(help="Better by almost stochastic order where epsilon lies below this.")] = 0.2,
-    alpha: Annotated[float, typer.Option(help="Level of the other tests.")] = 0.05,
-    correction: Annotated[
-        FamilyCorrection, typer.Option(help="For the number of comparisons of one statistic.")
-    ] = FamilyCorrection.holm,
-    resamples: Annotated[int, typer.Option(help="Bootstrap resamples of each system's results.")] = 1000,
-    seed: SeedOption = 0,
     output: ReportFormatOption = ReportFormat.table,
     quiet: QuietOption = False,
+    **settings: Any,
 ) -> None:
     """Test whether systems differ: almost stochastic order, Mann-Whitney U, bootstrap, t, Brown-Forsythe.
 
@@ -54,16 +36,5 @@ def significance(
     import assay
 
     with progress_on_stderr(quiet) as progress:
-        report = assay.compare_systems(
-            results,
-            baseline=baseline,
-            all_pairs=all_pairs,
-            confidence=confidence,
-            tau=tau,
-            alpha=alpha,
-            correction=correction.value,
-            resamples=resamples,
-            seed=seed,
-            progress=progress,
-        )
+        report = assay.compare_systems(results, **settings, progress=progress)
     print_report(report, output)

@@ -1,18 +1,39 @@
-"""Settings that several reports share: which metrics and datasets of a run they look at."""
+"""Settings that several reports share: which parts of a run they look at, and how differences are tested. Also those of
+``assay bws``, which is no package of its own.
+"""
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass
+from pathlib import Path
+from typing import ClassVar, Literal
 
-from assay.settings import Settings, setting
+from assay.settings import Resampling, Seeded, Settings, check_resamples, setting
 
-__all__ = ["MetricsOfRun", "PartsOfRun"]
+__all__ = [
+    "CORRECTIONS",
+    "BestWorstSettings",
+    "BucketsOfRun",
+    "DatasetsOfRun",
+    "MetricsOfRun",
+    "NeededResampling",
+    "PairedTests",
+]
+
+#: Corrections for the number of tests, and what tables call them.
+CORRECTIONS = {
+    "holm": "Holm",
+    "benjamini-hochberg": "Benjamini and Hochberg",
+    "bonferroni": "Bonferroni",
+    "none": "no correction",
+}
 
 
 @dataclass(frozen=True)
 class MetricsOfRun(Settings):
-    """Which metrics of a run are looked at; the one setting that Python users may give by its position."""
+    """Which metrics of a run are looked at; a Python user may give them by position."""
 
     metrics: Sequence[str] = setting(
         "A metric of the run; repeatable [default: every one].", (), flags=("--metric", "-m"), metavar="METRIC"
@@ -20,9 +41,90 @@ class MetricsOfRun(Settings):
 
 
 @dataclass(frozen=True, kw_only=True)
-class PartsOfRun(MetricsOfRun):
-    """Which metrics and which datasets of a run are looked at."""
+class DatasetsOfRun(Settings):
+    """Which datasets of a run are looked at."""
 
     datasets: Sequence[str] = setting(
         "A dataset of the run; repeatable [default: every one].", (), flags=("--dataset", "-d"), metavar="DATASET"
     )
+
+
+@dataclass(frozen=True, kw_only=True)
+class BucketsOfRun(Settings):
+    """Which buckets of a run are looked at."""
+
+    buckets: Sequence[str] = setting(
+        "A bucket of the run, such as f1=0; repeatable [default: every one].",
+        (),
+        flags=("--bucket", "-b"),
+        metavar="BUCKET",
+    )
+
+
+@dataclass(frozen=True, kw_only=True)
+class NeededResampling(Resampling):
+    """How intervals are drawn where a report rests on them, so that they cannot be left out."""
+
+    NONE_ALLOWED: ClassVar[bool] = False
+
+    resamples: int = setting("Bootstrap resamples for the intervals.", 1000)
+
+
+@dataclass(frozen=True, kw_only=True)
+class PairedTests(NeededResampling):
+    """How scores of the same pairs are compared: permutation tests, corrected, and paired intervals."""
+
+    statistics: Sequence[str] = setting(
+        "pearson, spearman, kendall (the default three), kendall-tau-c, pairwise-accuracy, auc, pair-accuracy.",
+        (),
+        flags=("--statistic",),
+        metavar="NAME",
+    )
+    permutations: int = setting(
+        "Draws of the permutation test; more where the correction for many metric pairs needs them.", 1000
+    )
+    correction: Literal["holm", "benjamini-hochberg", "bonferroni", "none"] = setting(
+        "For the number of metric pairs in a table.", "holm", choices=CORRECTIONS
+    )
+
+    def check(self) -> None:
+        """Compare the numbers of draws with what tests and intervals need."""
+        check_resamples(self.permutations, option="permutations")
+        super().check()
+
+    @property
+    def signature(self) -> str:
+        """One line that lets another person draw the same."""
+        return (
+            f"seed:{self.seed}|permutations:{self.permutations}|resamples:{self.resamples}"
+            f"|confidence:{self.confidence}|correction:{self.correction}"
+        )
+
+    def permutations_for(self, pairs: int) -> int:
+        """Return how many permutations the tests of a number of metric pairs need.
+
+        The smallest p-value of r draws is 1 / (r + 1). Corrected for k metric pairs it has to stay well below the
+        level, or nothing could be told apart: r is at least twice k / (1 - confidence).
+        """
+        if self.correction == "none":
+            return self.permutations
+        return max(self.permutations, math.ceil(2 * pairs / (1 - self.confidence)))
+
+    def rejects(self, p: float | None) -> bool:
+        """Tell whether a corrected p-value, NaN or None where there is none, counts as more than chance."""
+        # 1 - .95 is a little more than .05: a p-value on the level counts in either case
+        return p is not None and p <= 1 - self.confidence + 1e-9
+
+
+@dataclass(frozen=True, kw_only=True)
+class BestWorstSettings(Seeded):
+    """Where scores from best-worst annotations are written, and how their reliability is drawn."""
+
+    out: str | Path | None = setting(
+        "Write the scores: CSV, TSV, JSONL or Parquet. Scores of these items that are there are replaced, nothing else "
+        "is.",
+        None,
+        flags=("--out", "-o"),
+        metavar="FILE",
+    )
+    splits: int = setting("Random splits for the reliability.", 1000, at_least=1)

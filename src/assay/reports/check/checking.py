@@ -10,7 +10,8 @@ import numpy as np
 
 from assay.errors import InputError, unknown
 from assay.reports.check.baseline import Baseline, BaselineDataset, BaselineMetric
-from assay.reports.check.cells import Cell, CheckSettings, Pairing, Verdict, cells_of
+from assay.reports.check.cells import Cell, Pairing, Verdict, cells_of
+from assay.reports.check.settings import CheckSettings
 from assay.reports.data import ScoredDataset, read_datasets
 from assay.reports.folder import RunFolder
 
@@ -184,10 +185,10 @@ def check(
     """
     datasets = {one.name: one for one in read_datasets(run)}
     old_metrics = [metric for one in baseline.datasets.values() for metric in one.metrics]
-    _check_known("metric", settings.metrics, [*old_metrics, *(m for one in datasets.values() for m in one.scores)])
-    _check_known("bucket", settings.buckets, [bucket for one in datasets.values() for bucket in one.buckets])
+    _check_known("metrics", settings.metrics, [*old_metrics, *(m for one in datasets.values() for m in one.scores)])
+    _check_known("buckets", settings.buckets, [bucket for one in datasets.values() for bucket in one.buckets])
     names = list(dict.fromkeys([*datasets, *baseline.datasets]))
-    _check_known("dataset", settings.datasets, names)
+    _check_known("datasets", settings.datasets, names)
     findings = list(about_run(run.manifest.signature, baseline))
     pairings: list[Pairing] = []
     for name in settings.datasets or names:
@@ -227,11 +228,11 @@ def _nothing_judged(report: GateReport) -> str:
     return f"run and baseline share no number in {', '.join(settings.buckets)}{''.join(f'; {one}' for one in new)}"
 
 
-def _check_known(what: str, wanted: Sequence[str], known: Iterable[str]) -> None:
+def _check_known(setting: str, wanted: Sequence[str], known: Iterable[str]) -> None:
     names = dict.fromkeys(known)
     for name in wanted:
         if name not in names:
-            raise InputError(unknown(f"--{what}: neither run nor baseline has", name, names))
+            raise InputError(unknown(f"`{setting}`: neither run nor baseline has", name, names))
 
 
 def _pair(data: ScoredDataset, baseline: Baseline, settings: CheckSettings) -> tuple[list[Pairing], list[CheckFinding]]:

@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 import json
-import math
 from collections import Counter
-from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from itertools import combinations
 from typing import Literal
 
@@ -16,14 +15,12 @@ from numpy.typing import NDArray
 from assay.errors import InputError, unknown
 from assay.reports.data import ScoredDataset, read_datasets
 from assay.reports.folder import RunFolder, run_titles
-from assay.settings import check_level, check_resamples, check_seed
+from assay.reports.settings import PairedTests
 from assay.statistics.comparison import Difference, compare_all
 from assay.statistics.concordance import Floats
-from assay.statistics.draws import Couple
-from assay.statistics.significance import Correction, adjust
+from assay.statistics.significance import adjust
 
 __all__ = [
-    "CompareSettings",
     "ComparedMetrics",
     "Contest",
     "Match",
@@ -36,12 +33,9 @@ __all__ = [
 ]
 
 
-# Whether two runs scored the same pairs, and which pairs they have in common.
-
-
 @dataclass(frozen=True)
 class Match:
-    """Two datasets of one name held against each other.
+    """Two datasets of one name, matched pair by pair.
 
     Attributes:
         first: rows of the first dataset that the second one has, too, shape (m,).
@@ -61,7 +55,7 @@ class Match:
 def match(first: ScoredDataset, second: ScoredDataset) -> Match:
     """Find the pairs of *first* in *second* by their texts: question, gold answers, candidate.
 
-    A pair that stands there several times is matched as often as both have it.
+    A pair that occurs several times is matched as often as both have it.
 
     Raises:
         InputError: no pair is in both.
@@ -69,23 +63,18 @@ def match(first: ScoredDataset, second: ScoredDataset) -> Match:
     if first.facts.digest == second.facts.digest and len(first) == len(second):
         rows = np.arange(len(first))
         return Match(rows, rows, 0, True, "")
-    places = {key: row for row, key in enumerate(_keys(second))}
-    found = [(row, places[key]) for row, key in enumerate(_keys(first)) if key in places]
-    if not found:
+    row_in_second = {key: row for row, key in enumerate(_keys(second))}
+    row_in_first = {key: row for row, key in enumerate(_keys(first)) if key in row_in_second}
+    if not row_in_first:
         raise InputError(f"{first.run.title} and {second.run.title}: {first.name} has no pair in common")
-    rows, others = (np.array(side, dtype=np.intp) for side in zip(*found, strict=True))
+    rows = np.array(list(row_in_first.values()), dtype=np.intp)
+    others = np.array([row_in_second[key] for key in row_in_first], dtype=np.intp)
     relabelled = int((first.labels[rows] != second.labels[others]).sum())
-    said = [f"{len(first):,} against {len(second):,} pairs" if len(first) != len(second) else f"{len(first):,} pairs"]
-    said.append(f"{len(rows):,} of them with the same texts")
-    if relabelled:
-        said.append(f"{relabelled:,} of those with another label")
-    if len(rows) == len(first) == len(second) and not relabelled:
-        said.append("other columns, such as groups or names of pairs, or their order differ")
-    return Match(rows, others, relabelled, False, ", ".join(said))
+    return Match(rows, others, relabelled, False, _difference(first, second, len(rows), relabelled))
 
 
 def _keys(data: ScoredDataset) -> list[tuple[str, int]]:
-    """Return the texts of each pair and how often they stood before it."""
+    """Return for each pair its texts and how often they occurred before it; no two pairs have the same key."""
     columns = [name for name in ("question", "reference", "candidate") if name in data.table.column_names]
     seen: Counter[str] = Counter()
     keys = []
@@ -96,62 +85,20 @@ def _keys(data: ScoredDataset) -> list[tuple[str, int]]:
     return keys
 
 
-# Metrics of a run compared two by two, or the metrics of one run with those of another.
+def _difference(first: ScoredDataset, second: ScoredDataset, shared: int, relabelled: int) -> str:
+    """Return in words how two datasets of one name differ."""
+    parts = [f"{len(first):,} against {len(second):,} pairs" if len(first) != len(second) else f"{len(first):,} pairs"]
+    parts.append(f"{shared:,} of them with the same texts")
+    if relabelled:
+        parts.append(f"{relabelled:,} of those with another label")
+    if shared == len(first) == len(second) and not relabelled:
+        parts.append("other columns, such as groups or names of pairs, or their order differ")
+    return ", ".join(parts)
 
+
+#: Two scores by name; the first is compared with the second.
+MetricPair = tuple[str, str]
 Verdict = Literal["first", "second", "cannot be told apart", "undefined"]
-
-
-@dataclass(frozen=True)
-class CompareSettings:
-    """How scores are compared.
-
-    Attributes:
-        statistics: names of coefficients.
-        permutations: draws of the permutation test, at least 100; see :meth:`permutations_for`.
-        resamples: draws of the paired bootstrap, at least 100.
-        confidence: level of intervals and of the family of tests, in (0.5, 1).
-        correction: for the number of couples in a bucket.
-        seed: not negative.
-
-    Raises:
-        InputError: a value outside its range.
-    """
-
-    statistics: tuple[str, ...]
-    permutations: int = 1000
-    resamples: int = 1000
-    confidence: float = 0.95
-    correction: Correction = "holm"
-    seed: int = 0
-
-    def __post_init__(self) -> None:
-        check_resamples(self.permutations, option="permutations")
-        check_resamples(self.resamples)
-        check_level(self.confidence, self.resamples)
-        check_seed(self.seed)
-
-    @property
-    def signature(self) -> str:
-        """One line that lets another person draw the same."""
-        return (
-            f"seed:{self.seed}|permutations:{self.permutations}|resamples:{self.resamples}"
-            f"|confidence:{self.confidence}|correction:{self.correction}"
-        )
-
-    def permutations_for(self, couples: int) -> int:
-        """Return how many exchanges so many couples need.
-
-        The smallest p-value of r draws is 1 / (r + 1). Corrected for k couples it has to stay well below the level, or
-        nothing could be told apart: r is at least twice k / (1 - confidence).
-        """
-        if self.correction == "none":
-            return self.permutations
-        return max(self.permutations, math.ceil(2 * couples / (1 - self.confidence)))
-
-    def rejects(self, p: float | None) -> bool:
-        """Tell whether a corrected p-value, NaN or None where there is none, counts as more than chance."""
-        # 1 - .95 is a little more than .05: a p-value on the level counts in either case
-        return p is not None and p <= 1 - self.confidence + 1e-9
 
 
 @dataclass(frozen=True)
@@ -162,7 +109,7 @@ class Contest:
         data: the pairs.
         metrics: what is compared.
         scores: by name, with the mark of its run where there are two, shape (n,), a higher one means more similar.
-        couples: which are compared, the first less the second.
+        metric_pairs: which are compared, the first less the second.
         notes: what a reader should know, such as pairs left out.
         other: the same pairs in the second of two runs.
     """
@@ -170,7 +117,7 @@ class Contest:
     data: ScoredDataset
     metrics: tuple[str, ...]
     scores: dict[str, Floats]
-    couples: tuple[Couple, ...]
+    metric_pairs: tuple[MetricPair, ...]
     notes: tuple[str, ...] = ()
     other: ScoredDataset | None = None
 
@@ -183,7 +130,7 @@ class ComparedMetrics:
         dataset, split, bucket: where.
         first, second: the names of the scores.
         difference: first less second.
-        p_permutation, p_bootstrap, p_williams: corrected for the number of couples in the bucket.
+        p_permutation, p_bootstrap, p_williams: corrected for the number of metric pairs in the bucket.
         verdict: which is better by the corrected permutation test.
     """
 
@@ -213,65 +160,85 @@ def contests(runs: Sequence[RunFolder], metrics: Sequence[str] = (), *, force: b
     if len(runs) == 1:
         return _within(runs[0], metrics)
     if len(runs) == 2:
-        return list(_between(runs[0], runs[1], metrics, force))
+        return _between(runs[0], runs[1], metrics, force)
     raise InputError(f"{len(runs)} runs: compare takes one or two; assay leaderboard takes any number")
 
 
 def _within(run: RunFolder, metrics: Sequence[str]) -> list[Contest]:
+    """Return the metrics of one run compared two by two, on every dataset that has two of them."""
     datasets = read_datasets(run)
     _check_known(metrics, datasets, run.title)
-    found = []
+    compared = []
     for data in datasets:
         chosen = [name for name in dict.fromkeys(metrics or data.scores) if name in data.scores]
         if len(chosen) > 1:
             scores = {name: data.oriented(name) for name in chosen}
-            absent = [name for name in metrics if name not in data.scores]
-            notes = tuple(f"no scores of {name}" for name in absent)
-            found.append(Contest(data, tuple(chosen), scores, tuple(combinations(chosen, 2)), notes))
-    if not found:
-        have = ", ".join(dict.fromkeys(name for data in datasets for name in data.scores))
-        raise InputError(f"{run.title}: a comparison needs two metrics on one dataset; the run has {have or 'none'}")
-    return found
+            notes = tuple(f"no scores of {name}" for name in metrics if name not in data.scores)
+            compared.append(Contest(data, tuple(chosen), scores, tuple(combinations(chosen, 2)), notes))
+    if not compared:
+        names = ", ".join(dict.fromkeys(name for data in datasets for name in data.scores))
+        raise InputError(f"{run.title}: a comparison needs two metrics on one dataset; the run has {names or 'none'}")
+    return compared
 
 
-def _between(first: RunFolder, second: RunFolder, metrics: Sequence[str], force: bool) -> Iterator[Contest]:
+def _between(first: RunFolder, second: RunFolder, metrics: Sequence[str], force: bool) -> list[Contest]:
+    """Return the metrics of one run, each compared with itself in another run, on every dataset that both have."""
     datasets = read_datasets(first)
     others = {(data.name, data.facts.split): data for data in read_datasets(second)}
-    _check_known(metrics, [*datasets, *others.values()], f"{first.title} and {second.title}")
-    shared = [data for data in datasets if (data.name, data.facts.split) in others]
-    if not shared:
-        raise InputError(
-            f"{first.title} and {second.title}: have no dataset in common ({', '.join(data.title for data in datasets)}"
-            f" against {', '.join(data.title for data in others.values())})"
-        )
+    titles = f"{first.title} and {second.title}"
+    _check_known(metrics, [*datasets, *others.values()], titles)
     marks = run_titles([first, second])
-    compared = 0
-    for data in shared:
-        other = others[data.name, data.facts.split]
+    compared = []
+    for data in datasets:
+        other = others.get((data.name, data.facts.split))
+        if other is None:
+            continue
         matched = match(data, other)
         if not matched.same and not force:
             raise InputError(
-                f"{first.title} and {second.title}: {data.name} is not the same data: {matched.differs}; "
-                "`force` compares the pairs that both have, with the labels of the first run"
+                f"{titles}: {data.name} is not the same data: {matched.differs}; `force` compares the pairs that both "
+                "have, with the labels of the first run"
             )
-        names = [name for name in metrics or data.scores if name in data.scores and name in other.scores]
-        compared += len(names)
-        one, two = data.take(matched.first), other.take(matched.second)
-        scores = {f"{name} [{marks[0]}]": one.oriented(name) for name in names}
-        scores |= {f"{name} [{marks[1]}]": two.oriented(name) for name in names}
-        couples = tuple((f"{name} [{marks[0]}]", f"{name} [{marks[1]}]") for name in names)
-        notes = [] if matched.same else [f"not the same data: {matched.differs}; labels of {marks[0]}"]
-        asked = metrics or dict.fromkeys([*data.scores, *other.scores])
-        notes += [f"{name} has scores in one of the runs alone" for name in asked if name not in names]
-        notes += [
-            f"{name} has another signature: {one.metrics[name].short_signature} against "
-            f"{two.metrics[name].short_signature}"
-            for name in names
-            if one.metrics[name].signature != two.metrics[name].signature
-        ]
-        yield Contest(one, tuple(names), scores, couples, tuple(notes), two)
+        compared.append(_matched(data, other, matched, metrics, marks))
     if not compared:
-        raise InputError(f"{first.title} and {second.title}: have no metric in common")
+        raise InputError(
+            f"{titles}: have no dataset in common ({', '.join(data.title for data in datasets)}"
+            f" against {', '.join(data.title for data in others.values())})"
+        )
+    if not any(contest.metrics for contest in compared):
+        raise InputError(f"{titles}: have no metric in common")
+    return compared
+
+
+def _matched(
+    data: ScoredDataset, other: ScoredDataset, matched: Match, metrics: Sequence[str], marks: Sequence[str]
+) -> Contest:
+    """Return the metrics that a dataset has in two runs, compared on the pairs that both have.
+
+    Args:
+        data, other: the dataset in the first and in the second run.
+        matched: the pairs that both have.
+        metrics: which; all by default.
+        marks: what tells the scores of the two runs apart.
+    """
+    first, second = data.take(matched.first), other.take(matched.second)
+    names = [name for name in metrics or data.scores if name in data.scores and name in other.scores]
+    scores: dict[str, Floats] = {}
+    for mark, side in zip(marks, (first, second), strict=True):
+        for name in names:
+            scores[f"{name} [{mark}]"] = side.oriented(name)
+    notes = []
+    if not matched.same:
+        notes.append(f"not the same data: {matched.differs}; labels of {marks[0]}")
+    for name in metrics or dict.fromkeys([*data.scores, *other.scores]):
+        if name not in names:
+            notes.append(f"{name} has scores in one of the runs alone")
+    for name in names:
+        before, after = first.metrics[name], second.metrics[name]
+        if before.signature != after.signature:
+            notes.append(f"{name} has another signature: {before.short_signature} against {after.short_signature}")
+    metric_pairs = tuple((f"{name} [{marks[0]}]", f"{name} [{marks[1]}]") for name in names)
+    return Contest(first, tuple(names), scores, metric_pairs, tuple(notes), second)
 
 
 def _check_known(metrics: Sequence[str], datasets: Sequence[ScoredDataset], where: str) -> None:
@@ -283,43 +250,40 @@ def _check_known(metrics: Sequence[str], datasets: Sequence[ScoredDataset], wher
 
 def compare_metrics(
     contest: Contest,
-    settings: CompareSettings,
+    settings: PairedTests,
     *,
     buckets: Sequence[str] = (),
     advance: Callable[[int], None] | None = None,
 ) -> list[ComparedMetrics]:
-    """Compare every couple in every bucket that has pairs; p-values are corrected over the couples of a bucket.
+    """Compare every metric pair in every bucket that has pairs; p-values are corrected over those of a bucket.
 
     Args:
         contest: what is compared.
         settings: how.
         buckets: which; all by default.
-        advance: told of every permutation of every couple.
+        advance: receives the permutations that were drawn.
     """
     data = contest.data
-    found: list[ComparedMetrics] = []
+    compared: list[ComparedMetrics] = []
     for bucket in used_buckets(data, buckets):
         pairs = data.within(bucket, settings.seed)
-        by_couple = compare_all(
+        differences = compare_all(
             {name: pairs.take(scores) for name, scores in contest.scores.items()},
             pairs.labels,
             statistics=settings.statistics,
-            permutations=settings.permutations_for(len(contest.couples)),
+            permutations=settings.permutations_for(len(contest.metric_pairs)),
             resamples=settings.resamples,
             confidence=settings.confidence,
             seed=pairs.seed,
             groups=pairs.groups,
-            couples=contest.couples,
+            couples=contest.metric_pairs,
             advance=advance,
         )
-        rows = [
-            ComparedMetrics(data.name, data.facts.split, bucket, *couple, difference, None, None, None, "undefined")
-            for couple, differences in by_couple.items()
-            for difference in differences
-        ]
-        for name in settings.statistics:
-            found += _corrected([row for row in rows if row.difference.statistic == name], settings)
-    return found
+        where = (data.name, data.facts.split, bucket)
+        for place, _ in enumerate(settings.statistics):
+            of_statistic = {names: by_statistic[place] for names, by_statistic in differences.items()}
+            compared += _corrected(where, of_statistic, settings)
+    return compared
 
 
 def used_buckets(data: ScoredDataset, buckets: Sequence[str] = ()) -> list[str]:
@@ -335,27 +299,39 @@ def check_buckets(datasets: Sequence[ScoredDataset], buckets: Sequence[str]) -> 
             raise InputError(f"`buckets={bucket}`: no run has it; the runs have {', '.join(known)}")
 
 
-def _corrected(rows: Sequence[ComparedMetrics], settings: CompareSettings) -> Iterator[ComparedMetrics]:
-    """Yield one coefficient of all couples of a bucket with corrected p-values and verdicts."""
-    columns = [
-        adjust(np.array([np.nan if p is None else p for p in values]), settings.correction)
-        for values in zip(
-            *((row.difference.p_permutation, row.difference.p_bootstrap, row.difference.p_williams) for row in rows),
-            strict=True,
-        )
-    ]
-    for row, *corrected in zip(rows, *columns, strict=True):
-        permutation, bootstrap, williams = (None if np.isnan(p) else float(p) for p in corrected)
-        yield replace(
-            row,
-            p_permutation=permutation,
-            p_bootstrap=bootstrap,
-            p_williams=williams,
-            verdict=_verdict(row.difference.value, permutation, settings),
+def _corrected(
+    where: tuple[str, str, str], differences: Mapping[MetricPair, Difference], settings: PairedTests
+) -> Iterator[ComparedMetrics]:
+    """Yield one coefficient of all metric pairs of a bucket, with corrected p-values and verdicts.
+
+    Args:
+        where: dataset, split and bucket.
+        differences: of the coefficient, by metric pair.
+        settings: of the tests.
+    """
+    found = list(differences.values())
+    permutation = _adjusted([difference.p_permutation for difference in found], settings)
+    bootstrap = _adjusted([difference.p_bootstrap for difference in found], settings)
+    williams = _adjusted([difference.p_williams for difference in found], settings)
+    for place, (names, difference) in enumerate(differences.items()):
+        yield ComparedMetrics(
+            *where,
+            *names,
+            difference,
+            p_permutation=permutation[place],
+            p_bootstrap=bootstrap[place],
+            p_williams=williams[place],
+            verdict=_verdict(difference.value, permutation[place], settings),
         )
 
 
-def _verdict(value: float | None, p: float | None, settings: CompareSettings) -> Verdict:
+def _adjusted(p_values: Sequence[float | None], settings: PairedTests) -> list[float | None]:
+    """Return p-values corrected for their number; None where there is none."""
+    numbers = np.array([np.nan if p is None else p for p in p_values])
+    return [None if np.isnan(p) else float(p) for p in adjust(numbers, settings.correction)]
+
+
+def _verdict(value: float | None, p: float | None, settings: PairedTests) -> Verdict:
     if value is None or p is None:
         return "undefined"
     if value == 0 or not settings.rejects(p):

@@ -8,18 +8,15 @@ from typing import Any
 
 import numpy as np
 
-from assay.reports.compare.contests import ComparedMetrics, CompareSettings, Contest
+from assay.reports.compare.contests import ComparedMetrics, Contest, MetricPair
 from assay.reports.layout import p_value, percent, short
+from assay.reports.settings import CORRECTIONS, PairedTests
 from assay.reports.sheets import Column, Document, Sheet
 from assay.statistics.agreement import agreement
 from assay.statistics.coefficients import symbol_of
 from assay.statistics.comparison import POWER, Difference
-from assay.statistics.draws import Couple
 
-__all__ = ["CORRECTIONS", "FEW", "Disagreement", "disagreements", "document", "remarks"]
-
-
-# The pairs on which two scores differ most.
+__all__ = ["FEW", "Disagreement", "disagreements", "document", "remarks"]
 
 
 @dataclass(frozen=True)
@@ -43,35 +40,29 @@ class Disagreement:
     n: int
 
 
-def disagreements(contest: Contest, couple: Couple, limit: int, buckets: Sequence[str]) -> list[Disagreement]:
+def disagreements(contest: Contest, names: MetricPair, limit: int, buckets: Sequence[str]) -> list[Disagreement]:
     """Return the pairs of some buckets whose ranks under two metrics lie farthest apart, the farthest first.
 
     Pairs of one rank are none of them: there may be fewer than *limit*, or none.
     """
     from scipy.stats import rankdata
 
-    first, second = (contest.scores[name] for name in couple)
+    first, second = (contest.scores[name] for name in names)
     inside = np.any([contest.data.buckets[bucket] for bucket in buckets], axis=0)
     rows = np.flatnonzero(inside & np.isfinite(first) & np.isfinite(second))
     labels = contest.data.labels[rows]
-    ranks = [rankdata(scores[rows]) for scores in (first, second)]
-    label_ranks = rankdata(labels)
-    apart = np.abs(ranks[0] - ranks[1])
-    farthest = [place for place in np.argsort(-apart, kind="stable")[:limit] if apart[place]]
-    return [
-        Disagreement(
-            int(rows[place]),
-            float(labels[place]),
-            float(label_ranks[place]),
-            (float(first[rows[place]]), float(second[rows[place]])),
-            (float(ranks[0][place]), float(ranks[1][place])),
-            len(rows),
-        )
-        for place in farthest
-    ]
+    first_ranks, second_ranks, label_ranks = rankdata(first[rows]), rankdata(second[rows]), rankdata(labels)
+    apart = np.abs(first_ranks - second_ranks)
+    farthest = []
+    for place in np.argsort(-apart, kind="stable")[:limit]:
+        if apart[place]:
+            row = int(rows[place])
+            scores = float(first[row]), float(second[row])
+            ranks = float(first_ranks[place]), float(second_ranks[place])
+            label, label_rank = float(labels[place]), float(label_ranks[place])
+            farthest.append(Disagreement(row, label, label_rank, scores, ranks, len(rows)))
+    return farthest
 
-
-# What a reader should know of the numbers of a comparison.
 
 #: Below so many pairs, or groups of pairs, a test and an interval are both rough.
 FEW = 50
@@ -86,11 +77,11 @@ def remarks(contest: Contest, bucket: str, rows: Sequence[ComparedMetrics], lett
         rows: what was found there.
         letters: of each score.
     """
-    found = [line for row in rows for line in _on_row(contest, row, letters)]
+    lines = [line for row in rows for line in _on_row(contest, row, letters)]
     units, unit = _units(contest, bucket)
     if units < FEW:
-        found.append(f"{units:,} {unit}, fewer than {FEW}: trust neither the tests nor the intervals much")
-    return list(dict.fromkeys(found))
+        lines.append(f"{units:,} {unit}, fewer than {FEW}: trust neither the tests nor the intervals much")
+    return list(dict.fromkeys(lines))
 
 
 def _units(contest: Contest, bucket: str) -> tuple[int, str]:
@@ -102,44 +93,36 @@ def _units(contest: Contest, bucket: str) -> tuple[int, str]:
 
 def _on_row(contest: Contest, row: ComparedMetrics, letters: Mapping[str, str]) -> list[str]:
     """Return what a reader should know of one difference: reservations, why it is undefined, that nothing differs."""
-    held, sides = row.difference, (row.first, row.second)
-    couple = f"{letters[row.first]}, {letters[row.second]}"
-    if not held.n:
-        return [f"{couple}: {held.note}"]
+    difference, names = row.difference, (row.first, row.second)
+    pair = f"{letters[row.first]}, {letters[row.second]}"
+    if not difference.n:
+        return [f"{pair}: {difference.note}"]
     inside, groups = contest.data.buckets[row.bucket], contest.data.groups
-    scores = np.where(inside, [contest.scores[name] for name in sides], np.nan)
+    scores = np.where(inside, [contest.scores[name] for name in names], np.nan)
     known = np.isfinite(scores).all(axis=0)
-    noted = []
-    if held.value is None:
+    lines = []
+    if difference.value is None:
         # the reasons are those of the agreement table
-        found = agreement(
-            {name: own[known] for name, own in zip(sides, scores, strict=True)},
+        estimates = agreement(
+            {name: values[known] for name, values in zip(names, scores, strict=True)},
             contest.data.labels[known],
-            statistics=(held.statistic,),
+            statistics=(difference.statistic,),
             resamples=0,
             confidence=0.95,
             seed=(0,),
             groups=None if groups is None else np.unique(groups[known], return_inverse=True)[1],
         )
-        noted += [f"{letters[one.metric]}: undefined, {one.note}" for one in found if one.value is None]
-    elif held.note:
-        noted.append(f"{couple}: {held.note}")
+        undefined = [estimate for estimate in estimates if estimate.value is None]
+        lines += [f"{letters[estimate.metric]}: undefined, {estimate.note}" for estimate in undefined]
+    elif difference.note:
+        lines.append(f"{pair}: {difference.note}")
     if np.array_equal(scores[0, known], scores[1, known]):
-        noted.append(f"{couple}: the same scores on all pairs")
-    return noted
+        lines.append(f"{pair}: the same scores on all pairs")
+    return lines
 
 
-# A comparison as sheets and records.
-
-#: What a correction is called.
-CORRECTIONS = {
-    "holm": "Holm",
-    "bonferroni": "Bonferroni",
-    "benjamini-hochberg": "Benjamini and Hochberg",
-    "none": "no correction",
-}
 _HEADS = (
-    Column("couple"),
+    Column("metrics"),
     Column(""),
     Column("first", number=True),
     Column("second", number=True),
@@ -164,14 +147,14 @@ _PAIR_HEADS = (
 
 
 def document(
-    compared: Sequence[tuple[Contest, Sequence[ComparedMetrics]]], settings: CompareSettings, pairs: int
+    compared: Sequence[tuple[Contest, Sequence[ComparedMetrics]]], settings: PairedTests, pairs: int
 ) -> Document:
     """Lay out comparisons.
 
     Args:
         compared: contests and what was found.
         settings: how.
-        pairs: the pairs to show for each couple on which its metrics differ most.
+        pairs: how many pairs of texts to show for each metric pair, those on which its metrics differ most.
     """
     sheets: list[Sheet] = []
     records: list[dict[str, Any]] = []
@@ -183,26 +166,26 @@ def document(
             inside = [row for row in rows if row.bucket == bucket]
             sheets.append(_sheet(contest, bucket, inside, letters, contest.notes if bucket == buckets[0] else ()))
         records += [_record(row) for row in rows]
-        for couple in contest.couples if pairs else ():
-            found = disagreements(contest, couple, pairs, buckets)
-            sheets.append(_pairs_sheet(contest, couple, found))
-            farthest += [_pair_record(contest, couple, one) for one in found]
-    couples = max((len(contest.couples) for contest, _ in compared), default=0)
-    told = [f"{contest.data.title}: {note}" for contest, _ in compared for note in contest.notes]
-    value = {"comparisons": records, "pairs": farthest, "notes": told}
-    return Document(sheets, records, _explanations(settings, couples), value)
+        for names in contest.metric_pairs if pairs else ():
+            shown = disagreements(contest, names, pairs, buckets)
+            sheets.append(_pairs_sheet(contest, names, shown))
+            farthest += [_pair_record(contest, names, disagreement) for disagreement in shown]
+    most = max((len(contest.metric_pairs) for contest, _ in compared), default=0)
+    notes = [f"{contest.data.title}: {note}" for contest, _ in compared for note in contest.notes]
+    value = {"comparisons": records, "pairs": farthest, "notes": notes}
+    return Document(sheets, records, _explanations(settings, most), value)
 
 
-def _explanations(settings: CompareSettings, couples: int) -> list[str]:
+def _explanations(settings: PairedTests, metric_pairs: int) -> list[str]:
     level = f"{1 - settings.confidence:.2g}"
     interval = (
         f"difference: first less second, with the {percent(settings.confidence)} interval of the paired bootstrap "
         f"({settings.resamples:,} resamples, expanded percentile)"
     )
     tests = (
-        f"p perm.: permutation of the paired scores (PERM-BOTH, {settings.permutations_for(couples):,} draws); "
+        f"p perm.: permutation of the paired scores (PERM-BOTH, {settings.permutations_for(metric_pairs):,} draws); "
         "p boot.: paired bootstrap; p Will.: Williams' test, for Pearson of independent pairs; all two-sided, "
-        f"corrected over the couples of a bucket ({CORRECTIONS[settings.correction]})"
+        f"corrected over the metric pairs of a bucket ({CORRECTIONS[settings.correction]})"
     )
     power = (
         "detectable: the smallest difference that so many pairs would have shown with probability "
@@ -213,21 +196,23 @@ def _explanations(settings: CompareSettings, couples: int) -> list[str]:
         "p perm. and the interval may disagree: the test supposes that, without a difference, the standardised scores "
         "of the two metrics could be exchanged pair by pair (where many pairs share one score, such as 0, exchanges "
         "break these ties and it misses differences of ranks); the interval supposes that other pairs would be like "
-        "these, drawn anew, and is of one couple, not corrected. Take a difference that only one of them sees as not "
-        f"settled; below {FEW} pairs or groups trust neither much"
+        "these, drawn anew, and is of one metric pair, not corrected. Take a difference that only one of them sees as "
+        f"not settled; below {FEW} pairs or groups trust neither much"
     )
     return [interval, tests, power, disagreeing]
 
 
 def _letters(contest: Contest) -> dict[str, str]:
-    """Return a letter for each score: names are too long for a table of couples."""
-    return {name: chr(ord("A") + place) if place < 26 else f"M{place + 1}" for place, name in enumerate(contest.scores)}
+    """Return a letter for each score: names are too long for a table of metric pairs."""
+    letters = {}
+    for place, name in enumerate(contest.scores):
+        letters[name] = chr(ord("A") + place) if place < 26 else f"M{place + 1}"
+    return letters
 
 
 def _sheet(
-    contest: Contest, bucket: str, rows: Sequence[ComparedMetrics], letters: dict[str, str], told: Sequence[str]
+    contest: Contest, bucket: str, rows: Sequence[ComparedMetrics], letters: dict[str, str], notes: Sequence[str]
 ) -> Sheet:
-    noted = remarks(contest, bucket, rows, letters)
     n = max(row.difference.n for row in rows)
     legend = ", ".join(f"{letter} {name}" for name, letter in letters.items())
     return Sheet(
@@ -235,31 +220,31 @@ def _sheet(
         _HEADS,
         [_cells(row, letters) for row in rows],
         facts=(f"n = {n:,}; {legend}",),
-        notes=(*told, *dict.fromkeys(noted)),
+        notes=(*notes, *remarks(contest, bucket, rows, letters)),
     )
 
 
-def _detectable(held: Difference) -> float | None:
+def _detectable(difference: Difference) -> float | None:
     """Return the detectable difference; None where no resample had any, which tells nothing of its size."""
-    return held.detectable or None
+    return difference.detectable or None
 
 
 def _cells(row: ComparedMetrics, letters: dict[str, str]) -> list[str]:
-    held = row.difference
-    value = "–" if held.value is None else short(held.value, 3)
-    if held.low is not None and held.high is not None:
-        value += f" [{short(held.low, 3)}, {short(held.high, 3)}]"
+    difference = row.difference
+    value = "–" if difference.value is None else short(difference.value, 3)
+    if difference.low is not None and difference.high is not None:
+        value += f" [{short(difference.low, 3)}, {short(difference.high, 3)}]"
     first, second = letters[row.first], letters[row.second]
     return [
         f"{first} − {second}",
-        symbol_of(held.statistic),
-        _known(held.first),
-        _known(held.second),
+        symbol_of(difference.statistic),
+        _known(difference.first),
+        _known(difference.second),
         value,
         p_value(row.p_permutation),
         p_value(row.p_bootstrap),
         p_value(row.p_williams),
-        _known(_detectable(held)),
+        _known(_detectable(difference)),
         {"first": first, "second": second, "cannot be told apart": "?", "undefined": "–"}[row.verdict],
     ]
 
@@ -269,72 +254,65 @@ def _known(value: float | None) -> str:
 
 
 def _record(row: ComparedMetrics) -> dict[str, Any]:
-    held = row.difference
+    difference = row.difference
     return {
         "dataset": row.dataset,
         "split": row.split,
         "bucket": row.bucket,
         "first": row.first,
         "second": row.second,
-        "statistic": held.statistic,
-        "first_value": held.first,
-        "second_value": held.second,
-        "difference": held.value,
-        "low": held.low,
-        "high": held.high,
-        "p_permutation": held.p_permutation,
-        "p_bootstrap": held.p_bootstrap,
-        "p_williams": held.p_williams,
+        "statistic": difference.statistic,
+        "first_value": difference.first,
+        "second_value": difference.second,
+        "difference": difference.value,
+        "low": difference.low,
+        "high": difference.high,
+        "p_permutation": difference.p_permutation,
+        "p_bootstrap": difference.p_bootstrap,
+        "p_williams": difference.p_williams,
         "adjusted_p_permutation": row.p_permutation,
         "adjusted_p_bootstrap": row.p_bootstrap,
         "adjusted_p_williams": row.p_williams,
-        "detectable": _detectable(held),
-        "n": held.n,
+        "detectable": _detectable(difference),
+        "n": difference.n,
         "verdict": row.verdict,
-        "note": held.note,
+        "note": difference.note,
     }
 
 
-def _pairs_sheet(contest: Contest, couple: tuple[str, str], found: Sequence[Disagreement]) -> Sheet:
-    rows = []
-    asked = "question" in contest.data.table.column_names
-    for one in found:
-        texts = contest.data.texts(one.row)
-        rows.append(
-            [
-                *([texts["question"]] if asked else []),
-                texts["reference"],
-                texts["candidate"],
-                f"{one.label:g}",
-                f"{one.label_rank:,.0f}",
-                f"{one.scores[0]:.3g}",
-                f"{one.ranks[0]:,.0f}",
-                f"{one.scores[1]:.3g}",
-                f"{one.ranks[1]:,.0f}",
-            ]
-        )
-    title = f"{contest.data.title}: where {couple[0]} and {couple[1]} differ most"
-    if not found:
+def _pairs_sheet(contest: Contest, names: MetricPair, shown: Sequence[Disagreement]) -> Sheet:
+    """Return the table of the pairs on which two metrics differ most, with the question where the data has one."""
+    title = f"{contest.data.title}: where {names[0]} and {names[1]} differ most"
+    if not shown:
         return Sheet(title, (), (), facts=("nowhere: every pair that has both scores has the same rank under both",))
+    has_questions = "question" in contest.data.table.column_names
+    rows = []
+    for pair in shown:
+        texts = contest.data.texts(pair.row)
+        row = [texts["question"]] if has_questions else []
+        row += [texts["reference"], texts["candidate"], f"{pair.label:g}", f"{pair.label_rank:,.0f}"]
+        for score, rank in zip(pair.scores, pair.ranks, strict=True):
+            row += [f"{score:.3g}", f"{rank:,.0f}"]
+        rows.append(row)
     return Sheet(
         title,
-        _PAIR_HEADS if asked else _PAIR_HEADS[1:],
+        _PAIR_HEADS if has_questions else _PAIR_HEADS[1:],
         rows,
-        facts=(f"first: {couple[0]}; second: {couple[1]}; ranks from 1, the least similar, to {found[0].n:,}",),
+        facts=(f"first: {names[0]}; second: {names[1]}; ranks from 1, the least similar, to {shown[0].n:,}",),
     )
 
 
-def _pair_record(contest: Contest, couple: tuple[str, str], one: Disagreement) -> dict[str, Any]:
+def _pair_record(contest: Contest, names: MetricPair, pair: Disagreement) -> dict[str, Any]:
     return {
         "dataset": contest.data.name,
-        "pair_id": contest.data.table.column("pair_id")[one.row].as_py(),
-        **contest.data.texts(one.row),
-        "label": one.label,
-        "label_rank": one.label_rank,
-        "first": couple[0],
-        "first_score": one.scores[0],
-        "first_rank": one.ranks[0],
-        "second": couple[1],
-        "second_score": one.scores[1],
-        "second_rank": one.ranks[1],
+        "pair_id": contest.data.table.column("pair_id")[pair.row].as_py(),
+        **contest.data.texts(pair.row),
+        "label": pair.label,
+        "label_rank": pair.label_rank,
+        "first": names[0],
+        "first_score": pair.scores[0],
+        "first_rank": pair.ranks[0],
+        "second": names[1],
+        "second_score": pair.scores[1],
+        "second_rank": pair.ranks[1],
     }

@@ -2,91 +2,16 @@
 
 from __future__ import annotations
 
-import math
-from collections.abc import Collection
 from dataclasses import dataclass
-from typing import Literal, get_args
 
 import numpy as np
 from numpy.typing import NDArray
 
 from assay.errors import InputError
-from assay.manifest import MetricRecord
 from assay.reports.data import ScoredDataset
+from assay.reports.errors.settings import By, Rule
 
-__all__ = ["By", "Divergence", "Rule", "diverging", "label_scale"]
-
-By = Literal["threshold", "rank"]
-
-
-@dataclass(frozen=True)
-class Rule:
-    """What counts as diverging.
-
-    Attributes:
-        by: ``threshold`` or ``rank``; None takes thresholds where a metric declares a scale from 0 to 1, else ranks.
-        low: a score below it is too low for the highest label. The paper's thresholds are the defaults.
-        high: a score above it is too high for the lowest label.
-        residual: difference of ranks, as a share of the pairs, from which a pair diverges.
-        scale: lowest and highest label; see :func:`label_scale` for the default.
-
-    Raises:
-        InputError: a number that cannot be, or one that *by* does not look at.
-    """
-
-    by: By | None = None
-    low: float = 0.25
-    high: float = 0.5
-    residual: float = 0.5
-    scale: tuple[float, float] | None = None
-
-    def __post_init__(self) -> None:
-        for option, value in (("low", self.low), ("high", self.high)):
-            if not math.isfinite(value):
-                raise InputError(f"--{option} {value:g}: must be a finite number")
-        if self.low > self.high:
-            raise InputError(
-                f"`low={self.low:g}` `high={self.high:g}`: a score between them would be too low with the highest "
-                "label and too high with the lowest; `low` is the lower one"
-            )
-        if not 0 < self.residual <= 1:
-            raise InputError(f"`residual={self.residual:g}`: a share of the pairs is above 0 and at most 1")
-        if self.scale is not None:
-            lowest, highest = self.scale
-            if not (math.isfinite(lowest) and math.isfinite(highest)):
-                raise InputError(f"`scale={lowest:g},{highest:g}`: both must be finite numbers")
-            if not lowest < highest:
-                raise InputError(f"`scale={lowest:g},{highest:g}`: the lowest label comes first")
-        self.check_used(get_args(By) if self.by is None else (self.by,))
-
-    def by_for(self, metric: MetricRecord) -> By:
-        """Return by what the pairs of a metric diverge."""
-        return self.by or ("threshold" if (metric.declared.low, metric.declared.high) == (0, 1) else "rank")
-
-    def check_used(self, used: Collection[By]) -> None:
-        """Raise InputError for a number other than the default where no metric is looked at in that way."""
-        for option, value, default, by in (
-            ("low", self.low, Rule.low, "threshold"),
-            ("high", self.high, Rule.high, "threshold"),
-            ("residual", self.residual, Rule.residual, "rank"),
-        ):
-            if value != default and by not in used:
-                raise InputError(
-                    f"--{option} {value:g}: counts by {by}, and here pairs diverge by {' and '.join(used)}; "
-                    f"take `by={by}`, or leave --{option} out"
-                )
-
-    def check_bounds(self, metric: MetricRecord) -> None:
-        """Raise InputError for a threshold outside the bounds that a metric declares, turned as its scores are."""
-        declared = metric.declared
-        lowest = -math.inf if declared.low is None else declared.low
-        highest = math.inf if declared.high is None else declared.high
-        said = "scores"
-        if not declared.higher_is_better:
-            lowest, highest, said = 1 - highest, 1 - lowest, "values of 1 − score"
-        for option, value in (("low", self.low), ("high", self.high)):
-            if not lowest <= value <= highest:
-                raise InputError(f"--{option} {value:g}: {metric.metric} gives {said} from {lowest:g} to {highest:g}")
+__all__ = ["Divergence", "diverging", "label_scale"]
 
 
 @dataclass(frozen=True)
@@ -139,7 +64,7 @@ def diverging(
     Args:
         data: the pairs.
         metric: a metric that the data has scores of.
-        rule: see :class:`Rule`; the paper's by default.
+        rule: see :class:`~assay.reports.errors.settings.Rule`; the paper's by default.
         inside: pairs to consider, shape (n,); all by default.
 
     Raises:

@@ -15,7 +15,8 @@ from assay.lexicon.texts import has_number
 from assay.reports.categories import PartsOfSpeech
 from assay.reports.data import ALL, ScoredDataset, read_datasets
 from assay.reports.errors.categories import Frequency, Tagged, frequencies, tag_all
-from assay.reports.errors.divergence import Divergence, Rule, diverging
+from assay.reports.errors.divergence import Divergence, diverging
+from assay.reports.errors.settings import Rule
 from assay.reports.folder import RunFolder
 from assay.settings import Resampling
 from assay.statistics.agreement import Estimate, agreement

@@ -6,6 +6,7 @@ import math
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from itertools import combinations
 from statistics import harmonic_mean
 
 import numpy as np
@@ -13,11 +14,12 @@ from numpy.typing import NDArray
 
 from assay.errors import InputError, unknown
 from assay.manifest import MetricRecord
-from assay.reports.compare.contests import CompareSettings, check_buckets, used_buckets
+from assay.reports.compare.contests import MetricPair, check_buckets, used_buckets
 from assay.reports.data import ScoredDataset, read_datasets
 from assay.reports.folder import RunFolder, run_titles
+from assay.reports.settings import PairedTests
 from assay.statistics.comparison import average, average_drawn, summarise
-from assay.statistics.draws import Coefficients, Couple, Drawn, draw_all, draw_scores
+from assay.statistics.draws import Coefficients, Drawn, draw_all, draw_scores
 from assay.statistics.significance import adjust
 from assay.tables import NOT_BY_PEOPLE
 
@@ -38,9 +40,6 @@ __all__ = [
 ]
 
 
-# The front of cost and agreement.
-
-
 def front_of(points: Mapping[str, tuple[float | None, float]]) -> dict[str, bool | None]:
     """Tell which metrics are on the Pareto front: no other is at least as fast and as good, and better in one of these.
 
@@ -52,23 +51,19 @@ def front_of(points: Mapping[str, tuple[float | None, float]]) -> dict[str, bool
         that of a metric with at least its agreement; else True.
     """
     known = [(speed, value) for speed, value in points.values() if speed is not None]
-    highest_unknown = max((value for speed, value in points.values() if speed is None), default=None)
-    found: dict[str, bool | None] = {}
+    highest_unknown = max((value for speed, value in points.values() if speed is None), default=-math.inf)
+    on_front: dict[str, bool | None] = {}
     for name, (speed, value) in points.items():
-        if speed is None:
-            found[name] = None
-        elif any(fast >= speed and good >= value and (fast, good) != (speed, value) for fast, good in known):
-            found[name] = False
+        if speed is not None and any(
+            other_speed >= speed and other >= value and (other_speed, other) != (speed, value)
+            for other_speed, other in known
+        ):
+            on_front[name] = False
+        elif speed is None or highest_unknown >= value:
+            on_front[name] = None
         else:
-            found[name] = None if highest_unknown is not None and highest_unknown >= value else True
-    return found
-
-
-# Ranks with tied groups, from tests of every couple.
-#
-# Source: the rank clusters of the WMT metrics shared tasks: a group ends where everything above is better than
-# everything below, by a corrected test. Whatever cannot be told apart shares a rank, so that metrics which are equal
-# are split only where the family of tests errs.
+            on_front[name] = True
+    return on_front
 
 
 @dataclass(frozen=True)
@@ -86,28 +81,32 @@ class Rank:
     high: int
 
 
-def rank(values: Mapping[str, float], better: Mapping[Couple, int]) -> dict[str, Rank]:
-    """Rank metrics, the best first.
+def rank(values: Mapping[str, float], better: Mapping[MetricPair, int]) -> dict[str, Rank]:
+    """Rank metrics in tied groups, the best first, from tests of every metric pair.
+
+    Metrics that cannot be told apart share a rank, so that equal metrics are split only where the tests err.
+
+    Source: the rank clusters of the WMT metrics shared tasks: a group ends where everything above is better than
+    everything below, by a corrected test.
 
     Args:
         values: agreement by metric.
-        better: by couple of these metrics, 1 where the first is better by a corrected test, -1 where the second is, 0
-            where they cannot be told apart.
+        better: for each pair of these metrics 1 where the first is better by a corrected test, -1 where the second is,
+            0 where they cannot be told apart.
     """
     order = sorted(values, key=lambda name: -values[name])
-    sign = {**better, **{(other, one): -result for (one, other), result in better.items()}}
-    found = {}
-    place = 0
-    for number, name in enumerate(order):
-        if all(sign[above, below] > 0 for above in order[:number] for below in order[number:]):
-            place = number
-        above = sum(1 for other in order if other != name and sign[other, name] > 0)
-        below = sum(1 for other in order if other != name and sign[other, name] < 0)
-        found[name] = Rank(place + 1, 1 + above, len(order) - below)
-    return found
-
-
-# The scores of any number of runs, joined dataset by dataset.
+    sign = dict(better)
+    sign |= {(second, first): -result for (first, second), result in better.items()}
+    ranks = {}
+    start_of_group = 0
+    for place, name in enumerate(order):
+        if all(sign[above, below] > 0 for above in order[:place] for below in order[place:]):
+            start_of_group = place
+        others = [sign[other, name] for other in order if other != name]
+        better_ones = sum(result > 0 for result in others)
+        worse_ones = sum(result < 0 for result in others)
+        ranks[name] = Rank(start_of_group + 1, 1 + better_ones, len(order) - worse_ones)
+    return ranks
 
 
 @dataclass(frozen=True)
@@ -148,8 +147,8 @@ class Joined:
         return NOT_BY_PEOPLE.get(self.data.facts.kind, "")
 
     @property
-    def couples(self) -> int:
-        """How many couples of metrics the tests compare."""
+    def metric_pairs(self) -> int:
+        """How many pairs of metrics the tests compare."""
         return 0 if self.unranked else math.comb(len(self.scores), 2)
 
 
@@ -161,44 +160,51 @@ def join(runs: Sequence[RunFolder], filters: Filters) -> list[Joined]:
     Raises:
         InputError: a filter that leaves nothing.
     """
-    everything = [data for run in runs for data in read_datasets(run)]
-    chosen = [data for data in everything if _wanted(data, filters)]
+    datasets = [data for run in runs for data in read_datasets(run)]
+    chosen = [data for data in datasets if _is_wanted(data, filters)]
     if not chosen:
-        have = sorted({f"{data.name} ({data.facts.language or 'unknown or several languages'})" for data in everything})
-        raise InputError(f"no dataset is left; the runs have {', '.join(have) or 'none'}")
+        names = {f"{data.name} ({data.facts.language or 'unknown or several languages'})" for data in datasets}
+        raise InputError(f"no dataset is left; the runs have {', '.join(sorted(names)) or 'none'}")
     marks = {id(run): mark for run, mark in zip(runs, run_titles(runs), strict=True)}
     labels = _labels(chosen, marks)
-    titles = Counter(title for title, _ in {(data.title, data.facts.digest) for data in chosen})
+    # different data of one title are told apart by the run
+    digests_by_title = Counter(title for title, _ in {(data.title, data.facts.digest) for data in chosen})
     joined: dict[tuple[str, str], Joined] = {}
     for data in chosen:
-        title = f"{data.title} [{marks[id(data.run)]}]" if titles[data.title] > 1 else data.title
-        held = joined.setdefault((data.title, data.facts.digest), Joined(title, data))
-        _add(held, data, filters, labels)
-    found = [one for one in joined.values() if one.scores]
+        key = data.title, data.facts.digest
+        if key not in joined:
+            several = digests_by_title[data.title] > 1
+            joined[key] = Joined(f"{data.title} [{marks[id(data.run)]}]" if several else data.title, data)
+        _add(joined[key], data, filters, labels)
+    scored = [dataset for dataset in joined.values() if dataset.scores]
+    _check_metrics(chosen, filters, scored)
+    return scored
+
+
+def _check_metrics(chosen: Sequence[ScoredDataset], filters: Filters, scored: Sequence[Joined]) -> None:
+    """Raise InputError for a metric that no run has, or where the filters leave none."""
     names = list(dict.fromkeys(name for data in chosen for name in data.scores))
-    for name in filters.metrics if found else filters.metrics[:1]:
+    for name in filters.metrics if scored else filters.metrics[:1]:
         if name not in names:
             raise InputError(unknown("`metrics`: no run has scores of", name, names))
-    if not found:
+    if not scored:
         raise InputError(f"no metric is left. The runs have {', '.join(names) or 'none'}")
-    return found
 
 
 def missing_metrics(runs: Sequence[RunFolder]) -> list[str]:
     """Return a line for each metric that a run was asked for and has no scores of, with the reason and the remedy."""
-    return list(
-        dict.fromkeys(
-            f"{metric.metric} on {metric.dataset}: {metric.why_missing}"
-            for run in runs
-            for metric in run.manifest.metrics
-            if not metric.is_done
-        )
-    )
+    lines = []
+    for run in runs:
+        for metric in run.manifest.metrics:
+            if not metric.is_done:
+                lines.append(f"{metric.metric} on {metric.dataset}: {metric.why_missing}")
+    return list(dict.fromkeys(lines))
 
 
-def _wanted(data: ScoredDataset, filters: Filters) -> bool:
-    language = not filters.languages or data.facts.language in filters.languages
-    return language and (not filters.datasets or data.name in filters.datasets)
+def _is_wanted(data: ScoredDataset, filters: Filters) -> bool:
+    if filters.languages and data.facts.language not in filters.languages:
+        return False
+    return not filters.datasets or data.name in filters.datasets
 
 
 def _labels(chosen: Sequence[ScoredDataset], marks: dict[int, str]) -> dict[tuple[str, str], str]:
@@ -207,29 +213,34 @@ def _labels(chosen: Sequence[ScoredDataset], marks: dict[int, str]) -> dict[tupl
     A metric that has two signatures on one dataset gets the mark of the first run that has that signature. Different
     signatures on different datasets alone are one metric: a preset picks its model by the language.
     """
-    by_place: dict[tuple[str, str], set[str]] = {}
-    first: dict[tuple[str, str], str] = {}
+    signatures: dict[tuple[str, str], set[str]] = {}
+    first_mark: dict[tuple[str, str], str] = {}
     for data in chosen:
         for name, record in data.metrics.items():
-            signature = repr(sorted(record.signature.items()))
-            by_place.setdefault((name, data.title), set()).add(signature)
-            first.setdefault((name, signature), marks[id(data.run)])
-    ambiguous = {name for (name, _), signatures in by_place.items() if len(signatures) > 1}
-    return {key: f"{key[0]} [{mark}]" if key[0] in ambiguous else key[0] for key, mark in first.items()}
+            signature = _signature(record)
+            signatures.setdefault((name, data.title), set()).add(signature)
+            first_mark.setdefault((name, signature), marks[id(data.run)])
+    ambiguous = {name for (name, _), different in signatures.items() if len(different) > 1}
+    labels = {}
+    for (name, signature), mark in first_mark.items():
+        labels[name, signature] = f"{name} [{mark}]" if name in ambiguous else name
+    return labels
 
 
-def _add(held: Joined, data: ScoredDataset, filters: Filters, labels: dict[tuple[str, str], str]) -> None:
+def _signature(record: MetricRecord) -> str:
+    return repr(sorted(record.signature.items()))
+
+
+def _add(joined: Joined, data: ScoredDataset, filters: Filters, labels: Mapping[tuple[str, str], str]) -> None:
+    """Add the scores of one run that the filters let through; of one metric, those of the first run stay."""
     for name, record in data.metrics.items():
         if filters.metrics and name not in filters.metrics:
             continue
         if filters.kinds and record.declared.kind not in filters.kinds:
             continue
-        entry = labels[name, repr(sorted(record.signature.items()))]
-        held.scores.setdefault(entry, data.oriented(name))
-        held.records.setdefault(entry, record)
-
-
-# The leaderboard: a table a dataset and bucket, and one over all datasets.
+        label = labels[name, _signature(record)]
+        joined.scores.setdefault(label, data.oriented(name))
+        joined.records.setdefault(label, record)
 
 
 @dataclass(frozen=True)
@@ -271,7 +282,7 @@ class Board:
         bucket: its condition.
         n: pairs.
         lines: the best first, those without a rank last; in the order of the run where none is ranked.
-        compared: what the tests say of each couple with a value, see :func:`better`.
+        compared: what the tests say of each metric pair with a value, see :func:`better`.
         unranked: why none is ranked; empty where they are.
     """
 
@@ -279,36 +290,36 @@ class Board:
     bucket: str
     n: int
     lines: tuple[Line, ...]
-    compared: Mapping[Couple, int]
+    compared: Mapping[MetricPair, int]
     unranked: str = ""
 
 
 @dataclass(frozen=True)
 class _Cell:
-    """One bucket of one dataset: what was drawn of each metric and each couple."""
+    """One bucket of one dataset: what was drawn of each metric and each metric pair."""
 
     joined: Joined
     bucket: str
     n: int
     alone: dict[str, Coefficients]
-    couples: dict[Couple, Drawn]  # none where nothing is ranked
+    paired: dict[MetricPair, Drawn]  # none where nothing is ranked
 
 
-def enough_draws(joined: Sequence[Joined], settings: CompareSettings) -> CompareSettings:
+def enough_draws(joined: Sequence[Joined], settings: PairedTests) -> PairedTests:
     """Return settings with as many permutations as the widest table needs: tables that are averaged see the same."""
-    most = max((one.couples for one in joined), default=0)
+    most = max((dataset.metric_pairs for dataset in joined), default=0)
     return replace(settings, permutations=settings.permutations_for(most))
 
 
-def work_of(joined: Sequence[Joined], settings: CompareSettings, buckets: Sequence[str] = ()) -> int:
-    """Return how many permutations :func:`boards` will make, over all couples and buckets."""
-    couples = [one.couples for one in joined for _ in used_buckets(one.data, buckets)]
-    return sum(couples) * enough_draws(joined, settings).permutations
+def work_of(joined: Sequence[Joined], settings: PairedTests, buckets: Sequence[str] = ()) -> int:
+    """Return how many permutations :func:`boards` will make, over all metric pairs and buckets."""
+    tests = sum(dataset.metric_pairs * len(used_buckets(dataset.data, buckets)) for dataset in joined)
+    return tests * enough_draws(joined, settings).permutations
 
 
 def boards(
     joined: Sequence[Joined],
-    settings: CompareSettings,
+    settings: PairedTests,
     *,
     by: str,
     buckets: Sequence[str] = (),
@@ -325,20 +336,23 @@ def boards(
         settings: of the tests.
         by: the coefficient that ranks, one of the settings' statistics.
         buckets: which; all by default.
-        advance: told of every permutation of every couple.
+        advance: receives the permutations that were drawn.
 
     Raises:
         InputError: a bucket that no dataset has.
     """
-    check_buckets([one.data for one in joined], buckets)
+    check_buckets([dataset.data for dataset in joined], buckets)
     settings = enough_draws(joined, settings)
-    cells = [_draw(one, bucket, settings, advance) for one in joined for bucket in used_buckets(one.data, buckets)]
-    found = [_board(cell, settings, by) for cell in cells]
+    cells = []
+    for dataset in joined:
+        for bucket in used_buckets(dataset.data, buckets):
+            cells.append(_draw(dataset, bucket, settings, advance))
+    ranked = [_board(cell, settings, by) for cell in cells]
     for bucket in dict.fromkeys(cell.bucket for cell in cells):
         parts = _to_average([cell for cell in cells if cell.bucket == bucket])
         if len(parts) > 1 and set.intersection(*(set(part.alone) for part in parts)):
-            found.append(_overall(bucket, parts, settings, by))
-    return found
+            ranked.append(_overall(bucket, parts, settings, by))
+    return ranked
 
 
 def _to_average(cells: Sequence[_Cell]) -> list[_Cell]:
@@ -352,11 +366,12 @@ def _to_average(cells: Sequence[_Cell]) -> list[_Cell]:
     return list(largest.values())
 
 
-def _draw(joined: Joined, bucket: str, settings: CompareSettings, advance: Callable[[int], None] | None) -> _Cell:
+def _draw(joined: Joined, bucket: str, settings: PairedTests, advance: Callable[[int], None] | None) -> _Cell:
+    """Draw resamples of every metric, and permutations of every metric pair where metrics are ranked."""
     pairs = joined.data.within(bucket, settings.seed)
     scores = {name: pairs.take(values) for name, values in joined.scores.items()}
     statistics, resamples = settings.statistics, settings.resamples
-    couples = draw_all(
+    paired = draw_all(
         scores,
         pairs.labels,
         statistics=statistics,
@@ -367,71 +382,76 @@ def _draw(joined: Joined, bucket: str, settings: CompareSettings, advance: Calla
         couples=() if joined.unranked else None,
         advance=advance,
     )
-    # most scores were drawn on all pairs with some other one already
-    sides = [(name, held) for couple, drawn in couples.items() for name, held in zip(couple, drawn.sides, strict=True)]
-    known = {name: held for name, held in sides if held.n == len(pairs)}
-    rest = {name: values for name, values in scores.items() if name not in known}
-    known |= draw_scores(
+    # most scores were drawn on all pairs beside some other one already
+    alone: dict[str, Coefficients] = {}
+    for names, drawn in paired.items():
+        for name, coefficients in zip(names, drawn.sides, strict=True):
+            if coefficients.n == len(pairs):
+                alone[name] = coefficients
+    rest = {name: values for name, values in scores.items() if name not in alone}
+    alone |= draw_scores(
         rest, pairs.labels, statistics=statistics, resamples=resamples, seed=pairs.seed, groups=pairs.groups
     )
-    return _Cell(joined, bucket, len(pairs), {name: known[name] for name in scores}, couples)
+    return _Cell(joined, bucket, len(pairs), {name: alone[name] for name in scores}, paired)
 
 
-def _board(cell: _Cell, settings: CompareSettings, by: str) -> Board:
+def _board(cell: _Cell, settings: PairedTests, by: str) -> Board:
     joined = cell.joined
-    lines = [
-        _line(name, [cell], alone, settings, joined.records[name].cost.pairs_per_second)
-        for name, alone in cell.alone.items()
-    ]
+    lines = []
+    for name, coefficients in cell.alone.items():
+        lines.append(_line(name, [cell], coefficients, settings, joined.records[name].cost.pairs_per_second))
     if joined.unranked:
         return Board(joined.title, cell.bucket, cell.n, tuple(lines), {}, joined.unranked)
-    return _ranked(joined.title, cell.bucket, cell.n, lines, cell.couples, settings, by)
+    return _ranked(joined.title, cell.bucket, cell.n, lines, cell.paired, settings, by)
 
 
-def _overall(bucket: str, parts: Sequence[_Cell], settings: CompareSettings, by: str) -> Board:
-    """Average over datasets; a metric that lacks one of them stands below, without a value."""
+def _overall(bucket: str, parts: Sequence[_Cell], settings: PairedTests, by: str) -> Board:
+    """Average over datasets; a metric that lacks one of them is listed below, without a value."""
     names = list(dict.fromkeys(name for part in parts for name in part.alone))
     complete = [name for name in names if all(name in part.alone for part in parts)]
-    lines = [
-        _line(name, parts, average([part.alone[name] for part in parts]), settings, _mean_speed(name, parts))
-        for name in complete
-    ]
-    couples = {
-        (one, other): average_drawn([_couple(part, one, other) for part in parts])
-        for place, one in enumerate(complete)
-        for other in complete[place + 1 :]
-    }
-    nothing = dict.fromkeys(settings.statistics, (None, None, None))
+    lines = []
+    for name in complete:
+        mean = average([part.alone[name] for part in parts])
+        lines.append(_line(name, parts, mean, settings, _mean_speed(name, parts)))
     for name in names:
         if name not in complete:
-            held = next(part.joined.records[name] for part in parts if name in part.alone)
-            lacking = tuple(part.joined.title for part in parts if name not in part.alone)
-            lines.append(Line(name, held.declared.kind, nothing, {}, 0, None, held.short_signature, missing=lacking))
+            lines.append(_incomplete_line(name, parts, settings))
+    paired = {}
+    for first, second in combinations(complete, 2):
+        paired[first, second] = average_drawn([_drawn_of(part, first, second) for part in parts])
     title = f"mean over {len(parts)} datasets that count the same"
-    return _ranked(title, bucket, sum(part.n for part in parts), lines, couples, settings, by)
+    return _ranked(title, bucket, sum(part.n for part in parts), lines, paired, settings, by)
 
 
-def _couple(part: _Cell, one: str, other: str) -> Drawn:
-    """Return what was drawn of a couple, in the order asked for."""
-    if (one, other) in part.couples:
-        return part.couples[one, other]
-    held = part.couples[other, one]
-    permuted = None if held.permuted is None else -held.permuted
-    return replace(held, first=held.second, second=held.first, permuted=permuted)
+def _incomplete_line(name: str, parts: Sequence[_Cell], settings: PairedTests) -> Line:
+    """Return the line of a metric that lacks one of the datasets: it has no mean."""
+    record = next(part.joined.records[name] for part in parts if name in part.alone)
+    nothing = dict.fromkeys(settings.statistics, (None, None, None))
+    missing = tuple(part.joined.title for part in parts if name not in part.alone)
+    return Line(name, record.declared.kind, nothing, {}, 0, None, record.short_signature, missing=missing)
+
+
+def _drawn_of(part: _Cell, first: str, second: str) -> Drawn:
+    """Return what was drawn of a metric pair, in this order: on each dataset the order is that of its run."""
+    if (first, second) in part.paired:
+        return part.paired[first, second]
+    drawn = part.paired[second, first]
+    permuted = None if drawn.permuted is None else -drawn.permuted
+    return replace(drawn, first=drawn.second, second=drawn.first, permuted=permuted)
 
 
 def _line(
-    name: str, parts: Sequence[_Cell], held: Coefficients, settings: CompareSettings, pairs_per_second: float | None
+    name: str, parts: Sequence[_Cell], drawn: Coefficients, settings: PairedTests, pairs_per_second: float | None
 ) -> Line:
-    record = parts[0].joined.records[name]
     values = {}
     for place, statistic in enumerate(settings.statistics):
-        value = held.values[place]
-        low, high = held.interval(place, settings.confidence) or (None, None)
+        value = drawn.values[place]
+        low, high = drawn.interval(place, settings.confidence) or (None, None)
         values[statistic] = (None if np.isnan(value) else float(value), low, high)
+    kind = parts[0].joined.records[name].declared.kind
     signatures = dict.fromkeys(part.joined.records[name].short_signature for part in parts)
-    chance = dict(zip(settings.statistics, held.chance.tolist(), strict=True))
-    return Line(name, record.declared.kind, values, chance, held.n, pairs_per_second, "; ".join(signatures))
+    chance = dict(zip(settings.statistics, drawn.chance.tolist(), strict=True))
+    return Line(name, kind, values, chance, drawn.n, pairs_per_second, "; ".join(signatures))
 
 
 def _mean_speed(name: str, parts: Sequence[_Cell]) -> float | None:
@@ -446,33 +466,40 @@ def _ranked(
     bucket: str,
     n: int,
     lines: Sequence[Line],
-    couples: Mapping[Couple, Drawn],
-    settings: CompareSettings,
+    paired: Mapping[MetricPair, Drawn],
+    settings: PairedTests,
     by: str,
 ) -> Board:
-    # a metric that lacks pairs is not held against the others: its coefficient is of other pairs than the tests
+    """Return a board whose lines are sorted by one coefficient, with ranks and the front of cost and agreement.
+
+    A metric that lacks pairs gets no rank: its coefficient is of other pairs than the tests.
+    """
     most = max((line.n for line in lines), default=0)
-    values = {line.metric: value for line in lines if (value := line.values[by][0]) is not None and line.n == most}
-    among = {couple: drawn for couple, drawn in couples.items() if couple[0] in values and couple[1] in values}
-    compared = better(among, settings, by)
-    points = {
-        line.metric: (line.pairs_per_second, value) for line in lines if (value := line.values[by][0]) is not None
-    }
-    front = front_of(points)
-    found = rank(values, compared)
-    order = sorted(lines, key=lambda line: -values.get(line.metric, -np.inf))
-    ranked = [replace(line, rank=found.get(line.metric), on_front=front.get(line.metric, False)) for line in order]
-    return Board(title, bucket, n, tuple(ranked), compared)
+    values, ranked_values = {}, {}
+    for line in lines:
+        value = line.values[by][0]
+        if value is not None:
+            values[line.metric] = value
+            if line.n == most:
+                ranked_values[line.metric] = value
+    tested = {names: drawn for names, drawn in paired.items() if set(names) <= set(ranked_values)}
+    compared = better(tested, settings, by)
+    ranks = rank(ranked_values, compared)
+    speeds = {line.metric: line.pairs_per_second for line in lines}
+    front = front_of({name: (speeds[name], value) for name, value in values.items()})
+    ordered = []
+    for line in sorted(lines, key=lambda line: -ranked_values.get(line.metric, -np.inf)):
+        ordered.append(replace(line, rank=ranks.get(line.metric), on_front=front.get(line.metric, False)))
+    return Board(title, bucket, n, tuple(ordered), compared)
 
 
-def better(couples: Mapping[Couple, Drawn], settings: CompareSettings, by: str) -> dict[Couple, int]:
-    """Return by couple 1 or -1 where one is better by the corrected permutation test, else 0."""
+def better(paired: Mapping[MetricPair, Drawn], settings: PairedTests, by: str) -> dict[MetricPair, int]:
+    """Return for each metric pair 1 or -1 where one is better by the corrected permutation test, else 0."""
     place = list(settings.statistics).index(by)
-    held = [summarise(drawn, settings.statistics, settings.confidence)[place] for drawn in couples.values()]
-    p_values = adjust(
-        np.array([np.nan if one.p_permutation is None else one.p_permutation for one in held]), settings.correction
-    )
-    return {
-        couple: int(np.sign(one.value or 0.0)) if settings.rejects(p) else 0
-        for couple, one, p in zip(couples, held, p_values, strict=True)
-    }
+    differences = [summarise(drawn, settings.statistics, settings.confidence)[place] for drawn in paired.values()]
+    p_values = np.array([np.nan if item.p_permutation is None else item.p_permutation for item in differences])
+    adjusted = adjust(p_values, settings.correction)
+    signs = {}
+    for names, difference, p in zip(paired, differences, adjusted, strict=True):
+        signs[names] = int(np.sign(difference.value or 0.0)) if settings.rejects(p) else 0
+    return signs

@@ -6,17 +6,16 @@ from collections import Counter
 from collections.abc import Iterator, Sequence
 from typing import Any
 
-from assay.reports.compare.contests import CompareSettings
-from assay.reports.compare.document import CORRECTIONS
 from assay.reports.layout import Cell, percent
 from assay.reports.leaderboard.board import Board, Line
+from assay.reports.settings import CORRECTIONS, PairedTests
 from assay.reports.sheets import Column, Document, Sheet
 from assay.statistics.coefficients import title_of
 
 __all__ = ["document"]
 
 
-def document(boards: Sequence[Board], settings: CompareSettings, by: str, absent: Sequence[str] = ()) -> Document:
+def document(boards: Sequence[Board], settings: PairedTests, by: str, absent: Sequence[str] = ()) -> Document:
     """Lay out boards; metrics that no other one beats stand out, and the front of cost and agreement has a column.
 
     Args:
@@ -54,34 +53,34 @@ def _why_left_out(board: Board) -> str:
 def _groups(board: Board) -> dict[str, str]:
     """Return the places that the group of each ranked metric takes, such as ``1–3``; its ranks lie within them."""
     sizes = Counter(line.rank.rank for line in board.lines if line.rank)
-    return {
-        line.metric: _span(line.rank.rank, line.rank.rank + sizes[line.rank.rank] - 1)
-        for line in board.lines
-        if line.rank
-    }
+    groups = {}
+    for line in board.lines:
+        if line.rank:
+            first = line.rank.rank
+            groups[line.metric] = _span(first, first + sizes[first] - 1)
+    return groups
 
 
 def _span(first: int, last: int) -> str:
     return f"{first}" if first == last else f"{first}–{last}"
 
 
-def _sheet(board: Board, heads: Sequence[Column], settings: CompareSettings, priced: bool) -> Sheet:
+def _sheet(board: Board, heads: Sequence[Column], settings: PairedTests, priced: bool) -> Sheet:
     groups = _groups(board)
     rows = [_cells(line, groups.get(line.metric, "–"), settings, priced) for line in board.lines]
     unbeaten = frozenset(place for place, line in enumerate(board.lines) if line.rank and line.rank.low == 1)
     notes = [board.unranked] if board.unranked else []
     notes += [f"{line.metric}: no score on {', '.join(line.missing)}" for line in board.lines if line.missing]
-    notes += [
-        f"{line.metric}: {line.n:,} of {board.n:,} pairs have a score" + ("" if line.rank else ", hence no rank")
-        for line in board.lines
-        if not line.missing and line.n < board.n
-    ]
+    for line in board.lines:
+        if not line.missing and line.n < board.n:
+            consequence = "" if line.rank else ", hence no rank"
+            notes.append(f"{line.metric}: {line.n:,} of {board.n:,} pairs have a score{consequence}")
     return Sheet(
         f"{board.title}, {board.bucket}", heads, rows, facts=(f"n = {board.n:,}",), notes=notes, marked=unbeaten
     )
 
 
-def _cells(line: Line, group: str, settings: CompareSettings, priced: bool) -> list[str]:
+def _cells(line: Line, group: str, settings: PairedTests, priced: bool) -> list[str]:
     values = [Cell(*line.values[name], "").text for name in settings.statistics]
     cost = []
     if priced:
@@ -115,13 +114,13 @@ def _records(board: Board) -> Iterator[dict[str, Any]]:
         }
 
 
-def _explanations(settings: CompareSettings, by: str, boards: Sequence[Board], priced: bool) -> Iterator[str]:
+def _explanations(settings: PairedTests, by: str, boards: Sequence[Board], priced: bool) -> Iterator[str]:
     yield (
         f"ranked by {title_of(by)}; group: the places that its metrics share: a group ends where all above are "
         f"better than all below by the permutation test of paired scores ({settings.permutations:,} draws, "
-        f"{CORRECTIONS[settings.correction]} over the couples of a table, {1 - settings.confidence:.2g}); could be: "
-        "the places of the group that the tests leave open to one metric, below each that is better and above each "
-        "that is worse"
+        f"{CORRECTIONS[settings.correction]} over the metric pairs of a table, {1 - settings.confidence:.2g}); "
+        "could be: the places of the group that the tests leave open to one metric, below each that is better and "
+        "above each that is worse"
     )
     level = percent(settings.confidence)
     yield f"{level} bootstrap intervals (expanded percentile) from {settings.resamples:,} resamples"

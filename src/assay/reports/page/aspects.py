@@ -11,7 +11,8 @@ from numpy.typing import NDArray
 
 from assay.reports.data import ALL
 from assay.reports.drawing import Figure, Scale, drawing, element, text, ticks
-from assay.reports.errors.divergence import Divergence, Rule, diverging
+from assay.reports.errors.divergence import Divergence, diverging
+from assay.reports.errors.settings import Rule
 from assay.reports.layout import Cell, fit, short
 from assay.reports.page.agreement import (
     ABREAST,

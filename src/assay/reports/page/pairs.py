@@ -14,7 +14,8 @@ from numpy.typing import NDArray
 
 from assay.reports.data import ALL, ScoredDataset
 from assay.reports.errors.categories import Category, Tagged, categories_of_people, tag_all
-from assay.reports.errors.divergence import Rule, diverging, label_scale
+from assay.reports.errors.divergence import diverging, label_scale
+from assay.reports.errors.settings import Rule
 from assay.reports.units import Unit
 
 __all__ = ["MOST", "TagColumns", "pack", "tag_pairs"]

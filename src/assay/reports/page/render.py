@@ -17,7 +17,6 @@ from markupsafe import Markup, escape
 from assay.errors import InputError
 from assay.manifest import MetricRecord
 from assay.output import written_whole
-from assay.reports.compare.contests import CompareSettings
 from assay.reports.data import ALL
 from assay.reports.drawing import Figure
 from assay.reports.folder import RunFolder, run_titles
@@ -28,6 +27,7 @@ from assay.reports.page.agreement import AgreementTable, agreement_table, draw_l
 from assay.reports.page.aspects import AspectModel, Profile, aspect_models, draw_aspects, draw_profile
 from assay.reports.page.pairs import MOST, pack, tag_pairs
 from assay.reports.page.scores import CostFigure, Spread, by_dataset, by_label, draw_cost
+from assay.reports.settings import PairedTests
 from assay.reports.sheets import Document, Sheet, write
 from assay.reports.sweep import layered_models
 from assay.reports.units import Unit, main_statistic, read_units
@@ -262,14 +262,14 @@ def rank_metrics(runs: Sequence[RunFolder], statistic: str) -> Document | str:
     """
     scored = any(run.manifest.has_scores for run in runs)
     joined = join(runs, Filters()) if scored else []
-    settings = enough_draws(joined, CompareSettings((statistic,)))
+    settings = enough_draws(joined, PairedTests(statistics=(statistic,)))
     buckets = list(dict.fromkeys(name for one in joined for name in list(one.data.buckets)[:BUCKETS]))
     work = 0
     for one in joined:
         if len(one.scores) > 1:
             pairs = sum(int(mask.sum()) for name, mask in one.data.buckets.items() if name in buckets)
             # without tests, intervals alone are drawn, metric by metric
-            tests = one.couples * (settings.permutations + settings.resamples)
+            tests = one.metric_pairs * (settings.permutations + settings.resamples)
             work += pairs * (tests or len(one.scores) * settings.resamples)
     if not work:
         return "There is nothing to rank: no dataset has scores of two metrics."

@@ -6,10 +6,11 @@ import math
 from collections.abc import Iterator, Sequence
 from typing import Any
 
-from assay.reports.compare.document import CORRECTIONS
 from assay.reports.layout import p_value, short
+from assay.reports.settings import CORRECTIONS
 from assay.reports.sheets import Column, Document, Sheet
-from assay.reports.significance.testing import TESTS, ComparedSystems, Samples, SignificanceSettings
+from assay.reports.significance.settings import SignificanceSettings
+from assay.reports.significance.testing import TESTS, ComparedSystems, Samples
 from assay.statistics.coefficients import title_of
 from assay.statistics.concordance import Floats
 from assay.statistics.significance import Sided, corrected_confidence, smallest_exact

@@ -2,18 +2,16 @@
 
 from __future__ import annotations
 
-import math
 import zlib
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import combinations
-from typing import Literal
 
 import numpy as np
 
 from assay.errors import InputError, unknown
 from assay.reports.significance.reading import Row
-from assay.settings import check_level, check_resamples, check_seed
+from assay.reports.significance.settings import SignificanceSettings
 from assay.statistics.concordance import Floats
 from assay.statistics.significance import (
     Order,
@@ -31,12 +29,10 @@ __all__ = [
     "FEWEST",
     "TESTS",
     "ComparedSystems",
-    "Correction",
     "Samples",
-    "SignificanceSettings",
     "compare_samples",
-    "couples_of",
     "group_results",
+    "system_pairs",
 ]
 
 
@@ -102,7 +98,7 @@ def _samples(by_system: dict[str, list[Row]], systems: Sequence[str]) -> Samples
     return Samples(first.dataset, first.statistic, values, tuple(notes))
 
 
-def couples_of(samples: Sequence[Samples], baseline: str | None, all_pairs: bool) -> list[tuple[str, str]]:
+def system_pairs(samples: Sequence[Samples], baseline: str | None, all_pairs: bool) -> list[tuple[str, str]]:
     """Return which systems are compared, the first being asked whether it is better than the second.
 
     Args:
@@ -126,68 +122,8 @@ def couples_of(samples: Sequence[Samples], baseline: str | None, all_pairs: bool
 
 # Systems held against each other by every test, corrected for the number of comparisons.
 
-Correction = Literal["holm", "bonferroni", "none"]
 #: Tests that a system can win or lose, as tables name them.
 TESTS = ("ASO", "U", "bootstrap", "t")
-#: No more resamples than this are drawn unless they are asked for: the draws of all systems are in memory.
-MOST_ADDED = 10_000
-#: No more resamples than this may be asked for.
-MOST = 100_000
-
-
-@dataclass(frozen=True)
-class SignificanceSettings:
-    """How systems are compared.
-
-    Attributes:
-        confidence: level of almost stochastic order before the correction, in (.5, 1).
-        tau: a system is better where epsilon_min lies below, in (0, .5].
-        alpha: level of the other tests, in (0, .5).
-        correction: for the number of comparisons; almost stochastic order has no p-value to order, hence Bonferroni's
-            level under both methods.
-        resamples: of each sample, 100 to :data:`MOST`; see :meth:`resamples_for`.
-        seed: not negative.
-
-    Raises:
-        InputError: a value outside its range.
-    """
-
-    confidence: float = 0.99
-    tau: float = 0.2
-    alpha: float = 0.05
-    correction: Correction = "holm"
-    resamples: int = 1000
-    seed: int = 0
-
-    def __post_init__(self) -> None:
-        check_level(self.confidence)
-        if not 0 < self.tau <= 0.5:
-            raise InputError(f"`tau={self.tau}`: must lie above 0 and be at most .5, such as .2")
-        if not 0 < self.alpha < 0.5:
-            raise InputError(f"`alpha={self.alpha}`: must lie between 0 and .5, such as .05")
-        check_resamples(self.resamples, most=MOST)
-        check_seed(self.seed)
-
-    @property
-    def signature(self) -> str:
-        """One line that lets another person draw the same."""
-        return (
-            f"seed:{self.seed}|resamples:{self.resamples}|confidence:{self.confidence}|tau:{self.tau}"
-            f"|alpha:{self.alpha}|correction:{self.correction}"
-        )
-
-    def corrected(self, comparisons: int) -> int:
-        """Return the comparisons that are corrected for."""
-        return 1 if self.correction == "none" else comparisons
-
-    def resamples_for(self, comparisons: int) -> int:
-        """Return how many resamples so many comparisons need.
-
-        The smallest p-value of r draws is 1 / (r + 1). Corrected for k comparisons it has to stay well below the level,
-        or nothing could be told apart: r is at least twice k / alpha, up to :data:`MOST_ADDED`.
-        """
-        needed = math.ceil(2 * self.corrected(comparisons) / self.alpha)
-        return max(self.resamples, min(needed, MOST_ADDED))
 
 
 @dataclass(frozen=True)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from assay.errors import InputError
-from assay.reports.settings import PartsOfRun
+from assay.reports.settings import DatasetsOfRun, MetricsOfRun
 from assay.settings import Resampling, setting
 
 __all__ = ["OPTIMISED", "ThresholdSettings"]
@@ -15,7 +15,7 @@ OPTIMISED = ("f1-macro", "f1", "accuracy", "youden", "mcc")
 
 
 @dataclass(frozen=True, kw_only=True)
-class ThresholdSettings(Resampling, PartsOfRun):
+class ThresholdSettings(MetricsOfRun, DatasetsOfRun, Resampling):
     """How thresholds are found and tested: which labels mean yes, and how the pairs to tune on and to test on differ.
 
     Raises:

@@ -1,0 +1,49 @@
+"""Settings of ``assay check``."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from assay.errors import InputError
+from assay.reports.settings import DatasetsOfRun, MetricsOfRun, NeededResampling
+from assay.settings import WithProgress, setting
+
+__all__ = ["CheckSettings"]
+
+
+@dataclass(frozen=True, kw_only=True)
+class CheckSettings(MetricsOfRun, DatasetsOfRun, NeededResampling, WithProgress):
+    """Which numbers of a run the gate judges, and how strictly.
+
+    The level of confidence is that of all judged intervals together, which Bonferroni's correction keeps; it draws
+    more resamples where the correction needs them.
+
+    Raises:
+        InputError: a setting is out of its range, or a statistic is unknown.
+    """
+
+    margin: float = setting("What a coefficient may lose, 0 or more.", 0.01)
+    buckets: Sequence[str] = setting(
+        "A bucket to judge; repeatable [default: the one named all].", (), flags=("--bucket", "-b"), metavar="BUCKET"
+    )
+    statistics: Sequence[str] = setting(
+        "A coefficient to judge; repeatable [default: spearman].", (), flags=("--statistic",), metavar="NAME"
+    )
+    allow_changed_data: bool = setting("Compare other pairs, too, by independent intervals.", False)
+
+    def __post_init__(self) -> None:
+        """Fill in what is judged by default."""
+        super().__post_init__()
+        # not at the top: it loads NumPy, which the help does without
+        from assay.statistics.coefficients import check_statistics
+
+        object.__setattr__(self, "buckets", tuple(dict.fromkeys(self.buckets)) or ("all",))
+        object.__setattr__(self, "statistics", check_statistics(tuple(self.statistics) or ("spearman",)))
+
+    def check(self) -> None:
+        """Refuse a margin below 0."""
+        if not 0 <= self.margin < math.inf:
+            raise InputError(f"`margin={self.margin}`: what may be lost is 0 or more")
+        super().check()

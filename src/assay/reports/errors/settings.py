@@ -1,0 +1,142 @@
+"""Settings of ``assay errors``."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Collection, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Literal, get_args
+
+from assay.errors import InputError
+from assay.reports.settings import DatasetsOfRun, MetricsOfRun
+from assay.settings import Resampling, Settings, setting
+
+if TYPE_CHECKING:
+    from assay.manifest import MetricRecord
+
+__all__ = ["By", "ErrorSettings", "EvaluationSettings", "Rule", "Scale", "Tagging"]
+
+#: In what a metric and people are compared: scores with thresholds, or ranks.
+By = Literal["threshold", "rank"]
+#: Lowest and highest label.
+Scale = tuple[float, float]
+
+
+@dataclass(frozen=True, kw_only=True)
+class LabelScale(Settings):
+    """From where to where labels run; the command line takes it as LOW,HIGH."""
+
+    scale: Scale | None = setting(
+        "Lowest and highest label; as the data declares, else the ones that occur, by default.", None, python_only=True
+    )
+
+
+@dataclass(frozen=True, kw_only=True)
+class Rule(LabelScale):
+    """What counts as diverging; the paper's thresholds are the defaults.
+
+    Raises:
+        InputError: a number that cannot be, or one that *by* does not look at.
+    """
+
+    by: By | None = setting(
+        "Diverging by threshold, or by rank [default: threshold where scores run from 0 to 1].",
+        None,
+        choices=get_args(By),
+    )
+    low: float = setting("Too low with the highest label: a score below this.", 0.25)
+    high: float = setting("Too high with the lowest label: a score above this.", 0.5)
+    residual: float = setting("By rank: how far the ranks of score and label are apart, as a share of the pairs.", 0.5)
+
+    def check(self) -> None:
+        """Refuse numbers that cannot be, and those that do not count under *by*."""
+        for name, value in (("low", self.low), ("high", self.high)):
+            if not math.isfinite(value):
+                raise InputError(f"`{name}={value:g}`: must be a finite number")
+        if self.low > self.high:
+            raise InputError(
+                f"`low={self.low:g}` `high={self.high:g}`: a score between them would be too low with the highest "
+                "label and too high with the lowest; `low` is the lower one"
+            )
+        if not 0 < self.residual <= 1:
+            raise InputError(f"`residual={self.residual:g}`: a share of the pairs is above 0 and at most 1")
+        if self.scale is not None:
+            lowest, highest = self.scale
+            if not (math.isfinite(lowest) and math.isfinite(highest)):
+                raise InputError(f"`scale={lowest:g},{highest:g}`: both must be finite numbers")
+            if not lowest < highest:
+                raise InputError(f"`scale={lowest:g},{highest:g}`: the lowest label comes first")
+        self.check_used(get_args(By) if self.by is None else (self.by,))
+        super().check()
+
+    def by_for(self, metric: MetricRecord) -> By:
+        """Return by what the pairs of a metric diverge."""
+        return self.by or ("threshold" if (metric.declared.low, metric.declared.high) == (0, 1) else "rank")
+
+    def check_used(self, used: Collection[By]) -> None:
+        """Raise InputError for a number other than the default where no metric is looked at in that way."""
+        for name, value, default, by in (
+            ("low", self.low, Rule.low, "threshold"),
+            ("high", self.high, Rule.high, "threshold"),
+            ("residual", self.residual, Rule.residual, "rank"),
+        ):
+            if value != default and by not in used:
+                raise InputError(
+                    f"`{name}={value:g}`: counts by {by}, and here pairs diverge by {' and '.join(used)}; "
+                    f"take `by={by}`, or leave `{name}` out"
+                )
+
+    def check_bounds(self, metric: MetricRecord) -> None:
+        """Raise InputError for a threshold outside the bounds that a metric declares, turned as its scores are."""
+        declared = metric.declared
+        lowest = -math.inf if declared.low is None else declared.low
+        highest = math.inf if declared.high is None else declared.high
+        values = "scores"
+        if not declared.higher_is_better:
+            lowest, highest, values = 1 - highest, 1 - lowest, "values of 1 − score"
+        for name, value in (("low", self.low), ("high", self.high)):
+            if not lowest <= value <= highest:
+                raise InputError(f"`{name}={value:g}`: {metric.metric} gives {values} from {lowest:g} to {highest:g}")
+
+
+@dataclass(frozen=True, kw_only=True)
+class Tagging(Settings):
+    """What reads parts of speech for the categories."""
+
+    tagger: str | Path | None = setting(
+        "Also read parts of speech for the categories: a folder with a spaCy pipeline, or an installed one.",
+        None,
+        metavar="FOLDER_OR_NAME",
+    )
+
+
+@dataclass(frozen=True, kw_only=True)
+class ErrorSettings(MetricsOfRun, DatasetsOfRun, Resampling, Tagging):
+    """Which pairs are looked at, what counts as diverging, and how much of it is shown.
+
+    Raises:
+        InputError: a value outside its range.
+    """
+
+    bucket: str = setting("Only the pairs of this bucket of the run.", "all", flags=("--bucket", "-b"))
+    rule: Rule | None = setting(
+        "What counts as diverging; by default the paper's thresholds for scores from 0 to 1, ranks for others.",
+        None,
+        python_only=True,
+    )
+    corrected: str | Path | None = setting(
+        "A run of the same pairs with other labels: the cleaning experiment.", None, metavar="RUN"
+    )
+    statistics: Sequence[str] = setting(
+        "Coefficients of the agreement; repeatable [default: kendall].", (), flags=("--statistic",), metavar="NAME"
+    )
+    top: int = setting("How many of the worst pairs the tables show.", 10, at_least=0)
+    limit: int | None = setting(
+        "At most this many pairs of each metric in JSON and CSV [default: all].", None, at_least=0, metavar="N"
+    )
+
+
+@dataclass(frozen=True, kw_only=True)
+class EvaluationSettings(DatasetsOfRun, LabelScale, Tagging):
+    """Which pairs have annotated categories that the rules are compared with."""

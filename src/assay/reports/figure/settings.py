@@ -1,0 +1,52 @@
+"""Settings of ``assay figure``."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from assay.errors import InputError
+from assay.reports.settings import DatasetsOfRun
+from assay.settings import Settings, setting
+
+__all__ = ["KINDS", "FigureSettings"]
+
+KINDS = ("agreement", "layers", "scores")
+
+
+@dataclass(frozen=True)
+class FigureKind(Settings):
+    """What a figure shows; a Python user may give it by position."""
+
+    kind: str = setting(
+        "agreement: a forest plot, a panel a bucket; layers: a line a bucket over the layers of a model; scores: how "
+        "scores are spread, a strip a label.",
+        KINDS[0],
+        choices=KINDS,
+    )
+
+
+@dataclass(frozen=True, kw_only=True)
+class FigureSettings(FigureKind, DatasetsOfRun):
+    """What a figure shows of a run.
+
+    Raises:
+        InputError: a value outside its range, or a statistic where none is shown.
+    """
+
+    statistic: str | None = setting("A statistic of the run [default: spearman, where the run has it].", None)
+    metrics: Sequence[str] = setting(
+        "A metric of the run; repeatable [default: every one].", (), flags=("--metric", "-m"), metavar="METRIC"
+    )
+    buckets: Sequence[str] = setting(
+        "Only this bucket of the run; repeatable [scores: default all].", (), flags=("--bucket", "-b"), metavar="BUCKET"
+    )
+    width: float = setting("Inches, from 1 to 100; the height follows from what is shown.", 6.5)
+
+    def check(self) -> None:
+        """Refuse a width that no page has, and a statistic where none is shown."""
+        super().check()
+        if not 1 <= self.width <= 100:
+            raise InputError(f"`width={self.width:g}`: must be from 1 to 100 inches")
+        if self.kind == "scores" and self.statistic is not None:
+            raise InputError(f"`statistic={self.statistic}`: has no effect beside `kind=scores`; leave one of them out")

@@ -1,0 +1,31 @@
+"""Settings of ``assay leaderboard``."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from assay.reports.settings import BucketsOfRun, DatasetsOfRun, MetricsOfRun, PairedTests
+from assay.settings import WithProgress, setting
+
+__all__ = ["LeaderboardSettings"]
+
+
+@dataclass(frozen=True, kw_only=True)
+class LeaderboardSettings(MetricsOfRun, DatasetsOfRun, BucketsOfRun, PairedTests, WithProgress):
+    """Which metrics are ranked on which data, and how.
+
+    Raises:
+        InputError: a value outside its range.
+    """
+
+    by: str = setting("The coefficient that ranks.", "spearman", metavar="NAME")
+    languages: Sequence[str] = setting(
+        "Only datasets in this language; repeatable.", (), flags=("--language",), metavar="LANGUAGE"
+    )
+    kinds: Sequence[str] = setting(
+        "Only metrics of this kind: lexical, embedding, cross-encoder, recorded; repeatable.",
+        (),
+        flags=("--kind",),
+        metavar="KIND",
+    )

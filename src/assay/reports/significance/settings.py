@@ -1,0 +1,76 @@
+"""Settings of ``assay significance``."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from typing import Literal
+
+from assay.errors import InputError
+from assay.settings import Seeded, WithProgress, check_level, check_resamples, setting
+
+__all__ = ["SignificanceSettings"]
+
+#: No more resamples than this are drawn unless they are asked for: the draws of all systems are in memory.
+MOST_ADDED = 10_000
+#: No more resamples than this may be asked for.
+MOST = 100_000
+
+
+@dataclass(frozen=True, kw_only=True)
+class SignificanceSettings(Seeded, WithProgress):
+    """Which systems are compared, and by what tests.
+
+    Almost stochastic order has no p-value to order, hence Bonferroni's level under both corrections.
+
+    Raises:
+        InputError: a value outside its range.
+    """
+
+    baseline: str | None = setting(
+        "What the other systems are compared with [default: the first one].", None, metavar="SYSTEM"
+    )
+    all_pairs: bool = setting("Compare every pair of systems instead.", False)
+    confidence: float = setting("Level of almost stochastic order, before it is corrected.", 0.99)
+    tau: float = setting("Better by almost stochastic order where epsilon lies below this.", 0.2)
+    alpha: float = setting("Level of the other tests.", 0.05)
+    # a rate of false discoveries has no counterpart in a confidence bound: no Benjamini-Hochberg
+    correction: Literal["holm", "bonferroni", "none"] = setting(
+        "For the number of comparisons of one statistic.", "holm", choices=("holm", "bonferroni", "none")
+    )
+    resamples: int = setting(
+        "Bootstrap resamples of each system's results; more where the correction needs them.", 1000
+    )
+
+    def check(self) -> None:
+        """Refuse levels and draws out of their range, and two ways to choose what is compared."""
+        check_level(self.confidence)
+        if not 0 < self.tau <= 0.5:
+            raise InputError(f"`tau={self.tau}`: must lie above 0 and be at most .5, such as .2")
+        if not 0 < self.alpha < 0.5:
+            raise InputError(f"`alpha={self.alpha}`: must lie between 0 and .5, such as .05")
+        check_resamples(self.resamples, most=MOST)
+        super().check()
+        if self.all_pairs and self.baseline is not None:
+            raise InputError(f"`baseline={self.baseline}`: `all_pairs` compares every pair; give one of the two")
+
+    @property
+    def signature(self) -> str:
+        """One line that lets another person draw the same."""
+        return (
+            f"seed:{self.seed}|resamples:{self.resamples}|confidence:{self.confidence}|tau:{self.tau}"
+            f"|alpha:{self.alpha}|correction:{self.correction}"
+        )
+
+    def corrected(self, comparisons: int) -> int:
+        """Return the comparisons that are corrected for."""
+        return 1 if self.correction == "none" else comparisons
+
+    def resamples_for(self, comparisons: int) -> int:
+        """Return how many resamples a number of comparisons needs.
+
+        The smallest p-value of r draws is 1 / (r + 1). Corrected for k comparisons it has to stay well below the level,
+        or nothing could be told apart: r is at least twice k / alpha, up to :data:`MOST_ADDED`.
+        """
+        needed = math.ceil(2 * self.corrected(comparisons) / self.alpha)
+        return max(self.resamples, min(needed, MOST_ADDED))
