@@ -8,8 +8,9 @@ import numpy as np
 import pytest
 
 from assay.benchmark import profile
-from assay.benchmark.profile import Fit, Plan, fit_power, profile_metric
+from assay.benchmark.profile import Fit, fit_power, profile_metric
 from assay.benchmark.profile_worker import grow
+from assay.benchmark.settings import ProfileSettings
 from assay.errors import InputError
 from assay.metrics import Batch
 
@@ -55,17 +56,19 @@ def test_texts_grow_and_stay_distinct():
 
 
 def test_a_plan_measures_cheap_points_first_and_none_twice():
-    plan = Plan(pairs=(1024, 64, 256, 64), lengths=(4, 1, 2))
-    assert plan.fixed == 256
+    plan = ProfileSettings(pairs=(1024, 64, 256, 64), lengths=(4, 1, 2))
+    assert plan.middle == 256
     assert plan.points() == [(64, 1), (256, 1), (1024, 1), (256, 2), (256, 4)]
     for bad in ({"pairs": ()}, {"pairs": (0,)}, {"lengths": (-1, 2)}, {"repeats": 0}):
-        with pytest.raises(InputError, match=f"--{next(iter(bad))} .*at least 1"):
-            Plan(**bad)
+        with pytest.raises(InputError, match=f"`{next(iter(bad))}=.*at least 1"):
+            ProfileSettings(**bad)
 
 
 def test_a_metric_in_a_process_of_its_own():
     told = []
-    found = profile_metric("f1", PAIRS, Plan((2, 4, 3000), (1, 3), repeats=2), advance=told.append)
+    found = profile_metric(
+        "f1", PAIRS, ProfileSettings(pairs=(2, 4, 3000), lengths=(1, 3), repeats=2), advance=told.append
+    )
     assert (found.status, found.reason, found.parameters, found.device) == ("done", "", None, "")
     assert [(point.pairs, point.length) for point in found.points] == [(2, 1), (4, 1), (3000, 1), (4, 3)]
     assert sum(told) == 4
@@ -77,9 +80,9 @@ def test_a_metric_in_a_process_of_its_own():
 
 
 def test_what_goes_wrong_is_in_the_result(tmp_path):
-    absent = profile_metric("static:nowhere.txt", PAIRS, Plan((2,)))
+    absent = profile_metric("static:nowhere.txt", PAIRS, ProfileSettings(pairs=2))
     assert absent.status in ("unavailable", "failed") and "nowhere.txt" in absent.reason and not absent.points
-    unknown = profile_metric("no-such-metric", PAIRS, Plan((2,)))
+    unknown = profile_metric("no-such-metric", PAIRS, ProfileSettings(pairs=2))
     assert unknown.status == "failed" and "no-such-metric" in unknown.reason
 
 
@@ -93,6 +96,6 @@ def test_what_goes_wrong_is_in_the_result(tmp_path):
 )
 def test_a_process_that_dies(code, reason, monkeypatch):
     monkeypatch.setattr(profile, "WORKER", ("-c", code))
-    found = profile_metric("f1", PAIRS, Plan((2,)))
+    found = profile_metric("f1", PAIRS, ProfileSettings(pairs=2))
     assert (found.status, found.reason) == ("failed", reason)
     assert (found.over_pairs, found.over_length) == (None, None)

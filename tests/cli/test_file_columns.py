@@ -138,4 +138,4 @@ def test_metrics_of_a_run_are_no_names_to_look_up(verb):
 def test_a_scale_has_one_spelling(given):
     assert "--scale LOW,HIGH" in call(*given[: 2 if given[0] == "train" else 1], "--help").out
     for words in (("0", "2"), ("0",), ("0,a",), ("0,1,2",)):
-        assert "'--scale': must be two numbers with a comma between them" in call(*given, "--scale", *words).complaint
+        assert "must be two numbers with a comma between them" in call(*given, "--scale", *words).complaint

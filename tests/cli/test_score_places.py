@@ -32,7 +32,7 @@ def test_jsonl_to_jsonl_adds_keys_and_changes_nothing(assay):
 
 
 def test_a_file_that_changes_meanwhile_is_told(assay, monkeypatch):
-    from assay import files
+    from assay.api import files
 
     changed = iter(["another digest"])
     monkeypatch.setattr(files, "sha256_of", lambda _: next(changed))

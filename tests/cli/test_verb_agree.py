@@ -32,7 +32,7 @@ def test_a_column_taken_for_row_numbers_is_told(assay):
     Path("rows.csv").write_text("label,n,a\n1,0,3\n2,1,1\n3,2,2\n", encoding="utf-8")
     done = assay("agree", "rows.csv", "--resamples", 0)
     assert "recorded:n" not in done.out
-    assert "taken for row numbers, no scores: n (--score n asks for it)" in " ".join(done.out.split())
+    assert "taken for row numbers, no scores: n (named as a score, it is used)" in " ".join(done.out.split())
     done = assay("agree", "rows.csv", "--resamples", 0, "--score", "n")
     assert "recorded:n" in done.out and "row numbers" not in done.out
     Path("rows.csv").write_text("label,n\n1,0\n2,1\n3,2\n", encoding="utf-8")

@@ -107,11 +107,12 @@ def test_refused(assay, monkeypatch):
     Path("taken.csv").write_text("reference,candidate,f1\na,b,1\n", encoding="utf-8")
     assert "has a column 'f1' already" in refused("taken.csv", "-m", "f1", "-o", "out.csv")
     assert "must end in .csv, .tsv, .jsonl, .parquet" in refused("pairs.csv", *TEXTS, "-m", "f1", "-o", "out.xlsx")
-    assert "no metric: give --metric" in refused("pairs.csv", *TEXTS, "-o", "out.csv")
+    assert "Missing option '--metric'" in refused("pairs.csv", *TEXTS, "-o", "out.csv")
     assert "Missing option '--out'" in refused("pairs.csv", *TEXTS, "-m", "f1")
     assert "--columns reference=gold,candidate=answer" in refused("pairs.csv", "-m", "f1", "-o", "out.csv")
     assert "pairs.csv is a file" in refused("pairs.csv", *TEXTS, "-m", "f1", "-o", "pairs.csv/out.csv")
-    assert "a limit of 0 rows" in refused("pairs.csv", *TEXTS, "-m", "f1", "--limit", 0, "-o", "out.csv")
+    none = refused("pairs.csv", *TEXTS, "-m", "f1", "--limit", 0, "-o", "out.csv")
+    assert "--limit 0: must be a whole number, at least 1" in none
 
     def full(*_: object, **__: object) -> None:
         raise OSError(errno.ENOSPC, "No space left on device")

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import shlex
 import tempfile
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -20,16 +20,17 @@ from assay.benchmark.folder import check_target
 from assay.benchmark.request import Request
 from assay.benchmark.runner import run, score_pairs
 from assay.benchmark.scoring import InProcess
+from assay.benchmark.settings import AgreeSettings, ScoreSettings
 from assay.datasets import Pairs, join_graphs, load_dataset, read_table_file
 from assay.datasets.columns import MissingColumnsError, columns_text, parse_columns, resolve_columns
 from assay.datasets.convert import pairs_table
 from assay.datasets.files import SUFFIXES, is_table_file
-from assay.datasets.graphs import GraphFiles
 from assay.errors import AssayError, InputError
 from assay.metrics.neural.runtime import Runtime, use_runtime
 from assay.metrics.recorded import Recorded
-from assay.progress import Progress, Silent
+from assay.progress import Silent
 from assay.reports.folder import RunFolder, read_run
+from assay.settings import AgreementSettings, GoldAnswers, Limited, Offline, takes_settings
 from assay.tables import OPTIONAL_PAIR_COLUMNS, PAIR_COLUMNS
 from assay.transfer import sha256_of
 
@@ -39,48 +40,20 @@ if TYPE_CHECKING:
 __all__ = ["agree_file", "load_scored", "open_runs", "score_file"]
 
 
-# Scores added to a file, and agreement of scores that stand in one.
-
-
-def score_file(
-    file: Path,
-    metrics: Sequence[str],
-    out: Path,
-    *,
-    columns: str | Mapping[str, str] | None = None,
-    limit: int | None = None,
-    references: Literal["best", "mean"] = "best",
-    language: str | None = None,
-    graphs: GraphFiles | str | None = None,
-    store: Path | None = None,
-    fresh: bool = False,
-    offline: bool = False,
-    device: str = "auto",
-    threads: int | None = None,
-    progress: Progress | None = None,
-) -> list[str]:
-    """Write the rows of *file*, in order and with all their columns, and one column per metric, headed as typed.
+@takes_settings(ScoreSettings)
+def score_file(settings: ScoreSettings) -> list[str]:
+    """Write the rows of a file, in order and with all their columns, and one column per metric, headed as typed.
 
     From JSONL to JSONL every line stays as it is, and the scores follow its last key. From one format to another a
     column has one type: a key that a line lacks becomes null (an empty cell), values of several kinds become text, and
-    in CSV and TSV a list is written as JSON. A score that is not there is null or an empty cell.
+    in CSV and TSV a list is written as JSON. A missing score is null or an empty cell.
 
     Args:
         file: CSV, TSV, JSONL or Parquet; labels are not needed.
         metrics: metric names.
-        out: where to; its ending says the format. Scores of the same pairs that stand there are replaced, and nothing
-            else is.
+        out: where to; its ending says the format. Scores of the same pairs in it are replaced, and nothing else is.
         columns: which columns are reference, candidate, question.
-        limit: only the first so many rows.
-        references: how several gold answers become one score.
-        language: of the texts.
         graphs: AMR graphs of the texts, as for :func:`assay.run`.
-        store: file with the scores; the shared one by default.
-        fresh: compute anew what the store has.
-        offline: fetch nothing.
-        device: where models run, as for :func:`assay.run`.
-        threads: threads of the CPU for models; the cores that are free by default.
-        progress: told how far it is.
 
     Returns:
         Lines about metrics that gave no scores; their columns are missing.
@@ -90,29 +63,35 @@ def score_file(
             or unknown.
         AssayError: no metric gave scores; nothing is written.
     """
-    if not metrics:
-        raise InputError("no metric: give `metrics=NAME` (assay metrics list shows them)")
+    file, out = Path(settings.file), Path(settings.out)
     check_out(file, out)
-    chosen, absent = load_metrics(metrics, offline=offline)
+    metrics, absent = load_metrics(settings.metrics, offline=settings.offline)
     table = read_table_file(file).table
-    pairs = load_dataset(str(file), columns=columns, language=language, allow_unlabelled=True)
-    check_held(out, pairs, table.column_names, columns)
+    pairs = load_dataset(str(file), columns=settings.columns, language=settings.language, allow_unlabelled=True)
+    check_held(out, pairs, table.column_names, settings.columns)
     digest = pairs.sha256
-    pairs = pairs if graphs is None else join_graphs(pairs, graphs)
-    taken = [str(metric) for metric in chosen if str(metric) in table.column_names]
+    if settings.graphs is not None:
+        pairs = join_graphs(pairs, settings.graphs)
+    taken = [str(metric) for metric in metrics if str(metric) in table.column_names]
     if taken:
         raise InputError(f"{file}: has a column {taken[0]!r} already; rename it there, or leave that metric out")
-    if limit is not None:
-        pairs, table = pairs.limit(limit), table.slice(0, limit)
-    request = Request(
-        (pairs,), chosen, buckets=("none",), resamples=0, references=references, offline=offline, absent=absent
-    )
-    with use_runtime(Runtime(device, threads)):
-        found = score_pairs(request, store=store, executor=InProcess(), fresh=fresh, progress=progress or Silent())
-    scores = found.datasets[0].scores
-    failures = found.failures + [
-        f"metric {one.metric}: {one.reason}" for one in found.metrics if one.status == "not applicable"
-    ]
+    if settings.limit is not None:
+        pairs, table = pairs.limit(settings.limit), table.slice(0, settings.limit)
+    shared = settings.values_of(GoldAnswers, Offline)
+    request = Request((pairs,), metrics, buckets=("none",), resamples=0, absent=absent, **shared)
+    with use_runtime(Runtime(settings.device, settings.threads)):
+        scored = score_pairs(
+            request,
+            store=None if settings.store is None else Path(settings.store),
+            executor=settings.executor or InProcess(keep_models=settings.keep_models),
+            fresh=settings.fresh,
+            progress=settings.progress or Silent(),
+        )
+    scores = scored.datasets[0].scores
+    failures = list(scored.failures)
+    for status in scored.metrics:
+        if status.status == "not applicable":
+            failures.append(f"metric {status.metric}: {status.reason}")
     if not scores:
         raise AssayError(f"{out}: not written, since no metric gave scores: {'; '.join(failures)}")
     if SUFFIXES[file.suffix.lower()] == SUFFIXES[out.suffix.lower()] == "jsonl":
@@ -132,66 +111,58 @@ def _as_column(scores: np.ndarray[Any, np.dtype[np.float64]]) -> pa.Array:
     return pa.array(scores, from_pandas=True)
 
 
-def agree_file(
-    file: Path,
-    *,
-    scores: Sequence[str] = (),
-    columns: str | Mapping[str, str] | None = None,
-    buckets: tuple[str, ...] = (),
-    out: Path | None = None,
-    progress: Progress | None = None,
-    **settings: Any,
-) -> Result:
-    """Hold score columns of a file against its label.
+@takes_settings(AgreeSettings)
+def agree_file(settings: AgreeSettings) -> Result:
+    """Compare score columns of a file with its label.
 
     Args:
         file: CSV, TSV, JSONL or Parquet with a label and scores; texts are needed only for buckets that read them.
         scores: score columns; every numeric column that is neither a pair column nor an annotator's by default.
-        columns: which column is the label, and which are texts.
-        buckets: rules; none by default.
+        buckets: rules, as for :func:`assay.run`; none by default.
         out: folder to write; None to write nothing.
-        progress: told how far it is.
-        **settings: as for :func:`assay.run`.
 
     Raises:
         InputError: a missing column, one that holds no numbers, or texts that are needed and not there.
     """
-    mapping = parse_columns(columns)
+    file = Path(settings.file)
+    mapping = parse_columns(settings.columns)
     pairs, absent = load_scored(file, mapping)
-    reading = reads_texts(buckets) or ("dropping duplicates" if settings.get("drop_duplicates") else None)
+    bucket = reads_texts(settings.buckets)
+    reading = f"bucket {bucket!r}" if bucket else "dropping duplicates" if settings.drop_duplicates else None
     if absent and reading:
-        said = f"bucket {reading!r}" if reading in buckets else reading
         raise InputError(
-            f"{file}: {said} needs the texts and there is no column {' and no column '.join(absent)}; say which is "
-            f"which: `columns` {','.join(f'{name}={name.upper()}' for name in absent)}"
+            f"{file}: {reading} needs the texts and there is no column {' and no column '.join(absent)}; say which is "
+            f"which: `columns={','.join(f'{name}={name.upper()}' for name in absent)}`"
         )
     annotators = {part.strip() for source in mapping.get("label", ()) for part in source.split("+")}
     numeric, numbering = _numeric(pairs)
-    names = list(scores) or [name for name in numeric if name not in annotators]
-    if not scores and numbering:
-        left = f"taken for row numbers, no scores: {', '.join(numbering)} (`score={numbering[0]}` asks for it)"
+    names = settings.scores or [name for name in numeric if name not in annotators]
+    if not settings.scores and numbering:
+        left = f"taken for row numbers, no scores: {', '.join(numbering)} (named as a score, it is used)"
         pairs = replace(pairs, notes=(*pairs.notes, left))
     if not names:
         aside = f" ({numbering[0]} numbers the rows)" if numbering else ""
         raise InputError(
-            f"{file}: has no numeric column beside the label{aside}; name one (assay agree --score), or add one: "
+            f"{file}: has no numeric column beside the label{aside}; name a column with `scores`, or add scores: "
             f"assay score {file} --metric f1 --out OUT.csv"
         )
     for name in names:
         pairs.column(name)
     # not by text: a column may be headed bleu,smoothing=floor
     metrics = tuple(Recorded(subject=name) for name in names)
-    request = Request((pairs,), metrics, buckets=buckets or ("none",), **settings)
-    if out is not None:
-        check_target(out, request.digest())
-    result = Result(run(request, progress=progress))
-    if out is not None:
-        result.save(out)
+    shared = settings.values_of(AgreementSettings, Limited)
+    shared["buckets"] = settings.buckets or ("none",)
+    request = Request((pairs,), metrics, **shared)
+    if settings.out is not None:
+        check_target(Path(settings.out), request.digest())
+    result = Result(run(request, progress=settings.progress))
+    if settings.out is not None:
+        result.save(settings.out)
     return result
 
 
 def load_scored(file: Path, mapping: dict[str, list[str]]) -> tuple[Pairs, list[str]]:
-    """Load a file of which only the label must be there; absent texts are empty, and named beside the pairs."""
+    """Return the pairs of a file that needs a label alone, and which texts it lacks; those are empty."""
     import pyarrow as pa
 
     source = read_table_file(file)
@@ -209,7 +180,7 @@ def load_scored(file: Path, mapping: dict[str, list[str]]) -> tuple[Pairs, list[
 
 
 def _numeric(pairs: Pairs) -> tuple[list[str], list[str]]:
-    """Name the further columns that hold numbers, whether typed or written as text, and those that number the rows."""
+    """Return the further columns that hold numbers, typed or written as text, and those that number the rows."""
     import pyarrow as pa
 
     reserved = {*PAIR_COLUMNS, *OPTIONAL_PAIR_COLUMNS}
@@ -242,7 +213,7 @@ def _all_numbers(column: pa.ChunkedArray) -> bool:
     return bool(values)
 
 
-# Runs from folders and files with scores, and the reports on them.
+# Runs that reports read: folders, or files with scores.
 
 
 @contextmanager

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 import platform
-from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
@@ -12,7 +11,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from assay.benchmark.profile import MetricProfile, Plan, profile_metric
+from assay.benchmark.profile import MetricProfile, profile_metric
+from assay.benchmark.settings import ProfileSettings
 from assay.benchmark.singles import Singles
 from assay.datasets import Pairs, load_dataset
 from assay.datasets.files import is_table_file
@@ -20,7 +20,8 @@ from assay.errors import AssayError, InputError, UnavailableError
 from assay.metrics import ColumnMetric, Context, Metric, MetricName, load_metric
 from assay.metrics.neural.runtime import Runtime, use_runtime
 from assay.metrics.provenance import own_version
-from assay.progress import Progress, Silent
+from assay.progress import Silent
+from assay.settings import takes_settings
 
 if TYPE_CHECKING:
     from assay.metrics import Batch
@@ -36,7 +37,7 @@ class Profile:
         dataset: name of the data.
         distinct: pairs that it has; more are made of them by a running number.
         machine: system, processor, cores, versions.
-        metrics: one a metric, in the order asked for.
+        metrics: a profile of each metric, in the order asked for.
     """
 
     dataset: str
@@ -48,84 +49,62 @@ class Profile:
     def failures(self) -> list[str]:
         """A line for each metric that is not done."""
         return [
-            f"{one.metric}: {one.status}, {one.reason}" + (f" -> {one.remedy}" if one.remedy else "")
-            for one in self.metrics
-            if one.status != "done"
+            f"{metric.metric}: {metric.status}, {metric.reason}" + (f" -> {metric.remedy}" if metric.remedy else "")
+            for metric in self.metrics
+            if metric.status != "done"
         ]
 
     def as_dict(self) -> dict[str, Any]:
         """Return plain values."""
-        found = {"dataset": self.dataset, "distinct": self.distinct, "machine": self.machine}
-        return found | {"metrics": [one.as_dict() for one in self.metrics]}
+        facts = {"dataset": self.dataset, "distinct": self.distinct, "machine": self.machine}
+        return facts | {"metrics": [metric.as_dict() for metric in self.metrics]}
 
 
-def profile(
-    metrics: str | MetricName | Metric | Iterable[str | MetricName | Metric],
-    dataset: Any = "probe",
-    *,
-    pairs: int | Sequence[int] = (64, 256, 1024),
-    lengths: int | Sequence[int] = (1, 2, 4, 8),
-    repeats: int = 3,
-    columns: str | Mapping[str, str] | None = None,
-    language: str | None = None,
-    device: str = "auto",
-    threads: int | None = None,
-    offline: bool = False,
-    progress: Progress | None = None,
-) -> Profile:
+@takes_settings(ProfileSettings)
+def profile(settings: ProfileSettings) -> Profile:
     """Measure what metrics cost: each in a process of its own, with no score store.
 
     Args:
         metrics: metric names; a metric object is measured by its name.
         dataset: where the texts come from: a card name, a file, or data in memory; labels are not needed.
-        pairs: how many pairs to score; where they exceed the data, texts are made distinct by a running number.
+        pairs: how many pairs to score, such as ``[64, 256, 1024]``; where they exceed the data, texts are made distinct
+            by a running number.
         lengths: how many texts to join to one, at the middle number of pairs.
-        repeats: timed calls a point; the median counts.
-        columns: which columns of one's own data are what, as for :func:`assay.run`.
-        language: of one's own data.
-        device: where models run, as for :func:`assay.run`.
-        threads: threads of the CPU for models; the cores that are free by default.
-        offline: fetch nothing.
-        progress: told of every point.
 
     Raises:
         InputError: something that was given cannot be used; one line says what and where.
-        UnavailableError: the dataset cannot be had.
+        UnavailableError: the dataset is unavailable.
 
     Example:
         >>> assay.profile("f1", pairs=[100, 1000]).metrics[0].over_pairs  # doctest: +SKIP
         Fit(exponent=0.98, r_squared=None, points=2)
     """
-    asked = [metrics] if isinstance(metrics, str | MetricName | Metric) else list(metrics)
-    if not asked:
+    if not settings.metrics:
         raise InputError("no metric: give `metrics=NAME` (assay metrics list shows them)")
-    plan = Plan(_numbers(pairs), _numbers(lengths), repeats, device, threads)
-    runtime = Runtime(device, threads)
-    progress = progress or Silent()
-    loaded = {str(name): _load(name) for name in asked}
-    data = _data(dataset, columns=columns, language=language, offline=offline)
-    found, distinct = [], 0
+    runtime = Runtime(settings.device, settings.threads)
+    progress = settings.progress or Silent()
+    loaded = {str(name): _load(name) for name in settings.metrics}
+    data = _data(settings)
+    points = settings.points()
+    most = max(n for n, _ in points)
+    profiles, distinct = [], 0
     for name, metric in loaded.items():
-        progress.begin(name, len(plan.points()))
+        progress.begin(name, len(points))
         try:
             if isinstance(metric, UnavailableError):
                 raise metric
-            batch, distinct = _sample(data, metric, max(plan.pairs))
+            batch, distinct = _sample(data, metric, most)
             with use_runtime(runtime):
                 # here, since fetching is no part of loading
                 bound = metric.bind(Context(data.language, partial(list, batch.references)))
-                bound.obtain(offline=offline)
+                bound.obtain(offline=settings.offline)
                 bound.check_available()
-            found.append(profile_metric(name, batch, plan, language=data.language, advance=progress.advance))
+            profiles.append(profile_metric(name, batch, settings, language=data.language, advance=progress.advance))
         except UnavailableError as error:
-            found.append(MetricProfile(name, "unavailable", error.reason, error.remedy))
+            profiles.append(MetricProfile(name, "unavailable", error.reason, error.remedy))
         except AssayError as error:
-            found.append(MetricProfile(name, "failed", str(error)))
-    return Profile(data.name, distinct or len(data), _machine(), tuple(found))
-
-
-def _numbers(given: int | Sequence[int]) -> tuple[int, ...]:
-    return (given,) if isinstance(given, int) else tuple(given)
+            profiles.append(MetricProfile(name, "failed", str(error)))
+    return Profile(data.name, distinct or len(data), _machine(), tuple(profiles))
 
 
 def _load(name: str | MetricName | Metric) -> Metric | UnavailableError:
@@ -142,20 +121,23 @@ def _load(name: str | MetricName | Metric) -> Metric | UnavailableError:
     return metric
 
 
-def _data(dataset: Any, *, columns: str | Mapping[str, str] | None, language: str | None, offline: bool) -> Pairs:
+def _data(settings: ProfileSettings) -> Pairs:
+    dataset, columns = settings.dataset, settings.columns
     if isinstance(dataset, Pairs):
         return dataset
     card = isinstance(dataset, str | Path) and not is_table_file(dataset)
     if card and columns is not None:
         raise InputError(f"`columns` is for files of your own; {dataset} has its own reader")
-    data = load_dataset(dataset, columns=columns, language=language, offline=offline, allow_unlabelled=not card)
+    data = load_dataset(
+        dataset, columns=columns, language=settings.language, offline=settings.offline, allow_unlabelled=not card
+    )
     if not len(data):
         raise InputError(f"{dataset}: has no pairs")
     return data
 
 
 def _sample(data: Pairs, metric: Metric, most: int) -> tuple[Batch, int]:
-    """Return the first so many distinct pairs in an order by chance (the same each time), and how many there are."""
+    """Return the first N distinct pairs in a random order (the same each time), and how many there are."""
     singles = Singles.read_by(metric, data)
     order = np.random.default_rng(0).permutation(len(singles.digests))
     return singles.batch(order[:most]), len(order)

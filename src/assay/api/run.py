@@ -10,9 +10,10 @@ from typing import Any
 
 from assay.api.result import Result
 from assay.benchmark.folder import check_target
-from assay.benchmark.request import Request, RunSettings
+from assay.benchmark.request import Request
 from assay.benchmark.runner import run as run_request
 from assay.benchmark.scoring import InProcess
+from assay.benchmark.settings import RunSettings
 from assay.benchmark.suite import load_suite
 from assay.datasets import Pairs, join_graphs, load_dataset
 from assay.datasets.graphs import parse_graph_files

@@ -2,16 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import fields, replace
 from typing import Any
 
 from assay.api.result import Result
 from assay.api.run import as_list, run
+from assay.benchmark.settings import SweepSettings
 from assay.datasets import Pairs, load_dataset
 from assay.errors import InputError
 from assay.metrics import Context, Metric, MetricName, load_metric
 from assay.metrics.neural.metric import EncoderBased
+from assay.settings import AgreementSettings, Graphs, Limited, OwnData, ScoreStore, Scoring, takes_settings
 
 __all__ = ["layer_metrics", "sweep"]
 
@@ -28,7 +29,7 @@ def layer_metrics(
 
     Raises:
         InputError: the metric has no layers.
-        UnavailableError: its model cannot be had.
+        UnavailableError: its model is unavailable.
     """
     loaded = load_metric(metric)
     if not isinstance(loaded, EncoderBased) or "layer" not in {field.name for field in fields(loaded)}:
@@ -42,24 +43,16 @@ def layer_metrics(
     return [replace(bound, **layer) for layer in layers]
 
 
-def sweep(
-    metric: str | MetricName | Metric,
-    datasets: Any,
-    *,
-    language: str | None = None,
-    offline: bool = False,
-    **settings: Any,
-) -> Result:
+@takes_settings(SweepSettings)
+def sweep(settings: SweepSettings) -> Result:
     """Say for every layer of a model how far the metric agrees with people, from one pass over the texts.
 
     As in figure 3 of Mustafazade and Ebbinghaus (2022), "Evaluation of Semantic Answer Similarity Metrics".
 
     Args:
-        metric: one with an option ``layer``.
+        metric: one with an option ``layer``, such as ``bertscore:MODEL`` or ``pooled:MODEL,pooling=cls``.
         datasets: as for :func:`assay.run`.
-        language: of the texts, where the data does not say.
-        offline: fetch nothing.
-        **settings: as for :func:`assay.run`.
+        out: folder to write; None to write nothing.
 
     Returns:
         The result of a run whose metrics are the layers; :func:`assay.reports.sweep.document` lays it out.
@@ -67,21 +60,25 @@ def sweep(
     Raises:
         InputError: the metric has no layers, or something else that was given cannot be used.
     """
-    loaded = load_metric(metric)
-    if loaded.picks_by_language and language is None:
-        datasets, language = _language_of(datasets, settings.pop("columns", None), offline)
-    metrics: Sequence[Metric] = layer_metrics(loaded, language=language, offline=offline)
-    return run(datasets, metrics, language=language, offline=offline, **settings)
+    metric = load_metric(settings.metric)
+    datasets = settings.datasets
+    shared = settings.values_of(OwnData, Graphs, AgreementSettings, Limited, Scoring, ScoreStore)
+    if metric.picks_by_language and settings.language is None:
+        datasets, shared["language"] = _language_of(settings)
+        shared["columns"] = None
+    layers = layer_metrics(metric, language=shared["language"], offline=settings.offline)
+    return run(datasets, layers, out=settings.out, **shared)
 
 
-def _language_of(datasets: Any, columns: Any, offline: bool) -> tuple[list[Pairs], str | None]:
-    """Load the datasets and return them with the language that they share: it picks the model of a preset."""
-    loaded = [
-        one if isinstance(one, Pairs) else load_dataset(one, columns=columns, offline=offline)
-        for one in as_list(datasets)
-    ]
-    languages = {one.language for one in loaded}
+def _language_of(settings: SweepSettings) -> tuple[list[Pairs], str | None]:
+    """Return the datasets, loaded, with the language that they share: it picks the model of a preset."""
+    loaded = []
+    for dataset in as_list(settings.datasets):
+        if not isinstance(dataset, Pairs):
+            dataset = load_dataset(dataset, columns=settings.columns, offline=settings.offline)
+        loaded.append(dataset)
+    languages = {pairs.language for pairs in loaded}
     if len(languages) > 1:
-        known = ", ".join(sorted(str(one or "unknown") for one in languages))
+        known = ", ".join(sorted(language or "unknown" for language in languages))
         raise InputError(f"the datasets are in several languages ({known}); sweep over one at a time")
     return loaded, next(iter(languages), None)

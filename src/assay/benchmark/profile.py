@@ -13,53 +13,14 @@ from typing import IO, TYPE_CHECKING, Any, cast
 
 import numpy as np
 
-from assay.errors import InputError
-
 if TYPE_CHECKING:
+    from assay.benchmark.settings import ProfileSettings
     from assay.metrics import Batch
 
-__all__ = ["Fit", "MetricProfile", "Plan", "Point", "fit_power", "profile_metric"]
+__all__ = ["Fit", "MetricProfile", "Point", "fit_power", "profile_metric"]
 
 #: Called with the measuring process's own interpreter; -P keeps a user's own statistics.py from being imported.
 WORKER = ("-P", "-m", "assay.benchmark.profile_worker")
-
-
-@dataclass(frozen=True)
-class Plan:
-    """What is measured.
-
-    Attributes:
-        pairs: numbers of pairs, with texts as they are.
-        lengths: how many texts are joined to one, at :attr:`fixed` pairs.
-        repeats: timed calls a point; the median counts.
-        device: as of :class:`assay.metrics.neural.runtime.Runtime`.
-        threads: of the CPU for models, or None for the cores that are free.
-
-    Raises:
-        InputError: a value below 1, or none at all.
-    """
-
-    pairs: tuple[int, ...] = (64, 256, 1024)
-    lengths: tuple[int, ...] = (1, 2, 4, 8)
-    repeats: int = 3
-    device: str = "auto"
-    threads: int | None = None
-
-    def __post_init__(self) -> None:
-        for name, values in (("pairs", self.pairs), ("lengths", self.lengths), ("repeats", (self.repeats,))):
-            if not values or min(values) < 1:
-                said = ",".join(map(str, values)) or "nothing"
-                raise InputError(f"--{name} {said}: must be whole numbers of at least 1")
-
-    @property
-    def fixed(self) -> int:
-        """The number of pairs at which texts grow: the middle one."""
-        return sorted(set(self.pairs))[(len(set(self.pairs)) - 1) // 2]
-
-    def points(self) -> list[tuple[int, int]]:
-        """Return (pairs, texts joined to one) of each point, in the order of measuring, cheap ones first."""
-        growing = [(n, 1) for n in sorted(set(self.pairs))]
-        return growing + [(self.fixed, times) for times in sorted(set(self.lengths)) if times > 1]
 
 
 @dataclass(frozen=True)
@@ -173,7 +134,7 @@ def fit_power(sizes: Sequence[float], seconds: Sequence[float]) -> Fit | None:
 def profile_metric(
     metric: str,
     pairs: Batch,
-    plan: Plan,
+    settings: ProfileSettings,
     *,
     language: str | None = None,
     advance: Callable[[int], None] = lambda units: None,
@@ -183,12 +144,12 @@ def profile_metric(
     Args:
         metric: its name; what it needs must be on this machine.
         pairs: distinct pairs, in an order in which each beginning is a fair sample.
-        plan: what to measure.
+        settings: what to measure; which metrics and which data is not read.
         language: of the texts.
         advance: told of each point.
     """
-    job = {"metric": metric, "language": language, "points": plan.points(), "repeats": plan.repeats}
-    job |= {"device": plan.device, "threads": plan.threads}
+    job = {"metric": metric, "language": language, "points": settings.points(), "repeats": settings.repeats}
+    job |= {"device": settings.device, "threads": settings.threads}
     found = MetricProfile(metric, "failed")
     ended = False
     with tempfile.TemporaryFile() as errors:
@@ -211,7 +172,7 @@ def profile_metric(
                 child.kill()
         if not ended:
             found = replace(found, status="failed", reason=_last_words(code, errors))
-    return _fitted(found, plan)
+    return _fitted(found, settings)
 
 
 def _send(stream: IO[bytes], job: dict[str, Any], pairs: Batch) -> None:
@@ -233,9 +194,9 @@ def _last_words(code: int, errors: IO[bytes]) -> str:
     return f"its process ended with code {code}" + (f": {lines[-1].strip()}" if lines else "")
 
 
-def _fitted(found: MetricProfile, plan: Plan) -> MetricProfile:
+def _fitted(found: MetricProfile, settings: ProfileSettings) -> MetricProfile:
     plain = [point for point in found.points if point.length == 1]
-    longer = [point for point in found.points if point.pairs == plan.fixed]
+    longer = [point for point in found.points if point.pairs == settings.middle]
     return replace(
         found,
         over_pairs=fit_power([one.pairs for one in plain], [one.seconds for one in plain]) if plain else None,

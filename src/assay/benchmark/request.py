@@ -1,4 +1,4 @@
-"""What a run is asked to do: the settings of ``assay run``, and a request with data and metrics loaded."""
+"""What a run is asked to do, with data and metrics loaded."""
 
 from __future__ import annotations
 
@@ -7,57 +7,23 @@ import json
 from collections.abc import Mapping, Sequence
 from dataclasses import KW_ONLY, dataclass, field
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from assay.benchmark.buckets import check_rules
 from assay.errors import InputError, UnavailableError
 from assay.manifest import RequestedDataset, RequestRecord
-from assay.metrics import ColumnMetric, Metric, MetricName
-from assay.settings import (
-    AgreementSettings,
-    GoldAnswers,
-    Graphs,
-    Limited,
-    Offline,
-    OwnData,
-    ScoreStore,
-    Scoring,
-    check_level,
-    check_resamples,
-    check_seed,
-    setting,
-)
+from assay.metrics import ColumnMetric
+from assay.settings import AgreementSettings, GoldAnswers, Limited, Offline, check_level, check_resamples, check_seed
 from assay.statistics.coefficients import check_statistics
 
 if TYPE_CHECKING:
     from assay.datasets import Pairs
+    from assay.metrics import Metric
 
-__all__ = ["Request", "RunSettings"]
+__all__ = ["Request"]
 
 #: Bucket rules where none is named.
 DEFAULT_BUCKETS = ("f1",)
-
-
-@dataclass(frozen=True)
-class RunSettings(OwnData, Graphs, AgreementSettings, Limited, Scoring, ScoreStore):
-    """Settings of ``assay run``."""
-
-    datasets: Any | Sequence[Any] = setting(
-        "A dataset (NAME[@VERSION][:SPLIT]) or a CSV, TSV, JSONL, Parquet file.",
-        (),
-        flags=("--dataset", "-d"),
-        metavar="DATASET",
-    )
-    metrics: Sequence[str | MetricName | Metric] = setting(
-        "A metric: name[:subject][,option=value]… Names: assay metrics list.",
-        (),
-        flags=("--metric", "-m"),
-        metavar="METRIC",
-    )
-    _: KW_ONLY
-    suite: str | None = setting("quickstart, answer-similarity, sts, or a suite's .toml file.", None, argument=True)
-    out: str | Path | None = setting("The run folder [default: runs/NAME-TIME].", None, flags=("--out", "-o"))
-    page: bool = setting("Write report.html, a page to look at.", True, flags=("--page/--no-page",))
 
 
 @dataclass(frozen=True)

@@ -2,50 +2,18 @@
 
 from __future__ import annotations
 
-from pathlib import Path
-from typing import Annotated
+from typing import Any
 
-import typer
-
-from assay.cli.guard import guarded, print_report, progress_on_stderr, tell
-from assay.cli.options import (
-    BucketOption,
-    ColumnsOption,
-    ConfidenceOption,
-    DropDuplicatesOption,
-    Format,
-    FormatOption,
-    GroupByOption,
-    LimitOption,
-    OptionalOutFolder,
-    QuietOption,
-    ResamplesOption,
-    SeedOption,
-    StatisticOption,
-)
+from assay.benchmark.settings import AgreeSettings
+from assay.cli.command import command
+from assay.cli.guard import print_report, progress_on_stderr, tell
+from assay.cli.options import Format, FormatOption, QuietOption
 
 __all__ = ["agree"]
 
 
-@guarded
-def agree(
-    file: Annotated[Path, typer.Argument(help="CSV, TSV, JSONL or Parquet with a label and score columns.")],
-    score: Annotated[
-        list[str] | None, typer.Option("--score", help="A score column; repeatable [default: every numeric one].")
-    ] = None,
-    columns: ColumnsOption = None,
-    bucket: BucketOption = None,
-    statistic: StatisticOption = None,
-    resamples: ResamplesOption = 1000,
-    confidence: ConfidenceOption = 0.95,
-    group_by: GroupByOption = None,
-    drop_duplicates: DropDuplicatesOption = None,
-    seed: SeedOption = 0,
-    limit: LimitOption = None,
-    out: OptionalOutFolder = None,
-    output: FormatOption = Format.table,
-    quiet: QuietOption = False,
-) -> None:
+@command(AgreeSettings)
+def agree(output: FormatOption = Format.table, quiet: QuietOption = False, **settings: Any) -> None:
     """Hold score columns of a file against its label; the texts are needed for --bucket f1 only.
 
     assay agree scored.csv --columns label=human --score f1 --score chrf
@@ -53,21 +21,7 @@ def agree(
     import assay
 
     with progress_on_stderr(quiet) as progress:
-        result = assay.agree_file(
-            file,
-            scores=score or [],
-            columns=columns,
-            buckets=tuple(bucket or ()),
-            statistics=tuple(statistic or ()),
-            resamples=resamples,
-            confidence=confidence,
-            group_by=group_by,
-            drop_duplicates=bool(drop_duplicates),
-            seed=seed,
-            limit=limit,
-            out=out,
-            progress=progress,
-        )
+        result = assay.agree_file(**settings, progress=progress)
     print_report(result, output)
-    if out and not quiet:
-        tell(f"wrote {out}")
+    if "out" in settings and not quiet:
+        tell(f"wrote {settings['out']}")

@@ -144,7 +144,13 @@ def _readable(hint: Any, item: Declared) -> Any:
 
 
 def _is_list(hint: Any) -> bool:
-    return any(inspect.isclass(get_origin(part)) and issubclass(get_origin(part), Sequence) for part in _parts(hint))
+    """Tell whether a setting takes several values, each from a flag of its own; one that may be text takes one."""
+    parts = _parts(hint)
+    return str not in parts and any(map(_is_sequence, parts))
+
+
+def _is_sequence(hint: Any) -> bool:
+    return inspect.isclass(get_origin(hint)) and issubclass(get_origin(hint), Sequence)
 
 
 def _parts(hint: Any) -> Sequence[Any]:
@@ -154,7 +160,11 @@ def _parts(hint: Any) -> Sequence[Any]:
 
 def _members(hint: Any) -> list[Any]:
     """Return the plain types in a union, and those in a sequence of them."""
+    parts = _parts(hint)
+    if str in parts and any(map(_is_sequence, parts)):
+        # a list written as text, such as 64,256,1024
+        return [str]
     members: list[Any] = []
-    for part in _parts(hint):
-        members += _members(get_args(part)[0]) if _is_list(part) else [part]
+    for part in parts:
+        members += _members(get_args(part)[0]) if _is_sequence(part) else [part]
     return members

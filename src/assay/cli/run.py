@@ -7,7 +7,7 @@ from datetime import datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from assay.benchmark.request import RunSettings
+from assay.benchmark.settings import RunSettings
 from assay.cli.command import command
 from assay.cli.guard import finish, print_report, progress_on_stderr
 from assay.cli.options import Format, FormatOption, QuietOption

@@ -309,7 +309,7 @@ def _undefined(name: str, averages: dict[str, Average], whole: dict[str, Estimat
 
 def _cut(lines: list[str]) -> list[str]:
     more = len(lines) - SHOWN
-    return lines if more <= 0 else [*lines[:SHOWN], f"and {more:,} more lines such as these: `format` csv has all"]
+    return lines if more <= 0 else [*lines[:SHOWN], f"and {more:,} more such lines, which CSV and JSON have"]
 
 
 def _records(subject: Subject, settings: CrossvalSettings) -> Iterator[dict[str, Any]]:

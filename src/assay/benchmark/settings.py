@@ -1,0 +1,142 @@
+"""Settings of the verbs that score pairs: run, score, agree, sweep, profile."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import KW_ONLY, dataclass
+from pathlib import Path
+from typing import Any
+
+from assay.errors import InputError
+from assay.metrics import Metric, MetricName
+from assay.settings import (
+    AgreementSettings,
+    Graphs,
+    Hardware,
+    Limited,
+    Offline,
+    OwnData,
+    ScoreStore,
+    Scoring,
+    WithProgress,
+    is_whole,
+    setting,
+)
+
+__all__ = ["AgreeSettings", "ProfileSettings", "RunSettings", "ScoreSettings", "SweepSettings"]
+
+#: Help of settings that several of these verbs have, whose place among the arguments differs.
+METRICS = "A metric: name[:subject][,option=value]… Names: assay metrics list."
+DATASETS = "A dataset (NAME[@VERSION][:SPLIT]) or a CSV, TSV, JSONL, Parquet file."
+
+
+@dataclass(frozen=True)
+class RunSettings(OwnData, Graphs, AgreementSettings, Limited, Scoring, ScoreStore):
+    """Settings of ``assay run``."""
+
+    datasets: Any | Sequence[Any] = setting(DATASETS, (), flags=("--dataset", "-d"), metavar="DATASET")
+    metrics: Sequence[str | MetricName | Metric] = setting(METRICS, (), flags=("--metric", "-m"), metavar="METRIC")
+    _: KW_ONLY
+    suite: str | None = setting("quickstart, answer-similarity, sts, or a suite's .toml file.", None, argument=True)
+    out: str | Path | None = setting("The run folder [default: runs/NAME-TIME].", None, flags=("--out", "-o"))
+    page: bool = setting("Write report.html, a page to look at.", True, flags=("--page/--no-page",))
+
+
+@dataclass(frozen=True)
+class ScoreSettings(OwnData, Graphs, Limited, Scoring, ScoreStore):
+    """Settings of ``assay score``."""
+
+    file: str | Path = setting("CSV, TSV, JSONL or Parquet with pairs, labelled or not.", argument=True)
+    metrics: Sequence[str] = setting(METRICS, flags=("--metric", "-m"), metavar="METRIC")
+    out: str | Path = setting("Where to: the ending says the format.", flags=("--out", "-o"), metavar="FILE")
+
+    def check(self) -> None:
+        """Refuse to score with nothing."""
+        if not self.metrics:
+            raise InputError("no metric: give `metrics=NAME` (assay metrics list shows them)")
+
+
+@dataclass(frozen=True)
+class AgreeSettings(AgreementSettings, Limited, WithProgress):
+    """Settings of ``assay agree``."""
+
+    file: str | Path = setting("CSV, TSV, JSONL or Parquet with a label and score columns.", argument=True)
+    _: KW_ONLY
+    scores: Sequence[str] = setting(
+        "A score column [default: every numeric one].", (), flags=("--score",), metavar="COLUMN"
+    )
+    columns: Any = setting("Which column is the label, and which are texts: label=human,reference=gold", None)
+    out: str | Path | None = setting("Write a run folder, too.", None, flags=("--out", "-o"), metavar="FOLDER")
+
+
+@dataclass(frozen=True)
+class SweepSettings(OwnData, Graphs, AgreementSettings, Limited, Scoring, ScoreStore):
+    """Settings of ``assay sweep``."""
+
+    metric: str | MetricName | Metric = setting(
+        "A metric with layers: bertscore:MODEL, pooled:MODEL,pooling=cls.", argument=True
+    )
+    datasets: Any | Sequence[Any] = setting(DATASETS, (), flags=("--dataset", "-d"), metavar="DATASET")
+    _: KW_ONLY
+    resamples: int = setting("Bootstrap resamples for the intervals; 0 for none.", 0)
+    out: str | Path | None = setting("Write a run folder, too.", None, flags=("--out", "-o"), metavar="FOLDER")
+
+
+@dataclass(frozen=True)
+class ProfileSettings(OwnData, Hardware, Offline, WithProgress):
+    """Settings of ``assay profile``: what is measured, and on which texts.
+
+    Raises:
+        InputError: a number below 1, or none at all.
+    """
+
+    metrics: Sequence[str | MetricName | Metric] = setting(METRICS, (), flags=("--metric", "-m"), metavar="METRIC")
+    dataset: Any = setting(
+        "Where the texts come from: a dataset or a file.", "probe", flags=("--dataset", "-d"), metavar="DATASET"
+    )
+    _: KW_ONLY
+    pairs: str | int | Sequence[int] = setting("Numbers of pairs to score.", "64,256,1024", metavar="N,N,…")
+    lengths: str | int | Sequence[int] = setting(
+        "How many texts to join to one, at the middle number of pairs; 1 for none.", "1,2,4,8", metavar="N,N,…"
+    )
+    repeats: int = setting("Timed calls a point; the median counts.", 3, at_least=1)
+
+    def check(self) -> None:
+        """Read the numbers, and refuse to measure nothing."""
+        for name in ("pairs", "lengths"):
+            object.__setattr__(self, name, _whole_numbers(name, getattr(self, name)))
+
+    @property
+    def middle(self) -> int:
+        """The number of pairs at which texts grow."""
+        pairs = self._pairs
+        return pairs[(len(pairs) - 1) // 2]
+
+    @property
+    def _pairs(self) -> list[int]:
+        return sorted(set(_whole_numbers("pairs", self.pairs)))
+
+    def points(self) -> list[tuple[int, int]]:
+        """Return (pairs, texts joined to one) of each point, in the order of measuring, cheap ones first."""
+        growing = [(n, 1) for n in self._pairs]
+        lengths = sorted(set(_whole_numbers("lengths", self.lengths)))
+        return growing + [(self.middle, times) for times in lengths if times > 1]
+
+
+def _whole_numbers(name: str, value: str | int | Sequence[int]) -> tuple[int, ...]:
+    """Return numbers from 1 on, which may be written with commas.
+
+    Raises:
+        InputError: something else, or nothing.
+    """
+    if isinstance(value, str):
+        parts = value.split(",")
+        if not all(part.strip().isdecimal() for part in parts):
+            raise InputError(f"`{name}={value}`: must be whole numbers with commas, such as 64,256,1024")
+        numbers = tuple(map(int, parts))
+    else:
+        numbers = (value,) if is_whole(value) else tuple(value)  # type: ignore[arg-type, assignment]
+    if not numbers or not all(is_whole(number) and number >= 1 for number in numbers):
+        written = ",".join(map(str, numbers)) or "nothing"
+        raise InputError(f"`{name}={written}`: must be whole numbers of at least 1")
+    return numbers
