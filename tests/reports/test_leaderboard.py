@@ -28,7 +28,8 @@ from assay.reports.leaderboard.board import (
 from assay.reports.leaderboard.document import document
 from assay.reports.settings import PairedTests
 from assay.reports.sheets import write
-from assay.statistics.draws import draw_all, draw_scores
+from assay.statistics.agreement import measure
+from assay.statistics.draws import draw_all
 from tests.reports.page_run import edit
 
 SETTINGS = PairedTests(statistics=("pearson", "spearman", "kendall"), permutations=200, resamples=200)
@@ -353,7 +354,7 @@ def test_equal_metrics_are_split_no_more_often_than_stated(names, least):
         labels = rng.integers(3, size=50).astype(float)
         scores = {name: np.round(labels + rng.normal(size=50), 1) for name in names}
         settings = {"statistics": ["spearman"], "resamples": 0, "seed": (case,)}
-        values = {name: float(one.values[0]) for name, one in draw_scores(scores, labels, **settings).items()}
+        values = {name: float(one.values[0]) for name, one in measure(scores, labels, **settings).items()}
         drawn = draw_all(scores, labels, permutations=199, **settings)
         found = rank(values, better(drawn, SETTINGS_OF_ONE, "spearman"))
         split += max(one.rank for one in found.values()) > 1

@@ -9,10 +9,10 @@ import pytest
 from scipy import stats
 
 from assay.statistics import coefficients as registry
-from assay.statistics.agreement import agreement
+from assay.statistics.agreement import Coefficients, agreement, measure
 from assay.statistics.cells import Labels
 from assay.statistics.comparison import POWER, average_drawn, compare, compare_all
-from assay.statistics.draws import Coefficients, Drawn, Swaps, draw_scores
+from assay.statistics.draws import Drawn, Swaps
 from assay.statistics.exchange import Exchange
 from assay.statistics.prepared import PreparedScore
 from assay.statistics.resampling import Resampler
@@ -93,7 +93,7 @@ def test_all_couples_see_the_same_draws_as_one_alone():
     for (one, other), differences in found.items():
         assert differences == compare(scores[one], scores[other], labels, **settings)
         assert {difference.n for difference in differences} == {41 if other == "d" else 50}
-    assert list(compare_all(scores, labels, couples=[("d", "a")], **settings)) == [("d", "a")]
+    assert list(compare_all(scores, labels, metric_pairs=[("d", "a")], **settings)) == [("d", "a")]
 
 
 def test_the_detectable_difference_is_detected_in_four_of_five_cases():
@@ -273,7 +273,7 @@ def test_scores_that_lack_pairs_have_the_intervals_of_the_agreement_table(groupe
     drawing = {"statistics": STATISTICS, "resamples": 150, "seed": (2, 9)}
     expected = agreement(scores, labels, confidence=0.9, groups=groups, **drawing)
     # the codes need not be 0 to k - 1
-    found = draw_scores(scores, labels, groups=None if groups is None else 5 + 2 * groups, **drawing)
+    found = measure(scores, labels, groups=None if groups is None else 5 + 2 * groups, **drawing)
     for one in expected:
         place = STATISTICS.index(one.statistic)
         assert (found[one.metric].interval(place, 0.9) or (None, None)) == (one.low, one.high)

@@ -7,10 +7,10 @@ import itertools
 import numpy as np
 import pytest
 
-from assay.statistics.agreement import agreement
+from assay.statistics.agreement import Coefficients, agreement
 from assay.statistics.cells import Within
 from assay.statistics.comparison import average, compare
-from assay.statistics.draws import Coefficients, Swaps, draw_all
+from assay.statistics.draws import Swaps, draw_all
 from assay.statistics.exchange import Exchange
 from assay.statistics.reliability import tie_free_ceiling
 from assay.statistics.resampling import Resampler

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 import numpy as np
 from numpy.typing import NDArray
@@ -14,7 +14,7 @@ from assay.statistics.concordance import Floats
 from assay.statistics.prepared import PreparedScore
 from assay.statistics.resampling import Resampler
 
-__all__ = ["Estimate", "agreement"]
+__all__ = ["FEWEST", "PREPARED_BYTES", "Coefficients", "Estimate", "agreement", "measure", "percentile_interval"]
 
 #: Memory for the sorted orders of the scores that are resampled together.
 PREPARED_BYTES = 1 << 29
@@ -24,12 +24,12 @@ FEWEST = 10
 
 @dataclass(frozen=True)
 class Estimate:
-    """One coefficient of one score.
+    """One statistic of one score.
 
     Attributes:
         metric: name of the score.
-        statistic: name of the coefficient.
-        value: the coefficient on the pairs themselves; None where undefined, with the reason in *note*.
+        statistic: name of the statistic.
+        value: on the pairs themselves; None where undefined, with the reason in *note*.
         low: lower bound of the percentile interval; None where there is none.
         high: upper bound.
         n: pairs that were counted.
@@ -45,19 +45,6 @@ class Estimate:
     note: str
 
 
-@dataclass(frozen=True)
-class _Prepared:
-    """One score on the rows where it is known."""
-
-    metric: str
-    rows: NDArray[np.bool_] | None
-    held: PreparedScore
-
-    @property
-    def labels(self) -> Labels:
-        return self.held.labels
-
-
 def agreement(
     scores: Mapping[str, Floats],
     labels: Floats,
@@ -69,110 +56,222 @@ def agreement(
     groups: NDArray[np.intp] | None = None,
     advance: Callable[[int], None] | None = None,
 ) -> list[Estimate]:
-    """Hold every score against the labels.
+    """Return how far every score agrees with the labels: one estimate per score and statistic, in the order given.
+
+    Args:
+        scores, labels, statistics, resamples, seed, groups, advance: as for :func:`measure`.
+        confidence: level of the expanded percentile intervals, in (0, 1).
+    """
+    measured = measure(
+        scores, labels, statistics=statistics, resamples=resamples, seed=seed, groups=groups, advance=advance
+    )
+    estimates = []
+    for metric, coefficients in measured.items():
+        for index, statistic in enumerate(statistics):
+            estimates.append(_estimate(metric, statistic, coefficients, index, confidence, len(labels)))
+    return estimates
+
+
+def _estimate(
+    metric: str, statistic: str, coefficients: Coefficients, index: int, confidence: float, pairs: int
+) -> Estimate:
+    """Return the estimate of the statistic at *index*, with its reservations; *pairs* have a label."""
+    n = coefficients.n
+    value = float(coefficients.values[index])
+    if np.isnan(value):
+        return Estimate(metric, statistic, None, None, None, n, coefficients.reasons[index])
+    notes = [] if n == pairs else [f"{n} of {pairs} pairs have a score"]
+    low = high = None
+    if coefficients.resampled is not None:
+        units, unit = coefficients.units[index]
+        resampled = coefficients.resampled[index]
+        undefined = int(np.isnan(resampled).sum())
+        if units < FEWEST:
+            notes.append(f"no interval below {FEWEST} {unit}")
+        elif undefined:
+            notes.append(f"undefined in {undefined} of {len(resampled)} resamples")
+        low, high = percentile_interval(resampled, units, confidence) or (None, None)
+    return Estimate(metric, statistic, value, low, high, n, "; ".join(notes))
+
+
+# What is measured of each score: values on the pairs and on each resample.
+
+
+@dataclass(frozen=True)
+class Coefficients:
+    """The statistics of one score.
+
+    Attributes:
+        values: shape (statistics,), NaN where undefined.
+        chance: their means over permutations of the labels, shape (statistics,), NaN where no two pairs are compared.
+        resampled: on each resample, shape (statistics, resamples), NaN where undefined; None without resamples.
+        n: pairs that have a score.
+        units: for each statistic, how many pairs or groups of pairs it rests on, and what they are called.
+        reasons: for each statistic, why it is undefined; empty where it is not.
+    """
+
+    values: Floats
+    chance: Floats
+    resampled: Floats | None
+    n: int
+    units: tuple[tuple[int, str], ...]
+    reasons: tuple[str, ...] = ()
+
+    def interval(self, index: int, confidence: float) -> tuple[float, float] | None:
+        """Return the interval of the statistic at *index*, None where there is none."""
+        if self.resampled is None or np.isnan(self.values[index]):
+            return None
+        return percentile_interval(self.resampled[index], self.units[index][0], confidence)
+
+
+def measure(
+    scores: Mapping[str, Floats],
+    labels: Floats,
+    *,
+    statistics: Sequence[str],
+    resamples: int,
+    seed: Sequence[int],
+    groups: NDArray[np.intp] | None = None,
+    advance: Callable[[int], None] | None = None,
+) -> dict[str, Coefficients]:
+    """Return the statistics of every score, on the pairs and on resamples that are the same for all scores.
 
     Args:
         scores: by name, arrays of shape (n,); NaN marks a pair without a score, which that score leaves out.
         labels: shape (n,), finite.
         statistics: names out of :data:`~assay.statistics.coefficients.STATISTICS`.
-        resamples: bootstrap resamples; 0 for values without intervals.
-        confidence: level of the expanded percentile interval, in (0, 1).
-        seed: non-negative integers; the same seed gives the same resamples for all scores.
-        groups: None, or integer codes 0 … k-1 of shape (n,): whole groups are resampled, and pair accuracy, undefined
-            without them, compares the pairs of one group.
+        resamples: bootstrap resamples of all n pairs; 0 for none.
+        seed: non-negative integers; the same seed gives the same resamples.
+        groups: None, or integer codes of shape (n,): whole groups are resampled, and statistics within groups,
+            undefined without them, compare the pairs of one group.
         advance: called with the number of (score, resample) units done.
-
-    Returns:
-        One estimate per score and statistic, in the order given.
     """
     n = len(labels)
+    if groups is not None:
+        groups = np.unique(groups, return_inverse=True)[1]
     resampler = Resampler(n, resamples, tuple(seed), groups)
-    estimates: dict[str, list[Estimate]] = {}
+    measured = {}
     for batch in _batches(scores, labels, groups):
-        ones = np.ones((n, 1))
-        values = dict(_count(batch, ones, statistics))
-        drawn: dict[str, list[Floats]] = {one.metric: [] for one in batch}
+        blocks: dict[str, list[Floats]] = {score.metric: [] for score in batch}
         if resamples:
             for weights in resampler.blocks():
-                for metric, block in _count(batch, weights, statistics):
-                    drawn[metric].append(block)
+                for score, own_weights, label_counts in _counted(batch, weights):
+                    blocks[score.metric].append(score.prepared.values(own_weights, label_counts, statistics))
                     if advance:
                         advance(weights.shape[1])
-        for one in batch:
-            resampled = np.concatenate(drawn[one.metric], axis=1) if resamples else None
-            estimates[one.metric] = [
-                _estimate(
-                    one,
-                    name,
-                    values[one.metric][s, 0],
-                    None if resampled is None else resampled[s],
-                    confidence,
-                    _units(one, name, groups),
-                    "pairs" if groups is None else "groups",
-                )
-                for s, name in enumerate(statistics)
-            ]
-    for metric in scores:
-        if metric not in estimates:
-            why = "no pair has a score" if n else "no pairs"
-            estimates[metric] = [Estimate(metric, name, None, None, None, 0, why) for name in statistics]
-    return [estimate for metric in scores for estimate in estimates[metric]]
+        for score, ones, label_counts in _counted(batch, np.ones((n, 1))):
+            observed = score.prepared.under(ones, label_counts)
+            values = observed.values(statistics)[:, 0]
+            measured[score.metric] = Coefficients(
+                values,
+                observed.chance(statistics),
+                np.concatenate(blocks[score.metric], axis=1) if resamples else None,
+                len(ones),
+                tuple(score.units(name) for name in statistics),
+                tuple(
+                    score.prepared.why_undefined(name) if np.isnan(value) else ""
+                    for name, value in zip(statistics, values, strict=True)
+                ),
+            )
+    nothing = _nothing(statistics, "no pair has a score" if n else "no pairs")
+    return {metric: measured.get(metric, nothing) for metric in scores}
 
 
-def _units(one: _Prepared, statistic: str, groups: NDArray[np.intp] | None) -> int:
-    """Return how many pairs, or groups of pairs, stand behind a coefficient of a score."""
-    if STATISTICS[statistic].labels is LabelKind.grouped and one.held.within is not None:
-        return one.held.within.units
-    if groups is None:
-        return len(one.labels.values)
-    return len(np.unique(groups if one.rows is None else groups[one.rows]))
+def _nothing(statistics: Sequence[str], reason: str) -> Coefficients:
+    """Return the coefficients of a score that no pair has."""
+    undefined, count = np.full(len(statistics), np.nan), len(statistics)
+    return Coefficients(undefined, undefined, None, 0, ((0, "pairs"),) * count, (reason,) * count)
 
 
-def _batches(
-    scores: Mapping[str, Floats], labels: Floats, groups: NDArray[np.intp] | None
-) -> Iterator[list[_Prepared]]:
-    """Prepare scores, as many at a time as :data:`PREPARED_BYTES` holds; scores known nowhere are left out."""
-    by_rows: dict[bytes, tuple[NDArray[np.bool_] | None, Labels]] = {}
-    batch: list[_Prepared] = []
-    held = 0
+@dataclass(frozen=True)
+class _KnownRows:
+    """The pairs that have a score: often the same for many scores.
+
+    Attributes:
+        mask: which of all pairs, shape (all pairs,); None for all of them.
+        labels: theirs, sorted.
+        groups: codes of their groups, shape (n,), or None.
+    """
+
+    mask: NDArray[np.bool_] | None
+    labels: Labels
+    groups: NDArray[np.intp] | None
+
+    @classmethod
+    def of(cls, known: NDArray[np.bool_], labels: Floats, groups: NDArray[np.intp] | None) -> _KnownRows:
+        if known.all():
+            return cls(None, Labels.of(labels), groups)
+        return cls(known, Labels.of(labels[known]), None if groups is None else groups[known])
+
+    def take(self, values: Floats) -> Floats:
+        """Return the rows of an array whose first axis is all pairs."""
+        return values if self.mask is None else values[self.mask]
+
+
+@dataclass(frozen=True)
+class _Score:
+    """One score, prepared on the pairs that have it."""
+
+    metric: str
+    rows: _KnownRows
+    prepared: PreparedScore = field(repr=False)
+
+    def units(self, statistic: str) -> tuple[int, str]:
+        """Return how many pairs, or groups of pairs, a statistic rests on, and what they are called."""
+        groups = self.rows.groups
+        if groups is None:
+            return len(self.prepared.scores), "pairs"
+        if STATISTICS[statistic].labels is LabelKind.grouped and self.prepared.within is not None:
+            # of many groups, few may be such that a score can be right or wrong in them
+            return self.prepared.within.units, "groups"
+        return len(np.unique(groups)), "groups"
+
+
+def _batches(scores: Mapping[str, Floats], labels: Floats, groups: NDArray[np.intp] | None) -> Iterator[list[_Score]]:
+    """Prepare scores, as many at a time as :data:`PREPARED_BYTES` holds; scores that no pair has are left out."""
+    rows_by_mask: dict[bytes, _KnownRows] = {}
+    batch: list[_Score] = []
+    batch_bytes = 0
     for metric, values in scores.items():
         known = np.isfinite(values)
         if not known.any():
             continue
         key = np.packbits(known).tobytes()
-        if key not in by_rows:
-            rows = None if known.all() else known
-            by_rows[key] = rows, Labels.of(labels if rows is None else labels[rows])
-        rows, sorted_labels = by_rows[key]
-        size = len(values) * (120 + 32 * sorted_labels.levels.bit_length())
-        if batch and held + size > PREPARED_BYTES:
+        if key not in rows_by_mask:
+            rows_by_mask[key] = _KnownRows.of(known, labels, groups)
+        rows = rows_by_mask[key]
+        # about what Cells holds: more for each bit of the label codes
+        score_bytes = len(values) * (120 + 32 * rows.labels.levels.bit_length())
+        if batch and batch_bytes + score_bytes > PREPARED_BYTES:
             yield batch
-            batch, held = [], 0
-        usable = values if rows is None else values[rows]
-        own_groups = groups if groups is None or rows is None else groups[rows]
-        batch.append(_Prepared(metric, rows, PreparedScore.of(usable, sorted_labels, own_groups)))
-        held += size
+            batch, batch_bytes = [], 0
+        batch.append(_Score(metric, rows, PreparedScore.of(rows.take(values), rows.labels, rows.groups)))
+        batch_bytes += score_bytes
     if batch:
         yield batch
 
 
-def _count(batch: list[_Prepared], weights: Floats, statistics: Sequence[str]) -> Iterator[tuple[str, Floats]]:
-    """Yield each score's coefficients under *weights*; labels that scores share are counted once."""
+def _counted(batch: list[_Score], weights: Floats) -> Iterator[tuple[_Score, Floats, LabelCounts]]:
+    """Yield each score with the multiplicities of its pairs and its labels under them; shared labels count once."""
     counted: dict[int, tuple[Floats, LabelCounts]] = {}
-    for one in batch:
-        if id(one.labels) not in counted:
-            usable = weights if one.rows is None else weights[one.rows]
-            counted[id(one.labels)] = usable, one.labels.count(usable)
-        usable, label_counts = counted[id(one.labels)]
-        yield one.metric, one.held.values(usable, label_counts, statistics)
+    for score in batch:
+        key = id(score.rows)
+        if key not in counted:
+            own_weights = score.rows.take(weights)
+            counted[key] = own_weights, score.rows.labels.count(own_weights)
+        own_weights, label_counts = counted[key]
+        yield score, own_weights, label_counts
+
+
+# Intervals.
 
 
 def expanded_tail(units: int, confidence: float) -> float:
     """Return the share to cut off at either end of the resampled values.
 
-    The bootstrap's spread is that of a variance divided by the number of units, not by one less, and a normal
-    quantile stands where Student's belongs: the plain percentile interval is too short for few units. Source:
-    Hesterberg, What Teachers Should Know About the Bootstrap (2015), "expanded percentile" intervals.
+    The bootstrap's spread is that of a variance divided by the number of units, not by one less, and a normal quantile
+    is used where Student's belongs: the plain percentile interval is too short for few units. Source: Hesterberg, What
+    Teachers Should Know About the Bootstrap (2015), "expanded percentile" intervals.
 
     Args:
         units: pairs, or groups of pairs, that were drawn; at least 2.
@@ -196,21 +295,3 @@ def percentile_interval(resampled: Floats, units: int, confidence: float) -> tup
     tail = expanded_tail(units, confidence)
     low, high = np.quantile(defined, [tail, 1 - tail])
     return float(low), float(high)
-
-
-def _estimate(
-    one: _Prepared, statistic: str, value: float, resampled: Floats | None, confidence: float, units: int, unit: str
-) -> Estimate:
-    n = len(one.labels.values)
-    if np.isnan(value):
-        return Estimate(one.metric, statistic, None, None, None, n, one.held.why_undefined(statistic))
-    notes = [] if one.rows is None else [f"{n} of {len(one.rows)} pairs have a score"]
-    low = high = None
-    if resampled is not None and units < FEWEST:
-        notes.append(f"no interval below {FEWEST} {unit}")
-    elif resampled is not None:
-        defined = resampled[~np.isnan(resampled)]
-        if len(defined) < len(resampled):
-            notes.append(f"undefined in {len(resampled) - len(defined)} of {len(resampled)} resamples")
-        low, high = percentile_interval(resampled, units, confidence) or (None, None)
-    return Estimate(one.metric, statistic, float(value), low, high, n, "; ".join(notes))

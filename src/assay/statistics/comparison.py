@@ -8,9 +8,9 @@ from typing import Any
 
 import numpy as np
 
-from assay.statistics.agreement import FEWEST, percentile_interval
+from assay.statistics.agreement import FEWEST, Coefficients, percentile_interval
 from assay.statistics.concordance import Floats
-from assay.statistics.draws import Coefficients, Couple, Drawn, draw_all
+from assay.statistics.draws import Drawn, MetricPair, draw_all
 
 __all__ = ["POWER", "Difference", "average", "average_drawn", "compare", "compare_all", "summarise"]
 
@@ -68,7 +68,7 @@ def compare(first: Floats, second: Floats, labels: Floats, **settings: Any) -> l
 
 def compare_all(
     scores: Mapping[str, Floats], labels: Floats, *, statistics: Sequence[str], confidence: float, **draws: Any
-) -> dict[Couple, list[Difference]]:
+) -> dict[MetricPair, list[Difference]]:
     """Compare scores of the same pairs two by two.
 
     Args:
@@ -79,10 +79,10 @@ def compare_all(
         **draws: as for :func:`~assay.statistics.draws.draw_all`.
 
     Returns:
-        By couple, one difference a statistic.
+        By metric pair, one difference a statistic.
     """
     drawn = draw_all(scores, labels, statistics=statistics, **draws)
-    return {couple: summarise(one, statistics, confidence) for couple, one in drawn.items()}
+    return {metric_pair: summarise(draws, statistics, confidence) for metric_pair, draws in drawn.items()}
 
 
 def average(parts: Sequence[Coefficients]) -> Coefficients:
@@ -109,19 +109,19 @@ def _mean(parts: Sequence[Floats | None]) -> Floats | None:
 
 def summarise(drawn: Drawn, statistics: Sequence[str], confidence: float) -> list[Difference]:
     """Return one :class:`Difference` a statistic, with intervals at a level in (0, 1)."""
-    return [_difference(name, place, drawn, confidence) for place, name in enumerate(statistics)]
+    return [_difference(name, index, drawn, confidence) for index, name in enumerate(statistics)]
 
 
-def _difference(name: str, place: int, drawn: Drawn, confidence: float) -> Difference:
-    first, second = drawn.first.values[place], drawn.second.values[place]
+def _difference(name: str, index: int, drawn: Drawn, confidence: float) -> Difference:
+    first, second = drawn.first.values[index], drawn.second.values[index]
     if np.isnan(first) or np.isnan(second):
         why = "undefined" if drawn.first.n else "no pair has both scores"
         return Difference(name, _known(first), _known(second), None, None, None, None, None, None, drawn.first.n, why)
     note, low, high, detectable, p_bootstrap, p_permutation = "", None, None, None, None, None
     if drawn.first.resampled is not None and drawn.second.resampled is not None:
-        resampled = drawn.first.resampled[place] - drawn.second.resampled[place]
+        resampled = drawn.first.resampled[index] - drawn.second.resampled[index]
         known = resampled[~np.isnan(resampled)]
-        units, unit = drawn.first.units[place]
+        units, unit = drawn.first.units[index]
         interval = percentile_interval(resampled, units, confidence)
         if units < FEWEST:
             note = f"no interval below {FEWEST} {unit}"
@@ -131,7 +131,7 @@ def _difference(name: str, place: int, drawn: Drawn, confidence: float) -> Diffe
             side = min(int((known <= 0).sum()), int((known >= 0).sum()))
             p_bootstrap = min(1.0, 2 * (1 + side) / (1 + len(known)))
     if drawn.permuted is not None:
-        null = drawn.permuted[place][~np.isnan(drawn.permuted[place])]
+        null = drawn.permuted[index][~np.isnan(drawn.permuted[index])]
         p_permutation = float(1 + (np.abs(null) >= abs(first - second) - NOISE).sum()) / (1 + len(null))
     p_williams = _known(drawn.p_williams) if name == "pearson" else None
     return Difference(

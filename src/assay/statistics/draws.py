@@ -1,4 +1,4 @@
-"""What is drawn to compare scores of the same pairs two by two: resamples for all of them, exchanges for each couple.
+"""Draws that compare metrics two by two: resamples that all of them share, and exchanges of each two.
 
 The permutation test exchanges the two scores of a pair, or of a whole group of pairs, with probability one half, both
 scores standardised: PERM-BOTH of Deutsch, Dror & Roth, A Statistical Analysis of Summarization Evaluation Metrics using
@@ -14,22 +14,20 @@ from itertools import combinations
 import numpy as np
 from numpy.typing import NDArray
 
-from assay.statistics.agreement import PREPARED_BYTES, percentile_interval
-from assay.statistics.cells import Labels, score_codes
-from assay.statistics.coefficients import STATISTICS, LabelKind
+from assay.statistics.agreement import PREPARED_BYTES, Coefficients, measure
+from assay.statistics.cells import score_codes
 from assay.statistics.concordance import Floats
 from assay.statistics.exchange import Exchange
-from assay.statistics.prepared import PreparedScore
-from assay.statistics.resampling import BLOCK, Resampler
+from assay.statistics.resampling import BLOCK
 from assay.statistics.significance import williams
 
-__all__ = ["Coefficients", "Couple", "Drawn", "Swaps", "draw_all", "draw_scores"]
+__all__ = ["Drawn", "MetricPair", "Swaps", "draw_all"]
 
 #: Bytes of an :class:`Exchange` a pair of texts, about.
 _EXCHANGE_BYTES = 400
 
 #: Names of two scores, the first less the second.
-Couple = tuple[str, str]
+MetricPair = tuple[str, str]
 
 
 @dataclass(frozen=True)
@@ -65,31 +63,6 @@ class Swaps:
 
 
 @dataclass(frozen=True)
-class Coefficients:
-    """The coefficients of one score.
-
-    Attributes:
-        values: shape (statistics,), NaN where undefined.
-        chance: their means over permutations of the labels, shape (statistics,), NaN where no two pairs are compared.
-        resampled: under each resample, shape (statistics, resamples), or None.
-        n: pairs.
-        units: for each statistic, how many pairs or groups of pairs stand behind it, and what they are called.
-    """
-
-    values: Floats
-    chance: Floats
-    resampled: Floats | None
-    n: int
-    units: tuple[tuple[int, str], ...]
-
-    def interval(self, place: int, confidence: float) -> tuple[float, float] | None:
-        """Return the interval of the statistic at *place*, None where there is none."""
-        if self.resampled is None or np.isnan(self.values[place]):
-            return None
-        return percentile_interval(self.resampled[place], self.units[place][0], confidence)
-
-
-@dataclass(frozen=True)
 class Drawn:
     """Two scores compared, as drawn: what :func:`~assay.statistics.comparison.summarise` reads.
 
@@ -107,79 +80,8 @@ class Drawn:
 
     @property
     def sides(self) -> tuple[Coefficients, Coefficients]:
-        """Both scores, in the order of the couple."""
+        """Both scores, in the order of the metric pair."""
         return self.first, self.second
-
-
-@dataclass(frozen=True)
-class _Rows:
-    """Some of the pairs: sorted labels, shape (n,), and codes of their groups 0 … k-1, or None."""
-
-    labels: Labels
-    groups: NDArray[np.intp] | None
-
-    @classmethod
-    def of(cls, labels: Floats, groups: NDArray[np.intp] | None) -> _Rows:
-        return cls(Labels.of(labels), None if groups is None else np.unique(groups, return_inverse=True)[1])
-
-    def coefficients(
-        self,
-        scores: Floats,
-        statistics: Sequence[str],
-        resampler: Resampler,
-        inside: NDArray[np.bool_] | slice = slice(None),
-    ) -> Coefficients:
-        """Hold scores against the labels; *inside* are these rows among those that are resampled."""
-        n = len(scores)
-        held = PreparedScore.of(scores, self.labels, self.groups)
-        ones = np.ones((n, 1))
-        values = held.values(ones, self.labels.count(ones), statistics)[:, 0]
-        drawn = []
-        for block in resampler.blocks():
-            weights = block[inside]
-            drawn.append(held.values(weights, self.labels.count(weights), statistics))
-        resampled = np.concatenate(drawn, axis=1) if drawn else None
-        behind = (n, "pairs") if self.groups is None else (int(self.groups.max()) + 1, "groups")
-        units = dict.fromkeys(statistics, behind)
-        for name in statistics:
-            if STATISTICS[name].labels is LabelKind.grouped and held.within is not None:
-                # of many groups, few may be such that a score can be right or wrong in them
-                units[name] = held.within.units, behind[1]
-        return Coefficients(values, held.chance(statistics), resampled, n, tuple(units[name] for name in statistics))
-
-
-def draw_scores(
-    scores: Mapping[str, Floats],
-    labels: Floats,
-    *,
-    statistics: Sequence[str],
-    resamples: int,
-    seed: Sequence[int],
-    groups: NDArray[np.intp] | None = None,
-) -> dict[str, Coefficients]:
-    """Draw resamples of all pairs and count in each score those that have it; arguments as for :func:`draw_all`.
-
-    The same seed gives the same resamples as :func:`~assay.statistics.agreement.agreement`, hence the same intervals.
-    """
-    every = _Rows.of(labels, groups)
-    resampler = Resampler(len(labels), resamples, tuple(seed), every.groups)
-    found = {}
-    for name, values in scores.items():
-        known = np.isfinite(values)
-        if not known.any():
-            found[name] = _nothing(statistics)
-            continue
-        if known.all():
-            found[name] = every.coefficients(values, statistics, resampler)
-        else:
-            rows = _Rows.of(labels[known], None if groups is None else groups[known])
-            found[name] = rows.coefficients(values[known], statistics, resampler, known)
-    return found
-
-
-def _nothing(statistics: Sequence[str]) -> Coefficients:
-    undefined = np.full(len(statistics), np.nan)
-    return Coefficients(undefined, undefined, None, 0, ((0, "pairs"),) * len(statistics))
 
 
 def draw_all(
@@ -191,88 +93,115 @@ def draw_all(
     resamples: int,
     seed: Sequence[int],
     groups: NDArray[np.intp] | None = None,
-    couples: Sequence[Couple] | None = None,
+    metric_pairs: Sequence[MetricPair] | None = None,
     advance: Callable[[int], None] | None = None,
-) -> dict[Couple, Drawn]:
-    """Draw for scores of the same pairs, couple by couple, resamples and exchanges of the pairs that have both scores.
+) -> dict[MetricPair, Drawn]:
+    """Return, for pairs of metrics, resamples and exchanges of the pairs of texts that have both scores.
 
     Args:
-        scores: by name, arrays of shape (n,); NaN marks a pair without a score: pairs that lack one of two scores are
-            left out where these are compared.
+        scores: by name, arrays of shape (n,); NaN marks a pair of texts without a score: those that lack one of two
+            scores are left out where these are compared.
         labels: shape (n,), finite.
         statistics: names out of :data:`~assay.statistics.coefficients.STATISTICS`.
         permutations: draws of the permutation test; 0 for none.
         resamples: draws of the paired bootstrap; 0 for none.
-        seed: non-negative integers; the same seed gives the same draws for all couples with the same pairs.
+        seed: non-negative integers; the same seed gives the same draws for all metric pairs with the same rows.
         groups: None, or integer codes of shape (n,): groups are drawn and exchanged as a whole.
-        couples: what is compared; all couples in the order of *scores* by default.
-        advance: called with the number of (couple, permutation) units done.
+        metric_pairs: what is compared; by default every two scores, in the order of *scores*.
+        advance: called with the number of (metric pair, permutation) units done.
     """
-    asked = list(combinations(scores, 2)) if couples is None else list(couples)
+    compared = list(combinations(scores, 2)) if metric_pairs is None else list(metric_pairs)
     known = {name: np.isfinite(values) for name, values in scores.items()}
-    by_rows: dict[bytes, list[Couple]] = {}
-    for one, other in asked:
-        by_rows.setdefault(np.packbits(known[one] & known[other]).tobytes(), []).append((one, other))
-    found: dict[Couple, Drawn] = {}
-    for sharing in by_rows.values():
-        one, other = sharing[0]
-        inside = known[one] & known[other]
-        if not inside.any():
-            found |= dict.fromkeys(sharing, Drawn(_nothing(statistics), _nothing(statistics), None, np.nan))
-            continue
-        rows = _Rows.of(labels[inside], None if groups is None else groups[inside])
-        held = {name: scores[name][inside] for couple in sharing for name in couple}
-        resampler = Resampler(int(inside.sum()), resamples, tuple(seed), rows.groups)
-        coefficients = {name: rows.coefficients(values, statistics, resampler) for name, values in held.items()}
-        swaps = Swaps(int(inside.sum()), permutations, (*seed, 1), rows.groups)
-        for couple, permuted in _permuted(sharing, held, rows, swaps, statistics, advance):
-            first, second = (coefficients[name] for name in couple)
-            p_williams = np.nan
-            if groups is None and "pearson" in statistics:
-                place = list(statistics).index("pearson")
-                p_williams = _williams(held[couple[0]], held[couple[1]], first.values[place], second.values[place])
-            found[couple] = Drawn(first, second, permuted, p_williams)
-    return {couple: found[couple] for couple in asked}
+    pairs_by_rows: dict[bytes, list[MetricPair]] = {}
+    for first, second in compared:
+        pairs_by_rows.setdefault(np.packbits(known[first] & known[second]).tobytes(), []).append((first, second))
+    drawn: dict[MetricPair, Drawn] = {}
+    for sharing in pairs_by_rows.values():
+        first, second = sharing[0]
+        rows = known[first] & known[second]
+        shared_groups = None if groups is None else np.unique(groups[rows], return_inverse=True)[1]
+        drawn |= _draw_sharing(
+            sharing,
+            {name: scores[name][rows] for metric_pair in sharing for name in metric_pair},
+            labels[rows],
+            shared_groups,
+            statistics=statistics,
+            permutations=permutations,
+            resamples=resamples,
+            seed=seed,
+            advance=advance,
+        )
+    return {metric_pair: drawn[metric_pair] for metric_pair in compared}
 
 
-def _williams(one: Floats, other: Floats, first: float, second: float) -> float:
+def _draw_sharing(
+    metric_pairs: Sequence[MetricPair],
+    scores: Mapping[str, Floats],
+    labels: Floats,
+    groups: NDArray[np.intp] | None,
+    *,
+    statistics: Sequence[str],
+    permutations: int,
+    resamples: int,
+    seed: Sequence[int],
+    advance: Callable[[int], None] | None,
+) -> dict[MetricPair, Drawn]:
+    """Return what is drawn of metrics that all have a score of every row, shape (n,); n may be 0."""
+    n = len(labels)
+    coefficients = measure(scores, labels, statistics=statistics, resamples=resamples, seed=seed, groups=groups)
+    permuted: dict[MetricPair, Floats] = {}
+    if permutations and n:
+        swaps = Swaps(n, permutations, (*seed, 1), groups)
+        permuted = _permuted(metric_pairs, scores, labels, swaps, statistics, advance)
+    drawn = {}
+    for first, second in metric_pairs:
+        p_williams = np.nan
+        if groups is None and "pearson" in statistics:
+            index = list(statistics).index("pearson")
+            r_values = coefficients[first].values[index], coefficients[second].values[index]
+            p_williams = _williams(scores[first], scores[second], *r_values)
+        drawn[first, second] = Drawn(
+            coefficients[first], coefficients[second], permuted.get((first, second)), p_williams
+        )
+    return drawn
+
+
+def _williams(first: Floats, second: Floats, first_r: float, second_r: float) -> float:
     """Return the p-value of two scores with their correlations to the label, NaN where one is undefined."""
-    if np.isnan(first + second):
+    if np.isnan(first_r + second_r):
         return np.nan
-    return williams(first, second, float(np.corrcoef(one, other)[0, 1]), len(one))[1]
+    return williams(first_r, second_r, float(np.corrcoef(first, second)[0, 1]), len(first))[1]
 
 
 def _permuted(
-    couples: Sequence[Couple],
-    held: Mapping[str, Floats],
-    rows: _Rows,
+    metric_pairs: Sequence[MetricPair],
+    scores: Mapping[str, Floats],
+    labels: Floats,
     swaps: Swaps,
     statistics: Sequence[str],
     advance: Callable[[int], None] | None,
-) -> Iterator[tuple[Couple, Floats | None]]:
-    """Yield the differences under each exchange, shape (statistics, permutations), None where a score is constant.
+) -> dict[MetricPair, Floats]:
+    """Return the differences under each exchange, shape (statistics, permutations); none where a score is constant.
 
-    As many couples see a block of exchanges as memory holds.
+    A block of exchanges is drawn once for as many metric pairs as memory holds.
     """
-    if not swaps.permutations:
-        yield from ((couple, None) for couple in couples)
-        return
-    labels = rows.labels.values
     # what varies by rounding alone cannot be standardised
-    varies = {name for name, values in held.items() if score_codes(values).any()}
+    varies = {name for name, values in scores.items() if score_codes(values).any()}
     step = max(1, PREPARED_BYTES // (len(labels) * _EXCHANGE_BYTES))
-    for start in range(0, len(couples), step):
-        batch = couples[start : start + step]
+    permuted: dict[MetricPair, Floats] = {}
+    for start in range(0, len(metric_pairs), step):
+        batch = metric_pairs[start : start + step]
         exchanges = {
-            (one, other): Exchange.of(held[one], held[other], labels, rows.groups)
-            for one, other in batch
-            if {one, other} <= varies
+            (first, second): Exchange.of(scores[first], scores[second], labels, swaps.groups)
+            for first, second in batch
+            if {first, second} <= varies
         }
-        drawn: dict[Couple, list[Floats]] = {couple: [] for couple in exchanges}
+        blocks: dict[MetricPair, list[Floats]] = {metric_pair: [] for metric_pair in exchanges}
         for block in swaps.blocks():
-            for couple, exchange in exchanges.items():
-                drawn[couple].append(exchange.differences(block, statistics))
+            for metric_pair, exchange in exchanges.items():
+                blocks[metric_pair].append(exchange.differences(block, statistics))
             if advance:
                 advance(block.shape[1] * len(batch))
-        for couple in batch:
-            yield couple, np.concatenate(drawn[couple], axis=1) if drawn.get(couple) else None
+        for metric_pair, differences in blocks.items():
+            permuted[metric_pair] = np.concatenate(differences, axis=1)
+    return permuted

@@ -12,7 +12,7 @@ from assay.statistics.cells import Cells, LabelCounts, Labels, RankCounts, Withi
 from assay.statistics.coefficients import STATISTICS, LabelKind
 from assay.statistics.concordance import Floats, Indices
 
-__all__ = ["Moments", "PreparedScore"]
+__all__ = ["Moments", "PreparedScore", "Resampled"]
 
 
 @dataclass(frozen=True)
@@ -43,27 +43,18 @@ class PreparedScore:
         """The comparisons within groups; None without groups."""
         return None if self.groups is None else Within.of(self.scores, self.labels.values, self.groups)
 
-    def values(self, weights: Floats, label_counts: LabelCounts, statistics: Sequence[str]) -> Floats:
-        """Return the statistics under b resamples, shape (statistics, b), NaN where undefined.
+    def under(self, weights: Floats, label_counts: LabelCounts) -> Resampled:
+        """Return the score under b vectors of multiplicities.
 
         Args:
-            weights: multiplicities, shape (n, b); the same for all pairs of a group where there are groups.
+            weights: shape (n, b); the same for all pairs of a group where there are groups.
             label_counts: the labels under the same weights.
-            statistics: names out of :data:`~assay.statistics.coefficients.STATISTICS`.
         """
-        resampled = _Resampled(self, weights, label_counts)
-        return np.stack([STATISTICS[name].compute(resampled) for name in statistics])
+        return Resampled(self, weights, label_counts)
 
-    def chance(self, statistics: Sequence[str]) -> Floats:
-        """Return the mean of each statistic over permutations of the labels, shape (statistics,); NaN for one pair."""
-        ones = np.ones((len(self.scores), 1))
-        ranks = self.cells.count(self.labels.count(ones))
-        comparisons = ranks.comparisons[0]
-        if not comparisons:
-            return np.full(len(statistics), np.nan)
-        label_ties, score_ties = float(ranks.label.tied[0] / comparisons), float(ranks.score.tied[0] / comparisons)
-        levels = [STATISTICS[name].chance_level(label_ties, score_ties) for name in statistics]
-        return np.array(levels, dtype=np.float64)
+    def values(self, weights: Floats, label_counts: LabelCounts, statistics: Sequence[str]) -> Floats:
+        """Return the statistics under b vectors of multiplicities, shape (statistics, b), NaN where undefined."""
+        return self.under(weights, label_counts).values(statistics)
 
     def why_undefined(self, statistic: str) -> str:
         """Return why a statistic has no value on the pairs as they are."""
@@ -80,8 +71,14 @@ class PreparedScore:
 
 
 @dataclass(frozen=True)
-class _Resampled:
-    """A prepared score under multiplicities: a :class:`~assay.statistics.coefficients.ResampledScore`."""
+class Resampled:
+    """A prepared score under b vectors of multiplicities: a :class:`~assay.statistics.coefficients.ResampledScore`.
+
+    Attributes:
+        prepared: the score.
+        weights: the multiplicities, shape (n, b).
+        label_counts: the labels under them.
+    """
 
     prepared: PreparedScore
     weights: Floats
@@ -89,16 +86,36 @@ class _Resampled:
 
     @cached_property
     def ranks(self) -> RankCounts:
+        """Numbers of ties, concordant less discordant comparisons, and rank products."""
         return self.prepared.cells.count(self.label_counts)
 
     @property
     def product_moment(self) -> Floats:
+        """Pearson's correlation, shape (b,), in [-1, 1]; NaN where score or label is constant."""
         return self.prepared.moments.pearson(self.weights, self.ranks)
 
     @property
     def ordered_within_groups(self) -> Floats:
+        """Share of the comparisons within groups that are in order, shape (b,); NaN where there are none."""
         within = self.prepared.within
         return np.full(self.weights.shape[1], np.nan) if within is None else within.accuracy(self.weights)
+
+    def values(self, statistics: Sequence[str]) -> Floats:
+        """Return the statistics of these names, shape (statistics, b), NaN where undefined."""
+        return np.stack([STATISTICS[name].compute(self) for name in statistics])
+
+    def chance(self, statistics: Sequence[str]) -> Floats:
+        """Return their means over permutations of the labels, shape (statistics,), in the first of the resamples.
+
+        NaN where it has fewer than two pairs.
+        """
+        comparisons = self.ranks.comparisons[0]
+        if comparisons < 1:
+            return np.full(len(statistics), np.nan)
+        label_ties = float(self.ranks.label.tied[0] / comparisons)
+        score_ties = float(self.ranks.score.tied[0] / comparisons)
+        levels = [STATISTICS[name].chance_level(label_ties, score_ties) for name in statistics]
+        return np.array(levels, dtype=np.float64)
 
 
 @dataclass(frozen=True)

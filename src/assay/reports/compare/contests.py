@@ -18,6 +18,7 @@ from assay.reports.folder import RunFolder, run_titles
 from assay.reports.settings import PairedTests
 from assay.statistics.comparison import Difference, compare_all
 from assay.statistics.concordance import Floats
+from assay.statistics.draws import MetricPair
 from assay.statistics.significance import adjust
 
 __all__ = [
@@ -96,8 +97,6 @@ def _difference(first: ScoredDataset, second: ScoredDataset, shared: int, relabe
     return ", ".join(parts)
 
 
-#: Two scores by name; the first is compared with the second.
-MetricPair = tuple[str, str]
 Verdict = Literal["first", "second", "cannot be told apart", "undefined"]
 
 
@@ -276,7 +275,7 @@ def compare_metrics(
             confidence=settings.confidence,
             seed=pairs.seed,
             groups=pairs.groups,
-            couples=contest.metric_pairs,
+            metric_pairs=contest.metric_pairs,
             advance=advance,
         )
         where = (data.name, data.facts.split, bucket)

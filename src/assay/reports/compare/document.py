@@ -8,13 +8,14 @@ from typing import Any
 
 import numpy as np
 
-from assay.reports.compare.contests import ComparedMetrics, Contest, MetricPair
+from assay.reports.compare.contests import ComparedMetrics, Contest
 from assay.reports.layout import p_value, percent, short
 from assay.reports.settings import CORRECTIONS, PairedTests
 from assay.reports.sheets import Column, Document, Sheet
 from assay.statistics.agreement import agreement
 from assay.statistics.coefficients import symbol_of
 from assay.statistics.comparison import POWER, Difference
+from assay.statistics.draws import MetricPair
 
 __all__ = ["FEW", "Disagreement", "disagreements", "document", "remarks"]
 

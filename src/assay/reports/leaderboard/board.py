@@ -14,12 +14,13 @@ from numpy.typing import NDArray
 
 from assay.errors import InputError, unknown
 from assay.manifest import MetricRecord
-from assay.reports.compare.contests import MetricPair, check_buckets, used_buckets
+from assay.reports.compare.contests import check_buckets, used_buckets
 from assay.reports.data import ScoredDataset, read_datasets
 from assay.reports.folder import RunFolder, run_titles
 from assay.reports.settings import PairedTests
+from assay.statistics.agreement import Coefficients, measure
 from assay.statistics.comparison import average, average_drawn, summarise
-from assay.statistics.draws import Coefficients, Drawn, draw_all, draw_scores
+from assay.statistics.draws import Drawn, MetricPair, draw_all
 from assay.statistics.significance import adjust
 from assay.tables import NOT_BY_PEOPLE
 
@@ -379,7 +380,7 @@ def _draw(joined: Joined, bucket: str, settings: PairedTests, advance: Callable[
         resamples=resamples,
         seed=pairs.seed,
         groups=pairs.groups,
-        couples=() if joined.unranked else None,
+        metric_pairs=() if joined.unranked else None,
         advance=advance,
     )
     # most scores were drawn on all pairs beside some other one already
@@ -389,7 +390,7 @@ def _draw(joined: Joined, bucket: str, settings: PairedTests, advance: Callable[
             if coefficients.n == len(pairs):
                 alone[name] = coefficients
     rest = {name: values for name, values in scores.items() if name not in alone}
-    alone |= draw_scores(
+    alone |= measure(
         rest, pairs.labels, statistics=statistics, resamples=resamples, seed=pairs.seed, groups=pairs.groups
     )
     return _Cell(joined, bucket, len(pairs), {name: alone[name] for name in scores}, paired)
