@@ -14,11 +14,6 @@ from assay.errors import InputError, MissingExtraError
 __all__ = ["ASPECTS", "Graph", "GraphBlock", "check_block", "normalized", "parse_graph", "read_graph_file"]
 
 
-# Abstract Meaning Representation: graphs, their files, and the names of what they are compared in.
-
-
-# An AMR graph: nodes with concepts, relations between them, constants at them.
-
 #: Comments and quoted constants, in which parentheses do not count, and the parentheses that do.
 _COMMENT = re.compile(r"^\s*#.*$", re.MULTILINE)
 _MARKS = re.compile(r"""^\s*\#.*$ | "(?:[^"\\]|\\.)*" | [()]""", re.MULTILINE | re.VERBOSE)
@@ -26,208 +21,11 @@ _MARKS = re.compile(r"""^\s*\#.*$ | "(?:[^"\\]|\\.)*" | [()]""", re.MULTILINE | 
 #: What stands for a node where it is no constant: neither quoted, nor a number, nor ``-``.
 _SYMBOL = re.compile(r"[^\W\d]\w*")
 
-#: Parsers write it now and then before a variable that is nowhere: it inverts no relation, and is kept as it stands.
-_OF_NOTHING = ":instance-of"
-
-
-@dataclass(frozen=True)
-class Graph:
-    """A graph whose node ``i`` is the i-th variable that appears in its text.
-
-    Attributes:
-        variables: as written, n of them.
-        concepts: the concept of each node as written, ``cut-01``; empty where the text gives none, shape (n,).
-        relations: (source, role, target) between nodes, in order; roles stand without their colon, and an inverted one
-            (``ARG0-of``) is turned round.
-        attributes: (source, role, constant): constants as written, with their quotes.
-        root: the node at the top.
-    """
-
-    variables: tuple[str, ...]
-    concepts: tuple[str, ...]
-    relations: tuple[tuple[int, str, int], ...]
-    attributes: tuple[tuple[int, str, str], ...]
-    root: int
-
-
-def parse_graph(text: str) -> Graph:
-    """Read one graph in Penman notation; lines that begin with ``#`` are passed over.
-
-    Raises:
-        InputError: the text is no graph; the message says what is wrong, and the line and place in the text.
-        MissingExtraError: penman is not installed.
-
-    Example:
-        >>> parse_graph("(c / cut-01 :ARG0 (m / man :quant 2))").relations
-        ((0, 'ARG0', 1),)
-    """
-    try:
-        import penman
-        from penman.model import Model
-    except ImportError as error:
-        raise MissingExtraError("penman", "amr") from error
-    # a relation that stands twice is no fault of the user, and what becomes of it is said in normalized
-    logging.getLogger("penman").setLevel(logging.ERROR)
-    try:
-        tree = penman.decode(text)
-    except penman.PenmanError as error:
-        raise InputError(f"not a graph in Penman notation ({_one_line(error)})") from None
-    _check_end(text)
-    if tree.top is None:
-        raise InputError("not a graph in Penman notation: it has no root")
-    places: dict[str, int] = {}
-    concepts: dict[str, str] = {}
-    for source, role, target in tree.triples:
-        if role == ":instance":
-            if source in places:
-                raise InputError(f"the variable {source} has two concepts, {concepts[source]} and {target}")
-            places[source] = len(places)
-            concepts[source] = target or ""
-    model = Model()
-    relations: list[tuple[int, str, int]] = []
-    attributes: list[tuple[int, str, str]] = []
-    for source, role, target in tree.triples:
-        if role == ":instance":
-            continue
-        name = role.removeprefix(":")
-        if target is None:
-            raise InputError(f"the relation {role} of {source} has no target")
-        if target in places:
-            relations.append((places[source], name, places[target]))
-        elif model.is_role_inverted(role) and role != _OF_NOTHING and _SYMBOL.fullmatch(target):
-            raise InputError(f"the relation {role} of {source} leads from {target}, which is no variable of the graph")
-        else:
-            attributes.append((places[source], name, str(target)))
-    return Graph(
-        tuple(places), tuple(concepts[name] for name in places), tuple(relations), tuple(attributes), places[tree.top]
-    )
-
-
-def _check_end(text: str) -> None:
-    """Refuse what follows the first graph, which penman passes over."""
-    depth = 0
-    for found in _MARKS.finditer(text):
-        depth += {"(": 1, ")": -1}.get(found.group(), 0)
-        if depth == 0 and found.group() == ")":
-            rest = _COMMENT.sub("", text[found.end() :]).split()
-            if rest:
-                raise InputError(f"not a graph in Penman notation: {rest[0]!r} stands after its end")
-            return
-
-
-def _one_line(error: Exception) -> str:
-    return " ".join(str(error).split())
-
-
-def normalized(graph: Graph) -> Graph:
-    """Return the graph in lower case, without quotes, with ``domain`` as an inverted ``mod``, each triple once.
-
-    AMR defines ``domain`` as the inverse of ``mod``; what a triple that stands twice would mean is not defined (AMR
-    guidelines 1.2.6).
-    """
-    relations = [
-        (target, "mod", source) if role.lower() == "domain" else (source, role.lower(), target)
-        for source, role, target in graph.relations
-    ]
-    attributes = [(source, role.lower(), _plain(constant)) for source, role, constant in graph.attributes]
-    return Graph(
-        graph.variables,
-        tuple(_plain(concept) for concept in graph.concepts),
-        tuple(dict.fromkeys(relations)),
-        tuple(dict.fromkeys(attributes)),
-        graph.root,
-    )
-
-
-def _plain(text: str) -> str:
-    return text.lower().replace('"', "").replace("'", "")
-
-
-# Files of AMR graphs: blocks in Penman notation, parted by blank lines.
+#: Parsers write it now and then before an unknown variable: it inverts no relation and is kept as written.
+_INSTANCE_OF = ":instance-of"
 
 #: ``# ::id 7 ::date 2012`` on one line: a key, then all up to the next key.
 _META = re.compile(r"::(\S+)[ \t]*(.*?)(?=\s+::\S|$)")
-
-
-@dataclass(frozen=True)
-class GraphBlock:
-    """One graph as it stands in a file.
-
-    Attributes:
-        text: Penman notation, without its comments.
-        identifier: what ``::id`` says; empty where it says nothing.
-        sentence: what ``::snt`` says; empty where it says nothing.
-        file: where it stands.
-        line: number of its first line there, from 1.
-    """
-
-    text: str
-    identifier: str
-    sentence: str
-    file: Path
-    line: int
-
-    @property
-    def where(self) -> str:
-        """``FILE, line 7``."""
-        return f"{self.file}, line {self.line}"
-
-
-def read_graph_file(path: Path) -> list[GraphBlock]:
-    """Return the graphs of a file in order; blocks of comments alone are passed over. Read as UTF-8, gzip too.
-
-    The graphs are not parsed here: see :func:`check_block`.
-
-    Raises:
-        InputError: the file cannot be read, or has no graph.
-    """
-    try:
-        if path.suffix == ".gz":
-            with gzip.open(path, "rt", encoding="utf-8-sig") as lines:
-                found = _blocks(path, lines.read().split("\n"))
-        else:
-            found = _blocks(path, path.read_text(encoding="utf-8-sig").split("\n"))
-    except (OSError, EOFError, UnicodeDecodeError) as error:
-        reason = error.strerror or str(error) if isinstance(error, OSError) else str(error)
-        raise InputError(f"{path}: cannot be read as a file of graphs ({reason})") from error
-    if not found:
-        raise InputError(f"{path}: has no graph")
-    return found
-
-
-def _blocks(path: Path, lines: Sequence[str]) -> list[GraphBlock]:
-    found: list[GraphBlock] = []
-    graph: list[str] = []
-    meta: dict[str, str] = {}
-    begun = 0
-    for number, line in enumerate([*lines, ""], 1):
-        stripped = line.strip()
-        if not stripped:
-            if graph:
-                block = GraphBlock("\n".join(graph), meta.get("id", ""), meta.get("snt", ""), path, begun)
-                found.append(block)
-            graph, meta = [], {}
-        elif stripped.startswith("#"):
-            meta |= {key: value.strip() for key, value in _META.findall(stripped)}
-        else:
-            begun = begun if graph else number
-            graph.append(line.rstrip())
-    return found
-
-
-def check_block(block: GraphBlock) -> Graph:
-    """Return the graph of a block.
-
-    Raises:
-        InputError: it is broken; with file and line.
-    """
-    try:
-        return parse_graph(block.text)
-    except InputError as error:
-        raise InputError(f"{block.where}: {error}") from None
-
-
-# The aspects in which two AMR graphs are compared, by name.
 
 #: The fifteen of Opitz and Frank 2022 (S3BERT), in the order of their table 1.
 ASPECTS = (
@@ -247,3 +45,202 @@ ASPECTS = (
     "root",
     "quantifiers",
 )
+
+
+@dataclass(frozen=True)
+class Graph:
+    """A graph whose node ``i`` is the i-th variable that appears in its text.
+
+    Attributes:
+        variables: as written, n of them.
+        concepts: the concept of each node as written, ``cut-01``; empty where the text has none, shape (n,).
+        relations: (source, role, target) between nodes, in order; roles are without their colon, and an inverted one
+            (``ARG0-of``) is reversed.
+        attributes: (source, role, constant): constants as written, with their quotes.
+        root: the node at the top.
+    """
+
+    variables: tuple[str, ...]
+    concepts: tuple[str, ...]
+    relations: tuple[tuple[int, str, int], ...]
+    attributes: tuple[tuple[int, str, str], ...]
+    root: int
+
+
+def parse_graph(text: str) -> Graph:
+    """Return the graph of a text in Penman notation; lines that begin with ``#`` are skipped.
+
+    Raises:
+        InputError: the text is no graph; the message says what is wrong, and where in the text.
+        MissingExtraError: penman is not installed.
+
+    Example:
+        >>> parse_graph("(c / cut-01 :ARG0 (m / man :quant 2))").relations
+        ((0, 'ARG0', 1),)
+    """
+    try:
+        import penman
+        from penman.model import Model
+    except ImportError as error:
+        raise MissingExtraError("penman", "amr") from error
+    # penman warns of relations that occur twice; normalized() defines what they mean
+    logging.getLogger("penman").setLevel(logging.ERROR)
+    try:
+        tree = penman.decode(text)
+    except penman.PenmanError as error:
+        raise InputError(f"not a graph in Penman notation ({_one_line(error)})") from None
+    _check_end(text)
+    if tree.top is None:
+        raise InputError("not a graph in Penman notation: it has no root")
+    node_of: dict[str, int] = {}
+    concepts: dict[str, str] = {}
+    for source, role, target in tree.triples:
+        if role == ":instance":
+            if source in node_of:
+                raise InputError(f"the variable {source} has two concepts, {concepts[source]} and {target}")
+            node_of[source] = len(node_of)
+            concepts[source] = target or ""
+    model = Model()
+    relations: list[tuple[int, str, int]] = []
+    attributes: list[tuple[int, str, str]] = []
+    for source, role, target in tree.triples:
+        if role == ":instance":
+            continue
+        name = role.removeprefix(":")
+        if target is None:
+            raise InputError(f"the relation {role} of {source} has no target")
+        if target in node_of:
+            relations.append((node_of[source], name, node_of[target]))
+        elif model.is_role_inverted(role) and role != _INSTANCE_OF and _SYMBOL.fullmatch(target):
+            raise InputError(f"the relation {role} of {source} leads from {target}, which is no variable of the graph")
+        else:
+            attributes.append((node_of[source], name, str(target)))
+    return Graph(
+        variables=tuple(node_of),
+        concepts=tuple(concepts[variable] for variable in node_of),
+        relations=tuple(relations),
+        attributes=tuple(attributes),
+        root=node_of[tree.top],
+    )
+
+
+def _check_end(text: str) -> None:
+    """Refuse text after the first graph, which penman ignores."""
+    depth = 0
+    for mark in _MARKS.finditer(text):
+        depth += {"(": 1, ")": -1}.get(mark.group(), 0)
+        if depth == 0 and mark.group() == ")":
+            rest = _COMMENT.sub("", text[mark.end() :]).split()
+            if rest:
+                raise InputError(f"not a graph in Penman notation: {rest[0]!r} follows its end")
+            return
+
+
+def _one_line(error: Exception) -> str:
+    return " ".join(str(error).split())
+
+
+def normalized(graph: Graph) -> Graph:
+    """Return the graph in lower case, without quotes, with ``domain`` as an inverted ``mod``, each triple once.
+
+    AMR defines ``domain`` as the inverse of ``mod``; it does not define what a duplicate triple means (AMR guidelines
+    1.2.6).
+    """
+    relations = []
+    for source, role, target in graph.relations:
+        if role.lower() == "domain":
+            relations.append((target, "mod", source))
+        else:
+            relations.append((source, role.lower(), target))
+    attributes = [(source, role.lower(), _plain(constant)) for source, role, constant in graph.attributes]
+    return Graph(
+        graph.variables,
+        tuple(_plain(concept) for concept in graph.concepts),
+        tuple(dict.fromkeys(relations)),
+        tuple(dict.fromkeys(attributes)),
+        graph.root,
+    )
+
+
+def _plain(text: str) -> str:
+    return text.lower().replace('"', "").replace("'", "")
+
+
+@dataclass(frozen=True)
+class GraphBlock:
+    """One graph as written in a file.
+
+    Attributes:
+        text: Penman notation, without its comments.
+        identifier: the ``::id``, or empty.
+        sentence: the ``::snt``, or empty.
+        file: the path of the file.
+        line: the number of its first line in the file, from 1.
+    """
+
+    text: str
+    identifier: str
+    sentence: str
+    file: Path
+    line: int
+
+    @property
+    def where(self) -> str:
+        """``FILE, line 7``."""
+        return f"{self.file}, line {self.line}"
+
+
+def read_graph_file(path: Path) -> list[GraphBlock]:
+    """Return the graphs of a file in order; blocks of comments alone are skipped. Read as UTF-8, also with gzip.
+
+    The graphs are not parsed here: see :func:`check_block`.
+
+    Raises:
+        InputError: the file cannot be read, or has no graph.
+    """
+    try:
+        if path.suffix == ".gz":
+            with gzip.open(path, "rt", encoding="utf-8-sig") as lines:
+                graphs = _blocks(path, lines.read().split("\n"))
+        else:
+            graphs = _blocks(path, path.read_text(encoding="utf-8-sig").split("\n"))
+    except (OSError, EOFError, UnicodeDecodeError) as error:
+        reason = error.strerror or str(error) if isinstance(error, OSError) else str(error)
+        raise InputError(f"{path}: cannot be read as a file of graphs ({reason})") from error
+    if not graphs:
+        raise InputError(f"{path}: has no graph")
+    return graphs
+
+
+def _blocks(path: Path, lines: Sequence[str]) -> list[GraphBlock]:
+    """Return the graphs of a file whose blocks are separated by blank lines; comments have id and sentence."""
+    blocks: list[GraphBlock] = []
+    graph: list[str] = []
+    meta: dict[str, str] = {}
+    first_line = 0
+    for number, line in enumerate([*lines, ""], 1):
+        stripped = line.strip()
+        if not stripped:
+            if graph:
+                text = "\n".join(graph)
+                blocks.append(GraphBlock(text, meta.get("id", ""), meta.get("snt", ""), path, first_line))
+            graph, meta = [], {}
+        elif stripped.startswith("#"):
+            meta |= {key: value.strip() for key, value in _META.findall(stripped)}
+        else:
+            if not graph:
+                first_line = number
+            graph.append(line.rstrip())
+    return blocks
+
+
+def check_block(block: GraphBlock) -> Graph:
+    """Return the graph of a block.
+
+    Raises:
+        InputError: it is broken; with file and line.
+    """
+    try:
+        return parse_graph(block.text)
+    except InputError as error:
+        raise InputError(f"{block.where}: {error}") from None

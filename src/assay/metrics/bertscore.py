@@ -11,10 +11,9 @@ from typing import TYPE_CHECKING, Literal, Self
 
 from assay.errors import InputError
 from assay.metrics.base import Context, Declaration, option
-from assay.metrics.neural.embeddings import View
 from assay.metrics.neural.metric import EncoderBased
 from assay.metrics.neural.runtime import current_runtime, device_of
-from assay.metrics.neural.tokens import Prep
+from assay.metrics.neural.views import Prep, View
 from assay.metrics.provenance import file_digest
 
 if TYPE_CHECKING:

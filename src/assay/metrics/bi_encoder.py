@@ -9,9 +9,8 @@ from typing import TYPE_CHECKING
 from assay.errors import InputError, unknown
 from assay.metrics.base import Declaration, option
 from assay.metrics.models.files import read_json
-from assay.metrics.neural.embeddings import View
 from assay.metrics.neural.metric import EncoderBased
-from assay.metrics.neural.tokens import Prep
+from assay.metrics.neural.views import Prep, View
 
 if TYPE_CHECKING:
     import numpy as np

@@ -6,9 +6,8 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Literal
 
 from assay.metrics.base import Declaration, option
-from assay.metrics.neural.embeddings import View
 from assay.metrics.neural.metric import EncoderBased
-from assay.metrics.neural.tokens import Prep
+from assay.metrics.neural.views import Prep, View
 
 if TYPE_CHECKING:
     import numpy as np

@@ -22,7 +22,7 @@ __all__ = ["Entry", "Registry", "describe_metric", "list_metrics", "load_metric"
 _HERE = "assay.metrics"
 #: Built-in metrics as "module:Class", so that listing them imports none of them.
 BUILT_IN = {
-    "amr": f"{_HERE}.amr_metric:Amr",
+    "amr": f"{_HERE}.amr.metric:Amr",
     "bertscore": f"{_HERE}.bertscore:BertScore",
     "bertscore-trained": f"{_HERE}.bertscore:BertScoreTrained",
     "bertscore-vanilla": f"{_HERE}.bertscore:BertScoreVanilla",

@@ -11,7 +11,7 @@ import pytest
 from assay.amr import ASPECTS
 from assay.errors import InputError, UnavailableError
 from assay.metrics import Batch, check_metric, load_metric
-from assay.metrics.amr.question import WITH_VECTORS
+from assay.metrics.amr.aspect import WITH_VECTORS
 from assay.metrics.amr.session import AmrEngine, SmatchppEngine
 from assay.metrics.work import open_session, release_sessions
 from tests.metrics.amr.amr_data import bamboo
@@ -92,7 +92,7 @@ def test_what_cannot_be_is_named_in_one_line(name, message):
 def test_all_stand_for_several_metrics():
     with pytest.raises(InputError, match="write amr:all,vectors=FILE"):
         load_metric("amr").expand()
-    with pytest.raises(InputError, match="stands for fifteen metrics: name one"):
+    with pytest.raises(InputError, match="means fifteen metrics: name one"):
         load_metric("amr").score(of_graphs((CATS, DOG)))
 
 
@@ -114,7 +114,7 @@ def test_the_signature_holds_what_changes_the_number(vectors):
     [
         (
             Batch(["a", "c"], ["b", "d"], None, None, [CATS, " "]),
-            r"2 of 2 references and 1 of 2 candidates .such as 'a'.; .* --graphs .* reference_graph .* parser=amrlib",
+            r"2 of 2 references and 1 of 2 candidates .such as 'a'.; .* `graphs` .* reference_graph .* parser=amrlib",
         ),
         (Batch(["a"], ["b"], None, [CATS], [" "]), "no AMR graph for 1 of 1 candidates .such as 'b'.; "),
         (Batch(["a"], ["b"], None, [CATS], ["(d / dog"]), "a graph of the data cannot be read: .*begins: .d / dog"),

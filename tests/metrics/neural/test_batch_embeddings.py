@@ -9,8 +9,9 @@ import numpy as np
 import pytest
 import torch
 
-from assay.metrics.neural.embeddings import BatchEmbeddings, EmbeddingCache, Key, Output
+from assay.metrics.neural.embeddings import BatchEmbeddings, EmbeddingCache, Key
 from assay.metrics.neural.tokens import Packed, Tokens
+from assay.metrics.neural.views import Output
 
 A, B, C = ("a", None), ("b", None), ("b", 3)
 TOKENS: dict[Key, Tokens] = {A: Tokens([7, 8]), B: Tokens([5]), C: Tokens([1, 2, 3])}

@@ -20,7 +20,7 @@ from assay.metrics.neural.bertscore import (
     read_corpus,
     token_weights,
 )
-from assay.metrics.neural.tokens import Prep
+from assay.metrics.neural.views import Prep
 
 LINES = ["water and fire", "the water", "", "  the cat  ", "The Water the water"]
 

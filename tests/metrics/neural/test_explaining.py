@@ -179,7 +179,7 @@ def test_long_texts_have_no_partners(scorer):
     found = explained(f"cross-encoder:{scorer}", Batch([long], [long]))[0]
     assert len(found.words) == 62
     assert {one.partner for one in found.words} == {None}
-    assert "31 by 31 words are more than 900 couples" in found.notes[-1]
+    assert "31 by 31 words are more than 900 pairs of words" in found.notes[-1]
 
 
 def test_a_text_without_words_can_be_explained(scorer):

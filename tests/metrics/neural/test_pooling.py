@@ -8,7 +8,8 @@ import numpy as np
 import pytest
 import torch
 
-from assay.metrics.neural.embeddings import Kind, TextEmbeddings, cosine, pool
+from assay.metrics.neural.embeddings import TextEmbeddings, cosine, pool
+from assay.metrics.neural.views import Kind
 
 HIDDEN = torch.tensor([[[1.0, -8.0], [3.0, -4.0], [5.0, -6.0]], [[-1.0, 2.0], [100.0, 100.0], [-100.0, 100.0]]])
 MASK = torch.tensor([[1, 1, 1], [1, 0, 0]])

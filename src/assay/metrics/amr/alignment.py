@@ -1,4 +1,9 @@
-"""The alignment of two graphs as an optimisation problem, and hill climbing to a good solution."""
+"""The alignment of two graphs as an optimisation problem, and hill climbing to a good solution.
+
+An alignment maps nodes of the first graph to nodes of the second, no two to the same. Cai and Knight 2013 (Smatch)
+count the triples that it makes equal: triples of one node (concepts, attributes, the root) count for a single aligned
+pair of nodes, relations for two of them together.
+"""
 
 from __future__ import annotations
 
@@ -26,19 +31,16 @@ __all__ = [
 ]
 
 
-# The alignment of two graphs as an optimisation problem: what a node on a node is worth, and what two of those share.
-#
-# An alignment maps nodes of the first graph to nodes of the second, no two to the same. Cai and Knight 2013 (Smatch)
-# count the triples that it makes equal: triples of one node (concepts, attributes, the root) count for a single
-# aligned pair of nodes, relations for two of them together.
-
 #: The role of the triple that names the concept at the top; no role of a graph has a colon.
 ROOT = ":root"
+
+#: A gain below this is rounding.
+_LEAST_GAIN = 1e-9
 
 
 @dataclass(frozen=True)
 class Triples:
-    """What is compared of one graph, or of a part of it.
+    """The triples of one graph, or of a part of it, that are compared.
 
     Attributes:
         concepts: the concept of each of n nodes.
@@ -60,11 +62,11 @@ class Problem:
     """Aligning n nodes with m nodes; a pair of nodes (i, j) has the number ``i * m + j``.
 
     Attributes:
-        unary: what aligning i with j is worth by itself, not negative, float64, shape (n, m).
+        unary: the value of aligning i with j by itself, not negative, float64, shape (n, m).
         sources, targets: of each of k pairs of equal relations, the two pairs of nodes that must be aligned to make
             them match, which is worth 1; intp, shape (k,).
         first, second: which relation of the first graph and of the second it is, intp, shape (k,).
-        unit: a number of which every worth is a multiple, 1 or .5; 0 where there is none.
+        unit: a number of which every value is a multiple, 1 or .5; 0 where there is none.
     """
 
     unary: NDArray[np.float64]
@@ -75,26 +77,27 @@ class Problem:
     unit: float
 
     def value(self, mapping: NDArray[np.intp]) -> float:
-        """Return what an alignment is worth: node i on ``mapping[i]``, -1 for none, shape (n,)."""
-        held = self.chosen(mapping)
-        return float(self.unary.ravel()[held].sum() + np.count_nonzero(held[self.sources] & held[self.targets]))
+        """Return the value of an alignment: node i on ``mapping[i]``, -1 for none, shape (n,)."""
+        chosen = self.chosen(mapping)
+        matches = np.count_nonzero(chosen[self.sources] & chosen[self.targets])
+        return float(self.unary.ravel()[chosen].sum() + matches)
 
     def chosen(self, mapping: NDArray[np.intp]) -> NDArray[np.bool_]:
         """Return which pairs of nodes an alignment has, shape (n * m,)."""
-        held = np.zeros(self.unary.size, dtype=bool)
+        chosen = np.zeros(self.unary.size, dtype=bool)
         rows = np.flatnonzero(mapping >= 0)
-        held[rows * self.unary.shape[1] + mapping[rows]] = True
-        return held
+        chosen[rows * self.unary.shape[1] + mapping[rows]] = True
+        return chosen
 
 
 @dataclass(frozen=True)
 class Alignment:
-    """An alignment and what it is worth.
+    """An alignment and its value.
 
     Attributes:
         mapping: the node of the second graph for each of the first, or -1.
-        value: what it is worth.
-        optimal: whether it is proven that none is worth more.
+        value: the number of matching triples, or their weight.
+        optimal: whether it is proven that no alignment has a higher value.
     """
 
     mapping: tuple[int, ...]
@@ -125,21 +128,21 @@ def make_problem(
 
     Args:
         first, second: n and m nodes.
-        similarity: what a concept is worth on another, from 0 to 1; roots are compared with it as well.
-        concept_weight: what a concept that matches wholly is worth.
+        similarity: of two concepts, from 0 to 1; roots are compared with it as well.
+        concept_weight: the value of equal concepts.
     """
     unary = _unary(first, second, similarity, concept_weight)
     columns = unary.shape[1]
     matches: list[tuple[int, int, int, int]] = []
-    others = _by_role(second.relations)
-    for role, edges in _by_role(first.relations).items():
-        for one, source, target in edges:
-            for two, source2, target2 in others.get(role, ()):
+    second_by_role = _by_role(second.relations)
+    for role, relations in _by_role(first.relations).items():
+        for number, source, target in relations:
+            for number2, source2, target2 in second_by_role.get(role, ()):
                 # a loop matches a loop, and that takes a single pair of nodes
                 if source == target and source2 == target2:
                     unary[source, source2] += 1
                 elif source != target and source2 != target2:
-                    matches.append((source * columns + source2, target * columns + target2, one, two))
+                    matches.append((source * columns + source2, target * columns + target2, number, number2))
     table = np.ascontiguousarray(np.array(matches, dtype=np.intp).reshape(-1, 4).T)
     return Problem(unary, table[0], table[1], table[2], table[3], _unit(unary))
 
@@ -147,13 +150,19 @@ def make_problem(
 def _unary(
     first: Triples, second: Triples, similarity: Callable[[str, str], float], concept_weight: float
 ) -> NDArray[np.float64]:
+    """Return the value of aligning node i with node j by their concepts and constants alone, shape (n, m).
+
+    Equal labels are found by an index, since large graphs would spend most of their time comparing different ones; a
+    similarity of concepts has to be asked for every pair. Constants match where role and text are equal, the root as
+    its concepts do.
+    """
     unary = np.zeros((len(first.concepts), len(second.concepts)))
     if similarity is same_label:
-        places = defaultdict(list)
+        nodes_with = defaultdict(list)
         for j, concept in enumerate(second.concepts):
-            places[concept].append(j)
+            nodes_with[concept].append(j)
         for i, concept in enumerate(first.concepts):
-            for j in places.get(concept, ()):
+            for j in nodes_with.get(concept, ()):
                 unary[i, j] = concept_weight
     else:
         for i, concept in enumerate(first.concepts):
@@ -169,21 +178,19 @@ def _unary(
 
 
 def _unit(unary: NDArray[np.float64]) -> float:
-    return next((unit for unit in (1.0, 0.5) if not np.any(unary % unit)), 0.0)
+    """Return 1 or .5 where all values are multiples of it, else 0."""
+    for unit in (1.0, 0.5):
+        if not np.any(unary % unit):
+            return unit
+    return 0.0
 
 
 def _by_role(relations: Sequence[tuple[int, str, int]]) -> dict[str, list[tuple[int, int, int]]]:
     """Return number, source and target of the relations of each role."""
-    found: dict[str, list[tuple[int, int, int]]] = defaultdict(list)
+    by_role: dict[str, list[tuple[int, int, int]]] = defaultdict(list)
     for number, (source, role, target) in enumerate(relations):
-        found[role].append((number, source, target))
-    return found
-
-
-# Hill climbing to a good alignment: the best exchange of two nodes, until none helps.
-
-#: A gain below this is rounding.
-_LEAST = 1e-9
+        by_role[role].append((number, source, target))
+    return by_role
 
 
 def hill_climbing(problem: Problem, *, restarts: int = 4, seed: int = 0) -> Alignment:
@@ -199,62 +206,69 @@ def hill_climbing(problem: Problem, *, restarts: int = 4, seed: int = 0) -> Alig
     rows, columns = problem.unary.shape
     size = max(rows, columns)
     random = np.random.default_rng(seed)
-    starts = [_assigned(problem.unary, size), *(random.permutation(size) for _ in range(restarts))]
-    climbed = [climb(problem, start) for start in starts]
-    values = [problem.value(mapping_of(problem, found)) for found in climbed]
-    best = int(np.argmax(values))
-    return Alignment(tuple(mapping_of(problem, climbed[best]).tolist()), values[best], optimal=False)
+    best: Alignment | None = None
+    for attempt in range(1 + restarts):
+        start = random.permutation(size) if attempt else _assigned(problem.unary, size)
+        mapping = mapping_of(problem, climb(problem, start))
+        value = problem.value(mapping)
+        if best is None or value > best.value:
+            best = Alignment(tuple(mapping.tolist()), value, optimal=False)
+    assert best is not None  # noqa: S101 - there is at least one climb
+    return best
 
 
 def climb(problem: Problem, start: NDArray[np.intp]) -> NDArray[np.intp]:
-    """Exchange the partners of two nodes as long as that gains; return where it ends.
+    """Exchange the partners of two nodes as long as that gains; return the partners at the end.
+
+    Each step takes the exchange that gains most, from a table of what every exchange gains.
 
     Args:
         problem: n nodes and m nodes.
-        start: a permutation of max(n, m) places: node i on ``start[i]``, where places beyond the nodes are none.
+        start: a permutation of max(n, m) numbers, the partner of each node; numbers beyond the nodes mean none.
     """
     rows, columns = problem.unary.shape
     size = len(start)
     if not rows or not columns:
         return start
-    worth = np.zeros((size, size))
-    worth[:rows, :columns] = problem.unary
+    unary = np.zeros((size, size))
+    unary[:rows, :columns] = problem.unary
     source, source2 = np.divmod(problem.sources, columns)
     target, target2 = np.divmod(problem.targets, columns)
-    places = np.arange(size)
-    now = start.copy()
+    nodes = np.arange(size)
+    partners = start.copy()
     while True:
-        at_source, at_target = now[source] == source2, now[target] == target2
-        gain = worth.copy()
-        np.add.at(gain, (source[at_target], source2[at_target]), 1)
-        np.add.at(gain, (target[at_source], target2[at_source]), 1)
-        # what two nodes share now is taken away twice, what they would share after the exchange is not seen yet
-        twice = (at_source & at_target) | ((now[target] == source2) & (now[source] == target2))
+        # value[i, j]: of node i with partner j, while all others keep theirs
+        at_source, at_target = partners[source] == source2, partners[target] == target2
+        value = unary.copy()
+        np.add.at(value, (source[at_target], source2[at_target]), 1)
+        np.add.at(value, (target[at_source], target2[at_source]), 1)
+        # a match of the two nodes themselves: subtracted twice where they have it, missed where the exchange makes it
+        twice = (at_source & at_target) | ((partners[target] == source2) & (partners[source] == target2))
         shared = np.zeros((size, size))
         np.add.at(shared, (source[twice], target[twice]), 1)
-        after = gain[:, now]
-        held = gain[places, now]
-        total = after + after.T - held[:, None] - held[None, :] + shared + shared.T
-        np.fill_diagonal(total, 0)
-        one, two = divmod(int(total.argmax()), size)
-        if total[one, two] <= _LEAST:
-            return now
-        now[[one, two]] = now[[two, one]]
+        after = value[:, partners]
+        before = value[nodes, partners]
+        gain = after + after.T - before[:, None] - before[None, :] + shared + shared.T
+        np.fill_diagonal(gain, 0)
+        left, right = divmod(int(gain.argmax()), size)
+        if gain[left, right] <= _LEAST_GAIN:
+            return partners
+        partners[[left, right]] = partners[[right, left]]
 
 
-def _assigned(worth: NDArray[np.float64], size: int) -> NDArray[np.intp]:
-    """Return the assignment that is worth most pair by pair, as a permutation of *size* places."""
+def _assigned(unary: NDArray[np.float64], size: int) -> NDArray[np.intp]:
+    """Return the assignment with the highest value pair by pair, as a permutation of *size* numbers."""
     square = np.zeros((size, size))
-    square[: worth.shape[0], : worth.shape[1]] = worth
+    square[: unary.shape[0], : unary.shape[1]] = unary
     return np.asarray(linear_sum_assignment(square, maximize=True)[1], dtype=np.intp)
 
 
-def mapping_of(problem: Problem, places: NDArray[np.intp]) -> NDArray[np.intp]:
+def mapping_of(problem: Problem, partners: NDArray[np.intp]) -> NDArray[np.intp]:
     """Return the node of the second graph for each of the first, -1 for none, shape (n,).
 
     Args:
         problem: n nodes and m nodes.
-        places: a permutation of max(n, m) places, see :func:`climb`.
+        partners: a permutation of max(n, m) numbers, see :func:`climb`.
     """
     rows, columns = problem.unary.shape
-    return np.where(places[:rows] < columns, places[:rows], -1)
+    return np.where(partners[:rows] < columns, partners[:rows], -1)

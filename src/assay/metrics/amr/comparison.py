@@ -1,4 +1,4 @@
-"""Scores of a pair of graphs in every aspect: graphs put into one form, prepared once, and compared."""
+"""Scores of a pair of graphs in every aspect: graphs are standardized and prepared once, then compared."""
 
 from __future__ import annotations
 
@@ -15,6 +15,7 @@ from numpy.typing import NDArray
 from assay.amr import Graph, normalized, parse_graph
 from assay.errors import InputError
 from assay.metrics.amr.alignment import Alignment, Problem, Triples, hill_climbing, make_problem, same_label
+from assay.metrics.amr.aspect import ALIGNED, SETS, AspectSettings
 from assay.metrics.amr.exact import optimal_alignment
 from assay.metrics.amr.kernels import (
     NodeEmbeddings,
@@ -26,13 +27,24 @@ from assay.metrics.amr.kernels import (
     surroundings,
 )
 from assay.metrics.amr.node_vectors import NodeVectors, max_degree, max_indegree, max_outdegree, root_similarity
-from assay.metrics.amr.question import ALIGNED, SETS, Question
 from assay.metrics.amr.smatch import LABEL_SETS, PARTS, ConceptSimilarity, quantifiers, set_f1, smatch_f1
 
 __all__ = ["FRAMES", "Comparer", "PreparedGraph", "lowered", "solve", "standardized"]
 
 
-# One form for what AMR can write in two ways: relations that are written as frames become relations again.
+T = TypeVar("T")
+
+#: Characters of a graph that an error shows.
+_SHOWN = 60
+#: Graphs that a :class:`Comparer` keeps as they were prepared.
+_KEPT = 4096
+#: Aspects that compare one node of each graph.
+_FOCUS = {
+    "max-indegree": max_indegree,
+    "max-outdegree": max_outdegree,
+    "max-degree": max_degree,
+    "root": root_similarity,
+}
 
 #: Frame -> (role, argument that is its source, argument that is its target): the table "Reification" of the AMR
 #: guidelines 1.2.6; where it names several frames for a role, the first.
@@ -71,58 +83,63 @@ FRAMES: dict[str, tuple[str, str, str]] = {
 def standardized(graph: Graph) -> Graph:
     """Return the normalized graph with frames turned back into the relations that they stand for (dereification).
 
-    ``(x / be-located-at-91 :ARG1 (m / man) :ARG2 (h / here))`` says what ``(m / man :location (h / here))`` says. A
-    frame is turned back where nothing else is known of it: it is not the root, no relation leads to it, and it has
-    the two arguments and no third. An argument may be a constant where it becomes the target.
+    ``(x / be-located-at-91 :ARG1 (m / man) :ARG2 (h / here))`` means the same as ``(m / man :location (h / here))``. A
+    frame is turned back where the relation can express all of it: it is not the root, no relation leads to it, and it
+    has the two arguments and no third. An argument may be a constant where it becomes the target.
 
     Source: AMR guidelines 1.2.6, "Reification"; Opitz 2023 (SMATCH++), section 3.
     """
     graph = normalized(graph)
-    gone: dict[int, tuple[int, str, int | str]] = {}
+    replaced: dict[int, tuple[int, str, int | str]] = {}
     for node, concept in enumerate(graph.concepts):
         if concept in FRAMES and node != graph.root:
-            found = _turned_back(graph, node, FRAMES[concept])
-            if found is not None:
-                gone[node] = found
-    return _without(graph, gone) if gone else graph
+            relation = _dereified(graph, node, FRAMES[concept])
+            if relation is not None:
+                replaced[node] = relation
+    return _with_relations(graph, replaced) if replaced else graph
 
 
-def _turned_back(graph: Graph, node: int, rule: tuple[str, str, str]) -> tuple[int, str, int | str] | None:
+def _dereified(graph: Graph, node: int, rule: tuple[str, str, str]) -> tuple[int, str, int | str] | None:
     """Return the relation (source, role, target) that the frame at *node* stands for, or None."""
-    role, from_role, to_role = rule
+    role, source_argument, target_argument = rule
     if any(target == node for _, _, target in graph.relations):
         return None
-    arguments: list[tuple[str, int | str]] = [(name, target) for at, name, target in graph.relations if at == node]
-    arguments += [(name, constant) for at, name, constant in graph.attributes if at == node]
-    if sorted(name for name, _ in arguments) != sorted((from_role, to_role)):
+    arguments: list[tuple[str, int | str]] = []
+    for source, name, target in graph.relations:
+        if source == node:
+            arguments.append((name, target))
+    for source, name, constant in graph.attributes:
+        if source == node:
+            arguments.append((name, constant))
+    if sorted(name for name, _ in arguments) != sorted((source_argument, target_argument)):
         return None
     ends = dict(arguments)
-    source, target = ends[from_role], ends[to_role]
-    return (source, role, target) if isinstance(source, int) else None
+    start, end = ends[source_argument], ends[target_argument]
+    return (start, role, end) if isinstance(start, int) else None
 
 
-def _without(graph: Graph, gone: dict[int, tuple[int, str, int | str]]) -> Graph:
-    """Return the graph without the nodes of *gone*, with their relations instead; duplicates once."""
-    kept = [node for node in range(len(graph.variables)) if node not in gone]
-    place = {node: number for number, node in enumerate(kept)}
-    relations = [(s, role, t) for s, role, t in graph.relations if s not in gone]
-    attributes = [(s, role, constant) for s, role, constant in graph.attributes if s not in gone]
-    for source, role, target in gone.values():
+def _with_relations(graph: Graph, replaced: dict[int, tuple[int, str, int | str]]) -> Graph:
+    """Return the graph with relations instead of the nodes of *replaced*; duplicates once."""
+    relations = [relation for relation in graph.relations if relation[0] not in replaced]
+    attributes = [attribute for attribute in graph.attributes if attribute[0] not in replaced]
+    for source, role, target in replaced.values():
         if isinstance(target, int):
             relations.append((source, role, target))
         else:
             attributes.append((source, role, target))
+    kept = [node for node in range(len(graph.variables)) if node not in replaced]
+    number = {node: index for index, node in enumerate(kept)}
     return Graph(
         tuple(graph.variables[node] for node in kept),
         tuple(graph.concepts[node] for node in kept),
-        tuple(dict.fromkeys((place[s], role, place[t]) for s, role, t in relations)),
-        tuple(dict.fromkeys((place[s], role, constant) for s, role, constant in attributes)),
-        place[graph.root],
+        tuple(dict.fromkeys((number[source], role, number[target]) for source, role, target in relations)),
+        tuple(dict.fromkeys((number[source], role, constant) for source, role, constant in attributes)),
+        number[graph.root],
     )
 
 
 def lowered(graph: Graph) -> Graph:
-    """Return the graph as it is written but for case, each triple once; quotes stay."""
+    """Return the graph in lower case, each triple once; quotes stay."""
     return Graph(
         graph.variables,
         tuple(concept.lower() for concept in graph.concepts),
@@ -132,16 +149,8 @@ def lowered(graph: Graph) -> Graph:
     )
 
 
-# One graph as the aspects compare it: parsed once, and each form of it made once, when it is asked for.
-
-T = TypeVar("T")
-
-#: Characters of a graph that an error shows.
-_SHOWN = 60
-
-
 class PreparedGraph:
-    """A graph and what was made of it.
+    """A parsed graph and what the aspects compare of it, each computed when it is first needed.
 
     Args:
         text: Penman notation.
@@ -152,20 +161,20 @@ class PreparedGraph:
 
     def __init__(self, text: str) -> None:
         try:
-            self._read = parse_graph(text)
+            self._graph = parse_graph(text)
         except InputError as error:
-            begin = " ".join(text.split())[:_SHOWN]
-            raise InputError(f"a graph of the data cannot be read: {error}; it begins: {begin}") from None
-        self._made: dict[tuple[Any, ...], Any] = {}
+            beginning = " ".join(text.split())[:_SHOWN]
+            raise InputError(f"a graph of the data cannot be read: {error}; it begins: {beginning}") from None
+        self._computed: dict[tuple[Any, ...], Any] = {}
 
     @cached_property
     def normal(self) -> Graph:
         """The normalized graph, as the kernels compare it."""
-        return normalized(self._read)
+        return normalized(self._graph)
 
     def form(self, *, standardize: bool) -> Graph:
         """Return the graph as its triples and labels are compared."""
-        return self._once(("form", standardize), lambda: (standardized if standardize else lowered)(self._read))
+        return self._once(("form", standardize), lambda: (standardized if standardize else lowered)(self._graph))
 
     def labels(self, aspect: str, *, standardize: bool) -> frozenset[str]:
         """Return the labels of an aspect that compares sets."""
@@ -185,36 +194,24 @@ class PreparedGraph:
             ("wwlk", iterations, vectors.digest), lambda: prepare(self.normal, vectors, iterations=iterations)
         )
 
-    def _once(self, key: tuple[Any, ...], make: Callable[[], T]) -> T:
-        if key not in self._made:
-            self._made[key] = make()
-        found: T = self._made[key]
-        return found
+    def _once(self, key: tuple[Any, ...], compute: Callable[[], T]) -> T:
+        if key not in self._computed:
+            self._computed[key] = compute()
+        value: T = self._computed[key]
+        return value
 
 
-# Answers of a pair of graphs: every aspect, with what several of them share made once.
-
-_FOCUS = {
-    "max-indegree": max_indegree,
-    "max-outdegree": max_outdegree,
-    "max-degree": max_degree,
-    "root": root_similarity,
-}
-#: Graphs that are kept as they were prepared.
-_KEPT = 4096
-
-
-def solve(problem: Problem, question: Question) -> Alignment:
-    """Return an alignment, found as the question says."""
-    if question.solver == "exact":
+def solve(problem: Problem, aspect: AspectSettings) -> Alignment:
+    """Return an alignment by the solver of the settings."""
+    if aspect.solver == "exact":
         return optimal_alignment(problem)
-    return hill_climbing(problem, seed=question.seed)
+    return hill_climbing(problem, seed=aspect.seed)
 
 
 class Comparer:
-    """Answers questions of pairs; graphs, word vectors and similarities of concepts are kept.
+    """Compares pairs of graphs; keeps graphs, word vectors and similarities of concepts.
 
-    A score depends on its pair and question alone, whatever was asked before.
+    A score depends on its pair and settings alone, not on what was compared before.
     """
 
     def __init__(self) -> None:
@@ -222,72 +219,73 @@ class Comparer:
         self._vectors: dict[str, NodeVectors] = {}
         self._similarities: dict[tuple[str, float, float], ConceptSimilarity] = {}
 
-    def answer(
-        self, questions: Sequence[Question], pairs: Sequence[tuple[str, str]]
+    def compare(
+        self, aspects: Sequence[AspectSettings], pairs: Sequence[tuple[str, str]]
     ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-        """Return scores, shape (n, m), and the seconds of each of m questions, reading of graphs in each, shape (m,).
+        """Return scores, shape (n, m), and the seconds of each of m aspects, parsing of graphs in each, shape (m,).
 
         Raises:
             InputError: a text is no graph, or there are no such word vectors.
         """
-        scores = np.empty((len(pairs), len(questions)))
-        seconds = np.zeros(len(questions))
+        scores = np.empty((len(pairs), len(aspects)))
+        seconds = np.zeros(len(aspects))
         for row, (first, second) in enumerate(pairs):
-            begun = time.perf_counter()
+            started = time.perf_counter()
             left, right = self._graph(first), self._graph(second)
-            seconds += time.perf_counter() - begun
-            for column, question in enumerate(questions):
-                begun = time.perf_counter()
-                scores[row, column] = self._score(question, left, right)
-                seconds[column] += time.perf_counter() - begun
+            seconds += time.perf_counter() - started
+            for column, aspect in enumerate(aspects):
+                started = time.perf_counter()
+                scores[row, column] = self._score(aspect, left, right)
+                seconds[column] += time.perf_counter() - started
         return scores, seconds
 
     def _graph(self, text: str) -> PreparedGraph:
-        found = self._graphs.get(text)
-        if found is None:
-            found = self._graphs[text] = PreparedGraph(text)
-            if len(self._graphs) > _KEPT:
-                self._graphs.popitem(last=False)
-        else:
+        """Return a graph as it was prepared; of many, those that were used last are kept."""
+        graph = self._graphs.get(text)
+        if graph is not None:
             self._graphs.move_to_end(text)
-        return found
+            return graph
+        graph = self._graphs[text] = PreparedGraph(text)
+        if len(self._graphs) > _KEPT:
+            self._graphs.popitem(last=False)
+        return graph
 
-    def _score(self, question: Question, left: PreparedGraph, right: PreparedGraph) -> float:
-        aspect, standard = question.aspect, question.standardize
+    def _score(self, settings: AspectSettings, left: PreparedGraph, right: PreparedGraph) -> float:
+        aspect, standard, iterations = settings.aspect, settings.standardize, settings.iterations
         if aspect in SETS:
             return set_f1(left.labels(aspect, standardize=standard), right.labels(aspect, standardize=standard))
         if aspect in ALIGNED:
-            return self._aligned(question, left, right)
+            return self._aligned(settings, left, right)
         if aspect == "wlk":
-            return compare_surroundings(left.surroundings(question.iterations), right.surroundings(question.iterations))
+            return compare_surroundings(left.surroundings(iterations), right.surroundings(iterations))
         if aspect == "wwlk":
-            vectors = self._words(question)
-            return compare_embeddings(
-                left.embeddings(vectors, question.iterations), right.embeddings(vectors, question.iterations)
-            )
+            vectors = self._node_vectors(settings)
+            return compare_embeddings(left.embeddings(vectors, iterations), right.embeddings(vectors, iterations))
         if aspect in _FOCUS:
-            return _FOCUS[aspect](left.normal, right.normal, self._words(question))
+            return _FOCUS[aspect](left.normal, right.normal, self._node_vectors(settings))
         return {"quantifiers": quantifiers, "bag-of-nodes": bag_of_nodes}[aspect](left.normal, right.normal)
 
-    def _aligned(self, question: Question, left: PreparedGraph, right: PreparedGraph) -> float:
-        graded = question.aspect == "s2match"
-        part = "smatch" if graded else question.aspect
-        first = left.triples(part, standardize=question.standardize)
-        second = right.triples(part, standardize=question.standardize)
+    def _aligned(self, settings: AspectSettings, left: PreparedGraph, right: PreparedGraph) -> float:
+        """Return the F1 of aligned triples; for S2match, those of Smatch with graded concepts."""
+        graded = settings.aspect == "s2match"
+        part = "smatch" if graded else settings.aspect
+        first = left.triples(part, standardize=settings.standardize)
+        second = right.triples(part, standardize=settings.standardize)
         if not len(first) or not len(second):
             return smatch_f1(0.0, first, second)
-        weight = question.concept_weight if graded else 1.0
-        similarity = self._similarity(question) if graded else same_label
-        found = solve(make_problem(first, second, similarity, weight), question)
-        return smatch_f1(found.value, first, second, weight)
+        weight = settings.concept_weight if graded else 1.0
+        similarity = self._similarity(settings) if graded else same_label
+        alignment = solve(make_problem(first, second, similarity, weight), settings)
+        return smatch_f1(alignment.value, first, second, weight)
 
-    def _words(self, question: Question) -> NodeVectors:
-        if question.vectors not in self._vectors:
-            self._vectors[question.vectors] = NodeVectors(Path(question.vectors).expanduser())
-        return self._vectors[question.vectors]
+    def _node_vectors(self, settings: AspectSettings) -> NodeVectors:
+        if settings.vectors not in self._vectors:
+            self._vectors[settings.vectors] = NodeVectors(Path(settings.vectors).expanduser())
+        return self._vectors[settings.vectors]
 
-    def _similarity(self, question: Question) -> ConceptSimilarity:
-        key = (question.vectors, question.cutoff, question.diffsense)
+    def _similarity(self, settings: AspectSettings) -> ConceptSimilarity:
+        key = (settings.vectors, settings.cutoff, settings.diffsense)
         if key not in self._similarities:
-            self._similarities[key] = ConceptSimilarity(self._words(question), question.cutoff, question.diffsense)
+            vectors = self._node_vectors(settings)
+            self._similarities[key] = ConceptSimilarity(vectors, settings.cutoff, settings.diffsense)
         return self._similarities[key]

@@ -1,4 +1,11 @@
-"""The optimal alignment, proven: by an upper bound that a good alignment reaches, else by an integer program."""
+"""The optimal alignment, proven: by an upper bound that a good alignment reaches, else by an integer program.
+
+A match of two relations is worth 1 to the two pairs of nodes at their ends together. Give each end a share; then a pair
+of nodes is worth at most its own value and, for each relation of one node, the largest share in a match with one of the
+other's, and the best assignment of nodes by that bounds every alignment (Gilmore 1962, Lawler 1963). Each division into
+shares gives a bound; the best division is approached by subgradient steps, as in Lagrangian relaxation (Held and Karp
+1971): a match that is counted at one end only has that share lowered.
+"""
 
 from __future__ import annotations
 
@@ -19,17 +26,18 @@ from assay.metrics.amr.alignment import Alignment, Problem, climb, mapping_of
 __all__ = ["Bound", "integer_program", "optimal_alignment"]
 
 
-# An upper bound of what an alignment can be worth, tightened by moving the worth of relations between their ends.
-#
-# A match of two relations is worth 1 to the two pairs of nodes at their ends together. Give each end a share; then a
-# pair of nodes is worth at most its own worth and, for each relation of one node, the largest share in a match with
-# one of the other's, and the best assignment of nodes by that worth bounds every alignment (Gilmore 1962, Lawler
-# 1963). Each division into shares gives a bound; the best division is approached by subgradient steps, as in
-# Lagrangian relaxation (Held and Karp 1971): a match that is counted at one end only has that share lowered.
-
+#: Bounds and shares that are nearer than this are equal but for rounding.
 _EQUAL_BOUNDS = 1e-12
+#: Values of alignments that are nearer than this are equal but for rounding.
+_EQUAL = 1e-9
 #: Steps without a lower bound after which steps become half as long.
 _PATIENCE = 4
+#: Steps of the bound before the integer program is solved, and the number of them between two climbs.
+_STEPS, _STEPS_PER_CLIMB = 48, 4
+#: HiGHS fulfils constraints to 1e-6: "a unit more" is asked for as this share of a unit less.
+_SLACK = 1e-3
+#: The status of milp where nothing fulfils the constraints.
+_INFEASIBLE = 2
 
 
 class _Ends:
@@ -47,9 +55,9 @@ class _Ends:
         key = relation * pairs + pair
         self.order = np.argsort(key, kind="stable")
         ordered = key[self.order]
-        begins = np.append(True, ordered[1:] != ordered[:-1])
-        self.starts = np.flatnonzero(begins)
-        self.group = np.cumsum(begins) - 1
+        is_first = np.append(True, ordered[1:] != ordered[:-1])
+        self.starts = np.flatnonzero(is_first)
+        self.group = np.cumsum(is_first) - 1
         self.pair = pair[self.order][self.starts]
 
     def largest(self, share: NDArray[np.float64]) -> NDArray[np.float64]:
@@ -59,28 +67,34 @@ class _Ends:
     def counted(self, share: NDArray[np.float64], chosen: NDArray[np.bool_]) -> NDArray[np.intp]:
         """Return the matches that the bound counts at *chosen* pairs of nodes: of each group the first largest."""
         largest = self.largest(share)
-        taken = chosen[self.pair] & (largest > _EQUAL_BOUNDS)
-        at = np.flatnonzero((share[self.order] >= largest[self.group] - _EQUAL_BOUNDS) & taken[self.group])
-        group = self.group[at]
-        return self.order[at[np.append(True, group[1:] != group[:-1])]] if len(at) else at
+        counts = chosen[self.pair] & (largest > _EQUAL_BOUNDS)
+        is_largest = share[self.order] >= largest[self.group] - _EQUAL_BOUNDS
+        candidates = np.flatnonzero(is_largest & counts[self.group])
+        if not len(candidates):
+            return candidates
+        group = self.group[candidates]
+        is_first = np.append(True, group[1:] != group[:-1])
+        return self.order[candidates[is_first]]
 
 
 class Bound:
     """The bound of a problem that has matches of relations, under the division into shares so far.
 
     Attributes:
-        value: the lowest bound that was found.
-        places: the assignment that gave the latest one, a permutation of max(n, m) places as in
+        value: the lowest bound so far.
+        partners: the assignment that gave the latest one, a permutation as in
             :func:`assay.metrics.amr.alignment.climb`.
     """
 
     def __init__(self, problem: Problem) -> None:
         pairs = problem.unary.size
         self._problem = problem
-        self._sides = [
-            [_Ends(relation, end, pairs) for end in (problem.sources, problem.targets)]
-            for relation in (problem.first, problem.second)
-        ]
+        #: Sources and targets of the matches, grouped by the relations of the first graph, and of the second.
+        self._sides = []
+        for relation in (problem.first, problem.second):
+            sources = _Ends(relation, problem.sources, pairs)
+            targets = _Ends(relation, problem.targets, pairs)
+            self._sides.append((sources, targets))
         self._share = np.full(len(problem.sources), 0.5)
         self._stride = 1.0
         self._idle = 0
@@ -88,13 +102,13 @@ class Bound:
         self._assign()
 
     def step(self, reached: float) -> bool:
-        """Move shares once, an alignment worth *reached* being known; return False where there is nothing to move."""
+        """Move shares once, for a known alignment of value *reached*; return False where there is nothing to move."""
         problem = self._problem
-        chosen = problem.chosen(mapping_of(problem, self.places))
+        chosen = problem.chosen(mapping_of(problem, self.partners))
         slope = np.zeros(len(self._share))
-        for ends, low in zip(self._sides, (self._low, ~self._low), strict=True):
-            for end, share, sign in zip(ends, (self._share, 1.0 - self._share), (1.0, -1.0), strict=True):
-                slope[end.counted(share, chosen & low)] += sign
+        for (source, target), is_lower in zip(self._sides, (self._low, ~self._low), strict=True):
+            slope[source.counted(self._share, chosen & is_lower)] += 1.0
+            slope[target.counted(1.0 - self._share, chosen & is_lower)] -= 1.0
         length = float(slope @ slope)
         if not length:
             return False
@@ -103,20 +117,21 @@ class Bound:
         return True
 
     def _assign(self) -> None:
-        """Compute the bound under the shares of now."""
+        """Compute the bound under the current shares."""
         unary = self._problem.unary
         size = unary.size
-        worth = [
-            np.bincount(source.pair, source.largest(self._share), size)
-            + np.bincount(target.pair, target.largest(1.0 - self._share), size)
-            for source, target in self._sides
-        ]
-        self._low = worth[0] <= worth[1]
-        places = max(unary.shape)
-        square = np.zeros((places, places))
-        square[: unary.shape[0], : unary.shape[1]] = unary + np.minimum(*worth).reshape(unary.shape)
+        # of each pair of nodes, what its matches give at most, seen from the relations of either graph
+        gains = []
+        for source, target in self._sides:
+            at_source = np.bincount(source.pair, source.largest(self._share), size)
+            at_target = np.bincount(target.pair, target.largest(1.0 - self._share), size)
+            gains.append(at_source + at_target)
+        self._low = gains[0] <= gains[1]
+        side = max(unary.shape)
+        square = np.zeros((side, side))
+        square[: unary.shape[0], : unary.shape[1]] = unary + np.minimum(*gains).reshape(unary.shape)
         rows, columns = linear_sum_assignment(square, maximize=True)
-        self.places = np.asarray(columns, dtype=np.intp)
+        self.partners = np.asarray(columns, dtype=np.intp)
         self._latest = float(square[rows, columns].sum())
         if self._latest < self.value - _EQUAL_BOUNDS:
             self.value, self._idle = self._latest, 0
@@ -126,24 +141,12 @@ class Bound:
             self._stride, self._idle = self._stride / 2, 0
 
 
-# The optimal alignment, proven: a good one and a bound where they meet, else an integer program.
-
-#: Steps of the bound before the integer program is asked, and how many of them lie between two climbs.
-_STEPS, _APART = 48, 4
-#: Worths that are nearer than this are equal but for rounding.
-_EQUAL = 1e-9
-#: HiGHS keeps constraints to 1e-6: what is asked for as "a unit more" is this share of a unit less.
-_SLACK = 1e-3
-#: What milp says where nothing fulfils the constraints.
-_INFEASIBLE = 2
-
-
 def optimal_alignment(problem: Problem) -> Alignment:
-    """Return an alignment that is proven to be worth most.
+    """Return an alignment that is proven to have the highest value.
 
-    A climb from the assignment behind an upper bound is mostly optimal, and the bound mostly says so: it is compared
-    after rounding down to what a sum of worths can be. Where a gap stays, HiGHS solves the integer program (Opitz 2023,
-    SMATCH++, section 4) to optimality.
+    A climb from the assignment behind an upper bound is mostly optimal, and the bound mostly proves it: it is compared
+    after rounding down to a possible value. Where a gap stays, HiGHS solves the integer program (Opitz 2023, SMATCH++,
+    section 4) to optimality.
 
     Raises:
         AssayError: HiGHS finds no optimum.
@@ -156,11 +159,11 @@ def optimal_alignment(problem: Problem) -> Alignment:
     bound = Bound(problem)
     best, mapping = -1.0, np.empty(0, dtype=np.intp)
     for step in range(_STEPS):
-        if step % _APART == 0:
-            found = mapping_of(problem, climb(problem, bound.places))
-            value = problem.value(found)
+        if step % _STEPS_PER_CLIMB == 0:
+            climbed = mapping_of(problem, climb(problem, bound.partners))
+            value = problem.value(climbed)
             if value > best:
-                best, mapping = value, found
+                best, mapping = value, climbed
         if _highest(problem, bound.value) <= best + _EQUAL:
             return Alignment(tuple(mapping.tolist()), best, optimal=True)
         if not bound.step(best):
@@ -177,23 +180,23 @@ def _assigned(problem: Problem) -> Alignment:
 
 
 def _highest(problem: Problem, bound: float) -> float:
-    """Return the largest worth that an alignment can have under a bound."""
+    """Return the highest value that an alignment can have under a bound."""
     return bound if not problem.unit else float(np.floor(bound / problem.unit + _EQUAL)) * problem.unit
 
 
 def integer_program(problem: Problem, known: Alignment | None = None, bound: float = np.inf) -> Alignment:
     """Return the optimum of a problem with matches of relations by its integer program, as HiGHS finds it.
 
-    It has a variable for each pair of nodes and each match. Of the matches of one relation at one pair of nodes, one at
-    most can be, and none without that pair: four families of constraints, whose relaxation is often whole already.
+    It has a variable for each pair of nodes and each match. Of the matches of one relation at one pair of nodes, at
+    most one is chosen, and none without that pair: four families of constraints, whose relaxation is often integral.
 
-    Where every worth is a multiple of a unit, HiGHS is asked for an alignment worth a unit more than the known one, and
-    may stop when less than a unit lies between what it has and what there can be: both prove as much, and sooner.
+    Where every value is a multiple of a unit, HiGHS is asked for an alignment with a unit more than the known one, and
+    may stop when the gap between its solution and its bound is below a unit: both prove as much, and sooner.
 
     Args:
         problem: with at least one match.
         known: a good alignment.
-        bound: of what any alignment is worth.
+        bound: no alignment has a higher value.
 
     Raises:
         AssayError: HiGHS finds no optimum.
@@ -201,73 +204,74 @@ def integer_program(problem: Problem, known: Alignment | None = None, bound: flo
     rows, columns = problem.unary.shape
     unary = problem.unary.ravel()
     pairs = np.flatnonzero((unary > 0) | _occurs(problem))
-    place = np.full(unary.size, -1, dtype=np.intp)
-    place[pairs] = np.arange(len(pairs))
+    variable_of = np.full(unary.size, -1, dtype=np.intp)
+    variable_of[pairs] = np.arange(len(pairs))
     matches = len(problem.sources)
     total = len(pairs) + matches
     gain = np.concatenate([unary[pairs], np.ones(matches)])
-    blocks = [_once(pairs // columns, total), _once(pairs % columns, total)]
-    highs = [np.ones(block.shape[0]) for block in blocks]
+    blocks = [_at_most_one(pairs // columns, total), _at_most_one(pairs % columns, total)]
+    upper = [np.ones(block.shape[0]) for block in blocks]
     for relation in (problem.first, problem.second):
         for end in (problem.sources, problem.targets):
-            block = _under(relation * unary.size + end, place[end], len(pairs), total)
+            block = _at_most_its_pair(relation * unary.size + end, variable_of[end], len(pairs), total)
             blocks.append(block)
-            highs.append(np.zeros(block.shape[0]))
-    constraints = [LinearConstraint(vstack(blocks), -np.inf, np.concatenate(highs))]
+            upper.append(np.zeros(block.shape[0]))
+    constraints = [LinearConstraint(vstack(blocks), -np.inf, np.concatenate(upper))]
     gap = 0.0
     if known is not None and problem.unit:
         more = known.value + (1 - _SLACK) * problem.unit
         constraints.append(LinearConstraint(csr_array(gain[None]), more, np.inf))
         gap = (1 - _SLACK) * problem.unit / bound
     with _stdout_to_stderr():
-        found = milp(
+        solution = milp(
             -gain,
             integrality=np.concatenate([np.ones(len(pairs)), np.zeros(matches)]),
             bounds=Bounds(0, 1),
             constraints=constraints,
             options={"mip_rel_gap": gap},
         )
-    if known is not None and found.status == _INFEASIBLE:
+    if known is not None and solution.status == _INFEASIBLE:
         return replace(known, optimal=True)
-    if found.x is None or found.status != 0:
-        raise AssayError(f"no optimal alignment was found: {found.message}")
+    if solution.x is None or solution.status != 0:
+        raise AssayError(f"no optimal alignment was found: {solution.message}")
     mapping = np.full(rows, -1, dtype=np.intp)
-    held = pairs[found.x[: len(pairs)] > 0.5]
-    mapping[held // columns] = held % columns
+    chosen = pairs[solution.x[: len(pairs)] > 0.5]
+    mapping[chosen // columns] = chosen % columns
     return Alignment(tuple(mapping.tolist()), problem.value(mapping), optimal=True)
 
 
 @contextlib.contextmanager
 def _stdout_to_stderr() -> Iterator[None]:
-    """Send what HiGHS prints now and then, whatever its options say, where it spoils no data."""
+    """Redirect what HiGHS prints now and then, whatever its options say, away from the data on stdout."""
     sys.stdout.flush()
-    kept = os.dup(1)
+    stdout = os.dup(1)
     os.dup2(2, 1)
     try:
         yield
     finally:
-        os.dup2(kept, 1)
-        os.close(kept)
+        os.dup2(stdout, 1)
+        os.close(stdout)
 
 
 def _occurs(problem: Problem) -> NDArray[np.bool_]:
-    found = np.zeros(problem.unary.size, dtype=bool)
-    found[problem.sources] = found[problem.targets] = True
-    return found
+    """Return which pairs of nodes are the end of a match."""
+    occurs = np.zeros(problem.unary.size, dtype=bool)
+    occurs[problem.sources] = occurs[problem.targets] = True
+    return occurs
 
 
-def _once(groups: NDArray[np.intp], total: int) -> csr_array:
-    """Return the rows of: the sum of the variables of a group is at most 1."""
+def _at_most_one(groups: NDArray[np.intp], total: int) -> csr_array:
+    """Return the constraints that the variables of a group add up to at most 1."""
     _, group = np.unique(groups, return_inverse=True)
     data = np.ones(len(group))
     return csr_array((data, (group, np.arange(len(group)))), shape=(int(group.max()) + 1, total))
 
 
-def _under(keys: NDArray[np.intp], heads: NDArray[np.intp], pairs: int, total: int) -> csr_array:
-    """Return the rows of: the sum of the matches of a group is at most the pair of nodes that they need."""
-    _, where, group = np.unique(keys, return_index=True, return_inverse=True)
-    size = len(where)
+def _at_most_its_pair(keys: NDArray[np.intp], pair_of: NDArray[np.intp], pairs: int, total: int) -> csr_array:
+    """Return the constraints that the matches of a group add up to at most the pair of nodes that they need."""
+    _, first_of_group, group = np.unique(keys, return_index=True, return_inverse=True)
+    size = len(first_of_group)
     data = np.concatenate([np.ones(len(keys)), -np.ones(size)])
-    at = np.concatenate([group, np.arange(size)])
-    variables = np.concatenate([pairs + np.arange(len(keys)), heads[where]])
-    return csr_array((data, (at, variables)), shape=(size, total))
+    rows = np.concatenate([group, np.arange(size)])
+    variables = np.concatenate([pairs + np.arange(len(keys)), pair_of[first_of_group]])
+    return csr_array((data, (rows, variables)), shape=(size, total))

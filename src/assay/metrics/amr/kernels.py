@@ -1,5 +1,6 @@
-"""Weisfeiler-Leman kernels of AMR graphs: shared neighbourhoods (WLK), and the Wasserstein distance of nodes
-(WWLK).
+"""Weisfeiler-Leman kernels of AMR graphs: shared neighbourhoods (WLK), and the Wasserstein distance of nodes (WWLK).
+
+Each graph is prepared once (:func:`surroundings`, :func:`prepare`); a pair is then compared from what was prepared.
 """
 
 from __future__ import annotations
@@ -34,10 +35,17 @@ __all__ = [
 ]
 
 
-# Weisfeiler-Leman kernel of AMR graphs: what labelled surroundings they share.
-
 #: Sets of what a graph has: labels and triples, then the labelled surroundings of each iteration.
 Surroundings = tuple[frozenset[Any], ...]
+
+#: Distances are computed this often, each time with other edge weights, and then averaged.
+DRAWS = 16
+#: The authors draw a role's weight ten times, uniformly between these, and keep the draw that makes the weights least
+#: even (least entropy), which is the smallest one.
+_LOW, _HIGH, _TRIES = 0.2, 0.35, 10
+_QUANTILES = _LOW + (_HIGH - _LOW) * (1.0 - (1.0 - (np.arange(DRAWS) + 0.5) / DRAWS) ** (1.0 / _TRIES))
+#: A squared distance of unit vectors below this is rounding: the nodes are equal.
+_EQUAL, _DIGITS = 1e-12, 12
 
 
 def unfold_constants(graph: Graph) -> tuple[list[str], list[tuple[int, str, int]]]:
@@ -55,18 +63,19 @@ def unfold_constants(graph: Graph) -> tuple[list[str], list[tuple[int, str, int]
 
 
 def surroundings(graph: Graph, iterations: int = 2) -> Surroundings:
-    """Return what :func:`wlk` compares of a graph, to be computed once where a graph stands in several pairs."""
+    """Return what :func:`wlk` compares of a graph, to be computed once where a graph is in several pairs."""
     names, edges = unfold_constants(graph)
     labels: list[Any] = list(names)
-    found = [frozenset(labels) | {(labels[source], role, labels[target]) for source, role, target in edges}]
+    triples = {(labels[source], role, labels[target]) for source, role, target in edges}
+    sets = [frozenset(labels) | triples]
     for _ in range(iterations):
-        around: list[list[tuple[str, Any]]] = [[] for _ in labels]
+        neighbours: list[list[tuple[str, Any]]] = [[] for _ in labels]
         for source, role, target in edges:
-            around[source].append((role, labels[target]))
-            around[target].append((role, labels[source]))
-        labels = [_digest(label, near) for label, near in zip(labels, around, strict=True)]
-        found.append(frozenset(labels))
-    return tuple(found)
+            neighbours[source].append((role, labels[target]))
+            neighbours[target].append((role, labels[source]))
+        labels = [_digest(label, near) for label, near in zip(labels, neighbours, strict=True)]
+        sets.append(frozenset(labels))
+    return tuple(sets)
 
 
 def _digest(label: Hashable, near: list[tuple[str, Any]]) -> bytes:
@@ -76,15 +85,15 @@ def _digest(label: Hashable, near: list[tuple[str, Any]]) -> bytes:
 
 def compare_surroundings(first: Surroundings, second: Surroundings) -> float:
     """Return the kernel of two graphs from their :func:`surroundings`, made with equal iterations; see :func:`wlk`."""
-    shared = one = other = 0.0
+    shared = first_total = second_total = 0.0
     for iteration, (left, right) in enumerate(zip(first, second, strict=True)):
         weight = 1.0 / (1 + iteration) ** 2
         shared += weight * len(left & right)
-        one += weight * len(left)
-        other += weight * len(right)
-    if not one or not other:
-        return float(one == other)
-    return shared / math.sqrt(one * other)
+        first_total += weight * len(left)
+        second_total += weight * len(right)
+    if not first_total or not second_total:
+        return float(first_total == second_total)
+    return shared / math.sqrt(first_total * second_total)
 
 
 def wlk(first: Graph, second: Graph, *, iterations: int = 2) -> float:
@@ -92,7 +101,7 @@ def wlk(first: Graph, second: Graph, *, iterations: int = 2) -> float:
 
     A graph is a vector with a 1 for each node label and each labelled triple in it, then, for each iteration i from 1,
     1/(1+i) for each label a node has after i rounds of contextualisation, in which it takes up the labels of its
-    neighbours with the roles between them, in both directions alike. Constants are nodes. What stands twice counts
+    neighbours with the roles between them, in both directions alike. Constants are nodes. Duplicates count
     once, as in the authors' program, whose triples have no part in later iterations.
 
     Args:
@@ -106,42 +115,33 @@ def wlk(first: Graph, second: Graph, *, iterations: int = 2) -> float:
 def bag_of_nodes(first: Graph, second: Graph) -> float:
     """Return the cosine of the counts of node labels, constants among them, from 0 to 1.
 
-    The baseline of Opitz and Frank 2022 (S3BERT), table 2, of which the paper says no more than its name.
+    The baseline of Opitz and Frank 2022 (S3BERT), table 2; the paper gives only its name.
 
     Args:
         first: as :func:`assay.amr.normalized` returns it.
         second: likewise.
     """
-    one, other = (Counter(unfold_constants(graph)[0]) for graph in (first, second))
-    if not one or not other:
-        return float(one == other)
-    shared = sum(count * other[label] for label, count in one.items())
-    return shared / math.sqrt(sum(n * n for n in one.values()) * sum(n * n for n in other.values()))
-
-
-# Wasserstein Weisfeiler-Leman kernel of AMR graphs: how far one graph's nodes must move to become the other's.
-
-#: How often distances are computed, each time with other edge weights, before their mean is taken.
-DRAWS = 16
-#: The authors draw a role's weight ten times, uniformly between these, and keep what makes all weights least even
-#: (least entropy). That is the smallest: it adds least to the sum.
-_LOW, _HIGH, _TRIES = 0.2, 0.35, 10
-_QUANTILES = _LOW + (_HIGH - _LOW) * (1.0 - (1.0 - (np.arange(DRAWS) + 0.5) / DRAWS) ** (1.0 / _TRIES))
-#: A squared distance of unit vectors below this is rounding: the nodes are equal.
-_EQUAL, _DIGITS = 1e-12, 12
+    first_counts, second_counts = Counter(unfold_constants(first)[0]), Counter(unfold_constants(second)[0])
+    if not first_counts or not second_counts:
+        return float(first_counts == second_counts)
+    shared = sum(count * second_counts[label] for label, count in first_counts.items())
+    first_square = sum(count * count for count in first_counts.values())
+    second_square = sum(count * count for count in second_counts.values())
+    return shared / math.sqrt(first_square * second_square)
 
 
 @dataclass(frozen=True, eq=False)
 class NodeEmbeddings:
     """What :func:`wwlk` compares of a graph with n nodes, constants among them.
 
-    An iteration is linear in the vectors before it, so that inner products are carried on, not vectors.
+    An iteration is linear in the vectors before it, so that inner products can be iterated instead of vectors.
 
     Attributes:
         vectors: of the labels, float64, shape ``(n, dimensions)``.
-        step: how much of each node's vector a node has after one more iteration, float64, shape ``(DRAWS, n, n)``.
-        lengths: of each node's vectors of iterations 0 to the last in a row, shape ``(DRAWS, n)``, positive.
-        iterations: how many there are after 0.
+        step: the share of each node's vector in a node's vector after one more iteration, float64, shape
+            ``(DRAWS, n, n)``.
+        lengths: of each node's concatenated vectors of all iterations, shape ``(DRAWS, n)``, positive.
+        iterations: their number after iteration 0.
     """
 
     vectors: NDArray[np.float64]
@@ -151,22 +151,22 @@ class NodeEmbeddings:
 
 
 def prepare(graph: Graph, vectors: NodeVectors, *, iterations: int = 2) -> NodeEmbeddings:
-    """Return what :func:`wwlk` compares of a graph, to be computed once where a graph stands in several pairs.
+    """Return what :func:`wwlk` compares of a graph, to be computed once where a graph is in several pairs.
 
-    It holds 128 bytes for each pair of nodes.
+    It takes 128 bytes for each pair of nodes.
     """
     labels, edges = unfold_constants(graph)
     size = len(labels)
     base = np.array([vectors.label(label) for label in labels])
-    near = np.zeros((size, size, DRAWS))
-    count = np.zeros(size)
+    weight_sums = np.zeros((size, size, DRAWS))
+    degrees = np.zeros(size)
     for source, role, target in edges:
         weights = _edge_weights(role)
-        near[source, target] += weights
-        near[target, source] += weights
-        count[source] += 1
-        count[target] += 1
-    mean = near / np.maximum(count, 1)[:, None, None]
+        weight_sums[source, target] += weights
+        weight_sums[target, source] += weights
+        degrees[source] += 1
+        degrees[target] += 1
+    mean = weight_sums / np.maximum(degrees, 1)[:, None, None]
     step = np.ascontiguousarray(mean.transpose(2, 0, 1)) + np.eye(size)
     squares = _products(base @ base.T, step, step, iterations).diagonal(axis1=1, axis2=2)
     return NodeEmbeddings(base, step, np.sqrt(np.maximum(squares, _EQUAL)), iterations)
@@ -176,8 +176,8 @@ def prepare(graph: Graph, vectors: NodeVectors, *, iterations: int = 2) -> NodeE
 def _edge_weights(role: str) -> NDArray[np.float64]:
     """Return the weights of a role, shape ``(DRAWS,)``: the same for all roles, in an order that its name decides.
 
-    With numbers drawn freely, roles would differ in their mean weight by chance, and pairs that differ in roles alone
-    would be told apart by that chance.
+    With freely drawn numbers, the mean weights of roles would differ by chance, and so would the scores of pairs that
+    differ in roles alone.
     """
     return _QUANTILES[np.argsort(draw_uniform(role, DRAWS, 0.0, 1.0), kind="stable")]
 
@@ -185,7 +185,7 @@ def _edge_weights(role: str) -> NDArray[np.float64]:
 def _products(
     gram: NDArray[np.float64], left: NDArray[np.float64], right: NDArray[np.float64], iterations: int
 ) -> NDArray[np.float64]:
-    """Return the inner products of all iterations' vectors in a row, shape ``(DRAWS, n, m)``, from those of labels."""
+    """Return the inner products of the concatenated vectors, shape ``(DRAWS, n, m)``, from those of the labels."""
     current = np.broadcast_to(gram, (DRAWS, *gram.shape))
     total = current
     for _ in range(iterations):
@@ -210,7 +210,7 @@ def compare_embeddings(first: NodeEmbeddings, second: NodeEmbeddings) -> float:
     cost = np.sqrt(np.where(squares < _EQUAL, 0.0, squares)).mean(axis=0)
     masses = (np.full(size, 1.0 / size) for size in cost.shape)
     plan = ot.emd(*masses, cost, center_dual=False, check_marginals=False)
-    # Sums in another order differ in their last digits: graphs that are equally far shall have equal scores.
+    # sums in another order differ in their last digits, but graphs at equal distance must have equal scores
     return round(float(np.clip(1.0 - (plan * cost).sum(), 0.0, 1.0)), _DIGITS)
 
 
@@ -219,8 +219,8 @@ def wwlk(first: Graph, second: Graph, vectors: NodeVectors, *, iterations: int =
 
     Opitz, Daza and Frank 2021, after Togninalli et al. 2019: a node begins as the vector of its label;
     in each iteration the mean over its edges, in both directions, of the neighbour's vector times the weight of the
-    role is added to it. Its vectors of all iterations in a row, at length 1, are its place; all nodes of a graph have
-    equal mass, constants among them, and the optimal transport is exact.
+    role is added to it. Its concatenated vectors of all iterations, at length 1, are its position; all nodes of a graph
+    have equal mass, constants among them, and the optimal transport is exact.
 
     The authors' program draws edge weights and vectors of unknown labels, and means the distances over several draws.
     Here both are functions of the names (:func:`NodeVectors.label`, and 16 weights a role), so that a score depends

@@ -1,4 +1,4 @@
-"""Vectors of AMR node labels, and the focus of graphs: how similar their best-connected nodes or roots are."""
+"""Vectors of AMR node labels from word vectors, and the similarity of best-connected nodes and of roots."""
 
 from __future__ import annotations
 
@@ -26,24 +26,24 @@ __all__ = [
 ]
 
 
-# Vectors of AMR node labels, out of a table of word vectors.
-
 _SENSE = re.compile(r"(?<=\D)-\d+$")
 _QUOTES = str.maketrans("", "", "\"'")
-#: What stands for the constant of ``:polarity -``, as in the program of Opitz, Daza and Frank 2021.
+#: The words for the constant of ``:polarity -``, as in the program of Opitz, Daza and Frank 2021.
 _NEGATION = ("false", "not", "untrue")
-#: Labels without a known word get small vectors, so that their neighbours say more about them than the draw does.
+#: Labels without a known word get small vectors, so that their neighbours count more than the draw.
 _SMALL = 0.05
+
+Direction = Literal["in", "out", "both"]
 
 
 class NodeVectors:
-    """Word vectors by AMR node label; what was asked for once is kept in memory.
+    """Word vectors by AMR node label; looked-up vectors stay in memory.
 
     Args:
         path: of a table that :func:`assay.metrics.words.open_vectors` reads.
 
     Raises:
-        InputError: there is none, or it is broken.
+        InputError: the table is missing or broken.
     """
 
     def __init__(self, path: Path) -> None:
@@ -54,7 +54,7 @@ class NodeVectors:
 
     @property
     def dimensions(self) -> int:
-        """The numbers of a vector."""
+        """The length of a vector."""
         return self._table.dimensions
 
     @property
@@ -63,7 +63,7 @@ class NodeVectors:
         return self._table.digest
 
     def word(self, word: str) -> NDArray[np.float64] | None:
-        """Return the vector of a word as it stands, shape ``(dimensions,)``, or None where it is unknown."""
+        """Return the vector of a word as written, shape ``(dimensions,)``, or None where it is unknown."""
         if word not in self._words:
             row = self._table.lookup([word])
             self._words[word] = self._table.rows(row)[0].astype(np.float64) if row[0] >= 0 else None
@@ -73,7 +73,7 @@ class NodeVectors:
         """Return the vector of a node label, shape ``(dimensions,)``, or None where none of its words is known.
 
         It is the mean of the known words of :func:`label_words`; a number that is no known word is the mean of its
-        digits, each divided by its place (the first by 1), so that leading digits say most (as in the program of
+        digits, each divided by its place (the first by 1), so that leading digits count most (as in the program of
         Opitz, Daza and Frank 2021).
         """
         if label not in self._known:
@@ -88,17 +88,20 @@ class NodeVectors:
         """
         if label not in self._labels:
             vector = self.known(label)
-            drawn = draw_uniform(label, self.dimensions, -_SMALL, _SMALL) if vector is None else vector
-            self._labels[label] = drawn
+            if vector is None:
+                vector = draw_uniform(label, self.dimensions, -_SMALL, _SMALL)
+            self._labels[label] = vector
         return self._labels[label]
 
     def _compose(self, label: str) -> NDArray[np.float64] | None:
         words = label_words(label)
-        found = [vector for vector in map(self.word, words) if vector is not None]
-        if not found and len(words) == 1 and words[0].isnumeric():
-            digits = ((self.word(digit), place) for place, digit in enumerate(words[0], 1))
-            found = [vector / place for vector, place in digits if vector is not None]
-        return np.asarray(np.mean(found, axis=0)) if found else None
+        vectors = [vector for vector in map(self.word, words) if vector is not None]
+        if not vectors and len(words) == 1 and words[0].isnumeric():
+            for position, digit in enumerate(words[0], 1):
+                vector = self.word(digit)
+                if vector is not None:
+                    vectors.append(vector / position)
+        return np.asarray(np.mean(vectors, axis=0)) if vectors else None
 
 
 def label_words(label: str) -> tuple[str, ...]:
@@ -124,11 +127,6 @@ def draw_uniform(text: str, count: int, low: float, high: float) -> NDArray[np.f
     """
     digest = hashlib.shake_256(text.encode("utf-8", "surrogatepass")).digest(8 * count)
     return np.asarray(np.frombuffer(digest, dtype="<u8") / 2.0**64 * (high - low) + low)
-
-
-# Focus of AMR graphs: how similar their best-connected nodes or their roots are.
-
-Direction = Literal["in", "out", "both"]
 
 
 def max_indegree(first: Graph, second: Graph, vectors: NodeVectors) -> float:
@@ -169,45 +167,45 @@ def best_connected(graph: Graph, direction: Direction) -> int:
         incoming[target] += 1
     for source, _, _ in graph.attributes:
         outgoing[source] += 1
-    every = [one + other for one, other in zip(incoming, outgoing, strict=True)]
-    wanted = {"in": incoming, "out": outgoing, "both": every}[direction]
-    most = max(wanted)
-    tied = [node for node in range(size) if wanted[node] == most]
+    both = [entering + leaving for entering, leaving in zip(incoming, outgoing, strict=True)]
+    degrees = {"in": incoming, "out": outgoing, "both": both}[direction]
+    highest = max(degrees)
+    tied = [node for node in range(size) if degrees[node] == highest]
     if len(tied) == 1:
         return tied[0]
     hops = _hops(graph)
-    return min(tied, key=lambda node: (hops[node], -every[node], graph.concepts[node]))
+    return min(tied, key=lambda node: (hops[node], -both[node], graph.concepts[node]))
 
 
 def _hops(graph: Graph) -> list[int]:
-    """Return the edges between the root and each node; the number of nodes where there is no way."""
+    """Return the edges between the root and each node; the number of nodes where they are not connected."""
     size = len(graph.concepts)
-    near: list[list[int]] = [[] for _ in range(size)]
+    neighbours: list[list[int]] = [[] for _ in range(size)]
     for source, _, target in graph.relations:
-        near[source].append(target)
-        near[target].append(source)
+        neighbours[source].append(target)
+        neighbours[target].append(source)
     hops = [size] * size
     hops[graph.root] = 0
     waiting = deque([graph.root])
     while waiting:
         node = waiting.popleft()
-        for other in near[node]:
+        for other in neighbours[node]:
             if hops[other] == size:
                 hops[other] = hops[node] + 1
                 waiting.append(other)
     return hops
 
 
-def _compare(first: Graph, one: int, second: Graph, other: int, vectors: NodeVectors) -> float:
+def _compare(first: Graph, first_node: int, second: Graph, second_node: int, vectors: NodeVectors) -> float:
     """Return the cosine of two nodes' concepts, 0 where it is negative.
 
-    Concepts with the same words are equal whatever their senses; one that has no known word is like no other.
+    Concepts with the same words are equal whatever their senses; one that has no known word is similar to none.
     """
-    left, right = first.concepts[one], second.concepts[other]
+    left, right = first.concepts[first_node], second.concepts[second_node]
     if label_words(left) == label_words(right):
         return 1.0
-    a, b = vectors.known(left), vectors.known(right)
-    if a is None or b is None:
+    left_vector, right_vector = vectors.known(left), vectors.known(right)
+    if left_vector is None or right_vector is None:
         return 0.0
-    scale = float(np.sqrt((a @ a) * (b @ b)))
-    return min(1.0, max(0.0, float(a @ b) / scale)) if scale else 0.0
+    lengths = float(np.sqrt((left_vector @ left_vector) * (right_vector @ right_vector)))
+    return min(1.0, max(0.0, float(left_vector @ right_vector) / lengths)) if lengths else 0.0

@@ -20,13 +20,18 @@ if TYPE_CHECKING:
 __all__ = ["PARSER", "check_parser", "graphs_of", "load_parser", "load_parser_for", "parse_texts", "parser_digest"]
 
 
-# Sentences to AMR graphs, where a user has a parser: amrlib and one of its models.
-
 PARSER = "amrlib:"
+
+#: Characters of a text that an error shows.
+_SHOWN = 40
+_REMEDY = (
+    "give graphs with `graphs` reference=FILE,candidate=FILE, in columns reference_graph and candidate_graph, or have "
+    "the texts parsed: parser=amrlib:FOLDER"
+)
 
 
 def check_parser(parser: str) -> None:
-    """Return when *parser* can be had: ``amrlib:FOLDER``, with the package installed and a model in the folder.
+    """Return when *parser* is available: ``amrlib:FOLDER``, with the package installed and a model in the folder.
 
     Raises:
         InputError: it has another form, or there is no such folder.
@@ -66,10 +71,10 @@ def load_parser(parser: str) -> Any:
 
 
 def parse_texts(parser: str, texts: Sequence[str]) -> dict[str, str]:
-    """Return the graph of each text in Penman notation; a text that the parser gives up is an error.
+    """Return the graph of each text in Penman notation.
 
     Raises:
-        InputError, UnavailableError: see :func:`check_parser`; or a text that has no parse.
+        InputError, UnavailableError: see :func:`check_parser`; or the parser gives no graph for a text.
     """
     model = load_parser(parser)
     with contextlib.redirect_stdout(io.StringIO()):
@@ -89,32 +94,22 @@ def _model(folder: str) -> Any:
     return amrlib.load_stog_model(model_dir=str(Path(folder).expanduser()))
 
 
-# The graphs of a batch, parsed where the data has none.
-
-#: Characters of a text that an error shows.
-_SHOWN = 40
-_REMEDY = (
-    "give graphs with `graphs` reference=FILE,candidate=FILE, in columns reference_graph and candidate_graph, or have "
-    "the texts parsed: parser=amrlib:FOLDER"
-)
-
-
 def load_parser_for(batch: Batch, parser: str) -> float:
     """Load the parser where a text of the batch needs it, and return the seconds that it took.
 
     Raises:
-        UnavailableError: the parser cannot be had.
+        UnavailableError: the parser is unavailable.
     """
-    if not parser or all(graph.strip() for graphs in _graphs_in_data(batch) for graph in graphs):
+    first, second = _graphs_in_data(batch)
+    if not parser or all(graph.strip() for graph in (*first, *second)):
         return 0.0
-
-    begun = time.perf_counter()
+    started = time.perf_counter()
     load_parser(parser)
-    return time.perf_counter() - begun
+    return time.perf_counter() - started
 
 
 def _graphs_in_data(batch: Batch) -> tuple[list[str], list[str]]:
-    """Return the graphs of both sides, an empty text where there is none."""
+    """Return the graphs of both sides, an empty text where a graph is missing."""
     absent = [""] * len(batch)
     return list(batch.reference_graphs or absent), list(batch.candidate_graphs or absent)
 
@@ -124,22 +119,25 @@ def graphs_of(batch: Batch, parser: str = "") -> tuple[Sequence[str], Sequence[s
 
     Raises:
         InputError: a text has no graph, and there is no parser.
-        UnavailableError: the parser cannot be had.
+        UnavailableError: the parser is unavailable.
     """
     first, second = _graphs_in_data(batch)
-    missing = {
-        side: [text for text, graph in zip(texts, graphs, strict=True) if not graph.strip()]
-        for side, texts, graphs in (("references", batch.references, first), ("candidates", batch.candidates, second))
-    }
-    if not any(missing.values()):
+    missing = {"references": _without_graph(batch.references, first)}
+    missing["candidates"] = _without_graph(batch.candidates, second)
+    texts = [*missing["references"], *missing["candidates"]]
+    if not texts:
         return first, second
     if not parser:
-        counts = " and ".join(f"{len(texts)} of {len(batch)} {side}" for side, texts in missing.items() if texts)
-        shown = next(text for texts in missing.values() for text in texts)[:_SHOWN]
-        raise InputError(f"no AMR graph for {counts} (such as {shown!r}); {_REMEDY}")
+        counts = " and ".join(f"{len(absent)} of {len(batch)} {side}" for side, absent in missing.items() if absent)
+        raise InputError(f"no AMR graph for {counts} (such as {texts[0][:_SHOWN]!r}); {_REMEDY}")
+    parsed = parse_texts(parser, sorted(set(texts)))
+    return _completed(batch.references, first, parsed), _completed(batch.candidates, second, parsed)
 
-    parsed = parse_texts(parser, sorted({text for texts in missing.values() for text in texts}))
-    return (
-        [graph if graph.strip() else parsed[text] for text, graph in zip(batch.references, first, strict=True)],
-        [graph if graph.strip() else parsed[text] for text, graph in zip(batch.candidates, second, strict=True)],
-    )
+
+def _without_graph(texts: Sequence[str], graphs: Sequence[str]) -> list[str]:
+    return [text for text, graph in zip(texts, graphs, strict=True) if not graph.strip()]
+
+
+def _completed(texts: Sequence[str], graphs: Sequence[str], parsed: dict[str, str]) -> list[str]:
+    """Return the graphs, each missing one parsed from its text."""
+    return [graph if graph.strip() else parsed[text] for text, graph in zip(texts, graphs, strict=True)]

@@ -1,6 +1,4 @@
-"""Sessions of AMR metrics: a graph is read once and a pair compared once, on all cores, or by the package
-smatchpp.
-"""
+"""Sessions of AMR metrics: assay's own, which compares each pair of graphs once, on all cores, and smatchpp's."""
 
 from __future__ import annotations
 
@@ -21,54 +19,53 @@ from numpy.typing import NDArray
 
 from assay.errors import UnavailableError
 from assay.lexicon.texts import in_order
+from assay.metrics.amr.aspect import AspectSettings
 from assay.metrics.amr.comparison import Comparer
 from assay.metrics.amr.parsing import graphs_of, load_parser_for
-from assay.metrics.amr.question import Asking, Question
 from assay.metrics.work import Scores
 
 if TYPE_CHECKING:
+    from assay.metrics.amr.metric import Amr
     from assay.metrics.base import Batch, Metric
 
 __all__ = ["AmrEngine", "AmrSession", "SmatchppEngine", "SmatchppSession", "Workers"]
 
 
-# Pairs of graphs spread over processes.
-
-#: Pairs that a process is given at a time: what is lost at a kill, and small beside a batch.
+#: Pairs that a process gets at a time: few beside a batch, so that all processes end at nearly the same time.
 CHUNK = 16
 #: Pairs below which starting processes takes longer than scoring in this one.
 FEW = 128
-
-#: Array libraries that POT knows besides NumPy.
+#: Array libraries that POT supports besides NumPy.
 _UNUSED = ("PYTORCH", "JAX", "CUPY", "TENSORFLOW")
 
-Answer = tuple[NDArray[np.float64], NDArray[np.float64]]
+#: Scores of n pairs in m aspects, shape (n, m), and the seconds of each aspect, shape (m,).
+_Compared = tuple[NDArray[np.float64], NDArray[np.float64]]
 
 
 class Workers:
-    """Answers questions in this process, or in several where there are enough pairs.
+    """Compares pairs of graphs in this process, or in several where there are enough pairs.
 
     Args:
-        processes: how many; 1 is this one.
+        processes: how many; with 1, this process compares.
     """
 
     def __init__(self, processes: int) -> None:
         self._processes = processes
-        self._own = Comparer()
+        self._comparer = Comparer()
         self._pool: ProcessPoolExecutor | None = None
 
-    def answer(self, questions: Sequence[Question], pairs: Sequence[tuple[str, str]]) -> Answer:
-        """See :meth:`Comparer.answer`; seconds are of all processes together.
+    def compare(self, aspects: Sequence[AspectSettings], pairs: Sequence[tuple[str, str]]) -> _Compared:
+        """See :meth:`Comparer.compare`; seconds are of all processes together.
 
         Raises:
-            UnavailableError: the processes ended, such as for want of memory.
+            UnavailableError: the processes ended, as when memory runs out.
         """
         if self._processes == 1 or (self._pool is None and len(pairs) < FEW):
-            return self._own.answer(questions, pairs)
+            return self._comparer.compare(aspects, pairs)
         chunks = [pairs[start : start + CHUNK] for start in range(0, len(pairs), CHUNK)]
         pool = self._start()
         try:
-            answers = list(pool.map(_answer, [tuple(questions)] * len(chunks), chunks))
+            compared = list(pool.map(_compare, [tuple(aspects)] * len(chunks), chunks))
         except BrokenProcessPool as error:
             self.close()
             raise UnavailableError(
@@ -78,60 +75,58 @@ class Workers:
         except BaseException:
             self.close()
             raise
-        scores = np.concatenate([scores for scores, _ in answers])
-        return scores, np.sum([seconds for _, seconds in answers], axis=0)
+        scores = np.concatenate([scores for scores, _ in compared])
+        return scores, np.sum([seconds for _, seconds in compared], axis=0)
 
     def close(self) -> None:
-        """Let the processes end after the pairs that they have; drop what is kept."""
+        """Let the processes end after the pairs that they have; forget graphs and word vectors."""
         if self._pool is not None:
             self._pool.shutdown(wait=False, cancel_futures=True)
             self._pool = None
-        self._own = Comparer()
+        self._comparer = Comparer()
 
     def _start(self) -> ProcessPoolExecutor:
         if self._pool is None:
             # fork would copy locks that other threads hold, such as those of a progress bar
             context = multiprocessing.get_context("spawn")
-            self._pool = ProcessPoolExecutor(self._processes, mp_context=context, initializer=_begin)
+            self._pool = ProcessPoolExecutor(self._processes, mp_context=context, initializer=_set_up_process)
         return self._pool
 
 
-_comparer: Comparer | None = None
-
-
-def _begin() -> None:
-    """Set up a process: it ends with its parent, and leaves an interrupt to it."""
+def _set_up_process() -> None:
+    """Make a process end with its parent, and leave an interrupt to the parent."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)
-    # POT would import every one of these that is installed, which takes seconds and memory, and none is used
+    # POT would import each of these that is installed, which takes seconds and memory
     os.environ |= dict.fromkeys((f"POT_BACKEND_DISABLE_{name}" for name in _UNUSED), "1")
     parent = multiprocessing.parent_process()
     if parent is not None:
-        threading.Thread(target=_follow, args=(parent.sentinel,), daemon=True).start()
+        threading.Thread(target=_end_with_parent, args=(parent.sentinel,), daemon=True).start()
 
 
-def _follow(sentinel: int) -> None:
-    """End this process when the parent has ended, which a kill keeps it from saying."""
+def _end_with_parent(sentinel: int) -> None:
+    """End this process when the parent has ended, which a killed parent cannot report."""
     wait([sentinel])
     os._exit(1)
 
 
-def _answer(questions: tuple[Question, ...], pairs: Sequence[tuple[str, str]]) -> Answer:
+#: Of a process that compares.
+_comparer: Comparer | None = None
+
+
+def _compare(aspects: tuple[AspectSettings, ...], pairs: Sequence[tuple[str, str]]) -> _Compared:
     global _comparer
     if _comparer is None:
         _comparer = Comparer()
-    return _comparer.answer(questions, pairs)
-
-
-# One session for all metrics of AMR graphs: a graph is read once, a pair compared once, on all cores.
+    return _comparer.compare(aspects, pairs)
 
 
 @dataclass(frozen=True)
 class AmrEngine:
-    """What compares graphs.
+    """assay's own comparison of graphs, for all AMR metrics.
 
     Attributes:
-        processes: that share the pairs.
-        parser: what parses texts that have no graph, empty for nothing.
+        processes: the number of processes that share the pairs.
+        parser: what parses texts without a graph; empty for nothing.
     """
 
     processes: int
@@ -155,45 +150,49 @@ class AmrSession:
         self._processes = engine.processes
         self._parser = engine.parser
         self._compared = 0
-        self._load = 0.0
-        self._ready: set[Question] = set()
+        self._load_seconds = 0.0
+        self._warm: set[AspectSettings] = set()
 
     def score(self, metrics: Sequence[Metric], batch: Batch, again: Collection[str] = ()) -> Scores:
-        """See :meth:`assay.metrics.work.Session.score`.
+        """See :meth:`assay.metrics.work.Session.score`; pairs of equal graphs, in either order, are compared once.
 
         Raises:
             InputError: a pair has no graph, or one that cannot be read.
         """
-        questions = [cast(Asking, metric).question() for metric in metrics]
-        self._load += load_parser_for(batch, self._parser)
-        begun = time.perf_counter()
+        aspects = [cast("Amr", metric).settings() for metric in metrics]
+        self._load_seconds += load_parser_for(batch, self._parser)
+        started = time.perf_counter()
         first, second = graphs_of(batch, self._parser)
-        loading = self._make_ready(questions, first, second)
-        self._load += loading
-        keys = [in_order(one, other) for one, other in zip(first, second, strict=True)]
-        places = {key: place for place, key in enumerate(dict.fromkeys(keys))}
-        scores, spent = self._workers.answer(questions, list(places))
-        self._compared += len(places)
-        values = scores[[places[key] for key in keys]].reshape(len(batch), len(metrics))
-        # processes work at the same time: each metric has its share of what passed
-        whole = time.perf_counter() - begun - loading
-        share = spent / spent.sum() if spent.sum() else np.full(len(metrics), 1 / len(metrics))
-        return Scores(values, np.zeros(values.shape, dtype=np.uint8), whole * share)
+        loading = self._warm_up(aspects, first, second)
+        self._load_seconds += loading
+        pairs = [in_order(left, right) for left, right in zip(first, second, strict=True)]
+        row_of = {pair: row for row, pair in enumerate(dict.fromkeys(pairs))}
+        scores, seconds = self._workers.compare(aspects, list(row_of))
+        self._compared += len(row_of)
+        values = scores[[row_of[pair] for pair in pairs]].reshape(len(batch), len(metrics))
+        # processes work at the same time: each metric gets its share of the time that passed
+        elapsed = time.perf_counter() - started - loading
+        share = seconds / seconds.sum() if seconds.sum() else np.full(len(metrics), 1 / len(metrics))
+        return Scores(values, np.zeros(values.shape, dtype=np.uint8), elapsed * share)
 
-    def _make_ready(self, questions: Sequence[Question], first: Sequence[str], second: Sequence[str]) -> float:
-        """Answer questions that are new here on one pair, for what they import and read; return the seconds."""
-        new = [question for question in questions if question not in self._ready]
+    def _warm_up(self, aspects: Sequence[AspectSettings], first: Sequence[str], second: Sequence[str]) -> float:
+        """Compare a pair in the aspects that are new here, so that their imports and files count as loading.
+
+        Returns:
+            The seconds that this took.
+        """
+        new = [aspect for aspect in aspects if aspect not in self._warm]
         if not new or not first:
             return 0.0
-        begun = time.perf_counter()
-        self._workers.answer(new, [in_order(first[0], second[0])])
-        self._ready.update(new)
-        return time.perf_counter() - begun
+        started = time.perf_counter()
+        self._workers.compare(new, [in_order(first[0], second[0])])
+        self._warm.update(new)
+        return time.perf_counter() - started
 
     def cost(self) -> dict[str, Any]:
         """Return the number of distinct pairs that were compared, and of processes; the seconds that loading took."""
         return {
-            "load_seconds": round(self._load, 3),
+            "load_seconds": round(self._load_seconds, 3),
             "graph_pairs": self._compared,
             "processes": self._processes,
         }
@@ -203,15 +202,12 @@ class AmrSession:
         self._workers.close()
 
 
-# The package smatchpp itself, as the engine of Smatch: pair by pair, aligned by its integer program.
-
-
 @dataclass(frozen=True)
 class SmatchppEngine:
-    """A ``smatchpp.Smatchpp`` with the solver ILP and its AMR standardiser.
+    """The package smatchpp itself: pair by pair, standardized, and aligned by its integer program.
 
     Attributes:
-        parser: what parses texts that have no graph, empty for nothing.
+        parser: what parses texts without a graph; empty for nothing.
     """
 
     parser: str = ""
@@ -227,7 +223,7 @@ class SmatchppEngine:
 
 
 class SmatchppSession:
-    """The package, ready to score."""
+    """A ``smatchpp.Smatchpp``, ready to score."""
 
     def __init__(self, engine: SmatchppEngine) -> None:
         try:
@@ -239,7 +235,7 @@ class SmatchppSession:
         self._measure: Any = Smatchpp(alignmentsolver=solvers.ILP(), graph_standardizer=AMRStandardizer())
         self._parser = engine.parser
         self._compared = 0
-        self._load = 0.0
+        self._load_seconds = 0.0
 
     def score(self, metrics: Sequence[Metric], batch: Batch, again: Collection[str] = ()) -> Scores:
         """See :meth:`assay.metrics.work.Session.score`.
@@ -247,20 +243,20 @@ class SmatchppSession:
         Raises:
             InputError: a pair has no graph.
         """
-        self._load += load_parser_for(batch, self._parser)
-        begun = time.perf_counter()
+        self._load_seconds += load_parser_for(batch, self._parser)
+        started = time.perf_counter()
         pairs = zip(*graphs_of(batch, self._parser), strict=True)
-        # counts, since the package rounds its F1; matches are equal from either side, its triples being distinct
+        # from counts, since the package rounds its F1; triples are distinct, so that both sides count equal matches
         counts = np.array([self._measure.process_pair(*pair)[0]["main"] for pair in pairs]).reshape(-1, 4)
         values = 2.0 * counts[:, 0] / (counts[:, 2] + counts[:, 3])
         self._compared += len(batch)
         columns = np.repeat(values.reshape(-1, 1), len(metrics), axis=1)
-        seconds = np.full(len(metrics), time.perf_counter() - begun)
+        seconds = np.full(len(metrics), time.perf_counter() - started)
         return Scores(columns, np.zeros(columns.shape, dtype=np.uint8), seconds)
 
     def cost(self) -> dict[str, Any]:
         """Return the number of pairs that were compared, and the seconds that loading the parser took."""
-        return {"load_seconds": round(self._load, 3), "graph_pairs": self._compared}
+        return {"load_seconds": round(self._load_seconds, 3), "graph_pairs": self._compared}
 
     def close(self) -> None:
-        """Nothing is held."""
+        """Nothing to free."""

@@ -1,5 +1,11 @@
-"""Smatch and its variants: F1 of aligned triples, fine-grained aspects, quantifiers, and S2match's graded
-concepts.
+"""Smatch and its variants: F1 of aligned triples, fine-grained aspects, quantifiers, and graded concepts.
+
+- Smatch: Cai and Knight 2013.
+- Aspects of meaning: Damonte, Cohen and Satta 2017. Frames, named entities, negation and concepts compare sets of
+  labels and need no alignment. Unlabeled, coreference and srl are Smatch of other triples than those of Smatch itself,
+  so that each has an optimal alignment of its own. All share the parse and the standard form of a graph.
+- Quantifiers: Opitz and Frank 2022.
+- S2match, in which concepts match by degrees: Opitz, Parcalabescu and Frank 2020.
 """
 
 from __future__ import annotations
@@ -17,7 +23,27 @@ from assay.metrics.amr.node_vectors import NodeVectors
 __all__ = ["LABEL_SETS", "PARTS", "ConceptSimilarity", "f1", "find_quantifiers", "quantifiers", "set_f1", "smatch_f1"]
 
 
-# Smatch (Cai and Knight 2013): F1 of the triples that an alignment makes equal.
+_FRAME = re.compile(r"-\d\d\Z")
+_CORE = re.compile(r"arg\d+\Z", re.IGNORECASE)
+#: The one label of all relations and attributes where labels do not count.
+_ANY = "label"
+
+_QUANTIFIERS = (
+    *("all", "any", "both", "each", "either", "every", "few", "half", "many", "most", "much", "multiple"),
+    *("neither", "no", "none", "several", "some"),
+)
+#: Concepts that quantify everywhere but where they say a degree; AMR leaves words such as everyone as one concept.
+_QUANTIFIER_OF = {
+    **{word: word for word in _QUANTIFIERS},
+    **dict.fromkeys(("everybody", "everyone", "everything", "everywhere"), "every"),
+    **dict.fromkeys(("nobody", "no-one", "nothing", "nowhere"), "no"),
+}
+#: A measured amount: its number quantifies, not the kind of measure.
+_MEASURE = re.compile(r".+-(quantity|entity)(-\d+)?")
+_PART = re.compile(r"op\d+|value")
+#: The frame that stands for ``:quant`` where it is compared: how much, and more or most.
+_QUANTIFIER_FRAME, _AMOUNTS = "have-quant-91", ("arg2", "arg3")
+_SENSE = re.compile(r"-\d+\Z")
 
 
 def f1(matched: float, first: float, second: float) -> float:
@@ -27,8 +53,8 @@ def f1(matched: float, first: float, second: float) -> float:
     nothing of the kind.
 
     Args:
-        matched: the worth of what is equal.
-        first, second: the worth of all on each side.
+        matched: the number or weight of what is equal.
+        first, second: the number or weight of all on each side.
     """
     if not first and not second:
         return 1.0
@@ -36,27 +62,15 @@ def f1(matched: float, first: float, second: float) -> float:
 
 
 def smatch_f1(matched: float, first: Triples, second: Triples, concept_weight: float = 1.0) -> float:
-    """Return the F1 of two sets of triples of which triples worth *matched* are equal.
+    """Return the F1 of two sets of triples whose equal triples have the weight *matched*.
 
     Args:
         matched: the value of an alignment.
         first, second: the triples of the two graphs.
-        concept_weight: what a concept is worth; other triples are worth 1.
+        concept_weight: the weight of a concept; other triples have the weight 1.
     """
     extra = concept_weight - 1.0
     return f1(matched, len(first) + extra * len(first.concepts), len(second) + extra * len(second.concepts))
-
-
-# Smatch by aspect of meaning (Damonte, Cohen and Satta 2017): sets of labels, and parts of a graph.
-#
-# Frames, named entities, negation and concepts compare sets of labels and need no alignment. Unlabeled, coreference
-# and srl are Smatch of other triples than those of Smatch itself: each has an optimal alignment of its own by
-# definition. All share the parse and the standard form of a graph.
-
-_FRAME = re.compile(r"-\d\d\Z")
-_CORE = re.compile(r"arg\d+\Z", re.IGNORECASE)
-#: The one label of all relations and attributes where labels do not count.
-_ANY = "label"
 
 
 def set_f1(first: frozenset[str], second: frozenset[str]) -> float:
@@ -75,7 +89,7 @@ def frames(graph: Graph) -> frozenset[str]:
 
 
 def named_entities(graph: Graph) -> frozenset[str]:
-    """Return the concepts of what has a name."""
+    """Return the concepts of nodes that have a name."""
     named = [source for source, role, _ in (*graph.relations, *graph.attributes) if role == "name"]
     return frozenset(graph.concepts[node] for node in named)
 
@@ -102,29 +116,29 @@ def unlabeled(graph: Graph) -> Triples:
 
 
 def coreference(graph: Graph) -> Triples:
-    """Return the relations that lead to a node to which another leads as well, and the concepts at their ends."""
+    """Return the relations to nodes with several incoming relations, and the concepts at their ends."""
     parents = Counter(target for _, _, target in graph.relations)
-    return _part(graph, [edge for edge in graph.relations if parents[edge[2]] > 1], [])
+    shared = [relation for relation in graph.relations if parents[relation[2]] > 1]
+    return _part(graph, shared, [])
 
 
 def srl(graph: Graph) -> Triples:
     """Return the core arguments of predicates (``:ARG0`` and so on), and the concepts at their ends."""
-    return _part(
-        graph,
-        [edge for edge in graph.relations if _CORE.match(edge[1])],
-        [triple for triple in graph.attributes if _CORE.match(triple[1])],
-    )
+    relations = [relation for relation in graph.relations if _CORE.match(relation[1])]
+    attributes = [attribute for attribute in graph.attributes if _CORE.match(attribute[1])]
+    return _part(graph, relations, attributes)
 
 
 def _part(graph: Graph, relations: list[tuple[int, str, int]], attributes: list[tuple[int, str, str]]) -> Triples:
     """Return the triples of some relations and attributes with the concepts at their ends."""
-    ends = {source for source, _, _ in (*relations, *attributes)} | {target for _, _, target in relations}
-    kept = sorted(ends)
-    place = {node: number for number, node in enumerate(kept)}
+    sources = {source for source, _, _ in (*relations, *attributes)}
+    targets = {target for _, _, target in relations}
+    kept = sorted(sources | targets)
+    number = {node: index for index, node in enumerate(kept)}
     return Triples(
         tuple(graph.concepts[node] for node in kept),
-        tuple(dict.fromkeys((place[source], role, place[target]) for source, role, target in relations)),
-        tuple(dict.fromkeys((place[source], role, constant) for source, role, constant in attributes)),
+        tuple(dict.fromkeys((number[source], role, number[target]) for source, role, target in relations)),
+        tuple(dict.fromkeys((number[source], role, constant) for source, role, constant in attributes)),
     )
 
 
@@ -134,51 +148,31 @@ LABEL_SETS = {"frames": frames, "named-entities": named_entities, "negation": ne
 PARTS = {"smatch": triples_of, "unlabeled": unlabeled, "coreference": coreference, "srl": srl}
 
 
-# Quantifiers of AMR graphs: numbers, amounts, and words such as all, every, some.
-
-#: Concepts that quantify wherever they stand, but where they say a degree.
-_WORDS = {
-    word: word
-    for word in (
-        *("all", "any", "both", "each", "either", "every", "few", "half", "many", "most", "much", "multiple"),
-        *("neither", "no", "none", "several", "some"),
-    )
-}
-#: AMR leaves these as one concept.
-_WORDS |= dict.fromkeys(("everybody", "everyone", "everything", "everywhere"), "every")
-_WORDS |= dict.fromkeys(("nobody", "no-one", "nothing", "nowhere"), "no")
-#: A measured amount: what quantifies is its number, not what kind of measure it is.
-_MEASURE = re.compile(r".+-(quantity|entity)(-\d+)?")
-_PART = re.compile(r"op\d+|value")
-#: The frame that stands for ``:quant`` where it is compared: how much, and more or most.
-_QUANTIFIER_FRAME, _AMOUNTS = "have-quant-91", ("arg2", "arg3")
-
-
 def quantifiers(first: Graph, second: Graph) -> float:
     """Return the normalised overlap of the quantifiers of two graphs, from 0 to 1 (Opitz and Frank 2022, section 4.2).
 
-    Twice the number of shared quantifiers over that of both graphs, each as often as it stands there: 1 where neither
-    has any, 0 where one has none. "Two cats" and "a cat" share nothing, for AMR writes no article. The paper does not
-    say what a quantifier is; see :func:`find_quantifiers`.
+    Twice the number of shared quantifiers over that of both graphs, each as often as it occurs: 1 where neither has
+    any, 0 where one has none. "Two cats" and "a cat" share nothing, for AMR writes no article. The paper does not say
+    what a quantifier is; see :func:`find_quantifiers`.
 
     Args:
         first: parsed, or as :func:`assay.amr.normalized` returns it.
         second: likewise.
     """
-    one, other = find_quantifiers(first), find_quantifiers(second)
-    if not one and not other:
+    in_first, in_second = find_quantifiers(first), find_quantifiers(second)
+    if not in_first and not in_second:
         return 1.0
-    return 2.0 * (one & other).total() / (one.total() + other.total())
+    return 2.0 * (in_first & in_second).total() / (in_first.total() + in_second.total())
 
 
 def find_quantifiers(graph: Graph) -> Counter[str]:
-    """Return the quantifiers of a graph and how often each stands there; what they quantify does not count.
+    """Return the quantifiers of a graph and how often each occurs, without what they quantify.
 
     They are
 
     - the value of ``:quant``, and of ``:ARG2`` and ``:ARG3`` of its frame have-quant-91: a number, or a concept (more,
       lot) with the numbers at its ``:op`` and ``:value`` (more than 100); of a measure the number alone (two years);
-    - wherever they stand but at ``:degree`` or in have-degree-91: all, any, both, each, either, every, few, half,
+    - anywhere but at ``:degree`` or in have-degree-91: all, any, both, each, either, every, few, half,
       many, most, much, multiple, neither, no, none, several, some; and everyone or nothing as every and no.
 
     Negation (no man: ``:polarity -``) is another aspect. Numbers are compared as numbers.
@@ -195,17 +189,16 @@ def find_quantifiers(graph: Graph) -> Counter[str]:
             amounts.add(target)
         elif role.lower() == "degree" or concepts[source] == "have-degree-91":
             degrees.add(target)
-    words = [
-        _WORDS.get(concept, concept)
-        for node, concept in enumerate(concepts)
-        if (node in amounts and not _MEASURE.fullmatch(concept)) or (concept in _WORDS and node not in degrees)
-    ]
-    numbers = [
-        _number(constant)
-        for source, role, constant in graph.attributes
-        if _is_amount(concepts[source], role.lower()) or (source in amounts and _PART.fullmatch(role.lower()))
-    ]
-    return Counter(words + numbers)
+    counts: Counter[str] = Counter()
+    for node, concept in enumerate(concepts):
+        is_amount = node in amounts and not _MEASURE.fullmatch(concept)
+        if is_amount or (concept in _QUANTIFIER_OF and node not in degrees):
+            counts[_QUANTIFIER_OF.get(concept, concept)] += 1
+    for source, role, constant in graph.attributes:
+        is_part = source in amounts and _PART.fullmatch(role.lower())
+        if is_part or _is_amount(concepts[source], role.lower()):
+            counts[_number(constant)] += 1
+    return counts
 
 
 def _is_amount(concept: str, role: str) -> bool:
@@ -221,22 +214,17 @@ def _number(constant: str) -> str:
         return plain
 
 
-# S2match (Opitz, Parcalabescu and Frank 2020): Smatch in which concepts match by degrees.
-
-_SENSE = re.compile(r"-\d+\Z")
-
-
 @dataclass
 class ConceptSimilarity:
-    """What a concept is worth on another, from 0 to 1; pairs that were asked for are kept.
+    """Similarity of two concepts, from 0 to 1; pairs that were compared are kept.
 
-    Equal concepts are worth 1, senses of one lemma (``hit-01``, ``hit-02``, ``hit``) *diffsense*. Others are worth the
-    cosine of their word vectors where it exceeds *cutoff*, times *diffsense* where one has a sense, and else nothing;
-    so are concepts without a vector.
+    It is 1 for equal concepts and *diffsense* for senses of one lemma (``hit-01``, ``hit-02``, ``hit``). For others it
+    is the cosine of their word vectors where it exceeds *cutoff*, times *diffsense* where one has a sense, and else 0;
+    it is 0 as well where a concept has no vector.
 
     Attributes:
         vectors: of words.
-        cutoff: cosines up to it are worth nothing.
+        cutoff: cosines up to it count as 0.
         diffsense: the factor of another sense.
     """
 
@@ -246,12 +234,12 @@ class ConceptSimilarity:
     _known: dict[tuple[str, str], float] = field(default_factory=dict, repr=False)
 
     def __call__(self, first: str, second: str) -> float:
-        """Return what *first* is worth on *second*; the order does not matter."""
+        """Return the similarity of two concepts; the order does not matter."""
         key = (first, second) if first <= second else (second, first)
-        found = self._known.get(key)
-        if found is None:
-            found = self._known[key] = self._compare(*key)
-        return found
+        similarity = self._known.get(key)
+        if similarity is None:
+            similarity = self._known[key] = self._compare(*key)
+        return similarity
 
     def _compare(self, first: str, second: str) -> float:
         if first == second:

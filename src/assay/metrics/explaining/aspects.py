@@ -1,4 +1,4 @@
-"""S3BERT: the score of each aspect beside what is usual for pairs of that overall score."""
+"""Explanations of S3BERT: the score of each aspect beside what is usual for pairs of that overall score."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ class AspectScore:
     Attributes:
         aspect: its name, or ``residual``.
         score: cosine of its dimensions, in [-1, 1].
-        usual: what pairs of that overall score have; None where it is not known.
+        usual: the scores of reference pairs of about that overall score; None where they are unknown.
     """
 
     aspect: str
@@ -38,11 +38,11 @@ class AspectScore:
 
 @dataclass(frozen=True)
 class ComparedAspects:
-    """The reference pairs that say what is usual.
+    """The reference pairs that a pair is compared with.
 
     Attributes:
-        pairs: how many.
-        total: how many the set has.
+        pairs: their number.
+        total: the number of pairs in the set.
         low, high: their lowest and highest overall score.
     """
 
@@ -58,7 +58,7 @@ class AspectExplanation(Explanation):
 
     Attributes:
         aspects: each with its score.
-        compared: what they are held against, or None.
+        compared: the reference pairs that they are compared with, or None.
     """
 
     kind: ClassVar[str] = "aspects"
@@ -79,36 +79,39 @@ def explain_aspects(metric: S3Bert, batch: Batch) -> list[AspectExplanation]:
     reference, why = _reference(metric)
     scores = score_together(parts, batch)
     names = tuple(part.declaration.aspect or OVERALL for part in parts)
-    found = []
+    explanations = []
     for row, (first, second) in enumerate(batch.pairs()):
         overall = float(scores.values[row, 0])
-        near = None if reference is None else find_neighbours(reference, overall)
-        aspects = tuple(
-            AspectScore(name, float(score), None if near is None else near.usual(name, float(score)))
-            for name, score in zip(names[1:], scores.values[row, 1:], strict=True)
-        )
-        compared = None if near is None else ComparedAspects(len(near.scores), near.total, *near.reach)
+        neighbours = None if reference is None else find_neighbours(reference, overall)
+        aspects = []
+        for name, value in zip(names[1:], scores.values[row, 1:], strict=True):
+            score = float(value)
+            aspects.append(AspectScore(name, score, None if neighbours is None else neighbours.usual(name, score)))
+        compared = None
+        if neighbours is not None:
+            compared = ComparedAspects(len(neighbours.scores), neighbours.total, *neighbours.reach)
         notes = (*why, *notes_of(scores.flags[row, 0]))
         if compared and not compared.low <= overall <= compared.high:
             notes += ("no reference pair has an overall score this far out: what is usual is a guess",)
-        found.append(AspectExplanation(str(metric), first, second, overall, notes, aspects, compared))
-    return found
+        explanations.append(AspectExplanation(str(metric), first, second, overall, notes, tuple(aspects), compared))
+    return explanations
 
 
 def _reference(metric: S3Bert) -> tuple[Reference | None, tuple[str, ...]]:
     """Return the model's reference set, or why it is not used."""
     folder = metric.located().folder
-    found = read_reference(folder)
-    if found is None:
+    reference = read_reference(folder)
+    if reference is None:
         return None, (NO_SET,)
-    held = metric.read_layout()
-    if not _is_of(found, folder, held):
+    layout = metric.read_layout()
+    if not _is_of(reference, folder, layout):
         return None, ("what is usual is not known: the model's reference set belongs to another layout",)
-    if set(found.names) != {OVERALL, *held.parts}:
-        raise InputError(f"{folder / REFERENCE_FILE}: has not the aspects of the layout: {', '.join(held.parts)}")
-    if len(found.scores) < FEWEST:
-        return None, (f"what is usual is not known: the reference set has {len(found.scores)} pairs, not {FEWEST}",)
-    return found, ()
+    if set(reference.names) != {OVERALL, *layout.parts}:
+        raise InputError(f"{folder / REFERENCE_FILE}: has not the aspects of the layout: {', '.join(layout.parts)}")
+    if len(reference.scores) < FEWEST:
+        size = f"{len(reference.scores)} pairs, not {FEWEST}"
+        return None, (f"what is usual is not known: the reference set has {size}",)
+    return reference, ()
 
 
 def _is_of(reference: Reference, folder: Path, layout: Layout) -> bool:

@@ -1,4 +1,4 @@
-"""What all explanations share, and which metrics have one."""
+"""Explanations of scores: what all of them have, and which metrics have one."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, ClassVar, cast
 
 from assay.errors import InputError
-from assay.metrics.amr_metric import Amr
+from assay.metrics.amr.metric import Amr
 from assay.metrics.base import Batch, Metric
 from assay.metrics.bertscore import BertScore
 from assay.metrics.cross_encoder import CrossEncoder
@@ -21,18 +21,21 @@ if TYPE_CHECKING:
 __all__ = ["Explanation", "check_explainable", "explain_pairs", "notes_of", "score_together"]
 
 
-# What all explanations share, and how a metric that reads a model scores a few pairs.
+_EXPLAINABLE = (
+    "s3bert:FOLDER (aspects), bertscore:MODEL (matches of tokens), cross-encoder:MODEL and sas (words left out), "
+    "amr:smatch (alignment of graphs)"
+)
 
 
 @dataclass(frozen=True)
 class Explanation:
-    """What the score of one pair comes from.
+    """The parts that the score of one pair is made of; a subclass has them.
 
     Attributes:
         metric: its name.
         reference, candidate: the texts.
         score: the metric's score of the pair.
-        notes: what a reader should know.
+        notes: remarks on the pair, such as a text that was cut.
     """
 
     kind: ClassVar[str]
@@ -61,27 +64,19 @@ def score_together(metrics: Sequence[Metric], batch: Batch) -> Scores:
 
 
 def notes_of(flags: np.uint8) -> tuple[str, ...]:
-    """Return what the flags of a score say."""
+    """Return the flags of a score in words."""
     return tuple(flag.phrase for flag in Flag if int(flags) & flag)
-
-
-# Which metrics have something to explain, and what.
-
-_KNOWN = (
-    "s3bert:FOLDER (aspects), bertscore:MODEL (matches of tokens), cross-encoder:MODEL and sas (words left out), "
-    "amr:smatch (alignment of graphs)"
-)
 
 
 def check_explainable(metric: Metric) -> None:
     """Return when the scores of a metric can be explained.
 
     Raises:
-        InputError: they cannot; those that can are named.
+        InputError: they cannot; the message lists those that can.
     """
-    known = S3Bert | BertScore | CrossEncoder
-    if not (isinstance(metric, known) or (isinstance(metric, Amr) and metric.subject == "smatch")):
-        raise InputError(f"metric {metric}: its score has no parts to show; these have: {_KNOWN}")
+    neural = S3Bert | BertScore | CrossEncoder
+    if not (isinstance(metric, neural) or (isinstance(metric, Amr) and metric.subject == "smatch")):
+        raise InputError(f"metric {metric}: its score has no parts to show; these have: {_EXPLAINABLE}")
 
 
 def explain_pairs(metric: Metric, batch: Batch) -> Sequence[Explanation]:
@@ -91,7 +86,7 @@ def explain_pairs(metric: Metric, batch: Batch) -> Sequence[Explanation]:
         InputError: there is nothing to explain, or the data lacks what is needed.
     """
     check_explainable(metric)
-    # each is imported when it is asked for: some read models, some graphs
+    # imported when used: some need a model, some graphs
     if isinstance(metric, S3Bert):
         from assay.metrics.explaining.aspects import explain_aspects
 
@@ -106,5 +101,5 @@ def explain_pairs(metric: Metric, batch: Batch) -> Sequence[Explanation]:
         return explain_words(metric, batch)
     from assay.metrics.explaining.graphs import explain_graphs
 
-    # check_explainable let nothing else pass
+    # check_explainable passes nothing else
     return explain_graphs(cast(Amr, metric), batch)

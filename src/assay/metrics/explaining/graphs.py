@@ -1,4 +1,4 @@
-"""Smatch: the alignment of two AMR graphs, and the triples that it makes equal or not."""
+"""Explanations of Smatch: the alignment of two AMR graphs, and the triples that it makes equal or not."""
 
 from __future__ import annotations
 
@@ -9,9 +9,9 @@ from assay.amr import Graph
 from assay.lexicon.texts import in_order
 from assay.metrics.amr.alignment import Triples, make_problem
 from assay.metrics.amr.comparison import PreparedGraph, solve
+from assay.metrics.amr.metric import Amr
 from assay.metrics.amr.parsing import graphs_of
 from assay.metrics.amr.smatch import smatch_f1
-from assay.metrics.amr_metric import Amr
 from assay.metrics.base import Batch
 from assay.metrics.explaining.explanation import Explanation
 
@@ -51,7 +51,7 @@ class GraphExplanation(Explanation):
 
     Attributes:
         matched: triples that both graphs have.
-        reference_triples, candidate_triples: how many each has.
+        reference_triples, candidate_triples: the number of triples of each.
         optimal: whether it is proven that no alignment matches more.
         nodes: aligned ones first, then those of the reference and of the candidate that have no partner.
         triples: those of both first, then those of the reference alone and of the candidate alone.
@@ -73,75 +73,87 @@ def explain_graphs(metric: Amr, batch: Batch) -> list[GraphExplanation]:
     Raises:
         InputError: a text has no graph, or one that cannot be read.
     """
-    graphs = graphs_of(batch, metric.parser or "")
-    return [
-        _explain(metric, first, second, left, right)
-        for (first, second), left, right in zip(batch.pairs(), *graphs, strict=True)
-    ]
+    reference_graphs, candidate_graphs = graphs_of(batch, metric.parser or "")
+    explanations = []
+    for row, (first, second) in enumerate(batch.pairs()):
+        explanations.append(_explain(metric, first, second, reference_graphs[row], candidate_graphs[row]))
+    return explanations
 
 
-def _explain(metric: Amr, first: str, second: str, left: str, right: str) -> GraphExplanation:
+def _explain(metric: Amr, first: str, second: str, first_text: str, second_text: str) -> GraphExplanation:
+    """Return the alignment of two graphs as the metric computes it, and the triples that it makes equal."""
     standard = metric.standardize
-    graphs = PreparedGraph(left), PreparedGraph(right)
-    one, two = (graph.triples("smatch", standardize=standard) for graph in graphs)
-    # hill climbing depends on which graph comes first: the order is that of the metric
-    swapped = (left, right) != in_order(left, right)
-    found = solve(make_problem(two, one) if swapped else make_problem(one, two), metric.question())
-    mapping = _inverted(found.mapping, len(one.concepts)) if swapped else found.mapping
-    forms = [graph.form(standardize=standard) for graph in graphs]
-    triples = _triples(one, two, mapping, *forms)
+    first_graph, second_graph = PreparedGraph(first_text), PreparedGraph(second_text)
+    first_triples = first_graph.triples("smatch", standardize=standard)
+    second_triples = second_graph.triples("smatch", standardize=standard)
+    # hill climbing depends on which graph comes first: the order must be that of the metric
+    if (first_text, second_text) == in_order(first_text, second_text):
+        alignment = solve(make_problem(first_triples, second_triples), metric.settings())
+        mapping = alignment.mapping
+    else:
+        alignment = solve(make_problem(second_triples, first_triples), metric.settings())
+        mapping = _inverted(alignment.mapping, len(first_triples.concepts))
+    forms = first_graph.form(standardize=standard), second_graph.form(standardize=standard)
+    triples = _triples(first_triples, second_triples, mapping, *forms)
     matched = sum(triple.reference is not None and triple.candidate is not None for triple in triples)
     return GraphExplanation(
         str(metric),
         first,
         second,
-        smatch_f1(matched, one, two),
+        smatch_f1(matched, first_triples, second_triples),
         (),
-        matched,
-        len(one),
-        len(two),
-        found.optimal,
-        _nodes(mapping, *forms),
-        triples,
+        matched=matched,
+        reference_triples=len(first_triples),
+        candidate_triples=len(second_triples),
+        optimal=alignment.optimal,
+        nodes=_nodes(mapping, *forms),
+        triples=triples,
     )
 
 
 def _inverted(mapping: tuple[int, ...], size: int) -> tuple[int, ...]:
     """Return the node of the first graph for each of *size* nodes of the second, -1 for none."""
-    found = [-1] * size
+    inverse = [-1] * size
     for node, partner in enumerate(mapping):
         if partner >= 0:
-            found[partner] = node
-    return tuple(found)
+            inverse[partner] = node
+    return tuple(inverse)
 
 
 def _nodes(mapping: tuple[int, ...], first: Graph, second: Graph) -> tuple[AlignedNode, ...]:
+    """Return the aligned nodes, then those of the first graph alone, then those of the second."""
+
     def name(graph: Graph, node: int) -> str:
         return f"{graph.variables[node]} / {graph.concepts[node]}"
 
-    together = [
-        AlignedNode(name(first, i), name(second, j), first.concepts[i] == second.concepts[j])
-        for i, j in enumerate(mapping)
-        if j >= 0
-    ]
-    left = [AlignedNode(name(first, i), None, same=False) for i, j in enumerate(mapping) if j < 0]
-    alone = [j for j in range(len(second.variables)) if j not in mapping]
-    return (*together, *left, *(AlignedNode(None, name(second, j), same=False) for j in alone))
+    aligned, alone = [], []
+    for i, j in enumerate(mapping):
+        if j >= 0:
+            aligned.append(AlignedNode(name(first, i), name(second, j), first.concepts[i] == second.concepts[j]))
+        else:
+            alone.append(AlignedNode(name(first, i), None, same=False))
+    for j in range(len(second.variables)):
+        if j not in mapping:
+            alone.append(AlignedNode(None, name(second, j), same=False))
+    return (*aligned, *alone)
 
 
 def _triples(
-    one: Triples, two: Triples, mapping: tuple[int, ...], first: Graph, second: Graph
+    first_triples: Triples, second_triples: Triples, mapping: tuple[int, ...], first: Graph, second: Graph
 ) -> tuple[AlignedTriple, ...]:
-    """Return the triples of both graphs, held against each other under an alignment."""
-    theirs = _written(two, second)
-    ours = _written(one, first)
-    both: list[AlignedTriple] = []
-    left: list[AlignedTriple] = []
-    for (kind, source, role, target), text in ours.items():
+    """Return the triples that an alignment makes equal, then those of the first graph alone, then of the second."""
+    unmatched = _written(second_triples, second)
+    matched: list[AlignedTriple] = []
+    alone: list[AlignedTriple] = []
+    for (kind, source, role, target), text in _written(first_triples, first).items():
         end = mapping[target] if isinstance(target, int) else target
-        partner = theirs.pop((kind, mapping[source], role, end), None)
-        (left if partner is None else both).append(AlignedTriple(text, partner))
-    return (*both, *left, *(AlignedTriple(None, text) for text in theirs.values()))
+        partner = unmatched.pop((kind, mapping[source], role, end), None)
+        if partner is None:
+            alone.append(AlignedTriple(text, None))
+        else:
+            matched.append(AlignedTriple(text, partner))
+    alone += [AlignedTriple(None, text) for text in unmatched.values()]
+    return (*matched, *alone)
 
 
 #: A triple by what must be equal: its kind, its source, role and end; nodes by their numbers.
@@ -149,17 +161,16 @@ _Key = tuple[str, int, str, int | str]
 
 
 def _written(triples: Triples, graph: Graph) -> dict[_Key, str]:
-    """Return each triple as text; the kind keeps a constant from being taken for a concept."""
+    """Return each triple as text; the kind keeps a constant from matching a concept."""
     names = graph.variables
-    held: dict[_Key, str] = {
-        ("concept", node, "instance", concept): f"{names[node]} :instance {concept}"
-        for node, concept in enumerate(triples.concepts)
-    }
+    texts: dict[_Key, str] = {}
+    for node, concept in enumerate(triples.concepts):
+        texts["concept", node, "instance", concept] = f"{names[node]} :instance {concept}"
     for source, role, target in triples.relations:
         ends = f"{names[source]}/{graph.concepts[source]}", f"{names[target]}/{graph.concepts[target]}"
-        held["relation", source, role, target] = f"{ends[0]} :{role} {ends[1]}"
+        texts["relation", source, role, target] = f"{ends[0]} :{role} {ends[1]}"
     for source, role, constant in triples.attributes:
-        root = role.startswith(":")
-        source_text = names[source] if root else f"{names[source]}/{graph.concepts[source]}"
-        held["attribute", source, role, constant] = f"{source_text} :{role.lstrip(':')} {constant}"
-    return held
+        is_root = role.startswith(":")
+        source_text = names[source] if is_root else f"{names[source]}/{graph.concepts[source]}"
+        texts["attribute", source, role, constant] = f"{source_text} :{role.lstrip(':')} {constant}"
+    return texts

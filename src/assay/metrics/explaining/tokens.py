@@ -1,9 +1,8 @@
-"""BERTScore: each token and the most similar token of the other text."""
+"""Explanations of BERTScore: each token with the most similar token of the other text."""
 
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Callable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, ClassVar, Literal, cast
 
@@ -15,7 +14,8 @@ if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
 
-    from assay.metrics.neural.embeddings import TextEmbeddings, View
+    from assay.metrics.neural.embeddings import TextEmbeddings
+    from assay.metrics.neural.views import View
 
 __all__ = ["TokenExplanation", "TokenMatch", "explain_tokens"]
 
@@ -26,12 +26,12 @@ class TokenMatch:
 
     Attributes:
         side: whose token it is.
-        position: its place among the tokens of its text, from 0, special ones counted.
+        position: its index among the tokens of its text, from 0, special ones counted.
         token: as the model's tokenizer writes it.
         partner: the most similar token of the other text; special ones may be matched.
-        partner_position: its place.
+        partner_position: the partner's index.
         similarity: their cosine, in [-1, 1].
-        weight: what it counts (inverse document frequency), 1 without weights.
+        weight: its inverse document frequency, 1 without weights.
     """
 
     side: Literal["reference", "candidate"]
@@ -64,19 +64,30 @@ def explain_tokens(metric: BertScore, batch: Batch) -> list[TokenExplanation]:
     from assay.metrics.neural.loading import load_tokenizer
 
     metric = dataclasses.replace(metric, engine="assay")
-    reader = _Reader(metric)
-    scores = score_together([metric, cast(Metric, reader)], batch)
-    found = metric.located()
-    tokenizer = load_tokenizer(str(found.folder), found.digest)
-    explained = []
+    recorder = _Recorder(metric)
+    scores = score_together([metric, cast(Metric, recorder)], batch)
+    model = metric.located()
+    tokenizer = load_tokenizer(str(model.folder), model.digest)
+    explanations = []
     for row, (first, second) in enumerate(batch.pairs()):
-        matches, means = _matches(*reader.found[row], lambda ids: [_written(tokenizer, one) for one in ids])
-        notes = notes_of(scores.flags[row, 0])
-        score = float(scores.values[row, 0])
-        explained.append(
-            TokenExplanation(str(metric), first, second, score, notes, means["candidate"], means["reference"], matches)
+        reference, candidate = recorder.pairs[row]
+        similarity = reference.unit @ candidate.unit.T
+        reference_words = [_readable(tokenizer, token) for token in reference.ids]
+        candidate_words = [_readable(tokenizer, token) for token in candidate.ids]
+        matches = _matches("reference", reference.weights, similarity, reference_words, candidate_words)
+        matches += _matches("candidate", candidate.weights, similarity.T, candidate_words, reference_words)
+        explanation = TokenExplanation(
+            str(metric),
+            first,
+            second,
+            float(scores.values[row, 0]),
+            notes_of(scores.flags[row, 0]),
+            precision=_weighted_mean(candidate.weights, similarity.T),
+            recall=_weighted_mean(reference.weights, similarity),
+            tokens=tuple(matches),
         )
-    return explained
+        explanations.append(explanation)
+    return explanations
 
 
 class _Side:
@@ -88,64 +99,73 @@ class _Side:
         self.weights = weights
 
 
-class _Reader:
-    """Stands beside the metric in a pass and keeps what the pass gave; its own scores are 0."""
+class _Recorder:
+    """Takes part in a pass like a metric, and keeps the tokens of each pair; its own scores are 0."""
 
     def __init__(self, metric: BertScore) -> None:
         self._metric = metric
-        self.found: list[tuple[_Side, _Side]] = []
+        self.pairs: list[tuple[_Side, _Side]] = []
 
     def view(self) -> View:
         return self._metric.view()
 
-    def compare(self, rows: TextEmbeddings, left: NDArray[np.intp], right: NDArray[np.intp]) -> NDArray[np.float64]:
+    def compare(
+        self, embeddings: TextEmbeddings, left: NDArray[np.intp], right: NDArray[np.intp]
+    ) -> NDArray[np.float64]:
         import numpy as np
 
-        for one, two in zip(left, right, strict=True):
-            self.found.append((self._side(rows, int(one)), self._side(rows, int(two))))
+        for reference, candidate in zip(left, right, strict=True):
+            self.pairs.append((self._side(embeddings, int(reference)), self._side(embeddings, int(candidate))))
         return np.zeros(len(left))
 
-    def _side(self, rows: TextEmbeddings, text: int) -> _Side:
+    def _side(self, embeddings: TextEmbeddings, text: int) -> _Side:
         import numpy as np
 
-        assert rows.starts is not None  # noqa: S101 - what has tokens has starts
-        ids = list(rows.ids[text])
-        values = rows.values[int(rows.starts[text]) : int(rows.starts[text]) + len(ids)].cpu().double().numpy()
+        assert embeddings.starts is not None  # noqa: S101 - embeddings of tokens have starts
+        ids = list(embeddings.ids[text])
+        start = int(embeddings.starts[text])
+        values = embeddings.values[start : start + len(ids)].cpu().double().numpy()
         norms = np.linalg.norm(values, axis=1, keepdims=True)
         unit = np.divide(values, norms, out=np.zeros_like(values), where=norms > 0)
         return _Side(unit, ids, self._metric.weights()(np.asarray(ids, dtype=np.int64)))
 
 
 def _matches(
-    reference: _Side, candidate: _Side, write: Callable[[list[int]], list[str]]
-) -> tuple[tuple[TokenMatch, ...], dict[str, float]]:
-    """Return the matches of both sides, and the weighted mean of each."""
+    side: Literal["reference", "candidate"],
+    weights: NDArray[np.float64],
+    similarity: NDArray[np.float64],
+    words: list[str],
+    partners: list[str],
+) -> list[TokenMatch]:
+    """Return the tokens of a side that count, each with the most similar token of the other side.
+
+    Args:
+        side: whose tokens they are.
+        weights: of its n tokens, shape (n,).
+        similarity: cosines with the m tokens of the other side, shape (n, m).
+        words: its tokens.
+        partners: the tokens of the other side.
+    """
+    matches = []
+    for index, weight in enumerate(weights):
+        if weight:
+            best = int(similarity[index].argmax())
+            cosine = float(similarity[index, best])
+            matches.append(TokenMatch(side, index, words[index], partners[best], best, cosine, float(weight)))
+    return matches
+
+
+def _weighted_mean(weights: NDArray[np.float64], similarity: NDArray[np.float64]) -> float:
+    """Return the mean of the tokens' best similarities by their weights, 0 where no token has a weight."""
     import numpy as np
 
-    similar = reference.unit @ candidate.unit.T
-    found: list[TokenMatch] = []
-    means: dict[str, float] = {}
-    sides: tuple[tuple[Literal["reference", "candidate"], _Side, _Side, NDArray[np.float64]], ...] = (
-        ("reference", reference, candidate, similar),
-        ("candidate", candidate, reference, similar.T),
-    )
-    for side, own, other, table in sides:
-        words, partners = write(own.ids), write(other.ids)
-        best = table.argmax(axis=1)
-        counted = np.flatnonzero(own.weights)
-        values = table[counted, best[counted]]
-        total = float(own.weights.sum())
-        means[side] = float((own.weights[counted] * values).sum() / total) if total > 0 else 0.0
-        found += [
-            TokenMatch(
-                side, int(i), words[i], partners[best[i]], int(best[i]), float(table[i, best[i]]), float(own.weights[i])
-            )
-            for i in counted
-        ]
-    return tuple(found), means
+    counted = np.flatnonzero(weights)
+    best = similarity.max(axis=1)[counted]
+    total = float(weights.sum())
+    return float((weights[counted] * best).sum() / total) if total > 0 else 0.0
 
 
-def _written(tokenizer: Any, token: int) -> str:
-    """Return a token as a reader knows it: decoded, or its name where nothing can be seen of it."""
+def _readable(tokenizer: Any, token: int) -> str:
+    """Return a token decoded, or by its name where the decoded text is blank."""
     text: str = tokenizer.decode([token]).strip()
     return text or str(tokenizer.convert_ids_to_tokens(token))

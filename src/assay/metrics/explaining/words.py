@@ -1,8 +1,8 @@
-"""Cross-encoder: what becomes of the score when words are left out.
+"""Explanations of a cross-encoder: how its score changes when words are left out.
 
-A cross-encoder has no similarity of tokens to show. What can be asked of any is the score without a word (Li, Monroe
-and Jurafsky 2016, representation erasure), and without a word of either text: two words go together where leaving out
-both costs less than the two cost one by one.
+A cross-encoder has no similarity of tokens to show. Any of them has a score without a word (Li, Monroe and Jurafsky
+2016, representation erasure), and without a word of either text: two words belong together where leaving out both costs
+less than leaving out each of them.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 __all__ = ["WordChange", "WordExplanation", "explain_words"]
 
-#: Couples of words beyond which partners are not looked for: each is a pass of the model.
+#: Word pairs beyond which partners are not searched: each is a pass of the model.
 MOST = 900
 _WORD = re.compile(r"\S+")
 
@@ -32,11 +32,11 @@ class WordChange:
 
     Attributes:
         side: whose word it is.
-        position: its place among the words of its text, from 0.
-        word: what stands between blanks.
+        position: its index among the words of its text, from 0.
+        word: the characters between blanks.
         change: the score with it less the score without it: above 0, it makes the two more similar.
-        partner: the word of the other text with which it goes together most, or None.
-        partner_position: its place, or None.
+        partner: the word of the other text that it belongs together with most, or None.
+        partner_position: its index, or None.
         together: s(all) - s(without the one) - s(without the other) + s(without both), above 0; None without partner.
     """
 
@@ -68,54 +68,75 @@ def explain_words(metric: CrossEncoder, batch: Batch) -> list[WordExplanation]:
 
 
 def _explain(metric: CrossEncoder, first: str, second: str) -> WordExplanation:
-    words = [_WORD.findall(text) for text in (first, second)]
-    n, m = map(len, words)
-    lefts, rights = ([text, *_without_each(text)] for text in (first, second))
-    couples = n * m <= MOST
-    asked = [(i, j) for i in range(n + 1) for j in range(m + 1) if couples or not i or not j]
-    scores = score_together([metric], Batch([lefts[i] for i, _ in asked], [rights[j] for _, j in asked]))
-    table = _table(scores.values[:, 0], asked, (n + 1, m + 1))
+    """Score the pair without each word of either text, and without each pair of words, in one batch.
+
+    Row and column 0 of the table of scores leave out nothing, so that its first row and column have the changes of
+    single words, and the rest their interactions. Where there are too many pairs of words, those stay NaN.
+    """
+    first_words, second_words = _WORD.findall(first), _WORD.findall(second)
+    references = [first, *_without_each(first)]
+    candidates = [second, *_without_each(second)]
+    with_partners = len(first_words) * len(second_words) <= MOST
+    table, flags = _scores(metric, references, candidates, with_pairs=with_partners)
     whole = float(table[0, 0])
-    changes = whole - table[1:, 0], whole - table[0, 1:]
     together = table[0, 0] - table[1:, :1] - table[:1, 1:] + table[1:, 1:]
-    notes = notes_of(scores.flags[0, 0])
-    if not couples:
-        notes += (f"partners are not looked for: {n} by {m} words are more than {MOST} couples",)
-    sides: tuple[Literal["reference", "candidate"], ...] = ("reference", "candidate")
-    found = [
-        _word(side, number, words[place], words[1 - place], float(change), own[number] if couples else None)
-        for place, (side, own) in enumerate(zip(sides, (together, together.T), strict=True))
-        for number, change in enumerate(changes[place])
-    ]
-    return WordExplanation(str(metric), first, second, whole, notes, tuple(found))
+    notes = notes_of(flags)
+    if not with_partners:
+        size = f"{len(first_words)} by {len(second_words)} words"
+        notes += (f"partners are not searched: {size} are more than {MOST} pairs of words",)
+    words: list[WordChange] = []
+    for index, word in enumerate(first_words):
+        change = whole - float(table[index + 1, 0])
+        words.append(WordChange("reference", index, word, change, *_partner(together[index], second_words)))
+    for index, word in enumerate(second_words):
+        change = whole - float(table[0, index + 1])
+        words.append(WordChange("candidate", index, word, change, *_partner(together[:, index], first_words)))
+    return WordExplanation(str(metric), first, second, whole, notes, tuple(words))
 
 
-def _table(values: NDArray[np.float64], asked: list[tuple[int, int]], shape: tuple[int, int]) -> NDArray[np.float64]:
-    """Return the scores without word i of the reference and word j of the candidate, 0 for none; NaN if not asked."""
+def _scores(
+    metric: CrossEncoder, references: list[str], candidates: list[str], *, with_pairs: bool
+) -> tuple[NDArray[np.float64], np.uint8]:
+    """Return the score of reference i and candidate j, NaN for those left out, and the flags of the whole texts.
+
+    Args:
+        metric: what scores.
+        references, candidates: the whole text, then without each word.
+        with_pairs: whether words of both texts are left out at once.
+    """
     import numpy as np
 
-    table = np.full(shape, np.nan)
-    for (i, j), value in zip(asked, values, strict=True):
-        table[i, j] = value
-    return table
+    cells = []
+    for i in range(len(references)):
+        for j in range(len(candidates)):
+            if with_pairs or i == 0 or j == 0:
+                cells.append((i, j))
+    batch = Batch([references[i] for i, _ in cells], [candidates[j] for _, j in cells])
+    scores = score_together([metric], batch)
+    table = np.full((len(references), len(candidates)), np.nan)
+    for cell, value in zip(cells, scores.values[:, 0], strict=True):
+        table[cell] = value
+    return table, scores.flags[0, 0]
 
 
-def _word(
-    side: Literal["reference", "candidate"],
-    number: int,
-    words: list[str],
-    others: list[str],
-    change: float,
-    together: NDArray[np.float64] | None,
-) -> WordChange:
-    """Return a word with its partner, which it has where some couple is above 0."""
-    best = None if together is None or not len(together) else int(together.argmax())
-    if together is None or best is None or together[best] <= 0:
-        return WordChange(side, number, words[number], change, None, None, None)
-    return WordChange(side, number, words[number], change, others[best], best, float(together[best]))
+def _partner(together: NDArray[np.float64], others: list[str]) -> tuple[str | None, int | None, float | None]:
+    """Return the word that a word belongs together with most, its index and how much; None where no value is above 0.
+
+    Args:
+        together: of the word with each word of the other text; NaN where that was not computed.
+        others: the words of the other text.
+    """
+    best = int(together.argmax()) if len(together) else None
+    # NaN is not above 0
+    if best is None or not together[best] > 0:
+        return None, None, None
+    return others[best], best, float(together[best])
 
 
 def _without_each(text: str) -> list[str]:
     """Return the text without its first word, without its second and so on."""
-    words = list(_WORD.finditer(text))
-    return [" ".join((text[: word.start()] + text[word.end() :]).split()) for word in words]
+    shortened = []
+    for word in _WORD.finditer(text):
+        rest = text[: word.start()] + text[word.end() :]
+        shortened.append(" ".join(rest.split()))
+    return shortened

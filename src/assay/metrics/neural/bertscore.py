@@ -28,7 +28,8 @@ from assay.metrics.neural.embeddings import TextEmbeddings
 from assay.metrics.neural.loading import load_tokenizer, parameters_of, quiet
 from assay.metrics.neural.runtime import import_torch, set_threads
 from assay.metrics.neural.session import Meter, blank_flags
-from assay.metrics.neural.tokens import Prep, tokenize
+from assay.metrics.neural.tokens import tokenize
+from assay.metrics.neural.views import Prep
 from assay.metrics.neural.weights import whole_weights
 from assay.metrics.work import Scores
 from assay.output import written_whole

@@ -19,7 +19,8 @@ from assay.metrics.neural.body import ScorerBody
 from assay.metrics.neural.loading import LoadedScorer, load_scorer
 from assay.metrics.neural.runtime import import_torch
 from assay.metrics.neural.session import ModelEngine, ModelSession, flags_of
-from assay.metrics.neural.tokens import Packed, Prep, tokenize
+from assay.metrics.neural.tokens import Packed, tokenize
+from assay.metrics.neural.views import Prep
 from assay.metrics.work import Scores
 
 if TYPE_CHECKING:

@@ -1,8 +1,7 @@
-"""Embeddings of texts: what a metric takes from a pass of an encoder, where it is collected, and their cosine.
+"""Embeddings of texts: how they are pooled, collected, kept and compared.
 
-A :class:`View` says what a metric takes. :class:`BatchEmbeddings` collects one such output for the texts of a batch as
-the encoder computes it, and :class:`EmbeddingCache` keeps those of texts that a later batch has as well. A metric gets
-:class:`TextEmbeddings`.
+:class:`BatchEmbeddings` collects one output for the texts of a batch as the encoder computes it, and
+:class:`EmbeddingCache` keeps those of texts that a later batch has as well. A metric gets :class:`TextEmbeddings`.
 """
 
 from __future__ import annotations
@@ -11,54 +10,25 @@ import tempfile
 from collections.abc import Collection, Hashable, Sequence
 from dataclasses import dataclass
 from threading import Lock
-from typing import IO, TYPE_CHECKING, Literal, NamedTuple
+from typing import IO, TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import NDArray
 
 from assay.metrics.neural.runtime import import_torch
-from assay.metrics.neural.tokens import Packed, Prep, Tokens, inside_of, to_device
+from assay.metrics.neural.tokens import Packed, Tokens, inside_of, to_device
+from assay.metrics.neural.views import Kind, Output
 
 if TYPE_CHECKING:
     import torch
 
-__all__ = ["BatchEmbeddings", "EmbeddingCache", "Key", "Kind", "Output", "TextEmbeddings", "View", "cosine", "pool"]
-
-Kind = Literal["tokens", "sentence", "mean", "max", "cls"]
+__all__ = ["BatchEmbeddings", "EmbeddingCache", "Key", "TextEmbeddings", "cosine", "pool"]
 
 #: A text as the model gets it, and where it was cut: two preparations that end in the same tokens share a pass.
 Key = tuple[str, int | None]
 
 #: Bytes that an :class:`EmbeddingCache` keeps in memory.
 CACHE_BYTES = 128 * 2**20
-
-
-@dataclass(frozen=True)
-class View:
-    """What a metric takes from a pass.
-
-    Attributes:
-        prep: how texts are prepared.
-        kind: ``tokens`` for an embedding a token; ``sentence`` for what the model's own modules make of the last
-            layer; ``mean``, ``max`` or ``cls`` over the tokens.
-        layer: 0 for the input embeddings, then the layers from 1.
-    """
-
-    prep: Prep
-    kind: Kind
-    layer: int
-
-
-class Output(NamedTuple):
-    """What a pass computes: a view without its preparation of texts, which several views may differ in.
-
-    Attributes:
-        kind: see :class:`View`.
-        layer: see :class:`View`.
-    """
-
-    kind: Kind
-    layer: int
 
 
 @dataclass(frozen=True)

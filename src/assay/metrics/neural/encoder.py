@@ -13,19 +13,12 @@ from numpy.typing import NDArray
 from assay.metrics.base import Batch, Metric
 from assay.metrics.neural.backends import open_encoder_bodies
 from assay.metrics.neural.body import Body
-from assay.metrics.neural.embeddings import (
-    BatchEmbeddings,
-    EmbeddingCache,
-    Key,
-    Output,
-    TextEmbeddings,
-    View,
-    pool,
-)
+from assay.metrics.neural.embeddings import BatchEmbeddings, EmbeddingCache, Key, TextEmbeddings, pool
 from assay.metrics.neural.loading import LoadedEncoder, load_encoder
 from assay.metrics.neural.runtime import import_torch
 from assay.metrics.neural.session import ModelEngine, ModelSession, flags_of
-from assay.metrics.neural.tokens import Packed, Prep, Tokens, tokenize
+from assay.metrics.neural.tokens import Packed, Tokens, tokenize
+from assay.metrics.neural.views import Output, Prep, View
 from assay.metrics.work import Scores
 
 if TYPE_CHECKING:

@@ -19,8 +19,9 @@ if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
 
-    from assay.metrics.neural.embeddings import TextEmbeddings, View
+    from assay.metrics.neural.embeddings import TextEmbeddings
     from assay.metrics.neural.session import ModelEngine
+    from assay.metrics.neural.views import View
     from assay.metrics.work import Engine
 
 __all__ = ["EncoderBased", "ModelMetric"]

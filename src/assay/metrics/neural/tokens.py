@@ -16,42 +16,13 @@ from assay.metrics.neural.runtime import import_torch
 if TYPE_CHECKING:
     import torch
 
-__all__ = ["Packed", "Packer", "Prep", "Tokens", "inside_of", "plan_batches", "to_device", "tokenize"]
+__all__ = ["Packed", "Packer", "Tokens", "inside_of", "plan_batches", "to_device", "tokenize"]
 
 
 #: Texts tokenized at one time.
 SLICE = 4096
 #: A batch whose texts fill this share of the budget ends where a shorter text comes: none of them is padded.
 FULL_ENOUGH = 0.25
-
-
-@dataclass(frozen=True)
-class Prep:
-    """How a text is prepared for a model.
-
-    Attributes:
-        limit: tokens at which it is cut, special ones included.
-        prefix: text put before it.
-        strip: whether blanks around it are removed.
-        lower: whether it is lower-cased here, before the tokenizer.
-        space: whether the tokenizer gets a blank before it (BERTScore with RoBERTa).
-    """
-
-    limit: int
-    prefix: str = ""
-    strip: bool = False
-    lower: bool = False
-    space: bool = False
-
-    def apply(self, text: str) -> str:
-        """Return the text as the tokenizer gets it."""
-        if not text.isascii():
-            # tokenizers refuse half of a surrogate pair
-            text = text.encode("utf-8", "replace").decode("utf-8")
-        text = text.strip() if self.strip else text
-        text = self.prefix + text
-        text = text.lower() if self.lower else text
-        return f" {text}" if self.space and text else text
 
 
 class Tokens(NamedTuple):

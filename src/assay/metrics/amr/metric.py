@@ -1,4 +1,4 @@
-"""What two AMR graphs have in common, aspect by aspect."""
+"""Metric ``amr``: what two AMR graphs have in common, aspect by aspect."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Final, Literal
 
 from assay.amr import ASPECTS
 from assay.errors import AssayError, InputError, unknown
-from assay.metrics.amr.question import ALIGNED, SETS, WITH_VECTORS, Question
+from assay.metrics.amr.aspect import ALIGNED, SETS, WITH_VECTORS, AspectSettings
 from assay.metrics.base import Batch, Declaration, Metric, option
 from assay.metrics.provenance import version_of
 
@@ -23,7 +23,7 @@ __all__ = ["Amr"]
 _ALL: Final = "all"
 _NAMES: Final = (*ASPECTS, "bag-of-nodes", "s2match")
 #: Option -> the aspects that it changes; the others refuse it.
-_TAKEN: Final = {
+_ASPECTS_WITH: Final = {
     "solver": ALIGNED,
     "seed": ALIGNED,
     "standardize": (*ALIGNED, *SETS),
@@ -48,7 +48,7 @@ _CITATIONS: Final = {
 
 @dataclass(frozen=True)
 class Amr(Metric):
-    """Similarity of the AMR graphs of two texts in one aspect, from 0 to 1; ``amr:all`` stands for the fifteen.
+    """Similarity of the AMR graphs of two texts in one aspect, from 0 to 1; ``amr:all`` means the fifteen.
 
     It is 1 where the aspect is absent from both graphs, as in Opitz and Frank 2022. Alignments are optimal, which is
     proven for each pair; ``solver=hill-climbing`` takes the best of five climbs, a lower bound.
@@ -58,7 +58,8 @@ class Amr(Metric):
     solver: Literal["exact", "hill-climbing"] = option("exact", "how graphs are aligned: optimally, or nearly so")
     seed: int = option(0, "of the restarts of hill climbing", minimum=0)
     standardize: bool = option(
-        True, "compare graphs in one form: case, quotes, domain and mod, frames that stand for a relation (SMATCH++)"
+        True,
+        "compare graphs in one form: case, quotes, domain and mod, frames that stand for a relation (SMATCH++)",
     )
     vectors: str | None = option(None, "FILE of word vectors (word2vec, GloVe, fastText .vec), or a folder")
     iterations: int = option(2, "rounds of the Weisfeiler-Leman kernels", minimum=0)
@@ -84,6 +85,7 @@ class Amr(Metric):
     )
 
     def __post_init__(self) -> None:
+        """Check the aspect and its options, and declare what holds for that aspect alone."""
         super().__post_init__()
         if self.subject == _ALL:
             return
@@ -91,21 +93,20 @@ class Amr(Metric):
             raise InputError(unknown("metric 'amr' has no aspect", self.subject, (*_NAMES, _ALL)))
         for name, _ in self._changed():
             if not self.takes(name):
-                raise InputError(f"metric 'amr:{self.subject}' does not take {name}; {', '.join(_TAKEN[name])} do")
+                aspects = ", ".join(_ASPECTS_WITH[name])
+                raise InputError(f"metric 'amr:{self.subject}' does not take {name}; {aspects} do")
         if self.subject in WITH_VECTORS and not self.vectors:
             raise InputError(f"metric 'amr:{self.subject}' needs word vectors: write amr:{self.subject},vectors=FILE")
         if self.engine == "smatchpp" and (self.solver != "exact" or not self.standardize):
             raise InputError("metric 'amr:smatch': engine=smatchpp aligns optimally and standardizes only")
-        self.redeclare(
-            aspect=self.subject,
-            citation=_CITATIONS.get(self.subject, _GLOBAL),
-            provider=(
-                "penman",
-                *(("scipy",) if self.subject in ALIGNED else ()),
-                *(("POT",) if self.subject == "wwlk" else ()),
-                *(("smatchpp",) if self.engine == "smatchpp" else ()),
-            ),
-        )
+        packages = ["penman"]
+        if self.subject in ALIGNED:
+            packages.append("scipy")
+        if self.subject == "wwlk":
+            packages.append("POT")
+        if self.engine == "smatchpp":
+            packages.append("smatchpp")
+        self.redeclare(aspect=self.subject, citation=_CITATIONS.get(self.subject, _GLOBAL), provider=tuple(packages))
 
     def expand(self) -> tuple[Metric, ...]:
         """Return the fifteen aspects for ``amr`` and ``amr:all``, each with the options that it takes; else itself.
@@ -117,20 +118,25 @@ class Amr(Metric):
             return (self,)
         if not self.vectors:
             raise InputError(f"metric {str(self)!r} needs word vectors for some aspects: write amr:all,vectors=FILE")
-        given = {name: getattr(self, name) for name, _ in self._changed()}
-        return tuple(
-            type(self)(aspect, **{name: value for name, value in given.items() if aspect in _TAKEN.get(name, _NAMES)})
-            for aspect in ASPECTS
-        )
+        changed = {name: getattr(self, name) for name, _ in self._changed()}
+        metrics = []
+        for aspect in ASPECTS:
+            options = {name: value for name, value in changed.items() if aspect in _ASPECTS_WITH.get(name, _NAMES)}
+            metrics.append(type(self)(aspect, **options))
+        return tuple(metrics)
 
     def takes(self, name: str) -> bool:
         """See :class:`Metric`; most options belong to some aspects."""
-        return self.subject == _ALL or self.subject in _TAKEN.get(name, _NAMES)
+        return self.subject == _ALL or self.subject in _ASPECTS_WITH.get(name, _NAMES)
 
-    def question(self) -> Question:
-        """Return what is asked of a pair of graphs."""
-        self._one()
-        return Question(
+    def settings(self) -> AspectSettings:
+        """Return the aspect and how it is computed.
+
+        Raises:
+            InputError: the metric is ``amr:all``.
+        """
+        self._refuse_all()
+        return AspectSettings(
             self.subject,
             self.solver,
             self.seed,
@@ -143,7 +149,7 @@ class Amr(Metric):
         )
 
     def check_available(self) -> None:
-        """Return when the packages are installed, and word vectors and parser are there."""
+        """Return when the packages are installed, and word vectors and parser exist."""
         super().check_available()
         if self.vectors:
             from assay.metrics.words import check_source
@@ -179,7 +185,7 @@ class Amr(Metric):
         """
         from assay.metrics.work import open_session, release_sessions
 
-        self._one()
+        self._refuse_all()
         self.check_available()
         try:
             values: NDArray[np.float64] = open_session(self.needs()).score([self], batch).values[:, 0]
@@ -190,23 +196,23 @@ class Amr(Metric):
 
     def data_signature(self) -> dict[str, str]:
         """Return the digests of word vectors and of the parser's model."""
-        more: dict[str, str] = {}
+        signature: dict[str, str] = {}
         if self.vectors:
             from assay.metrics.words import check_source, source_digest
 
             path = Path(self.vectors).expanduser()
             check_source(path)
-            more["vectors"] = f"{path.name}@{source_digest(path)[:16]}"
+            signature["vectors"] = f"{path.name}@{source_digest(path)[:16]}"
         if self.parser:
             from assay.metrics.amr.parsing import parser_digest
 
-            more |= {"parser": parser_digest(self.parser), "amrlib": version_of("amrlib")}
-        return more
+            signature |= {"parser": parser_digest(self.parser), "amrlib": version_of("amrlib")}
+        return signature
 
     def signature(self) -> dict[str, str]:
         """See :class:`Metric`; options that the aspect does not take are left out."""
         return {key: value for key, value in super().signature().items() if self.takes(key)}
 
-    def _one(self) -> None:
+    def _refuse_all(self) -> None:
         if self.subject == _ALL:
-            raise InputError(f"metric {str(self)!r} stands for fifteen metrics: name one, such as amr:smatch")
+            raise InputError(f"metric {str(self)!r} means fifteen metrics: name one of them, such as amr:smatch")

@@ -1,31 +1,31 @@
-"""What is asked of a pair of graphs: an aspect and the settings that change its number."""
+"""The aspects in which two AMR graphs are compared, by what they need, and the settings that change a score."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Literal, Protocol
+from typing import Literal
 
-__all__ = ["ALIGNED", "SETS", "WITH_VECTORS", "Asking", "Question", "Solver"]
+__all__ = ["ALIGNED", "SETS", "WITH_VECTORS", "AspectSettings", "Solver"]
 
 Solver = Literal["exact", "hill-climbing"]
 
 #: Aspects that compare sets of labels.
 SETS = ("frames", "named-entities", "negation", "concepts")
-#: Aspects whose score is the worth of an alignment.
+#: Aspects whose score is the value of an alignment.
 ALIGNED = ("smatch", "unlabeled", "coreference", "srl", "s2match")
 #: Aspects that read word vectors.
 WITH_VECTORS = ("wwlk", "max-indegree", "max-outdegree", "max-degree", "root", "s2match")
 
 
 @dataclass(frozen=True)
-class Question:
-    """One number that is asked of a pair of graphs.
+class AspectSettings:
+    """An aspect of a pair of graphs, and how its score is computed.
 
     Attributes:
         aspect: one of ``assay.amr.ASPECTS``, ``bag-of-nodes`` or ``s2match``.
-        solver: how an alignment is found.
+        solver: how graphs are aligned.
         seed: of hill climbing.
-        standardize: whether graphs are put into one form first.
+        standardize: whether graphs are brought into a standard form first.
         iterations: of the Weisfeiler-Leman kernels.
         vectors: file of word vectors, empty for none.
         cutoff, diffsense, concept_weight: of graded concept matches, see
@@ -41,11 +41,3 @@ class Question:
     cutoff: float = 0.95
     diffsense: float = 0.5
     concept_weight: float = 1.0
-
-
-class Asking(Protocol):
-    """A metric of graphs, as a session sees it."""
-
-    def question(self) -> Question:
-        """Return what it asks of a pair."""
-        ...
