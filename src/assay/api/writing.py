@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from assay.benchmark.folder import check_place
+from assay.benchmark.folder import check_writable
 from assay.datasets import Pairs, read_table_file
 from assay.datasets.convert import pairs_table
 from assay.datasets.readers.jsonl import json_lines
@@ -44,7 +44,7 @@ def check_out(file: Path, out: Path) -> None:
         raise InputError(f"{out}: is the file that is read; give `out` another name")
     if out.is_dir():
         raise InputError(f"{out}: is a folder; give `out` another name")
-    check_place(out)
+    check_writable(out)
 
 
 def check_held(out: Path, pairs: Pairs, have: list[str], columns: str | Mapping[str, str] | None) -> None:

@@ -1,5 +1,18 @@
-"""The run folder: where it may be written, its manifest and Parquet files, written under a temporary name and then
-renamed.
+"""Writes the run folder: whole under a temporary name, then renamed.
+
+``run.json``
+    the manifest, see :class:`assay.manifest.Manifest`
+``agreement.json``, ``agreement.csv``
+    the agreement table, see :class:`assay.manifest.AgreementRow`; undefined values are null in JSON, empty in CSV
+``scores.parquet``
+    dataset, pair_id, metric, score: a row a pair and metric
+``pairs.parquet``
+    the pairs as they were scored, with their dataset, their buckets, the group that was resampled, and further columns
+    of the source that hold names or counts
+``table.md``, ``table.tex``
+    what a reader sees; written by the reports
+``report.html``
+    the page to look at, but for very large runs; written last, by the reports
 """
 
 from __future__ import annotations
@@ -26,21 +39,17 @@ from assay.tables import GRAPH_COLUMNS, RUN_SCHEMA
 
 __all__ = [
     "PAGE",
-    "check_place",
     "check_target",
+    "check_writable",
     "describe_run",
-    "put_in_place",
     "write_pairs",
     "write_run",
     "write_scores",
 ]
 
-
-# Where a run is written: what may stand there, and how the new folder takes its place.
-
 #: The page to look at.
 PAGE = "report.html"
-#: What a run folder holds; anything else is somebody's own and is never removed.
+#: What a run folder holds; any other file is the user's own and is never removed.
 FILES = (
     "run.json",
     "agreement.json",
@@ -53,94 +62,55 @@ FILES = (
 )
 
 
-def check_target(folder: Path, digest: str | None) -> None:
-    """Return when a run may be written to *folder*: it is absent, empty, or holds the same request.
+def write_run(outcome: Outcome, folder: Path, *, finish: Callable[[Path], None] | None = None) -> Path:
+    """Write a run folder in one step; a run of the same request that stands there is replaced.
+
+    Args:
+        outcome: the finished run.
+        folder: what to write; its parents are created.
+        finish: called with the temporary folder before it is renamed, to add files.
 
     Raises:
-        InputError: the folder holds another run, or something else.
+        InputError: the folder holds something else, or cannot be written.
     """
-    if folder.is_symlink() or folder.is_file():
-        raise InputError(f"{folder}: is a file; give `out` another name")
-    if folder.exists() and folder.resolve() in (Path.cwd(), *Path.cwd().parents):
-        raise InputError(f"{folder}: is the folder you are in; give `out` a name of its own")
-    check_place(folder)
-    if not folder.exists() or not any(folder.iterdir()):
-        return
-    manifest = folder / "run.json"
-    if not manifest.exists():
-        raise InputError(f"{folder}: is not empty and holds no run; give `out` another name")
+    folder = folder.absolute()
+    check_target(folder, outcome.request.digest())
     try:
-        held = json.loads(manifest.read_text(encoding="utf-8", errors="surrogatepass"))
-        newer, kept = int(held.get("schema", 0)) > RUN_SCHEMA, held.get("request_digest")
-    except (ValueError, TypeError, AttributeError) as error:
-        raise InputError(f"{manifest}: is no manifest of a run ({error}); give `out` another name") from error
-    if newer:
-        raise InputError(f"{folder}: holds a run of a newer assay; give `out` another name, or upgrade assay")
-    if digest is not None and kept != digest:
-        raise InputError(f"{folder}: holds another run; give `out` another name or remove it")
-    strangers = sorted({path.name for path in folder.iterdir()} - set(FILES))
-    if strangers:
-        raise InputError(f"{folder}: holds {strangers[0]} beside the run; move it away or give `out` another name")
-
-
-def check_place(path: Path) -> None:
-    """Raise InputError where *path* cannot be made: its name, a folder above it that is none or may not be written."""
+        folder.parent.mkdir(parents=True, exist_ok=True)
+        scratch = Path(tempfile.mkdtemp(prefix=f".{folder.name}.", dir=folder.parent))
+    except OSError as error:
+        raise _unwritable(folder, error) from error
     try:
-        str(path.absolute()).encode()
-    except UnicodeEncodeError:
-        # PyArrow opens no such file
-        raise InputError(f"{str(path.absolute())!r}: this name is no UTF-8; give `out` another place") from None
-    above = next(one for one in path.absolute().parents if one.exists())
-    if not above.is_dir():
-        raise InputError(f"{path}: cannot be written ({above} is a file); give `out` another place")
-    if not os.access(above, os.W_OK | os.X_OK):
-        raise InputError(f"{path}: cannot be written (no permission in {above}); give `out` another place")
+        _dump(scratch / "run.json", describe_run(outcome).plain())
+        rows = [row.plain() for row in outcome.agreement]
+        _dump(scratch / "agreement.json", rows)
+        with (scratch / "agreement.csv").open("w", encoding="utf-8", newline="") as file:
+            write_records(file, AGREEMENT_COLUMNS, rows)
+        write_scores(outcome.datasets, scratch / "scores.parquet")
+        write_pairs(outcome.datasets, scratch / "pairs.parquet")
+        if finish:
+            finish(scratch)
+        scratch.chmod(0o755)
+        replace_folder(scratch, folder, outcome.request.digest())
+    except OSError as error:
+        raise _unwritable(folder, error) from error
+    finally:
+        shutil.rmtree(scratch, ignore_errors=True)
+    return folder
 
 
-def put_in_place(scratch: Path, folder: Path, digest: str) -> None:
-    """Rename the new folder to its name; what stood there is moved aside first and removed last.
-
-    Another run may put the same folder there at any moment: its numbers are the same, and either may stay.
-
-    Raises:
-        InputError: something else stands there, or keeps coming; what stood there cannot be moved back.
-        OSError: the folder cannot be renamed; what stood there stands there again.
-    """
-    for _ in range(20):
-        aside = Path(tempfile.mkdtemp(prefix=f".{folder.name}.old.", dir=folder.parent))
-        try:
-            if folder.exists():
-                check_target(folder, digest)
-                folder.replace(aside)
-            scratch.replace(folder)
-            return
-        except OSError as error:
-            if error.errno not in (errno.ENOTEMPTY, errno.EEXIST, errno.ENOENT) or not scratch.exists():
-                raise
-        finally:
-            _settle(aside, folder)
-    raise InputError(f"{folder}: other runs keep writing there; give `out` another name")
+def _unwritable(folder: Path, error: OSError) -> InputError:
+    if error.errno == errno.ENOSPC:
+        return InputError(f"{folder}: the disk is full; free some space and run the same command again")
+    return InputError(f"{folder}: cannot be written ({error.strerror or error}); give `out` another place")
 
 
-def _settle(aside: Path, folder: Path) -> None:
-    """Move what was moved aside back where nothing came in its place; otherwise remove it.
-
-    Raises:
-        InputError: it cannot be moved back.
-    """
-    if not folder.exists() and any(aside.iterdir()):
-        try:
-            aside.replace(folder)
-            return
-        except OSError as error:
-            if not folder.exists():
-                raise InputError(
-                    f"{folder}: cannot be written ({error.strerror}); the run that stood there is now {aside}"
-                ) from error
-    shutil.rmtree(aside, ignore_errors=True)
+def _dump(path: Path, value: object) -> None:
+    # a name that is no UTF-8 is escaped
+    path.write_text(json_text(value), encoding="utf-8", errors="backslashreplace")
 
 
-# The manifest of a run: what was asked for, what was found, and where.
+# The manifest: what was asked for, what came of it, and where.
 
 #: Packages that can change a number of a run.
 _PACKAGES = (
@@ -240,7 +210,102 @@ def _environment() -> Environment:
     )
 
 
-# The pairs and the scores of a run as Parquet files.
+# Where a run may be written, and how the new folder replaces an older one.
+
+
+def check_target(folder: Path, digest: str | None) -> None:
+    """Return when a run may be written to *folder*: it is absent, empty, or holds the same request.
+
+    Raises:
+        InputError: the folder holds another run, or something else.
+    """
+    if folder.is_symlink() or folder.is_file():
+        raise InputError(f"{folder}: is a file; give `out` another name")
+    if folder.exists() and folder.resolve() in (Path.cwd(), *Path.cwd().parents):
+        raise InputError(f"{folder}: is the folder you are in; give `out` a name of its own")
+    check_writable(folder)
+    if not folder.exists() or not any(folder.iterdir()):
+        return
+    manifest = folder / "run.json"
+    if not manifest.exists():
+        raise InputError(f"{folder}: is not empty and holds no run; give `out` another name")
+    try:
+        # two keys alone: a damaged manifest of the same request may be replaced
+        values = json.loads(manifest.read_text(encoding="utf-8", errors="surrogatepass"))
+        is_newer, old_digest = int(values.get("schema", 0)) > RUN_SCHEMA, values.get("request_digest")
+    except (ValueError, TypeError, AttributeError) as error:
+        raise InputError(f"{manifest}: is no manifest of a run ({error}); give `out` another name") from error
+    if is_newer:
+        raise InputError(f"{folder}: holds a run of a newer assay; give `out` another name, or upgrade assay")
+    if digest is not None and old_digest != digest:
+        raise InputError(f"{folder}: holds another run; give `out` another name or remove it")
+    others = sorted({path.name for path in folder.iterdir()} - set(FILES))
+    if others:
+        raise InputError(f"{folder}: holds {others[0]} beside the run; move it away or give `out` another name")
+
+
+def check_writable(path: Path) -> None:
+    """Return when *path* can be created.
+
+    Raises:
+        InputError: its name is no UTF-8; a folder above it is a file, or may not be written to.
+    """
+    try:
+        str(path.absolute()).encode()
+    except UnicodeEncodeError:
+        # PyArrow opens no such file
+        raise InputError(f"{str(path.absolute())!r}: this name is no UTF-8; give `out` another place") from None
+    above = next(parent for parent in path.absolute().parents if parent.exists())
+    if not above.is_dir():
+        raise InputError(f"{path}: cannot be written ({above} is a file); give `out` another place")
+    if not os.access(above, os.W_OK | os.X_OK):
+        raise InputError(f"{path}: cannot be written (no permission in {above}); give `out` another place")
+
+
+def replace_folder(scratch: Path, folder: Path, digest: str) -> None:
+    """Rename the new folder to its name; an older run of that name is moved aside first and removed last.
+
+    Another run may write the same folder at any moment: its numbers are the same, and either may stay.
+
+    Raises:
+        InputError: the folder holds something else, or others keep writing it; the older run cannot be moved back.
+        OSError: the folder cannot be renamed; the older run is back in its place.
+    """
+    for _ in range(20):
+        aside = Path(tempfile.mkdtemp(prefix=f".{folder.name}.old.", dir=folder.parent))
+        try:
+            if folder.exists():
+                check_target(folder, digest)
+                folder.replace(aside)
+            scratch.replace(folder)
+            return
+        except OSError as error:
+            if error.errno not in (errno.ENOTEMPTY, errno.EEXIST, errno.ENOENT) or not scratch.exists():
+                raise
+        finally:
+            _restore_or_remove(aside, folder)
+    raise InputError(f"{folder}: other runs keep writing there; give `out` another name")
+
+
+def _restore_or_remove(aside: Path, folder: Path) -> None:
+    """Move an older run back where no new one replaced it; otherwise remove it.
+
+    Raises:
+        InputError: it cannot be moved back.
+    """
+    if not folder.exists() and any(aside.iterdir()):
+        try:
+            aside.replace(folder)
+            return
+        except OSError as error:
+            if not folder.exists():
+                raise InputError(
+                    f"{folder}: cannot be written ({error.strerror}); the run that stood there is now {aside}"
+                ) from error
+    shutil.rmtree(aside, ignore_errors=True)
+
+
+# The pairs and the scores as Parquet files.
 
 #: Scores written at a time.
 _ROWS = 1 << 16
@@ -300,14 +365,14 @@ def write_pairs(datasets: tuple[DatasetScores, ...], path: Path) -> None:
         table = table.select([name for name in table.column_names if _is_kept(name, table.column(name))])
         column = table.column("reference")
         if not pa.types.is_list(column.type):
-            # one form for all datasets: a list of gold answers
+            # the same type for all datasets: a list of gold answers
             offsets = pa.array(np.arange(len(table) + 1, dtype=np.int32))
             lists = pa.ListArray.from_arrays(offsets, column.combine_chunks().cast(pa.string()))
             table = table.set_column(table.column_names.index("reference"), "reference", lists)
         for name in set(table.column_names) - set(_KEPT):
             table = table.set_column(table.column_names.index(name), name, table.column(name).cast(pa.string()))
         if dataset.group_column is not None:
-            # under its own name a column may be called otherwise in the source
+            # always called `group`, whatever its name in the source
             group = dataset.pairs.column(dataset.group_column).cast(pa.string())
             table = table.drop_columns(["group"]) if "group" in table.column_names else table
             table = table.append_column("group", group)
@@ -318,10 +383,10 @@ def write_pairs(datasets: tuple[DatasetScores, ...], path: Path) -> None:
 
 
 def _is_kept(name: str, column: Any) -> bool:
-    """Tell whether a column goes into the run folder: the pair, and what names or counts something about it.
+    """Tell whether a column goes into the run folder: the pair, and further names or counts.
 
-    Further columns of measured numbers are recorded scores, which stand in ``scores.parquet``; the cells of a CSV are
-    text also where they are numbers.
+    Further columns of measured numbers are recorded scores, which are in ``scores.parquet``. The cells of a CSV are
+    text even where they are numbers.
     """
     import pyarrow as pa
     import pyarrow.compute as pc
@@ -342,7 +407,7 @@ def _is_kept(name: str, column: Any) -> bool:
 
 
 def _memberships(dataset: DatasetScores) -> Any:
-    """Return the names of the buckets of each pair, in order; the bucket of all pairs goes without saying."""
+    """Return the names of the buckets of each pair, in order, but for the bucket of all pairs."""
     import numpy as np
     import pyarrow as pa
 
@@ -352,63 +417,3 @@ def _memberships(dataset: DatasetScores) -> Any:
     offsets = np.concatenate([[0], np.cumsum(inside.sum(axis=1))]).astype(np.int32)
     names = pa.array([bucket.name for bucket in buckets], pa.string()).take(pa.array(np.nonzero(inside)[1]))
     return pa.ListArray.from_arrays(pa.array(offsets), names)
-
-
-# The run folder: written whole under a temporary name, then renamed.
-#
-# ======================== ===============================================================================
-# ``run.json`` manifest: schema version, request, datasets, metrics with signatures, buckets, environment, timings,
-# what failed and why ``agreement.json`` list of objects with the keys of the agreement table; undefined values are
-# null ``agreement.csv`` the same as CSV ``scores.parquet`` dataset, pair_id, metric, score; one row per pair and
-# metric ``pairs.parquet`` the pairs as they were scored, with their dataset, their buckets, the group that was
-# resampled, and further columns of the source that hold names or counts ``table.md, table.tex`` what a reader sees;
-# written by the reports ``report.html`` the page to look at, but for very large runs; written last, by the reports
-# ======================== ===============================================================================
-
-
-def write_run(outcome: Outcome, folder: Path, *, finish: Callable[[Path], None] | None = None) -> Path:
-    """Write a run folder in one step; a run of the same request that stands there is replaced.
-
-    Args:
-        outcome: the finished run.
-        folder: where to.
-        finish: called with the temporary folder before it is renamed, to add files.
-
-    Raises:
-        InputError: the folder holds something else, or cannot be written.
-    """
-    folder = folder.absolute()
-    check_target(folder, outcome.request.digest())
-    try:
-        folder.parent.mkdir(parents=True, exist_ok=True)
-        scratch = Path(tempfile.mkdtemp(prefix=f".{folder.name}.", dir=folder.parent))
-    except OSError as error:
-        raise _unwritable(folder, error) from error
-    try:
-        _dump(scratch / "run.json", describe_run(outcome).plain())
-        rows = [row.plain() for row in outcome.agreement]
-        _dump(scratch / "agreement.json", rows)
-        with (scratch / "agreement.csv").open("w", encoding="utf-8", newline="") as file:
-            write_records(file, AGREEMENT_COLUMNS, rows)
-        write_scores(outcome.datasets, scratch / "scores.parquet")
-        write_pairs(outcome.datasets, scratch / "pairs.parquet")
-        if finish:
-            finish(scratch)
-        scratch.chmod(0o755)
-        put_in_place(scratch, folder, outcome.request.digest())
-    except OSError as error:
-        raise _unwritable(folder, error) from error
-    finally:
-        shutil.rmtree(scratch, ignore_errors=True)
-    return folder
-
-
-def _unwritable(folder: Path, error: OSError) -> InputError:
-    if error.errno == errno.ENOSPC:
-        return InputError(f"{folder}: the disk is full; free some space and run the same line again")
-    return InputError(f"{folder}: cannot be written ({error.strerror or error}); give `out` another place")
-
-
-def _dump(path: Path, value: object) -> None:
-    # what of a name is no UTF-8 becomes an escape of JSON
-    path.write_text(json_text(value), encoding="utf-8", errors="backslashreplace")

@@ -194,8 +194,8 @@ class _Transaction:
 
     def _explained(self, error: sqlite3.Error) -> AssayError:
         if "full" in str(error):
-            return StoreFullError(f"{self._path}: the disk is full; free some space and run the same line again")
-        return StoreError(f"{self._path}: {error}; the scores so far are kept, run the same line again")
+            return StoreFullError(f"{self._path}: the disk is full; free some space and run the same command again")
+        return StoreError(f"{self._path}: {error}; the scores so far are kept, run the same command again")
 
 
 class StoreError(AssayError):
