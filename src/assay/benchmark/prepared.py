@@ -57,15 +57,14 @@ def _beside(metric: ColumnMetric, pairs: Pairs) -> pa.Table:
     if "pair_id" in table.column_names:
         ids = table.column("pair_id").cast(pa.string()).combine_chunks()
         if pc.count_distinct(ids).as_py() < len(ids):
-            twice = (
-                pc.value_counts(ids).filter(pc.greater(pc.value_counts(ids).field("counts"), 1))[0]["values"].as_py()
-            )
-            raise InputError(f"{metric.file}: the pair_id {twice!r} stands there twice; each pair needs one score")
-        place = pc.index_in(pairs.table.column("pair_id").combine_chunks(), ids)
-        if place.null_count:
-            missing = pairs.table.column("pair_id").filter(pc.is_null(place))[0].as_py()
+            counts = pc.value_counts(ids)
+            repeated = counts.filter(pc.greater(counts.field("counts"), 1))[0]["values"].as_py()
+            raise InputError(f"{metric.file}: the pair_id {repeated!r} stands there twice; each pair needs one score")
+        rows = pc.index_in(pairs.table.column("pair_id").combine_chunks(), ids)
+        if rows.null_count:
+            missing = pairs.table.column("pair_id").filter(pc.is_null(rows))[0].as_py()
             raise InputError(f"{metric.file}: no row has pair_id {missing!r} of {pairs.name}")
-        return table.take(place)
+        return table.take(rows)
     if len(table) != len(pairs):
         raise InputError(
             f"{metric.file}: has {len(table)} rows, {pairs.name} has {len(pairs)}; rows must be in step, "
@@ -150,13 +149,13 @@ class PreparedDataset:
         languages = [language for language in dict.fromkeys(column) if is_made_for(metric, language)]
         if len(languages) == len(set(column)) == 1:
             return [DatasetPart(None, languages[0])]
-        held = np.array(column, dtype=object)
-        return [DatasetPart(np.flatnonzero(held == language), language) for language in languages]
+        language_of = np.array(column, dtype=object)
+        return [DatasetPart(np.flatnonzero(language_of == language), language) for language in languages]
 
     def singles(self, metric: Metric, part: DatasetPart) -> Singles:
         """Return the distinct pairs of a part, with the question and the graphs for metrics that read them."""
-        held = metric.declaration
-        key = held.reads_question, held.reads_graphs, None if part.rows is None else part.rows.tobytes()
+        reads = metric.declaration
+        key = reads.reads_question, reads.reads_graphs, None if part.rows is None else part.rows.tobytes()
         if key not in self._singles:
             self._singles[key] = Singles.read_by(metric, self.taken(part))
         return self._singles[key]
@@ -178,7 +177,7 @@ class PreparedDataset:
         return self._rows[languages]
 
     def finished(self) -> DatasetScores:
-        """Return what the run found."""
+        """Return the pairs with their scores."""
         return DatasetScores(self.pairs, self.dropped, self.group_column, self.scores)
 
 
@@ -202,22 +201,22 @@ def prepare(request: Request) -> list[PreparedDataset]:
     for metric in request.metrics:
         if not isinstance(metric, ColumnMetric):
             continue
-        for pairs, held in zip(request.pairs, recorded, strict=True):
-            found = read_recorded(metric, pairs)
-            if found is not None:
-                held[str(metric)] = found
-        if not any(str(metric) in held for held in recorded):
+        for pairs, by_metric in zip(request.pairs, recorded, strict=True):
+            scores = read_recorded(metric, pairs)
+            if scores is not None:
+                by_metric[str(metric)] = scores
+        if not any(str(metric) in by_metric for by_metric in recorded):
             names = list(dict.fromkeys(name for pairs in request.pairs for name in pairs.source_columns))
             raise InputError(
                 f"{', '.join(pairs.name for pairs in request.pairs)}: there is no column {metric.column!r} for metric "
                 f"{metric}; there are {', '.join(names)}.{suggest(metric.column, names)}"
             )
-    prepared = [_prepare(request, pairs, held) for pairs, held in zip(request.pairs, recorded, strict=True)]
+    prepared = [_prepare(request, pairs, by_metric) for pairs, by_metric in zip(request.pairs, recorded, strict=True)]
     within_groups = [name for name in request.statistics if STATISTICS[name].labels is LabelKind.grouped]
-    if within_groups and all(one.group_column is None for one in prepared):
-        where = ", ".join(one.pairs.name for one in prepared)
+    if within_groups and all(dataset.group_column is None for dataset in prepared):
+        without = ", ".join(dataset.pairs.name for dataset in prepared)
         raise InputError(
-            f"`statistics={within_groups[0]}` compares the pairs of one group, and there are no groups in {where}: "
+            f"`statistics={within_groups[0]}` compares the pairs of one group, and there are no groups in {without}: "
             "give a column 'group', or name one with `group_by`"
         )
     return prepared

@@ -39,7 +39,7 @@ def run(
     fresh: bool = False,
     progress: Progress | None = None,
 ) -> Outcome:
-    """Score every dataset with every metric and hold the scores against the labels.
+    """Return the scores of every dataset under every metric, and their agreement with the labels.
 
     A metric that fails or is unavailable is reported in the outcome and costs the others nothing.
 
@@ -68,7 +68,7 @@ def run(
     begun = time.perf_counter()
     with ScoreStore(store or default_store()) as opened:
         scorer = Scorer(opened, executor or InProcess(), request.references, fresh, progress)
-        datasets, statuses = _score(request, scorer)
+        datasets, records = _score(request, scorer)
         scored = time.perf_counter()
         rows: list[AgreementRow] = []
         summaries: list[BucketRecord] = []
@@ -76,11 +76,11 @@ def run(
         for dataset in datasets:
             buckets = split_into_buckets(dataset.pairs, dataset.rules, _token_f1(dataset, scorer))
             finished.append(replace(dataset.finished(), buckets=tuple(buckets)))
-            found, summarised = tabulate(request, finished[-1], progress)
-            rows += found
-            summaries += summarised
+            dataset_rows, dataset_summaries = tabulate(request, finished[-1], progress)
+            rows += dataset_rows
+            summaries += dataset_summaries
     seconds = {"score": scored - begun, "agree": time.perf_counter() - scored}
-    return Outcome(request, tuple(finished), tuple(statuses), tuple(summaries), tuple(rows), seconds)
+    return Outcome(request, tuple(finished), tuple(records), tuple(summaries), tuple(rows), seconds)
 
 
 def score_pairs(
@@ -99,13 +99,13 @@ def score_pairs(
     begun = time.perf_counter()
     with ScoreStore(store or default_store()) as opened:
         scorer = Scorer(opened, executor or InProcess(), request.references, fresh, progress or Silent())
-        datasets, statuses = _score(request, scorer)
+        datasets, records = _score(request, scorer)
     finished = tuple(dataset.finished() for dataset in datasets)
-    return Outcome(request, finished, tuple(statuses), (), (), {"score": time.perf_counter() - begun})
+    return Outcome(request, finished, tuple(records), (), (), {"score": time.perf_counter() - begun})
 
 
 def _check_names(names: Iterable[str]) -> None:
-    """Raise InputError where a name is no text: one taken from that of a file whose bytes are no UTF-8."""
+    """Raise InputError for a name that was taken from a file whose name is no UTF-8."""
     for name in names:
         try:
             name.encode()

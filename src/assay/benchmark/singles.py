@@ -65,7 +65,7 @@ class Singles:
             columns["reference"] = pc.list_flatten(lists)
         self._columns = columns
         self._rows = len(pairs)
-        # a graph of the one side alone is told from one of the other
+        # a graph of one side only is another single than the same graph of the other side
         plain = (name for name in columns if name not in GRAPH_COLUMNS)
         self._keyed = (*plain, *(GRAPH_COLUMNS if with_graphs else ()))
         digests, first, inverse = np.unique(self._digests(), return_index=True, return_inverse=True)
@@ -80,8 +80,8 @@ class Singles:
     @classmethod
     def read_by(cls, metric: Metric, pairs: Pairs) -> Singles:
         """Return the singles of what a metric reads."""
-        held = metric.declaration
-        return cls(pairs, with_question=held.reads_question, with_graphs=held.reads_graphs)
+        reads = metric.declaration
+        return cls(pairs, with_question=reads.reads_question, with_graphs=reads.reads_graphs)
 
     def _digests(self) -> NDArray[np.bytes_]:
         out = np.empty(len(self._columns["reference"]), dtype=DIGEST)

@@ -109,10 +109,10 @@ MAX_LISTED_LABELS = 10
 def tabulate(
     request: Request, dataset: DatasetScores, progress: Progress
 ) -> tuple[list[AgreementRow], list[BucketRecord]]:
-    """Hold the scores of one dataset against its labels, bucket by bucket.
+    """Return the agreement of the scores of one dataset with its labels, and a summary of each bucket.
 
     Args:
-        request: what was asked.
+        request: the settings.
         dataset: the pairs, labelled, their scores and buckets.
         progress: told of every resample.
     """
@@ -172,10 +172,10 @@ def _codes(pairs: Pairs, column: str) -> NDArray[np.intp]:
     import pyarrow as pa
     import pyarrow.compute as pc
 
-    held = pairs.column(column)
-    if pa.types.is_nested(held.type):
+    cells = pairs.column(column)
+    if pa.types.is_nested(cells.type):
         raise InputError(f"`group_by={column}`: {pairs.name} holds lists there, not names of groups")
-    return codes_of_groups(pc.cast(held, pa.string()).to_pylist())
+    return codes_of_groups(pc.cast(cells, pa.string()).to_pylist())
 
 
 def _summarise(
@@ -211,11 +211,11 @@ def _annotations(pairs: Pairs) -> NDArray[np.float64] | None:
     if "annotations" not in pairs.table.column_names:
         return None
     lists = pairs.table.column("annotations").to_pylist()
-    found = np.full((len(lists), max((len(labels or ()) for labels in lists), default=0)), np.nan)
+    annotations = np.full((len(lists), max((len(labels or ()) for labels in lists), default=0)), np.nan)
     for row, labels in enumerate(lists):
-        for place, label in enumerate(labels or ()):
-            found[row, place] = np.nan if label is None else label
-    return found
+        for annotator, label in enumerate(labels or ()):
+            annotations[row, annotator] = np.nan if label is None else label
+    return annotations
 
 
 def _reliability(annotations: NDArray[np.float64]) -> AnnotatorReliability | None:

@@ -81,7 +81,7 @@ class ScoredDataset:
     """One dataset of a run: n pairs, their labels, buckets, and a score of each under each metric.
 
     Attributes:
-        run: the folder it stands in.
+        run: the run that it is a dataset of.
         facts: its entry in the manifest.
         table: n rows with ``pair_id, reference`` (a list of gold answers), ``candidate, label`` and, where the data has
             them, ``question, subset, split, language, group`` and further names or counts of the source.
@@ -142,7 +142,7 @@ class ScoredDataset:
 
         Args:
             bucket: its name.
-            seed: the seed that was asked for.
+            seed: the setting, from which the bucket's own seed is derived.
             inside: which pairs, shape (n,), where they are not those of a bucket of this run.
         """
         mask = self.buckets[bucket] if inside is None else inside
@@ -154,10 +154,10 @@ class ScoredDataset:
         return self.scores[metric] if self.metrics[metric].declared.higher_is_better else -self.scores[metric]
 
     def find_metrics(self, wanted: list[str]) -> list[str]:
-        """Return the metrics asked for, or all of them where none is.
+        """Return the wanted metrics, or all of them where *wanted* is empty.
 
         Raises:
-            InputError: the run has no scores of one of them.
+            InputError: the run has no scores of a wanted metric.
         """
         for name in wanted:
             if name not in self.scores:
@@ -221,14 +221,14 @@ def _read(run: RunFolder, name: str, columns: dict[str, str]) -> pa.Table:
     return table
 
 
-def _is(held: pa.DataType, kind: str) -> bool:
+def _is(type_: pa.DataType, kind: str) -> bool:
     import pyarrow as pa
 
     if kind == "lists of text":
-        return bool(pa.types.is_list(held)) and _is(held.value_type, "text")
+        return bool(pa.types.is_list(type_)) and _is(type_.value_type, "text")
     if kind == "numbers":
-        return bool(pa.types.is_floating(held))
-    value = held.value_type if pa.types.is_dictionary(held) else held
+        return bool(pa.types.is_floating(type_))
+    value = type_.value_type if pa.types.is_dictionary(type_) else type_
     return bool(pa.types.is_string(value) or pa.types.is_large_string(value))
 
 
@@ -295,7 +295,7 @@ def _masks(run: RunFolder, name: str, table: pa.Table) -> Iterator[tuple[str, ND
             yield summary.bucket, mask
 
 
-# What must not be torn apart: pairs of one group, pairs that are the same, pairs with one value of a column.
+# What must stay together when pairs are split: a group, pairs that are the same, one value of a column.
 
 
 def cells_of(data: ScoredDataset, column: str) -> list[object]:
@@ -314,7 +314,7 @@ def cells_of(data: ScoredDataset, column: str) -> list[object]:
 
 
 def group_codes(data: ScoredDataset, column: str | None) -> Rows | None:
-    """Return codes of what must not be torn apart, shape (n,): of a column, or the groups of the run; None without.
+    """Return codes of what must stay together, shape (n,): values of a column, else the run's groups; None without.
 
     An empty cell is a group of its own.
 
@@ -375,17 +375,17 @@ def signed(document: Document, datasets: Sequence[ScoredDataset], metrics: Itera
     """Return a document that ends with its signatures.
 
     Args:
-        document: what was found.
-        datasets: the data it was found on.
+        document: the tables.
+        datasets: the data that they are about.
         metrics: the metrics it is about; those that a dataset lacks are left out there.
         draws: how intervals and tests were drawn.
     """
-    asked = list(metrics)
+    names = list(metrics)
     lines = [
         f"{data.title}: n:{len(data)}|digest:{data.facts.digest[:16]}|{data.run.manifest.signature}"
         for data in datasets
     ]
     lines += dict.fromkeys(
-        f"{name}: {data.metrics[name].short_signature}" for name in asked for data in datasets if name in data.metrics
+        f"{name}: {data.metrics[name].short_signature}" for name in names for data in datasets if name in data.metrics
     )
     return replace(document, notes=[*document.notes, *lines, f"draws: {draws}"])

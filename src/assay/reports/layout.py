@@ -28,7 +28,7 @@ __all__ = [
 ]
 
 
-# Names short enough for a figure; the whole name stands in the list of signatures.
+# Names short enough for a figure; the list of signatures has them in full.
 
 #: Folders before the last part of a path or of a hub id, after the ``:`` of a subject or the ``=`` of an option.
 _FOLDERS = re.compile(r"(?<=[:=])[^,=]*[/\\](?=[^,/\\])")
@@ -37,7 +37,7 @@ _FOLDERS = re.compile(r"(?<=[:=])[^,=]*[/\\](?=[^,/\\])")
 def short_names(metrics: Iterable[str]) -> dict[str, str]:
     """Return a short name for each metric: ``bi-encoder:/models/minilm`` becomes ``bi-encoder:…/minilm``.
 
-    Where two metrics would get the same one, both keep their own.
+    Where two metrics would get the same short name, both keep their full one.
     """
     names = {metric: _FOLDERS.sub("…/", metric) for metric in metrics}
     shared = Counter(names.values())
@@ -86,7 +86,7 @@ def short(value: float, decimals: int) -> str:
 def label_texts(labels: Sequence[float]) -> list[str]:
     """Return labels with four significant digits, or with more where two of them would look the same."""
     for digits in (4, 6, 15):
-        texts = [f"{one:.0f}" if _is_whole(one) else f"{float(f'{one:.{digits}g}'):.15g}" for one in labels]
+        texts = [f"{label:.0f}" if _is_whole(label) else f"{float(f'{label:.{digits}g}'):.15g}" for label in labels]
         if len(set(texts)) == len(set(labels)):
             break
     return texts

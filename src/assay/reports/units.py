@@ -49,7 +49,7 @@ def classify(labels: NDArray[np.float64]) -> LabelClasses:
     return LabelClasses(titles, codes.astype(np.uint8))
 
 
-# What a report shows one of: a dataset of a run, with its tables laid out and its pairs read.
+# A dataset of a run, with its tables laid out and its pairs read.
 
 
 @dataclass(frozen=True)
@@ -59,7 +59,7 @@ class Unit:
     Attributes:
         key: names it among the others, such as ``unit-0``.
         title: how a reader calls it, as on the leaderboard; with the run where several have data of that name.
-        run: where it stands.
+        run: the run that it is a dataset of.
         section: its tables, laid out.
         data: its pairs and scores.
         names: the short name of each metric of all runs.
@@ -130,20 +130,14 @@ def read_units(runs: Sequence[RunFolder]) -> list[Unit]:
     """
     titles = run_titles(runs)
     names = short_names(dict.fromkeys(metric.metric for run in runs for metric in run.manifest.metrics))
-    found = [
+    datasets = [
         (run, title, section, data)
         for run, title in zip(runs, titles, strict=True)
         for section, data in zip(lay_out(run), read_datasets(run), strict=True)
     ]
-    shared = Counter(section.title for _, _, section, _ in found)
-    return [
-        Unit(
-            f"unit-{number}",
-            section.title if shared[section.title] == 1 else f"{section.title} [{title}]",
-            run,
-            section,
-            data,
-            names,
-        )
-        for number, (run, title, section, data) in enumerate(found)
-    ]
+    counts = Counter(section.title for _, _, section, _ in datasets)
+    units = []
+    for number, (run, run_title, section, data) in enumerate(datasets):
+        title = section.title if counts[section.title] == 1 else f"{section.title} [{run_title}]"
+        units.append(Unit(f"unit-{number}", title, run, section, data, names))
+    return units
