@@ -52,6 +52,38 @@ def rewritten(path: str, change: Callable[[dict[str, Any]], dict[str, Any]]) -> 
     return str(made)
 
 
+def record_weights(folder: Path) -> None:
+    """Have every training of this process write the weights after each step, a file a seed and process.
+
+    At the end all processes load the best checkpoint, which one of them wrote, so that only the steps tell whether they
+    exchanged gradients.
+    """
+    import numpy as np
+    import torch
+    from transformers import TrainerCallback
+
+    from assay.training.pairwise import recipe
+
+    class Recorder(TrainerCallback):
+        def __init__(self, loss: Any) -> None:
+            self.steps: list[np.ndarray] = []
+            self._loss = loss
+
+        def on_step_end(self, args: Any, state: Any, control: Any, **_: Any) -> None:
+            weights = [value.detach().reshape(-1) for value in self._loss.whole.parameters()]
+            self.steps.append(torch.cat(weights).numpy().copy())
+
+    def fit_and_record(job: Any, loss: Any, seed: int, checkpoints: Path) -> Any:
+        recorder = Recorder(loss)
+        trained = fit(job, loss, seed, checkpoints, [recorder])
+        np.save(folder / f"weights-{seed}-{os.environ['RANK']}.npy", np.stack(recorder.steps))
+        return trained
+
+    fit, recipe.fit = recipe.fit, fit_and_record
+
+
 if __name__ == "__main__":
     recipe, base, out, pause, *files = sys.argv[1:]
+    if "PAIR_WEIGHTS" in os.environ:
+        record_weights(Path(os.environ["PAIR_WEIGHTS"]))
     train_on(recipe, base, out, *files, pause=float(pause), **json.loads(os.environ.get("PAIR_RUN", "{}")))

@@ -9,6 +9,7 @@ import sys
 from pathlib import Path
 from types import SimpleNamespace
 
+import numpy as np
 import pytest
 
 SCRIPT = Path(__file__).with_name("pair_run.py")
@@ -22,7 +23,14 @@ def test_two_processes_share_every_batch(recipe, tiny_base, pairs_file, tmp_path
     launch = [sys.executable, "-m", "torch.distributed.run", "--nproc_per_node", "2", "--standalone"]
     command = [*launch, str(SCRIPT), recipe, str(tiny_base), str(out), "0", *files]
     paths = os.pathsep.join(path for path in sys.path if path)
-    settings = {"PYTHONPATH": paths, "OMP_NUM_THREADS": "1", "PAIR_RUN": json.dumps({"seeds": 2, "tokens": 60})}
+    weights = tmp_path / "weights"
+    weights.mkdir()
+    settings = {
+        "PYTHONPATH": paths,
+        "OMP_NUM_THREADS": "1",
+        "PAIR_RUN": json.dumps({"seeds": 2, "tokens": 60}),
+        "PAIR_WEIGHTS": str(weights),
+    }
     ended = subprocess.run(command, env=os.environ | settings, capture_output=True, text=True, timeout=150)
     assert ended.returncode == 0, ended.stderr[-3000:]
     facts = [json.loads((out / f"seed-{seed}" / "training.json").read_text()) for seed in (0, 1)]
@@ -30,6 +38,12 @@ def test_two_processes_share_every_batch(recipe, tiny_base, pairs_file, tmp_path
     assert [one["steps"] for one in facts] == [9, 9]
     assert json.loads((out / "results.json").read_text())["seeds"] == [0, 1]
     assert not list(tmp_path.glob(".out*"))
+    for seed in (0, 1):
+        first, second = (np.load(weights / f"weights-{seed}-{rank}.npy") for rank in (0, 1))
+        assert len(first) == 9
+        assert np.abs(np.diff(first, axis=0)).max(axis=1).min() > 0, "a step that changes no weight"
+        # each process has batches of its own, so that weights are equal only where gradients are exchanged
+        np.testing.assert_array_equal(first, second)
 
 
 def test_the_best_checkpoint_is_read_while_all_are_there(monkeypatch):
