@@ -24,7 +24,7 @@ pytest.importorskip("accelerate", reason="accelerate is absent: pip install assa
 from assay.metrics.neural.loading import quiet  # noqa: E402
 from assay.progress import Silent  # noqa: E402
 from assay.training.data import load_examples  # noqa: E402
-from assay.training.loop import Course  # noqa: E402
+from assay.training.loop import Schedule  # noqa: E402
 from assay.training.models import (  # noqa: E402
     Inputs,
     load_bi_encoder,
@@ -87,7 +87,7 @@ def ours(base: Path, numbers: dict[str, int], table: Any, examples: Any, rows: n
         inputs = Inputs(table, first, second, torch.from_numpy(part.labels).float())
         loss = listened(make_loss("cosine", whole, inputs, None, 0), batches)
         plan = plan_epochs("length", None, inputs.lengths.numpy()[: len(rows)], size, 0)
-        course = Course(1, size, RATE, 0, len(plan), 0)
+        course = Schedule(1, size, RATE, 0, len(plan), 0)
         dev = np.arange(len(rows), len(rows) + DEV)
         train_pairs("bi-encoder", loss, plan, dev, course, Path(folder), "cpu", Silent())
     return batches

@@ -123,14 +123,14 @@ def test_a_smaller_training_set_is_counted_as_it_is(tiny_base, files, tmp_path):
 
 
 def test_several_processes_share_the_steps_of_warm_up_and_evaluation(monkeypatch):
-    from assay.training.loop import course_of
+    from assay.training.loop import schedule_of
     from assay.training.midtuning.settings import MidTuningSettings
 
     settings = MidTuningSettings("base", "forms", "out", epochs=3, warmup=0.3)
-    alone = course_of(settings, 40, 7)
+    alone = schedule_of(settings, 40, 7)
     assert (alone.warmup, alone.eval_steps, alone.seed) == (36, 40, 7)
     monkeypatch.setenv("WORLD_SIZE", "4")
-    together = course_of(settings, 41, 7)  # 11 steps an epoch
+    together = schedule_of(settings, 41, 7)  # 11 steps an epoch
     assert (together.warmup, together.eval_steps) == (10, 11)
 
 

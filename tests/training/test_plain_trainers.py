@@ -15,7 +15,7 @@ from sentence_transformers import (
 )
 
 from assay.datasets.annotation_graph import build_graph
-from assay.training.loop import Course, arguments
+from assay.training.loop import Schedule, arguments
 from assay.training.models import bi_inputs, cross_inputs, load_bi_encoder, load_cross_encoder
 from assay.training.pairwise.losses import make_loss
 from assay.training.pairwise.trainer import Collate, DevAgreement, PlanSampler, plan_epochs, train_pairs
@@ -44,7 +44,7 @@ def start(base, cross, strategy):
 @pytest.mark.parametrize("strategy", ["node", "edge-2"])
 def test_unmodified_trainers_take_sampler_collator_and_loss(tiny_base, tmp_path, cross, strategy):
     loss, plan = start(tiny_base, cross, strategy)
-    course = Course(2, 8, 1e-3, 0, len(plan), 0)
+    course = Schedule(2, 8, 1e-3, 0, len(plan), 0)
     train_pairs("cross-encoder" if cross else "bi-encoder", loss, plan, DEV, course, tmp_path / "own", "cpu", Slow(0))
     own = {name: value.clone() for name, value in loss.whole.state_dict().items()}
 

@@ -13,7 +13,13 @@ from assay.errors import InputError
 from assay.reports.sheets import write
 from assay.reports.train import aspects_document
 from assay.training.data import load_examples
-from assay.training.s3bert.evaluation import RESAMPLES, Embedded, agreement_with_people, over_seeds, plain_scores
+from assay.training.s3bert.evaluation import (
+    RESAMPLES,
+    Embedded,
+    agreement_with_people,
+    comparable_scores,
+    records_over_seeds,
+)
 from assay.training.s3bert.settings import S3BertSettings
 
 
@@ -41,7 +47,7 @@ def a_seed(trained, low, high, p):
 
 
 def test_seeds_are_one_record_with_both_tests():
-    (found,) = over_seeds([a_seed(60.0, -2.0, 21.0, 0.2), a_seed(61.0, -1.0, 23.0, 0.1)], "aspect")
+    (found,) = records_over_seeds([a_seed(60.0, -2.0, 21.0, 0.2), a_seed(61.0, -1.0, 23.0, 0.1)], "aspect")
     assert (found["trained"], found["over_full"]) == (60.5, 10.5)
     assert found["p_full"] == pytest.approx(ttest_1samp([10, 11], 0).pvalue)
     # over the pairs nothing is shown, however alike the seeds are
@@ -73,7 +79,7 @@ def test_the_command_asks_for_the_very_same_numbers():
 
 def test_scores_are_on_the_scale_of_other_recipes():
     people = [{"dataset": "stsb:test", "trained": 75.0}, {"dataset": "none", "trained": None}]
-    assert plain_scores(a_seed(60.0, -2.0, 21.0, 0.2), people) == [
+    assert comparable_scores(a_seed(60.0, -2.0, 21.0, 0.2), people) == [
         {"dataset": "stsb:test", "statistic": "spearman", "value": 0.75},
         {"dataset": "aspect smatch", "statistic": "spearman", "value": 0.6},
     ]

@@ -51,8 +51,8 @@ def test_the_best_checkpoint_is_read_while_all_are_there(monkeypatch):
 
     done = []
     monkeypatch.setattr(loop, "meet", lambda: done.append("meet"))
-    monkeypatch.setattr(loop.Kept, "_load_from_checkpoint", lambda _, checkpoint: done.append(checkpoint))
-    kept = loop.Kept()
+    monkeypatch.setattr(loop.ResumableTrainer, "_load_from_checkpoint", lambda _, checkpoint: done.append(checkpoint))
+    kept = loop.ResumableTrainer()
     kept.state = SimpleNamespace(best_model_checkpoint="best")
     kept._load_best_model()
     assert done == ["meet", "best", "meet"]  # it is written before, and removed after

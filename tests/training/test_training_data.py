@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from assay.errors import InputError
-from assay.training.data import keep_apart, load_examples
+from assay.training.data import load_examples, separate_sets
 from assay.training.s3bert.targets import UNIT, draw_negatives
 
 
@@ -30,13 +30,13 @@ def test_pairs_of_held_out_sets_are_not_trained_on(pairs_file, tmp_path):
     pq.write_table(exchanged, tmp_path / "exchanged.parquet")
     other = load_examples([str(tmp_path / "exchanged.parquet")], limit=None, graphs=True)
     said = []
-    kept, kept_dev, counts = keep_apart(train, dev, test, said.append)
+    kept, kept_dev, counts = separate_sets(train, dev, test, said.append)
     assert (len(kept), len(kept_dev)) == (25, 3)
     assert not set(kept.keys) & (set(kept_dev.keys) | set(test.keys))
     assert counts["train_pairs_left_out"] == 5
     assert any("5 training pairs" in line for line in said)
     assert any("1 development pairs" in line for line in said)
-    again, _, _ = keep_apart(train, test, other, said.append)
+    again, _, _ = separate_sets(train, test, other, said.append)
     assert train.references[7] not in again.references
 
 
@@ -47,7 +47,7 @@ def test_shared_texts_are_counted(pairs_file):
 
     news = ("new a", "new b", "new c")
     dev = replace(train.take([0, 1, 2]), candidates=news, candidate_graphs=news)
-    _, _, counts = keep_apart(train, dev, train.take([5, 6]), said.append)
+    _, _, counts = separate_sets(train, dev, train.take([5, 6]), said.append)
     assert counts["dev_texts_in_train"] == 3
     assert any(line.startswith("warning: 3 of 6 dev texts") for line in said)
 
@@ -55,7 +55,9 @@ def test_shared_texts_are_counted(pairs_file):
 def test_pairs_that_repeat_another_one_are_counted(pairs_file):
     train = load_examples([pairs_file(30, 1)], limit=None, graphs=True)
     said = []
-    kept, _, counts = keep_apart(train.take([*range(20), 3, 4, 4]), train.take([20, 21]), train.take([22]), said.append)
+    kept, _, counts = separate_sets(
+        train.take([*range(20), 3, 4, 4]), train.take([20, 21]), train.take([22]), said.append
+    )
     assert (len(kept), counts["train_pairs_more_than_once"], counts["dev_pairs_more_than_once"]) == (23, 3, 0)
     assert "3 train pairs repeat another one of their set; they are kept" in said
 
@@ -113,10 +115,10 @@ def test_texts_that_differ_in_case_or_punctuation_are_shared(tmp_path):
     train = pairs("train", "A cat sleeps.,x", "y,a dog runs!", "!!!,z", "u,v", "w,t")
     dev, test = pairs("dev", "a CAT sleeps,d", "d,e"), pairs("test", "A dog runs.,f", "???,g")
     said = []
-    kept, _, counts = keep_apart(train, dev, test, said.append)
+    kept, _, counts = separate_sets(train, dev, test, said.append)
     assert (len(kept), counts["dev_texts_in_train"], counts["test_texts_in_train"]) == (5, 1, 1)
     assert "warning: 1 of 4 test texts also occur in training pairs, with others" in said
-    kept, _, counts = keep_apart(train, dev, test, said.append, drop_shared=True)
+    kept, _, counts = separate_sets(train, dev, test, said.append, drop_shared=True)
     # texts without words are told apart by their punctuation
     assert kept.references == ("!!!", "u", "w")
     assert counts["train_pairs_with_shared_texts_left_out"] == 2
@@ -132,7 +134,7 @@ def test_pairs_of_other_scripts_and_without_words_are_kept_apart(tmp_path):
     composed, decomposed = (unicodedata.normalize(form, "Müller ist schön") for form in ("NFC", "NFD"))
     train = pairs("train", f"{composed},a", "दिन,रात", "😀,👍", "u,v")
     dev, test = pairs("dev", "d,e", "f,g"), pairs("test", f"{decomposed},a", "दान,रीत", "?,!")
-    kept, _, counts = keep_apart(train, dev, test, lambda line: None)
+    kept, _, counts = separate_sets(train, dev, test, lambda line: None)
     # the first pair alone is one of the test set; the others have other vowels, or other signs
     assert kept.references == ("दिन", "😀", "u")
     assert (counts["train_pairs_left_out"], counts["test_texts_in_train"]) == (1, 0)

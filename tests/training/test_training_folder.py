@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from assay.errors import InputError
-from assay.training.folder import open_workplace
+from assay.training.folder import open_work_folder
 from assay.training.job import Job
 
 REQUEST = {"settings": {"epochs": 3}}
@@ -14,11 +14,11 @@ REQUEST = {"settings": {"epochs": 3}}
 def test_a_second_start_waits_for_the_first(tmp_path):
     pytest.importorskip("fcntl", reason="files cannot be locked here")
     out = tmp_path / "out"
-    with open_workplace(out, REQUEST) as place:
-        place.made.mkdir()
+    with open_work_folder(out, REQUEST) as work:
+        work.made.mkdir()
         with (
             pytest.raises(InputError, match=r"a training that writes to it is running; wait for it, or give `out`"),
-            open_workplace(out, REQUEST),
+            open_work_folder(out, REQUEST),
         ):
             pass
     assert list(tmp_path.iterdir()) == [out]
@@ -26,26 +26,29 @@ def test_a_second_start_waits_for_the_first(tmp_path):
 
 def test_what_ends_with_an_error_is_continued(tmp_path):
     out = tmp_path / "out"
-    with pytest.raises(ZeroDivisionError), open_workplace(out, REQUEST) as place:
-        (place.folder / "half").write_text("done")
+    with pytest.raises(ZeroDivisionError), open_work_folder(out, REQUEST) as work:
+        (work.folder / "half").write_text("done")
         _ = 1 / 0
     assert not out.exists()
-    with pytest.raises(InputError, match="unfinished training with another request"), open_workplace(out, {}):
+    with pytest.raises(InputError, match="unfinished training with another request"), open_work_folder(out, {}):
         pass
-    with open_workplace(out, REQUEST) as place:
-        assert (place.folder / "half").read_text() == "done"
-        place.made.mkdir()
+    with open_work_folder(out, REQUEST) as work:
+        assert (work.folder / "half").read_text() == "done"
+        work.made.mkdir()
     assert list(tmp_path.iterdir()) == [out]
 
 
 def test_a_name_that_was_taken_meanwhile_costs_no_model(tmp_path):
     out = tmp_path / "out"
-    with pytest.raises(InputError, match=r"cannot be written .*the model is in"), open_workplace(out, REQUEST) as place:
-        place.made.mkdir()
-        (place.made / "model").write_text("made")
+    with (
+        pytest.raises(InputError, match=r"cannot be written .*the model is in"),
+        open_work_folder(out, REQUEST) as work,
+    ):
+        work.made.mkdir()
+        (work.made / "model").write_text("made")
         out.mkdir()
         (out / "mine").write_text("mine")
-    assert (place.made / "model").is_file()
+    assert (work.made / "model").is_file()
     assert [path.name for path in out.iterdir()] == ["mine"]
 
 

@@ -25,16 +25,16 @@ __all__ = [
     "Source",
     "class_numbers",
     "count_repeated",
-    "cut_off",
-    "cut_rows",
-    "keep_apart",
+    "groups_note",
+    "hold_out",
+    "hold_out_rows",
     "load_examples",
     "load_sets",
     "pair_key",
     "plain_labels",
     "scaled_labels",
+    "separate_sets",
     "text_key",
-    "told_of_groups",
 ]
 
 
@@ -235,28 +235,28 @@ def _source(spec: str, pairs: Pairs) -> Source:
 SHARE, MOST = 0.1, 2500
 
 
-def cut_off(examples: Examples, seed: int) -> tuple[Examples, Examples]:
-    """Return what stays and what is cut off, each in the order it stands in; see :func:`cut_rows`.
+def hold_out(examples: Examples, seed: int) -> tuple[Examples, Examples]:
+    """Return what stays and what is cut off, each in the order it stands in; see :func:`hold_out_rows`.
 
     Raises:
         InputError: there are too few pairs, or groups of pairs, to cut any off.
     """
-    kept, away = cut_rows(examples.groups, seed)
+    kept, away = hold_out_rows(examples.groups, seed)
     if len(away) < 2:
-        groups = told_of_groups(examples.groups)
+        groups = groups_note(examples.groups)
         raise InputError(
             f"{len(examples)} training pairs{groups} are too few to cut a set off; name one with `dev` and `test`"
         )
     return examples.take(kept), examples.take(away)
 
 
-def told_of_groups(groups: NDArray[np.integer]) -> str:
+def groups_note(groups: NDArray[np.integer]) -> str:
     """Return what a message says of the groups of n rows, as numbers, shape (n,); nothing where each is its own."""
     number = len(np.unique(groups))
     return f" in groups that stay whole ({number:,})" if number < len(groups) else ""
 
 
-def cut_rows(groups: NDArray[np.integer], seed: int) -> tuple[NDArray[np.intp], NDArray[np.intp]]:
+def hold_out_rows(groups: NDArray[np.integer], seed: int) -> tuple[NDArray[np.intp], NDArray[np.intp]]:
     """Return which of n rows stay, and which are cut off, each in the order they stand in.
 
     Groups stay whole. They are drawn one after another, and each is cut off that leaves the rows cut off at a tenth of
@@ -301,7 +301,7 @@ def load_sets(
 
     Args:
         train, dev, test: datasets; without *dev* a share of the training pairs is cut off, then without *test* a share
-            of what is left, see :func:`~assay.training.data.cut_rows`.
+            of what is left, see :func:`~assay.training.data.hold_out_rows`.
         seed: decides what is cut off.
         limit, graphs, classes, columns: see :func:`~assay.training.data.load_examples`.
         drop_shared: whether training pairs go that have a text in common with a held-out set.
@@ -319,9 +319,9 @@ def load_sets(
         if specs:
             held[name] = load_examples(specs, limit=limit, graphs=graphs, classes=classes, columns=columns)
         else:
-            left, held[name] = cut_off(left, seed + number)
+            left, held[name] = hold_out(left, seed + number)
             say(f"no {name} pairs are named: {len(held[name]):,} of the training pairs are held out")
-    kept, kept_dev, counts = keep_apart(left, held["dev"], held["test"], say, drop_shared=drop_shared)
+    kept, kept_dev, counts = separate_sets(left, held["dev"], held["test"], say, drop_shared=drop_shared)
     sets = {"train": kept, "dev": kept_dev, "test": held["test"]}
     return sets, {f"{name}_pairs": len(one) for name, one in sets.items()} | counts
 
@@ -336,7 +336,7 @@ def _without(examples: Examples, held_out: Sequence[Examples]) -> Examples:
     return examples.take(np.flatnonzero(~out))
 
 
-def keep_apart(
+def separate_sets(
     train: Examples, dev: Examples, test: Examples, say: Callable[[str], None], *, drop_shared: bool = False
 ) -> tuple[Examples, Examples, dict[str, int]]:
     """Return training and development pairs without those of the test set, and training without development.

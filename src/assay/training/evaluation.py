@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -12,7 +12,15 @@ from scipy.stats import ttest_1samp
 from assay.statistics.comparison import compare_all
 from assay.training.data import Examples
 
-__all__ = ["agreement_before_and_after", "over_seeds", "plain_scores"]
+__all__ = [
+    "CONFIDENCE",
+    "agreement_before_and_after",
+    "agreement_over_seeds",
+    "comparable_scores",
+    "merged",
+    "standard_deviation",
+    "t_test",
+]
 
 STATISTICS = ("pearson", "spearman", "kendall")
 #: Resamples of the paired bootstrap, and the level of its intervals.
@@ -78,35 +86,59 @@ def _accuracies(
     return [record | dict.fromkeys(_GAIN)]
 
 
-def plain_scores(records: Sequence[Mapping[str, Any]]) -> list[dict[str, Any]]:
-    """Return what a comparison over seeds reads: ``dataset``, ``statistic`` and ``value`` of the trained model."""
+def comparable_scores(records: Sequence[Mapping[str, Any]]) -> list[dict[str, Any]]:
+    """Return ``dataset``, ``statistic`` and ``value`` of the trained model, which a comparison over seeds reads."""
     return [
-        {"dataset": one["dataset"], "statistic": one["statistic"], "value": one["after"]}
-        for one in records
-        if one["after"] is not None
+        {"dataset": record["dataset"], "statistic": record["statistic"], "value": record["after"]}
+        for record in records
+        if record["after"] is not None
     ]
 
 
-def over_seeds(runs: Sequence[Sequence[Mapping[str, Any]]]) -> list[dict[str, Any]]:
+def agreement_over_seeds(runs: Sequence[Sequence[Mapping[str, Any]]]) -> list[dict[str, Any]]:
     """Return the records of two seeds or more as one: means, the deviation over the seeds, and two tests.
 
-    ``p_seeds`` is Student's t over the gains (one sample, two-sided; None where all are equal). All seeds have the same
-    test pairs, so that it tests the drawing of batches and of a head, not the drawing of pairs. For that, ``low``
-    and ``high`` are the outermost bounds of any seed's interval and ``p`` is the largest of any seed.
+    All seeds have the same test pairs. ``p_seeds``, of :func:`t_test` over the gains, therefore tests the drawing of
+    batches and of a head, not the drawing of pairs. For that, ``low`` and ``high`` are the outermost bounds of any
+    seed's interval and ``p`` is the largest of any seed.
     """
     records = []
-    for same in zip(*runs, strict=True):
-        record: dict[str, Any] = {name: same[0][name] for name in ("dataset", "n", "statistic")}
+    for of_seeds in zip(*runs, strict=True):
+        record: dict[str, Any] = {name: of_seeds[0][name] for name in ("dataset", "n", "statistic")}
         for name, merge in _MERGED.items():
-            values = [one[name] for one in same]
-            record[name] = None if None in values else float(merge(values))
-        after, gains = ([one[name] for one in same] for name in ("after", "gain"))
-        record["sd"] = None if None in after else float(np.std(after, ddof=1))
-        spread = None not in gains and float(np.ptp(gains)) > 0
-        record["p_seeds"] = float(ttest_1samp(gains, 0.0).pvalue) if spread else None
+            record[name] = merged([of_seed[name] for of_seed in of_seeds], merge)
+        record["sd"] = standard_deviation([of_seed["after"] for of_seed in of_seeds])
+        record["p_seeds"] = t_test([of_seed["gain"] for of_seed in of_seeds])
         records.append(record)
     return records
 
 
 #: How the values of several seeds become one.
-_MERGED: dict[str, Any] = {"before": np.mean, "after": np.mean, "gain": np.mean, "low": min, "high": max, "p": max}
+_MERGED: dict[str, Callable[[Sequence[float]], Any]] = {
+    "before": np.mean,
+    "after": np.mean,
+    "gain": np.mean,
+    "low": min,
+    "high": max,
+    "p": max,
+}
+
+
+def merged(values: Sequence[float | None], merge: Callable[[Sequence[float]], Any]) -> float | None:
+    """Return the values of several seeds as one, such as their mean; None where one of them is undefined."""
+    defined = [value for value in values if value is not None]
+    return float(merge(defined)) if len(defined) == len(values) else None
+
+
+def standard_deviation(values: Sequence[float | None]) -> float | None:
+    """Return the sample standard deviation over seeds; None where a value is undefined."""
+    return merged(values, lambda defined: np.std(defined, ddof=1))
+
+
+def t_test(gains: Sequence[float | None]) -> float | None:
+    """Return p of Student's t over the gains of several seeds (one sample, two-sided).
+
+    None where a gain is undefined, or where all are equal.
+    """
+    spread = merged(gains, np.ptp)
+    return merged(gains, lambda defined: ttest_1samp(defined, 0.0).pvalue) if spread else None

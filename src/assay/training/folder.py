@@ -23,34 +23,32 @@ from assay.errors import InputError
 from assay.metrics.models.files import read_json
 from assay.paths import cache_dir
 from assay.training.ranks import follows, wait_for
+from assay.training.settings import TrainingSettings
 
 __all__ = [
     "CHUNK",
     "RESULTS",
     "Render",
     "Results",
-    "Workplace",
-    "keep",
-    "kept_scores",
+    "WorkFolder",
+    "cached_scores",
     "locked",
     "make_models",
-    "open_workplace",
-    "told_of_room",
+    "open_work_folder",
+    "report_full_disk",
+    "save_scores",
     "write_json",
     "write_results",
 ]
 
 
-# A file that one process at a time may hold.
-
-
 @contextmanager
 def locked(path: Path, busy: Callable[[], None]) -> Iterator[None]:
-    """Hold a file locked in the block; the lock ends with the process. Some systems cannot lock, and go without.
+    """Lock a file for the block; the lock ends with the process. On systems without locks the block runs without.
 
     Args:
-        path: the file, made if need be, in a folder that is there.
-        busy: called where somebody else holds it; where it returns, the block begins as soon as that one lets go.
+        path: the file, created if need be, in an existing folder.
+        busy: called where another process has locked it; if it returns, the block begins when that lock ends.
 
     Raises:
         OSError: the file cannot be opened.
@@ -74,21 +72,19 @@ def _lock(stream: IO[bytes], busy: Callable[[], None]) -> None:
         return
 
 
-# Where a training works and what it leaves: a hidden folder until it is done, then renamed as a whole.
-
-#: What was asked for, in the working folder.
+#: The request, in the working folder.
 REQUEST = "request.json"
-#: Held locked, in the working folder, for as long as a process works there.
+#: Locked, in the working folder, for as long as a process works there.
 LOCK = "lock"
 
 
 @dataclass(frozen=True)
-class Workplace:
+class WorkFolder:
     """The folders of one training.
 
     Attributes:
-        out: where the result will stand.
-        folder: where the training works; a killed one continues from it.
+        out: the folder of the result.
+        folder: where the training works; an interrupted one resumes from it.
     """
 
     out: Path
@@ -99,13 +95,17 @@ class Workplace:
         """The folder that becomes :attr:`out`."""
         return self.folder / "made"
 
+    def model(self, seed: int) -> Path:
+        """Return the folder of one of several models."""
+        return self.made / f"seed-{seed}"
+
     def checkpoints(self, seed: int) -> Path:
         """Return where the training of a seed keeps its checkpoints."""
         return self.folder / f"checkpoints-{seed}"
 
 
 @contextmanager
-def open_workplace(out: str | Path, request: Mapping[str, Any]) -> Iterator[Workplace]:
+def open_work_folder(out: str | Path, request: Mapping[str, Any]) -> Iterator[WorkFolder]:
     """Yield the folders of a training, made if need be, which no other process can open meanwhile but its followers.
 
     Where the block ends without an error, the result gets its name and the rest is removed.
@@ -121,22 +121,22 @@ def open_workplace(out: str | Path, request: Mapping[str, Any]) -> Iterator[Work
     out = Path(out).absolute()
     if out.is_symlink() or out.is_file() or (out.is_dir() and any(out.iterdir())):
         raise InputError(f"{out}: is not an empty folder; give `out` another name")
-    place = Workplace(out, out.with_name(f".{out.name}.training"))
+    work = WorkFolder(out, out.with_name(f".{out.name}.training"))
     asked = json.loads(json.dumps(request))
     if follows():
-        wait_for(lambda: _held(place.folder / REQUEST) == asked, "the same request")
-        yield place
+        wait_for(lambda: _read_request(work.folder / REQUEST) == asked, "the same request")
+        yield work
         return
-    with _opened(place):
-        path = place.folder / REQUEST
+    with _locked_folder(work):
+        path = work.folder / REQUEST
         if path.is_file():
             _check_same(path, asked, out)
         else:
             _write_request(path, asked, out)
-        with told_of_room(place.folder):
-            yield place
-        _finish(place)
-    shutil.rmtree(place.folder)  # only now: some network file systems keep a folder in which a file is open
+        with report_full_disk(work.folder):
+            yield work
+        _finish(work)
+    shutil.rmtree(work.folder)  # only now: some network file systems keep a folder in which a file is open
 
 
 #: What libraries say in place of the system's number where a file cannot be written to its end.
@@ -147,11 +147,11 @@ _NO_ROOM = re.compile(
 
 
 @contextmanager
-def told_of_room(folder: Path) -> Iterator[None]:
-    """Turn what is raised in the block where a disk is full into one line.
+def report_full_disk(folder: Path) -> Iterator[None]:
+    """Turn errors of a full disk, whichever library raises them in the block, into one line.
 
     Args:
-        folder: what is written to; what stands there whole is used when it is asked for again.
+        folder: what is written to; the next run resumes from the files that are complete there.
 
     Raises:
         InputError: the disk is full.
@@ -163,26 +163,26 @@ def told_of_room(folder: Path) -> Iterator[None]:
         if not full and not _NO_ROOM.search(str(error)):
             raise
         raise InputError(
-            f"{folder}: there is no room to write; make some, then ask for it again: it continues from what was last "
-            "written whole"
+            f"{folder}: the disk is full; free some space and repeat the command: it resumes from what was written "
+            "completely"
         ) from error
 
 
 @contextmanager
-def _opened(place: Workplace) -> Iterator[None]:
+def _locked_folder(work: WorkFolder) -> Iterator[None]:
     """Make the working folder and lock it."""
 
     def refuse() -> None:
         raise InputError(
-            f"{place.out}: a training that writes to it is running; wait for it, or give `out` another name"
+            f"{work.out}: a training that writes to it is running; wait for it, or give `out` another name"
         )
 
     with ExitStack() as stack:
         try:
-            place.folder.mkdir(parents=True, exist_ok=True)
-            stack.enter_context(locked(place.folder / LOCK, refuse))
+            work.folder.mkdir(parents=True, exist_ok=True)
+            stack.enter_context(locked(work.folder / LOCK, refuse))
         except OSError as error:
-            raise _unwritable(place.out, error) from None
+            raise _unwritable(work.out, error) from None
         yield
 
 
@@ -197,16 +197,16 @@ def _write_request(path: Path, asked: object, out: Path) -> None:
         raise _unwritable(out, error) from None
 
 
-def _finish(place: Workplace) -> None:
+def _finish(work: WorkFolder) -> None:
     try:
-        if place.out.is_dir():
-            place.out.rmdir()  # an empty one may be replaced
-        place.made.rename(place.out)
+        if work.out.is_dir():
+            work.out.rmdir()  # an empty one may be replaced
+        work.made.rename(work.out)
     except OSError as error:
-        raise InputError(f"{place.out}: cannot be written ({error.strerror}); the model is in {place.made}") from None
+        raise InputError(f"{work.out}: cannot be written ({error.strerror}); the model is in {work.made}") from None
 
 
-def _held(path: Path) -> Any:
+def _read_request(path: Path) -> Any:
     """Return the request in a file; nothing where there is none, or a broken one."""
     try:
         return json.loads(path.read_text(encoding="utf-8"))
@@ -215,10 +215,12 @@ def _held(path: Path) -> Any:
 
 
 def _check_same(path: Path, asked: dict[str, Any], out: Path) -> None:
-    held = _held(path)
-    if held == asked:
+    earlier = _read_request(path)
+    if earlier == asked:
         return
-    keys = sorted(key for key in {*held, *asked} if held.get(key) != asked.get(key)) if isinstance(held, dict) else []
+    keys: list[str] = []
+    if isinstance(earlier, dict):
+        keys = sorted(key for key in {*earlier, *asked} if earlier.get(key) != asked.get(key))
     raise InputError(
         f"{out}: an unfinished training with another request is in {path.parent} (it differs in {', '.join(keys)}); "
         f"continue it as it was asked for, remove that folder, or give `out` another name"
@@ -226,22 +228,20 @@ def _check_same(path: Path, asked: dict[str, Any], out: Path) -> None:
 
 
 def write_json(path: Path, value: object) -> None:
-    """Write a value as JSON in one step, so that a killed process leaves the old file or the new one."""
+    """Write a value as JSON in one step: an interrupted process leaves the old file or the new one."""
     scratch = path.with_name(f".{path.name}.new")
     scratch.write_text(json.dumps(value, indent=1, ensure_ascii=False, allow_nan=False) + "\n", encoding="utf-8")
     scratch.replace(path)
 
 
-# Scores that are computed once: kept in the cache chunk by chunk, so that a killed training loses one chunk.
-
-#: Pairs scored at a time: what a kill can lose.
+#: Pairs scored at a time, and cached together: what an interrupted training can lose.
 CHUNK = 1024
 
 
-def kept_scores(
+def cached_scores(
     signature: str, texts: Iterable[str], compute: Callable[[], NDArray[np.float64]]
 ) -> NDArray[np.float64]:
-    """Return the scores of a chunk from the cache; compute and keep them where they are not there.
+    """Return the scores of a chunk from the cache; compute and cache them if they are missing.
 
     Args:
         signature: of what computes; changes when the scores may change.
@@ -256,21 +256,21 @@ def kept_scores(
         whole.update(hashlib.sha256(text.encode()).digest())
     path = cache_dir() / "targets" / f"{whole.hexdigest()[:32]}.npy"
     if path.is_file():
-        held: NDArray[np.float64] = np.load(path, allow_pickle=False)
-        return held
+        cached: NDArray[np.float64] = np.load(path, allow_pickle=False)
+        return cached
     scores = compute()
-    keep(path, scores)
+    save_scores(path, scores)
     return scores
 
 
-def keep(path: Path, scores: NDArray[np.float64]) -> None:
-    """Write scores to a file, ``.npy``, in one step; where that fails, nothing is left of it.
+def save_scores(path: Path, scores: NDArray[np.float64]) -> None:
+    """Write scores to a file, ``.npy``, in one step; if that fails, no file is left.
 
     Raises:
         InputError: the disk is full.
     """
     scratch = path.with_suffix(f".{uuid.uuid4().hex[:8]}.npy")
-    with told_of_room(path.parent):
+    with report_full_disk(path.parent):
         path.parent.mkdir(parents=True, exist_ok=True)
         try:
             np.save(scratch, scores)
@@ -279,56 +279,69 @@ def keep(path: Path, scores: NDArray[np.float64]) -> None:
             scratch.unlink(missing_ok=True)
 
 
-# One model a seed, each made in a folder of its own and renamed when it is whole, so that a killed one goes on.
-
-#: The results as JSON; the same as Markdown stands beside it.
+#: The results as JSON, beside the same as Markdown.
 RESULTS = "results.json"
 Results = dict[str, Any]
 #: Gives results as Markdown.
 Render = Callable[[Results], str]
 
 
+#: Trains and evaluates a model: its seed, a folder for checkpoints, and the folder of the model, in which it writes the
+#: results last. In a process that follows another one it trains and writes nothing.
+MakeModel = Callable[[int, Path, Path], None]
+
+
 def make_models(
-    place: Workplace,
-    first: int,
-    number: int | None,
-    make: Callable[[int, Path], None],
+    work: WorkFolder,
+    settings: TrainingSettings,
+    make: MakeModel,
     summarise: Callable[[list[Results]], Results],
     render: Render,
 ) -> Results:
-    """Make what is not made yet, and return the results, of several models a summary with ``seeds``.
+    """Make the models that are not made yet, and return the results; of several models, a summary with ``seeds``.
+
+    A process that follows another one ends after the last model.
 
     Args:
-        place: of the training; with a number, a folder ``seed-N`` for each model and a summary are left in it.
-        first: the first seed.
-        number: of models, or None for one model.
-        make: trains a model of a seed into a folder that is there, and writes its results last; in a process that
-            follows another one it trains and writes nothing, and the process ends after the last seed.
+        work: folder of the training; with several seeds, a folder ``seed-N`` for each model and a summary are left.
+        settings: with the seeds.
+        make: makes a model.
         summarise: makes one of the results of several models.
         render: gives results as Markdown.
     """
-    seeds = list(range(first, first + (number or 1)))
-    found = []
+    several = settings.seeds is not None
+    seeds = list(range(settings.seed, settings.seed + (settings.seeds or 1)))
     for seed in seeds:
-        made = place.made if number is None else place.made / f"seed-{seed}"
-        if not (made / RESULTS).is_file():
-            new = place.folder / f"new-{seed}"
-            if follows():
-                make(seed, new)
-                continue
-            shutil.rmtree(new, ignore_errors=True)
-            new.mkdir()
-            make(seed, new)
-            made.parent.mkdir(exist_ok=True)
-            new.rename(made)
-            shutil.rmtree(place.checkpoints(seed), ignore_errors=True)
-        if not follows():
-            found.append(read_json(made / RESULTS))
+        model = work.model(seed) if several else work.made
+        if not (model / RESULTS).is_file():
+            _make_model(work, seed, make, model)
     if follows():
-        raise SystemExit(0)  # its work ends with the last training
-    results: Results = found[0] if len(found) == 1 else summarise(found) | {"seeds": seeds}
-    if number is not None:
-        write_results(results, place.made, render)
+        raise SystemExit(0)
+    if not several:
+        return _read_results(work.made)
+    of_seeds = [_read_results(work.model(seed)) for seed in seeds]
+    results = of_seeds[0] if len(seeds) == 1 else summarise(of_seeds) | {"seeds": seeds}
+    write_results(results, work.made, render)
+    return results
+
+
+def _make_model(work: WorkFolder, seed: int, make: MakeModel, model: Path) -> None:
+    """Make a model in a new folder, which gets its name when all is there."""
+    new = work.folder / f"new-{seed}"
+    checkpoints = work.checkpoints(seed)
+    if follows():
+        make(seed, checkpoints, new)
+        return
+    shutil.rmtree(new, ignore_errors=True)
+    new.mkdir()
+    make(seed, checkpoints, new)
+    model.parent.mkdir(exist_ok=True)
+    new.rename(model)
+    shutil.rmtree(checkpoints, ignore_errors=True)
+
+
+def _read_results(model: Path) -> Results:
+    results: Results = read_json(model / RESULTS)
     return results
 
 

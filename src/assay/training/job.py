@@ -18,7 +18,18 @@ from assay.training.folder import Render, write_json, write_results
 from assay.training.ranks import own_device
 from assay.training.settings import TrainingSettings, versions
 
-__all__ = ["CURVES", "Card", "Job", "PairsJob", "take_device", "write_card", "write_curves", "write_model"]
+__all__ = [
+    "CURVES",
+    "Card",
+    "Job",
+    "PairsJob",
+    "best_line",
+    "layers_line",
+    "take_device",
+    "write_card",
+    "write_curves",
+    "write_model",
+]
 
 
 # The card of a trained model: what it is, from what, how it was made, what it reached, and where its limits are.
@@ -45,6 +56,16 @@ class Card:
     use: Sequence[str]
     limits: Sequence[str]
     made_with: Mapping[str, str] = field(default_factory=dict)
+
+
+def best_line(facts: Mapping[str, Any]) -> str:
+    """Return what the development set said at the best step, for a card."""
+    return ", ".join(f"{name.replace('_', ' ')} {value:.4f}" for name, value in facts["best"].items())
+
+
+def layers_line(settings: Mapping[str, Any]) -> str:
+    """Return which part of a model was trained, for a card."""
+    return f"its last {settings['layers']} layers" if settings["layers"] else "all of it"
 
 
 def write_card(
@@ -166,7 +187,7 @@ class Job(ABC):
         return {name: [source.digest for source in sources] for name, sources in self.sources.items()}
 
     def plain_request(self, **more: Any) -> dict[str, Any]:
-        """Return all that decides the result, as plain values; see :func:`~assay.training.folder.open_workplace`.
+        """Return all that decides the result, as plain values; see :func:`~assay.training.folder.open_work_folder`.
 
         Args:
             **more: what a recipe adds.

@@ -5,7 +5,7 @@ from __future__ import annotations
 import contextlib
 import json
 import math
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Protocol
@@ -22,16 +22,28 @@ from assay.training.ranks import meet, processes
 if TYPE_CHECKING:
     from assay.progress import Progress
 
-__all__ = ["Course", "Kept", "arguments", "course_of", "last_checkpoint", "train"]
+__all__ = [
+    "SCORED_AT_ONCE",
+    "ResumableTrainer",
+    "Schedule",
+    "Trained",
+    "arguments",
+    "has_bfloat16",
+    "last_checkpoint",
+    "schedule_of",
+    "train",
+]
 
 #: The learnable parameters of the loss, beside the model in a checkpoint.
 LOSS_FILE = "loss.safetensors"
 #: Steps between two points of the training curve.
 EVERY = 50
+#: Rows or texts computed at a time where no gradient is wanted.
+SCORED_AT_ONCE = 512
 
 
 @dataclass(frozen=True)
-class Course:
+class Schedule:
     """How long and how fast a model learns.
 
     Attributes:
@@ -51,7 +63,31 @@ class Course:
     seed: int
 
 
-class _Paced(Protocol):
+@dataclass(frozen=True)
+class Trained:
+    """The course of a training; the model itself is changed in place.
+
+    Attributes:
+        history: the trainer's log, a record a step.
+        best: name of what was compared on the development set.
+        best_step: the step at which it was best.
+        best_value: what it was there.
+        steps: in all.
+    """
+
+    history: Sequence[Mapping[str, float]]
+    best: str
+    best_step: int
+    best_value: float
+    steps: int
+
+    @property
+    def facts(self) -> dict[str, Any]:
+        """All but the history, as ``training.json`` has it."""
+        return {"steps": self.steps, "best_step": self.best_step, "best": {f"dev_{self.best}": self.best_value}}
+
+
+class _EpochSettings(Protocol):
     """Settings with a warm-up as a share of the steps, and 0 steps between evaluations for one an epoch."""
 
     @property
@@ -66,16 +102,16 @@ class _Paced(Protocol):
     def eval_steps(self) -> int: ...
 
 
-def course_of(settings: _Paced, batches: int, seed: int) -> Course:
-    """Return the course of a training.
+def schedule_of(settings: _EpochSettings, batches: int, seed: int) -> Schedule:
+    """Return the schedule of a training.
 
     Args:
-        settings: what was asked for.
+        settings: of the training.
         batches: of an epoch; several processes share them.
         seed: of the order of the pairs.
     """
     epoch = math.ceil(batches / processes())
-    return Course(
+    return Schedule(
         settings.epochs,
         settings.batch_size,
         settings.learning_rate,
@@ -85,10 +121,10 @@ def course_of(settings: _Paced, batches: int, seed: int) -> Course:
     )
 
 
-class Kept:
-    """Beside a trainer of sentence-transformers: a checkpoint keeps the loss's own parameters, curves are not rounded.
+class ResumableTrainer:
+    """Base of the trainers, beside one of sentence-transformers: checkpoints keep the loss's own parameters.
 
-    Without the first a resumed training would begin them anew.
+    Without them a resumed training would begin these parameters anew. Curves are not rounded.
     """
 
     model: Any
@@ -108,14 +144,16 @@ class Kept:
     def _save(self, output_dir: str | None = None, state_dict: Any = None) -> None:
         folder = Path(output_dir or self.args.output_dir)
         self.model.save_pretrained(str(folder), create_model_card=False)
-        save_file({name: value.detach().cpu().contiguous() for name, value in self._own()}, folder / LOSS_FILE)
+        save_file(
+            {name: value.detach().cpu().contiguous() for name, value in self._loss_parameters()}, folder / LOSS_FILE
+        )
 
     def _load_from_checkpoint(self, checkpoint_path: str) -> None:
         super()._load_from_checkpoint(checkpoint_path)  # type: ignore[misc]  # of the trainer
-        held = load_file(Path(checkpoint_path) / LOSS_FILE)
+        parameters = load_file(Path(checkpoint_path) / LOSS_FILE)
         with torch.no_grad():
-            for name, value in self._own():
-                value.copy_(held[name])
+            for name, value in self._loss_parameters():
+                value.copy_(parameters[name])
 
     def _load_best_model(self) -> None:
         """Load the best checkpoint; sentence-transformers goes on without it where that fails."""
@@ -123,7 +161,7 @@ class Kept:
         self._load_from_checkpoint(self.state.best_model_checkpoint)
         meet()  # or remove it before others have read it
 
-    def _own(self) -> list[tuple[str, Any]]:
+    def _loss_parameters(self) -> list[tuple[str, Any]]:
         """Return the parameters of the loss that are not the model's."""
         return [(name, value) for name, value in self.loss.named_parameters() if not name.startswith("model.")]
 
@@ -134,18 +172,18 @@ class Kept:
 
     def track_loss_components(self, loss: dict[str, Any]) -> None:
         """Add up the parts of the loss."""
-        held = self.accum_loss_components["train" if self.model.training else "eval"]
+        sums = self.accum_loss_components["train" if self.model.training else "eval"]
         for name, value in (loss | {"steps": torch.ones(())}).items():
-            held[name] = held.get(name, 0.0) + self._weight * value.detach()
+            sums[name] = sums.get(name, 0.0) + self._weight * value.detach()
 
     def log(self, logs: dict[str, float], start_time: float | None = None) -> None:
         """Log the parts of the loss with all their digits, where sentence-transformers rounds to four."""
         kind = "train" if "loss" in logs else "eval" if "eval_loss" in logs else None
-        held = self.accum_loss_components.get(kind, {}) if kind else {}
-        steps = float(held.get("steps", 0))
+        sums = self.accum_loss_components.get(kind, {}) if kind else {}
+        steps = float(sums.get("steps", 0))
         if steps:
-            before = "eval_" if kind == "eval" else ""
-            parts = {f"{before}{name}": float(value) / steps for name, value in held.items() if name != "steps"}
+            prefix = "eval_" if kind == "eval" else ""
+            parts = {f"{prefix}{name}": float(value) / steps for name, value in sums.items() if name != "steps"}
             logs = logs | parts | (self.extra_curves() if kind == "eval" else {})
             self.accum_loss_components[str(kind)] = {}
         super().log(logs, start_time)  # type: ignore[misc]  # of the trainer
@@ -171,16 +209,16 @@ class _Shuffled(DefaultBatchSampler):  # type: ignore[misc]  # sentence-transfor
                 yield part.tolist()
 
 
-class _Last(TrainerCallback):  # type: ignore[misc]  # transformers has no types here
-    """Has the last step evaluated and saved, which not every version does where ``eval_steps`` does not divide it."""
+class _EvaluateLastStep(TrainerCallback):  # type: ignore[misc]  # transformers has no types here
+    """Evaluates and saves the last step, which not every version does where ``eval_steps`` does not divide it."""
 
     def on_step_end(self, args: Any, state: Any, control: Any, **_: Any) -> None:
         if state.global_step >= state.max_steps:
             control.should_evaluate = control.should_save = True
 
 
-class _Told(TrainerCallback):  # type: ignore[misc]  # transformers has no types here
-    """Tells a progress how far the training is, and what it has reached."""
+class _ReportProgress(TrainerCallback):  # type: ignore[misc]  # transformers has no types here
+    """Reports the steps of a training, and what it has reached on the development set."""
 
     def __init__(self, progress: Progress, what: str) -> None:
         self._progress, self._what = progress, what
@@ -194,8 +232,8 @@ class _Told(TrainerCallback):  # type: ignore[misc]  # transformers has no types
 
     def on_evaluate(self, args: Any, state: Any, control: Any, metrics: dict[str, float], **_: Any) -> None:
         best = args.metric_for_best_model
-        found = f"dev {best.removeprefix('eval_')} {metrics[best]:.5f}"
-        self._progress.say(f"{self._what}: step {state.global_step:,} of {state.max_steps:,}, {found}")
+        reached = f"dev {best.removeprefix('eval_')} {metrics[best]:.5f}"
+        self._progress.say(f"{self._what}: step {state.global_step:,} of {state.max_steps:,}, {reached}")
 
 
 def has_bfloat16(device: str) -> bool:
@@ -205,7 +243,7 @@ def has_bfloat16(device: str) -> bool:
 
 def arguments(
     folder: Path,
-    course: Course,
+    schedule: Schedule,
     device: str,
     *,
     kind: Any = SentenceTransformerTrainingArguments,
@@ -216,7 +254,7 @@ def arguments(
 
     Args:
         folder: for checkpoints.
-        course: its pace.
+        schedule: how long and how fast the model learns.
         device: torch's name of the device; no other GPU is used.
         kind: the class of the arguments.
         best: what is looked at on the development set: ``loss``, or something that is better the higher it is.
@@ -225,24 +263,24 @@ def arguments(
     half = mixed and has_bfloat16(device)
     made = kind(
         output_dir=str(folder),
-        num_train_epochs=course.epochs,
-        per_device_train_batch_size=course.batch_size,
-        per_device_eval_batch_size=course.batch_size,
-        learning_rate=course.learning_rate,
-        warmup_steps=course.warmup,
+        num_train_epochs=schedule.epochs,
+        per_device_train_batch_size=schedule.batch_size,
+        per_device_eval_batch_size=schedule.batch_size,
+        learning_rate=schedule.learning_rate,
+        warmup_steps=schedule.warmup,
         weight_decay=0.01,
         lr_scheduler_type="linear",
         eval_strategy="steps",
-        eval_steps=course.eval_steps,
+        eval_steps=schedule.eval_steps,
         save_strategy="steps",
-        save_steps=course.eval_steps,
+        save_steps=schedule.eval_steps,
         save_total_limit=2,
         load_best_model_at_end=True,
         metric_for_best_model=f"eval_{best}",
         greater_is_better=best != "loss",
         bf16=half,
-        logging_steps=min(EVERY, course.eval_steps),
-        seed=course.seed,
+        logging_steps=min(EVERY, schedule.eval_steps),
+        seed=schedule.seed,
         use_cpu=device == "cpu",
         dataloader_pin_memory=device.startswith("cuda"),
         disable_tqdm=True,
@@ -256,29 +294,37 @@ def arguments(
 
 
 def train(
-    trainer: Any, folder: Path, progress: Progress, what: str, callbacks: Sequence[Any] = ()
-) -> list[dict[str, float]]:
-    """Run a trainer from its last whole checkpoint in *folder*, or from the start; return its log, a record a step.
+    trainer: Any, folder: Path, progress: Progress, what: str, *, best: str = "loss", callbacks: Sequence[Any] = ()
+) -> Trained:
+    """Run a trainer from its last complete checkpoint, or from the start; afterwards its model is the best one.
 
-    Afterwards its model is the best one.
+    Args:
+        trainer: made with :func:`arguments`.
+        folder: of its checkpoints.
+        progress: told of each step and evaluation.
+        what: names the training for the user.
+        best: what was compared on the development set, as for :func:`arguments`.
+        callbacks: of transformers, told of the trainer's events.
     """
     trainer.remove_callback(PrinterCallback)  # it writes to stdout
-    for one in (_Last(), _Told(progress, what), *callbacks):
-        trainer.add_callback(one)
+    for callback in (_EvaluateLastStep(), _ReportProgress(progress, what), *callbacks):
+        trainer.add_callback(callback)
     checkpoint = last_checkpoint(folder)
     if checkpoint is not None:
-        progress.say(f"{what}: continues from step {checkpoint.name.rpartition('-')[2]}")
+        progress.say(f"{what}: resumes from step {checkpoint.name.rpartition('-')[2]}")
     with quiet():
         trainer.train(resume_from_checkpoint=None if checkpoint is None else str(checkpoint))
-    history: list[dict[str, float]] = trainer.state.log_history
-    return history
+    state = trainer.state
+    return Trained(
+        state.log_history, best, int(state.best_global_step), float(state.best_metric), int(state.global_step)
+    )
 
 
 def last_checkpoint(folder: Path) -> Path | None:
-    """Return the last checkpoint that was written to its end, or None; the state of the trainer is its last file."""
-    found = []
+    """Return the last checkpoint that was written completely, or None; the state of the trainer is its last file."""
+    complete = []
     for path in folder.glob("checkpoint-*"):
-        with contextlib.suppress(OSError, ValueError):  # a killed writer leaves no file, or half of one
+        with contextlib.suppress(OSError, ValueError):  # an interrupted writer leaves no file, or half of one
             json.loads((path / "trainer_state.json").read_text(encoding="utf-8"))
-            found.append(path)
-    return max(found, key=lambda path: int(path.name.rpartition("-")[2]), default=None)
+            complete.append(path)
+    return max(complete, key=lambda path: int(path.name.rpartition("-")[2]), default=None)

@@ -22,8 +22,8 @@ from assay.metrics.work import open_session, release_sessions
 from assay.progress import Progress
 from assay.training.augmented.pairs import MOST_ALIASES, SPLITS, Pair, number_pairs, pair_entities, read_entities
 from assay.training.augmented.settings import AugmentedSettings
-from assay.training.data import Examples, Source, keep_apart
-from assay.training.folder import CHUNK, Render, Results, kept_scores, open_workplace
+from assay.training.data import Examples, Source, separate_sets
+from assay.training.folder import CHUNK, Render, Results, cached_scores, open_work_folder
 from assay.training.pairwise.job import job_of
 from assay.training.pairwise.recipe import make_all
 from assay.training.ranks import follows
@@ -63,7 +63,7 @@ class Labeller:
                 chunk = pairs[start : start + CHUNK]
                 batch = Batch([one.reference for one in chunk], [one.candidate for one in chunk])
                 texts = (*batch.references, *batch.candidates)
-                parts.append(kept_scores(self.signature, texts, partial(self._score, batch)))
+                parts.append(cached_scores(self.signature, texts, partial(self._score, batch)))
                 progress.advance(len(chunk))
         finally:
             release_sessions()
@@ -127,7 +127,7 @@ def as_sets(
                 "them is held out for dev and for test each"
             )
         found[name] = _examples(name, [pairs[row] for row in rows], labels[rows])
-    train, dev, counts = keep_apart(found["train"], found["dev"], found["test"], say)
+    train, dev, counts = separate_sets(found["train"], found["dev"], found["test"], say)
     sets = {"train": train, "dev": dev, "test": found["test"]}
     return sets, {f"{name}_pairs": len(one) for name, one in sets.items()} | counts
 
@@ -190,10 +190,10 @@ def train_augmented(settings: AugmentedSettings, *, render: Render, progress: Pr
         made_from["labeller"] = labeller.signature
     sets, counts = as_sets(pairs, labels, progress.say)
     job = replace(job_of(settings.training(), base, sets, made | counts, settings.runtime, progress), asked=settings)
-    with open_workplace(settings.out, job.plain_request(made_from=made_from)) as place:
-        results = make_all(job, place, render)
+    with open_work_folder(settings.out, job.plain_request(made_from=made_from)) as work:
+        results = make_all(job, work, render)
         if not follows():
-            write_pairs(pairs, labels, made_from, place.made)
+            write_pairs(pairs, labels, made_from, work.made)
         return results
 
 

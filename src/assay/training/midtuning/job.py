@@ -20,15 +20,15 @@ from assay.errors import InputError, UnavailableError
 from assay.metrics.models import locate
 from assay.metrics.neural.runtime import Runtime
 from assay.progress import Progress
-from assay.training.data import Examples, Source, cut_rows, load_examples, plain_labels, text_key
+from assay.training.data import Examples, Source, hold_out_rows, load_examples, plain_labels, text_key
 from assay.training.job import Job as SharedJob
 from assay.training.job import take_device
-from assay.training.loop import course_of
+from assay.training.loop import Trained, schedule_of
 from assay.training.midtuning.forms import Forms, SemanticForm, others_forms, read_forms, wrong_forms
 from assay.training.midtuning.settings import MidTuningSettings
 from assay.training.models import Inputs, alike, load_bi_encoder, table_of_texts, train_last_layers
 from assay.training.pairwise.losses import CPU_SPARE, CPU_TOKENS, GPU_SPARE, GPU_TOKENS, BiLoss, PairLoss, SoftmaxLoss
-from assay.training.pairwise.trainer import BatchPlan, Trained, by_length, train_pairs
+from assay.training.pairwise.trainer import BatchPlan, by_length, train_pairs
 
 __all__ = [
     "FILE",
@@ -271,15 +271,15 @@ class MidTuningJob(SharedJob):
         return tuple(dict.fromkeys([*dev, *test]))
 
     @cached_property
-    def shown(self) -> tuple[str, ...]:
+    def embedded_texts(self) -> tuple[str, ...]:
         """The distinct texts that are embedded before and after: those that are searched, and the queries."""
         return tuple(dict.fromkeys([*self.searched, *self.queries]))
 
     @cached_property
     def before(self) -> torch.Tensor:
-        """The embeddings of :attr:`shown` by the model that is started from, with its own pooling."""
+        """The embeddings of :attr:`embedded_texts` by the model that is started from, with its own pooling."""
         self.progress.begin("base", 0)
-        return embed(load_bi_encoder(self.base.folder, self.device), self.shown, self.device)
+        return embed(load_bi_encoder(self.base.folder, self.device), self.embedded_texts, self.device)
 
 
 @dataclass(frozen=True, eq=False)
@@ -318,7 +318,7 @@ def prepare(settings: MidTuningSettings, runtime: Runtime, progress: Progress) -
     progress.begin("forms", 0)
     forms = read_forms(settings.forms, limit=settings.limit, held_out=held_out, columns=settings.column_names)
     progress.say(", ".join(f"{name.replace('_', ' ')} {number:,}" for name, number in forms.counts.items()))
-    train, dev = cut_rows(np.arange(len(forms)), settings.seed)
+    train, dev = hold_out_rows(np.arange(len(forms)), settings.seed)
     if len(dev) < 2:
         raise InputError(f"`forms`: {len(forms)} sentences with a form are too few to cut a development set off")
     drawn = np.random.default_rng(settings.seed).permutation(dev)[:QUERIES]
@@ -380,8 +380,8 @@ def fit(job: MidTuningJob, started: Started, seed: int, checkpoints: Path) -> Tr
     settings = job.settings
     lengths = started.loss.inputs.lengths.numpy()[started.rows["train"]]
     plan = BatchPlan(partial(by_length, lengths, settings.batch_size), seed)
-    course = course_of(settings, len(plan), seed)
+    schedule = schedule_of(settings, len(plan), seed)
     dev = started.rows["dev"]
     return train_pairs(
-        "bi-encoder", started.loss, plan, dev, course, checkpoints, job.device, job.progress, best="loss"
+        "bi-encoder", started.loss, plan, dev, schedule, checkpoints, job.device, job.progress, best="loss"
     )

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -12,9 +13,9 @@ from numpy.typing import NDArray
 from torch.nn import functional
 
 from assay.progress import Progress
-from assay.training.evaluation import agreement_before_and_after, over_seeds, plain_scores
-from assay.training.folder import Render, Results, make_models, open_workplace
-from assay.training.job import Card, write_model
+from assay.training.evaluation import agreement_before_and_after, agreement_over_seeds, comparable_scores
+from assay.training.folder import Render, Results, make_models, open_work_folder
+from assay.training.job import Card, best_line, layers_line, write_model
 from assay.training.midtuning.job import (
     FILE,
     FORM,
@@ -35,8 +36,6 @@ from assay.training.ranks import follows
 __all__ = ["describe", "train_mid_tuning"]
 
 
-# The card of a mid-tuned encoder.
-
 _LEARNED = {
     "triplet": "by a triplet loss over squared distances (margin {margin:g}) against a wrong form",
     "classification": "by telling right from wrong forms with a linear layer over both embeddings and their "
@@ -52,27 +51,23 @@ _LIMITS = (
 def describe(facts: Mapping[str, Any]) -> Card:
     """Return the card of a model, from what ``training.json`` holds."""
     settings = facts["settings"]
-    part = f"its last {settings['layers']} layers" if settings["layers"] else "all of it"
     learned = _LEARNED[settings["objective"]].format(**settings)
     about = (
         "A sentence encoder that was mid-tuned (Umair and Ferraro) to align sentences with their semantic forms: "
-        f"predicates with roles and fillers. It was trained ({part}) {learned}. One encoder read both, with mean "
-        f"pooling, after the special tokens `{SENTENCE}` and `{FORM}`. By default, and in the results below, it reads "
-        f"sentences without them; the prompt named `sentence` puts `{SENTENCE}` before a text."
+        f"predicates with roles and fillers. It was trained ({layers_line(settings)}) {learned}. One encoder read "
+        f"both, with mean pooling, after the special tokens `{SENTENCE}` and `{FORM}`. By default, and in the results "
+        f"below, it reads sentences without them; the prompt named `sentence` puts `{SENTENCE}` before a text."
     )
-    best = ", ".join(f"{name.replace('_', ' ')} {value:.4f}" for name, value in facts["best"].items())
     return Card(
         title="Mid-tuned sentence encoder",
         about=about,
-        seeds=f"{facts['seed']} for the wrong forms and the order, {settings['seed']} for what is cut off",
-        best=best,
+        seeds=f"{facts['seed']} for the wrong forms and the order, {settings['seed']} for what is held out",
+        best=best_line(facts),
         use=[f"assay run --dataset DATASET --metric {metric}:FOLDER" for metric in ("bi-encoder", "pooled")],
         limits=_LIMITS,
         made_with={"wrong forms": ", ".join(f"{kind} {number:,}" for kind, number in facts["wrong_forms"].items())},
     )
 
-
-# The whole mid-tuning: forms, one model a seed, evaluation, and what is left behind.
 
 #: Gives the records of the neighbours as Markdown.
 RenderNeighbours = Callable[[Sequence[Mapping[str, Any]]], str]
@@ -104,26 +99,23 @@ def train_mid_tuning(
         UnavailableError: the model cannot be had here.
     """
     job = prepare(settings, settings.runtime, progress)
-    with open_workplace(settings.out, job.plain_request(queries=list(job.queries))) as place:
-
-        def make(seed: int, new: Path) -> None:
-            _make(job, place.checkpoints(seed), render, render_neighbours, seed, new)
-
-        return make_models(place, settings.seed, settings.seeds, make, _summary, render)
+    with open_work_folder(settings.out, job.plain_request(queries=list(job.queries))) as work:
+        make = partial(_make_encoder, job, render, render_neighbours)
+        return make_models(work, settings, make, _encoders_over_seeds, render)
 
 
-def _summary(found: list[Results]) -> Results:
+def _encoders_over_seeds(of_seeds: list[Results]) -> Results:
     """Return the results of several models as one."""
-    agreement = over_seeds([one["agreement"] for one in found])
-    return {"agreement": agreement, "alignment": _mean_alignment([one["alignment"] for one in found])}
+    agreement = agreement_over_seeds([results["agreement"] for results in of_seeds])
+    return {"agreement": agreement, "alignment": _mean_alignment([results["alignment"] for results in of_seeds])}
 
 
-def _make(
+def _make_encoder(
     job: MidTuningJob,
-    checkpoints: Path,
     render: Render,
     render_neighbours: RenderNeighbours,
     seed: int,
+    checkpoints: Path,
     new: Path,
 ) -> None:
     """Train and evaluate one model into a new folder."""
@@ -138,14 +130,14 @@ def _make(
     whole = started.loss.whole
     name_prompt(whole)
     job.progress.begin("evaluation", 0)
-    embedded = {"base": before, "trained": embed(whole, job.shown, job.device)}
-    tables = {name: one.numpy() for name, one in embedded.items()}
+    embedded = {"base": before, "trained": embed(whole, job.embedded_texts, job.device)}
+    tables = {model: embeddings.numpy() for model, embeddings in embedded.items()}
     records = _agreement(job, embedded, seed)
     results: Results = {
         "agreement": records,
-        "scores": plain_scores(records),
+        "scores": comparable_scores(records),
         "alignment": alignment,
-        "neighbours": nearest(job.queries, job.shown, len(job.searched), tables),
+        "neighbours": nearest(job.queries, job.embedded_texts, len(job.searched), tables),
         "seeds": [seed],
     }
     (new / FILE).write_text(render_neighbours(results["neighbours"]), encoding="utf-8")
@@ -166,20 +158,25 @@ def _alignment(started: Started, rows: NDArray[np.int64]) -> dict[str, float]:
     return {"loss": float(losses.mean()), "accuracy": float((scores == labels).mean())}
 
 
-def _mean_alignment(found: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
-    """Return the means over several seeds."""
-    return {
-        when: found[0][when] and {name: float(np.mean([one[when][name] for one in found])) for name in found[0][when]}
-        for when in ("before", "after")
-    }
+def _mean_alignment(of_seeds: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
+    """Return the means over several seeds of loss and accuracy, before training and after it; None as in each seed."""
+    means: dict[str, Any] = {}
+    for when in ("before", "after"):
+        records = [alignment[when] for alignment in of_seeds]
+        if records[0] is None:
+            means[when] = None
+        else:
+            means[when] = {name: float(np.mean([record[name] for record in records])) for name in records[0]}
+    return means
 
 
 def _agreement(job: MidTuningJob, embedded: Mapping[str, torch.Tensor], seed: int) -> list[dict[str, Any]]:
     """Return the agreement of cosines with people before and after; nothing where there are no test pairs."""
     if job.test is None:
         return []
-    places = {text: place for place, text in enumerate(job.shown)}
-    first, second = ([places[text] for text in side] for side in (job.test.references, job.test.candidates))
+    index = {text: number for number, text in enumerate(job.embedded_texts)}
+    first = [index[text] for text in job.test.references]
+    second = [index[text] for text in job.test.candidates]
     before, after = (
         functional.cosine_similarity(embedded[name][first], embedded[name][second]).double().numpy()
         for name in ("base", "trained")

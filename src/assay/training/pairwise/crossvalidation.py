@@ -17,8 +17,8 @@ from assay.metrics.neural.runtime import Runtime, device_of
 from assay.paths import cache_dir
 from assay.progress import Progress
 from assay.statistics.crossvalidation import Fold, Partition, Rows, codes_of, joined
-from assay.training.data import Examples, cut_rows, scaled_labels, told_of_groups
-from assay.training.folder import keep, locked, told_of_room
+from assay.training.data import Examples, groups_note, hold_out_rows, scaled_labels
+from assay.training.folder import locked, report_full_disk, save_scores
 from assay.training.loop import has_bfloat16
 from assay.training.pairwise.job import fit, job_of, start
 from assay.training.pairwise.settings import LEARNING, LOSSES, PairSettings
@@ -57,7 +57,7 @@ def read_recipe(text: str, scale: str | None = None) -> PairSettings:
 
 class FoldTrainer:
     """Trains a model anew for every fold; a tenth of the pairs that are trained on chooses its best step,
-    cut off as :func:`~assay.training.data.cut_rows` does.
+    cut off as :func:`~assay.training.data.hold_out_rows` does.
 
     Scores are kept in the cache, so that a cross-validation that was killed goes on with the next fold, and one that
     was killed inside a fold from its last checkpoint. Of several at the same time one trains a fold, and the others
@@ -112,11 +112,11 @@ class FoldTrainer:
         path = kept.with_suffix(".npy")
         if path.is_file():
             return _read(path)
-        with told_of_room(kept.parent):
+        with report_full_disk(kept.parent):
             kept.parent.mkdir(parents=True, exist_ok=True)
             with locked(kept.with_suffix(".lock"), self._wait):
                 if not path.is_file():
-                    keep(path, self._train(kept, learned, dev, test))
+                    save_scores(path, self._train(kept, learned, dev, test))
                     shutil.rmtree(kept)
         return _read(path)
 
@@ -134,7 +134,7 @@ class FoldTrainer:
 
     def _parted(self, train: Rows) -> tuple[Rows, Rows]:
         """Return the rows to learn from and those that choose the best step; no pair or group is on both sides."""
-        learned, dev = cut_rows(self._whole(train), self._settings.seed)
+        learned, dev = hold_out_rows(self._whole(train), self._settings.seed)
         return train[learned], train[dev]
 
     def _whole(self, train: Rows) -> NDArray[np.int64]:
@@ -146,7 +146,7 @@ class FoldTrainer:
         learned, dev = self._parted(train)
         where = f"{self._examples.sources[0].name}, {where}"
         if len(dev) < 2:
-            groups = told_of_groups(self._whole(train))
+            groups = groups_note(self._whole(train))
             raise InputError(
                 f"{where}: {len(train):,} pairs{groups} are too few to train a model and to choose its best step; "
                 f"{remedy}, or give {'pairs of more groups' if groups else 'more pairs'}"

@@ -20,7 +20,7 @@ from assay.progress import Progress
 from assay.training.batches import degree_subset, random_subset
 from assay.training.data import Examples, class_numbers, count_repeated, load_sets, scaled_labels
 from assay.training.job import PairsJob, take_device
-from assay.training.loop import course_of
+from assay.training.loop import Trained, schedule_of
 from assay.training.models import (
     Inputs,
     bi_inputs,
@@ -32,7 +32,7 @@ from assay.training.models import (
 )
 from assay.training.pairwise.losses import PairLoss, make_loss
 from assay.training.pairwise.settings import PairSettings
-from assay.training.pairwise.trainer import BatchPlan, Trained, plan_epochs, score_rows, train_pairs
+from assay.training.pairwise.trainer import BatchPlan, plan_epochs, score_rows, train_pairs
 from assay.training.settings import TrainingSettings
 
 __all__ = ["PairwiseJob", "fit", "job_of", "prepare", "start"]
@@ -173,9 +173,9 @@ def fit(job: PairwiseJob, loss: PairLoss, seed: int, checkpoints: Path, callback
         callbacks: of transformers, told of each step and evaluation.
     """
     plan = _plan(job, loss.inputs, seed)
-    course = course_of(job.settings, len(plan), seed)
+    schedule = schedule_of(job.settings, len(plan), seed)
     return train_pairs(
-        job.settings.recipe, loss, plan, job.rows["dev"], course, checkpoints, job.device, job.progress, callbacks
+        job.settings.recipe, loss, plan, job.rows["dev"], schedule, checkpoints, job.device, job.progress, callbacks
     )
 
 

@@ -5,14 +5,15 @@ describes it.
 from __future__ import annotations
 
 from collections.abc import Mapping
+from functools import partial
 from pathlib import Path
 from typing import Any
 
 from assay.datasets.annotation_graph import describe_graph
 from assay.progress import Progress
-from assay.training.evaluation import agreement_before_and_after, over_seeds, plain_scores
-from assay.training.folder import Render, Results, Workplace, make_models, open_workplace
-from assay.training.job import Card, write_model
+from assay.training.evaluation import agreement_before_and_after, agreement_over_seeds, comparable_scores
+from assay.training.folder import Render, Results, WorkFolder, make_models, open_work_folder
+from assay.training.job import Card, best_line, layers_line, write_model
 from assay.training.pairwise.job import PairwiseJob, fit, prepare, start
 from assay.training.pairwise.settings import PairSettings
 from assay.training.pairwise.trainer import score_rows
@@ -21,12 +22,10 @@ from assay.training.ranks import follows
 __all__ = ["describe", "make_all", "train_on_pairs"]
 
 
-# The card of a model trained on labelled pairs.
-
 _TITLES = {"bi-encoder": "Bi-encoder", "cross-encoder": "Cross-encoder"}
 _LOSSES = {
     "cosine": "the squared difference of cosine and label",
-    "cosent": "CoSENT over the couples of pairs of a batch",
+    "cosent": "CoSENT over every two pairs of a batch",
     "softmax": "cross-entropy of a linear layer over both embeddings and their difference, which is not kept",
     "bce": "binary cross-entropy against the label",
     "mse": "the squared difference of output and label",
@@ -43,12 +42,11 @@ _MACHINE = "Test labels were made by machine: agreement with them is not agreeme
 def describe(facts: Mapping[str, Any]) -> Card:
     """Return the card of a model, from what ``training.json`` holds."""
     settings, recipe = facts["settings"], facts["model"]
-    part = f"its last {settings['layers']} layers" if settings["layers"] else "all of it"
     graph, loss = facts["annotation_graph"], _LOSSES[facts["loss"]]
     like = settings["batches"] == "length"
     batches = "batches of like length" if like else f"batches by the annotation graph ({settings['batches']})"
     about = (
-        f"A {recipe} trained on labelled pairs: {part}, with {loss}; {batches}. "
+        f"A {recipe} trained on labelled pairs: {layers_line(settings)}, with {loss}; {batches}. "
         f"The training pairs have {graph['texts']:,} texts of degree {graph['degree']['mean']:.2f} ± "
         f"{graph['degree']['deviation']:.2f}."
     )
@@ -56,12 +54,11 @@ def describe(facts: Mapping[str, Any]) -> Card:
         about += f" It was trained to tell {', '.join(facts['classes'])} apart."
     if facts["recipe"] == "augmented":
         about += " The pairs were made and labelled by machine, see pairs.parquet."
-    best = ", ".join(f"{name.replace('_', ' ')} {value:.4f}" for name, value in facts["best"].items())
     return Card(
         title=_TITLES[recipe],
         about=about,
-        seeds=f"{facts['seed']} for the order of the pairs and what is drawn, {settings['seed']} for what is cut off",
-        best=best,
+        seeds=f"{facts['seed']} for the order of the pairs and what is drawn, {settings['seed']} for what is held out",
+        best=best_line(facts),
         use=_use(recipe, bool(facts["classes"])),
         limits=[*_LIMITS, *([_MACHINE] if "machine_labels" in facts["results"] else [])],
     )
@@ -72,9 +69,6 @@ def _use(recipe: str, classes: bool) -> list[str]:
         return ['CrossEncoder("FOLDER").predict([("TEXT", "TEXT")])  # of sentence-transformers: logits of the classes']
     metrics = ["cross-encoder"] if recipe == "cross-encoder" else ["bi-encoder", "bertscore", "pooled"]
     return [f"assay run --dataset DATASET --metric {metric}:FOLDER" for metric in metrics]
-
-
-# The whole training of a bi-encoder or cross-encoder: data, one model a seed, evaluation, and what is left behind.
 
 
 def train_on_pairs(settings: PairSettings, *, render: Render, progress: Progress) -> Results:
@@ -94,36 +88,32 @@ def train_on_pairs(settings: PairSettings, *, render: Render, progress: Progress
         UnavailableError: the model cannot be had here.
     """
     job = prepare(settings, settings.runtime, progress)
-    with open_workplace(settings.out, job.plain_request()) as place:
-        return make_all(job, place, render)
+    with open_work_folder(settings.out, job.plain_request()) as work:
+        return make_all(job, work, render)
 
 
-def make_all(job: PairwiseJob, place: Workplace, render: Render) -> Results:
+def make_all(job: PairwiseJob, work: WorkFolder, render: Render) -> Results:
     """Train and evaluate what is not made yet, a model or one a seed, and lay out the folder that is left.
 
     Args:
         job: the training.
-        place: where it works.
+        work: the folder where it works.
         render: gives results as Markdown.
 
     Returns:
         See :func:`train_on_pairs`.
     """
-    settings = job.settings
-
-    def make(seed: int, new: Path) -> None:
-        _make(job, place.checkpoints(seed), render, seed, new)
-
-    return make_models(place, settings.seed, settings.seeds, make, _summary, render)
+    return make_models(work, job.settings, partial(_make_pair_model, job, render), _pairs_over_seeds, render)
 
 
-def _summary(found: list[Results]) -> Results:
+def _pairs_over_seeds(of_seeds: list[Results]) -> Results:
     """Return the results of several models as one; the scores are those of a model alone."""
-    whole = found[0] | {"agreement": over_seeds([one["agreement"] for one in found])}
+    agreement = agreement_over_seeds([results["agreement"] for results in of_seeds])
+    whole = of_seeds[0] | {"agreement": agreement}
     return {name: value for name, value in whole.items() if name != "scores"}
 
 
-def _make(job: PairwiseJob, checkpoints: Path, render: Render, seed: int, new: Path) -> None:
+def _make_pair_model(job: PairwiseJob, render: Render, seed: int, checkpoints: Path, new: Path) -> None:
     """Train and evaluate one model into a new folder."""
     before = job.before
     loss = start(job, seed)
@@ -134,9 +124,10 @@ def _make(job: PairwiseJob, checkpoints: Path, render: Render, seed: int, new: P
     job.progress.begin("evaluation", 0)
     after = score_rows(loss, job.rows["test"])[0]
     records = agreement_before_and_after(test, job.labels[job.rows["test"]], before, after, seed)
-    results: Results = {"agreement": records, "scores": plain_scores(records), "seeds": [seed]}
-    if machine := [one.full_name for one in test.sources if one.kind == "machine"]:
-        results["machine_labels"] = machine
+    results: Results = {"agreement": records, "scores": comparable_scores(records), "seeds": [seed]}
+    labelled_by_machine = [source.full_name for source in test.sources if source.kind == "machine"]
+    if labelled_by_machine:
+        results["machine_labels"] = labelled_by_machine
     facts = job.facts(
         seed,
         model=job.settings.recipe,

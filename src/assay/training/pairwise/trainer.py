@@ -7,7 +7,6 @@ from __future__ import annotations
 import contextlib
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -32,7 +31,7 @@ from assay.errors import InputError
 from assay.progress import Progress
 from assay.statistics.agreement import agreement
 from assay.training.batches import Batch, compose
-from assay.training.loop import Course, Kept, arguments, train
+from assay.training.loop import SCORED_AT_ONCE, ResumableTrainer, Schedule, Trained, arguments, train
 from assay.training.models import TokenTable
 from assay.training.pairwise.losses import PairLoss
 from assay.training.ranks import processes
@@ -44,7 +43,6 @@ __all__ = [
     "DivergedError",
     "PlanSampler",
     "ReadRows",
-    "Trained",
     "by_length",
     "only_read_rows",
     "plan_epochs",
@@ -276,8 +274,6 @@ def with_whole_table(whole: Any) -> Iterator[None]:
 
 # One model: sentence-transformers' trainers over a plan of batches.
 
-#: Rows scored at a time where no gradient is wanted.
-MANY = 512
 #: Stands for a coefficient that is undefined since all scores are equal: no model is worse.
 WORST = -1.0
 
@@ -286,31 +282,7 @@ class DivergedError(InputError):
     """A training whose weights have become too large for numbers."""
 
 
-@dataclass(frozen=True)
-class Trained:
-    """What a training gave; the model itself is changed in place.
-
-    Attributes:
-        history: the trainer's log, a record a step.
-        best: name of what was looked at on the development set.
-        best_step: the step at which it was best.
-        best_value: what it was there.
-        steps: in all.
-    """
-
-    history: Sequence[Mapping[str, float]]
-    best: str
-    best_step: int
-    best_value: float
-    steps: int
-
-    @property
-    def facts(self) -> dict[str, Any]:
-        """All but the history, as ``training.json`` has it."""
-        return {"steps": self.steps, "best_step": self.best_step, "best": {f"dev_{self.best}": self.best_value}}
-
-
-class PlannedBatches(Kept):
+class PlannedBatches(ResumableTrainer):
     """Beside a trainer: batches come from a plan, and one that has no room in memory is computed in several passes."""
 
     data_collator: Collate
@@ -387,7 +359,7 @@ def score_rows(loss: PairLoss, rows: NDArray[np.int64]) -> tuple[NDArray[np.floa
     loss.model = loss.whole.eval()  # a wrapper would wait for the other processes
     scores, losses = [], []
     with torch.inference_mode():
-        for part in torch.split(torch.from_numpy(rows), MANY):
+        for part in torch.split(torch.from_numpy(rows), SCORED_AT_ONCE):
             outputs = loss.outputs(part)
             losses.append(loss.row_losses(outputs, loss.labels(part)).double().cpu())
             scores.append(loss.scores(outputs).double().cpu())
@@ -401,7 +373,7 @@ def train_pairs(
     loss: PairLoss,
     plan: BatchPlan,
     dev: NDArray[np.int64],
-    course: Course,
+    schedule: Schedule,
     folder: Path,
     device: str,
     progress: Progress,
@@ -415,7 +387,7 @@ def train_pairs(
         loss: with the model, which is changed in place.
         plan: batches of training rows.
         dev: rows of the development set.
-        course: the pace.
+        schedule: how long and how fast it learns.
         folder: for checkpoints.
         device: torch's name of the device.
         progress: told of each step.
@@ -428,12 +400,10 @@ def train_pairs(
     with only_read_rows(loss.whole, loss.inputs.table):
         trainer = (CrossTrainer if cross else BiTrainer)(
             model=loss.model,
-            args=arguments(folder, course, device, kind=kind, best=best, mixed=True),
+            args=arguments(folder, schedule, device, kind=kind, best=best, mixed=True),
             train_dataset=plan.dataset,
             evaluator=DevAgreement(loss, dev),
             loss=loss,
             data_collator=Collate(plan),
         )
-        history = train(trainer, folder, progress, f"training, seed {course.seed}", callbacks)
-    state = trainer.state
-    return Trained(history, best, int(state.best_global_step), float(state.best_metric), int(state.global_step))
+        return train(trainer, folder, progress, f"training, seed {schedule.seed}", best=best, callbacks=callbacks)

@@ -12,12 +12,13 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.optimize import Bounds, LinearConstraint, milp
 from scipy.sparse import coo_array
-from scipy.stats import rankdata, ttest_1samp
+from scipy.stats import rankdata
 
 from assay.errors import UnavailableError
 from assay.metrics.aspects.layout import Layout
 from assay.statistics.comparison import compare_all
 from assay.training.data import Examples
+from assay.training.evaluation import CONFIDENCE, merged, standard_deviation, t_test
 from assay.training.s3bert.targets import ScoredPairs
 
 __all__ = [
@@ -25,12 +26,12 @@ __all__ = [
     "Embedded",
     "agreement_with_people",
     "assign_dimensions",
+    "comparable_scores",
     "cosines",
     "dimension_weights",
     "follow_aspects",
-    "over_seeds",
-    "plain_scores",
     "random_dimensions",
+    "records_over_seeds",
 ]
 
 
@@ -106,8 +107,8 @@ def _standardised(values: NDArray[np.float32]) -> NDArray[np.float64]:
 SYSTEMS = ("full", "random", "ilp", "ilp_even", "trained")
 #: Against which the trained model is tested.
 RIVALS = ("full", "ilp")
-#: Resamples of the paired bootstrap, and the level of its intervals.
-RESAMPLES, CONFIDENCE = 500, 0.95
+#: Resamples of the paired bootstrap.
+RESAMPLES = 500
 Floats = NDArray[np.float64]
 
 
@@ -199,55 +200,67 @@ def agreement_with_people(test: Examples, embedded: Embedded, seed: int) -> list
     return records
 
 
-def plain_scores(aspects: Sequence[Mapping[str, Any]], people: Sequence[Mapping[str, Any]]) -> list[dict[str, Any]]:
-    """Return what a comparison over seeds reads: ``dataset``, ``statistic`` and ``value`` of the trained model.
+def comparable_scores(
+    aspects: Sequence[Mapping[str, Any]], people: Sequence[Mapping[str, Any]]
+) -> list[dict[str, Any]]:
+    """Return ``dataset``, ``statistic`` and ``value`` of the trained model, which a comparison over seeds reads.
 
     Values are from -1 to 1 and a dataset with people's labels has its own name, as in the results of other recipes, so
-    that models of both can be compared; those that follow an aspect stand under ``aspect NAME``.
+    that models of both can be compared; those that follow an aspect are named ``aspect NAME``.
 
     Args:
         aspects: of :func:`follow_aspects`.
         people: of :func:`agreement_with_people`.
     """
-    named = [(one["dataset"], one) for one in people] + [(f"aspect {one['aspect']}", one) for one in aspects]
+    named = [(record["dataset"], record) for record in people]
+    named += [(f"aspect {record['aspect']}", record) for record in aspects]
     return [
-        {"dataset": name, "statistic": "spearman", "value": one["trained"] / 100}
-        for name, one in named
-        if one["trained"] is not None
+        {"dataset": name, "statistic": "spearman", "value": record["trained"] / 100}
+        for name, record in named
+        if record["trained"] is not None
     ]
 
 
-def over_seeds(runs: Sequence[Sequence[Mapping[str, Any]]], key: str) -> list[dict[str, Any]]:
+def records_over_seeds(runs: Sequence[Sequence[Mapping[str, Any]]], key: str) -> list[dict[str, Any]]:
     """Return the records of two seeds or more as one: means, the trained model's deviation, and two tests.
 
-    ``p_RIVAL`` is Student's t over the seeds' differences to a rival (one sample, two-sided; None where all of them are
-    equal). All seeds have the same test pairs, so that it tests the order of the batches alone and not the drawing of
-    the pairs. For that, ``low_RIVAL``, ``high_RIVAL`` and ``p_bootstrap_RIVAL`` are the lowest, highest and largest
-    that the paired bootstrap gave for any seed: wider than an interval of the mean would be.
+    All seeds have the same test pairs. ``p_RIVAL``, of :func:`~assay.training.evaluation.t_test` over the differences
+    to a rival, therefore tests the order of the batches alone and not the drawing of the pairs. For that,
+    ``low_RIVAL``, ``high_RIVAL`` and ``p_bootstrap_RIVAL`` are the lowest, highest and largest that the paired
+    bootstrap gave for any seed: wider than an interval of the mean would be.
 
     Args:
         runs: what :func:`follow_aspects` or :func:`agreement_with_people` gave, by seed.
         key: ``aspect`` or ``dataset``.
     """
     records = []
-    for same in zip(*runs, strict=True):
-        record: dict[str, Any] = {name: same[0][name] for name in (key, "n") if name in same[0]}
-        for system in (name for name in SYSTEMS if name in same[0]):
-            values = [one[system] for one in same]
-            record[system] = None if None in values else float(np.mean(values))
-        trained = [one["trained"] for one in same]
-        record["sd_trained"] = None if None in trained else float(np.std(trained, ddof=1))
-        for rival in (name for name in RIVALS if f"over_{name}" in same[0]):
-            gains = [one[f"over_{rival}"] for one in same]
-            known = None not in gains
-            record[f"over_{rival}"] = float(np.mean(gains)) if known else None
-            spread = known and float(np.ptp(gains)) > 0
-            record[f"p_{rival}"] = float(ttest_1samp(gains, 0.0).pvalue) if spread else None
-            for name, head, outer in (("low", "low", min), ("high", "high", max), ("p", "p_bootstrap", max)):
-                ends = [one[f"{name}_{rival}"] for one in same]
-                record[f"{head}_{rival}"] = None if None in ends else outer(ends)
+    for of_seeds in zip(*runs, strict=True):
+        first = of_seeds[0]
+        record: dict[str, Any] = {name: first[name] for name in (key, "n") if name in first}
+        for system in SYSTEMS:
+            if system in first:
+                record[system] = merged([of_seed[system] for of_seed in of_seeds], np.mean)
+        record["sd_trained"] = standard_deviation([of_seed["trained"] for of_seed in of_seeds])
+        for rival in RIVALS:
+            if f"over_{rival}" in first:
+                record |= _rival_over_seeds(of_seeds, rival)
         records.append(record)
     return records
+
+
+def _rival_over_seeds(of_seeds: Sequence[Mapping[str, Any]], rival: str) -> dict[str, float | None]:
+    """Return the difference to a rival over the seeds, with its bounds and tests."""
+
+    def values(name: str) -> list[float | None]:
+        return [of_seed[f"{name}_{rival}"] for of_seed in of_seeds]
+
+    return {
+        f"over_{rival}": merged(values("over"), np.mean),
+        f"p_{rival}": t_test(values("over")),
+        f"low_{rival}": merged(values("low"), min),
+        f"high_{rival}": merged(values("high"), max),
+        f"p_bootstrap_{rival}": merged(values("p"), max),
+    }
 
 
 def _compared(

@@ -6,6 +6,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -17,18 +18,18 @@ from assay.metrics.aspects.reference import write_reference
 from assay.metrics.models import locate
 from assay.progress import Progress
 from assay.training.data import Examples, load_sets
-from assay.training.folder import RESULTS, Render, Results, Workplace, make_models, open_workplace
+from assay.training.folder import RESULTS, Render, Results, make_models, open_work_folder
 from assay.training.job import Card, PairsJob, take_device, write_model
-from assay.training.loop import Course
+from assay.training.loop import Schedule
 from assay.training.models import load_bi_encoder
 from assay.training.ranks import processes
 from assay.training.s3bert.evaluation import (
     Embedded,
     agreement_with_people,
+    comparable_scores,
     cosines,
     follow_aspects,
-    over_seeds,
-    plain_scores,
+    records_over_seeds,
 )
 from assay.training.s3bert.frozen import FrozenTexts, freeze, split
 from assay.training.s3bert.settings import S3BertSettings
@@ -37,8 +38,6 @@ from assay.training.s3bert.trainer import embed_texts, train_one
 
 __all__ = ["RESULTS", "Results", "describe", "train_s3bert"]
 
-
-# The card of an S3BERT model.
 
 _LIMITS = (
     "The aspects are what AMR metrics measure on graphs that a parser wrote; what the parser gets wrong, they learn.",
@@ -63,7 +62,7 @@ def describe(facts: Mapping[str, Any]) -> Card:
     return Card(
         title="S3BERT",
         about=about,
-        seeds=f"{facts['seed']} for the order of the pairs, {settings['seed']} for what is cut off and the negatives",
+        seeds=f"{facts['seed']} for the order of the pairs, {settings['seed']} for what is held out and the negatives",
         best=f"development loss {facts['best_dev_loss']:.6f}",
         use=(
             "assay run --dataset bamboo-sts --metric s3bert:FOLDER",
@@ -83,11 +82,8 @@ def _batches(settings: Mapping[str, Any]) -> str:
     )
 
 
-# The whole training of S3BERT: data, targets, frozen part, one model a seed, evaluation, and what is left behind.
-
-
 @dataclass(frozen=True, eq=False)
-class _Job(PairsJob):
+class S3BertJob(PairsJob):
     """What all seeds of a training of S3BERT share.
 
     Attributes:
@@ -100,7 +96,7 @@ class _Job(PairsJob):
 
 
 @dataclass(frozen=True, eq=False)
-class _Learned:
+class _TrainingData:
     """What all models learn from.
 
     Attributes:
@@ -133,7 +129,7 @@ def train_s3bert(
 
     Returns:
         ``aspects`` and ``people``: records as in :mod:`~assay.training.s3bert.evaluation`; ``seeds``: their seeds;
-        of one model also ``scores``, see :func:`~assay.training.s3bert.evaluation.plain_scores`.
+        of one model also ``scores``, see :func:`~assay.training.s3bert.evaluation.comparable_scores`.
 
     Raises:
         InputError: something that was asked for cannot be used.
@@ -149,87 +145,86 @@ def train_s3bert(
         settings.pairs, settings.dev, settings.test,
         seed=settings.seed, limit=settings.limit, say=progress.say, graphs=True, columns=settings.column_names,
     )  # fmt: skip
-    job = _Job(settings, base, device, threads, progress, sets, counts, layout, scorer.signature)
-    with open_workplace(settings.out, job.plain_request(metrics=job.metrics)) as place:
-        learned = _learned(job, scorer, place)
-
-        def make(seed: int, new: Path) -> None:
-            _make(job, learned, place.checkpoints(seed), render, seed, new)
-
-        results = make_models(place, settings.seed, settings.seeds, make, _summary, render)
-        (place.folder / TARGETS).rename(place.made / TARGETS)
+    job = S3BertJob(settings, base, device, threads, progress, sets, counts, layout, scorer.signature)
+    with open_work_folder(settings.out, job.plain_request(metrics=job.metrics)) as work:
+        data = _training_data(job, scorer, work.folder)
+        make = partial(_make_embeddings, job, data, render)
+        results = make_models(work, settings, make, _results_over_seeds, render)
+        (work.folder / TARGETS).rename(work.made / TARGETS)
         return results
 
 
-def _learned(job: _Job, scorer: AspectScorer, place: Workplace) -> _Learned:
-    """Return what all models learn from; the targets are written to the working folder."""
+def _training_data(job: S3BertJob, scorer: AspectScorer, folder: Path) -> _TrainingData:
+    """Return what all models learn from; the targets are written to a folder."""
     scored = _score(job.settings, job.sets, scorer, job.progress)
-    made_from = write_targets(scored, scorer.names, scorer.signature, place.folder)
-    texts = sorted({text for one in scored.values() for text in (*one.references, *one.candidates)})
+    made_from = write_targets(scored, scorer.names, scorer.signature, folder)
+    texts = sorted({text for pairs in scored.values() for text in (*pairs.references, *pairs.candidates)})
     job.progress.begin("frozen layers", len(texts))
     halves = split(load_bi_encoder(job.base.folder, job.device), job.settings.layers, job.settings.base)
     frozen = freeze(halves, texts, job.device, advance=job.progress.advance)
-    return _Learned(scored, made_from, frozen, {text: number for number, text in enumerate(texts)})
+    return _TrainingData(scored, made_from, frozen, {text: number for number, text in enumerate(texts)})
 
 
 def _score(
     settings: S3BertSettings, sets: Mapping[str, Examples], scorer: AspectScorer, progress: Progress
 ) -> dict[str, ScoredPairs]:
     """Return the sets with their negatives and targets."""
-    taken = {key for one in sets.values() for key in one.keys}
+    taken = {key for examples in sets.values() for key in examples.keys}
+    scored: dict[str, ScoredPairs] = {}
     try:
-        return {
-            name: score_pairs(
+        for name, examples in sets.items():
+            scored[name] = score_pairs(
                 name,
-                one,
+                examples,
                 negatives=settings.negatives,
                 seed=settings.seed,
                 scorer=scorer,
                 progress=progress,
                 taken=taken,
             )
-            for name, one in sets.items()
-        }
     finally:
         scorer.close()
+    return scored
 
 
-#: Results and what names a record of them.
-_KEYS = {"aspects": "aspect", "people": "dataset"}
-
-
-def _summary(found: list[Results]) -> Results:
+def _results_over_seeds(of_seeds: list[Results]) -> Results:
     """Return the results of several models as one."""
-    return {key: over_seeds([one[key] for one in found], name) for key, name in _KEYS.items()}
+    return {
+        "aspects": records_over_seeds([results["aspects"] for results in of_seeds], "aspect"),
+        "people": records_over_seeds([results["people"] for results in of_seeds], "dataset"),
+    }
 
 
-def _make(job: _Job, learned: _Learned, checkpoints: Path, render: Render, seed: int, new: Path) -> None:
+def _make_embeddings(
+    job: S3BertJob, data: _TrainingData, render: Render, seed: int, checkpoints: Path, new: Path
+) -> None:
     """Train and evaluate one model into a new folder."""
-    settings, scored = job.settings, learned.scored
+    settings, scored = job.settings, data.scored
     halves = split(load_bi_encoder(job.base.folder, job.device), settings.layers, settings.base)
-    pace = ("epochs", "batch_size", "learning_rate", "warmup", "eval_steps")
-    course = Course(**{name: getattr(settings, name) for name in pace}, seed=seed)
+    schedule = Schedule(
+        settings.epochs, settings.batch_size, settings.learning_rate, settings.warmup, settings.eval_steps, seed
+    )
     trained = train_one(
-        halves, learned.frozen, learned.numbers, (scored["train"], scored["dev"]), job.layout.names, settings, course,
+        halves, data.frozen, data.numbers, (scored["train"], scored["dev"]), job.layout.names, settings, schedule,
         checkpoints, job.device, job.progress,
     )  # fmt: skip
     job.progress.begin("evaluation", 0)
     texts = {text for name in ("dev", "test") for text in (*scored[name].references, *scored[name].candidates)}
-    trained_ones = embed_texts(halves, learned.frozen, sorted(learned.numbers[text] for text in texts))
-    embedded = Embedded(learned.numbers, learned.frozen.teacher.cpu().numpy(), trained_ones)
+    trained_embeddings = embed_texts(halves, data.frozen, sorted(data.numbers[text] for text in texts))
+    embedded = Embedded(data.numbers, data.frozen.teacher.cpu().numpy(), trained_embeddings)
     aspects = follow_aspects(scored["dev"], scored["test"], embedded, job.layout, seed)
     people = agreement_with_people(job.sets["test"], embedded, seed)
-    scores = plain_scores(aspects, people)
+    scores = comparable_scores(aspects, people)
     results: Results = {"aspects": aspects, "people": people, "scores": scores, "seeds": [seed]}
     write_layout(job.layout, new)
     _write_reference(job.layout, scored["dev"], embedded, new)
     facts = job.facts(
         seed,
         counts=dict(job.counts) | {f"{name}_pairs_with_negatives": len(pairs) for name, pairs in scored.items()},
-        targets={"made_from": learned.made_from, "metrics": job.metrics.splitlines()},
+        targets={"made_from": data.made_from, "metrics": job.metrics.splitlines()},
         steps=trained.steps,
         best_step=trained.best_step,
-        best_dev_loss=trained.best_loss,
+        best_dev_loss=trained.best_value,
         scales=trained.scales,
         results=results,
     )

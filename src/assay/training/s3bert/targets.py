@@ -21,7 +21,7 @@ from assay.metrics.name import MetricName
 from assay.metrics.work import open_session, release_sessions
 from assay.progress import Progress
 from assay.training.data import Examples, pair_key
-from assay.training.folder import CHUNK, kept_scores
+from assay.training.folder import CHUNK, cached_scores
 
 __all__ = ["TARGETS", "AmrScorer", "AspectScorer", "ScoredPairs", "score_pairs", "write_targets"]
 
@@ -167,7 +167,7 @@ def score_pairs(
     for start in range(0, len(left), CHUNK):
         chunk = [column[start : start + CHUNK] for column in texts]
         batch = Batch(chunk[0], chunk[1], None, chunk[2], chunk[3])
-        parts.append(kept_scores(scorer.signature, (*chunk[2], *chunk[3]), partial(scorer.score, batch)))
+        parts.append(cached_scores(scorer.signature, (*chunk[2], *chunk[3]), partial(scorer.score, batch)))
         progress.advance(len(chunk[0]))
     scores = np.concatenate(parts).astype(np.float32)
     return ScoredPairs(texts[0], texts[1], np.arange(len(left)) < len(rows), units[left], scores)

@@ -19,12 +19,12 @@ from torch import nn
 from torch.nn.functional import cosine_similarity, normalize
 
 from assay.progress import Progress
-from assay.training.loop import Course, Kept, arguments, train
+from assay.training.loop import SCORED_AT_ONCE, ResumableTrainer, Schedule, Trained, arguments, has_bfloat16, train
 from assay.training.s3bert.frozen import FrozenTexts, Halves, upper_embeddings
 from assay.training.s3bert.settings import S3BertSettings
 from assay.training.s3bert.targets import ScoredPairs
 
-__all__ = ["S3BertLoss", "Trained", "consistency", "decomposition", "embed_texts", "sub_cosines", "train_one"]
+__all__ = ["S3BertLoss", "TrainedAspects", "consistency", "decomposition", "embed_texts", "sub_cosines", "train_one"]
 
 
 # The loss of S3BERT (Opitz and Frank 2022, section 3): decomposition into aspects, consistency with the base.
@@ -126,30 +126,19 @@ class S3BertLoss(nn.Module):  # type: ignore[misc]  # torch has no types here
 
 # One model: sentence-transformers' trainer over texts whose frozen part is computed already.
 
-#: Texts embedded at a time where no gradient is wanted.
-MANY = 512
-
 
 @dataclass(frozen=True)
-class Trained:
-    """What a training gave; the model itself is changed in place.
+class TrainedAspects(Trained):
+    """The course of a training; the model itself is changed in place.
 
     Attributes:
-        history: the trainer's log, a record a step.
         scales: the learned factor of each aspect, by name.
-        best_step: the step of lowest development loss.
-        best_loss: that loss.
-        steps: in all.
     """
 
-    history: Sequence[Mapping[str, float]]
     scales: dict[str, float]
-    best_step: int
-    best_loss: float
-    steps: int
 
 
-class AspectTrainer(Kept, SentenceTransformerTrainer):  # type: ignore[misc]  # sentence-transformers has no types here
+class AspectTrainer(ResumableTrainer, SentenceTransformerTrainer):  # type: ignore[misc]  # sentence-transformers has no types here
     """The trainer; a batch holds numbers of texts in place of their tokens."""
 
     aspects: Sequence[str] = ()
@@ -188,11 +177,11 @@ def train_one(
     sets: tuple[ScoredPairs, ScoredPairs],
     aspects: Sequence[str],
     settings: S3BertSettings,
-    course: Course,
+    schedule: Schedule,
     folder: Path,
     device: str,
     progress: Progress,
-) -> Trained:
+) -> TrainedAspects:
     """Train the upper layers of a model; a training that was killed continues from its last checkpoint.
 
     Args:
@@ -202,7 +191,7 @@ def train_one(
         sets: training and development pairs.
         aspects: names of the targets' columns.
         settings: the request.
-        course: its pace, with the seed of this model.
+        schedule: how long and how fast it learns, with the seed of this model.
         folder: for checkpoints.
         device: torch's name of the device.
         progress: told of each step.
@@ -221,17 +210,15 @@ def train_one(
     targets = torch.from_numpy(np.concatenate([pairs.scores for pairs in sets]))
     trainer = AspectTrainer(
         model=halves.whole,
-        args=arguments(folder, course, device),
+        args=arguments(folder, schedule, device),
         train_dataset=_rows(sets[0], 0),
         eval_dataset=_rows(sets[1], len(sets[0])),
         loss=loss,
         data_collator=_Gather(torch.tensor(firsts), torch.tensor(seconds), targets),
     )
     trainer.aspects = aspects
-    history = train(trainer, folder, progress, f"training, seed {course.seed}")
-    scales = dict(zip(aspects, loss.scales.tolist(), strict=True))
-    state = trainer.state
-    return Trained(history, scales, int(state.best_global_step), float(state.best_metric), int(state.global_step))
+    trained = train(trainer, folder, progress, f"training, seed {schedule.seed}")
+    return TrainedAspects(**vars(trained), scales=dict(zip(aspects, loss.scales.tolist(), strict=True)))
 
 
 def _rows(pairs: ScoredPairs, start: int) -> Any:
@@ -250,13 +237,12 @@ def embed_texts(halves: Halves, frozen: FrozenTexts, wanted: Sequence[int]) -> N
     numbers = torch.tensor(wanted)
     found = np.full((len(frozen), halves.dimensions), np.nan, dtype=np.float32)
     with torch.inference_mode():
-        for part in torch.split(numbers, MANY):
+        for part in torch.split(numbers, SCORED_AT_ONCE):
             found[part.numpy()] = upper_embeddings(halves, frozen, part).float().cpu().numpy()
     return found
 
 
 def _embed(halves: Halves, frozen: FrozenTexts, texts: torch.Tensor, device: str) -> torch.Tensor:
     """Return embeddings for a step: on a GPU that has it in bfloat16, the losses stay in single precision."""
-    half = device.startswith("cuda") and torch.cuda.is_bf16_supported(including_emulation=False)
-    with torch.autocast("cuda", torch.bfloat16) if half else contextlib.nullcontext():
+    with torch.autocast("cuda", torch.bfloat16) if has_bfloat16(device) else contextlib.nullcontext():
         return upper_embeddings(halves, frozen, texts.cpu())

@@ -15,7 +15,7 @@ from optuna.trial import FrozenTrial, TrialState
 
 from assay.errors import InputError, UnavailableError
 from assay.progress import Progress
-from assay.training.folder import Render, open_workplace, write_json
+from assay.training.folder import Render, open_work_folder, write_json
 from assay.training.pairwise.job import PairwiseJob, prepare
 from assay.training.pairwise.recipe import make_all
 from assay.training.ranks import processes
@@ -87,16 +87,16 @@ def search_and_train(
     storage = None if search.storage is None else shown(search.storage)
     seeds = search.settings.seeds
     asked = request | {"recipe": f"tune {search.settings.recipe}", "study": search.study}
-    with open_workplace(search.settings.out, asked | {"storage": storage, "seeds": seeds}) as place:
-        address = search.storage or file_address(place.folder / "study.db")
-        runner = _runner(place.folder / "runner")
-        order = TrialOrder(search, request, address, place.folder, runner, runtime)
+    with open_work_folder(search.settings.out, asked | {"storage": storage, "seeds": seeds}) as work:
+        address = search.storage or file_address(work.folder / "study.db")
+        runner = _runner(work.folder / "runner")
+        order = TrialOrder(search, request, address, work.folder, runner, runtime)
         study = order.study()
         _run(order, without_test(job), study, progress)
         winner = _winner(study)
         progress.say(f"trial {winner.number} is the best one; it is trained once more and evaluated on test")
         chosen = replace(job, settings=replace(search.settings, **winner.params))
-        results = make_all(chosen, place, render)
+        results = make_all(chosen, work, render)
         found = _facts(search, study, winner) | {
             "storage": storage,
             "command": chosen.settings.training_command(),
@@ -104,8 +104,8 @@ def search_and_train(
             "versions": versions() | {"optuna": optuna.__version__},
         }
         for name, text in render_study(found).items():
-            (place.made / name).write_text(text, encoding="utf-8")
-        write_json(place.made / STUDY, found)
+            (work.made / name).write_text(text, encoding="utf-8")
+        write_json(work.made / STUDY, found)
         return found
 
 

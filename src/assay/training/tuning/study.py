@@ -112,11 +112,11 @@ PATIENCE = 60
 #: How often something is tried that another process is in the middle of.
 ATTEMPTS = 20
 #: What databases say when the tables of a study have been made meanwhile.
-_MADE_MEANWHILE = ("already exists", "UNIQUE constraint", "duplicate key")
+_CREATED_MEANWHILE = ("already exists", "UNIQUE constraint", "duplicate key")
 #: Trials before any is pruned, and epochs of a trial before it may be: in the first one a training of several epochs
 #: is behind one of a single epoch, whose learning rate has fallen to 0.
 STARTUP, UNPRUNED = 3, 2
-_OVER = (TrialState.COMPLETE, TrialState.PRUNED)
+_FINISHED = (TrialState.COMPLETE, TrialState.PRUNED)
 
 
 @contextmanager
@@ -180,7 +180,7 @@ def _made(address: str) -> RDBStorage:
         try:
             return _opened(address)
         except (SQLAlchemyError, StorageInternalError) as error:
-            if not any(word in _reason(error) for word in _MADE_MEANWHILE):
+            if not any(word in _reason(error) for word in _CREATED_MEANWHILE):
                 raise
         time.sleep(random.uniform(0.1, 0.5))
     return _opened(address)
@@ -258,12 +258,12 @@ def _differences(held: Mapping[str, Any], asked: Mapping[str, Any], before: str 
 
 def counted(study: Study) -> int:
     """Return how many trials are over or running."""
-    return len(study.get_trials(deepcopy=False, states=(*_OVER, TrialState.RUNNING)))
+    return len(study.get_trials(deepcopy=False, states=(*_FINISHED, TrialState.RUNNING)))
 
 
 def finished(study: Study) -> int:
     """Return how many trials are over."""
-    return len(study.get_trials(deepcopy=False, states=_OVER))
+    return len(study.get_trials(deepcopy=False, states=_FINISHED))
 
 
 def _retry(study: Study, trial: FrozenTrial) -> None:

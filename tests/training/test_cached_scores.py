@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from assay.errors import InputError
-from assay.training.folder import kept_scores
+from assay.training.folder import cached_scores
 
 
 @pytest.fixture
@@ -26,16 +26,16 @@ def file_limit():
 def test_a_full_disk_is_one_line_and_leaves_no_half_file(tmp_path, monkeypatch, file_limit, size):
     monkeypatch.setenv("ASSAY_CACHE", str(tmp_path))
     scores = np.arange(1000.0)
-    assert kept_scores("one", ["a"], lambda: scores) is scores
+    assert cached_scores("one", ["a"], lambda: scores) is scores
     file_limit(size)
     try:
-        with pytest.raises(InputError, match=r"targets: there is no room to write; make some, then ask") as caught:
-            kept_scores("other", ["a"], lambda: scores)
+        with pytest.raises(InputError, match=r"targets: the disk is full; free some space and repeat") as caught:
+            cached_scores("other", ["a"], lambda: scores)
     finally:
         file_limit()
     assert "\n" not in str(caught.value)
     assert len(list((tmp_path / "targets").iterdir())) == 1
     # what was kept before is there, the rest is computed again
-    assert kept_scores("one", ["a"], lambda: scores[:0]).tolist() == scores.tolist()
-    assert kept_scores("other", ["a"], lambda: 2 * scores).tolist() == (2 * scores).tolist()
-    assert kept_scores("other", ["a"], lambda: scores[:0]).tolist() == (2 * scores).tolist()
+    assert cached_scores("one", ["a"], lambda: scores[:0]).tolist() == scores.tolist()
+    assert cached_scores("other", ["a"], lambda: 2 * scores).tolist() == (2 * scores).tolist()
+    assert cached_scores("other", ["a"], lambda: scores[:0]).tolist() == (2 * scores).tolist()

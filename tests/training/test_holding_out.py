@@ -8,7 +8,7 @@ import pytest
 from assay.errors import InputError
 from assay.metrics.neural.runtime import Runtime
 from assay.training import data as cutting
-from assay.training.data import cut_off, cut_rows, load_examples, load_sets
+from assay.training.data import hold_out, hold_out_rows, load_examples, load_sets
 from assay.training.pairwise.job import prepare
 from assay.training.pairwise.settings import PairSettings
 from tests.training.training_run import Slow, made_pairs
@@ -26,29 +26,29 @@ def grouped_file(folder, sizes):
 def test_cutting_off_follows_the_seed(pairs_file):
     examples = load_examples([pairs_file(50, 1)], limit=40, graphs=True)
     assert len(examples) == 40
-    stays, away = cut_off(examples, 0)
+    stays, away = hold_out(examples, 0)
     assert (len(stays), len(away)) == (36, 4)
     assert set(stays.keys) | set(away.keys) == set(examples.keys)
-    assert cut_off(examples, 0)[1].keys == away.keys
-    assert cut_off(examples, 1)[1].keys != away.keys
+    assert hold_out(examples, 0)[1].keys == away.keys
+    assert hold_out(examples, 1)[1].keys != away.keys
     with pytest.raises(InputError, match="10 training pairs are too few to cut a set off"):
-        cut_off(examples.take(range(10)), 0)
+        hold_out(examples.take(range(10)), 0)
 
 
 def test_pairs_without_groups_are_the_first_of_a_permutation():
     """What earlier versions cut off, whatever the numbers of the groups are."""
     drawn = np.random.default_rng(3).permutation(90)[:9]
-    stay, away = cut_rows(7 * np.arange(90), 3)
+    stay, away = hold_out_rows(7 * np.arange(90), 3)
     assert away.tolist() == sorted(drawn.tolist())
     assert sorted([*stay, *away]) == list(range(90))
-    assert len(cut_rows(np.arange(40_000), 0)[1]) == 2500
+    assert len(hold_out_rows(np.arange(40_000), 0)[1]) == 2500
 
 
 @pytest.mark.parametrize("seed", range(8))
 def test_groups_stay_whole_and_below_a_tenth(seed):
     sizes = [1, 2, 3, 4, 5, 6, 30, 49]  # 100 rows: 10 of them may go, none of the last two groups
     groups = np.random.default_rng(9).permutation(np.repeat(np.arange(8), sizes))
-    stay, away = cut_rows(groups, seed)
+    stay, away = hold_out_rows(groups, seed)
     assert not set(groups[stay]) & set(groups[away])
     # the groups that can go have 21 rows; none is left that would still have fitted
     left = [sizes[one] for one in set(groups[stay])]
@@ -59,17 +59,17 @@ def test_groups_stay_whole_and_below_a_tenth(seed):
 def test_where_every_group_is_larger_the_smallest_goes():
     groups = np.repeat([4, 2, 9], [30, 25, 45])
     for seed in range(5):
-        assert set(groups[cut_rows(groups, seed)[1]]) == {2}
+        assert set(groups[hold_out_rows(groups, seed)[1]]) == {2}
     # of equally small ones the seed chooses
     even = np.repeat(np.arange(5), 20)
-    assert len({tuple(set(even[cut_rows(even, seed)[1]])) for seed in range(20)}) > 1
+    assert len({tuple(set(even[hold_out_rows(even, seed)[1]])) for seed in range(20)}) > 1
 
 
 def test_a_single_group_is_not_torn(tmp_path):
     examples = load_examples([grouped_file(tmp_path, [40])], limit=None)
-    assert len(cut_rows(examples.groups, 0)[1]) == 0
+    assert len(hold_out_rows(examples.groups, 0)[1]) == 0
     with pytest.raises(InputError, match=r"40 training pairs in groups that stay whole \(1\) are too few .* `dev`"):
-        cut_off(examples, 0)
+        hold_out(examples, 0)
 
 
 @pytest.mark.parametrize("seed", range(3))
@@ -96,6 +96,6 @@ def test_a_request_says_which_pairs_each_set_has(tiny_base, tmp_path, monkeypatc
 
     now = request()
     assert request() == now
-    monkeypatch.setattr(cutting, "cut_rows", lambda groups, seed: cut_rows(np.arange(len(groups)), seed))
+    monkeypatch.setattr(cutting, "hold_out_rows", lambda groups, seed: hold_out_rows(np.arange(len(groups)), seed))
     torn = request()
     assert [name for name in now if now[name] != torn[name]] == ["data"]
