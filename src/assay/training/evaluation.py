@@ -62,15 +62,25 @@ def _coefficients(
     labels: Floats, before: Floats | None, after: Floats, groups: NDArray[np.intp] | None, seed: int
 ) -> list[dict[str, Any]]:
     scores = {"after": after, "before": after if before is None else before}
-    found = compare_all(
-        scores, labels, statistics=STATISTICS, confidence=CONFIDENCE, seed=(seed,), couples=[("after", "before")],
-        permutations=0, resamples=RESAMPLES if before is not None else 0, groups=groups,
-    )["after", "before"]  # fmt: skip
+    differences = compare_all(
+        scores,
+        labels,
+        statistics=STATISTICS,
+        confidence=CONFIDENCE,
+        seed=(seed,),
+        metric_pairs=[("after", "before")],
+        permutations=0,
+        resamples=RESAMPLES if before is not None else 0,
+        groups=groups,
+    )["after", "before"]
     records = []
-    for one in found:
-        record: dict[str, Any] = {"statistic": one.statistic, "before": one.second, "after": one.first}
-        record |= {"gain": one.value, "low": one.low, "high": one.high, "p": one.p_bootstrap}
-        records.append(record if before is not None else record | dict.fromkeys(("before", *_GAIN)))
+    for difference in differences:
+        record: dict[str, Any] = {"statistic": difference.statistic}
+        record |= {"before": difference.second, "after": difference.first, "gain": difference.value}
+        record |= {"low": difference.low, "high": difference.high, "p": difference.p_bootstrap}
+        if before is None:
+            record |= dict.fromkeys(("before", *_GAIN))
+        records.append(record)
     return records
 
 

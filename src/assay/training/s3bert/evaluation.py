@@ -35,8 +35,6 @@ __all__ = [
 ]
 
 
-# Partitions of the untrained embedding that S3BERT is held against: random dimensions, and the integer program.
-
 Part = NDArray[np.int64]
 
 
@@ -58,8 +56,8 @@ def dimension_weights(
         first, second: embeddings of n pairs, shape (n, dimensions).
         scores: of the AMR metrics, shape (n, aspects).
     """
-    unit = [one / np.maximum(np.linalg.norm(one, axis=1, keepdims=True), 1e-12) for one in (first, second)]
-    return _standardised(unit[0] * unit[1]).T @ _standardised(scores)
+    products = _unit_length(first) * _unit_length(second)
+    return _standardised(products).T @ _standardised(scores)
 
 
 def assign_dimensions(weights: NDArray[np.float64], *, exactly: int | None = None) -> list[Part]:
@@ -81,16 +79,21 @@ def assign_dimensions(weights: NDArray[np.float64], *, exactly: int | None = Non
     matrix = coo_array((np.ones(2 * len(edges)), (rows, np.tile(edges, 2))), (dimensions + aspects, len(edges)))
     low = np.concatenate([np.zeros(dimensions), np.full(aspects, 1 if exactly is None else exactly)])
     high = np.concatenate([np.ones(dimensions), np.full(aspects, dimensions if exactly is None else exactly)])
-    found = milp(
+    solution = milp(
         -weights.ravel(),
         integrality=np.ones(len(edges), dtype=np.int64),
         bounds=Bounds(0, 1),
         constraints=LinearConstraint(matrix.tocsr(), low, high),
     )
-    if found.status != 0 or found.x is None:
-        raise UnavailableError(f"the integer program of the partition has no solution ({found.message})")
-    chosen = found.x.reshape(dimensions, aspects) > 0.5
+    if solution.status != 0 or solution.x is None:
+        raise UnavailableError(f"the integer program of the partition has no solution ({solution.message})")
+    chosen = solution.x.reshape(dimensions, aspects) > 0.5
     return [np.flatnonzero(chosen[:, aspect]) for aspect in range(aspects)]
+
+
+def _unit_length(embeddings: NDArray[np.float32]) -> NDArray[np.float32]:
+    unit: NDArray[np.float32] = embeddings / np.maximum(np.linalg.norm(embeddings, axis=1, keepdims=True), 1e-12)
+    return unit
 
 
 def _standardised(values: NDArray[np.float32]) -> NDArray[np.float64]:
@@ -100,8 +103,6 @@ def _standardised(values: NDArray[np.float32]) -> NDArray[np.float64]:
     length = np.linalg.norm(centred, axis=0)
     return np.where(length > 0, centred / np.where(length > 0, length, 1), 0.0)
 
-
-# How well sub-embeddings follow the aspects they are for, and whether the whole still agrees with people.
 
 #: What is compared: the whole embedding of the base, and four ways to have a part of it for each aspect.
 SYSTEMS = ("full", "random", "ilp", "ilp_even", "trained")
@@ -132,10 +133,10 @@ class Embedded:
 
 
 def cosines(first: NDArray[np.float32], second: NDArray[np.float32], part: Part | slice = slice(None)) -> Floats:
-    """Return the cosines of n pairs of embeddings over some dimensions, shape (n,); 0 where one is nothing there."""
-    one, other = first[:, part].astype(np.float64), second[:, part].astype(np.float64)
-    lengths = np.linalg.norm(one, axis=1) * np.linalg.norm(other, axis=1)
-    return np.asarray((one * other).sum(axis=1) / np.where(lengths > 0, lengths, 1))
+    """Return the cosines of n pairs of embeddings over some dimensions, shape (n,); 0 where one is all zeros there."""
+    left, right = first[:, part].astype(np.float64), second[:, part].astype(np.float64)
+    lengths = np.linalg.norm(left, axis=1) * np.linalg.norm(right, axis=1)
+    return np.asarray((left * right).sum(axis=1) / np.where(lengths > 0, lengths, 1))
 
 
 def follow_aspects(
@@ -165,10 +166,10 @@ def follow_aspects(
     base, trained = (embedded.base[left], embedded.base[right]), (embedded.trained[left], embedded.trained[right])
     full = cosines(*base)
     records = []
-    for place, (name, first, stop) in enumerate(layout.aspects):
-        systems = {"full": full} | {title: cosines(*base, parts[place]) for title, parts in partitions.items()}
+    for number, (name, first, stop) in enumerate(layout.aspects):
+        systems = {"full": full} | {title: cosines(*base, parts[number]) for title, parts in partitions.items()}
         systems["trained"] = cosines(*trained, slice(first, stop))
-        target = test.scores[:, place].astype(np.float64)
+        target = test.scores[:, number].astype(np.float64)
         records.append({"aspect": name} | _compared(systems, target, RIVALS, test.unit, seed))
     return records
 
@@ -266,31 +267,39 @@ def _rival_over_seeds(of_seeds: Sequence[Mapping[str, Any]], rival: str) -> dict
 def _compared(
     systems: Mapping[str, Floats], target: Floats, rivals: Sequence[str], groups: Part | None, seed: int
 ) -> dict[str, Any]:
-    """Return each system's coefficient, and the differences of the trained one to its rivals."""
-    couples = [("trained", rival) for rival in systems if rival != "trained"]
-    tested = [couple for couple in couples if couple[1] in rivals]
+    """Return each system's coefficient, and the differences of the trained one to its rivals, all x 100.
+
+    Args:
+        systems: the scores of each, ``trained`` among them, shape (n,).
+        target: what they should follow, shape (n,).
+        rivals: the systems whose difference to the trained one is tested.
+        groups: numbers of what is resampled as a whole, shape (n,); None for single pairs.
+        seed: of the resamples.
+    """
+    metric_pairs = [("trained", system) for system in systems if system != "trained"]
+    tested = [("trained", rival) for rival in systems if rival in rivals]
     settings: dict[str, Any] = {"statistics": ("spearman",), "confidence": CONFIDENCE, "permutations": 0}
-    plain = compare_all(systems, target, resamples=0, seed=(seed,), couples=couples, **settings)
+    values = compare_all(systems, target, resamples=0, seed=(seed,), metric_pairs=metric_pairs, **settings)
     drawn = compare_all(
         {name: systems[name] for name in (*rivals, "trained")},
         target,
         resamples=RESAMPLES,
         seed=(seed,),
-        couples=tested,
+        metric_pairs=tested,
         groups=None if groups is None else np.unique(groups, return_inverse=True)[1].astype(np.intp),
         **settings,
     )
-    found: dict[str, Any] = {rival: _hundred(plain[couple][0].second) for couple in couples for rival in couple[1:]}
-    found["trained"] = _hundred(plain[couples[0]][0].first)
-    for couple in tested:
-        one = drawn[couple][0]
-        found |= {
-            f"over_{couple[1]}": _hundred(one.value),
-            f"low_{couple[1]}": _hundred(one.low),
-            f"high_{couple[1]}": _hundred(one.high),
-            f"p_{couple[1]}": one.p_bootstrap,
-        }
-    return found
+    record: dict[str, Any] = {}
+    for trained, system in metric_pairs:
+        record[system] = _hundred(values[trained, system][0].second)
+    record["trained"] = _hundred(values[metric_pairs[0]][0].first)
+    for trained, rival in tested:
+        difference = drawn[trained, rival][0]
+        record[f"over_{rival}"] = _hundred(difference.value)
+        record[f"low_{rival}"] = _hundred(difference.low)
+        record[f"high_{rival}"] = _hundred(difference.high)
+        record[f"p_{rival}"] = difference.p_bootstrap
+    return record
 
 
 def _hundred(value: float | None) -> float | None:
