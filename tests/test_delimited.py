@@ -10,7 +10,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from assay.output import write_records, write_rows
-from assay.reports.sheets import Document, write
+from assay.reports.formats import write
+from assay.reports.sheets import Document
 
 #: Everything that means something in CSV or ends a line somewhere.
 CELLS = st.text(st.sampled_from('ab",;\t\r\n\x0b\x0c\x1c\x85\u2028 '), max_size=6)

@@ -240,7 +240,7 @@ def _hold_to_baseline(run: RunFolder, path: Path, settings: CheckSettings) -> No
     from assay.reports.check.cells import Verdict
     from assay.reports.check.checking import check
     from assay.reports.check.document import headline, to_document
-    from assay.reports.sheets import write
+    from assay.reports.formats import write
 
     if not path.exists():
         raise AssertionError(f"{path}: there is no such baseline yet; write it with: pytest --assay-update")

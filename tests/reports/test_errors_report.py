@@ -21,7 +21,7 @@ from assay.reports.errors.document import error_document
 from assay.reports.errors.report import analyse, by_number, choose_datasets, clean, errors_of, records
 from assay.reports.errors.settings import Rule
 from assay.reports.folder import read_run
-from assay.reports.sheets import write
+from assay.reports.formats import write
 from assay.settings import Resampling
 
 NO_RESAMPLES = Resampling(resamples=0)

@@ -11,7 +11,7 @@ import pytest
 from assay.errors import InputError
 from assay.reports.explain.document import to_document
 from assay.reports.explain.picture import to_svg
-from assay.reports.sheets import write
+from assay.reports.formats import write
 
 ODD = '<script>alert("x")</script> & ]]> “café”'
 

@@ -19,7 +19,7 @@ from assay.reports.check.document import headline, to_document, to_junit
 from assay.reports.check.settings import CheckSettings
 from assay.reports.data import read_datasets
 from assay.reports.folder import read_run
-from assay.reports.sheets import write
+from assay.reports.formats import write
 from tests.reports.page_run import edit
 
 

@@ -12,6 +12,7 @@ import assay
 from assay import leaderboard
 from assay.errors import InputError
 from assay.reports.folder import read_run
+from assay.reports.formats import write
 from assay.reports.leaderboard.board import (
     Board,
     Filters,
@@ -27,7 +28,6 @@ from assay.reports.leaderboard.board import (
 )
 from assay.reports.leaderboard.document import document
 from assay.reports.settings import PairedTests
-from assay.reports.sheets import write
 from assay.statistics.agreement import measure
 from assay.statistics.draws import draw_all
 from tests.reports.page_run import edit

@@ -10,7 +10,8 @@ from html.parser import HTMLParser
 
 import pytest
 
-from assay.reports.sheets import Column, Sheet, write
+from assay.reports.formats import write
+from assay.reports.sheets import Column, Sheet
 from assay.reports.tune import draw_courses, draw_history, draw_settings, read_study, study_document, study_html
 
 CHROMIUM = os.environ.get("ASSAY_TEST_CHROMIUM") or shutil.which("chromium") or shutil.which("google-chrome")

@@ -10,9 +10,10 @@ import pytest
 from assay.errors import InputError
 from assay.manifest import AgreementRow, Manifest
 from assay.reports.folder import RunFolder, read_run
+from assay.reports.formats import to_rich, write
 from assay.reports.layout import Cell, label_texts, lay_out, percent
-from assay.reports.render import to_csv, to_html, to_json, to_latex, to_markdown, to_rich
 from assay.reports.reproduce import compare, judge, list_tables, load_table, summarise
+from assay.reports.run import document
 from assay.tables import RUN_SCHEMA
 
 EXAMPLES = Path(__file__).with_name("examples")
@@ -103,17 +104,19 @@ m\_1\textbar{}x & .735 [.68, .78] \\
 
 
 def test_markdown():
-    assert to_markdown(run_of()) == MARKDOWN
+    assert write(document(run_of()), "md") == MARKDOWN
 
 
 def test_latex():
-    assert to_latex(run_of()) == LATEX
+    assert write(document(run_of()), "latex") == LATEX
     awkward = run_of([{**ROW, "metric": "50%_#{a}&b$~^\\"}])
-    assert r"50\%\_\#\{a\}\&b\$\textasciitilde{}\textasciicircum{}\textbackslash{} & .735" in to_latex(awkward)
+    assert r"50\%\_\#\{a\}\&b\$\textasciitilde{}\textasciicircum{}\textbackslash{} & .735" in write(
+        document(awkward), "latex"
+    )
 
 
 def test_html_escapes_all_text():
-    page = to_html(run_of([{**ROW, "note": "<b>"}]))
+    page = write(document(run_of([{**ROW, "note": "<b>"}])), "html")
     assert "<script>" not in page and "<b>" not in page
     assert "a|b_&lt;script&gt;@1" in page and "&lt;b&gt;" in page
 
@@ -124,20 +127,37 @@ def test_a_terminal_shows_names_as_they_are_and_cuts_no_number():
     long = "recorded:" + "x" * 60 + "[red]"
     console = Console(width=60, force_terminal=False, no_color=True)
     with console.capture() as captured:
-        console.print(to_rich(run_of([{**ROW, "metric": long}])))
+        console.print(to_rich(document(run_of([{**ROW, "metric": long}]))))
     text = captured.get()
     assert ".735 [.68, .78]" in text and "…" not in text
     assert "[red]" in "".join(text.split())
     assert "a|b_<script>@1" in text
 
 
+def test_a_narrow_terminal_wraps_lines_and_loses_no_name_or_number():
+    from rich.console import Console
+    from rich.measure import Measurement
+
+    statistics = ["pearson", "spearman", "kendall", "kendall-tau-c", "auc"]
+    rows = [{**ROW, "statistic": name, "note": ""} for name in statistics]
+    run = run_of(rows)
+    run.manifest.request.statistics[:] = statistics
+    console = Console(width=60, force_terminal=False, no_color=True)
+    shown = to_rich(document(run))
+    console.width = Measurement.get(console, console.options.update(max_width=10_000), shown).minimum
+    with console.capture() as captured:
+        console.print(shown)
+    (row,) = [line for line in captured.get().splitlines() if "m_1|x" in line]
+    assert row.count(".735 [.68, .78]") == len(statistics)
+
+
 def test_undefined_values_are_null_empty_or_a_dash():
     undefined = {**ROW, "value": None, "low": None, "high": None, "note": "constant score"}
     run = run_of([undefined])
-    assert json.loads(to_json(run))[0]["value"] is None
-    assert to_csv(run).splitlines()[1] == f"{NAME},,all,m_1|x,spearman,,,,3,constant score"
-    assert r"| all | m\_1\|x | – | constant score |" in to_markdown(run)
-    assert r"m\_1\textbar{}x & -- \\" in to_latex(run)
+    assert json.loads(write(document(run), "json"))[0]["value"] is None
+    assert write(document(run), "csv").splitlines()[1] == f"{NAME},,all,m_1|x,spearman,,,,3,constant score"
+    assert r"| all | m\_1\|x | – | constant score |" in write(document(run), "md")
+    assert r"m\_1\textbar{}x & -- \\" in write(document(run), "latex")
 
 
 def test_cells_and_facts():
@@ -211,9 +231,9 @@ def test_every_published_table_names_its_source():
 @pytest.mark.parametrize("folder", sorted(EXAMPLES.iterdir()), ids=lambda path: path.name)
 def test_old_run_folders_stay_readable(folder):
     run = read_run(folder)
-    assert to_markdown(run) == (folder / "table.md").read_text(encoding="utf-8")
-    assert r"\toprule" in to_latex(run)
-    assert len(to_csv(run).splitlines()) == 1 + len(run.agreement)
+    assert write(document(run), "md") == (folder / "table.md").read_text(encoding="utf-8")
+    assert r"\toprule" in write(document(run), "latex")
+    assert len(write(document(run), "csv").splitlines()) == 1 + len(run.agreement)
 
 
 def test_a_manifest_that_is_not_whole_is_one_line(tmp_path):
@@ -221,37 +241,6 @@ def test_a_manifest_that_is_not_whole_is_one_line(tmp_path):
     (tmp_path / "agreement.json").write_text("[]")
     with pytest.raises(InputError, match=r"run.json: request: Field required; the file was changed"):
         read_run(tmp_path)
-
-
-def test_text_stays_text_in_markdown_and_latex():
-    from assay.reports.sheets import latex, markdown
-
-    assert markdown("&lt; ~~a~~ [x](y)\nb") == r"&amp;lt; \~\~a\~\~ [x]\(y) b"
-    assert latex("[a] | b") == r"{}[a] \textbar{} b"
-    assert latex("a_1 & 50 %") == r"a\_1 \& 50 \%"
-
-
-def test_a_report_in_a_narrow_terminal_keeps_its_columns_and_is_no_escape_sequence():
-    from rich.console import Console
-    from rich.measure import Measurement
-
-    from assay.reports.sheets import Column, Document, Sheet
-    from assay.reports.sheets import to_rich as document_to_rich
-
-    heads = (Column("category"), *(Column(f"number {i}", number=True) for i in range(7)))
-    sheet = Sheet("title \x1b[2J", heads, [["different levels of precision", *["0.123 [0.1, 0.2]"] * 7]])
-    console = Console(width=80, record=True, force_terminal=False)
-    roomy = console.options.update(max_width=10_000)
-    needed = Measurement.get(console, roomy, document_to_rich(Document([sheet], [])))
-    assert needed.minimum > 80
-    console.width = needed.minimum
-    console.print(document_to_rich(Document([sheet], [])))
-    shown = console.export_text()
-    assert "category" in shown
-    assert "precision" in shown
-    assert shown.count("0.123 [0.1, 0.2]") == 7
-    assert "\x1b" not in shown
-    assert r"title \u001b[2J" in shown
 
 
 def test_numbers_are_not_written_with_hundreds_of_digits():

@@ -13,7 +13,8 @@ from assay.api.profile import Profile
 from assay.benchmark.profile import MetricProfile
 from assay.reports import profile as costs
 from assay.reports import sweep
-from assay.reports.sheets import Column, Document, Sheet, rich_text, to_rich
+from assay.reports.formats import rich_text, to_rich
+from assay.reports.sheets import Column, Document, Sheet
 
 #: Names the window, then clears the screen.
 ESCAPE = "\x1b]0;owned\x07\x1b[2J"

@@ -12,7 +12,7 @@ import assay
 from assay.errors import InputError
 from assay.reports.data import group_codes, read_datasets
 from assay.reports.folder import read_run
-from assay.reports.sheets import write
+from assay.reports.formats import write
 from assay.reports.thresholds.document import to_document
 from assay.reports.thresholds.planning import find_thresholds
 from assay.reports.thresholds.settings import ThresholdSettings

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from assay.manifest import AgreementRow
-from assay.reports.sheets import write
+from assay.reports.formats import write
 from assay.reports.verify import (
     Change,
     DataNow,

@@ -10,7 +10,7 @@ import pytest
 from scipy.stats import ttest_1samp
 
 from assay.errors import InputError
-from assay.reports.sheets import write
+from assay.reports.formats import write
 from assay.reports.train import aspects_document
 from assay.training.data import load_examples
 from assay.training.s3bert.evaluation import (

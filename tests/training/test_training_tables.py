@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from assay.reports.sheets import write
+from assay.reports.formats import write
 from assay.reports.train import agreement_document, alignment_document, neighbours_document
 
 RECORD = {

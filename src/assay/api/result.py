@@ -4,14 +4,16 @@ from __future__ import annotations
 
 from functools import cached_property
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
+from assay.api.values import Tables
 from assay.benchmark.folder import PAGE, describe_run, write_run
 from assay.benchmark.outcome import Outcome
 from assay.errors import InputError
 from assay.manifest import AGREEMENT_COLUMNS
-from assay.reports import render
 from assay.reports.folder import RunFolder, read_run
+from assay.reports.run import document
+from assay.reports.sheets import Document
 from assay.tables import SCORE_COLUMNS
 
 if TYPE_CHECKING:
@@ -23,7 +25,7 @@ __all__ = ["MOST_PAIRS", "Result"]
 MOST_PAIRS = 100_000
 
 
-class Result:
+class Result(Tables):
     """A finished run.
 
     Attributes:
@@ -73,25 +75,10 @@ class Result:
         """The run as reports read it."""
         return RunFolder(self.folder, describe_run(self.outcome), list(self.outcome.agreement))
 
-    def to_markdown(self) -> str:
-        """Return the tables as Markdown."""
-        return render.to_markdown(self.report)
-
-    def to_latex(self) -> str:
-        """Return the tables as LaTeX with booktabs."""
-        return render.to_latex(self.report)
-
-    def to_csv(self) -> str:
-        """Return the agreement table as CSV."""
-        return render.to_csv(self.report)
-
-    def to_json(self) -> str:
-        """Return the agreement table as JSON."""
-        return render.to_json(self.report)
-
-    def to_rich(self) -> Any:
-        """Return the tables as a Rich renderable."""
-        return render.to_rich(self.report)
+    @cached_property
+    def document(self) -> Document:
+        """The tables and, as records, the agreement table."""
+        return document(self.report)
 
     def save(self, folder: str | Path, *, page: bool = True) -> Path:
         """Write the run folder; see :mod:`assay.benchmark.folder`.
@@ -126,9 +113,6 @@ class Result:
     def _write_tables(self, folder: Path) -> None:
         (folder / "table.md").write_text(self.to_markdown(), encoding="utf-8")
         (folder / "table.tex").write_text(self.to_latex(), encoding="utf-8")
-
-    def _repr_html_(self) -> str:
-        return render.to_html(self.report)
 
     def __repr__(self) -> str:
         from rich.console import Console

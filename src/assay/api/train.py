@@ -9,7 +9,8 @@ from typing import Any, Protocol, TypeVar
 from assay.api.values import Report
 from assay.metrics.neural.runtime import use_runtime
 from assay.progress import Progress, Silent
-from assay.reports.sheets import Document, write
+from assay.reports.formats import write
+from assay.reports.sheets import Document
 from assay.reports.train import agreement_document, alignment_document, aspects_document, neighbours_document
 from assay.settings import takes_settings
 from assay.training.augmented.settings import AugmentedSettings

@@ -10,7 +10,7 @@ from assay.api.train import run_recipe
 from assay.api.values import Report
 from assay.errors import MissingExtraError
 from assay.metrics.provenance import ABSENT, version_of
-from assay.reports.sheets import write
+from assay.reports.formats import write
 from assay.reports.train import agreement_document, agreement_sheet
 from assay.reports.tune import study_document, study_html
 from assay.settings import takes_settings

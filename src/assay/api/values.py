@@ -2,17 +2,19 @@
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from collections.abc import Sequence
 from types import UnionType
 from typing import TYPE_CHECKING, Any
 
 from assay.errors import InputError
-from assay.reports.sheets import Document, to_rich, write
+from assay.reports.formats import to_rich, write
+from assay.reports.sheets import Document
 
 if TYPE_CHECKING:
     import pandas as pd
 
-__all__ = ["Report", "listed", "several"]
+__all__ = ["Report", "Tables", "listed", "several"]
 
 
 # What a Python user gives, in the form that settings have it.
@@ -49,42 +51,41 @@ def listed(argument: str, given: Any, kind: type | UnionType = str) -> list[Any]
 # A report as a Python user holds it.
 
 
-class Report:
-    """Tables to read and the numbers behind them.
-
-    Attributes:
-        document: sheets and records as plain values.
-    """
-
-    def __init__(self, document: Document) -> None:
-        self.document = document
+class Tables(ABC):
+    """Tables to read in every format: what reports and results of runs have in common."""
 
     @property
-    def records(self) -> pd.DataFrame:
-        """The numbers, one row a record; undefined values are missing."""
-        import pandas as pd
+    @abstractmethod
+    def document(self) -> Document:
+        """Sheets and records as plain values."""
 
-        return pd.DataFrame(list(self.document.records))
+    def to_text(self, form: str) -> str:
+        """Return the tables, or the records behind them, in a format that ``--format`` of the command line has.
+
+        Raises:
+            InputError: there is no format of that name.
+        """
+        return write(self.document, form)
 
     def to_markdown(self) -> str:
         """Return the tables as Markdown."""
-        return write(self.document, "md")
+        return self.to_text("md")
 
     def to_latex(self) -> str:
         """Return the tables as LaTeX with booktabs."""
-        return write(self.document, "latex")
+        return self.to_text("latex")
 
     def to_html(self) -> str:
         """Return the tables as HTML; all text is escaped."""
-        return write(self.document, "html")
+        return self.to_text("html")
 
     def to_csv(self) -> str:
-        """Return the records as CSV."""
-        return write(self.document, "csv")
+        """Return the records as CSV; undefined values are empty."""
+        return self.to_text("csv")
 
     def to_json(self) -> str:
-        """Return everything as JSON; undefined values are null."""
-        return write(self.document, "json")
+        """Return the records, or all that a report has, as JSON; undefined values are null."""
+        return self.to_text("json")
 
     def to_rich(self) -> Any:
         """Return the tables as a Rich renderable."""
@@ -92,3 +93,22 @@ class Report:
 
     def _repr_html_(self) -> str:
         return self.to_html()
+
+
+class Report(Tables):
+    """Tables to read and the numbers behind them."""
+
+    def __init__(self, document: Document) -> None:
+        self._document = document
+
+    @property
+    def document(self) -> Document:
+        """Sheets and records as plain values."""
+        return self._document
+
+    @property
+    def records(self) -> pd.DataFrame:
+        """The numbers, one row a record; undefined values are missing."""
+        import pandas as pd
+
+        return pd.DataFrame(list(self.document.records))

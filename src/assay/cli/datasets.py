@@ -99,7 +99,7 @@ def show_(name: Name, columns: ColumnsOption = None, directed: Directed = False,
 def _print(shown: dict[str, Any]) -> None:
     """Print a card or a file, a line for each thing that is known of it."""
     from assay.datasets.annotation_graph import graph_line
-    from assay.reports.sheets import terminal
+    from assay.reports.formats import terminal
 
     for key, value in shown.items():
         if value in ("", [], None):

@@ -24,9 +24,8 @@ if TYPE_CHECKING:
     from rich.progress import TaskID
     from rich.table import Table
 
-    from assay.api.result import Result
-    from assay.api.values import Report
-    from assay.cli.options import Format, ReportFormat
+    from assay.api.values import Tables
+    from assay.cli.options import ReportFormat
     from assay.progress import Progress
 
 __all__ = ["OneLineErrors", "finish", "grid", "guarded", "print_report", "progress_on_stderr", "show", "tell"]
@@ -152,13 +151,12 @@ def show(renderable: Any) -> None:
     where.print(renderable)
 
 
-def print_report(report: Report | Result, output: Format | ReportFormat) -> None:
+def print_report(report: Tables, output: ReportFormat) -> None:
     """Print the tables of a run or of a report to stdout."""
     if output.value == "table":
         show(report.to_rich())
-        return
-    method = {"md": "to_markdown"}.get(output.value, f"to_{output.value}")
-    typer.echo(getattr(report, method)(), nl=False)
+    else:
+        typer.echo(report.to_text(output.value), nl=False)
 
 
 def grid(*heads: str) -> Table:

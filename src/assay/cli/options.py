@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from enum import StrEnum
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from assay.reports.formats import FORMATS
 from assay.statistics.coefficients import statistics_help
 
 __all__ = [
@@ -20,25 +21,19 @@ __all__ = [
 ]  # fmt: skip
 
 
-class Format(StrEnum):
-    """How a table is printed."""
+if TYPE_CHECKING:
 
-    table = "table"
-    json = "json"
-    csv = "csv"
-    md = "md"
-    latex = "latex"
+    class ReportFormat(StrEnum):
+        """How a report is printed; here are only the formats that verbs name themselves."""
 
+        table = "table"
+        json = "json"
+        csv = "csv"
+else:
+    #: How a report is printed: as tables for a terminal, or in any format of the registry.
+    ReportFormat = StrEnum("ReportFormat", {name: name for name in ("table", *FORMATS)})
 
-class ReportFormat(StrEnum):
-    """How a report is printed."""
-
-    table = "table"
-    json = "json"
-    csv = "csv"
-    md = "md"
-    latex = "latex"
-    html = "html"
+Format = ReportFormat
 
 
 class ListFormat(StrEnum):
@@ -149,7 +144,7 @@ ScaleOption = Annotated[
 ]
 JsonOption = Annotated[bool, typer.Option("--json", help="Print JSON.")]
 ListFormatOption = Annotated[ListFormat, typer.Option("--format", "-f", help="How the list is printed.")]
-FormatOption = Annotated[Format, typer.Option("--format", "-f", help="How the table is printed.")]
+FormatOption = Annotated[ReportFormat, typer.Option("--format", "-f", help="How the table is printed.")]
 
 
 class Correction(StrEnum):

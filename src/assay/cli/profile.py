@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, Final
+from typing import Annotated, Any, Final
 
 import typer
 
@@ -13,14 +13,11 @@ from assay.cli.guard import finish, print_report, progress_on_stderr, tell
 from assay.cli.options import QuietOption, ReportFormat, ReportFormatOption
 from assay.errors import InputError
 
-if TYPE_CHECKING:
-    from assay.reports.sheets import Written
-
 __all__ = ["profile"]
 
 
 #: Endings of a file and what is written there.
-ENDINGS: Final[dict[str, Written]] = {".json": "json", ".csv": "csv", ".md": "md"}
+ENDINGS: Final[dict[str, str]] = {".json": "json", ".csv": "csv", ".md": "md"}
 
 
 @command(ProfileSettings)
@@ -35,8 +32,8 @@ def profile(
     assay profile -m f1 -m bi-encoder:all-MiniLM-L6-v2 --pairs 64,256,1024
     """
     import assay
+    from assay.reports.formats import write
     from assay.reports.profile import document
-    from assay.reports.sheets import write
 
     _check(out)
     try:

@@ -120,7 +120,7 @@ def test_a_sweep_over_layers_is_one_pass(encoder: Path) -> None:
     assert names == [f"bertscore:{encoder},layer={layer}" for layer in range(4)]
     texts = {row[key] for row in rows(60) for key in ("reference", "candidate")}
     assert {status.cost.details["texts_embedded"] for status in result.outcome.metrics} == {len(texts)}
-    from assay.reports.sheets import write
+    from assay.reports.formats import write
     from assay.reports.sweep import document, layers_of
 
     tables = layers_of(result.report)

@@ -20,6 +20,7 @@ from assay.output import written_whole
 from assay.reports.data import ALL
 from assay.reports.drawing import Figure
 from assay.reports.folder import RunFolder, run_titles
+from assay.reports.formats import write
 from assay.reports.layout import Block, Cell, percent
 from assay.reports.leaderboard.board import Filters, boards, enough_draws, join
 from assay.reports.leaderboard.document import document
@@ -28,7 +29,7 @@ from assay.reports.page.aspects import AspectModel, Profile, aspect_models, draw
 from assay.reports.page.pairs import MOST, pack, tag_pairs
 from assay.reports.page.scores import CostFigure, Spread, by_dataset, by_label, draw_cost
 from assay.reports.settings import PairedTests
-from assay.reports.sheets import Document, Sheet, write
+from assay.reports.sheets import Document, Sheet
 from assay.reports.sweep import layered_models
 from assay.reports.units import Unit, main_statistic, read_units
 from assay.statistics.coefficients import title_of

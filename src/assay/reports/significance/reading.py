@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from assay.errors import InputError
-from assay.reports.sheets import terminal
+from assay.reports.formats import terminal
 
 __all__ = ["RESULTS", "Row", "read_results"]
 

@@ -1,0 +1,61 @@
+"""The agreement of a run as a document: a table a dataset, a line a metric, a column a statistic."""
+
+from __future__ import annotations
+
+from assay.manifest import AGREEMENT_COLUMNS
+from assay.reports.folder import RunFolder
+from assay.reports.layout import Section, lay_out, percent
+from assay.reports.sheets import Column, Document, Provenance, Sheet
+
+__all__ = ["document"]
+
+#: Name of the row with the best that a score without ties could reach on these labels.
+CEILING = "tie-free ceiling"
+
+
+def document(run: RunFolder) -> Document:
+    """Return the tables of a run; the records are its agreement table."""
+    intervals = _intervals(run)
+    signatures = {metric.metric: metric.short_signature for metric in run.manifest.metrics if metric.short_signature}
+    return Document(
+        [_sheet(section, intervals) for section in lay_out(run)],
+        [row.plain() for row in run.agreement],
+        columns=AGREEMENT_COLUMNS,
+        provenance=Provenance(intervals, run.manifest.signature, signatures),
+    )
+
+
+def _intervals(run: RunFolder) -> str:
+    request = run.manifest.request
+    if not request.resamples:
+        return "no intervals"
+    level = percent(request.confidence)
+    return f"{level} bootstrap intervals (expanded percentile) from {request.resamples:,} resamples"
+
+
+def _sheet(section: Section, intervals: str) -> Sheet:
+    rows: list[list[str]] = []
+    ceilings = []
+    for block in section.blocks:
+        for metric, cells, note in block.rows:
+            rows.append([block.bucket, metric, *(cell.text for cell in cells), note])
+        if block.rows:
+            ceilings.append(len(rows))
+            rows.append([block.bucket, CEILING, *(cell.text for cell in block.ceiling)])
+    facts = "; ".join(section.facts)
+    return Sheet(
+        section.title,
+        [
+            Column("bucket"),
+            Column("metric", printed="Metric"),
+            *(Column(head, number=True) for head in section.heads),
+            Column("note", is_note=True),
+        ],
+        rows,
+        facts=[facts],
+        notes=section.remarks,
+        warnings=section.missing,
+        asides=frozenset(ceilings),
+        groups={block.bucket: block.facts for block in section.blocks},
+        caption=f"{section.title}: {facts}; {intervals}",
+    )

@@ -1,0 +1,190 @@
+"""Documents in every format: what stands out, what belongs together, and text that stays text."""
+
+from __future__ import annotations
+
+import io
+
+import pytest
+from rich.console import Console
+
+from assay.cli.options import ReportFormat
+from assay.errors import InputError
+from assay.reports.formats import FORMATS, latex, markdown, to_rich, write
+from assay.reports.sheets import Column, Document, Provenance, Sheet
+
+SHEET = Sheet(
+    "Layers",
+    (Column("layer", number=True), Column("r", number=True), Column("ρ", number=True)),
+    [["0", ".1", ".9"], ["1", ".5", ".<"]],
+    best=frozenset({(1, 1), (0, 2)}),
+)
+DOCUMENT = Document((SHEET,), [])
+
+
+@pytest.mark.parametrize(
+    ("form", "lines"),
+    [
+        ("md", ["| 0 | .1 | **.9** |", "| 1 | **.5** | .\\< |"]),
+        ("latex", [r"0 & .1 & \textbf{.9} \\", r"1 & \textbf{.5} & .$<$ \\"]),
+        (
+            "html",
+            ['<td class="number">.1</td><td class="number"><b>.9</b></td>', '<b>.5</b></td><td class="number">.&lt;'],
+        ),
+    ],
+)
+def test_the_best_of_a_column_is_bold_and_no_other_cell(form, lines):
+    written = write(DOCUMENT, form)
+
+    assert all(line in written for line in lines), written
+
+
+def test_in_a_terminal_too():
+    out = io.StringIO()
+    Console(file=out, force_terminal=True, color_system="standard", width=60).print(to_rich(DOCUMENT))
+    top = next(line for line in out.getvalue().splitlines() if ".9" in line)
+
+    assert "\x1b[1m.9" in top and "\x1b[1m.1" not in top
+
+
+def test_a_marked_row_stands_out_whole():
+    sheet = Sheet("T", (Column("a"), Column("b")), [["x", "y"], ["z", ""]], marked=frozenset({1}))
+
+    assert [sheet.stands_out(row, column) for row in (0, 1) for column in (0, 1)] == [False, False, True, True]
+    assert "| x | y |\n| **z** |  |" in write(Document((sheet,), []), "md")
+
+
+GROUPED = Document(
+    [
+        Sheet(
+            "data",
+            (
+                Column("bucket"),
+                Column("metric", printed="Metric"),
+                Column("r", number=True),
+                Column("note", is_note=True),
+            ),
+            [
+                ["all", "f1", ".5", ""],
+                ["all", "ceiling", ".9"],
+                ["f1=0", "f1", "–", "constant; few"],
+                ["f1=0", "sas", ".3", "few"],
+            ],
+            facts=["60 pairs"],
+            notes=["a remark"],
+            warnings=["bleu: failed"],
+            asides=frozenset({1}),
+            groups={"all": ["n = 60", "2 labels"], "f1=0": ["n = 20"]},
+            caption="data: 60 pairs",
+        )
+    ],
+    [{"value": 1}],
+    columns=("value", "note"),
+    provenance=Provenance("no intervals", "seed:0", {"f1": "f1|v:1"}),
+)
+
+
+def test_markdown_shows_the_group_of_each_row_and_notes_in_their_column():
+    assert (
+        write(GROUPED, "md")
+        == """### data
+
+60 pairs
+
+| bucket | metric | r | note |
+|---|---|---:|---|
+| all | f1 | .5 |  |
+| all | *ceiling* | .9 | |
+| f1=0 | f1 | – | constant; few |
+| f1=0 | sas | .3 | few |
+
+- all: n = 60; 2 labels
+- f1=0: n = 20
+- a remark
+- bleu: failed
+
+no intervals. seed:0
+
+- `f1`: `f1|v:1`
+"""
+    )
+
+
+def test_print_has_a_heading_for_each_group_and_no_notes_on_rows():
+    assert (
+        write(GROUPED, "latex")
+        == r"""% needs \usepackage{booktabs}
+\begin{table}
+\centering
+\caption{data: 60 pairs.}
+\begin{tabular}{lr}
+\toprule
+Metric & r \\
+\midrule
+\multicolumn{2}{l}{\emph{all (n = 60)}} \\
+f1 & .5 \\
+\emph{ceiling} & .9 \\
+\midrule
+\multicolumn{2}{l}{\emph{f1=0 (n = 20)}} \\
+f1 & -- \\
+sas & .3 \\
+\bottomrule
+\end{tabular}
+\end{table}
+"""
+    )
+
+
+def test_a_terminal_has_headings_and_footnotes():
+    console = Console(width=60, force_terminal=False, no_color=True)
+    with console.capture() as captured:
+        console.print(to_rich(GROUPED))
+    lines = [line.rstrip() for line in captured.get().splitlines()]
+    assert lines[lines.index("f1=0  n = 20") + 1].split() == ["f1", "*", "–"]
+    assert lines[lines.index("all  n = 60") + 1].split() == ["f1", ".5"]
+    footnotes = [line for line in lines if line.startswith("* ")]
+    assert footnotes == ["* constant: f1 (f1=0)", "* few: f1 (f1=0), sas (f1=0)"]
+    assert lines.index("* few: f1 (f1=0), sas (f1=0)") < lines.index("a remark") < lines.index("bleu: failed")
+    assert lines[-1] == "no intervals"
+
+
+def test_html_shows_what_markdown_does():
+    page = write(GROUPED, "html")
+    assert '<tr><td>all</td><td><i>ceiling</i></td><td class="number">.9</td><td></td></tr>' in page
+    for text in ("<p>f1=0: n = 20</p>", "<p>bleu: failed</p>", "<p>no intervals. seed:0</p>", "<p>f1: f1|v:1</p>"):
+        assert text in page
+
+
+def test_columns_of_the_csv_are_there_without_records():
+    assert write(GROUPED, "csv") == "value,note\n1,\n"
+    assert write(Document([], [], columns=("a", "b")), "csv") == "a,b\n"
+
+
+def test_the_command_line_has_every_format_and_an_unknown_one_is_named():
+    assert [form.value for form in ReportFormat] == ["table", *FORMATS]
+    with pytest.raises(InputError, match="Did you mean 'html'"):
+        write(GROUPED, "htm")
+
+
+def test_text_stays_text_in_markdown_and_latex():
+    assert markdown("&lt; ~~a~~ [x](y)\nb") == r"&amp;lt; \~\~a\~\~ [x]\(y) b"
+    assert latex("[a] | b") == r"{}[a] \textbar{} b"
+    assert latex("a_1 & 50 %") == r"a\_1 \& 50 \%"
+
+
+def test_a_report_in_a_narrow_terminal_keeps_its_columns_and_is_no_escape_sequence():
+    from rich.measure import Measurement
+
+    heads = (Column("category"), *(Column(f"number {i}", number=True) for i in range(7)))
+    sheet = Sheet("title \x1b[2J", heads, [["different levels of precision", *["0.123 [0.1, 0.2]"] * 7]])
+    console = Console(width=80, record=True, force_terminal=False)
+    roomy = console.options.update(max_width=10_000)
+    needed = Measurement.get(console, roomy, to_rich(Document([sheet], [])))
+    assert needed.minimum > 80
+    console.width = needed.minimum
+    console.print(to_rich(Document([sheet], [])))
+    shown = console.export_text()
+    assert "category" in shown
+    assert "precision" in shown
+    assert shown.count("0.123 [0.1, 0.2]") == 7
+    assert "\x1b" not in shown
+    assert r"title \u001b[2J" in shown
