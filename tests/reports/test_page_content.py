@@ -220,7 +220,7 @@ def test_a_folder_of_its_own(folder, tmp_path):
     write_page([run], out)
     assert (out / "index.html").read_bytes() != before
     (out / "notes.txt").write_text("mine")
-    with pytest.raises(InputError, match=r"page: holds notes.txt; give --out a folder of its own"):
+    with pytest.raises(InputError, match=r"page: holds notes.txt; give `out` a folder of its own"):
         write_page([run], out)
     assert (out / "notes.txt").read_text() == "mine"
     with pytest.raises(InputError, match="is no folder"):
