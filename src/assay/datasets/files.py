@@ -15,8 +15,6 @@ from assay.errors import InputError
 __all__ = ["SUFFIXES", "is_table_file", "read_table_file", "table_from_memory"]
 
 
-# Files
-#
 # Cells of CSV and TSV are read as text, whatever they look like: ``None``, ``007`` and an empty cell stay what they
 # are. Memory holds one block of rows as Python strings at a time; the rest is Arrow.
 
