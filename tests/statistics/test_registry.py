@@ -62,13 +62,13 @@ def test_a_statistic_that_is_registered_is_computed_saved_read_and_compared(tau_
         out=tmp_path / "run",
     )
     run = read_run(tmp_path / "run")
-    values = {row["metric"]: row["value"] for row in run.agreement}
+    values = {row.metric: row.value for row in run.agreement}
     scores = np.array([row["random"] for row in rows()])
     labels = np.array([row["label"] for row in rows()])
     pairs = [(i, j) for i in range(60) for j in range(i)]
     signs = [np.sign(scores[i] - scores[j]) * np.sign(labels[i] - labels[j]) for i, j in pairs]
     assert values["recorded:random"] == pytest.approx(np.mean(signs))
-    assert run.manifest["buckets"][0]["ceiling"]["tau-a"] == pytest.approx(1 - tie_share(labels))
+    assert run.manifest.buckets[0].ceiling["tau-a"] == pytest.approx(1 - tie_share(labels))
     assert "Kendall τ-a" in result.to_markdown()
     compared = assay.compare(tmp_path / "run", permutations=100, resamples=100)
     assert "τ-a" in compared.to_markdown()
@@ -91,7 +91,10 @@ def test_chance_is_the_mean_over_permuted_labels(name, ties):
     levels = 2 if statistic.labels is LabelKind.binary else 3
     labels = np.minimum(rng.integers(levels + 1, size=n), levels - 1).astype(float)
     groups = np.arange(n) // 10 if statistic.labels is LabelKind.grouped else None
-    (chance,) = PreparedScore.of(scores, Labels.of(labels), groups).chance([name])
+    ones = np.ones((n, 1))
+    sorted_labels = Labels.of(labels)
+    observed = PreparedScore.of(scores, sorted_labels, groups).under(ones, sorted_labels.count(ones))
+    (chance,) = observed.chance([name])
     values = []
     for _ in range(600):
         order = rng.permutation(n)
@@ -99,7 +102,6 @@ def test_chance_is_the_mean_over_permuted_labels(name, ties):
             # labels are exchanged within groups: which of them can be compared stays as it is
             order = np.lexsort((rng.random(n), groups))
         permuted = Labels.of(labels[order])
-        ones = np.ones((n, 1))
         values.append(PreparedScore.of(scores, permuted, groups).values(ones, permuted.count(ones), [name])[0, 0])
     error = np.std(values) / np.sqrt(len(values))
     assert chance == pytest.approx(np.mean(values), abs=4 * error)
@@ -145,7 +147,7 @@ def test_a_random_score_on_three_labels_has_the_chance_level_that_figures_and_ad
     run = read_run(tmp_path / "run")
     chance = (1 - tie_share(np.arange(300) % 3)) / 2
     assert chance == pytest.approx(0.334, abs=1e-3)
-    value = next(row["value"] for row in run.agreement if row["metric"] == "recorded:random")
+    value = next(row.value for row in run.agreement if row.metric == "recorded:random")
     assert value == pytest.approx(chance, abs=0.03)
     for statistic, expected in (("pairwise-accuracy", chance), ("auc", 0.5)):
         with as_in_print():

@@ -13,13 +13,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from assay.statistics.concordance import Floats
-from assay.statistics.reliability import random_halves, spearman_brown
+from assay.statistics.reliability import SPLITS, random_halves, spearman_brown
 
 __all__ = ["Counts", "SplitHalf", "count", "split_half"]
 
 Codes = NDArray[np.intp]
-#: Random splits, as in STR-2022.
-SPLITS = 1000
 #: Splits that are counted together.
 _BLOCK = 64
 
@@ -30,7 +28,7 @@ class Counts:
 
     Attributes:
         best, worst: annotations in which it was chosen as that.
-        seen: annotations in which it stood.
+        seen: annotations that showed it.
     """
 
     best: Codes
@@ -104,7 +102,7 @@ def split_half(
     spearman: list[float] = []
     pearson: list[float] = []
     fewest = items
-    for first, second in _halves(shown, best, worst, tuples, items, splits, seed):
+    for first, second in _scores_of_halves(shown, best, worst, tuples, items, splits, seed):
         both = ~np.isnan(first) & ~np.isnan(second)
         fewest = min(fewest, int(np.count_nonzero(both)))
         rho, r = _correlations(first[both], second[both])
@@ -119,7 +117,7 @@ def split_half(
     )
 
 
-def _halves(
+def _scores_of_halves(
     shown: Codes, best: Codes, worst: Codes, tuples: Codes, items: int, splits: int, seed: int
 ) -> Iterator[tuple[Floats, Floats]]:
     """Yield the scores of both bins of each split, shape (items,) each, NaN for an item that a bin never saw."""
@@ -143,8 +141,8 @@ def _halves(
             inside[order, column] = random_halves(known, rng)[known]
         first, first_seen = chosen @ inside, seen @ inside
         with np.errstate(invalid="ignore", divide="ignore"):
-            one, other = first / first_seen, (all_chosen - first) / (all_seen - first_seen)
-        yield from zip(one.T, other.T, strict=True)
+            scores, other_scores = first / first_seen, (all_chosen - first) / (all_seen - first_seen)
+        yield from zip(scores.T, other_scores.T, strict=True)
 
 
 def _correlations(first: Floats, second: Floats) -> tuple[float, float]:

@@ -1,5 +1,8 @@
-"""One score and one label, sorted once, so that any multiplicities can be counted over them, over all pairs or
-within groups.
+"""A score and the labels, sorted once, so that any multiplicities can be counted over them, in all or within groups.
+
+A *cell* is a distinct (label, score) value. With multiplicities w (how often each pair is in a resample) the number of
+pairs in each cell is a sum of w over neighbours of the sorted order, and every rank coefficient follows from those
+counts. Counts of pairs and of comparisons are whole numbers in doubles, hence exact below 2**53.
 """
 
 from __future__ import annotations
@@ -12,13 +15,6 @@ import numpy as np
 from assay.statistics.concordance import Concordance, Floats, Indices, LevelPairs, LevelTree, add_runs, run_starts
 
 __all__ = ["Cells", "LabelCounts", "Labels", "RankCounts", "Ties", "Within", "score_codes"]
-
-
-# One score held against one label, sorted once, so that any multiplicities can be counted over it.
-#
-# A *cell* is a distinct (label, score) value. With multiplicities w (how often each pair stands in a resample) the
-# number of pairs in each cell is a sum of w over neighbours of the sorted order, and every rank coefficient follows
-# from those counts. Counts of pairs and of comparisons are whole numbers in doubles, hence exact below 2**53.
 
 #: Scores nearer than this, relative to their size, are tied: an arithmetic that reaches 2/7 by another way must not
 #: decide a rank. On published lexical scores the last bit alone moved Kendall's tau by .001.
@@ -136,16 +132,23 @@ class Labels:
 
     def count_choices(self, weights: Floats) -> LabelCounts:
         """Count labels under multiplicities of 0 and 1 that choose the same labels in every column: once is enough."""
-        one = self.count(weights[:, :1])
+        first_column = self.count(weights[:, :1])
         width = weights.shape[1]
 
         def spread(counts: Floats) -> Floats:
             return np.broadcast_to(counts, (*counts.shape[:-1], width))
 
-        ties, singles = (
-            Ties(spread(held.total), spread(held.tied), spread(held.rank_variation)) for held in (one.ties, one.singles)
+        def spread_ties(ties: Ties) -> Ties:
+            return Ties(spread(ties.total), spread(ties.tied), spread(ties.rank_variation))
+
+        return LabelCounts(
+            weights,
+            spread(first_column.counts),
+            spread(first_column.ranks),
+            spread_ties(first_column.ties),
+            spread_ties(first_column.singles),
+            is_choice=True,
         )
-        return LabelCounts(weights, spread(one.counts), spread(one.ranks), ties, singles, is_choice=True)
 
 
 @dataclass(frozen=True)

@@ -1,4 +1,9 @@
-"""Concordant less discordant pairs, and rank products, from the counts of (label, score) cells."""
+"""Concordant less discordant comparisons, and rank products, from the counts of (label, score) cells.
+
+Two layouts of the same sum. With few label levels (human judgements on three or five steps) every pair of levels is
+compared directly, and Spearman's numerator follows from the same comparisons. With many levels a merge sort over the
+levels is laid out in advance, O(k log(levels)) for k cells (Knight, 1966, for the unweighted case).
+"""
 
 from __future__ import annotations
 
@@ -11,12 +16,19 @@ from numpy.typing import NDArray
 
 __all__ = ["Concordance", "Floats", "Indices", "LevelPairs", "LevelTree", "add_runs", "run_starts"]
 
+Floats = NDArray[np.float64]
+Indices = NDArray[np.intp]
+
 
 # Runs of equal neighbours in sorted arrays.
 
 
 def run_starts(changes: NDArray[np.bool_]) -> NDArray[np.intp]:
-    """Return where runs begin, given for each item but the first whether it differs from the one before."""
+    """Return where runs begin, shape (runs,).
+
+    Args:
+        changes: for each item but the first, whether it differs from the item before, shape (items - 1,).
+    """
     return np.concatenate([[0], np.flatnonzero(changes) + 1]).astype(np.intp)
 
 
@@ -28,21 +40,15 @@ def add_runs(rows: NDArray[np.float64], starts: NDArray[np.intp]) -> NDArray[np.
     long = np.flatnonzero(lengths > 1)
     if 2 * len(long) > len(starts):
         return np.add.reduceat(rows, starts, axis=0)
-    # adding up is dear for a run of one row, which is most of them
+    # most runs have one row, for which reduceat is slow: only the longer ones are summed
     sums = rows.take(starts, axis=0)
-    inside = np.repeat(lengths > 1, lengths)
-    sums[long] = np.add.reduceat(rows[inside], np.cumsum(lengths[long]) - lengths[long], axis=0)
+    in_long_run = np.repeat(lengths > 1, lengths)
+    starts_of_long = np.cumsum(lengths[long]) - lengths[long]
+    sums[long] = np.add.reduceat(rows[in_long_run], starts_of_long, axis=0)
     return sums
 
 
-# Concordant less discordant couples, and rank products, from the counts of (label, score) cells.
-#
-# Two layouts of the same sum. With few label levels (human judgements on three or five steps) every pair of levels is
-# compared directly, and Spearman's numerator follows from the same comparisons. With many levels a merge sort over
-# the levels is laid out in advance, O(k log(levels)) for k cells (Knight, 1966, for the unweighted case).
-
-Floats = NDArray[np.float64]
-Indices = NDArray[np.intp]
+# The two layouts.
 
 
 class Concordance(ABC):
@@ -155,7 +161,7 @@ class _Split:
     last: Indices
 
     def balance(self, cells: Floats) -> Floats:
-        """Concordant minus discordant couples across the bit: shape (k, b) to (b,)."""
+        """Return concordant less discordant comparisons across the bit: shape (k, b) to (b,)."""
         running = np.zeros((len(self.left) + 1, cells.shape[1]))
         np.cumsum(cells.take(self.left, axis=0), axis=0, out=running[1:])
         right = cells.take(self.right, axis=0)

@@ -1,12 +1,12 @@
 """Two scores of the same pairs, exchanged pair by pair: the coefficients of what comes out, without sorting again.
 
 After an exchange the first score is a choice of n out of the 2 n values of both, and the second one its complement.
-Balance and rank product of a choice w (0 or 1 a value) are sums over couples, of w(u) w(v) k(u, v). For the complement
-w(u) w(v) becomes (1 - w(u)) (1 - w(v)), and the difference of the two is w(u) + w(v) - 1: the products cancel, so that
-the difference is a sum over single values, laid out once for all exchanges. Where no two of the 2 n values are tied the
-coefficients have fixed denominators, and nothing else is needed; with ties the choice itself is counted, and the
-complement follows from the difference. Whole groups are exchanged where there are any, so that pair accuracy is linear,
-too.
+Balance and rank product of a choice w (0 or 1 a value) are sums over comparisons, of w(u) w(v) k(u, v). For the
+complement w(u) w(v) becomes (1 - w(u)) (1 - w(v)), and the difference of the two is w(u) + w(v) - 1: the products
+cancel, so that the difference is a sum over single values, laid out once for all exchanges. Where no two of the 2 n
+values are tied the coefficients have fixed denominators, and nothing else is needed; with ties the choice itself is
+counted, and the complement follows from the difference. Whole groups are exchanged where there are any, so that pair
+accuracy is linear, too.
 """
 
 from __future__ import annotations
@@ -45,7 +45,7 @@ class _Linear:
 
 @dataclass(frozen=True)
 class Exchange:
-    """See the module.
+    """Two scores of the same pairs, laid out so that their difference after any exchanges is a few sums.
 
     Attributes:
         labels: of the 2 n values: those of the pairs, twice.
@@ -196,17 +196,21 @@ def _correlation(means: Floats) -> Floats:
 
 
 def _excess(own: Floats) -> _Linear:
-    """Return the sum over couples of a choice less that of its complement, from each value's sum over all others."""
+    """Return the sum over the comparisons of a choice less that of its complement.
+
+    Args:
+        own: for each of the 2 n values, its sum over all others.
+    """
     linear = _Linear.of(own)
     return replace(linear, constant=linear.constant - float(own.sum()) / 2)
 
 
 def _accuracy_difference(first: Floats, second: Floats, labels: Floats, groups: Indices) -> _Linear | None:
     """Return the pair accuracy of the first score less that of the second one under exchanges of whole groups."""
-    one, other = (Within.of(scores, labels, groups) for scores in (first, second))
-    if not one.units:
+    within_first, within_second = (Within.of(scores, labels, groups) for scores in (first, second))
+    if not within_first.units:
         return None
-    difference = (one.ordered - other.ordered) / one.comparisons.sum()
+    difference = (within_first.ordered - within_second.ordered) / within_first.comparisons.sum()
     return _Linear(float(difference.sum()), -2 * difference)
 
 
@@ -242,5 +246,5 @@ def _standardised(scores: Floats) -> Floats:
     """Return scores with mean 0 and spread 1; those that count as tied are made equal before."""
     _, where, codes = np.unique(score_codes(scores), return_index=True, return_inverse=True)
     level = scores[where][codes]
-    found: Floats = (level - level.mean()) / level.std()
-    return found
+    standardised: Floats = (level - level.mean()) / level.std()
+    return standardised

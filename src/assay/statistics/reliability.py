@@ -10,26 +10,36 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from assay.statistics.agreement import agreement
+from assay.statistics.agreement import agreement, measure
 from assay.statistics.coefficients import STATISTICS
+from assay.statistics.concordance import Floats
 
-__all__ = ["Reliability", "random_halves", "spearman_brown", "split_half_reliability", "tie_free_ceiling", "tie_share"]
+__all__ = [
+    "SPLITS",
+    "Reliability",
+    "random_halves",
+    "spearman_brown",
+    "split_half_reliability",
+    "tie_free_ceiling",
+    "tie_share",
+]
 
 
-# How high agreement could be: the best a tie-free score could reach on these labels, and how far people agree.
-
-Floats = NDArray[np.float64]
-
-
-def _tied_couples(labels: Floats) -> float:
-    counts = np.unique(labels, return_counts=True)[1].astype(np.float64)
-    return float((counts * (counts - 1) / 2).sum())
+# What the labels allow.
 
 
 def tie_share(labels: Floats) -> float | None:
-    """Return the share of couples of pairs that have the same label, in [0, 1]; None below two pairs."""
+    """Return the share of comparisons that are ties in the labels, in [0, 1]; None for fewer than two labels.
+
+    Args:
+        labels: shape (n,), of which any two are compared.
+    """
     n = len(labels)
-    return _tied_couples(labels) / (n * (n - 1) / 2) if n > 1 else None
+    if n < 2:
+        return None
+    counts = np.unique(labels, return_counts=True)[1].astype(np.float64)
+    tied = float((counts * (counts - 1) / 2).sum())
+    return tied / (n * (n - 1) / 2)
 
 
 def tie_free_ceiling(
@@ -62,13 +72,10 @@ def tie_free_ceiling(
 
 
 # How far annotators agree with each other: the human ceiling.
-#
-# Source: Spearman (1910) and Brown (1910) for the correction to full length; Abdalla, Vishnubhotla & Mohammad (2023),
-# section 3.3, for split-half reliability over many random splits.
 
-#: Random splits for small data; fewer for large, where each is as good as many.
+#: Random splits, as in Abdalla, Vishnubhotla & Mohammad (2023).
 SPLITS = 1000
-#: Pairs times splits that are worth their time.
+#: Pairs times splits that are worth their time: of large data, a few splits tell as much as many.
 BUDGET = 5_000_000
 
 
@@ -93,7 +100,10 @@ class Reliability:
 
 
 def split_half_reliability(annotations: Floats, *, splits: int | None = None, seed: int = 0) -> Reliability | None:
-    """Split the labels of each pair at random into halves and correlate the halves' means.
+    """Return how the mean labels of two random halves of the annotators correlate, over many random splits.
+
+    Sources: Spearman (1910) and Brown (1910) for the correction to full length; Abdalla, Vishnubhotla & Mohammad
+    (2023), section 3.3, for the mean over random splits.
 
     Args:
         annotations: shape (n, annotators), NaN where an annotator gave no label.
@@ -109,40 +119,47 @@ def split_half_reliability(annotations: Floats, *, splits: int | None = None, se
         return None
     splits = splits or max(50, min(SPLITS, BUDGET // n))
     rng = np.random.default_rng(seed)
-    found: dict[str, list[float]] = {"pearson": [], "spearman": []}
+    pearson: list[float] = []
+    spearman: list[float] = []
     for _ in range(splits):
-        first, second = _halves(usable, rng)
-        for estimate in agreement(
-            {"half": first}, second, statistics=tuple(found), resamples=0, confidence=0.95, seed=(0,)
-        ):
-            if estimate.value is not None:
-                found[estimate.statistic].append(estimate.value)
-    stepped = {name: _step_up(values) for name, values in found.items()}
-    return Reliability(stepped["pearson"], stepped["spearman"], annotators, n, splits)
+        first, second = _mean_labels_of_halves(usable, rng)
+        coefficients = measure({"half": first}, second, statistics=("pearson", "spearman"), resamples=0, seed=(0,))
+        r, rho = coefficients["half"].values.tolist()
+        pearson.append(r)
+        spearman.append(rho)
+    return Reliability(_step_up(pearson), _step_up(spearman), annotators, n, splits)
+
+
+def _mean_labels_of_halves(annotations: Floats, rng: np.random.Generator) -> tuple[Floats, Floats]:
+    """Return the mean labels of two random halves of each pair's annotators, each of shape (n,)."""
+    known = ~np.isnan(annotations)
+    first = random_halves(known, rng)
+    second = known & ~first
+    return _mean_labels(annotations, first), _mean_labels(annotations, second)
+
+
+def _mean_labels(annotations: Floats, chosen: NDArray[np.bool_]) -> Floats:
+    """Return the mean of the chosen labels of each pair, shape (n,)."""
+    means: Floats = np.where(chosen, annotations, 0).sum(axis=1) / chosen.sum(axis=1)
+    return means
 
 
 def random_halves(known: NDArray[np.bool_], rng: np.random.Generator) -> NDArray[np.bool_]:
     """Return which entries of each line fall into the first of two random halves, shape as *known*.
 
-    Of an odd number either half may take the one more.
+    Of an odd number of entries either half may take one more than the other.
 
     Args:
         known: which entries there are, shape (lines, entries).
-        rng: draws.
+        rng: draws the halves.
     """
     # unknown ones sort last
-    places = np.argsort(np.argsort(np.where(known, rng.random(known.shape), 2.0), axis=1), axis=1)
+    random_ranks = np.argsort(np.argsort(np.where(known, rng.random(known.shape), 2.0), axis=1), axis=1)
     sizes = known.sum(axis=1)
-    first: NDArray[np.bool_] = places < ((sizes + rng.integers(2, size=len(sizes)) * (sizes % 2)) // 2)[:, None]
+    gets_the_odd_entry = rng.integers(2, size=len(sizes)) * (sizes % 2)
+    first_sizes = (sizes + gets_the_odd_entry) // 2
+    first: NDArray[np.bool_] = random_ranks < first_sizes[:, None]
     return first
-
-
-def _halves(annotations: Floats, rng: np.random.Generator) -> tuple[Floats, Floats]:
-    """Return the mean labels of two random halves of each pair's annotators, each of shape (n,)."""
-    known = ~np.isnan(annotations)
-    first = random_halves(known, rng)
-    means = [np.where(half, annotations, 0).sum(axis=1) / half.sum(axis=1) for half in (first, known & ~first)]
-    return means[0], means[1]
 
 
 def spearman_brown(correlation: float, times: float = 2.0) -> float:
@@ -156,6 +173,7 @@ def spearman_brown(correlation: float, times: float = 2.0) -> float:
 
 
 def _step_up(values: list[float]) -> float | None:
-    """Return the Spearman-Brown reliability of the whole from correlations of halves."""
-    mean = float(np.mean(values)) if values else 0.0
+    """Return the Spearman-Brown reliability of the whole from the correlations of halves, NaN where undefined."""
+    defined = [value for value in values if not np.isnan(value)]
+    mean = float(np.mean(defined)) if defined else 0.0
     return spearman_brown(mean) if mean > 0 else None

@@ -1,4 +1,7 @@
-"""Bootstrap resamples as multiplicities, drawn block by block from a seed."""
+"""Bootstrap resamples as multiplicities, drawn block by block from a seed.
+
+Source: Efron & Tibshirani, An Introduction to the Bootstrap (1993), chapters 6 and 8 (clusters).
+"""
 
 from __future__ import annotations
 
@@ -10,11 +13,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 __all__ = ["Resampler", "seed_of"]
-
-
-# Seeded bootstrap resamples as multiplicities.
-#
-# Source: Efron & Tibshirani, An Introduction to the Bootstrap (1993), chapters 6 and 8 (clusters).
 
 #: Numbers in one block of multiplicities: 2**17 doubles are 1 MiB, so that the temporaries of one score stay
 #: in the cache of the processor while dozens of resamples are still handled at once.

@@ -38,10 +38,10 @@ Correction = Literal["holm", "benjamini-hochberg", "bonferroni", "none"]
 
 
 def adjust(p_values: Floats, method: Correction = "holm") -> Floats:
-    """Return adjusted p-values, shape (k,), each to be held against the level of the whole family.
+    """Return adjusted p-values, shape (k,), each to be compared with the level of the whole family.
 
-    Sources: Holm (1979) and Bonferroni hold the family-wise rate under any dependence; Benjamini & Hochberg (1995) the
-    rate of false discoveries under independence or positive dependence.
+    Sources: Holm (1979) and Bonferroni control the family-wise error rate under any dependence; Benjamini & Hochberg
+    (1995) the rate of false discoveries under independence or positive dependence.
 
     Args:
         p_values: shape (k,); NaN, a test that could not be made, stays NaN and does not count.
@@ -97,7 +97,8 @@ def williams(first: float, second: float, between: float, n: int) -> tuple[float
 #
 # Every test of location is one-sided and made in both directions; that of spread has no direction.
 
-#: A sample whose values differ by less than this, relative to their size, does not vary.
+#: A sample whose values differ by less than this, relative to their size, does not vary; samples whose quantiles differ
+#: by less, relative to the largest value, are equal.
 NOISE = 1e-12
 #: The exact distribution of U is used while the product of the sizes stays below this.
 EXACT = 2500
@@ -239,7 +240,6 @@ def _varies(values: Floats) -> bool:
 # Order (2018), for the violation ratio and its bound; Dror, Shlomov & Reichart, Deep Dominance (2019), for systems
 # with several seeds; Ulmer, Hardmeier & Frellsen, deep-significance (2022), for the threshold and the correction.
 
-#: Samples whose quantiles differ by less than this, relative to their largest value, are equal.
 #: Numbers in one block of resamples that are compared at once: a MiB of doubles, which a processor's cache holds.
 BLOCK = 1 << 17
 
@@ -317,7 +317,7 @@ def resampled(values: Floats, resamples: int, seed: Sequence[int]) -> Floats:
 def corrected_confidence(confidence: float, comparisons: int) -> float:
     """Return the confidence level of one of several comparisons, by Bonferroni: 1 - (1 - confidence) / comparisons.
 
-    The more comparisons, the higher the level and the higher epsilon_min: each of them is held to a stricter standard,
+    The more comparisons, the higher the level and the higher epsilon_min: each of them has to meet a stricter standard,
     and the chance of one false claim among all stays below 1 - confidence. (Adding ``(1 - confidence) / comparisons``
     to the level instead agrees for two comparisons and then goes the wrong way: with many of them it is hardly stricter
     than with one.)
@@ -332,7 +332,7 @@ def corrected_confidence(confidence: float, comparisons: int) -> float:
 def almost_stochastic_order(
     samples: Sequence[Floats],
     drawn: Sequence[Floats],
-    couples: Sequence[tuple[int, int]],
+    sample_pairs: Sequence[tuple[int, int]],
     *,
     confidence: float,
     comparisons: int = 1,
@@ -346,27 +346,36 @@ def almost_stochastic_order(
     Args:
         samples: arrays of shape (n,), finite, a higher value being better; n may differ.
         drawn: resamples of each, shape (resamples, n), as many for all; see :func:`resampled`.
-        couples: places of a first and a second sample.
+        sample_pairs: indices of a first and a second sample.
         confidence: level of the bounds before the correction, in (.5, 1).
         comparisons: what the level is corrected for, see :func:`corrected_confidence`.
 
     Returns:
-        An order a couple.
+        One order for each pair of samples.
     """
     from scipy.special import ndtri
 
-    by_sizes: dict[tuple[int, int], list[int]] = {}
-    for place, (one, other) in enumerate(couples):
-        by_sizes.setdefault((len(samples[one]), len(samples[other])), []).append(place)
+    pairs_by_sizes: dict[tuple[int, int], list[int]] = {}
+    for index, (first, second) in enumerate(sample_pairs):
+        pairs_by_sizes.setdefault((len(samples[first]), len(samples[second])), []).append(index)
     margin = float(ndtri(corrected_confidence(confidence, comparisons)))
-    found: dict[int, Order] = {}
-    for (n, m), alike in by_sizes.items():
-        step = max(1, BLOCK // (len(drawn[couples[alike[0]][0]]) * (n + m)))
+    orders: dict[int, Order] = {}
+    for (n, m), alike in pairs_by_sizes.items():
+        resamples = len(drawn[sample_pairs[alike[0]][0]])
+        step = max(1, BLOCK // (resamples * (n + m)))
         for start in range(0, len(alike), step):
             block = alike[start : start + step]
-            ratios = violation_ratio(*(np.stack([samples[couples[place][side]] for place in block]) for side in (0, 1)))
-            spread = violation_ratio(*(np.stack([drawn[couples[place][side]] for place in block]) for side in (0, 1)))
-            for place, ratio, deviation in zip(block, ratios.tolist(), spread.std(axis=1).tolist(), strict=True):
-                better, worse = (min(1.0, part + margin * deviation) for part in (ratio, 1 - ratio))
-                found[place] = Order(ratio, deviation, better, worse)
-    return [found[place] for place in range(len(couples))]
+            firsts = [sample_pairs[index][0] for index in block]
+            seconds = [sample_pairs[index][1] for index in block]
+            ratios = violation_ratio(_stacked(samples, firsts), _stacked(samples, seconds))
+            deviations = violation_ratio(_stacked(drawn, firsts), _stacked(drawn, seconds)).std(axis=1)
+            for index, ratio, deviation in zip(block, ratios.tolist(), deviations.tolist(), strict=True):
+                better = min(1.0, ratio + margin * deviation)
+                worse = min(1.0, 1 - ratio + margin * deviation)
+                orders[index] = Order(ratio, deviation, better, worse)
+    return [orders[index] for index in range(len(sample_pairs))]
+
+
+def _stacked(arrays: Sequence[Floats], indices: Sequence[int]) -> Floats:
+    """Return some of the arrays, which have one shape, along a new first axis."""
+    return np.stack([arrays[index] for index in indices])
