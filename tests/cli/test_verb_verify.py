@@ -266,7 +266,7 @@ def test_a_sample_is_seeded(assay, made):
     )
     assert first == again and first["scores"]["differing"] == 5
     assert verified(assay, "--sample", 500, code=1)["metrics"][0]["scores"]["n"] == 30
-    assert "--sample 0: must be at least 1" in assay("verify", "RUN", "--sample", 0).complaint
+    assert "--sample 0: must be a whole number, at least 1" in assay("verify", "RUN", "--sample", 0).complaint
     assert other["scores"]["differing"] == 5
 
 

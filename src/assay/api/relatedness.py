@@ -3,9 +3,7 @@
 from __future__ import annotations
 
 import tempfile
-from collections.abc import Callable
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 
@@ -19,24 +17,14 @@ from assay.metrics.words.vectors import open_vectors
 from assay.progress import Progress, Silent
 from assay.reports.data import ScoredDataset, draws_of, read_datasets, signed
 from assay.reports.folder import read_run
-from assay.reports.relatedness import Measured, to_document
-from assay.settings import Resampling
+from assay.reports.relatedness import Measured, RelatednessSettings, to_document
+from assay.settings import Limited, Offline, OwnData, ScoreStore, takes_settings
 
 __all__ = ["relatedness"]
 
 
-def relatedness(
-    dataset: Any,
-    vectors: str | Path,
-    *,
-    pipeline: str | Path | None = None,
-    resamples: int = 1000,
-    confidence: float = 0.95,
-    seed: int = 0,
-    progress: Progress | None = None,
-    read_with: Callable[[str | Path], Reader] = SpacyReader,
-    **settings: Any,
-) -> Report:
+@takes_settings(RelatednessSettings)
+def relatedness(settings: RelatednessSettings) -> Report:
     """Say which features of the words of two sentences go with the label of the pair.
 
     The study of STR-2022 (Abdalla, Vishnubhotla and Mohammad 2023), section 5: Q1 lexical overlap (``dice``), Q2
@@ -47,37 +35,39 @@ def relatedness(
         dataset: as for :func:`assay.run`; one reference a pair.
         vectors: word vectors, as :func:`assay.metrics.words.open_vectors` reads them.
         pipeline: a spaCy pipeline, folder or name; without it there are Q1 and Q2 alone.
-        resamples: of the intervals; 0 for none.
-        confidence: their level.
-        seed: of the resamples.
-        progress: told how far it is.
-        read_with: makes a reader of words of *pipeline*.
-        **settings: further arguments of :func:`assay.run`, such as ``columns``.
 
     Raises:
         InputError: something that was given cannot be used, or a pair has several references.
     """
-    progress = progress or Silent()
-    drawing = Resampling(resamples=resamples, confidence=confidence, seed=seed)
-    overlap, related = Dice(), Static(subject=str(vectors))
-    if len(as_list(dataset)) != 1:
+    progress = settings.progress or Silent()
+    overlap, related = Dice(), Static(subject=str(settings.vectors))
+    if len(as_list(settings.dataset)) != 1:
         raise InputError("give one dataset; its pairs are taken apart")
     notes = []
     reader: Reader | None = None
-    if pipeline is None:
+    if settings.pipeline is None:
         notes.append("Q3 and Q4 need parts of speech: give `pipeline`, the folder or name of a spaCy pipeline")
     else:
         try:
-            reader = read_with(pipeline)
+            reader = (settings.read_with or SpacyReader)(settings.pipeline)
         except MissingExtraError as error:
             notes.append(f"Q3 and Q4 are left out: {error}")
+    shared = settings.values_of(OwnData, Limited, Offline, ScoreStore)
     with tempfile.TemporaryDirectory(prefix="assay-") as scratch:
         folder = Path(scratch) / "run"
-        done = run(
-            dataset, [overlap, related], buckets=("none",), resamples=0, out=folder, progress=progress, **settings
+        result = run(
+            settings.dataset,
+            [overlap, related],
+            buckets=("none",),
+            resamples=0,
+            drop_duplicates=settings.drop_duplicates,
+            out=folder,
+            page=False,
+            progress=progress,
+            **shared,
         )
-        if done.failures:
-            raise InputError("; ".join(done.failures))
+        if result.failures:
+            raise InputError("; ".join(result.failures))
         (data,) = read_datasets(read_run(folder))
         everywhere = np.ones(len(data), dtype=bool)
         features = [
@@ -86,9 +76,9 @@ def relatedness(
         ]
         if reader is not None:
             notes += _about(reader, data)
-            features += _of_words(data, reader, Path(vectors).expanduser(), progress)
-        draws = draws_of(resamples=resamples, confidence=confidence, seed=seed)
-        document = to_document(data, features, drawing, notes)
+            features += _of_words(data, reader, Path(settings.vectors).expanduser(), progress)
+        draws = draws_of(resamples=settings.resamples, confidence=settings.confidence, seed=settings.seed)
+        document = to_document(data, features, settings, notes)
         return Report(signed(document, [data], (str(overlap), str(related)), draws))
 
 

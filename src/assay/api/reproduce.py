@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-from pathlib import Path
-
 from assay.api.run import run
 from assay.errors import InputError
-from assay.progress import Progress
-from assay.reports.reproduce import CellVerdict, PublishedTable, compare, list_tables, load_table
+from assay.reports.reproduce import CellVerdict, PublishedTable, ReproduceSettings, compare, list_tables, load_table
+from assay.settings import takes_settings
 
 __all__ = ["list_published", "reproduce"]
 
@@ -17,26 +15,23 @@ def list_published() -> list[PublishedTable]:
     return list_tables()
 
 
-def reproduce(
-    name: str, *, vectors: str | Path | None = None, offline: bool = False, progress: Progress | None = None
-) -> tuple[PublishedTable, list[CellVerdict], list[str]]:
+@takes_settings(ReproduceSettings)
+def reproduce(name: str, settings: ReproduceSettings) -> tuple[PublishedTable, list[CellVerdict], list[str]]:
     """Reproduce a published table.
 
     Args:
         name: of the table.
         vectors: file of word vectors for the rows that need one, which are left out otherwise.
-        offline: fetch nothing.
-        progress: told how far it is.
 
     Returns:
         The table, a verdict a cell in reading order, and lines about what could not be done.
 
     Raises:
         InputError: no such table; word vectors that no row of it reads.
-        UnavailableError: its data cannot be had.
+        UnavailableError: its data is unavailable.
     """
     table = load_table(name)
-    words = None if vectors is None else str(vectors)
+    words = None if settings.vectors is None else str(settings.vectors)
     if words is not None and not table.rows_with_vectors:
         raise InputError(f"`vectors={words}`: no row of {name} reads word vectors")
     rules = dict.fromkeys(column.bucket.partition("=")[0].partition(">")[0] for column in table.columns)
@@ -48,8 +43,8 @@ def reproduce(
         statistics=table.statistics,
         resamples=0,
         drop_duplicates=False,
-        offline=offline,
-        progress=progress,
+        offline=settings.offline,
+        progress=settings.progress,
     )
     rows = result.outcome.agreement
     return table, compare(table, rows, words), result.failures

@@ -14,7 +14,7 @@ from assay.manifest import AgreementRow, Environment, Manifest, MetricRecord
 from assay.metrics import ColumnMetric, Metric
 from assay.metrics.neural.runtime import Runtime, device_of, use_runtime
 from assay.metrics.provenance import version_of
-from assay.progress import Progress, Silent
+from assay.progress import Silent
 from assay.reports.data import ScoredDataset, read_datasets
 from assay.reports.folder import RunFolder, check_strays, read_run
 from assay.reports.verify import (
@@ -23,12 +23,13 @@ from assay.reports.verify import (
     MetricNow,
     Recomputed,
     Verification,
+    VerifySettings,
     changes,
     hold_agreement,
     likely_cause,
     to_document,
 )
-from assay.settings import check_seed
+from assay.settings import takes_settings
 
 __all__ = ["Verified", "verify"]
 
@@ -48,127 +49,116 @@ class Verified(Report):
         self.found = found
 
 
-def verify(
-    run: str | Path,
-    *,
-    sample: int | None = None,
-    seed: int = 0,
-    metrics: Sequence[str] = (),
-    datasets: Sequence[str] = (),
-    trust: Sequence[str] = (),
-    offline: bool = False,
-    device: str = "auto",
-    progress: Progress | None = None,
-) -> Verified:
+@takes_settings(VerifySettings)
+def verify(run: str | Path, settings: VerifySettings) -> Verified:
     """Recompute a run from its folder and say whether it still gives the same numbers.
 
     The agreement table is recomputed from the scores, labels, groups and buckets of the folder, with the run's own
     resamples; scores are computed anew from the texts of the folder, not taken from the store; recorded scores are read
-    again from the data. Signatures, packages and data are held against those of the run. Nothing is written.
+    again from the data. Signatures, packages and data are compared with those of the run. Nothing is written.
 
     Args:
         run: the run folder.
         sample: score so many pairs of each dataset, and at least one of each language; all by default.
         seed: chooses them.
-        metrics: only these; all by default.
-        datasets: only these of the run.
         trust: metrics and datasets of the run, by name, that may run code or read cards from outside of the installed
             packages, such as ``evaluate:FOLDER``. Others that would are not recomputed.
-        offline: fetch nothing.
-        device: where models run, as for :func:`assay.run`.
-        progress: told how far it is.
 
     Raises:
         InputError: the folder is not whole, was changed so that it cannot be read, or holds numbers of what its
             ``run.json`` does not know; a name that it does not have.
     """
-    progress = progress or Silent()
-    if sample is not None and sample < 1:
-        raise InputError(f"`sample={sample}`: must be at least 1")
-    check_seed(seed)
+    progress = settings.progress or Silent()
     folder = read_run(Path(run))
-    manifest = folder.manifest
-    asked = _asked(manifest, offline)
-    held = read_datasets(folder)
+    request = _request_of(folder.manifest, settings.offline)
+    datasets = read_datasets(folder)
     check_strays(folder, Path(run))
-    _check_trust(folder, held, trust)
-    chosen = _choose(folder, held, datasets, metrics)
-    loaded = {name: load_again(name, data, trusted=name in trust) for data, names in chosen for name in names}
-    scoring = {
-        name: one for name, one in loaded.items() if isinstance(one, Metric) and not isinstance(one, ColumnMetric)
+    _check_trust(folder, datasets, settings.trust)
+    chosen = _choose(folder, datasets, settings)
+    metrics: dict[str, Metric | AssayError] = {}
+    for data, names in chosen:
+        for name in names:
+            metrics.setdefault(name, load_again(name, data, trusted=name in settings.trust))
+    # recorded scores are read from the data, all others computed
+    computed = {
+        name: metric
+        for name, metric in metrics.items()
+        if isinstance(metric, Metric) and not isinstance(metric, ColumnMetric)
     }
-    excerpts = [
-        Excerpt(pairs_of(data), [name for name in names if name in scoring], sample, seed) for data, names in chosen
-    ]
+    excerpts = []
+    for data, names in chosen:
+        scored = [name for name in names if name in computed]
+        excerpts.append(Excerpt(pairs_of(data), scored, settings.sample, settings.seed))
     progress.begin("loading the data again", len(chosen))
     reloaded = []
     for data, _ in chosen:
-        reloaded.append(reload(data, asked, manifest, trusted=data.name in trust))
+        reloaded.append(reload(data, request, folder.manifest, trusted=data.name in settings.trust))
         progress.advance(1)
-    runtime = Runtime(device)
-    if device not in ("auto", "cpu"):
+    runtime = Runtime(settings.device, settings.threads)
+    if settings.device not in ("auto", "cpu"):
         device_of(runtime)
     with use_runtime(runtime):
-        statuses = rescore(asked, excerpts, list(scoring.values()), progress)
-    environment = _environment(manifest.environment)
+        statuses = rescore(request, excerpts, list(computed.values()), progress)
+    environment = _environment(folder.manifest.environment)
     judged: list[MetricNow] = []
     for (data, names), excerpt, (state, pairs) in zip(chosen, excerpts, reloaded, strict=True):
-        rows = tabulate_again(asked, data, excerpt.pairs, names, progress)
+        rows = tabulate_again(request, data, excerpt.pairs, names, progress)
         for name in names:
             status = statuses.get((data.name, name))
-            scores = scores_now(loaded[name], data, name, excerpt, status, pairs)
+            scores = scores_now(metrics[name], data, name, excerpt, status, pairs)
             agreement = hold_agreement(_rows_of(folder.agreement, data, name), _rows_of(rows, data, name))
-            judged.append(_judge(loaded[name], data, name, agreement, scores, status, state, environment, excerpt))
-    found = Verification(
+            judged.append(_judge(metrics[name], data, name, agreement, scores, status, state, environment, excerpt))
+    verification = Verification(
         run=folder.title,
-        created=manifest.created or "an unknown day",
-        sample=sample,
-        seed=seed,
+        created=folder.manifest.created or "an unknown day",
+        sample=settings.sample,
+        seed=settings.seed,
         metrics=tuple(judged),
         data=tuple(state for state, _ in reloaded),
         environment=environment,
-        without=_without(manifest, [data.name for data, _ in chosen]),
+        without=_without(folder.manifest, [data.name for data, _ in chosen]),
     )
-    return Verified(found)
+    return Verified(verification)
 
 
-def _asked(manifest: Manifest, offline: bool) -> Request:
-    """Return what decided the numbers, without the data and the metrics."""
-    held = manifest.request
+def _request_of(manifest: Manifest, offline: bool) -> Request:
+    """Return what decided the numbers of a run, without the data and the metrics."""
+    record = manifest.request
     return Request(
         pairs=(),
         metrics=(),
-        buckets=tuple(held.buckets),
-        statistics=tuple(held.statistics),
-        resamples=held.resamples,
-        confidence=held.confidence,
-        drop_duplicates=held.drop_duplicates,
-        seed=held.seed,
-        limit=held.limit,
-        references=held.references,
+        buckets=record.buckets,
+        statistics=record.statistics,
+        resamples=record.resamples,
+        confidence=record.confidence,
+        drop_duplicates=record.drop_duplicates,
+        seed=record.seed,
+        limit=record.limit,
+        references=record.references,
         offline=offline,
-        graphs=held.graphs,
+        graphs=record.graphs,
     )
 
 
 def _choose(
-    run: RunFolder, scored: Sequence[ScoredDataset], datasets: Sequence[str], metrics: Sequence[str]
+    run: RunFolder, scored: Sequence[ScoredDataset], settings: VerifySettings
 ) -> list[tuple[ScoredDataset, list[str]]]:
     """Return the datasets asked for, each with the metrics asked for that it has scores of."""
-    held = {data.name: data for data in scored}
-    for name in datasets:
-        if name not in held:
-            raise InputError(unknown(f"{run.title}: has no dataset", name, held))
-    chosen = [data for name, data in held.items() if not datasets or name in datasets]
+    datasets = {data.name: data for data in scored}
+    for name in settings.datasets:
+        if name not in datasets:
+            raise InputError(unknown(f"{run.title}: has no dataset", name, datasets))
+    chosen = [data for name, data in datasets.items() if not settings.datasets or name in settings.datasets]
     known = list(dict.fromkeys(name for data in chosen for name in data.scores))
-    for name in metrics:
+    for name in settings.metrics:
         if name not in known:
             raise InputError(unknown(f"{run.title}: has no scores of", name, known))
-    return [(data, [name for name in data.scores if not metrics or name in metrics]) for data in chosen]
+    wanted = settings.metrics or known
+    return [(data, [name for name in data.scores if name in wanted]) for data in chosen]
 
 
 def _check_trust(run: RunFolder, scored: Sequence[ScoredDataset], trust: Sequence[str]) -> None:
-    """Refuse a name that is neither a metric nor a dataset of the run: trust in it would have no effect."""
+    """Raise InputError for a name that is neither a metric nor a dataset of the run: trusting it has no effect."""
     names = dict.fromkeys([*(name for data in scored for name in data.scores), *(data.name for data in scored)])
     for name in trust:
         if name not in names:

@@ -3,56 +3,24 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
 
-from assay.cli.guard import guarded, print_report, tell
-from assay.cli.options import (
-    ColumnsOption,
-    DeviceOption,
-    GraphsOption,
-    LanguageOption,
-    LimitOption,
-    OfflineOption,
-    QuietOption,
-    ReportFormat,
-    ReportFormatOption,
-    ThreadsOption,
-)
+from assay.cli.command import command
+from assay.cli.guard import print_report, tell
+from assay.cli.options import QuietOption, ReportFormat, ReportFormatOption
+from assay.reports.explain.settings import ExplainSettings
 
 __all__ = ["explain"]
 
 
-@guarded
+@command(ExplainSettings)
 def explain(
-    metric: Annotated[
-        str,
-        typer.Option("--metric", "-m", help="s3bert:FOLDER, bertscore:MODEL, cross-encoder:MODEL, sas, or amr:smatch."),
-    ],
-    reference: Annotated[str | None, typer.Argument(help="The one text.", show_default=False)] = None,
-    candidate: Annotated[str | None, typer.Argument(help="The other.", show_default=False)] = None,
-    pairs: Annotated[
-        str | None, typer.Option("--pairs", "-p", "--dataset", "-d", help="Instead of two texts: a file, or a dataset.")
-    ] = None,
-    pair: Annotated[
-        list[str] | None,
-        typer.Option(
-            "--pair",
-            help="Only the pair of this pair_id; repeatable. In a file without that column it is the row's number, the "
-            "header of a CSV being row 1.",
-        ),
-    ] = None,
-    columns: ColumnsOption = None,
-    graphs: GraphsOption = None,
-    language: LanguageOption = None,
-    limit: LimitOption = None,
     svg: Annotated[Path | None, typer.Option("--svg", help="Draw the pairs into this file, too.")] = None,
-    offline: OfflineOption = False,
-    device: DeviceOption = "auto",
-    threads: ThreadsOption = None,
     output: ReportFormatOption = ReportFormat.table,
     quiet: QuietOption = False,
+    **settings: Any,
 ) -> None:
     """Say what the score of two texts comes from: aspects, matches of tokens, words, or graphs.
 
@@ -60,22 +28,9 @@ def explain(
     """
     import assay
 
-    found = assay.explain(
-        reference,
-        candidate,
-        metric=metric,
-        pairs=pairs,
-        pair_ids=tuple(pair or ()),
-        columns=columns,
-        graphs=graphs,
-        language=language,
-        limit=limit,
-        offline=offline,
-        device=device,
-        threads=threads,
-    )
-    print_report(found, output)
+    explained = assay.explain(**settings)
+    print_report(explained, output)
     if svg is not None:
-        found.write_svg(svg)
+        explained.write_svg(svg)
         if not quiet:
             tell(f"wrote {svg}")

@@ -2,25 +2,24 @@
 
 from __future__ import annotations
 
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
 
-from assay.cli.guard import finish, guarded, print_report, progress_on_stderr
-from assay.cli.options import Format, FormatOption, OfflineOption, QuietOption
+from assay.cli.command import command
+from assay.cli.guard import finish, print_report, progress_on_stderr
+from assay.cli.options import Format, FormatOption, QuietOption
+from assay.reports.reproduce import ReproduceSettings
 
 __all__ = ["reproduce"]
 
 
-@guarded
+@command(ReproduceSettings)
 def reproduce(
     name: Annotated[str | None, typer.Argument(help="A published table; without a name they are listed.")] = None,
-    vectors: Annotated[
-        str | None, typer.Option("--vectors", help="Word vectors (a GloVe file, say) for the rows that need them.")
-    ] = None,
-    offline: OfflineOption = False,
     output: FormatOption = Format.table,
     quiet: QuietOption = False,
+    **settings: Any,
 ) -> None:
     """Reproduce a published table, cell by cell, with the difference; exit 1 if a cell differs.
 
@@ -36,12 +35,14 @@ def reproduce(
             typer.echo(f"{table.name}: {table.title} ({table.source})")
         return
     with progress_on_stderr(quiet) as progress:
-        table, verdicts, failures = assay.reproduce(name, vectors=vectors, offline=offline, progress=progress)
+        table, verdicts, failures = assay.reproduce(name, **settings, progress=progress)
     print_report(assay.Report(document(table, verdicts)), output)
-    left_out = (
-        f"assay: {', '.join(table.rows_with_vectors)} left out, since they read word vectors: "
-        f"assay reproduce {table.name} --vectors FILE"
-    )
-    finish(failures, [left_out] if vectors is None and table.rows_with_vectors else [])
+    notes = []
+    if "vectors" not in settings and table.rows_with_vectors:
+        rows = ", ".join(table.rows_with_vectors)
+        notes.append(
+            f"assay: {rows} left out, since they read word vectors: assay reproduce {table.name} --vectors FILE"
+        )
+    finish(failures, notes)
     if any(cell.failed for cell in verdicts):
         raise typer.Exit(1)

@@ -3,39 +3,24 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
 
-from assay.cli.guard import guarded, print_report, progress_on_stderr, tell
-from assay.cli.options import DeviceOption, OfflineOption, QuietOption, ReportFormat, ReportFormatOption
+from assay.cli.command import command
+from assay.cli.guard import print_report, progress_on_stderr, tell
+from assay.cli.options import QuietOption, ReportFormat, ReportFormatOption
+from assay.reports.verify import VerifySettings
 
 __all__ = ["verify"]
 
 
-@guarded
+@command(VerifySettings)
 def verify(
     run: Annotated[Path, typer.Argument(help="A run folder.")],
-    sample: Annotated[
-        int | None, typer.Option(help="Recompute the scores of so many pairs of each dataset [default: all].")
-    ] = None,
-    seed: Annotated[int, typer.Option(help="Chooses the sample.")] = 0,
-    metric: Annotated[
-        list[str] | None, typer.Option("--metric", "-m", help="Only this metric of the run; repeatable.")
-    ] = None,
-    dataset: Annotated[
-        list[str] | None, typer.Option("--dataset", "-d", help="Only this dataset of the run; repeatable.")
-    ] = None,
-    trust: Annotated[
-        list[str] | None,
-        typer.Option(
-            help="A metric or dataset of the run that may run code from outside of the installed packages; repeatable."
-        ),
-    ] = None,
-    offline: OfflineOption = False,
-    device: DeviceOption = "auto",
     output: ReportFormatOption = ReportFormat.table,
     quiet: QuietOption = False,
+    **settings: Any,
 ) -> None:
     """Recompute a run; say whether it still gives the same numbers, and if not, what changed (exit code 1).
 
@@ -45,17 +30,7 @@ def verify(
     from assay.reports.verify import headline
 
     with progress_on_stderr(quiet) as progress:
-        report = assay.verify(
-            run,
-            sample=sample,
-            seed=seed,
-            metrics=metric or [],
-            datasets=dataset or [],
-            trust=trust or [],
-            offline=offline,
-            device=device,
-            progress=progress,
-        )
+        report = assay.verify(run, **settings, progress=progress)
     print_report(report, output)
     if not report.found.same:
         tell(f"assay: {headline(report.found)}")

@@ -4,15 +4,19 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import KW_ONLY, dataclass
+from pathlib import Path
+from typing import Any
 
 from assay.errors import InputError
 from assay.reports.layout import Cell
 from assay.reports.leaderboard.board import Board, Line
+from assay.reports.settings import PairedTests
 from assay.reports.sheets import Document, Sheet
+from assay.settings import AgreementSettings, Graphs, Limited, OwnData, Scoring, setting
 from assay.statistics.coefficients import title_of
 
-__all__ = ["Advice", "advise", "parse_budget", "with_advice"]
+__all__ = ["Advice", "RecommendSettings", "advise", "parse_budget", "with_advice"]
 
 _BUDGET = re.compile(r"(?P<pairs>\d+(?:\.\d+)?(?:e\d+)?)\s*(?:/\s*(?P<unit>s|min|h))?")
 _SECONDS = {"s": 1.0, "min": 60.0, "h": 3600.0}
@@ -28,6 +32,34 @@ def parse_budget(text: str) -> float:
     if found is None or not float(found["pairs"]):
         raise InputError(f"`budget={text}`: cannot be read; write pairs per time, such as 1000/s, 600/min or 5e5/h")
     return float(found["pairs"]) / _SECONDS[found["unit"] or "s"]
+
+
+@dataclass(frozen=True)
+class RecommendSettings(OwnData, Graphs, PairedTests, AgreementSettings, Limited, Scoring):
+    """Settings of ``assay recommend``."""
+
+    dataset: Any = setting(
+        "A labelled CSV, TSV, JSONL or Parquet file, or a dataset's name.", flags=("--dataset", "-d"), metavar="DATASET"
+    )
+    metrics: Sequence[Any] = setting(
+        "A metric to choose from: name[:subject][,option=value]… [default: those of the suite quickstart].",
+        (),
+        flags=("--metric", "-m"),
+        metavar="METRIC",
+    )
+    _: KW_ONLY
+    budget: str | None = setting(
+        "What the metric must reach on this machine: 1000/s, 600/min, 5e5/h.", None, metavar="PAIRS/TIME"
+    )
+    by: str = setting("The coefficient that decides.", "spearman", metavar="NAME")
+    out: str | Path | None = setting("Write a run folder, too.", None, flags=("--out", "-o"), metavar="FOLDER")
+    store: str | Path | None = setting("File for the scores; the shared one by default.", None, python_only=True)
+
+    def check(self) -> None:
+        """Read the budget."""
+        super().check()
+        if self.budget is not None:
+            parse_budget(self.budget)
 
 
 @dataclass(frozen=True)

@@ -6,8 +6,9 @@ appendix B.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Sequence
+from dataclasses import KW_ONLY, dataclass
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -16,14 +17,30 @@ from numpy.typing import NDArray
 from assay.reports.data import ALL, BucketPairs, ScoredDataset
 from assay.reports.layout import Cell, percent
 from assay.reports.sheets import Column, Document, Sheet
-from assay.settings import Resampling
+from assay.settings import Limited, Offline, OwnData, Resampling, ScoreStore, WithProgress, setting
 from assay.statistics.agreement import Estimate, agreement
 from assay.statistics.concordance import Floats
 
-__all__ = ["LEAST_SHARE", "Measured", "to_document"]
+__all__ = ["LEAST_SHARE", "Measured", "RelatednessSettings", "to_document"]
 
 #: Parts of speech in no larger share of the pairs are left out, as in STR-2022.
 LEAST_SHARE = 0.1
+
+
+@dataclass(frozen=True)
+class RelatednessSettings(OwnData, Resampling, Limited, Offline, ScoreStore, WithProgress):
+    """Settings of ``assay relatedness``."""
+
+    dataset: Any = setting(
+        "A dataset (NAME[@VERSION][:SPLIT]) or a labelled file.", flags=("--dataset", "-d"), metavar="DATASET"
+    )
+    vectors: str | Path = setting("Word vectors: word2vec, GloVe, fastText .vec, or a folder.", metavar="FILE")
+    _: KW_ONLY
+    pipeline: str | Path | None = setting("A spaCy pipeline, folder or name, that reads parts of speech.", None)
+    drop_duplicates: bool = setting("Drop pairs that repeat with the same label.", False)
+    read_with: Callable[[str | Path], Any] | None = setting(
+        "Makes a reader of words of `pipeline`; spaCy by default.", None, python_only=True
+    )
 
 
 @dataclass(frozen=True, eq=False)

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from decimal import ROUND_HALF_UP, Decimal
 from importlib import resources
 from importlib.resources.abc import Traversable
+from pathlib import Path
 from typing import Literal
 
 from pydantic import BaseModel, ConfigDict, Field, model_validator
@@ -15,6 +16,7 @@ from pydantic import BaseModel, ConfigDict, Field, model_validator
 from assay.errors import InputError, unknown
 from assay.manifest import AgreementRow
 from assay.reports.sheets import Column, Document, Sheet
+from assay.settings import Offline, WithProgress, setting
 
 __all__ = ["CellVerdict", "PublishedTable", "compare", "document", "list_tables", "load_table", "summarise"]
 
@@ -117,6 +119,15 @@ class PublishedTable(_Strict):
     def statistics(self) -> tuple[str, ...]:
         """The statistics, each once."""
         return tuple(dict.fromkeys(column.statistic for column in self.columns))
+
+
+@dataclass(frozen=True, kw_only=True)
+class ReproduceSettings(Offline, WithProgress):
+    """Settings of ``assay reproduce``."""
+
+    vectors: str | Path | None = setting(
+        "Word vectors (a GloVe file, say) for the rows that need them.", None, metavar="FILE"
+    )
 
 
 @dataclass(frozen=True)

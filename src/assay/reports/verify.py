@@ -10,7 +10,9 @@ from typing import Any, Literal
 import numpy as np
 
 from assay.manifest import AgreementRow
+from assay.reports.settings import DatasetsOfRun, MetricsOfRun
 from assay.reports.sheets import Column, Document, Sheet
+from assay.settings import Hardware, Offline, Seeded, WithProgress, setting
 from assay.statistics.concordance import Floats
 
 __all__ = [
@@ -21,6 +23,7 @@ __all__ = [
     "Outcome",
     "Recomputed",
     "Verification",
+    "VerifySettings",
     "changes",
     "headline",
     "hold_agreement",
@@ -31,13 +34,23 @@ __all__ = [
 ]
 
 
-# Numbers of a run held against the same numbers computed now.
-
 #: How far two computations of a coefficient from the same scores and labels may lie apart.
 EXACT = 1e-12
 _ABSENT = "absent"
 
 Outcome = Literal["same", "differs", "not recomputed"]
+
+
+@dataclass(frozen=True, kw_only=True)
+class VerifySettings(MetricsOfRun, DatasetsOfRun, Seeded, Offline, Hardware, WithProgress):
+    """Settings of ``assay verify``."""
+
+    sample: int | None = setting(
+        "Recompute the scores of N pairs of each dataset [default: all].", None, at_least=1, metavar="N"
+    )
+    trust: Sequence[str] = setting(
+        "A metric or dataset of the run that may run code from outside of the installed packages.", (), metavar="NAME"
+    )
 
 
 @dataclass(frozen=True)
