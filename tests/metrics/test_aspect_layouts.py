@@ -49,7 +49,7 @@ def test_an_even_layout_gives_ranges_side_by_side():
         ((("a", 0, 16), ("b", 17, 32)), "dimensions 16 to 17 belong to no aspect"),
         ((("a", 0, 0),), "the first must be below the end"),
         ((("a", -4, 4),), "the first must be below the end"),
-        ((("a", 0, 4), ("a", 4, 8)), "the aspect a is there twice"),
+        ((("a", 0, 4), ("a", 4, 8)), "the aspect a occurs twice"),
         ((("residual", 0, 4),), "'residual' is no name of an aspect"),
         ((("a#b", 0, 4),), "'a#b' is no name of an aspect"),
         ((), "it has no aspect"),
@@ -73,7 +73,7 @@ def test_a_written_layout_is_read_again(tmp_path):
     [
         ("{", "no JSON"),
         ("[]", "expected"),
-        ('{"schema": 2, "dimensions": 8, "aspects": {"a": [0, 4]}}', "schema 2 is not known"),
+        ('{"schema": 2, "dimensions": 8, "aspects": {"a": [0, 4]}}', "schema 2 is unknown"),
         ('{"schema": 1, "dimensions": 9, "aspects": {"a": [0, 4]}}', "is for 9 dimensions, the embedding has 8"),
         ('{"schema": 1, "dimensions": 8, "aspects": {"a": [0, true]}}', "no range of two whole numbers"),
         ('{"schema": 1, "dimensions": 8, "aspects": {"a": [0, 9]}}', "ends at dimension 9"),

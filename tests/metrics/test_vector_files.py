@@ -230,9 +230,9 @@ HALF = struct.pack("<3f", 1, 2, 3)
         (
             "a.bin",
             struct.pack("<ii", 793712314, 12) + bytes(100),
-            "{path}: fastText's own .bin format is not read; use the .vec file of the same vectors",
+            "{path}: fastText's own .bin format is not supported; use the .vec file of the same vectors",
         ),
-        ("a.zip", b"PK\x03\x04", "{path}: a zip archive is not read; unpack it and name the file of vectors in it"),
+        ("a.zip", b"PK\x03\x04", "{path}: a zip archive is not supported; unpack it and name the file in it"),
         ("a.npy", b"\x93NUMPY", "{path}: a table without words; name the folder that has vectors.npy and words.txt"),
     ],
 )

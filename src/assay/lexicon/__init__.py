@@ -1,1 +1,1 @@
-"""What is known of words: WordNet, pipelines that read their parts of speech, and when two texts have the same ones."""
+"""Facts about words: WordNet, spaCy pipelines, and when two texts have the same words."""

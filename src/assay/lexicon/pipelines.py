@@ -15,11 +15,11 @@ __all__ = ["describe_pipeline", "load_pipeline"]
 
 
 def load_pipeline(name: str | Path, exclude: Sequence[str]) -> Language:
-    """Load a spaCy pipeline that gives parts of speech, without some of its components.
+    """Return a spaCy pipeline that gives parts of speech, loaded without some of its components.
 
     Args:
         name: folder of a pipeline, or the name of one that is installed as a package.
-        exclude: components that nobody asks here; those that the pipeline lacks are passed over.
+        exclude: components that are not needed; those that the pipeline lacks are ignored.
 
     Raises:
         MissingExtraError: spaCy is not installed.
@@ -32,9 +32,9 @@ def load_pipeline(name: str | Path, exclude: Sequence[str]) -> Language:
     try:
         pipeline = spacy.load(name, exclude=exclude)
     except (OSError, ValueError, ImportError) as error:
-        said = " ".join(str(error).split())
+        message = " ".join(str(error).split())
         # spaCy's numbers of "no such package or folder" and "no such folder"
-        why = "not found" if said.startswith(("[E050]", "[E052]")) else f"cannot be loaded: {said}"
+        why = "not found" if message.startswith(("[E050]", "[E052]")) else f"cannot be loaded: {message}"
         raise InputError(
             f"spaCy pipeline {str(name)!r}: {why}; give the folder of a pipeline, or the name of one that is "
             "installed, such as en_core_web_sm after: python -m spacy download en_core_web_sm"

@@ -1,4 +1,4 @@
-"""When two texts or pairs of texts count as the same, and columns of texts: gold answers in flat form, numbers."""
+"""Texts that count as the same (case, punctuation and the order of a pair do not matter), and columns of texts."""
 
 from __future__ import annotations
 
@@ -15,11 +15,13 @@ if TYPE_CHECKING:
 __all__ = ["has_number", "in_order", "laid_flat", "pair_key", "text_key"]
 
 
-# When two texts, or two pairs of texts, are the same: case, punctuation and the order of a pair do not count.
-
 # Letters and digits with the combining marks that follow them: an accent, a vowel sign of Devanagari. A mark begins no
 # word: the variation selector of an emoji is one. regex's \w lacks superscripts and fractions, which are \p{N}.
 _WORD = regex.compile(r"[\p{L}\p{N}_][\p{L}\p{M}\p{N}_]*")
+
+# Number words ("one", German "ein") are too often something else. On NQ-open this gives the 28 % of references with a
+# number that the answer-similarity paper reports.
+_NUMBER = r"\pN"
 
 
 def pair_key(first: str, second: str) -> tuple[str, str]:
@@ -43,15 +45,8 @@ def in_order(first: str, second: str) -> tuple[str, str]:
     return (first, second) if first <= second else (second, first)
 
 
-# Columns of texts: several gold answers of a row laid flat, and which rows hold a number.
-
-# Number words ("one", German "ein") are too often something else. On NQ-open this gives the 28 % of references with a
-# number that the answer-similarity paper reports.
-_NUMBER = r"\pN"
-
-
 def has_number(column: pa.ChunkedArray) -> NDArray[np.bool_]:
-    """Tell of each row whether a text of it has a digit, or another character of the Unicode category N such as ½.
+    """Tell for each row whether one of its texts has a digit, or another character of the Unicode category N such as ½.
 
     Args:
         column: n rows, each a text or a list of texts.

@@ -1,4 +1,4 @@
-"""WordNet where NLTK or the operating system put it."""
+"""WordNet, as NLTK or the operating system installed it."""
 
 from __future__ import annotations
 
@@ -14,23 +14,27 @@ from assay.paths import cache_dir, data_dirs
 __all__ = ["REMEDY", "find_wordnet", "open_wordnet", "wordnet_signature"]
 
 REMEDY = "sudo apt-get install wordnet-base, or python -m nltk.downloader wordnet"
-#: Where Debian's and Ubuntu's package wordnet-base, and Fedora's wordnet, put the files.
+#: The folders of Debian's and Ubuntu's package wordnet-base, and of Fedora's wordnet.
 _SYSTEM = ("/usr/share/wordnet", "/usr/share/wordnet-3.0/dict")
 _PARTS = ("noun", "verb", "adj", "adv")
-#: What decides which words are synonyms.
-_FILES = tuple(f"{kind}.{part}" for kind in ("index", "data") for part in _PARTS) + tuple(
-    f"{part}.exc" for part in _PARTS
+#: The files that decide which words are synonyms.
+_FILES = (
+    *(f"index.{part}" for part in _PARTS),
+    *(f"data.{part}" for part in _PARTS),
+    *(f"{part}.exc" for part in _PARTS),
 )
 
 
 def find_wordnet() -> Any | None:
-    """Return where WordNet is, as a ``pathlib.Path`` or one of NLTK's path pointers, or None.
+    """Return the WordNet of this machine, as a ``pathlib.Path`` or one of NLTK's path pointers, or None.
 
-    Looked for in ``$WNSEARCHDIR``, a folder ``wordnet`` of ``$ASSAY_DATA`` or the cache, NLTK's data path (folder or
-    archive), and where operating systems put it.
+    Searched in ``$WNSEARCHDIR``, a folder ``wordnet`` of ``$ASSAY_DATA`` or the cache, NLTK's data path (folder or
+    archive), and the folders of operating systems.
     """
-    folders = [Path(value) for value in [os.environ.get("WNSEARCHDIR")] if value]
-    folders += [folder / "wordnet" for folder in [*data_dirs(), cache_dir()]]
+    folders = [folder / "wordnet" for folder in [*data_dirs(), cache_dir()]]
+    chosen = os.environ.get("WNSEARCHDIR")
+    if chosen:
+        folders.insert(0, Path(chosen))
     for folder in folders:
         if _complete(folder):
             return folder
@@ -41,7 +45,10 @@ def find_wordnet() -> Any | None:
             return find(resource)
         except LookupError:
             continue
-    return next((Path(folder) for folder in _SYSTEM if _complete(Path(folder))), None)
+    for folder in map(Path, _SYSTEM):
+        if _complete(folder):
+            return folder
+    return None
 
 
 def _complete(folder: Path) -> bool:
@@ -49,17 +56,17 @@ def _complete(folder: Path) -> bool:
 
 
 def _located() -> Any:
-    found = find_wordnet()
-    if found is None:
+    root = find_wordnet()
+    if root is None:
         raise UnavailableError("WordNet is not on this machine", REMEDY)
-    return found
+    return root
 
 
 def open_wordnet() -> Any:
-    """Return NLTK's reader of the WordNet found, one a process and place.
+    """Return NLTK's reader of this machine's WordNet, kept for the process.
 
     Raises:
-        UnavailableError: there is none.
+        UnavailableError: there is none, or NLTK refuses its permissions.
     """
     root = _located()
     try:
@@ -78,16 +85,16 @@ def _open(root: Any) -> Any:
     from assay.lexicon.wordnet_reader import EnglishReader
 
     if isinstance(root, Path) and str(root) not in nltk.data.path:
-        # NLTK reads only from folders on its data path; this is how it is told of another one.
+        # NLTK reads only from folders on its data path
         nltk.data.path.append(str(root))
     with warnings.catch_warnings():
-        # English is all that is asked of it; that other languages are missing is no news.
+        # only English is used
         warnings.filterwarnings("ignore", message="The multilingual functions")
         return EnglishReader(str(root) if isinstance(root, Path) else root, None)
 
 
 def wordnet_signature() -> str:
-    """Return version and digest of the WordNet found (``3.0-0123456789abcdef``), or ``absent``."""
+    """Return version and digest of this machine's WordNet (``3.0-0123456789abcdef``), or ``absent``."""
     root = find_wordnet()
     return "absent" if root is None else _signature(root)
 
@@ -100,8 +107,10 @@ def _signature(root: Any) -> str:
         content = (root / name).read_bytes() if isinstance(root, Path) else _read(root, name)
         if name == "data.adj":
             # The licence at the top of every data file names the version.
-            head = content[:3000].decode("ascii", "replace").split("WordNet ")
-            version = next((part.split()[0] for part in head[1:] if " Copyright" in part[:16]), version)
+            for part in content[:3000].decode("ascii", "replace").split("WordNet ")[1:]:
+                if " Copyright" in part[:16]:
+                    version = part.split()[0]
+                    break
         digest.update(f"{name}:{len(content)}:".encode())
         digest.update(content)
     return f"{version}-{digest.hexdigest()[:16]}"

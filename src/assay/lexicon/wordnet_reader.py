@@ -1,4 +1,4 @@
-"""NLTK's WordNet reader with what METEOR needs of it. Imports NLTK: to be imported where it is used."""
+"""NLTK's WordNet reader with what METEOR needs of it. Imports NLTK, so import it only where it is used."""
 
 from __future__ import annotations
 
@@ -30,8 +30,8 @@ Senses = frozenset[tuple[str, int]]
 class EnglishReader(WordNetCorpusReader):  # type: ignore[misc]
     """NLTK's reader, for English alone.
 
-    It brings the file ``lexnames``, which is the same everywhere and missing in places; it leaves out what
-    serves other languages; and it finds the senses of a word from the index, without reading them.
+    It has the file ``lexnames``, which is always the same and which some distributions leave out; it skips what serves
+    other languages; and it finds the senses of a word in the index, without reading them.
     """
 
     def open(self, file: str) -> Any:
@@ -39,17 +39,17 @@ class EnglishReader(WordNetCorpusReader):  # type: ignore[misc]
         return io.StringIO(_lexnames()) if file == "lexnames" else super().open(file)
 
     def map_wn(self, version: str = "wordnet") -> None:
-        """Build no map between versions: it serves other languages, and wants ``index.sense``."""
+        """Build no map between versions: it serves other languages, and needs ``index.sense``."""
 
     def senses(self, word: str) -> Senses:
         """Return (part of speech, offset) of the synsets of *word* in any of its forms."""
         word = word.lower()
-        return frozenset(
-            (part, offset)
-            for part in _PARTS
-            for form in self._morphy(word, part)
-            for offset in self._lemma_pos_offset_map.get(form, {}).get(part, ())
-        )
+        senses = set()
+        for part in _PARTS:
+            for form in self._morphy(word, part):
+                offsets = self._lemma_pos_offset_map.get(form, {}).get(part, ())
+                senses.update((part, offset) for offset in offsets)
+        return frozenset(senses)
 
     def members(self, word: str) -> Senses:
         """Return (part of speech, offset) of the synsets that have *word*, as it is, among their lemmas."""
@@ -83,14 +83,14 @@ class _AllSenses:
 
 
 class Synonyms:
-    """What METEOR asks of WordNet, remembering the last words.
+    """The synonyms of words, as METEOR reads them from WordNet; the last words are cached.
 
-    METEOR asks for the union of the lemma names of all synsets of a word, so that all senses may come as
-    one synset without a change of the value.
+    METEOR takes the union of the lemma names of all synsets of a word, so that all senses may be one synset without a
+    change of the score.
 
     Args:
-        reader: the WordNet to ask.
-        size: how many words are remembered (about a kilobyte each).
+        reader: of WordNet.
+        size: the number of words that are cached (about a kilobyte each).
     """
 
     def __init__(self, reader: EnglishReader, size: int) -> None:
@@ -109,7 +109,7 @@ class SynonymsWithin:
     """The WordNet of one pair: a word without a sense among *members* has no synonym that could match.
 
     Attributes:
-        synonyms: where to ask.
+        synonyms: of WordNet.
         members: the synsets that have a word of the other text.
     """
 
@@ -117,7 +117,7 @@ class SynonymsWithin:
     members: Senses
 
     def synsets(self, word: str) -> tuple[_AllSenses, ...]:
-        """Return all senses of *word*, or nothing where none of them matters; few are read from the disk."""
+        """Return all senses of *word*, or nothing where none can match, so that few are read from the disk."""
         if self.synonyms.senses(word).isdisjoint(self.members):
             return ()
         return self.synonyms.synsets(word)

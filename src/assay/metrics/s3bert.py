@@ -1,4 +1,4 @@
-"""S3BERT: sentence embeddings whose parts say in which aspect two texts differ."""
+"""S3BERT: sentence embeddings whose parts measure aspects of meaning."""
 
 from __future__ import annotations
 
@@ -27,8 +27,8 @@ class S3Bert(BiEncoder):
     """Cosine of the embeddings of two texts, or of one aspect's dimensions of them, in [-1, 1].
 
     ``s3bert:MODEL`` is the whole embedding, ``s3bert:MODEL#ASPECT`` an aspect of the model's layout, and
-    ``s3bert:MODEL#residual`` what no aspect has. All of one model come from one pass. The texts are made ready as for
-    ``bi-encoder``, so that the whole is the number that ``bi-encoder:MODEL`` gives.
+    ``s3bert:MODEL#residual`` the dimensions of no aspect. All of one model come from one pass. The texts are prepared
+    as for ``bi-encoder``, so that the whole is the score of ``bi-encoder:MODEL``.
 
     Opitz and Frank (2022), equation 1 and section 3.1; the learned scales of their equation 3 are no part of a score.
 
@@ -49,7 +49,7 @@ class S3Bert(BiEncoder):
     )
 
     def __post_init__(self) -> None:
-        model, aspect = _take_apart(self.subject)
+        model, aspect = _split_subject(self.subject)
         if model is None:
             raise InputError("metric 's3bert' needs a model: write s3bert:FOLDER, a model that assay train s3bert made")
         if aspect is not None:
@@ -63,7 +63,7 @@ class S3Bert(BiEncoder):
 
     @property
     def name(self) -> MetricName:
-        """See :class:`Metric`; without a typed name, the aspect stands after a ``#``."""
+        """See :class:`Metric`; without a typed name, the aspect follows a ``#``."""
         typed: MetricName | None = self.__dict__.get("_typed")
         return typed or self._named(self.aspect)
 
@@ -80,15 +80,15 @@ class S3Bert(BiEncoder):
 
     def part(self, aspect: str) -> Self:
         """Return the metric of one aspect, with the options of this one."""
-        found = dataclasses.replace(self, aspect=aspect)
+        metric = dataclasses.replace(self, aspect=aspect)
         typed: MetricName | None = self.__dict__.get("_typed")
         if typed is not None:
-            object.__setattr__(found, "_typed", MetricName(typed.name, f"{self.subject}#{aspect}", typed.options))
-            found.redeclare(whole=str(self))
-        return found
+            object.__setattr__(metric, "_typed", MetricName(typed.name, f"{self.subject}#{aspect}", typed.options))
+            metric.redeclare(whole=str(self))
+        return metric
 
     def read_layout(self) -> Layout:
-        """Return which dimensions are whose.
+        """Return the dimensions of each aspect.
 
         Raises:
             InputError: there is no layout, or none that fits the embedding.
@@ -114,24 +114,27 @@ class S3Bert(BiEncoder):
 
     def data_signature(self) -> dict[str, str]:
         """See :class:`Metric`; of the layout its digest, and the dimensions that are compared."""
-        held = self.read_layout()
-        first, stop = self._span(held)
-        parts = {"layout": held.digest, "dimensions": f"{first}-{stop}"}
-        return super().data_signature() | parts
+        layout = self.read_layout()
+        first, stop = self._span(layout)
+        return super().data_signature() | {"layout": layout.digest, "dimensions": f"{first}-{stop}"}
 
-    def compare(self, rows: TextEmbeddings, left: NDArray[np.intp], right: NDArray[np.intp]) -> NDArray[np.float64]:
+    def compare(
+        self, embeddings: TextEmbeddings, left: NDArray[np.intp], right: NDArray[np.intp]
+    ) -> NDArray[np.float64]:
         """See :class:`EncoderBased`.
 
         Raises:
-            UnavailableError: the embedding has not the size that the model's files say.
+            UnavailableError: the size of the embedding is not the one that the model's files declare.
         """
-        held = self.read_layout()
-        first, stop = self._span(held)
-        if rows.values.shape[1] != held.dimensions:
+        layout = self.read_layout()
+        first, stop = self._span(layout)
+        size = embeddings.values.shape[1]
+        if size != layout.dimensions:
             raise UnavailableError(
-                f"model {self.subject}: its embeddings have {rows.values.shape[1]} dimensions, not {held.dimensions}"
+                f"model {self.subject}: its embeddings have {size} dimensions, not {layout.dimensions}"
             )
-        return super().compare(dataclasses.replace(rows, values=rows.values[:, first:stop]), left, right)
+        part = dataclasses.replace(embeddings, values=embeddings.values[:, first:stop])
+        return super().compare(part, left, right)
 
     def _span(self, layout: Layout) -> tuple[int, int]:
         return (0, layout.dimensions) if self.aspect is None else layout.range_of(self.aspect)
@@ -141,7 +144,7 @@ class S3Bert(BiEncoder):
         return MetricName(self.declaration.name, f"{self.subject}#{aspect}" if aspect else self.subject, options)
 
 
-def _take_apart(subject: str | None) -> tuple[str | None, str | None]:
+def _split_subject(subject: str | None) -> tuple[str | None, str | None]:
     """Return model and aspect of a subject; the form ``pypi:PACKAGE==VERSION#path`` has a # of its own."""
     if subject is None or "#" not in subject or Path(subject).expanduser().is_dir():
         return subject, None

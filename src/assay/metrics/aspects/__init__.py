@@ -1,1 +1,1 @@
-"""Sentence embeddings cut into aspects: which dimensions are whose, and the reference set kept with a model."""
+"""S3BERT's sentence embeddings, split into aspects: the layout of a model, and its reference scores."""

@@ -1,4 +1,9 @@
-"""Which dimensions of an embedding belong to which aspect, and how a model's folder says so."""
+"""Which dimensions of an embedding belong to which aspect, and the files that declare it.
+
+Opitz and Frank (2022), "SBERT studies Meaning Representations", section 3.1: sub-embeddings that do not overlap, one an
+aspect, and a residual for what no aspect covers. A layout is kept as JSON in a model's folder; that of the published
+models is a Python file of settings, which is read and never executed.
+"""
 
 from __future__ import annotations
 
@@ -29,14 +34,38 @@ __all__ = [
 ]
 
 
-# Which dimensions of an embedding belong to which aspect.
-#
-# Opitz and Frank (2022), "SBERT studies Meaning Representations", section 3.1: sub-embeddings that do not overlap,
-# one an aspect, and a residual for what no aspect covers.
-
-#: Names that no aspect can have: the cosine of the whole embeddings, and of what no aspect has.
+#: Names that no aspect can have: for the whole embedding, and for the dimensions of no aspect.
 OVERALL, RESIDUAL = "overall", "residual"
 _NAME = re.compile(r"[a-z0-9][a-z0-9-]*")
+
+#: The file in a model's folder.
+LAYOUT_FILE = "s3bert.json"
+SCHEMA = 1
+
+#: Metrics by their names in the file of the published models, without blanks around them.
+NAMES = {
+    "Concepts": "concepts",
+    "Frames": "frames",
+    "Named Ent.": "named-entities",
+    "Negations": "negation",
+    "Reentrancies": "coreference",
+    "SRL": "srl",
+    "Smatch": "smatch",
+    "Unlabeled": "unlabeled",
+    "max_indegree_sim": "max-indegree",
+    "max_outdegree_sim": "max-outdegree",
+    "max_degree_sim": "max-degree",
+    "root_sim": "root",
+    "quant_sim": "quantifiers",
+    "score_wlk": "wlk",
+    "score_wwlk": "wwlk",
+}
+#: The first of that file's features: the two texts.
+INPUTS = ["input1", "input2"]
+#: The settings of that file that make the layout.
+SETTINGS = ("FEATURES", "N", "FEATURE_DIM")
+#: The syntax that the value of any other setting may have.
+_HARMLESS = (ast.Constant, ast.Name, ast.Load, ast.BinOp, ast.Add, ast.UnaryOp, ast.USub, ast.List, ast.Tuple)
 
 
 @dataclass(frozen=True)
@@ -56,8 +85,23 @@ class Layout:
     dimensions: int
 
     def __post_init__(self) -> None:
+        """Check the names, then that the ranges follow each other and fit into the embedding."""
         if not self.aspects:
             raise InputError("layout: it has no aspect")
+        self._check_names()
+        previous, end = "", 0
+        for name, first, stop in sorted(self.aspects, key=lambda aspect: aspect[1:]):
+            if not 0 <= first < stop:
+                raise InputError(f"layout: {name} has the range {first} to {stop}; the first must be below the end")
+            if first < end:
+                raise InputError(f"layout: {name} begins at dimension {first}, inside {previous}, which ends at {end}")
+            if first > end:
+                raise InputError(f"layout: dimensions {end} to {first} belong to no aspect; the residual comes last")
+            if stop > self.dimensions:
+                raise InputError(f"layout: {name} ends at dimension {stop}, the embedding has {self.dimensions}")
+            previous, end = name, stop
+
+    def _check_names(self) -> None:
         names = self.names
         for name in names:
             if _NAME.fullmatch(name) is None or name in (OVERALL, RESIDUAL):
@@ -66,18 +110,7 @@ class Layout:
                     f"but not {OVERALL} or {RESIDUAL}"
                 )
             if names.count(name) > 1:
-                raise InputError(f"layout: the aspect {name} is there twice")
-        before, end = "", 0
-        for name, first, stop in sorted(self.aspects, key=lambda one: one[1:]):
-            if not 0 <= first < stop:
-                raise InputError(f"layout: {name} has the range {first} to {stop}; the first must be below the end")
-            if first < end:
-                raise InputError(f"layout: {name} begins at dimension {first}, inside {before}, which ends at {end}")
-            if first > end:
-                raise InputError(f"layout: dimensions {end} to {first} belong to no aspect; the residual comes last")
-            if stop > self.dimensions:
-                raise InputError(f"layout: {name} ends at dimension {stop}, the embedding has {self.dimensions}")
-            before, end = name, stop
+                raise InputError(f"layout: the aspect {name} occurs twice")
 
     @property
     def names(self) -> tuple[str, ...]:
@@ -91,7 +124,7 @@ class Layout:
 
     @property
     def parts(self) -> tuple[str, ...]:
-        """All that has a score of its own besides the whole: the aspects, and the residual where there is one."""
+        """The parts that have a score of their own: the aspects, and the residual where there is one."""
         first, stop = self.residual
         return self.names if first == stop else (*self.names, RESIDUAL)
 
@@ -99,7 +132,7 @@ class Layout:
         """Return the first dimension of an aspect or the residual, and one past its last.
 
         Raises:
-            InputError: there is none of that name.
+            InputError: there is no such part.
         """
         if part not in self.parts:
             raise InputError(unknown("the layout has no aspect", part, self.parts))
@@ -117,37 +150,9 @@ def even_layout(names: Sequence[str], width: int, dimensions: int) -> Layout:
     """Return a layout that gives each name *width* dimensions, in order.
 
     Raises:
-        InputError: they do not fit, or the names are no names of aspects.
+        InputError: they do not fit, or a name is not valid for an aspect.
     """
     return Layout(tuple((name, i * width, (i + 1) * width) for i, name in enumerate(names)), dimensions)
-
-
-# The layout of the published S3BERT models, which comes as a Python file of settings: read, never executed.
-
-#: The names of the metrics there, and assay's; blanks around a name are left out.
-NAMES = {
-    "Concepts": "concepts",
-    "Frames": "frames",
-    "Named Ent.": "named-entities",
-    "Negations": "negation",
-    "Reentrancies": "coreference",
-    "SRL": "srl",
-    "Smatch": "smatch",
-    "Unlabeled": "unlabeled",
-    "max_indegree_sim": "max-indegree",
-    "max_outdegree_sim": "max-outdegree",
-    "max_degree_sim": "max-degree",
-    "root_sim": "root",
-    "quant_sim": "quantifiers",
-    "score_wlk": "wlk",
-    "score_wwlk": "wwlk",
-}
-#: What stands first among the features: the two texts.
-INPUTS = ["input1", "input2"]
-#: The settings that make the layout.
-SETTINGS = ("FEATURES", "N", "FEATURE_DIM")
-#: What the value of any other setting may be made of.
-_HARMLESS = (ast.Constant, ast.Name, ast.Load, ast.BinOp, ast.Add, ast.UnaryOp, ast.USub, ast.List, ast.Tuple)
 
 
 def read_published(text: str, where: str, dimensions: int) -> Layout:
@@ -162,10 +167,10 @@ def read_published(text: str, where: str, dimensions: int) -> Layout:
         dimensions: of the embedding.
 
     Raises:
-        InputError: with file and line: something is no literal, a name is not known, or N is not the number of names.
+        InputError: with file and line: something is no literal, a name is unknown, or N is not the number of names.
     """
-    found = _literals(text, where)
-    features, line = _setting(found, "FEATURES", list, where)
+    settings = _literals(text, where)
+    features, line = _setting(settings, "FEATURES", list, where)
     if features[:2] != INPUTS:
         raise InputError(f"{where}, line {line}: FEATURES must begin with {', '.join(INPUTS)}")
     names = []
@@ -174,21 +179,21 @@ def read_published(text: str, where: str, dimensions: int) -> Layout:
         if name is None:
             raise InputError(f"{where}, line {line}: {feature!r} is none of the known names: {', '.join(NAMES)}")
         names.append(name)
-    count, line = _setting(found, "N", int, where)
+    count, line = _setting(settings, "N", int, where)
     if count != len(names):
         raise InputError(f"{where}, line {line}: N is {count}, but FEATURES names {len(names)} metrics")
-    width, line = _setting(found, "FEATURE_DIM", int, where)
+    width, line = _setting(settings, "FEATURE_DIM", int, where)
     try:
         return even_layout(names, width, dimensions)
     except InputError as error:
         raise InputError(f"{where}, line {line}: {error}") from None
 
 
-def _setting(found: dict[str, tuple[Any, int]], name: str, kind: type, where: str) -> tuple[Any, int]:
+def _setting(settings: dict[str, tuple[Any, int]], name: str, kind: type, where: str) -> tuple[Any, int]:
     """Return the value of a setting and the line it was last set in."""
-    if name not in found:
+    if name not in settings:
         raise InputError(f"{where}: does not set {name}; expected {', '.join(SETTINGS)}")
-    value, line = found[name]
+    value, line = settings[name]
     if type(value) is not kind:
         raise InputError(f"{where}, line {line}: {name} must be {'a list' if kind is list else 'a whole number'}")
     return value, line
@@ -202,30 +207,42 @@ def _literals(text: str, where: str) -> dict[str, tuple[Any, int]]:
         raise InputError(f"{where}, line {error.lineno}: no Python ({error.msg})") from None
     except (ValueError, RecursionError, MemoryError) as error:
         raise InputError(f"{where}: no Python ({error})") from None
-    found: dict[str, tuple[Any, int]] = {}
+    settings: dict[str, tuple[Any, int]] = {}
     for statement in body:
-        if isinstance(statement, ast.Assign) and len(statement.targets) == 1:
-            target = statement.targets[0]
-            if isinstance(target, ast.Name) and target.id in SETTINGS:
-                found[target.id] = _literal(statement.value, where), statement.lineno
-                continue
-            if isinstance(target, ast.Name) and all(isinstance(node, _HARMLESS) for node in ast.walk(statement.value)):
-                continue
-        if (
-            isinstance(statement, ast.AugAssign)
-            and isinstance(statement.op, ast.Add)
-            and isinstance(statement.target, ast.Name)
-        ):
-            held, _ = found.get(statement.target.id, (None, 0))
-            added = _literal(statement.value, where)
-            if isinstance(held, list) and isinstance(added, list):
-                found[statement.target.id] = held + added, statement.lineno
-                continue
-        raise InputError(
-            f"{where}, line {statement.lineno}: neither an assignment of a literal nor += of a list; "
-            f"nothing of such a file is executed"
-        )
-    return found
+        if not (_assigned(statement, settings, where) or _extended(statement, settings, where)):
+            raise InputError(
+                f"{where}, line {statement.lineno}: neither an assignment of a literal nor += of a list; "
+                f"nothing of such a file is executed"
+            )
+    return settings
+
+
+def _assigned(statement: ast.stmt, settings: dict[str, tuple[Any, int]], where: str) -> bool:
+    """Tell whether a statement assigns to one name, and keep the value of a setting of the layout."""
+    if not (isinstance(statement, ast.Assign) and len(statement.targets) == 1):
+        return False
+    target = statement.targets[0]
+    if not isinstance(target, ast.Name):
+        return False
+    if target.id in SETTINGS:
+        settings[target.id] = _literal(statement.value, where), statement.lineno
+        return True
+    return all(isinstance(node, _HARMLESS) for node in ast.walk(statement.value))
+
+
+def _extended(statement: ast.stmt, settings: dict[str, tuple[Any, int]], where: str) -> bool:
+    """Tell whether a statement adds a list to a setting that is a list, and extend it."""
+    if not (isinstance(statement, ast.AugAssign) and isinstance(statement.op, ast.Add)):
+        return False
+    if not isinstance(statement.target, ast.Name):
+        return False
+    name = statement.target.id
+    value, _ = settings.get(name, (None, 0))
+    added = _literal(statement.value, where)
+    if not (isinstance(value, list) and isinstance(added, list)):
+        return False
+    settings[name] = value + added, statement.lineno
+    return True
 
 
 def _literal(node: ast.expr, where: str) -> Any:
@@ -235,15 +252,8 @@ def _literal(node: ast.expr, where: str) -> Any:
         raise InputError(f"{where}, line {node.lineno}: not a literal; nothing of such a file is executed") from None
 
 
-# Layouts as files: JSON in a model's folder, or the settings of the published models.
-
-#: The file in a model's folder.
-LAYOUT_FILE = "s3bert.json"
-SCHEMA = 1
-
-
 def read_layout(folder: Path, dimensions: int) -> Layout:
-    """Read the layout kept in a model's folder, for embeddings of *dimensions*.
+    """Return the layout kept in a model's folder, for embeddings of *dimensions*.
 
     Raises:
         InputError: there is none, or it is no layout of such an embedding.
@@ -251,14 +261,14 @@ def read_layout(folder: Path, dimensions: int) -> Layout:
     path = folder / LAYOUT_FILE
     if not path.is_file():
         raise InputError(
-            f"{folder}: there is no {LAYOUT_FILE}, which says which dimensions are whose; "
+            f"{folder}: there is no {LAYOUT_FILE}, which assigns dimensions to aspects; "
             f"give one with layout=FILE (JSON, or the .py of the published models)"
         )
     return read_layout_file(path, dimensions)
 
 
 def read_layout_file(path: Path, dimensions: int) -> Layout:
-    """Read a layout from JSON, or from the Python file of the published models (``.py``).
+    """Return a layout from JSON, or from the Python file of the published models (``.py``).
 
     Raises:
         InputError: the file cannot be read, or is no layout of such an embedding.
@@ -270,18 +280,18 @@ def read_layout_file(path: Path, dimensions: int) -> Layout:
     if path.suffix == ".py":
         return read_published(text, str(path), dimensions)
     try:
-        value = json.loads(text, object_pairs_hook=_once)
+        value = json.loads(text, object_pairs_hook=_unique)
     except (ValueError, RecursionError) as error:
         raise InputError(f"{path}: no JSON of a layout ({error})") from None
     return _layout_from_json(value, path, dimensions)
 
 
-def _once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+def _unique(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
     """Return an object; JSON would take the last of two equal keys and drop an aspect."""
-    found = dict(pairs)
-    if len(found) < len(pairs):
-        raise ValueError("a name is there twice")
-    return found
+    values = dict(pairs)
+    if len(values) < len(pairs):
+        raise ValueError("a name occurs twice")
+    return values
 
 
 def _layout_from_json(value: Any, path: Path, dimensions: int) -> Layout:
@@ -289,9 +299,7 @@ def _layout_from_json(value: Any, path: Path, dimensions: int) -> Layout:
     if not isinstance(value, dict) or not isinstance(value.get("aspects"), dict):
         raise InputError(f"{path}: expected {form}")
     if value.get("schema") != SCHEMA:
-        raise InputError(
-            f"{path}: schema {value.get('schema')!r} is not known to this version of assay; known: {SCHEMA}"
-        )
+        raise InputError(f"{path}: schema {value.get('schema')!r} is unknown to this version of assay; known: {SCHEMA}")
     if value.get("dimensions") != dimensions:
         raise InputError(f"{path}: is for {value.get('dimensions')!r} dimensions, the embedding has {dimensions}")
     ranges = []
@@ -307,28 +315,25 @@ def _layout_from_json(value: Any, path: Path, dimensions: int) -> Layout:
 
 def write_layout(layout: Layout, folder: Path) -> None:
     """Write a layout into a model's folder, as :func:`read_layout` reads it."""
-    # a range a line: made to be read and edited
+    # a range a line, so that it can be read and edited
     ranges = ",\n".join(f'  "{name}": [{first}, {stop}]' for name, first, stop in layout.aspects)
     text = f'{{\n "schema": {SCHEMA},\n "dimensions": {layout.dimensions},\n "aspects": {{\n{ranges}\n }}\n}}\n'
     (folder / LAYOUT_FILE).write_text(text, encoding="utf-8")
-
-
-# How many dimensions a model's sentence embedding has, read from its files without loading it.
 
 
 def embedding_size(folder: Path) -> int:
     """Return the dimensions of the embedding: those of the last dense layer, or of what pooling gives.
 
     Raises:
-        InputError: the files do not say it.
+        InputError: the files do not declare it.
     """
     described = describe(folder)
     size = described.hidden_size
     if size is not None and described.pooling is not None:
-        size *= described.pooling.count("+") + 1  # several ways of pooling stand side by side
-    for place, kind in module_folders(folder, str(folder)):
+        size *= described.pooling.count("+") + 1  # the outputs of several poolings are concatenated
+    for relative, kind in module_folders(folder, str(folder)):
         if kind is not None and kind.rpartition(".")[2] == "Dense":
-            size = read_json(folder / place / "config.json").get("out_features")
+            size = read_json(folder / relative / "config.json").get("out_features")
     if not isinstance(size, int):
         raise InputError(f"model {folder}: its files do not say how many dimensions an embedding has")
     return size

@@ -1,4 +1,4 @@
-"""The reference set kept with a model, and the aspect scores that are usual for pairs of one overall score."""
+"""The reference set kept with a model: scores of many pairs, which tell what is usual for a pair's overall score."""
 
 from __future__ import annotations
 
@@ -27,12 +27,18 @@ __all__ = [
 ]
 
 
-# The reference set kept with a model: scores of many pairs, so that a score can be called usual or not.
-
 #: The file in a model's folder. It decides no score.
 REFERENCE_FILE = "s3bert-reference.parquet"
-#: The key of the metadata of that file under which the digest of the layout stands.
+#: The key of that file's metadata for the digest of the layout.
 _LAYOUT = b"s3bert-layout"
+#: Reference pairs that a pair is compared with.
+NEAREST = 200
+#: Fewer pairs do not tell what is usual: of 100, five are beyond either end.
+FEWEST = 100
+#: The quantiles between which a score is usual.
+ENDS = (0.05, 0.95)
+#: Scores this near are equal: the set is kept in single precision.
+EQUAL = 1e-6
 
 
 @dataclass(frozen=True, eq=False)
@@ -42,8 +48,8 @@ class Reference:
     Attributes:
         names: ``overall``, the aspects of the model's layout, and ``residual`` where there is one.
         scores: cosines, float32, shape (n, len(names)).
-        layout: digest of the layout whose aspects they are; empty where the file does not say it: then it is that of
-            the model's folder.
+        layout: digest of the layout whose aspects they are; empty in older files, where it is that of the model's
+            folder.
 
     Raises:
         InputError: the shape does not fit the names, there is no pair or no ``overall``, or a score is no cosine.
@@ -80,9 +86,9 @@ def write_reference(
     import pyarrow as pa
     import pyarrow.parquet as pq
 
-    held = Reference(tuple(names), np.asarray(scores, dtype=np.float32), "" if layout is None else layout.digest)
-    columns = {name: pa.array(held.scores[:, i]) for i, name in enumerate(held.names)}
-    table = pa.table(columns).replace_schema_metadata({_LAYOUT: held.layout} if held.layout else None)
+    reference = Reference(tuple(names), np.asarray(scores, dtype=np.float32), "" if layout is None else layout.digest)
+    columns = {name: pa.array(reference.scores[:, i]) for i, name in enumerate(reference.names)}
+    table = pa.table(columns).replace_schema_metadata({_LAYOUT: reference.layout} if reference.layout else None)
     pq.write_table(table, folder / REFERENCE_FILE, compression="zstd")
 
 
@@ -109,21 +115,9 @@ def read_reference(folder: Path) -> Reference | None:
         raise InputError(f"{path}: {error}") from None
 
 
-# What is usual: the scores that reference pairs of about the same overall score have.
-
-#: Reference pairs that a pair is held against.
-NEAREST = 200
-#: Fewer pairs do not say what is usual: of 100, five lie beyond either end.
-FEWEST = 100
-#: The quantiles between which a score is usual.
-ENDS = (0.05, 0.95)
-#: Scores this near are equal: the set is kept in single precision.
-EQUAL = 1e-6
-
-
 @dataclass(frozen=True)
 class Usual:
-    """One score against those of the neighbours.
+    """One score compared with those of the neighbours.
 
     Attributes:
         median: of the neighbours' scores.
@@ -159,7 +153,7 @@ class Neighbours:
         return float(self.scores[:, 0].min()), float(self.scores[:, 0].max())
 
     def usual(self, name: str, score: float) -> Usual:
-        """Return how a score stands to what the neighbours have under that name."""
+        """Return how a score compares with the neighbours' under that name."""
         column = self.scores[:, self.names.index(name)]
         low, high = (float(end) for end in np.quantile(column, ENDS))
         unusual: Literal["", "low", "high"] = ""
@@ -173,7 +167,7 @@ class Neighbours:
 def find_neighbours(reference: Reference, overall: float, most: int = NEAREST) -> Neighbours:
     """Return the *most* reference pairs nearest in overall score, all where there are fewer.
 
-    Of pairs equally near, those that stand first in the set are taken.
+    Of equally near pairs, the first in the set are taken.
     """
     distance = np.abs(reference.scores[:, 0].astype(np.float64) - overall)
     nearest = np.argsort(distance, kind="stable")[:most]

@@ -1,6 +1,6 @@
-"""Tables of word vectors: read from any of their usual formats, kept memory-mapped, looked up by word.
+"""Tables of word vectors: read from their usual formats, memory-mapped, looked up by word.
 
-Every name is loaded when it is first used.
+Every name is imported when it is first used.
 """
 
 from __future__ import annotations

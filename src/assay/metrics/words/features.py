@@ -1,5 +1,7 @@
-"""How related the words of one kind are across two sentences: spaCy tags the words, their mean vectors are
-compared.
+"""How related the words of one kind are across two sentences: the cosine of their mean vectors.
+
+A spaCy pipeline tags the words with their part of speech and their role. Source: Abdalla, Vishnubhotla and Mohammad,
+What Makes Sentences Semantically Related? (2023), section 5.1 and table 4.
 """
 
 from __future__ import annotations
@@ -19,11 +21,24 @@ from assay.metrics.words.vectors import WordVectors
 __all__ = ["GROUPS", "OBJECTS", "PARTS", "SUBJECTS", "Feature", "Reader", "SpacyReader", "Word", "related_words"]
 
 
-# Words with their part of speech and their role in the sentence, as a spaCy pipeline reads them.
-
-#: What pipelines do beside and nobody asks here.
+#: Components of pipelines that are not needed here.
 _NEEDLESS = ("ner", "entity_linker", "lemmatizer", "trainable_lemmatizer", "textcat", "senter")
 _BATCH = 256
+
+Floats = NDArray[np.float64]
+#: Parts of speech of words; PUNCT, SYM and X are none.
+PARTS: Final = (
+    "ADJ", "ADP", "ADV", "AUX", "CCONJ", "DET", "INTJ", "NOUN", "NUM", "PART", "PRON", "PROPN", "SCONJ", "VERB",
+)  # fmt: skip
+#: Parts of speech taken together.
+GROUPS: Final = {
+    "noun group": ("NOUN", "PRON", "PROPN"),
+    "verb group": ("VERB", "AUX"),
+    "adjective group": ("ADJ", "ADP", "ADV"),
+}
+#: Dependency labels of subjects and objects: those of spaCy's English pipelines, and those of Universal Dependencies.
+SUBJECTS: Final = ("nsubj", "nsubjpass", "csubj", "csubjpass", "nsubj:pass", "csubj:pass")
+OBJECTS: Final = ("dobj", "dative", "obj", "iobj")
 
 
 @dataclass(frozen=True)
@@ -31,9 +46,9 @@ class Word:
     """A token of a text.
 
     Attributes:
-        text: as it stands there.
+        text: as written.
         part: its part of speech, one of the 17 tags of Universal Dependencies.
-        role: its dependency label; empty where nobody parsed the text.
+        role: its dependency label; empty where the pipeline has no parser.
     """
 
     text: str
@@ -45,7 +60,7 @@ class Reader(Protocol):
     """Reads the words of texts.
 
     Attributes:
-        language: which it is for, such as ``en``.
+        language: the language that it is made for, such as ``en``.
         about: its name and version.
         parses: whether words have roles.
     """
@@ -77,35 +92,13 @@ class SpacyReader:
         self.about = describe_pipeline(self._pipeline)
 
     def read(self, texts: Sequence[str]) -> list[list[Word]]:
-        """Return the words of each text; a text that comes again is read once."""
+        """Return the words of each text; equal texts are read once."""
         distinct = list(dict.fromkeys(texts))
         docs = self._pipeline.pipe(distinct, batch_size=_BATCH)
-        found = {
-            text: [Word(token.text, token.pos_, token.dep_) for token in doc if not token.is_space]
-            for text, doc in zip(distinct, docs, strict=True)
-        }
-        return [found[text] for text in texts]
-
-
-# How related the words of one kind are across two sentences: the cosine of their mean vectors.
-#
-# Source: Abdalla, Vishnubhotla & Mohammad, What Makes Sentences Semantically Related? (2023), section 5.1 and table
-# 4.
-
-Floats = NDArray[np.float64]
-#: Parts of speech of words; PUNCT, SYM and X are none.
-PARTS: Final = (
-    "ADJ", "ADP", "ADV", "AUX", "CCONJ", "DET", "INTJ", "NOUN", "NUM", "PART", "PRON", "PROPN", "SCONJ", "VERB",
-)  # fmt: skip
-#: Parts of speech taken together.
-GROUPS: Final = {
-    "noun group": ("NOUN", "PRON", "PROPN"),
-    "verb group": ("VERB", "AUX"),
-    "adjective group": ("ADJ", "ADP", "ADV"),
-}
-#: Dependency labels of subjects and objects: those of spaCy's English pipelines, and those of Universal Dependencies.
-SUBJECTS: Final = ("nsubj", "nsubjpass", "csubj", "csubjpass", "nsubj:pass", "csubj:pass")
-OBJECTS: Final = ("dobj", "dative", "obj", "iobj")
+        words_of = {}
+        for text, doc in zip(distinct, docs, strict=True):
+            words_of[text] = [Word(token.text, token.pos_, token.dep_) for token in doc if not token.is_space]
+        return [words_of[text] for text in texts]
 
 
 @dataclass(frozen=True, eq=False)
@@ -128,29 +121,30 @@ class Feature:
 def related_words(
     first: Sequence[Sequence[Word]], second: Sequence[Sequence[Word]], vectors: WordVectors, *, roles: bool
 ) -> list[Feature]:
-    """Return the features of all kinds of words, each word counted as often as it stands there.
+    """Return the features of all kinds of words, each word counted as often as it occurs.
 
     Args:
         first, second: words of both sentences of n pairs.
-        vectors: looked up as a word stands, then in lower case.
+        vectors: looked up by a word as written, then in lower case.
         roles: whether words have roles.
     """
     sentences = [*first, *second]
     words = [word for sentence in sentences for word in sentence]
-    places = np.repeat(np.arange(len(sentences)), [len(sentence) for sentence in sentences])
+    sentence_of = np.repeat(np.arange(len(sentences)), [len(sentence) for sentence in sentences])
     known = vectors.find([word.text for word in words])
     rows = np.array([known[word.text] for word in words], dtype=np.intp)
-    found = []
+    features = []
+    n = len(first)
     for question, name, belongs in _kinds(roles):
         chosen = np.array([belongs(word) for word in words], dtype=bool)
-        there = np.bincount(places[chosen], minlength=len(sentences)) > 0
-        means = _means(vectors, rows[chosen], places[chosen], len(sentences))
-        n = len(first)
-        found.append(Feature(question, name, _cosines(means[:n], means[n:]), there[:n] & there[n:]))
-    return found
+        present = np.bincount(sentence_of[chosen], minlength=len(sentences)) > 0
+        means = _means(vectors, rows[chosen], sentence_of[chosen], len(sentences))
+        features.append(Feature(question, name, _cosines(means[:n], means[n:]), present[:n] & present[n:]))
+    return features
 
 
 def _kinds(roles: bool) -> Iterator[tuple[str, str, Callable[[Word], bool]]]:
+    """Yield the question of the paper, the name of a kind of words, and the test of a word for it."""
     for part in PARTS:
         yield "Q3a", part, partial(_is_one_of, (part,))
     for name, parts in GROUPS.items():
@@ -165,16 +159,16 @@ def _is_one_of(parts: tuple[str, ...], word: Word) -> bool:
     return word.part in parts
 
 
-def _means(vectors: WordVectors, rows: NDArray[np.intp], places: NDArray[np.intp], sentences: int) -> Floats:
+def _means(vectors: WordVectors, rows: NDArray[np.intp], sentence_of: NDArray[np.intp], sentences: int) -> Floats:
     """Return the mean vector of the known words of each sentence, NaN where there is none."""
     from scipy.sparse import csr_array
 
     known = rows >= 0
     distinct, columns = np.unique(rows[known], return_inverse=True)
-    held = csr_array((np.ones(len(columns)), (places[known], columns)), shape=(sentences, len(distinct)))
-    # sums of numbers in single precision are exact in double: the same words twice as often are a tie
+    counts = csr_array((np.ones(len(columns)), (sentence_of[known], columns)), shape=(sentences, len(distinct)))
+    # sums of single-precision numbers are exact in double: the same words twice as often give the same mean
     with np.errstate(invalid="ignore"):
-        means: Floats = (held @ vectors.rows(distinct).astype(np.float64)) / np.asarray(held.sum(axis=1))[:, None]
+        means: Floats = (counts @ vectors.rows(distinct).astype(np.float64)) / np.asarray(counts.sum(axis=1))[:, None]
     return means
 
 

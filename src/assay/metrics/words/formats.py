@@ -1,7 +1,7 @@
 """Readers of word-vector files, one a format, each a stream of blocks: no file is in memory as a whole.
 
 Words are bytes throughout. A word that is not UTF-8 (the published word2vec file has some, cut in the middle of a
-character) keeps its row, so that counts and line numbers agree with the file; no text can ask for it.
+character) keeps its row, so that counts and line numbers agree with the file; no text contains it.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ _FASTTEXT = struct.pack("<i", 793712314)
 _GZIP, _ZIP, _NUMPY = b"\x1f\x8b", b"PK\x03\x04", b"\x93NUMPY"
 #: Rows in a block.
 _ROWS = 1024
-#: Bytes read at a time, and the most that a line or a word may have: beyond it the file is something else.
+#: Bytes read at a time, and the longest line or word: a file with a longer one has another format.
 _CHUNK, _LONGEST = 1 << 20, 1 << 22
 _MOST_DIMENSIONS = 1 << 16
 
@@ -60,7 +60,7 @@ def read_blocks(path: Path) -> Iterator[Block]:
 
 
 def find_format(path: Path) -> Format:
-    """Return the format of a file, told by its first bytes; either may be packed with gzip.
+    """Return the format of a file by its first bytes; either may be compressed with gzip.
 
     ``binary`` is that of word2vec: a line ``n d``, then each word, a space, and d little-endian float32. ``text`` has
     one word a line with its numbers, after a line ``n d`` (word2vec, fastText's .vec) or from the first line (GloVe).
@@ -76,9 +76,9 @@ def find_format(path: Path) -> Format:
     if not head:
         raise InputError(f"{path}, line 1: expected word vectors, the file is empty")
     if head.startswith(_FASTTEXT):
-        raise InputError(f"{path}: fastText's own .bin format is not read; use the .vec file of the same vectors")
+        raise InputError(f"{path}: fastText's own .bin format is not supported; use the .vec file of the same vectors")
     if head.startswith(_ZIP):
-        raise InputError(f"{path}: a zip archive is not read; unpack it and name the file of vectors in it")
+        raise InputError(f"{path}: a zip archive is not supported; unpack it and name the file in it")
     if head.startswith(_NUMPY):
         raise InputError(f"{path}: a table without words; name the folder that has vectors.npy and words.txt")
     if _header(head.partition(b"\n")[0]) is None:
@@ -93,12 +93,16 @@ def read_words(path: Path) -> Iterator[list[bytes]]:
         InputError: the file cannot be read, or a line is blank.
     """
     with _opened(path) as stream:
-        lines = enumerate(_lines(path, stream), 1)
-        while part := list(itertools.islice(lines, _ROWS)):
-            words = [line.rstrip(b"\r\n") for _, line in part]
-            for (number, _), word in zip(part, words, strict=True):
-                if not word.strip():
-                    raise InputError(f"{path}, line {number}: expected a word, the line is blank")
+        words: list[bytes] = []
+        for number, line in enumerate(_lines(path, stream), 1):
+            word = line.rstrip(b"\r\n")
+            if not word.strip():
+                raise InputError(f"{path}, line {number}: expected a word, the line is blank")
+            words.append(word)
+            if len(words) == _ROWS:
+                yield words
+                words = []
+        if words:
             yield words
 
 
@@ -110,22 +114,28 @@ def check_finite(path: Path, values: NDArray[np.float32], unit: str, first: int)
     """
     if not np.isfinite(values).all():
         row, column = np.argwhere(~np.isfinite(values))[0]
-        found = f"number {column + 1} is {values[row, column]}"
-        raise InputError(f"{path}, {unit} {first + row}: expected finite numbers of single precision, {found}")
+        problem = f"number {column + 1} is {values[row, column]}"
+        raise InputError(f"{path}, {unit} {first + row}: expected finite numbers of single precision, {problem}")
 
 
 def _read_text(path: Path, stream: BufferedIOBase) -> Iterator[Block]:
+    """Yield the rows of a text file in blocks, and check their number where the first line declares it.
+
+    The numbers of a block are collected in one array of doubles: a list of them would take four times the memory.
+    """
     lines = _lines(path, stream)
     first = next(lines)
     header = _header(first)
     if header is None:
-        expected, dimensions, skipped = None, _count_numbers(path, first), 0
+        expected, dimensions = None, _count_numbers(path, first)
         lines = itertools.chain([first], lines)
+        first_row = 1
     else:
-        (expected, dimensions), skipped = header, 1
+        expected, dimensions = header
+        first_row = 2
     count = 0
     while part := list(itertools.islice(lines, _ROWS)):
-        start = count + skipped + 1
+        start = count + first_row
         if expected is not None and count + len(part) > expected:
             raise InputError(f"{path}, line {expected + 2}: expected the end after the {expected} words of line 1")
         count += len(part)
@@ -143,13 +153,13 @@ def _read_text(path: Path, stream: BufferedIOBase) -> Iterator[Block]:
 
 
 def _read_line(path: Path, number: int, line: bytes, dimensions: int, numbers: array[float]) -> bytes:
-    """Append the numbers of a line to *numbers*, and return its word: what stands before the last fields."""
-    # From the right, for a few words of GloVe's 840B file have spaces in them.
+    """Append the numbers of a line to *numbers*, and return the word before them."""
+    # split from the right, since a few words of GloVe's 840B file have spaces in them
     fields = line.rsplit(None, dimensions)
     word = fields[0] if len(fields) == dimensions + 1 else b""
     if not word or (b" " in word and _is_number(word.rpartition(b" ")[2])):
-        found = len(line.split())
-        raise InputError(f"{path}, line {number}: expected a word and {dimensions} numbers, found {found} fields")
+        count = len(line.split())
+        raise InputError(f"{path}, line {number}: expected a word and {dimensions} numbers, found {count} fields")
     try:
         numbers.extend(map(float, fields[1:]))
     except ValueError:
@@ -161,7 +171,9 @@ def _read_line(path: Path, number: int, line: bytes, dimensions: int, numbers: a
 def _count_numbers(path: Path, line: bytes) -> int:
     """Return the dimensions of a file without a header: the numbers at the end of its first line."""
     fields = line.split()
-    count = sum(1 for _ in itertools.takewhile(_is_number, reversed(fields[1:])))
+    count = 0
+    while count < len(fields) - 1 and _is_number(fields[-1 - count]):
+        count += 1
     if not 0 < count <= _MOST_DIMENSIONS:
         raise InputError(f"{path}, line 1: expected 'n d' or a word and its numbers, found {_shown(line.strip())}")
     if any(map(_is_number, fields[1:-count])):
@@ -170,34 +182,40 @@ def _count_numbers(path: Path, line: bytes) -> int:
 
 
 def _read_binary(path: Path, stream: BufferedIOBase) -> Iterator[Block]:
+    """Yield the rows of a binary file in blocks.
+
+    Words have no fixed length, so that the file is read in large pieces and each word is searched in what was read; a
+    read for each word would take most of the time.
+    """
     count, dimensions = _header(stream.readline(_LONGEST)) or (0, 0)
     size = 4 * dimensions
-    buffer, at = b"", 0
+    buffer, position = b"", 0
     for start in range(1, count + 1, _ROWS):
         words, numbers = [], bytearray()
         for number in range(start, min(start + _ROWS, count + 1)):
-            while (end := buffer.find(b" ", at)) < 0 or len(buffer) <= end + size:
-                more = stream.read(_CHUNK)
-                if not more:
+            while (end := buffer.find(b" ", position)) < 0 or len(buffer) <= end + size:
+                piece = stream.read(_CHUNK)
+                if not piece:
                     raise InputError(f"{path}, word {number} of {count}: expected a word and {size} bytes, cut short")
-                if len(buffer) - at > _LONGEST:
+                if len(buffer) - position > _LONGEST:
                     raise InputError(f"{path}, word {number} of {count}: expected a word and a space, found neither")
-                buffer, at = buffer[at:] + more, 0
-            # The original program ends each vector with a newline, others do not.
-            words.append(buffer[at:end].removeprefix(b"\n"))
-            if not words[-1]:
+                buffer, position = buffer[position:] + piece, 0
+            # the original program ends each vector with a newline, others do not
+            word = buffer[position:end].removeprefix(b"\n")
+            if not word:
                 raise InputError(f"{path}, word {number} of {count}: expected a word, found an empty one")
-            at = end + 1 + size
-            numbers += buffer[end + 1 : at]
+            words.append(word)
+            position = end + 1 + size
+            numbers += buffer[end + 1 : position]
         values = np.frombuffer(numbers, dtype="<f4").reshape(len(words), dimensions).astype(np.float32, copy=False)
         check_finite(path, values, "word", start)
         yield Block(words, values)
-    if (buffer[at:] + stream.read(2)).strip(b"\n"):
+    if (buffer[position:] + stream.read(2)).strip(b"\n"):
         raise InputError(f"{path}, word {count + 1}: expected the end after the {count} words of line 1")
 
 
 def _header(line: bytes) -> tuple[int, int] | None:
-    """Return n and d of a first line ``n d``, or None where it is something else."""
+    """Return n and d of a first line ``n d``, or None for another first line."""
     fields = line.split()
     if len(fields) != 2 or not all(field.isdigit() and len(field) < 16 for field in fields):
         return None
@@ -219,9 +237,9 @@ def _lines(path: Path, stream: BufferedIOBase) -> Iterator[bytes]:
 def _opened(path: Path) -> Iterator[BufferedIOBase]:
     try:
         with path.open("rb") as raw:
-            packed = raw.read(2) == _GZIP
+            compressed = raw.read(2) == _GZIP
             raw.seek(0)
-            if packed:
+            if compressed:
                 with gzip.open(raw) as stream:
                     yield stream
             else:

@@ -2,8 +2,8 @@
 
 The cache has one folder for each content, named by its digest::
 
-    vectors.npy   float32, one row a word (not where the source is a folder: its own table is used as it is)
-    words.bin     the words one after another, as bytes
+    vectors.npy   float32, one row a word (absent where the source is a folder, whose own table is used)
+    words.bin     the concatenated words, as bytes
     ends.npy      uint64, where each word ends in words.bin
     keys.npy      uint64, a 64-bit BLAKE2b digest of each word, sorted
     rows.npy      int64, the row of each key; equal keys in the order of their rows
@@ -38,14 +38,14 @@ _ROWS = 4096
 
 @dataclass(frozen=True, eq=False)
 class WordVectors:
-    """Word vectors by word; :func:`open_vectors` makes it.
+    """Word vectors by word, as :func:`open_vectors` returns them.
 
-    ``len()`` is the number of rows. Where a word has several, the first is found.
+    ``len()`` is the number of rows. Of several rows of a word, the first counts.
 
     Attributes:
         digest: the SHA-256 of the source in hexadecimal; of a folder, over the digests of its two files.
         table: shape ``(len, dimensions)``, floating point, memory-mapped.
-        words: the words one after another, uint8.
+        words: the concatenated words, uint8.
         ends: where each word ends in *words*, shape ``(len,)``.
         keys: the sorted keys of the words, shape ``(len,)``.
         order: the row of each key, shape ``(len,)``.
@@ -63,7 +63,7 @@ class WordVectors:
 
     @property
     def dimensions(self) -> int:
-        """The numbers of a vector."""
+        """The length of a vector."""
         return int(self.table.shape[1])
 
     def lookup(self, words: Sequence[str]) -> NDArray[np.intp]:
@@ -71,19 +71,21 @@ class WordVectors:
 
         A word is compared by its UTF-8 bytes: neither case nor Unicode form is changed.
         """
-        # Half of a surrogate pair can stand in a text; it is no word of any file, and no error either.
-        wanted = [word.encode("utf-8", "surrogatepass") for word in words]
-        keys = np.fromiter(map(_key, wanted), dtype=np.uint64, count=len(wanted))
-        places = np.searchsorted(self.keys, keys)
-        pairs = zip(wanted, keys, places, strict=True)
-        return np.fromiter((self._row(*each) for each in pairs), dtype=np.intp, count=len(wanted))
+        # a text may have half of a surrogate pair, which is no word of any file, but no error either
+        encoded = [word.encode("utf-8", "surrogatepass") for word in words]
+        keys = np.fromiter(map(_key, encoded), dtype=np.uint64, count=len(encoded))
+        positions = np.searchsorted(self.keys, keys)
+        rows = np.empty(len(encoded), dtype=np.intp)
+        for index, (word, key, position) in enumerate(zip(encoded, keys, positions, strict=True)):
+            rows[index] = self._row(word, key, int(position))
+        return rows
 
     def find(self, words: Sequence[str], case: Literal["lower", "keep", "auto"] = "auto") -> dict[str, int]:
         """Return the row of each distinct word, -1 where it is unknown.
 
         Args:
-            words: as they stand in a text.
-            case: look them up in lower case, as they stand, or as they stand and then in lower case.
+            words: as written in a text.
+            case: look them up in lower case, as written, or as written and then in lower case.
         """
         distinct = list(dict.fromkeys(words))
         forms: dict[str, list[Callable[[str], str]]] = {"keep": [str], "lower": [str.lower], "auto": [str, str.lower]}
@@ -93,12 +95,13 @@ class WordVectors:
             rows |= zip(missing, self.lookup([form(word) for word in missing]).tolist(), strict=True)
         return rows
 
-    def _row(self, word: bytes, key: np.uint64, place: np.intp) -> int:
-        for at in range(int(place), len(self.keys)):
-            if self.keys[at] != key:
+    def _row(self, word: bytes, key: np.uint64, position: int) -> int:
+        """Return the row of a word whose key, if there is one, is at a position of the sorted keys; otherwise -1."""
+        for index in range(position, len(self.keys)):
+            if self.keys[index] != key:
                 break
-            # Two words can have one key; the bytes decide.
-            row = int(self.order[at])
+            # two words can have the same key, so their bytes are compared
+            row = int(self.order[index])
             start = int(self.ends[row - 1]) if row else 0
             if self.words[start : int(self.ends[row])].tobytes() == word:
                 return row
@@ -116,10 +119,10 @@ class WordVectors:
 
 
 def check_source(path: Path) -> None:
-    """Return when there is something at *path* that looks like word vectors; reads only its beginning.
+    """Return when there are word vectors at *path*, judged by the beginning of the file.
 
     Raises:
-        InputError: it is absent, or of no format that is read.
+        InputError: it is absent, or has an unsupported format.
     """
     if not path.is_dir():
         find_format(path)
@@ -140,17 +143,17 @@ def source_digest(path: Path) -> str:
 def open_vectors(path: Path) -> WordVectors:
     """Return the word vectors of a file or folder, converted into the cache at the first opening.
 
-    Formats: word2vec, text and binary; GloVe; fastText's .vec; any of them packed with gzip; a folder with
+    Formats: word2vec, text and binary; GloVe; fastText's .vec; any of them compressed with gzip; a folder with
     ``vectors.npy`` (floating point, two axes) and ``words.txt`` (one word a line).
 
     Raises:
-        InputError: there is none, or it is broken: with file, line and what was expected.
+        InputError: the source is missing or broken: with file, line and what was expected.
     """
     check_source(path)
     digest = source_digest(path)
     target = cache_dir() / "vectors" / digest
     if not target.is_dir():
-        _fill(path, digest, target)
+        _convert_into(path, digest, target)
     return _open(path.resolve() if path.is_dir() else target, digest, target)
 
 
@@ -165,8 +168,8 @@ def _open(home: Path, digest: str, target: Path) -> WordVectors:
         raise InputError(f"{target}: the converted vectors are damaged ({error}); delete this folder") from None
 
 
-def _fill(path: Path, digest: str, target: Path) -> None:
-    """Convert a source into *target*: under another name first, so that a folder of this name is whole."""
+def _convert_into(path: Path, digest: str, target: Path) -> None:
+    """Convert a source into *target*: under another name first, so that a folder of this name is complete."""
     target.parent.mkdir(parents=True, exist_ok=True)
     with tempfile.TemporaryDirectory(prefix=".making-", dir=target.parent, ignore_cleanup_errors=True) as parent:
         fresh = Path(parent) / digest
@@ -174,18 +177,19 @@ def _fill(path: Path, digest: str, target: Path) -> None:
         if path.is_dir():
             _index_folder(path, fresh)
         else:
-            _convert(path, fresh)
+            _convert_file(path, fresh)
         if source_digest(path) != digest:
             raise InputError(f"{path}: the file changed while it was read; run again")
         try:
             fresh.rename(target)
         except OSError:
-            # Another process was quicker: its folder serves as well.
+            # another process was quicker, and its folder is as good
             if not target.is_dir():
                 raise
 
 
-def _convert(path: Path, folder: Path) -> None:
+def _convert_file(path: Path, folder: Path) -> None:
+    """Write table and index of a file, block by block, so that no table is in memory as a whole."""
     index = _Index(folder)
     with (folder / _TABLE).open("wb") as table:
         dimensions = 0
@@ -195,7 +199,7 @@ def _convert(path: Path, folder: Path) -> None:
                 _write_header(table, 0, dimensions)
             table.write(np.ascontiguousarray(block.values, dtype="<f4").tobytes())
             index.add(block.words)
-        # Only now is the number of rows known; the header has room for any.
+        # the number of rows is known only now; the header has room for any
         table.seek(0)
         _write_header(table, len(index.ends), dimensions)
     index.save()
@@ -208,6 +212,7 @@ def _write_header(stream: Any, rows: int, dimensions: int) -> None:
 
 
 def _index_folder(path: Path, folder: Path) -> None:
+    """Write the index of a folder's words, and check its table, which is used where it is."""
     index = _Index(folder)
     for words in read_words(path / _WORDS):
         index.add(words)
@@ -235,7 +240,7 @@ def _check_table(path: Path) -> NDArray[Any]:
 
 
 class _Index:
-    """The index of a table in the making: sixteen bytes a word in memory, the words themselves on disk."""
+    """The index of a table while it is converted: sixteen bytes a word in memory, the words themselves on disk."""
 
     def __init__(self, folder: Path) -> None:
         self.folder = folder
@@ -258,7 +263,7 @@ class _Index:
         if not self.ends:
             return
         keys = np.frombuffer(self.keys, dtype=np.uint64)
-        # Stable, so that of a word that stands there twice the first row is found first.
+        # stable, so that of several rows of a word the first comes first
         rows = np.argsort(keys, kind="stable").astype(np.int64)
         arrays: dict[str, NDArray[Any]] = {
             "ends.npy": np.frombuffer(self.ends, dtype=np.uint64),
