@@ -118,7 +118,7 @@ def assert_agreement(
     from assay.datasets import load_dataset
     from assay.errors import InputError
     from assay.reports.check.baseline import take_baseline, to_text
-    from assay.reports.check.files import BASELINE, check_held, write_file
+    from assay.reports.check.files import BASELINE, check_replaceable, write_file
     from assay.reports.check.settings import CheckSettings
     from assay.reports.data import read_datasets
     from assay.reports.folder import read_run
@@ -130,7 +130,7 @@ def assert_agreement(
     if isinstance(against, Path) and baseline is None:
         raise InputError(f"against={str(against)!r}: a baseline is a file that ends in .json")
     if baseline is not None and update:
-        check_held(baseline, replace(BASELINE, option="against="))
+        check_replaceable(baseline, replace(BASELINE, option="against="))
     pairs, first = _with_scores(pairs, metric)
     asked = [first]
     if against is not None and baseline is None:

@@ -10,7 +10,7 @@ from xml.etree import ElementTree
 import pytest
 
 from assay.errors import InputError
-from assay.reports.check.files import BASELINE, JUNIT, SUMMARY, check_held, write_file, write_summary
+from assay.reports.check.files import BASELINE, JUNIT, SUMMARY, check_replaceable, write_file, write_summary
 
 HELD = {
     BASELINE: '{"schema": 1, "assay": "1", "run": "", "confidence": 0.95, "datasets": {}}',
@@ -37,12 +37,12 @@ def outside_of_github(monkeypatch):
 @KINDS
 def test_the_same_kind_and_what_holds_nothing_may_be_replaced(tmp_path, kind):
     place = tmp_path / "file"
-    check_held(place, kind)
+    check_replaceable(place, kind)
     place.touch()
-    check_held(place, kind)
+    check_replaceable(place, kind)
     place.write_text(HELD[kind], encoding="utf-8")
-    check_held(place, kind)
-    check_held(Path(os.devnull), kind)
+    check_replaceable(place, kind)
+    check_replaceable(Path(os.devnull), kind)
 
 
 @KINDS
@@ -51,7 +51,7 @@ def test_anything_else_may_not(tmp_path, kind, name):
     place, content = tmp_path / "file", OTHERS[name]
     place.write_bytes(content if isinstance(content, bytes) else content.encode())
     with pytest.raises(InputError) as refused:
-        check_held(place, kind)
+        check_replaceable(place, kind)
     said = f"{place}: holds something else than {kind.what}; give {kind.option} another name or remove it"
     assert str(refused.value) == said
 
@@ -62,10 +62,10 @@ def test_no_kind_replaces_another(tmp_path, kind, other):
     place = tmp_path / "file"
     place.write_text(HELD[other], encoding="utf-8")
     if kind is other:
-        check_held(place, kind)
+        check_replaceable(place, kind)
         return
     with pytest.raises(InputError, match="holds something else"):
-        check_held(place, kind)
+        check_replaceable(place, kind)
 
 
 def test_the_report_of_another_program_is_junit_too(tmp_path):
@@ -73,7 +73,7 @@ def test_the_report_of_another_program_is_junit_too(tmp_path):
     # one that was cut off is told by its root
     for text in ("<testsuite tests='1'></testsuite>", "<!-- x -->\n<testsuites><testsuite><testc"):
         place.write_text(text)
-        check_held(place, JUNIT)
+        check_replaceable(place, JUNIT)
 
 
 @pytest.mark.parametrize("text", [HELD[JUNIT], "<html></html>", "no XML"])
@@ -84,18 +84,18 @@ def test_a_report_that_was_looked_at_is_closed(tmp_path, monkeypatch, text):
     monkeypatch.setattr(ElementTree, "iterparse", lambda file, **how: read.append(file) or parse(file, **how))
     place.write_text(text)
     with nullcontext() if text == HELD[JUNIT] else pytest.raises(InputError):
-        check_held(place, JUNIT)
+        check_replaceable(place, JUNIT)
     assert [file.closed for file in read] == [True]
 
 
 @KINDS
 def test_a_folder_and_a_link_to_itself(tmp_path, kind):
     with pytest.raises(InputError, match=f"is a folder; give {kind.option} another name"):
-        check_held(tmp_path, kind)
+        check_replaceable(tmp_path, kind)
     loop = tmp_path / "loop"
     loop.symlink_to(loop)
     with pytest.raises(InputError, match="loop: cannot be opened"):
-        check_held(loop, kind)
+        check_replaceable(loop, kind)
 
 
 def test_a_file_is_written_whole_through_a_link(tmp_path, monkeypatch):
@@ -118,12 +118,12 @@ def test_the_summary_of_a_job_is_added_to(tmp_path, monkeypatch):
     place, other = tmp_path / "summary", tmp_path / "other.md"
     place.write_text("# Of another command\n")
     monkeypatch.setenv("GITHUB_STEP_SUMMARY", str(place))
-    check_held(place, SUMMARY)
+    check_replaceable(place, SUMMARY)
     write_summary(place, "### Gate passed: one\n")
     write_summary(place, "### Gate passed: two\n")
     assert place.read_text() == "# Of another command\n### Gate passed: one\n### Gate passed: two\n"
     with pytest.raises(InputError, match="holds something else than a baseline"):
-        check_held(place, BASELINE)
+        check_replaceable(place, BASELINE)
     for text in ("### Gate passed: one\n", "### Gate passed: two\n"):
         write_summary(other, text)
     assert other.read_text() == "### Gate passed: two\n"
@@ -135,6 +135,6 @@ def test_the_summary_of_a_job_may_be_named_by_another_path(tmp_path, monkeypatch
     place.write_text("# Of another command\n")
     (tmp_path / "linked").symlink_to(place.parent)
     monkeypatch.setenv("GITHUB_STEP_SUMMARY", str(place))
-    check_held(tmp_path / "linked" / "summary", SUMMARY)
+    check_replaceable(tmp_path / "linked" / "summary", SUMMARY)
     write_summary(tmp_path / "linked" / "summary", "### Gate passed: one\n")
     assert place.read_text() == "# Of another command\n### Gate passed: one\n"

@@ -233,7 +233,7 @@ def test_labels_that_no_people_gave_rank_nothing(tmp_path):
     found = boards(joined, SETTINGS, by="spearman", advance=told.append)
     assert (told, work_of(joined, SETTINGS)) == ([], 0), "what ranks nothing needs no test"
     assert enough_draws(joined, PairedTests(statistics=("spearman",), permutations=100)).permutations == 100
-    values = {(row["metric"], row["statistic"]): (row["value"], row["low"], row["high"]) for row in run.agreement}
+    values = {(row.metric, row.statistic): (row.value, row.low, row.high) for row in run.agreement}
     assert {(line.metric, name): held for line in found[0].lines for name, held in line.values.items()} == values
     assert [line.metric for line in found[0].lines] == ["recorded:good", "recorded:near", "recorded:noise"]
     assert all(line.rank is None and line.on_front is None for line in found[0].lines)

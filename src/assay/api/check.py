@@ -10,7 +10,7 @@ from assay.reports.check.baseline import read_baseline, take_baseline, to_text
 from assay.reports.check.checking import GateReport
 from assay.reports.check.checking import check as check_run
 from assay.reports.check.document import headline, to_document, to_junit
-from assay.reports.check.files import BASELINE, check_held, write_file
+from assay.reports.check.files import BASELINE, check_replaceable, write_file
 from assay.reports.check.settings import CheckSettings
 from assay.reports.folder import read_run
 from assay.settings import takes_settings
@@ -52,7 +52,7 @@ def baseline(run: str | Path, out: str | Path) -> Path:
     Raises:
         InputError: the run cannot be read, or the file cannot be written or holds something else.
     """
-    check_held(Path(out), BASELINE)
+    check_replaceable(Path(out), BASELINE)
     write_file(Path(out), to_text(take_baseline(read_run(Path(run)))))
     return Path(out)
 

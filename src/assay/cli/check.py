@@ -36,11 +36,11 @@ def check(
     """
     import assay
     from assay.errors import InputError
-    from assay.reports.check.files import JUNIT, SUMMARY, check_held, write_file, write_summary
+    from assay.reports.check.files import JUNIT, SUMMARY, check_replaceable, write_file, write_summary
 
     for path, kind in ((junit, JUNIT), (summary, SUMMARY)):
         if path is not None:
-            check_held(path, kind)
+            check_replaceable(path, kind)
     if junit is not None and summary is not None and junit.resolve() == summary.resolve():
         raise InputError(f"{summary}: is the file of --junit; give --summary another name")
     with progress_on_stderr(quiet) as progress:

@@ -9,15 +9,14 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from assay.reports.formats import FORMATS
-from assay.statistics.coefficients import statistics_help
 
 __all__ = [
-    "BucketOption", "ColumnsOption", "ConfidenceOption", "Correction", "CorrectionOption", "DatasetOption",
+    "BucketOption", "ColumnsOption", "ConfidenceOption", "DatasetOption",
     "DeviceOption", "DropDuplicatesOption", "Format", "FormatOption", "FreshOption", "GraphsOption", "GroupByOption",
     "JsonOption", "KeepModelsOption", "LanguageOption", "LimitOption", "ListFormat", "ListFormatOption",
     "MetricOption", "OfflineOption", "OptionalOutFolder", "OutFolder", "PermutationsOption", "QuietOption",
-    "ReferencesOption", "ReportFormat", "ReportFormatOption", "ResamplesOption", "RunBucketOption", "RunMetricOption",
-    "ScaleOption", "SeedOption", "StatisticOption", "ThreadsOption", "scale_text",
+    "ReferencesOption", "ReportFormat", "ReportFormatOption", "ResamplesOption",
+    "ScaleOption", "SeedOption", "ThreadsOption", "scale_text",
 ]  # fmt: skip
 
 
@@ -68,9 +67,6 @@ MetricOption = Annotated[
         help="A metric: name[:subject][,option=value]…; repeatable. Names: assay metrics list",
     ),
 ]
-RunMetricOption = Annotated[
-    list[str] | None, typer.Option("--metric", "-m", help="A metric of the run; repeatable [default: every one].")
-]
 DatasetOption = Annotated[
     list[str] | None,
     typer.Option(
@@ -95,16 +91,6 @@ BucketOption = Annotated[
         "--bucket",
         "-b",
         help="f1, f1:0,0.5,1, label<2, subset, length, number, any column; a+b combines; none.",
-    ),
-]
-RunBucketOption = Annotated[
-    list[str] | None, typer.Option("--bucket", "-b", help="Only this bucket of the run, such as f1=0; repeatable.")
-]
-StatisticOption = Annotated[
-    list[str] | None,
-    typer.Option(
-        "--statistic",
-        help=statistics_help(),
     ),
 ]
 ResamplesOption = Annotated[int, typer.Option(help="Bootstrap resamples for the intervals; 0 for none.")]
@@ -147,17 +133,7 @@ ListFormatOption = Annotated[ListFormat, typer.Option("--format", "-f", help="Ho
 FormatOption = Annotated[ReportFormat, typer.Option("--format", "-f", help="How the table is printed.")]
 
 
-class Correction(StrEnum):
-    """For the number of couples that are compared."""
-
-    holm = "holm"
-    benjamini_hochberg = "benjamini-hochberg"
-    bonferroni = "bonferroni"
-    none = "none"
-
-
 PermutationsOption = Annotated[int, typer.Option(help="Draws of the permutation test.")]
-CorrectionOption = Annotated[Correction, typer.Option(help="For the number of couples in a table.")]
 ReportFormatOption = Annotated[ReportFormat, typer.Option("--format", "-f", help="How the report is printed.")]
 OutFolder = Annotated[Path | None, typer.Option("--out", "-o", help="The run folder [default: runs/NAME-TIME].")]
 OptionalOutFolder = Annotated[Path | None, typer.Option("--out", "-o", help="Write a run folder, too.")]

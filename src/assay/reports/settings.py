@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import ClassVar, Literal
 
 from assay.settings import Resampling, Seeded, Settings, check_resamples, setting
+from assay.statistics.coefficients import statistics_help
 
 __all__ = [
     "CORRECTIONS",
@@ -74,12 +75,7 @@ class NeededResampling(Resampling):
 class PairedTests(NeededResampling):
     """How scores of the same pairs are compared: permutation tests, corrected, and paired intervals."""
 
-    statistics: Sequence[str] = setting(
-        "pearson, spearman, kendall (the default three), kendall-tau-c, pairwise-accuracy, auc, pair-accuracy.",
-        (),
-        flags=("--statistic",),
-        metavar="NAME",
-    )
+    statistics: Sequence[str] = setting(statistics_help(), (), flags=("--statistic",), metavar="NAME")
     permutations: int = setting(
         "Draws of the permutation test; more where the correction for many metric pairs needs them.", 1000
     )

@@ -20,9 +20,6 @@ from assay.statistics.concordance import Floats
 __all__ = ["Cell", "Pairing", "Verdict", "cells_of", "judge", "unpaired_interval"]
 
 
-# One number of a run held against the same number of a baseline.
-
-
 class Verdict(StrEnum):
     """What an interval of a difference (now less before) says, given a margin."""
 
@@ -130,8 +127,6 @@ def unpaired_interval(
     )
 
 
-# One metric on one dataset in a run and in a baseline, and the numbers that come of it.
-
 #: Resamples that must lie beyond each bound of a plain percentile interval, so that the bound is no single extreme
 #: draw. The expanded interval of few units reaches farther out, where there are fewer.
 BEYOND = 5
@@ -139,7 +134,7 @@ BEYOND = 5
 
 @dataclass(frozen=True)
 class Pairing:
-    """See the module.
+    """One metric on one dataset, in a run and in a baseline.
 
     Attributes:
         data: the dataset of the run.
@@ -177,30 +172,31 @@ class _Part:
     resamples: int
 
 
-def cells_of(one: Pairing, settings: CheckSettings, family: int) -> Iterator[Cell]:
+def cells_of(pairing: Pairing, settings: CheckSettings, family: int) -> Iterator[Cell]:
     """Yield every coefficient in every bucket of the run.
 
     Args:
-        one: what is compared.
+        pairing: what is compared.
         settings: what is judged.
         family: for how many tests the level of the judged ones is corrected.
     """
-    shown = dict.fromkeys([*settings.statistics, *one.data.run.manifest.request.statistics])
+    shown = dict.fromkeys([*settings.statistics, *pairing.data.run.manifest.request.statistics])
     corrected = 1 - (1 - settings.confidence) / max(family, 1)
     enough = max(settings.resamples, math.ceil(2 * BEYOND / (1 - corrected)))
-    for bucket in one.data.buckets:
+    for bucket in pairing.data.buckets:
         judged = settings.statistics if bucket in settings.buckets else ()
         rest = [name for name in shown if name not in judged]
         if judged:
-            yield from _cells(one, settings, _Part(bucket, judged, True, corrected, enough))
+            yield from _cells(pairing, settings, _Part(bucket, judged, True, corrected, enough))
         if rest:
-            yield from _cells(one, settings, _Part(bucket, rest, False, settings.confidence, settings.resamples))
+            yield from _cells(pairing, settings, _Part(bucket, rest, False, settings.confidence, settings.resamples))
 
 
-def _cells(one: Pairing, settings: CheckSettings, part: _Part) -> Iterator[Cell]:
+def _cells(pairing: Pairing, settings: CheckSettings, part: _Part) -> Iterator[Cell]:
+    """Yield some coefficients of one bucket: of the same pairs by paired differences, else by independent intervals."""
     # the same resamples for all metrics of a bucket
-    pairs = one.data.within(part.bucket, settings.seed)
-    now = pairs.take(one.now)
+    pairs = pairing.data.within(part.bucket, settings.seed)
+    now = pairs.take(pairing.now)
 
     def cell(
         statistic: str,
@@ -209,34 +205,36 @@ def _cells(one: Pairing, settings: CheckSettings, part: _Part) -> Iterator[Cell]
         n: int,
         note: str,
     ) -> Cell:
-        same = one.same_scores and values[1] is not None
+        same = pairing.same_scores and values[1] is not None
         verdict = Verdict.unchanged if same else judge(*values, *bounds, settings.margin)
-        place = (one.data.name, part.bucket, one.metric, statistic, part.judged)
-        return Cell(*place, *values, *bounds, part.confidence, n, verdict, note)
+        where = (pairing.data.name, part.bucket, pairing.metric, statistic, part.judged)
+        return Cell(*where, *values, *bounds, part.confidence, n, verdict, note)
 
-    if one.changed or one.same_scores:
+    if pairing.changed or pairing.same_scores:
         # the same scores differ by nothing in every resample
-        for found in agreement(
-            {one.metric: now},
+        for estimate in agreement(
+            {pairing.metric: now},
             pairs.labels,
             statistics=part.statistics,
-            resamples=part.resamples if one.changed else 0,
+            resamples=part.resamples if pairing.changed else 0,
             confidence=part.confidence,
             seed=pairs.seed,
             groups=pairs.groups,
         ):
-            if one.same_scores:
-                nothing = (None, None) if found.value is None else (0.0, 0.0)
-                yield cell(found.statistic, (found.value, found.value), nothing, found.n, found.note)
+            value = estimate.value
+            if pairing.same_scores:
+                nothing = (None, None) if value is None else (0.0, 0.0)
+                yield cell(estimate.statistic, (value, value), nothing, estimate.n, estimate.note)
                 continue
-            before = one.old.agreement.get(part.bucket, {}).get(found.statistic, [])
-            bounds = _independent(before, (found.value, found.low, found.high), one.old_confidence, part.confidence)
-            note = "; ".join(filter(None, (found.note, "other pairs, hence not paired")))
-            yield cell(found.statistic, (before[0] if before else None, found.value), bounds, found.n, note)
+            before = pairing.old.agreement.get(part.bucket, {}).get(estimate.statistic, [])
+            after = value, estimate.low, estimate.high
+            bounds = _independent(before, after, pairing.old_confidence, part.confidence)
+            note = "; ".join(filter(None, (estimate.note, "other pairs, hence not paired")))
+            yield cell(estimate.statistic, (before[0] if before else None, value), bounds, estimate.n, note)
         return
     for difference in compare(
         now,
-        pairs.take(one.old.scores),
+        pairs.take(pairing.old.scores),
         pairs.labels,
         statistics=part.statistics,
         permutations=0,
@@ -252,7 +250,7 @@ def _cells(one: Pairing, settings: CheckSettings, part: _Part) -> Iterator[Cell]
 def _independent(
     before: Sequence[float], now: tuple[float | None, float | None, float | None], level: float, wanted: float
 ) -> tuple[float | None, float | None]:
-    """Return the interval of the difference on different pairs, or none where a part of it is not known."""
+    """Return the interval of the difference on different pairs, or none where a part of it is unknown."""
     from scipy.special import ndtri
 
     value, low, high = now

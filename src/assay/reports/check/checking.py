@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Literal
 
@@ -27,9 +27,7 @@ __all__ = [
 ]
 
 
-# What differs between a run and a baseline beside the numbers.
-
-#: A metric at less than this share of its old speed is told of. Speeds in a baseline have one digit, hence are up to
+#: A metric at less than this share of its old speed is reported. Speeds in a baseline have one digit, hence are up to
 #: a half off, and machines differ.
 SLOWER = 0.5
 
@@ -63,20 +61,20 @@ class CheckFinding:
 
 
 def about_run(signature: str, baseline: Baseline) -> Iterator[CheckFinding]:
-    """Yield how two runs differ in their settings; versions of assay stand with the metrics."""
-    old, new = (dict(_part(part) for part in text.split("|")) for text in (baseline.run, signature))
-    # the gate resamples by itself
-    moot = {"assay", "bootstrap", "resamples", "confidence", "seed"}
-    parts = _changed_parts(
-        {k: v for k, v in old.items() if k not in moot}, {k: v for k, v in new.items() if k not in moot}
-    )
+    """Yield how two runs differ in their settings; versions of assay are compared metric by metric."""
+    parts = _changed_parts(_settings_of(baseline.run), _settings_of(signature))
     if parts:
         yield CheckFinding("changed settings", "", "", parts)
 
 
-def _part(text: str) -> tuple[str, str]:
-    key, _, value = text.partition(":")
-    return key, value
+def _settings_of(signature: str) -> dict[str, str]:
+    """Return the settings in the signature of a run, without those of its resampling: the gate does its own."""
+    settings = {}
+    for part in signature.split("|"):
+        name, _, value = part.partition(":")
+        if name not in ("assay", "bootstrap", "resamples", "confidence", "seed"):
+            settings[name] = value
+    return settings
 
 
 def changed_data(data: ScoredDataset, old: BaselineDataset) -> str:
@@ -134,9 +132,6 @@ def _changed_parts(old: Mapping[str, str], new: Mapping[str, str]) -> str:
     )
 
 
-# A run held against a baseline: which numbers are judged, and what else differs.
-
-
 @dataclass(frozen=True)
 class GateReport:
     """What the gate found.
@@ -169,13 +164,13 @@ class GateReport:
 def check(
     run: RunFolder, baseline: Baseline, settings: CheckSettings, advance: Callable[[int], None] | None = None
 ) -> GateReport:
-    """Hold a run against a baseline.
+    """Compare a run with a baseline.
 
     A number that comes from the same scores is unchanged and no test; the level is corrected for the others.
 
     Args:
         run: what is judged.
-        baseline: what it is held against.
+        baseline: what it is compared with.
         settings: what is judged, and how strictly.
         advance: called with the number of metrics compared.
 
@@ -183,39 +178,60 @@ def check(
         InputError: a broken run folder, a name that neither has, pairs that differ from those of the baseline, or no
             judged number that is defined in either.
     """
-    datasets = {one.name: one for one in read_datasets(run)}
-    old_metrics = [metric for one in baseline.datasets.values() for metric in one.metrics]
-    _check_known("metrics", settings.metrics, [*old_metrics, *(m for one in datasets.values() for m in one.scores)])
-    _check_known("buckets", settings.buckets, [bucket for one in datasets.values() for bucket in one.buckets])
-    names = list(dict.fromkeys([*datasets, *baseline.datasets]))
-    _check_known("datasets", settings.datasets, names)
-    findings = list(about_run(run.manifest.signature, baseline))
+    datasets = {data.name: data for data in read_datasets(run)}
+    _check_names(datasets.values(), baseline, settings)
+    pairings, findings = _pair_all(run, datasets, baseline, settings)
+    family = 0
+    for pairing in pairings:
+        if not pairing.same_scores:
+            judged = [bucket for bucket in settings.buckets if bucket in pairing.data.buckets]
+            family += len(judged) * len(settings.statistics)
+    cells: list[Cell] = []
+    for pairing in pairings:
+        cells += cells_of(pairing, settings, family)
+        if advance:
+            advance(1)
+    titles = {name: data.title for name, data in datasets.items()}
+    report = GateReport(tuple(cells), tuple(findings), settings, family, titles)
+    # what is missing fails by itself
+    if report.passed and all(cell.verdict is Verdict.undefined for cell in report.judged):
+        raise InputError(f"{run.title}: {_nothing_judged(report)}, so that there is nothing to pass or fail")
+    return report
+
+
+def _check_names(datasets: Collection[ScoredDataset], baseline: Baseline, settings: CheckSettings) -> None:
+    """Raise InputError for the name of a metric, bucket or dataset that neither run nor baseline has."""
+    metrics = [metric for old in baseline.datasets.values() for metric in old.metrics]
+    metrics += [metric for data in datasets for metric in data.scores]
+    _check_known("metrics", settings.metrics, metrics)
+    _check_known("buckets", settings.buckets, [bucket for data in datasets for bucket in data.buckets])
+    _check_known("datasets", settings.datasets, [*(data.name for data in datasets), *baseline.datasets])
+
+
+def _check_known(setting: str, wanted: Sequence[str], known: Iterable[str]) -> None:
+    names = dict.fromkeys(known)
+    for name in wanted:
+        if name not in names:
+            raise InputError(unknown(f"`{setting}`: neither run nor baseline has", name, names))
+
+
+def _pair_all(
+    run: RunFolder, datasets: Mapping[str, ScoredDataset], baseline: Baseline, settings: CheckSettings
+) -> tuple[list[Pairing], list[CheckFinding]]:
+    """Return what run and baseline both have, and what else differs, dataset by dataset."""
     pairings: list[Pairing] = []
-    for name in settings.datasets or names:
+    findings = list(about_run(run.manifest.signature, baseline))
+    for name in settings.datasets or dict.fromkeys([*datasets, *baseline.datasets]):
         if name not in datasets:
             why = run.manifest.request.unavailable.get(name, "the run was not asked for it")
             findings.append(CheckFinding("missing", name, "", f"in the baseline, not in the run ({why})", fails=True))
         elif name not in baseline.datasets:
             findings.append(CheckFinding("new", name, "", "not in the baseline"))
         else:
-            found, said = _pair(datasets[name], baseline, settings)
-            pairings += found
-            findings += said
-    family = len(settings.statistics) * sum(
-        bucket in one.data.buckets for one in pairings if not one.same_scores for bucket in settings.buckets
-    )
-    cells: list[Cell] = []
-    for one in pairings:
-        cells += cells_of(one, settings, family)
-        if advance:
-            advance(1)
-    report = GateReport(
-        tuple(cells), tuple(findings), settings, family, {name: one.title for name, one in datasets.items()}
-    )
-    # what is missing fails by itself
-    if report.passed and all(cell.verdict is Verdict.undefined for cell in report.judged):
-        raise InputError(f"{run.title}: {_nothing_judged(report)}, so that there is nothing to pass or fail")
-    return report
+            paired, differing = _pair(datasets[name], baseline, settings)
+            pairings += paired
+            findings += differing
+    return pairings, findings
 
 
 def _nothing_judged(report: GateReport) -> str:
@@ -226,13 +242,6 @@ def _nothing_judged(report: GateReport) -> str:
         return f"{', '.join(settings.statistics)} in {', '.join(settings.buckets)} is defined for no metric{why}"
     new = [f"{one.metric or one.dataset} is {one.text}" for one in report.findings if one.kind == "new"]
     return f"run and baseline share no number in {', '.join(settings.buckets)}{''.join(f'; {one}' for one in new)}"
-
-
-def _check_known(setting: str, wanted: Sequence[str], known: Iterable[str]) -> None:
-    names = dict.fromkeys(known)
-    for name in wanted:
-        if name not in names:
-            raise InputError(unknown(f"`{setting}`: neither run nor baseline has", name, names))
 
 
 def _pair(data: ScoredDataset, baseline: Baseline, settings: CheckSettings) -> tuple[list[Pairing], list[CheckFinding]]:
@@ -249,22 +258,22 @@ def _pair(data: ScoredDataset, baseline: Baseline, settings: CheckSettings) -> t
             f"{data.run.title}: {data.name} has other pairs than the baseline ({what}), so that no paired test is "
             "possible; write a new baseline with: assay baseline RUN --out FILE, or give `allow_changed_data`"
         )
-    found, said = [], []
+    pairings, findings = [], []
     if names:
-        said.append(
-            CheckFinding("changed version", data.name, "", names if changed else f"{names}; the pairs are the same")
-        )
+        text = names if changed else f"{names}; the pairs are the same"
+        findings.append(CheckFinding("changed version", data.name, "", text))
     if changed:
-        said.append(CheckFinding("changed data", data.name, "", f"{changed}; compared by independent intervals"))
+        text = f"{changed}; compared by independent intervals"
+        findings.append(CheckFinding("changed data", data.name, "", text))
     for metric in dict.fromkeys([*data.scores, *old.metrics]):
         if settings.metrics and metric not in settings.metrics:
             continue
         if metric not in data.scores:
-            said.append(missing_metric(data, metric))
+            findings.append(missing_metric(data, metric))
         elif metric not in old.metrics:
-            said.append(CheckFinding("new", data.name, metric, "not in the baseline"))
+            findings.append(CheckFinding("new", data.name, metric, "not in the baseline"))
         else:
-            held = old.metrics[metric]
-            said += about_metric(data, metric, held, same_data=not changed)
-            found.append(Pairing(data, metric, held, changed, baseline.confidence))
-    return found, said
+            before = old.metrics[metric]
+            findings += about_metric(data, metric, before, same_data=not changed)
+            pairings.append(Pairing(data, metric, before, changed, baseline.confidence))
+    return pairings, findings

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections import Counter
 from typing import Any
 from xml.etree import ElementTree as ET
 
@@ -14,8 +15,6 @@ from assay.statistics.coefficients import title_of
 
 __all__ = ["headline", "to_document", "to_junit"]
 
-
-# What the gate found, as tables.
 
 _HEADS = (
     Column("bucket"),
@@ -31,10 +30,10 @@ _HEADS = (
 def headline(report: GateReport) -> str:
     """Return in one line whether the gate is passed, and why not."""
     judged = report.judged
-    counts = {verdict: sum(cell.verdict is verdict for cell in judged) for verdict in Verdict}
-    failing = [one for one in report.findings if one.fails]
-    parts = [f"{count} {verdict}" for verdict, count in counts.items() if count]
-    parts += [f"{sum(one.kind == kind for one in failing)} {kind}" for kind in dict.fromkeys(f.kind for f in failing)]
+    verdicts = Counter(cell.verdict for cell in judged)
+    kinds = Counter(finding.kind for finding in report.findings if finding.fails)
+    parts = [f"{verdicts[verdict]} {verdict}" for verdict in Verdict if verdicts[verdict]]
+    parts += [f"{count} {kind}" for kind, count in kinds.items()]
     return f"{'passed' if report.passed else 'FAILED'}: {', '.join(parts)}"
 
 
@@ -47,13 +46,15 @@ def to_document(report: GateReport) -> Document:
         if cells:
             sheets.append(_sheet(report.titles.get(dataset, dataset), cells, _level(report, dataset)))
     if report.findings:
-        rows = [(one.dataset or "–", one.metric or "–", one.kind, one.text) for one in report.findings]
+        rows = [
+            (finding.dataset or "–", finding.metric or "–", finding.kind, finding.text) for finding in report.findings
+        ]
         sheets.append(
             Sheet(
                 "What else differs",
                 [Column("dataset"), Column("metric"), Column("what"), Column("how")],
                 rows,
-                marked=frozenset(row for row, one in enumerate(report.findings) if one.fails),
+                marked=frozenset(row for row, finding in enumerate(report.findings) if finding.fails),
             )
         )
     others = [cell for cell in report.cells if not cell.judged]
@@ -78,7 +79,7 @@ def _facts(report: GateReport) -> list[str]:
 
 def _level(report: GateReport, dataset: str) -> str:
     settings = report.settings
-    changed = any((one.kind, one.dataset) == ("changed data", dataset) for one in report.findings)
+    changed = any(finding.kind == "changed data" and finding.dataset == dataset for finding in report.findings)
     difference = "difference of two samples (other pairs, hence not paired)" if changed else "paired difference"
     if report.family < 2:
         return f"{percent(settings.confidence)} intervals of the {difference}"
@@ -107,8 +108,12 @@ def _sheet(title: str, cells: list[Cell], level: str) -> Sheet:
     )
 
 
+def _shown(value: float | None, absent: str) -> str:
+    return absent if value is None else short(value, 3)
+
+
 def _row(cell: Cell) -> tuple[str, ...]:
-    before, now = ("–" if one is None else short(one, 3) for one in (cell.before, cell.now))
+    before, now = _shown(cell.before, "–"), _shown(cell.now, "–")
     return cell.bucket, cell.metric, title_of(cell.statistic), before, now, difference_text(cell), str(cell.verdict)
 
 
@@ -151,7 +156,7 @@ def _value(report: GateReport) -> dict[str, Any]:
         "confidence": settings.confidence,
         "family": report.family,
         "cells": [_record(cell) for cell in report.cells],
-        "findings": [vars(one) for one in report.findings],
+        "findings": [vars(finding) for finding in report.findings],
     }
 
 
@@ -164,9 +169,10 @@ _FORBIDDEN = re.compile("[^\t\n\r -\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
 def to_junit(report: GateReport) -> str:
     """Return JUnit XML as the services for continuous integration read it.
 
-    A number with too little data, or undefined in both, is skipped; warnings stand in the suite's ``system-out``.
+    A number with too little data, or undefined in both, is skipped; warnings are in the suite's ``system-out``.
     """
-    failing = [one for one in report.findings if one.fails]
+    failing = [finding for finding in report.findings if finding.fails]
+    warnings = [finding for finding in report.findings if not finding.fails]
     failures = sum(cell.fails for cell in report.judged) + len(failing)
     skipped = sum(cell.verdict.says_nothing for cell in report.judged)
     counts = {
@@ -183,8 +189,10 @@ def to_junit(report: GateReport) -> str:
         name = f"{finding.metric or 'dataset'}: {finding.kind}"
         case = ET.SubElement(suite, "testcase", {"classname": _clean(finding.dataset), "name": _clean(name)})
         ET.SubElement(case, "failure", {"message": _clean(finding.text), "type": finding.kind})
-    said = [f"{one.dataset} {one.metric}: {one.kind}: {one.text}".strip() for one in report.findings if not one.fails]
-    ET.SubElement(suite, "system-out").text = _clean("\n".join([headline(report), *said]))
+    lines = [headline(report)]
+    for finding in warnings:
+        lines.append(f"{finding.dataset} {finding.metric}: {finding.kind}: {finding.text}".strip())
+    ET.SubElement(suite, "system-out").text = _clean("\n".join(lines))
     ET.indent(root)
     return '<?xml version="1.0" encoding="UTF-8"?>\n' + ET.tostring(root, encoding="unicode") + "\n"
 
@@ -192,16 +200,16 @@ def to_junit(report: GateReport) -> str:
 def _add_cell(suite: ET.Element, cell: Cell, margin: float) -> None:
     name = f"{cell.metric}: {cell.statistic} in {cell.bucket}"
     case = ET.SubElement(suite, "testcase", {"classname": _clean(cell.dataset), "name": _clean(name)})
-    before, now = ("undefined" if one is None else short(one, 3) for one in (cell.before, cell.now))
-    told = (
+    before, now = _shown(cell.before, "undefined"), _shown(cell.now, "undefined")
+    message = (
         f"{cell.verdict}: {before} before, {now} now, difference {difference_text(cell)}, margin {margin:g}, n {cell.n}"
     )
-    told = _clean(f"{told}; {cell.note}" if cell.note else told)
+    message = _clean(f"{message}; {cell.note}" if cell.note else message)
     if cell.fails:
-        ET.SubElement(case, "failure", {"message": told, "type": str(cell.verdict)})
+        ET.SubElement(case, "failure", {"message": message, "type": str(cell.verdict)})
     elif cell.verdict.says_nothing:
-        ET.SubElement(case, "skipped", {"message": told})
-    ET.SubElement(case, "system-out").text = told
+        ET.SubElement(case, "skipped", {"message": message})
+    ET.SubElement(case, "system-out").text = message
 
 
 def _clean(text: str) -> str:

@@ -14,11 +14,11 @@ from xml.etree import ElementTree as ET
 from assay.errors import InputError
 from assay.output import written_whole
 
-__all__ = ["BASELINE", "JUNIT", "SUMMARY", "Kind", "check_held", "write_file", "write_summary"]
+__all__ = ["BASELINE", "JUNIT", "SUMMARY", "FileKind", "check_replaceable", "write_file", "write_summary"]
 
 
 @dataclass(frozen=True)
-class Kind:
+class FileKind:
     """A kind of file that the gate writes.
 
     Attributes:
@@ -34,11 +34,11 @@ class Kind:
 
 def _is_baseline(path: Path) -> bool:
     try:
-        held = json.loads(path.read_text(encoding="utf-8"))
+        value = json.loads(path.read_text(encoding="utf-8"))
     except (ValueError, RecursionError):
         return False
     # one that was changed by hand is still one: writing it again is the remedy
-    return isinstance(held, dict) and set(held) == {"schema", "assay", "run", "confidence", "datasets"}
+    return isinstance(value, dict) and set(value) == {"schema", "assay", "run", "confidence", "datasets"}
 
 
 def _is_junit(path: Path) -> bool:
@@ -56,22 +56,22 @@ def _is_summary(path: Path) -> bool:
         return file.readline().startswith((b"### Gate passed: ", b"### Gate FAILED: "))
 
 
-BASELINE = Kind("a baseline", "`out`", _is_baseline)
-JUNIT = Kind("JUnit XML", "`junit`", _is_junit)
-SUMMARY = Kind("a summary of assay check", "`summary`", _is_summary)
+BASELINE = FileKind("a baseline", "`out`", _is_baseline)
+JUNIT = FileKind("JUnit XML", "`junit`", _is_junit)
+SUMMARY = FileKind("a summary of assay check", "`summary`", _is_summary)
 
 
-def check_held(path: Path, kind: Kind) -> None:
+def check_replaceable(path: Path, kind: FileKind) -> None:
     """Raise InputError where *path* holds anything but an earlier file of its kind: it would be lost.
 
     An empty file has nothing to lose, and what is no file (such as ``/dev/stdout``) holds nothing. The summary of a job
     on GitHub may hold anything, since :func:`write_summary` adds to it.
     """
     try:
-        held = path.stat()
-        if stat.S_ISDIR(held.st_mode):
+        status = path.stat()
+        if stat.S_ISDIR(status.st_mode):
             raise InputError(f"{path}: is a folder; give {kind.option} another name")
-        if not stat.S_ISREG(held.st_mode) or not held.st_size or (kind is SUMMARY and _is_shared(path)):
+        if not stat.S_ISREG(status.st_mode) or not status.st_size or (kind is SUMMARY and _is_shared(path)):
             return
         if kind.holds(path):
             return
@@ -107,6 +107,7 @@ def _is_shared(path: Path) -> bool:
 
 
 def _put(path: Path, content: bytes, *, added: bool) -> None:
+    """Write bytes to a file, or add them to one; what is no file, such as a pipe, is written to as it is."""
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
         if added or (path.exists() and not path.is_file()):

@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from assay.errors import InputError
 from assay.reports.settings import DatasetsOfRun, MetricsOfRun, NeededResampling
 from assay.settings import WithProgress, setting
+from assay.statistics.coefficients import check_statistics
 
 __all__ = ["CheckSettings"]
 
@@ -36,9 +37,6 @@ class CheckSettings(MetricsOfRun, DatasetsOfRun, NeededResampling, WithProgress)
     def __post_init__(self) -> None:
         """Fill in what is judged by default."""
         super().__post_init__()
-        # not at the top: it loads NumPy, which the help does without
-        from assay.statistics.coefficients import check_statistics
-
         object.__setattr__(self, "buckets", tuple(dict.fromkeys(self.buckets)) or ("all",))
         object.__setattr__(self, "statistics", check_statistics(tuple(self.statistics) or ("spearman",)))
 
