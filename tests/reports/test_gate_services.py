@@ -20,19 +20,24 @@ ACTION = yaml.safe_load((REPOSITORY / "action.yml").read_text(encoding="utf-8"))
 BASH = shutil.which("bash")
 
 
-@pytest.fixture
-def project(tmp_path, monkeypatch):
-    """A project with a file of pairs and, by default, a baseline of token F1."""
-    monkeypatch.chdir(tmp_path)
+@pytest.fixture(scope="module")
+def template(tmp_path_factory):
+    """A project with a file of pairs, a run of token F1 and its baseline, made by the command line."""
+    folder = tmp_path_factory.mktemp("project")
     rows = [("x y", "x y", 2), ("x y", "x z", 1), ("x y", "u v", 0)] * 20
     lines = [f"{reference} {i},{candidate} {i + i % 2},{label}" for i, (reference, candidate, label) in enumerate(rows)]
-    Path("my pairs.csv").write_text("\n".join(["reference,candidate,label", *lines]))
-    # the command as it lies beside this Python
+    (folder / "my pairs.csv").write_text("\n".join(["reference,candidate,label", *lines]))
+    for line in ("run -d 'my pairs.csv' -m f1 -q --out before", "baseline before --out baseline.json -q"):
+        subprocess.run([sys.executable, "-m", "assay", *shlex.split(line)], cwd=folder, check=True, capture_output=True)
+    return folder
+
+
+@pytest.fixture
+def project(template, tmp_path, monkeypatch):
+    """A copy of the project as the current folder, with the command ``assay`` of this Python."""
+    shutil.copytree(template, tmp_path, dirs_exist_ok=True)
+    monkeypatch.chdir(tmp_path)
     monkeypatch.setenv("PATH", f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}")
-    subprocess.run(
-        ["assay", "run", "-d", "my pairs.csv", "-m", "f1", "-q", "--out", "before"], check=True, capture_output=True
-    )
-    subprocess.run(["assay", "baseline", "before", "--out", "baseline.json", "-q"], check=True)
     return tmp_path
 
 
