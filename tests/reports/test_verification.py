@@ -16,9 +16,9 @@ from assay.reports.verify import (
     Recomputed,
     Verification,
     changes,
+    compare_agreement,
+    compare_scores,
     headline,
-    hold_agreement,
-    hold_scores,
     likely_cause,
     not_recomputed,
     to_document,
@@ -47,46 +47,46 @@ def row(bucket="all", statistic="kendall", value=0.5, low=0.25, high=0.75, n=4):
 
 def test_scores_within_the_tolerance_are_the_same():
     then = np.array([0.0, 0.5, 1.0, NAN])
-    assert hold_scores(then, then + 1e-5, IDS, 2e-5) == Recomputed("same", 4)
-    assert hold_scores(then, then, IDS, 0.0) == Recomputed("same", 4)
+    assert compare_scores(then, then + 1e-5, IDS, 2e-5) == Recomputed("same", 4)
+    assert compare_scores(then, then, IDS, 0.0) == Recomputed("same", 4)
 
 
 def test_scores_that_differ_are_counted_and_the_worst_pair_named():
     then, now = np.array([0.0, 0.5, 1.0, 0.125]), np.array([0.0, 0.75, 0.5, 0.125])
     # |0.5 - 0.75| = 0.25, |1 - 0.5| = 0.5
-    assert hold_scores(then, now, IDS, 1e-9) == Recomputed("differs", 4, 2, 0.5, "pair c")
-    assert hold_scores(then, now, IDS, 0.3) == Recomputed("differs", 4, 1, 0.5, "pair c")
+    assert compare_scores(then, now, IDS, 1e-9) == Recomputed("differs", 4, 2, 0.5, "pair c")
+    assert compare_scores(then, now, IDS, 0.3) == Recomputed("differs", 4, 1, 0.5, "pair c")
 
 
 def test_a_score_on_one_side_only_differs_without_a_distance():
     then, now = np.array([NAN, 0.5, 1.0, 0.0]), np.array([0.5, 0.5, 1.0, 0.0])
-    assert hold_scores(then, now, IDS, 1.0) == Recomputed("differs", 4, 1, None, "pair a")
-    assert hold_scores(now, then, IDS, 1.0) == Recomputed("differs", 4, 1, None, "pair a")
+    assert compare_scores(then, now, IDS, 1.0) == Recomputed("differs", 4, 1, None, "pair a")
+    assert compare_scores(now, then, IDS, 1.0) == Recomputed("differs", 4, 1, None, "pair a")
     now[3] = 0.25
-    assert hold_scores(then, now, IDS, 0.1) == Recomputed("differs", 4, 2, 0.25, "pair d")
+    assert compare_scores(then, now, IDS, 0.1) == Recomputed("differs", 4, 2, 0.25, "pair d")
 
 
 def test_every_number_of_a_row_is_compared():
-    assert hold_agreement([row()], [row(value=0.5 + 1e-13)]) == Recomputed("same", 1)
+    assert compare_agreement([row()], [row(value=0.5 + 1e-13)]) == Recomputed("same", 1)
     for name in ("value", "low", "high"):
-        found = hold_agreement([row()], [row(**{name: getattr(row(), name) + 1e-9})])
+        found = compare_agreement([row()], [row(**{name: getattr(row(), name) + 1e-9})])
         assert (found.outcome, found.place) == ("differs", "all, kendall")
         assert found.largest == pytest.approx(1e-9, rel=1e-4)
-    assert hold_agreement([row()], [row(n=3)]).outcome == "differs"
-    assert hold_agreement([row(value=None, low=None, high=None)], [row(value=None, low=None, high=None)]).n == 1
-    assert hold_agreement([row(low=None)], [row()]) == Recomputed("differs", 1, 1, None, "all, kendall")
-    assert hold_agreement([row(value=-1e308)], [row(value=1e308)]).largest is None, "no number that JSON can hold"
+    assert compare_agreement([row()], [row(n=3)]).outcome == "differs"
+    assert compare_agreement([row(value=None, low=None, high=None)], [row(value=None, low=None, high=None)]).n == 1
+    assert compare_agreement([row(low=None)], [row()]) == Recomputed("differs", 1, 1, None, "all, kendall")
+    assert compare_agreement([row(value=-1e308)], [row(value=1e308)]).largest is None, "no number that JSON can hold"
 
 
 def test_a_row_that_is_missing_or_of_an_unknown_bucket():
     two = [row(), row("f1=0", value=0.125)]
-    missing = hold_agreement(two[:1], two)
+    missing = compare_agreement(two[:1], two)
     assert (missing.outcome, missing.differing, missing.n) == ("differs", 1, 2)
     assert missing.place == "f1=0, kendall: missing in agreement.json"
-    unknown = hold_agreement(two, two[:1])
+    unknown = compare_agreement(two, two[:1])
     assert unknown.outcome == "not recomputed" and "which pairs are in f1=0" in unknown.reason
     # what can be recomputed and differs goes first
-    assert hold_agreement([row(value=0.25), two[1]], two[:1]).outcome == "differs"
+    assert compare_agreement([row(value=0.25), two[1]], two[:1]).outcome == "differs"
 
 
 def test_changes_are_in_order_and_name_what_is_absent():

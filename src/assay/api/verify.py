@@ -25,7 +25,7 @@ from assay.reports.verify import (
     Verification,
     VerifySettings,
     changes,
-    hold_agreement,
+    compare_agreement,
     likely_cause,
     to_document,
 )
@@ -106,7 +106,7 @@ def verify(run: str | Path, settings: VerifySettings) -> Verified:
         for name in names:
             status = statuses.get((data.name, name))
             scores = scores_now(metrics[name], data, name, excerpt, status, pairs)
-            agreement = hold_agreement(_rows_of(folder.agreement, data, name), _rows_of(rows, data, name))
+            agreement = compare_agreement(_rows_of(folder.agreement, data, name), _rows_of(rows, data, name))
             judged.append(_judge(metrics[name], data, name, agreement, scores, status, state, environment, excerpt))
     verification = Verification(
         run=folder.title,

@@ -33,7 +33,7 @@ from assay.metrics import ColumnMetric, Metric, load_metric
 from assay.metrics.recorded import Recorded
 from assay.progress import Progress
 from assay.reports.data import ScoredDataset
-from assay.reports.verify import DataNow, Recomputed, hold_scores, not_recomputed
+from assay.reports.verify import DataNow, Recomputed, compare_scores, not_recomputed
 from assay.tables import PAIR_COLUMNS
 from assay.transfer import sha256_of
 
@@ -234,14 +234,14 @@ def scores_now(
     ids = data.table.column("pair_id").to_pylist()
     if isinstance(loaded, ColumnMetric):
         try:
-            return hold_scores(then, _read_again(loaded, data, excerpt.pairs, pairs), ids, 0.0)
+            return compare_scores(then, _read_again(loaded, data, excerpt.pairs, pairs), ids, 0.0)
         except AssayError as error:
             return not_recomputed(str(error))
     if status is None or not status.is_done:
         return not_recomputed(status.reason if status else "", status.remedy if status else "")
     rows = excerpt.rows
     now = excerpt.scores[name]
-    return hold_scores(then[rows], now[rows], [ids[row] for row in rows], loaded.declaration.tolerance)
+    return compare_scores(then[rows], now[rows], [ids[row] for row in rows], loaded.declaration.tolerance)
 
 
 def _read_again(metric: ColumnMetric, data: ScoredDataset, held: Pairs, pairs: Pairs | None) -> NDArray[np.float64]:

@@ -25,9 +25,9 @@ __all__ = [
     "Verification",
     "VerifySettings",
     "changes",
+    "compare_agreement",
+    "compare_scores",
     "headline",
-    "hold_agreement",
-    "hold_scores",
     "likely_cause",
     "not_recomputed",
     "to_document",
@@ -67,7 +67,7 @@ class Change:
 
 @dataclass(frozen=True)
 class Recomputed:
-    """Numbers of a run held against the same numbers computed now.
+    """Numbers of a run compared with the same numbers computed now.
 
     Attributes:
         outcome: whether they are the same.
@@ -106,11 +106,11 @@ def changes(then: Mapping[str, str], now: Mapping[str, str]) -> tuple[Change, ..
 
 
 def not_recomputed(reason: str, remedy: str = "") -> Recomputed:
-    """Return what stands for numbers that could not be had."""
+    """Return the result for numbers that could not be recomputed."""
     return Recomputed("not recomputed", reason=reason, remedy=remedy)
 
 
-def hold_scores(then: Floats, now: Floats, pairs: Sequence[str], tolerance: float) -> Recomputed:
+def compare_scores(then: Floats, now: Floats, pairs: Sequence[str], tolerance: float) -> Recomputed:
     """Compare scores of n pairs.
 
     Args:
@@ -123,54 +123,56 @@ def hold_scores(then: Floats, now: Floats, pairs: Sequence[str], tolerance: floa
     differs = np.flatnonzero(~(apart <= tolerance) & ~(np.isnan(then) & np.isnan(now)))
     if not len(differs):
         return Recomputed("same", len(then))
-    # a score on one side only has no distance, and stands behind those that have one
+    # a score on one side only has no distance, and comes after those that have one
     worst = int(differs[np.argmax(np.nan_to_num(apart[differs], nan=-1.0))])
     largest = None if np.isnan(apart[worst]) else float(apart[worst])
     return Recomputed("differs", len(then), len(differs), largest, f"pair {pairs[worst]}")
 
 
-def hold_agreement(then: Sequence[AgreementRow], now: Sequence[AgreementRow]) -> Recomputed:
+def compare_agreement(then: Sequence[AgreementRow], now: Sequence[AgreementRow]) -> Recomputed:
     """Compare rows of the agreement table of one metric on one dataset: value, both bounds, and n.
 
     Where a row stands twice the table was changed by hand, whichever of the two is right.
     """
     counts = Counter((row.bucket, row.statistic) for row in then)
-    held = {(row.bucket, row.statistic): row for row in then}
-    found = {(row.bucket, row.statistic): row for row in now}
-    buckets = {bucket for bucket, _ in found}
-    unknown = list(dict.fromkeys(bucket for bucket, _ in held if bucket not in buckets))
+    old_rows = {(row.bucket, row.statistic): row for row in then}
+    new_rows = {(row.bucket, row.statistic): row for row in now}
+    buckets = {bucket for bucket, _ in new_rows}
+    unknown = list(dict.fromkeys(bucket for bucket, _ in old_rows if bucket not in buckets))
     repeated = {key: f"{count} rows in agreement.json" for key, count in counts.items() if count > 1}
-    odd = repeated | {key: "missing in agreement.json" for key in found if key not in held}
-    odd |= {key: "in agreement.json alone" for key in held if key not in found and key[0] in buckets}
-    differing: list[tuple[float | None, str]] = [(None, f"{', '.join(key)}: {how}") for key, how in odd.items()]
-    for key, row in found.items():
-        if key in odd:
+    unmatched = repeated | {key: "missing in agreement.json" for key in new_rows if key not in old_rows}
+    for key in old_rows:
+        if key not in new_rows and key[0] in buckets:
+            unmatched[key] = "in agreement.json alone"
+    differing: list[tuple[float | None, str]] = [(None, f"{', '.join(key)}: {how}") for key, how in unmatched.items()]
+    for key, new in new_rows.items():
+        if key in unmatched:
             continue
-        old = held[key]
-        apart = [_apart(old.value, row.value), _apart(old.low, row.low), _apart(old.high, row.high)]
-        if old.n != row.n or any(distance is None or distance > EXACT for distance in apart):
+        old = old_rows[key]
+        apart = [_apart(old.value, new.value), _apart(old.low, new.low), _apart(old.high, new.high)]
+        if old.n != new.n or any(distance is None or distance > EXACT for distance in apart):
             largest = None if None in apart else max(distance for distance in apart if distance is not None)
             differing.append((largest, ", ".join(key)))
     if differing:
-        largest, place = max(differing, key=lambda one: -1.0 if one[0] is None else one[0])
+        largest, place = max(differing, key=lambda difference: -1.0 if difference[0] is None else difference[0])
         reason = "agreement.json was changed after the run" if repeated else ""
-        return Recomputed("differs", len({*found, *odd}), len(differing), largest, place, reason)
+        return Recomputed("differs", len({*new_rows, *unmatched}), len(differing), largest, place, reason)
     if unknown:
         return not_recomputed(
             f"the folder does not say which pairs are in {', '.join(unknown)}", "make the run again with this assay"
         )
-    return Recomputed("same", len(found))
+    return Recomputed("same", len(new_rows))
 
 
 def _apart(then: float | None, now: float | None) -> float | None:
-    """Return the distance of two numbers, 0 where both are undefined, None where one is (or is no number)."""
+    """Return the distance of two numbers, 0 where both are undefined, None where one is or it is not finite."""
     if then is None or now is None:
         return 0.0 if then is now else None
     apart = abs(then - now)
     return apart if apart < np.inf else None
 
 
-# A run held against its recomputation: what is the same, what differs, and why that may be.
+# A run compared with its recomputation: what is the same, what differs, and why that may be.
 
 #: What decides a coefficient and the bounds of its interval, beside scores and labels.
 _STATISTICS = ("python", "machine", "assay", "numpy", "scipy")
@@ -178,7 +180,7 @@ _STATISTICS = ("python", "machine", "assay", "numpy", "scipy")
 
 @dataclass(frozen=True)
 class DataNow:
-    """A dataset of a run, held against what its source gives now.
+    """A dataset of a run, compared with what its source gives now.
 
     Attributes:
         dataset: its name in the run.
