@@ -1,16 +1,18 @@
-"""Packages whose public names are loaded when they are first used, so that to import them costs next to nothing."""
+"""What can be known of a package without importing its modules: the homes of its names, and what its files declare."""
 
 from __future__ import annotations
 
 import ast
 import functools
 import pkgutil
+import re
 import sys
 from collections.abc import Callable
 from importlib import import_module
+from importlib.resources import files
 from typing import Any
 
-__all__ = ["on_first_use"]
+__all__ = ["declared_in", "on_first_use"]
 
 
 def on_first_use(package: str) -> tuple[Callable[[str], Any], Callable[[], list[str]]]:
@@ -49,3 +51,21 @@ def _homes(package: str) -> dict[str, tuple[str, str]]:
         if isinstance(statement, ast.ImportFrom) and statement.module
         for alias in statement.names
     }
+
+
+def declared_in(package: str, pattern: re.Pattern[str]) -> dict[str, str]:
+    """Return what the modules of a package declare, name to ``module:attribute``, read from their text alone.
+
+    So a built-in metric or reader is one file, and listing them imports none of them.
+
+    Args:
+        package: dotted name; modules of its own are read, not those of packages inside it.
+        pattern: with the groups ``name`` and ``attribute``.
+    """
+    found = {}
+    for source in sorted(files(package).iterdir(), key=lambda item: item.name):
+        if source.name.endswith(".py"):
+            module = f"{package}.{source.name.removesuffix('.py')}"
+            for match in pattern.finditer(source.read_text(encoding="utf-8")):
+                found[match["name"]] = f"{module}:{match['attribute']}"
+    return found

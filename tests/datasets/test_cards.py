@@ -12,7 +12,7 @@ import pytest
 
 from assay.datasets import check_dataset, describe_card, list_datasets, load_card, load_card_splits, load_dataset
 from assay.datasets.card import parse_spec
-from assay.datasets.readers.semeval import read_semeval
+from assay.datasets.readers.semeval import read_sts
 from assay.datasets.readers.str2022 import read_str
 from assay.errors import InputError
 
@@ -140,7 +140,7 @@ def test_semeval_lines_stay_aligned(tmp_path: Path) -> None:
     (tmp_path / "i").write_text('a "quoted\tb\nc\td\tsource\tsource\ne\tf \n')
     (tmp_path / "g").write_text("1.5\n\n3\n")
     files = {"2016/S.input.x.txt": tmp_path / "i", "2016/S.gs.x.txt": tmp_path / "g"}
-    result = read_semeval(files, {})
+    result = read_sts(files, {})
     assert result.table.to_pylist() == [
         {"pair_id": "x-1", "reference": 'a "quoted', "candidate": "b", "label": 1.5, "subset": "x"},
         {"pair_id": "x-3", "reference": "e", "candidate": "f", "label": 3.0, "subset": "x"},
@@ -148,7 +148,7 @@ def test_semeval_lines_stay_aligned(tmp_path: Path) -> None:
     assert result.notes == ("x: 1 of 3 pairs that nobody scored left out",)
     (tmp_path / "g").write_text("1.5\n3\n")
     with pytest.raises(InputError, match="has 2 lines"):
-        read_semeval(files, {})
+        read_sts(files, {})
 
 
 def test_str_rows(tmp_path: Path) -> None:

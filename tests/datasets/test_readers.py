@@ -11,7 +11,7 @@ import pytest
 
 from assay.datasets import load_dataset
 from assay.datasets.card import card_from
-from assay.datasets.readers.base import READERS, ReaderResult, load_reader, pairs_of
+from assay.datasets.readers.base import ReaderResult, built_in_readers, load_reader, pairs_of
 from assay.errors import InputError, UnavailableError
 
 MakeCard = Callable[..., dict[str, Any]]
@@ -54,6 +54,6 @@ def test_a_reader_of_an_installed_package(card_of: MakeCard, tmp_path: Path, reg
         load_reader("broken")
 
 
-@pytest.mark.parametrize("name", READERS)
+@pytest.mark.parametrize("name", built_in_readers())
 def test_every_built_in_reader_is_there(name: str) -> None:
     assert callable(load_reader(name))

@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import dataclasses
 import functools
+import re
 from collections.abc import Iterable
 from dataclasses import MISSING, dataclass
 from importlib import import_module, metadata
 
 from assay.errors import InputError, UnavailableError, unknown
+from assay.lazy import declared_in
 from assay.metrics.base import Declaration, Metric
 from assay.metrics.name import SUBJECT, MetricName, describe_options, format_value, read_value
 from assay.metrics.presets import presets
@@ -17,35 +19,18 @@ from assay.metrics.provenance import ENTRY_POINTS
 __all__ = ["Entry", "Registry", "describe_metric", "list_metrics", "load_metric", "registry"]
 
 
-# The registry: which metrics there are, where each comes from, and how a name becomes a metric.
+#: A class of a built-in metric and the name in its declaration.
+_METRIC = re.compile(
+    r"^class (?P<attribute>\w+)(?:(?!^class ).)*?"
+    r"^    declaration[^=\n]*= (?:(?!^class ).)*?\bname=\"(?P<name>[^\"]+)\"",
+    re.DOTALL | re.MULTILINE,
+)
 
-_HERE = "assay.metrics"
-#: Built-in metrics as "module:Class", so that listing them imports none of them.
-BUILT_IN = {
-    "amr": f"{_HERE}.amr.metric:Amr",
-    "bertscore": f"{_HERE}.bertscore:BertScore",
-    "bertscore-trained": f"{_HERE}.bertscore:BertScoreTrained",
-    "bertscore-vanilla": f"{_HERE}.bertscore:BertScoreVanilla",
-    "bi-encoder": f"{_HERE}.bi_encoder:BiEncoder",
-    "bleu": f"{_HERE}.bleu:Bleu",
-    "chrf": f"{_HERE}.chrf:Chrf",
-    "cross-encoder": f"{_HERE}.cross_encoder:CrossEncoder",
-    "dice": f"{_HERE}.overlap:Dice",
-    "em": f"{_HERE}.squad:ExactMatch",
-    "evaluate": f"{_HERE}.evaluate:EvaluateModule",
-    "f1": f"{_HERE}.squad:TokenF1",
-    "jaccard": f"{_HERE}.overlap:Jaccard",
-    "jaro-winkler": f"{_HERE}.edit:JaroWinkler",
-    "levenshtein": f"{_HERE}.edit:Levenshtein",
-    "meteor": f"{_HERE}.meteor:Meteor",
-    "pooled": f"{_HERE}.pooled:Pooled",
-    "recorded": f"{_HERE}.recorded:Recorded",
-    "rouge-l": f"{_HERE}.rouge:RougeL",
-    "s3bert": f"{_HERE}.s3bert:S3Bert",
-    "sas": f"{_HERE}.cross_encoder:Sas",
-    "static": f"{_HERE}.static:Static",
-    "ter": f"{_HERE}.ter:Ter",
-}
+
+def built_in() -> dict[str, str]:
+    """Return the built-in metrics as "module:Class" by name: those that files in ``assay/metrics`` declare."""
+    declared = declared_in("assay.metrics", _METRIC) | declared_in("assay.metrics.amr", _METRIC)
+    return dict(sorted(declared.items()))
 
 
 @dataclass(frozen=True)
@@ -178,7 +163,7 @@ def _subject(cls: type[Metric], name: str, subject: str) -> dict[str, object]:
 @functools.cache
 def registry() -> Registry:
     """Return the registry of this process: assay's metrics and those of installed distributions."""
-    own = [Entry(name, target) for name, target in BUILT_IN.items()]
+    own = [Entry(name, target) for name, target in built_in().items()]
     found = [
         Entry(point.name, point.value, point.dist.name, point.dist.version)
         for point in metadata.entry_points(group=ENTRY_POINTS)

@@ -12,7 +12,7 @@ from assay.datasets.readers.base import ReaderResult, number, pairs_of
 from assay.datasets.readers.stsb import genre_of
 from assay.errors import InputError
 
-__all__ = ["read_bamboo", "read_roles"]
+__all__ = ["read_bamboo", "read_bamboo_role"]
 
 #: Columns of the two sentences, by the corpus that they are from.
 _SENTENCES = {"sts": (5, 6), "sick": (1, 2), "para": (3, 4)}
@@ -58,7 +58,7 @@ def _hold_together(sentences: list[str], blocks: list[GraphBlock]) -> None:
             raise InputError(f"{block.where}: is the graph of {block.sentence!r}; expected {sentence!r}")
 
 
-def read_roles(files: Mapping[str, Path], options: Mapping[str, Any]) -> ReaderResult:
+def read_bamboo_role(files: Mapping[str, Path], options: Mapping[str, Any]) -> ReaderResult:
     """Read graphs of which two rows each belong together: a foil whose roles are exchanged, then a true paraphrase.
 
     Options: the files ``reference`` and ``candidate``. The label is 0 for a foil and 1 for a paraphrase, the group the

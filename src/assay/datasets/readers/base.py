@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import functools
+import re
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from importlib import import_module
@@ -12,8 +14,9 @@ from typing import Any
 import pyarrow as pa
 
 from assay.errors import InputError, UnavailableError, unknown
+from assay.lazy import declared_in
 
-__all__ = ["READERS", "Reader", "ReaderResult", "load_reader", "pairs_of"]
+__all__ = ["Reader", "ReaderResult", "built_in_readers", "load_reader", "pairs_of"]
 
 
 @dataclass(frozen=True)
@@ -35,19 +38,14 @@ Reader = Callable[[Mapping[str, Path], Mapping[str, Any]], ReaderResult]
 #: The entry point group through which other packages register readers.
 GROUP = "assay.readers"
 
-READERS = {
-    "stsb": "stsb:read_stsb",
-    "stsb-de": "stsb:read_stsb_de",
-    "sts": "semeval:read_semeval",
-    "sick": "sick:read_sick",
-    "ukp-aspect": "ukp:read_ukp",
-    "sas": "sas:read_sas",
-    "nq-relabelled": "sas:read_nq_relabelled",
-    "str": "str2022:read_str",
-    "bamboo": "bamboo:read_bamboo",
-    "bamboo-role": "bamboo:read_roles",
-    "table": "table:read_table",
-}
+_READER = re.compile(r"^def (?P<attribute>read_(?P<name>\w+))\(files: ", re.MULTILINE)
+
+
+@functools.cache
+def built_in_readers() -> dict[str, str]:
+    """Return the built-in readers as "module:function" by name: ``stsb-de`` is ``read_stsb_de`` of a file here."""
+    declared = declared_in("assay.datasets.readers", _READER)
+    return {name.replace("_", "-"): target for name, target in declared.items()}
 
 
 def load_reader(name: str) -> Reader:
@@ -59,13 +57,13 @@ def load_reader(name: str) -> Reader:
         InputError: no such reader.
         UnavailableError: the reader of another package cannot be loaded.
     """
-    target = READERS.get(name)
-    if target is not None:
-        module, _, function = target.partition(":")
-        return getattr(import_module(f"assay.datasets.readers.{module}"), function)  # type: ignore[no-any-return]
+    readers = built_in_readers()
+    if name in readers:
+        module, _, function = readers[name].partition(":")
+        return getattr(import_module(module), function)  # type: ignore[no-any-return]
     points = {point.name: point for point in entry_points(group=GROUP)}
     if name not in points:
-        raise InputError(unknown("there is no reader", name, [*READERS, *sorted(points)]))
+        raise InputError(unknown("there is no reader", name, [*sorted(readers), *sorted(points)]))
     try:
         return points[name].load()  # type: ignore[no-any-return]
     except Exception as error:  # whatever another package's code raises is reported

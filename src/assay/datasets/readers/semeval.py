@@ -9,10 +9,10 @@ from typing import Any
 from assay.datasets.readers.base import ReaderResult, number, pairs_of
 from assay.errors import InputError
 
-__all__ = ["read_semeval"]
+__all__ = ["read_sts"]
 
 
-def read_semeval(files: Mapping[str, Path], options: Mapping[str, Any]) -> ReaderResult:
+def read_sts(files: Mapping[str, Path], options: Mapping[str, Any]) -> ReaderResult:
     """Read each ``….input.SOURCE.txt`` with its ``….gs.SOURCE.txt``; the subset is SOURCE.
 
     A blank gold line is a pair that nobody scored: it is left out, and the lines stay aligned. Cells are

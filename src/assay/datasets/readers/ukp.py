@@ -12,7 +12,7 @@ from assay.datasets.readers.delimited import read_delimited
 from assay.errors import InputError
 from assay.tables import GRAPH_COLUMNS
 
-__all__ = ["CLASSES", "read_ukp"]
+__all__ = ["CLASSES", "read_ukp_aspect"]
 
 #: The four classes on the scale of the card. Sentences of which one belongs to another topic, or on which
 #: the annotators could not decide, are as unlike as those on one topic that are not similar (the usual
@@ -20,7 +20,7 @@ __all__ = ["CLASSES", "read_ukp"]
 CLASSES = {"DTORCD": 0.0, "NS": 0.0, "SS": 1.0, "HS": 2.0}
 
 
-def read_ukp(files: Mapping[str, Path], options: Mapping[str, Any]) -> ReaderResult:
+def read_ukp_aspect(files: Mapping[str, Path], options: Mapping[str, Any]) -> ReaderResult:
     """Read columns topic, sentence_1, sentence_2, label; the topic is the subset, the class stays a column.
 
     The options ``reference_graph`` and ``candidate_graph`` name files of AMR graphs, whose first and last graph belong
