@@ -12,10 +12,10 @@ from assay.statistics.crossvalidation import (
     Partition,
     codes_of,
     cross_validate,
-    deal,
-    given,
-    joined,
+    join_codes,
     leave_one_out,
+    make_folds,
+    recorded_scores,
 )
 
 SCIPY = {"pearson": stats.pearsonr, "spearman": stats.spearmanr, "kendall": stats.kendalltau}
@@ -38,7 +38,7 @@ def drawn():
 
 def test_folds_hold_whole_groups_and_test_every_pair_once():
     codes = np.random.default_rng(1).integers(0, 40, 300)
-    folds = deal(codes, 7, np.random.default_rng(2))
+    folds = make_folds(codes, 7, np.random.default_rng(2))
     assert sorted(np.concatenate([fold.test for fold in folds]).tolist()) == list(range(300))
     for fold in folds:
         assert not set(codes[fold.train]) & set(codes[fold.test])
@@ -54,20 +54,20 @@ def test_codes_are_equal_where_keys_are():
 
 def test_folds_follow_from_the_seed():
     first, again, other = (
-        [fold.test.tolist() for fold in deal(np.arange(50), 5, np.random.default_rng(seed))] for seed in (3, 3, 4)
+        [fold.test.tolist() for fold in make_folds(np.arange(50), 5, np.random.default_rng(seed))] for seed in (3, 3, 4)
     )
     assert first == again != other
 
 
 def test_pairs_that_are_all_the_same_have_no_folds():
     with pytest.raises(InputError, match=r"`folds=2`: there are too few pairs or groups that differ \(1; at least 2\)"):
-        deal(np.zeros(9, dtype=int), 2, np.random.default_rng(0))
+        make_folds(np.zeros(9, dtype=int), 2, np.random.default_rng(0))
 
 
 @pytest.mark.parametrize("k", [1, 4])
 def test_more_folds_than_groups_are_refused(k):
     with pytest.raises(InputError, match=f"`folds={k}`: expected 2 to 3, the number of pairs or groups"):
-        deal(np.array([0, 0, 1, 2]), k, np.random.default_rng(0))
+        make_folds(np.array([0, 0, 1, 2]), k, np.random.default_rng(0))
 
 
 def test_a_source_left_out_takes_pairs_of_its_groups_with_it():
@@ -83,10 +83,10 @@ def test_a_source_left_out_takes_pairs_of_its_groups_with_it():
 
 def test_averages_and_pooled_values_are_those_of_scipy(drawn):
     scores, labels, sources = drawn
-    folds = deal(np.arange(120), 5, np.random.default_rng(0))
+    folds = make_folds(np.arange(120), 5, np.random.default_rng(0))
     left_out = leave_one_out(sources, np.arange(120))
     rows = {fold.name: fold.test for fold in left_out}
-    found = cross_validate(labels, Partition(folds, rows, left_out), given(scores), STATISTICS)
+    found = cross_validate(labels, Partition(folds, rows, left_out), recorded_scores(scores), STATISTICS)
     for name in STATISTICS:
         each = [coefficient(name, scores[fold.test], labels[fold.test]) for fold in folds]
         assert found.average[name].value == pytest.approx(np.mean(each))
@@ -113,8 +113,8 @@ def test_a_trained_method_never_sees_what_it_is_tested_on(drawn):
         calls.append((train, test))
         return labels[train[np.abs(scores[train][None] - scores[test][:, None]).argmin(axis=1)]]
 
-    codes = joined(np.arange(120), np.unique(scores, return_inverse=True)[1])
-    folds = deal(codes, 4, np.random.default_rng(0))
+    codes = join_codes(np.arange(120), np.unique(scores, return_inverse=True)[1])
+    folds = make_folds(codes, 4, np.random.default_rng(0))
     left_out = leave_one_out(sources, codes)
     partition = Partition(folds, {fold.name: fold.test for fold in left_out}, left_out)
     found = cross_validate(labels, partition, nearest, ("pearson",))
@@ -135,7 +135,7 @@ def test_what_is_undefined_is_told_and_left_out_of_the_mean():
     scores = np.array([0.0, 1, 3, 0, 1, 2, 5, 5, 5])
     rows = np.arange(9)
     folds = [Fold(f"fold {i}", rows[:0], rows[3 * i : 3 * i + 3]) for i in range(3)]
-    found = cross_validate(labels, Partition(folds, {}, ()), given(scores), ("spearman",))
+    found = cross_validate(labels, Partition(folds, {}, ()), recorded_scores(scores), ("spearman",))
     assert found.average["spearman"].value == pytest.approx(1)
     assert found.average["spearman"].deviation is None
     assert found.average["spearman"].undefined == {"fold 1": "constant label", "fold 2": "constant score"}
@@ -144,8 +144,8 @@ def test_what_is_undefined_is_told_and_left_out_of_the_mean():
 def test_pairs_without_a_score_are_counted(drawn):
     scores, labels, _ = drawn
     holed = np.where(np.arange(120) % 10 == 0, np.nan, scores)
-    folds = deal(np.arange(120), 5, np.random.default_rng(0))
-    found = cross_validate(labels, Partition(folds, {}, ()), given(holed), ("pearson",))
+    folds = make_folds(np.arange(120), 5, np.random.default_rng(0))
+    found = cross_validate(labels, Partition(folds, {}, ()), recorded_scores(holed), ("pearson",))
     known = ~np.isnan(holed)
     assert found.missing == 12
     assert found.pooled["pearson"].value == pytest.approx(coefficient("pearson", scores[known], labels[known]))
@@ -154,6 +154,6 @@ def test_pairs_without_a_score_are_counted(drawn):
 
 def test_a_method_that_forgets_pairs_is_no_method(drawn):
     scores, labels, _ = drawn
-    folds = deal(np.arange(120), 5, np.random.default_rng(0))
+    folds = make_folds(np.arange(120), 5, np.random.default_rng(0))
     with pytest.raises(ValueError, match=r"fold 1: \(23,\) scores for 24 pairs"):
         cross_validate(labels, Partition(folds, {}, ()), lambda train, test: scores[test][:-1], ("pearson",))

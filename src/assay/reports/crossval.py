@@ -23,10 +23,10 @@ from assay.statistics.crossvalidation import (
     SourceAgreement,
     Validated,
     cross_validate,
-    deal,
-    given,
-    joined,
+    join_codes,
     leave_one_out,
+    make_folds,
+    recorded_scores,
 )
 
 __all__ = [
@@ -145,7 +145,7 @@ def methods_of(data: ScoredDataset, metrics: Sequence[str]) -> dict[str, ScoresO
     Raises:
         InputError: the run has no scores of one.
     """
-    return {name: given(data.oriented(name)) for name in data.find_metrics(list(metrics))}
+    return {name: recorded_scores(data.oriented(name)) for name in data.find_metrics(list(metrics))}
 
 
 def study(data: ScoredDataset, settings: CrossvalSettings, methods: Mapping[str, ScoresOf], run: str = "") -> Subject:
@@ -190,8 +190,8 @@ def divide(data: ScoredDataset, settings: CrossvalSettings) -> tuple[Partition, 
     apart = "pairs"
     if groups is not None:
         apart = f"whole groups ({settings.group_by or data.facts.group})"
-        codes = joined(groups, codes)
-    folds = deal(codes, settings.folds, np.random.default_rng(settings.seed))
+        codes = join_codes(groups, codes)
+    folds = make_folds(codes, settings.folds, np.random.default_rng(settings.seed))
     way = f"{settings.folds} folds of {apart}"
     if settings.by is None:
         return Partition(folds, {}, ()), way

@@ -1,4 +1,7 @@
-"""Cross-validation: folds of whole groups, and coefficients over folds, averaged, pooled and by source."""
+"""Cross-validation: folds of whole groups, and coefficients over folds, averaged, pooled and by source.
+
+Source: Abdalla, Vishnubhotla & Mohammad (2023), What Makes Sentences Semantically Related?, section 6, tables 5 and 6.
+"""
 
 from __future__ import annotations
 
@@ -23,14 +26,12 @@ __all__ = [
     "codes_of",
     "codes_of_groups",
     "cross_validate",
-    "deal",
-    "given",
-    "joined",
+    "join_codes",
     "leave_one_out",
+    "make_folds",
+    "recorded_scores",
 ]
 
-
-# Which pairs a model is trained on and which it is tested on: folds of whole groups, one part left out at a time.
 
 Rows = NDArray[np.intp]
 
@@ -57,10 +58,10 @@ def codes_of(keys: Iterable[Hashable]) -> Rows:
 
 
 def codes_of_groups(names: Iterable[Hashable]) -> Rows:
-    """Return codes of named groups, shape (n,), in the order in which names first occur, and of pairs alone after them.
+    """Return codes of named groups, shape (n,), in the order in which names first occur; pairs without a name follow.
 
-    Where nothing or an empty text stands for a name, the pair is a group of its own. The order decides which groups a
-    resample draws: runs and all reports on them take it from here.
+    A pair whose name is None or empty is a group of its own. The order decides which groups a resample draws: runs and
+    all reports on them take it from here.
     """
     known: dict[Hashable, int] = {}
     codes = np.array(
@@ -71,15 +72,15 @@ def codes_of_groups(names: Iterable[Hashable]) -> Rows:
     return codes
 
 
-def deal(codes: Rows, k: int, rng: np.random.Generator) -> list[Fold]:
+def make_folds(codes: Rows, k: int, rng: np.random.Generator) -> list[Fold]:
     """Return k folds that test every pair once; pairs with one code are never on both sides.
 
-    Codes are shuffled and dealt to folds of equally many of them, within one.
+    Codes are shuffled and divided among the folds; the numbers of codes of two folds differ by at most one.
 
     Args:
-        codes: shape (n,), integers: what must not be torn apart.
+        codes: shape (n,), integers: pairs with the same code stay together.
         k: number of folds.
-        rng: shuffles.
+        rng: shuffles the codes.
 
     Raises:
         InputError: there are fewer codes than folds.
@@ -89,11 +90,11 @@ def deal(codes: Rows, k: int, rng: np.random.Generator) -> list[Fold]:
         raise InputError(f"`folds={k}`: there are too few pairs or groups that differ ({len(units)}; at least 2)")
     if not 2 <= k <= len(units):
         raise InputError(f"`folds={k}`: expected 2 to {len(units):,}, the number of pairs or groups that differ")
-    found = []
-    for number, chosen in enumerate(np.array_split(rng.permutation(units), k), 1):
-        inside = np.isin(codes, chosen)
-        found.append(Fold(f"fold {number}", np.flatnonzero(~inside), np.flatnonzero(inside)))
-    return found
+    folds = []
+    for number, tested_units in enumerate(np.array_split(rng.permutation(units), k), 1):
+        is_tested = np.isin(codes, tested_units)
+        folds.append(Fold(f"fold {number}", np.flatnonzero(~is_tested), np.flatnonzero(is_tested)))
+    return folds
 
 
 def leave_one_out(values: Sequence[str], codes: Rows) -> list[Fold]:
@@ -105,15 +106,16 @@ def leave_one_out(values: Sequence[str], codes: Rows) -> list[Fold]:
         values: such as the source of each pair, n of them.
         codes: shape (n,), integers: what must not be on both sides.
     """
-    held = codes_of(values)
-    found = []
-    for place, value in enumerate(dict.fromkeys(values)):
-        inside = held == place
-        found.append(Fold(value, np.flatnonzero(~inside & ~np.isin(codes, codes[inside])), np.flatnonzero(inside)))
-    return found
+    value_codes = codes_of(values)
+    folds = []
+    for value_code, value in enumerate(dict.fromkeys(values)):
+        is_tested = value_codes == value_code
+        shares_a_code = np.isin(codes, codes[is_tested])
+        folds.append(Fold(value, np.flatnonzero(~is_tested & ~shares_a_code), np.flatnonzero(is_tested)))
+    return folds
 
 
-def joined(first: Rows, second: Rows) -> Rows:
+def join_codes(first: Rows, second: Rows) -> Rows:
     """Return codes under which pairs that share a code of either stay together, shape (n,).
 
     These are the connected components of the graph whose nodes are the codes and whose edges are the pairs.
@@ -125,17 +127,15 @@ def joined(first: Rows, second: Rows) -> Rows:
     from scipy.sparse import coo_array
     from scipy.sparse.csgraph import connected_components
 
-    one, other = (np.unique(codes, return_inverse=True)[1] for codes in (first, second))
-    other = other + len(one)
-    size = 2 * len(one)
-    _, components = connected_components(coo_array((np.ones(len(one)), (one, other)), shape=(size, size)), False)
-    return components[one].astype(np.intp)
+    n = len(first)
+    first_nodes = np.unique(first, return_inverse=True)[1]
+    second_nodes = np.unique(second, return_inverse=True)[1] + n
+    edges = coo_array((np.ones(n), (first_nodes, second_nodes)), shape=(2 * n, 2 * n))
+    _, components = connected_components(edges, directed=False)
+    return components[first_nodes].astype(np.intp)
 
 
-# Coefficients over folds: their average beside the pooled one, and source by source.
-#
-# Source: Abdalla, Vishnubhotla & Mohammad (2023), What Makes Sentences Semantically Related?, section 6, tables 5 and
-# 6.
+# Coefficients over folds.
 
 #: Takes the rows trained on and the rows tested; returns a score of each tested one, NaN where it has none.
 ScoresOf = Callable[[Rows, Rows], Floats]
@@ -163,7 +163,7 @@ class Average:
     Attributes:
         value: mean over the folds in which it is defined, in [-1, 1]; None where it is in none.
         deviation: standard deviation over them (n - 1); None for fewer than two.
-        folds: of each fold, its name and what was found there, with the reason where it is undefined.
+        folds: of each fold, its name and the estimate there, with the reason where it is undefined.
     """
 
     value: float | None
@@ -173,14 +173,14 @@ class Average:
     @classmethod
     def of(cls, folds: Sequence[tuple[str, Estimate]]) -> Average:
         """Average the coefficient over named folds."""
-        defined = [one.value for _, one in folds if one.value is not None]
+        defined = [estimate.value for _, estimate in folds if estimate.value is not None]
         mean = float(np.mean(defined)) if defined else None
         return cls(mean, float(np.std(defined, ddof=1)) if len(defined) > 1 else None, tuple(folds))
 
     @property
     def undefined(self) -> dict[str, str]:
         """Folds in which the coefficient is undefined, and why."""
-        return {name: one.note for name, one in self.folds if one.value is None}
+        return {name: estimate.note for name, estimate in self.folds if estimate.value is None}
 
 
 @dataclass(frozen=True)
@@ -202,7 +202,7 @@ class SourceAgreement:
 
 @dataclass(frozen=True)
 class Validated:
-    """What came of one method.
+    """The agreement of one method.
 
     Attributes:
         average: by statistic, over the folds.
@@ -219,13 +219,13 @@ class Validated:
     missing: int
 
 
-def given(scores: Floats) -> ScoresOf:
-    """Return a method without training: the scores that are there, shape (n,), whatever was trained on."""
+def recorded_scores(scores: Floats) -> ScoresOf:
+    """Return a method that needs no training: it looks up scores of shape (n,), whatever was trained on."""
     return lambda train, test: scores[test]
 
 
 def cross_validate(labels: Floats, partition: Partition, scores_of: ScoresOf, statistics: Sequence[str]) -> Validated:
-    """Hold the scores of pairs that were not trained on against their labels.
+    """Return how far scores agree with the labels of pairs that were not trained on.
 
     Args:
         labels: shape (n,), finite.
@@ -236,19 +236,20 @@ def cross_validate(labels: Floats, partition: Partition, scores_of: ScoresOf, st
     Raises:
         ValueError: *scores_of* does not return one score a tested row.
     """
-    tested = _held_out(len(labels), partition.folds, scores_of)
-    alone = _held_out(len(labels), partition.left_out, scores_of)
+    fold_scores = _held_out_scores(len(labels), partition.folds, scores_of)
+    left_out_scores = _held_out_scores(len(labels), partition.left_out, scores_of)
 
-    def found(scores: Floats, rows: Rows) -> list[Estimate]:
-        return agreement(
+    def estimates_of(scores: Floats, rows: Rows) -> dict[str, Estimate]:
+        estimates = agreement(
             {"": scores[rows]}, labels[rows], statistics=statistics, resamples=0, confidence=0.95, seed=(0,)
         )
+        return {estimate.statistic: estimate for estimate in estimates}
 
     def averages(parts: Sequence[tuple[str, Rows]]) -> dict[str, Average]:
-        by_fold = [(name, found(tested, rows)) for name, rows in parts]
+        by_fold = [(name, estimates_of(fold_scores, rows)) for name, rows in parts]
         return {
-            statistic: Average.of([(name, estimates[place]) for name, estimates in by_fold])
-            for place, statistic in enumerate(statistics)
+            statistic: Average.of([(name, estimates[statistic]) for name, estimates in by_fold])
+            for statistic in statistics
         }
 
     sources = [
@@ -256,20 +257,20 @@ def cross_validate(labels: Floats, partition: Partition, scores_of: ScoresOf, st
             name,
             len(rows),
             averages([(fold.name, np.intersect1d(fold.test, rows)) for fold in partition.folds]),
-            {one.statistic: one for one in found(alone, rows)},
+            estimates_of(left_out_scores, rows),
         )
         for name, rows in partition.sources.items()
     ]
     return Validated(
         averages([(fold.name, fold.test) for fold in partition.folds]),
-        {one.statistic: one for one in found(tested, np.arange(len(labels)))},
+        estimates_of(fold_scores, np.arange(len(labels))),
         tuple(sources),
         len(labels),
-        int(np.count_nonzero(~np.isfinite(tested))),
+        int(np.count_nonzero(~np.isfinite(fold_scores))),
     )
 
 
-def _held_out(n: int, folds: Sequence[Fold], scores_of: ScoresOf) -> Floats:
+def _held_out_scores(n: int, folds: Sequence[Fold], scores_of: ScoresOf) -> Floats:
     """Return the score of each pair from the fold that tests it, shape (n,), NaN where none does."""
     scores = np.full(n, np.nan)
     for fold in folds:

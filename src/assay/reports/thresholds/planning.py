@@ -15,7 +15,7 @@ from assay.reports.folder import RunFolder
 from assay.reports.thresholds.settings import ThresholdSettings
 from assay.reports.thresholds.study import Decision, ThresholdPart, by_value, folds, one_part, study
 from assay.statistics.agreement import FEWEST
-from assay.statistics.crossvalidation import Rows, joined
+from assay.statistics.crossvalidation import Rows, join_codes
 from assay.statistics.resampling import seed_of
 
 __all__ = ["FOLDS", "Subject", "find_thresholds", "read_positive"]
@@ -215,7 +215,7 @@ def _parts(
     again = f", dealt {settings.repeats} times" if settings.repeats > 1 else ""
     codes = same_pairs(test)
     if groups is not None:
-        codes = joined(groups, codes)
+        codes = join_codes(groups, codes)
         units, given = len(np.unique(codes)), len(np.unique(groups))
         apart += f", {given:,} groups joined to {units:,} where they share texts" if units < given else ""
     return list(folds(codes, k, settings.repeats, settings.seed)), f"{k} folds of {apart}{again}"

@@ -27,7 +27,7 @@ from assay.reports.thresholds.measures import (
 from assay.settings import Resampling
 from assay.statistics.agreement import agreement, percentile_interval
 from assay.statistics.concordance import Floats
-from assay.statistics.crossvalidation import Rows, deal, leave_one_out
+from assay.statistics.crossvalidation import Rows, leave_one_out, make_folds
 from assay.statistics.resampling import Resampler
 
 __all__ = ["Decision", "ThresholdPart", "Value", "by_value", "folds", "one_part", "study"]
@@ -69,7 +69,7 @@ def folds(codes: Rows, k: int, repeats: int, seed: int) -> Iterator[list[Thresho
     """
     rng = np.random.default_rng(seed)
     for _ in range(repeats):
-        dealt = deal(codes, k, rng)
+        dealt = make_folds(codes, k, rng)
         yield [ThresholdPart(fold.name, fold.train, fold.test, "take more folds, or another `seed`") for fold in dealt]
 
 

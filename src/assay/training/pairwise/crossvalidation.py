@@ -16,7 +16,7 @@ from assay.metrics.name import MetricName
 from assay.metrics.neural.runtime import Runtime, device_of
 from assay.paths import cache_dir
 from assay.progress import Progress
-from assay.statistics.crossvalidation import Fold, Partition, Rows, codes_of, joined
+from assay.statistics.crossvalidation import Fold, Partition, Rows, codes_of, join_codes
 from assay.training.data import Examples, groups_note, hold_out_rows, scaled_labels
 from assay.training.folder import locked, report_full_disk, save_scores
 from assay.training.loop import has_bfloat16
@@ -140,7 +140,7 @@ class FoldTrainer:
     def _whole(self, train: Rows) -> NDArray[np.int64]:
         """Return what may not be torn apart, as numbers: the groups, and the rows of one pair of texts."""
         keys = self._examples.keys
-        return joined(self._examples.groups[train], codes_of(keys[row] for row in train.tolist()))
+        return join_codes(self._examples.groups[train], codes_of(keys[row] for row in train.tolist()))
 
     def _check(self, train: Rows, where: str, remedy: str) -> None:
         learned, dev = self._parted(train)
