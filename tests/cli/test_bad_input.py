@@ -216,7 +216,7 @@ def test_a_stdout_that_takes_nothing(arguments):
     with FULL.open("w") as full:
         done = subprocess.run(command(*arguments), stdout=full, stderr=subprocess.PIPE, text=True, timeout=120)
     assert done.returncode == 2
-    assert done.stderr.splitlines() == ["assay: the output: No space left on device; mend this, or name another place"]
+    assert done.stderr.splitlines() == ["assay: the output: No space left on device; fix this, or give another path"]
 
 
 def test_a_terminal_without_greek_letters():

@@ -2,50 +2,44 @@
 
 from __future__ import annotations
 
+import functools
+import re
 from collections.abc import Iterator, Mapping
 from importlib import import_module
+from pathlib import Path
 from typing import Any, cast
 
 import typer
 
 from assay.cli.guard import OneLineErrors
 
-__all__ = ["VERBS", "VerbGroup", "app", "main"]
+__all__ = ["app", "main", "verbs"]
+
+#: Verbs in the order of the help: the main job, scores, comparisons, decisions, output, checks, models, what there is.
+#: A verb that is not named comes last.
+ORDER = (
+    *("run", "score", "agree", "compare", "leaderboard", "significance", "recommend", "errors", "explain"),
+    *("crossval", "thresholds", "bws", "relatedness", "report", "figure", "baseline", "check", "verify", "sweep"),
+    *("profile", "reproduce", "train", "tune", "doctor", "metrics", "models", "datasets"),
+)
 
 
-# The verbs of the command line, each imported when it is called: the list alone is there at once.
+@functools.cache
+def verbs() -> dict[str, str]:
+    """Return each verb and what it does, in the order of the help.
 
-#: Verb and what it does, in the order of the help. The module has its name, and holds a function of that name or an
-#: ``app`` with verbs of its own.
-VERBS = {
-    "run": "Score labelled pairs, print the agreement.",
-    "score": "Add a column per metric to a file.",
-    "agree": "Agreement of columns that are there.",
-    "compare": "Which of two is better, and is it real?",
-    "leaderboard": "Rank metrics over runs.",
-    "significance": "Do systems with several seeds differ?",
-    "recommend": "Which metric to use on your data.",
-    "errors": "Where a metric and people diverge, and why.",
-    "explain": "What the score of a pair comes from.",
-    "crossval": "Agreement fold by fold, source by source.",
-    "thresholds": "The best threshold for a yes/no decision.",
-    "bws": "Scores from best-worst annotations.",
-    "relatedness": "Which related words go with the label.",
-    "report": "A page to look at, in one HTML file.",
-    "figure": "A figure for a paper: PDF, SVG, PNG.",
-    "baseline": "Keep a run to check later ones against.",
-    "check": "Fail when a run is worse than its baseline.",
-    "verify": "Recompute a run: still the same numbers?",
-    "sweep": "Agreement layer by layer.",
-    "profile": "What metrics cost, measured alone.",
-    "reproduce": "Reproduce a published table.",
-    "train": "Train models that metrics read.",
-    "tune": "Search settings, train the winner.",
-    "doctor": "What is here, what is missing.",
-    "metrics": "List, show, check metrics.",
-    "models": "List, show, fetch models.",
-    "datasets": "List, show, fetch, check data.",
-}
+    A verb is a file here that begins with ``assay VERB``, a colon and what it does. Only that line is read: importing
+    every verb would make ``assay --help`` slow. The file has a function of the verb's name, or an ``app`` with verbs of
+    its own.
+    """
+    summaries = {}
+    for path in sorted(Path(__file__).parent.glob("*.py")):
+        with path.open(encoding="utf-8") as file:
+            match = re.match(rf'"""``assay {path.stem}``: (?P<summary>.+?)(?:""")?$', file.readline())
+        if match is not None:
+            summaries[path.stem] = match["summary"][:1].upper() + match["summary"][1:]
+    order = [verb for verb in ORDER if verb in summaries]
+    return {verb: summaries[verb] for verb in dict.fromkeys([*order, *summaries])}
 
 
 class _Commands(Mapping[str, Any]):
@@ -55,17 +49,17 @@ class _Commands(Mapping[str, Any]):
         self._made: dict[str, Any] = {}
 
     def __getitem__(self, verb: str) -> Any:
-        if verb not in VERBS:
+        if verb not in verbs():
             raise KeyError(verb)
         if verb not in self._made:
             self._made[verb] = _make(verb)
         return self._made[verb]
 
     def __iter__(self) -> Iterator[str]:
-        return iter(VERBS)
+        return iter(verbs())
 
     def __len__(self) -> int:
-        return len(VERBS)
+        return len(verbs())
 
 
 def _make(verb: str) -> Any:
@@ -88,15 +82,13 @@ class VerbGroup(OneLineErrors):
 
     def list_commands(self, ctx: Any) -> list[str]:
         """Return the verbs."""
-        return list(VERBS)
+        return list(verbs())
 
     def format_commands(self, ctx: Any, formatter: Any) -> None:
         """Write the verbs and what they do, without importing them."""
         with formatter.section("Commands"):
-            formatter.write_dl(list(VERBS.items()))
+            formatter.write_dl(list(verbs().items()))
 
-
-# The command line: one file a verb. Importing it imports nothing heavy, so that ``assay --help`` answers at once.
 
 app = typer.Typer(
     name="assay",
@@ -123,7 +115,7 @@ def _version(shown: bool) -> None:
 def _root(
     version: bool = typer.Option(False, "--version", callback=_version, is_eager=True, help="Show the version."),
 ) -> None:
-    """Hold similarity metrics against human labels."""
+    """Compare similarity metrics with human labels."""
 
 
 def main() -> None:

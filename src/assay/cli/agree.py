@@ -1,4 +1,4 @@
-"""``assay agree``: agreement of score columns that are already there."""
+"""``assay agree``: agreement of the score columns of a file."""
 
 from __future__ import annotations
 

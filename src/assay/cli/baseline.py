@@ -1,4 +1,4 @@
-"""``assay baseline``: keep a run to hold later ones against."""
+"""``assay baseline``: keep a run to check later ones against."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""``assay bws``: scores of items from best-worst annotations."""
+"""``assay bws``: scores from best-worst annotations."""
 
 from __future__ import annotations
 

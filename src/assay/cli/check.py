@@ -1,4 +1,4 @@
-"""``assay check``: the gate of a project's tests."""
+"""``assay check``: fail when a run is worse than its baseline."""
 
 from __future__ import annotations
 

@@ -47,6 +47,7 @@ def command(kind: type[Settings]) -> Callable[[Callable[..., None]], Callable[..
             function(**{name: value for name, value in values.items() if value is not None or name not in options})
 
         shown = guarded(call, flags_of(kind))
+        shown.settings_class = kind  # type: ignore[attr-defined]
         shown.__signature__ = inspect.Signature(parameters)  # type: ignore[attr-defined]
         shown.__annotations__ = {parameter.name: parameter.annotation for parameter in parameters}
         return shown

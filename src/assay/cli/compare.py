@@ -1,4 +1,4 @@
-"""``assay compare``: which of two is better, and is the win real?"""
+"""``assay compare``: which of two is better, and is it real?"""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""``assay crossval``: agreement fold by fold and source by source."""
+"""``assay crossval``: agreement fold by fold, source by source."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""``assay datasets list | show | fetch | check``."""
+"""``assay datasets``: list, show, fetch, check data."""
 
 from __future__ import annotations
 

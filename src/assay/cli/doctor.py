@@ -1,4 +1,4 @@
-"""``assay doctor``: what this machine has, what is missing for what, and the line that brings it."""
+"""``assay doctor``: what is installed, what is missing."""
 
 from __future__ import annotations
 

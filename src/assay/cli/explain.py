@@ -1,4 +1,4 @@
-"""``assay explain``: what a score comes from."""
+"""``assay explain``: what the score of a pair comes from."""
 
 from __future__ import annotations
 

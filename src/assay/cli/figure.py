@@ -1,4 +1,4 @@
-"""``assay figure``: a figure of a run for a paper."""
+"""``assay figure``: a figure for a paper: PDF, SVG, PNG."""
 
 from __future__ import annotations
 

@@ -16,7 +16,6 @@ import typer
 from typer.core import TyperGroup
 
 from assay.errors import AssayError
-from assay.settings import on_command_line
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -30,13 +29,14 @@ if TYPE_CHECKING:
 
 __all__ = ["OneLineErrors", "finish", "grid", "guarded", "print_report", "progress_on_stderr", "show", "tell"]
 
-P = ParamSpec("P")
-#: Width of tables where stdout is no terminal.
-WIDE = 110
+Arguments = ParamSpec("Arguments")
+#: Characters in a line of a table where stdout is no terminal.
+PIPE_WIDTH = 110
 #: Seconds between two lines of progress where stderr is no terminal.
-PATIENCE = 10.0
-#: What a user can mend: rights, a full or read-only disk, a file where a folder should be, a name no disk takes.
-MENDABLE = frozenset(
+SECONDS_BETWEEN_LINES = 10.0
+#: Errors of the file system that a user can fix: rights, a full or read-only disk, a file where a folder should be, a
+#: name that is too long.
+FIXABLE = frozenset(
     {errno.EACCES, errno.EPERM, errno.EROFS, errno.ENOSPC, errno.EDQUOT, errno.EFBIG}
     | {errno.ENOTDIR, errno.EISDIR, errno.ELOOP, errno.ENAMETOOLONG}
 )
@@ -47,15 +47,17 @@ def tell(line: str) -> None:
     typer.echo(line, err=True)
 
 
-def finish(failures: Sequence[str], told: Sequence[str] = ()) -> None:
-    """Tell what failed and then the lines *told*; end with exit code 1 where something failed, the rest being done."""
-    for line in (*(f"assay: {failure}" for failure in failures), *told):
-        tell(line)
+def finish(failures: Sequence[str], notes: Sequence[str] = ()) -> None:
+    """Write failures and notes to stderr, and end with exit code 1 where something failed and the rest is done."""
+    for failure in failures:
+        tell(f"assay: {failure}")
+    for note in notes:
+        tell(note)
     if failures:
         raise typer.Exit(1)
 
 
-def guarded(verb: Callable[P, None], flags: Mapping[str, str] | None = None) -> Callable[P, None]:
+def guarded(verb: Callable[Arguments, None], flags: Mapping[str, str] | None = None) -> Callable[Arguments, None]:
     """Turn the errors that a user can meet into one line on stderr and an exit code.
 
     Args:
@@ -64,10 +66,13 @@ def guarded(verb: Callable[P, None], flags: Mapping[str, str] | None = None) -> 
     """
 
     @functools.wraps(verb)
-    def run(*args: P.args, **kwargs: P.kwargs) -> None:
+    def run(*args: Arguments.args, **kwargs: Arguments.kwargs) -> None:
         try:
             verb(*args, **kwargs)
         except AssayError as error:
+            # here, since it imports NumPy, which the help of the command line does not need
+            from assay.settings import on_command_line
+
             tell(f"assay: {on_command_line(str(error), flags or {})}")
             raise typer.Exit(error.exit_code) from error
         except KeyboardInterrupt:
@@ -78,17 +83,17 @@ def guarded(verb: Callable[P, None], flags: Mapping[str, str] | None = None) -> 
             sys.stderr.close()
             raise typer.Exit(0) from None
         except OSError as error:
-            _tell_mendable(error)
+            _tell_fixable(error)
             raise typer.Exit(2) from error
 
     return run
 
 
-def _tell_mendable(error: OSError) -> None:
-    """Write one line of what the file system refused, where nobody nearer to the file had a better remedy."""
-    if error.errno not in MENDABLE:
+def _tell_fixable(error: OSError) -> None:
+    """Write one line on what the file system refused, where the code nearer to the file had no better message."""
+    if error.errno not in FIXABLE:
         raise error
-    tell(f"assay: {error.filename or 'the output'}: {error.strerror}; mend this, or name another place")
+    tell(f"assay: {error.filename or 'the output'}: {error.strerror}; fix this, or give another path")
 
 
 class OneLineErrors(TyperGroup):
@@ -108,8 +113,8 @@ class OneLineErrors(TyperGroup):
         if not standalone_mode:
             return call()
         if isinstance(sys.stdout, io.TextIOWrapper):
-            # what a terminal cannot show, such as ρ in Latin-1, is written out as \u03c1; so it is on stderr. What a
-            # program reads is UTF-8, as in every file: there an escape would be another text, or no JSON
+            # what a terminal cannot show, such as ρ in Latin-1, is written as \u03c1, as on stderr. A program reads
+            # UTF-8, as in every file: there an escape would be another text, or no JSON
             sys.stdout.reconfigure(errors="backslashreplace", encoding=None if sys.stdout.isatty() else "utf-8")
         try:
             code = call()
@@ -121,7 +126,7 @@ class OneLineErrors(TyperGroup):
             sys.stderr.close()
             sys.exit(0)
         except OSError as error:
-            _tell_mendable(error)
+            _tell_fixable(error)
             # or Python would try to write it once more
             os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
             sys.exit(2)
@@ -134,8 +139,8 @@ class OneLineErrors(TyperGroup):
                 tell(message)
             else:
                 context = getattr(error, "ctx", None)
-                place = context.command_path if context is not None else "assay"
-                tell(f"assay: {message.replace('Value error, ', '').removesuffix('.')} ({place} --help)")
+                verb = context.command_path if context is not None else "assay"
+                tell(f"assay: {message.replace('Value error, ', '').removesuffix('.')} ({verb} --help)")
             sys.exit(2)
         sys.exit(code if isinstance(code, int) else 0)
 
@@ -144,11 +149,11 @@ def show(renderable: Any) -> None:
     """Print a Rich renderable to stdout, wide enough for a table where stdout is a file or a pipe."""
     from rich.measure import Measurement
 
-    where = console()
+    output = console()
     # what does not fit is wrapped by the terminal, where Rich would cut columns off
-    needed = Measurement.get(where, where.options.update(max_width=10_000), renderable).minimum
-    where.width = max(where.width, needed)
-    where.print(renderable)
+    needed = Measurement.get(output, output.options.update(max_width=10_000), renderable).minimum
+    output.width = max(output.width, needed)
+    output.print(renderable)
 
 
 def print_report(report: Tables, output: ReportFormat) -> None:
@@ -171,7 +176,7 @@ def console() -> Console:
     from rich.console import Console
 
     plain = Console(soft_wrap=False)
-    return plain if plain.is_terminal else Console(width=WIDE)
+    return plain if plain.is_terminal else Console(width=PIPE_WIDTH)
 
 
 class _Bars:
@@ -206,7 +211,7 @@ class _Lines:
 
     def advance(self, units: int) -> None:
         self._done += units
-        if time.monotonic() - self._last > PATIENCE:
+        if time.monotonic() - self._last > SECONDS_BETWEEN_LINES:
             self._last = time.monotonic()
             share = f" {self._done / self._total:.0%}" if self._total else ""
             tell(f"{self._what}{share}")

@@ -1,4 +1,4 @@
-"""``assay leaderboard``: metrics ranked over any number of runs."""
+"""``assay leaderboard``: rank metrics over runs."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""``assay metrics list | show | check``."""
+"""``assay metrics``: list, show, check metrics."""
 
 from __future__ import annotations
 

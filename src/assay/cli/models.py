@@ -1,4 +1,4 @@
-"""``assay models list | show | fetch``."""
+"""``assay models``: list, show, fetch models."""
 
 from __future__ import annotations
 

@@ -1,9 +1,8 @@
-"""Options that several verbs share."""
+"""Options of the command line that are no settings: how output is printed, and what lists of data and models take."""
 
 from __future__ import annotations
 
 from enum import StrEnum
-from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
@@ -11,14 +10,18 @@ import typer
 from assay.reports.formats import FORMATS
 
 __all__ = [
-    "BucketOption", "ColumnsOption", "ConfidenceOption", "DatasetOption",
-    "DeviceOption", "DropDuplicatesOption", "Format", "FormatOption", "FreshOption", "GraphsOption", "GroupByOption",
-    "JsonOption", "KeepModelsOption", "LanguageOption", "LimitOption", "ListFormat", "ListFormatOption",
-    "MetricOption", "OfflineOption", "OptionalOutFolder", "OutFolder", "PermutationsOption", "QuietOption",
-    "ReferencesOption", "ReportFormat", "ReportFormatOption", "ResamplesOption",
-    "ScaleOption", "SeedOption", "ThreadsOption", "scale_text",
-]  # fmt: skip
-
+    "ColumnsOption",
+    "Format",
+    "FormatOption",
+    "JsonOption",
+    "ListFormat",
+    "ListFormatOption",
+    "OfflineOption",
+    "QuietOption",
+    "ReportFormat",
+    "ReportFormatOption",
+    "scale_text",
+]
 
 if TYPE_CHECKING:
 
@@ -59,81 +62,15 @@ def scale_text(text: str | None) -> str | None:
     return text
 
 
-MetricOption = Annotated[
-    list[str] | None,
-    typer.Option(
-        "--metric",
-        "-m",
-        help="A metric: name[:subject][,option=value]…; repeatable. Names: assay metrics list",
-    ),
-]
-DatasetOption = Annotated[
-    list[str] | None,
-    typer.Option(
-        "--dataset",
-        "-d",
-        help="A dataset (NAME[@VERSION][:SPLIT]) or a CSV, TSV, JSONL, Parquet file; repeatable.",
-    ),
-]
+QuietOption = Annotated[bool, typer.Option("--quiet", "-q", help="No progress, no hints.")]
+JsonOption = Annotated[bool, typer.Option("--json", help="Print JSON.")]
+ListFormatOption = Annotated[ListFormat, typer.Option("--format", "-f", help="How the list is printed.")]
+FormatOption = Annotated[ReportFormat, typer.Option("--format", "-f", help="How the table is printed.")]
+ReportFormatOption = Annotated[ReportFormat, typer.Option("--format", "-f", help="How the report is printed.")]
+OfflineOption = Annotated[bool, typer.Option("--offline", help="Download nothing.")]
 ColumnsOption = Annotated[
     str | None,
     typer.Option(
         "--columns", help="Which columns are what: reference=answer1,candidate=answer2,label=a1+a2,question=q"
     ),
 ]
-GraphsOption = Annotated[
-    str | None,
-    typer.Option("--graphs", help="AMR graphs of the texts, by row or ::id: reference=A.amr[+B.amr],candidate=C.amr"),
-]
-BucketOption = Annotated[
-    list[str] | None,
-    typer.Option(
-        "--bucket",
-        "-b",
-        help="f1, f1:0,0.5,1, label<2, subset, length, number, any column; a+b combines; none.",
-    ),
-]
-ResamplesOption = Annotated[int, typer.Option(help="Bootstrap resamples for the intervals; 0 for none.")]
-ConfidenceOption = Annotated[float, typer.Option(help="Level of the intervals.")]
-GroupByOption = Annotated[
-    str | None,
-    typer.Option("--group-by", help="Resample whole groups of this column [default: the data's own group]; none."),
-]
-DropDuplicatesOption = Annotated[
-    bool | None,
-    typer.Option("--drop-duplicates/--keep-duplicates", help="Drop pairs that repeat with the same label."),
-]
-SeedOption = Annotated[int, typer.Option(help="Seeds the resampling.")]
-LimitOption = Annotated[int | None, typer.Option(help="Only the first so many pairs of each dataset.")]
-ReferencesOption = Annotated[
-    str, typer.Option("--references", help="Several gold answers: the best score, or the mean.")
-]
-LanguageOption = Annotated[str | None, typer.Option("--language", help="Language of your own file, such as en or de.")]
-FreshOption = Annotated[bool, typer.Option("--fresh", help="Compute anew what the score store has.")]
-OfflineOption = Annotated[bool, typer.Option("--offline", help="Fetch nothing.")]
-DeviceOption = Annotated[
-    str, typer.Option("--device", help="Where models run: auto, cpu, cuda, cuda:N, mps, all (every GPU).")
-]
-ThreadsOption = Annotated[
-    int | None, typer.Option("--threads", help="Threads of the CPU for models [default: the cores that are free].")
-]
-KeepModelsOption = Annotated[bool, typer.Option("--keep-models", help="Let several models be in memory at a time.")]
-QuietOption = Annotated[bool, typer.Option("--quiet", "-q", help="No progress, no hints.")]
-ScaleOption = Annotated[
-    str | None,
-    typer.Option(
-        "--scale",
-        metavar="LOW,HIGH",
-        callback=scale_text,
-        help="Lowest and highest label, where the data does not say them [default: 0,1].",
-    ),
-]
-JsonOption = Annotated[bool, typer.Option("--json", help="Print JSON.")]
-ListFormatOption = Annotated[ListFormat, typer.Option("--format", "-f", help="How the list is printed.")]
-FormatOption = Annotated[ReportFormat, typer.Option("--format", "-f", help="How the table is printed.")]
-
-
-PermutationsOption = Annotated[int, typer.Option(help="Draws of the permutation test.")]
-ReportFormatOption = Annotated[ReportFormat, typer.Option("--format", "-f", help="How the report is printed.")]
-OutFolder = Annotated[Path | None, typer.Option("--out", "-o", help="The run folder [default: runs/NAME-TIME].")]
-OptionalOutFolder = Annotated[Path | None, typer.Option("--out", "-o", help="Write a run folder, too.")]

@@ -1,4 +1,4 @@
-"""``assay profile``: what metrics cost, each measured alone."""
+"""``assay profile``: what metrics cost, measured alone."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""``assay recommend``: which metric to use on your own data."""
+"""``assay recommend``: which metric to use on your data."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""``assay report``: runs as a page to look at."""
+"""``assay report``: a page of runs, in one HTML file."""
 
 from __future__ import annotations
 

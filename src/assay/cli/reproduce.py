@@ -1,4 +1,4 @@
-"""``assay reproduce``: a published table beside the reproduced one."""
+"""``assay reproduce``: reproduce a published table."""
 
 from __future__ import annotations
 

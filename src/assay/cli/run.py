@@ -1,4 +1,4 @@
-"""``assay run``: the main job."""
+"""``assay run``: score labelled pairs, print the agreement."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""``assay score``: one column per metric, added to a file of pairs."""
+"""``assay score``: add a column per metric to a file."""
 
 from __future__ import annotations
 

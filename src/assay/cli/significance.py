@@ -1,4 +1,4 @@
-"""``assay significance``: do systems differ by more than the chance of a seed?"""
+"""``assay significance``: do systems with several seeds differ?"""
 
 from __future__ import annotations
 

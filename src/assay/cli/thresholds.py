@@ -1,4 +1,4 @@
-"""``assay thresholds``: a score made into a yes/no decision."""
+"""``assay thresholds``: the best threshold for a yes/no decision."""
 
 from __future__ import annotations
 

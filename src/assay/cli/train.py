@@ -1,4 +1,4 @@
-"""``assay train``: a command for each training recipe."""
+"""``assay train``: train models that metrics read."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""``assay tune``."""
+"""``assay tune``: search settings, train the winner."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""``assay verify``: a run recomputed."""
+"""``assay verify``: recompute a run: still the same numbers?"""
 
 from __future__ import annotations
 
