@@ -6,6 +6,7 @@ import functools
 import re
 from collections.abc import Iterator
 from dataclasses import dataclass
+from itertools import product
 
 from assay.reports.categories.numbers import (
     Number,
@@ -22,8 +23,6 @@ from assay.reports.categories.vocabulary import Tag
 
 __all__ = ["Moment", "asks_when", "find_moments", "quantities", "times"]
 
-
-# Dates, times of day, and words for them, found in a text whose number words are digits. English and German.
 
 _MONTHS = {
     name: number
@@ -94,7 +93,7 @@ class Moment:
         month, day: None where the text has none.
         minute: of the day, for a clock.
         word: for a class of words.
-        span: where it stands in the text.
+        span: from where to where it is in the text.
     """
 
     written: str
@@ -128,25 +127,27 @@ def find_moments(text: str) -> tuple[Moment, ...]:
     [(1960, 1969), (1972, 1972)]
     """
     folded = fold(text)
-    found: list[Moment] = []
+    moments: list[Moment] = []
     for kind, pattern in _PATTERNS:
         for match in pattern.finditer(folded):
-            if any(match.start() < one.span[1] and one.span[0] < match.end() for one in found):
+            if any(match.start() < moment.span[1] and moment.span[0] < match.end() for moment in moments):
                 continue
             if moment := _moment(kind, match):
-                found.append(moment)
-    found += _words(folded, found)
-    return tuple(sorted(found, key=lambda one: one.span))
+                moments.append(moment)
+    moments += _words(folded, moments)
+    return tuple(sorted(moments, key=lambda moment: moment.span))
 
 
-def _words(folded: str, found: list[Moment]) -> Iterator[Moment]:
+def _words(folded: str, moments: list[Moment]) -> Iterator[Moment]:
+    """Yield words for times, such as a weekday, outside of the moments that are known already."""
     for match in re.finditer(r"[a-z]+", folded):
         kind = _WORDS.get(match[0])
-        if kind and not any(one.span[0] <= match.start() < one.span[1] for one in found):
+        if kind and not any(moment.span[0] <= match.start() < moment.span[1] for moment in moments):
             yield Moment(match[0], kind, match.span(), word=match[0])
 
 
 def _moment(kind: str, match: re.Match[str]) -> Moment | None:
+    """Return what a match of a pattern says, or None where it is no date: a day 45, a number that counts something."""
     part = match.groupdict()
     written, span = match[0].strip(), match.span()
     if kind == "clock":
@@ -176,7 +177,7 @@ def _moment(kind: str, match: re.Match[str]) -> Moment | None:
     if (month is not None and not 1 <= month <= 12) or (day is not None and not 1 <= day <= 31):
         return None
     if kind == "month" and match[0] in ("may", "mar", "march", "jan", "dec", "sep"):
-        # a verb, a name or an abbreviation of something else as long as no day or year stands beside it
+        # a verb, a name or an abbreviation of something else, unless a day or year is beside it
         return None if match[0] != match.string else Moment(written, "date", span, month=month)
     return Moment(written, "date", span, (year, year) if year is not None else None, month, day)
 
@@ -190,8 +191,6 @@ def _clock(part: dict[str, str | None], written: str, span: tuple[int, int]) -> 
     minutes = hour * 60 + minute + _SHIFTS.get(part.get("part") or "", 0)
     return Moment(written, "clock", span, minute=minutes)
 
-
-# What is tagged of numbers, units, dates and times: the rules share one reading of the two texts.
 
 _WHEN = re.compile(
     r"\b(when|what (year|date|day|time|month|century|decade|season)|which (year|date|day|month|century|decade)|wann|"
@@ -207,42 +206,43 @@ def asks_when(question: str) -> bool:
 
 def times(pair: Pair) -> Iterator[Tag]:
     """Tag dates, clocks, periods and words for times."""
-    mine, others = _moments(pair)
-    if mine and others:
-        yield from _compared(mine, others)
-    elif (mine or others) and asks_when(pair.question.clean) and not pair.same:
-        side = (mine or others)[0]
-        yield Tag("date and temporal", f"asked for a time, one text says {side.written!r}, the other gives no date")
-    periods = [[one for one in side if one.dimension == "time"] for side in _both_quantities(pair)]
-    if periods[0] and periods[1] and {one.amount for one in periods[0]}.isdisjoint(one.amount for one in periods[1]):
-        left, right = periods[0][0], periods[1][0]
-        yield Tag("date and temporal", f"periods: {left.number} {left.unit} and {right.number} {right.unit}")
+    left, right = _moments(pair)
+    if left and right:
+        yield from _compared(left, right)
+    elif (left or right) and asks_when(pair.question.clean) and not pair.same:
+        only = (left or right)[0]
+        yield Tag("date and temporal", f"asked for a time, one text says {only.written!r}, the other gives no date")
+    left_periods, right_periods = (
+        [quantity for quantity in side if quantity.dimension == "time"] for side in _both_quantities(pair)
+    )
+    shared = {period.amount for period in left_periods} & {period.amount for period in right_periods}
+    if left_periods and right_periods and not shared:
+        first, second = left_periods[0], right_periods[0]
+        yield Tag("date and temporal", f"periods: {first.number} {first.unit} and {second.number} {second.unit}")
 
 
-def _compared(mine: tuple[Moment, ...], others: tuple[Moment, ...]) -> Iterator[Tag]:
-    for left in mine:
-        for right in others:
-            if left.fields == right.fields:
-                if left.written != right.written:
-                    yield Tag("date and temporal", f"{left.written!r} and {right.written!r} are the same time")
-                if len(mine) == len(others) == 1:
-                    return
-    for left in mine:
-        for right in others:
-            for inner, outer in ((left, right), (right, left)):
-                if inner.within(outer):
-                    what = f"{inner.written!r} lies within {outer.written!r}"
-                    yield Tag("date and temporal", what)
-                    yield Tag("different levels of precision", what)
-                    return
-    if {one.fields for one in mine}.isdisjoint(one.fields for one in others):
-        yield Tag("date and temporal", f"different times: {mine[0].written!r} and {others[0].written!r}")
+def _compared(left: tuple[Moment, ...], right: tuple[Moment, ...]) -> Iterator[Tag]:
+    """Tag the same time written otherwise, a time within a longer one, or times none of which is shared."""
+    for first, second in product(left, right):
+        if first.fields == second.fields:
+            if first.written != second.written:
+                yield Tag("date and temporal", f"{first.written!r} and {second.written!r} are the same time")
+            if len(left) == len(right) == 1:
+                return
+    for first, second in product(left, right):
+        for inner, outer in ((first, second), (second, first)):
+            if inner.within(outer):
+                reason = f"{inner.written!r} lies within {outer.written!r}"
+                yield Tag("date and temporal", reason)
+                yield Tag("different levels of precision", reason)
+                return
+    if not {moment.fields for moment in left} & {moment.fields for moment in right}:
+        yield Tag("date and temporal", f"different times: {left[0].written!r} and {right[0].written!r}")
 
 
 def quantities(pair: Pair) -> Iterator[Tag]:
     """Tag numbers and units that belong to no date."""
-    found = _both_quantities(pair)
-    converted = list(unit_tags(found))
+    converted = list(unit_tags(_both_quantities(pair)))
     yield from converted
     numbers = _numbers(pair)
     if not converted:
@@ -258,16 +258,20 @@ def _moments(pair: Pair) -> tuple[tuple[Moment, ...], tuple[Moment, ...]]:
 
 
 def _numbers(pair: Pair) -> tuple[tuple[Number, ...], tuple[Number, ...]]:
-    def outside(text: str) -> tuple[Number, ...]:
-        spoken = digits(text, pair.language)
-        dates = [moment.span for moment in find_moments(spoken)]
-        return tuple(
-            number
-            for number in find_numbers(spoken, pair.language)
-            if not any(start <= number.start < end for start, end in dates)
-        )
+    return (
+        _numbers_outside_dates(pair.reference.clean, pair.language),
+        _numbers_outside_dates(pair.candidate.clean, pair.language),
+    )
 
-    return outside(pair.reference.clean), outside(pair.candidate.clean)
+
+def _numbers_outside_dates(text: str, language: str) -> tuple[Number, ...]:
+    spoken = digits(text, language)
+    dates = [moment.span for moment in find_moments(spoken)]
+    numbers = []
+    for number in find_numbers(spoken, language):
+        if not any(start <= number.start < end for start, end in dates):
+            numbers.append(number)
+    return tuple(numbers)
 
 
 def _both_quantities(pair: Pair) -> tuple[tuple[Quantity, ...], tuple[Quantity, ...]]:

@@ -13,8 +13,6 @@ from assay.reports.categories.wordnet import words
 __all__ = ["asks_who", "coreferences", "persons", "reads_as_person"]
 
 
-# Names of persons.
-
 _WHO = re.compile(r"\b(who|whom|whose|wer|wen|wem|wessen|wie hei(ss|ß)t der \w+er)\b", re.IGNORECASE)
 _PARTICLES = word_set("de la le van von der den del della da di dos du of the bin ibn al el st y and und ten ter zu")
 _TITLES = word_set("""
@@ -34,36 +32,45 @@ def reads_as_person(text: Text, question: Text, language: str) -> bool:
     One word, and words without capitals, count where the question asks who.
     """
     names = [word for word in text.words if _plain(word) not in _PARTICLES]
+    folded = [word for word in text.folded if word not in _PARTICLES]
     if not 1 <= len(names) <= 6 or any(letter.isdigit() for letter in text.clean):
         return False
-    asked = asks_who(question.clean)
     if text.has_case and not all(word[0].isupper() for word in names):
         return False
-    folded = [word for word in text.folded if word not in _PARTICLES]
     if any(word in FUNCTION_WORDS for word in folded) or all(word.isupper() and len(word) > 2 for word in names):
         return False
     if set(folded) & _TITLES or any(len(word) == 1 for word in folded):
         return len(names) > 1
     if text.folded[0] in ("the", "a", "an", "der", "die", "das", "ein", "eine"):
         return False
-    lexicon = words()
-    strange = (
-        lexicon is None
-        or lexicon.is_name(text.phrase)
-        or any(not lexicon.is_common(word) for word in folded if not word.endswith("'s"))
-    )
-    if not strange or any(place.kind != "city" for one in find_places(text) for place in one.meanings):
+    if _is_made_of_common_words(text, folded) or _is_larger_than_a_city(text):
         return False
-    if asked:
+    if asks_who(question.clean):
         # every German noun has a capital letter
         return len(names) > 1 or language != "de"
-    return not asks_where(question.clean) and text.has_case and 2 <= len(names) <= 4 and _unlisted(folded)
+    return not asks_where(question.clean) and text.has_case and 2 <= len(names) <= 4 and _are_mostly_rare(folded)
 
 
-def _unlisted(folded: list[str]) -> bool:
-    """Tell whether most words are no common words: names of works and firms are made of common words."""
+def _is_made_of_common_words(text: Text, folded: list[str]) -> bool:
+    """Tell whether WordNet knows each word as a common one, and does not know the text as a name."""
     lexicon = words()
-    return lexicon is not None and 2 * sum(not lexicon.is_common(word) for word in folded) >= len(folded)
+    if lexicon is None or lexicon.is_name(text.phrase):
+        return False
+    return all(lexicon.is_common(word) for word in folded if not word.endswith("'s"))
+
+
+def _is_larger_than_a_city(text: Text) -> bool:
+    """Tell whether a text can name a country or region; a city often has the name of a person."""
+    return any(meaning.kind != "city" for place in find_places(text) for meaning in place.meanings)
+
+
+def _are_mostly_rare(folded: list[str]) -> bool:
+    """Tell whether at least half of the words are no common ones: names of works and firms are made of common words."""
+    lexicon = words()
+    if lexicon is None:
+        return False
+    rare = [word for word in folded if not lexicon.is_common(word)]
+    return 2 * len(rare) >= len(folded)
 
 
 def _plain(word: str) -> str:
@@ -74,22 +81,35 @@ def persons(pair: Pair) -> Iterator[Tag]:
     """Tag two personal names: variants of one, or different ones. Whether two of them are one person, no rule knows."""
     if pair.same or not all(reads_as_person(text, pair.question, pair.language) for text, _ in pair.sides):
         return
-    left, right = (
-        [part for word in text.folded if word not in _PARTICLES for part in word.split("-")] for text, _ in pair.sides
-    )
-    mine, other = pair.reference.clean, pair.candidate.clean
-    common = [word for word in left if word in right and len(word) > 1]
-    initials = [
-        (a, b) for a, b in zip(left, right, strict=False) if a != b and min(len(a), len(b)) == 1 and a[0] == b[0]
-    ]
+    left, right = _name_parts(pair.reference), _name_parts(pair.candidate)
+    both = f"{pair.reference.clean!r} and {pair.candidate.clean!r}"
+    common = [part for part in left if part in right and len(part) > 1]
+    initial = _written_out_initial(left, right)
     if common and (set(left) < set(right) or set(right) < set(left)):
-        yield Tag("names", f"one of {mine!r} and {other!r} leaves out a part of the name")
-    elif common and initials:
-        yield Tag("names", f"{mine!r} and {other!r}: one writes out the initial {initials[0][0][0]!r}")
+        yield Tag("names", f"one of {both} leaves out a part of the name")
+    elif common and initial:
+        yield Tag("names", f"{both}: one writes out the initial {initial!r}")
     elif common:
-        yield Tag("names", f"{mine!r} and {other!r} share {common[0]!r} and no more")
+        yield Tag("names", f"{both} share {common[0]!r} and no more")
     else:
-        yield Tag("names", f"{mine!r} and {other!r} read as names of persons that share no word")
+        yield Tag("names", f"{both} read as names of persons that share no word")
+
+
+def _name_parts(text: Text) -> list[str]:
+    """Return the words of a name without particles such as ``von``; a double name counts as two words."""
+    parts: list[str] = []
+    for word in text.folded:
+        if word not in _PARTICLES:
+            parts += word.split("-")
+    return parts
+
+
+def _written_out_initial(left: list[str], right: list[str]) -> str:
+    """Return the first initial that one of two names has where the other has the word; empty where there is none."""
+    for first, second in zip(left, right, strict=False):
+        if first != second and min(len(first), len(second)) == 1 and first[0] == second[0]:
+            return first[0]
+    return ""
 
 
 # Co-reference: one text points at, or describes, what the other one names.

@@ -1,4 +1,4 @@
-"""The tagger: applies every rule to a pair, in the order of the categories."""
+"""The tagger: applies every rule to a pair; and what reads parts of speech for the rules."""
 
 from __future__ import annotations
 
@@ -22,18 +22,16 @@ from assay.reports.categories.wordnet import meanings, terms, words
 if TYPE_CHECKING:
     from spacy.tokens import Doc
 
-__all__ = ["PartsOfSpeech", "Tagger", "suspicions"]
+__all__ = ["RULES", "PartsOfSpeech", "Tagger", "suspicions"]
 
 
-# Parts of speech, as a spaCy pipeline that the user names reads them. Optional: the rules do without.
-
-#: What pipelines do beside and nobody asks here: most of their time.
+#: Parts of a pipeline that no rule needs, and that take most of its time.
 _NEEDLESS = ("parser", "senter", "ner", "entity_linker", "lemmatizer", "trainable_lemmatizer", "textcat")
 _BATCH = 256
 
 
 class PartsOfSpeech:
-    """Reads texts with the part of speech of every word.
+    """Reads texts with the part of speech of every word, by a spaCy pipeline; optional, the rules work without.
 
     Args:
         name: folder of a spaCy pipeline, or the name of one that is installed as a package.
@@ -59,8 +57,8 @@ class PartsOfSpeech:
         """Read many texts in batches and keep them until the next call."""
         wanted = list(dict.fromkeys(raws))
         new = [raw for raw in wanted if raw not in self._ahead]
-        found = dict(zip(new, self._read(new), strict=True))
-        self._ahead = {raw: found.get(raw) or self._ahead[raw] for raw in wanted}
+        texts = self._ahead | dict(zip(new, self._read(new), strict=True))
+        self._ahead = {raw: texts[raw] for raw in wanted}
 
     def read(self, raw: str) -> Text:
         """Return a text with the parts of speech of its words."""
@@ -87,11 +85,8 @@ def _with_parts(text: Text, doc: Doc) -> Text:
     return replace(text, parts=tuple(parts), plural=tuple(plural))
 
 
-# Last resorts: no rule explains a pair, and people's label contradicts what the texts show.
-
-
 def suspicions(pair: Pair, label: float, scale: tuple[float, float], score: float | None) -> Iterator[Tag]:
-    """Tag what the label makes suspicious; to be asked only where no other rule holds.
+    """Tag what the label makes suspicious: the last resort, for a pair that no other rule explains.
 
     Args:
         pair: the texts.
@@ -99,30 +94,32 @@ def suspicions(pair: Pair, label: float, scale: tuple[float, float], score: floa
         scale: lowest and highest label.
         score: what a metric gave, or None.
     """
-    said = f"people gave {label:g} of {scale[0]:g} to {scale[1]:g}" + (
-        "" if score is None else f", the metric {score:.3g}"
-    )
+    given = f"people gave {label:g} of {scale[0]:g} to {scale[1]:g}"
+    if score is not None:
+        given += f", the metric {score:.3g}"
     low, high = label <= scale[0], label >= scale[1]
     if pair.same:
         if low:
-            yield Tag("wrong label", f"the texts have the same words, yet {said}")
+            yield Tag("wrong label", f"the texts have the same words, yet {given}")
     elif high and not pair.shared:
         wanted = expected(pair.question.clean)
         kinds = [kind_of_answer(text, pair.question, pair.language) for text, _ in pair.sides]
         if wanted and kinds[1] == wanted != kinds[0]:
-            yield Tag("wrong gold label", f"the question asks for a {wanted}, and only the candidate gives one; {said}")
+            yield Tag(
+                "wrong gold label", f"the question asks for a {wanted}, and only the candidate gives one; {given}"
+            )
         else:
-            yield Tag("unrelated", f"no word in common, and no other rule holds, yet {said}")
+            yield Tag("unrelated", f"no word in common, and no other rule holds, yet {given}")
     elif low and not pair.shared:
-        yield Tag("unrelated", f"no word in common, and no other rule holds; {said}")
+        yield Tag("unrelated", f"no word in common, and no other rule holds; {given}")
 
 
-# The tagger: every rule over a pair, in the order of the categories.
-
-_RULES: tuple[Callable[[Pair], Iterator[Tag]], ...] = (
+#: Every rule. Their order decides nothing but the reason where two rules find one category: the first one's stays.
+RULES: tuple[Callable[[Pair], Iterator[Tag]], ...] = (
     encodings, acronyms, quantities, times, translations, negations, coreferences, terms, persons, places, meanings,
     lists, questions,
 )  # fmt: skip
+#: Beside these, "synonym" says nothing new: WordNet has 11 and eleven, or NASA and its long form, as one word.
 _FIGURES = frozenset({"acronym", "numeric", "unit", "date and temporal"})
 _ORDER = {name: place for place, name in enumerate(CATEGORIES)}
 
@@ -137,13 +134,13 @@ class Tagger:
 
     Raises:
         MissingExtraError: a pipeline is named and spaCy is not installed.
-        InputError: the pipeline cannot be had.
+        InputError: the pipeline is unavailable.
     """
 
     def __init__(self, language: str | None, pipeline: str | Path | PartsOfSpeech | None = None) -> None:
         self.language = language or "en"
-        self._given = PartsOfSpeech(pipeline) if isinstance(pipeline, str | Path) else pipeline
-        self._speech = self._given if self._given is not None and self._given.language == self.language else None
+        self._named = PartsOfSpeech(pipeline) if isinstance(pipeline, str | Path) else pipeline
+        self._speech = self._named if self._named is not None and self._named.language == self.language else None
 
     def read_ahead(self, texts: Iterable[str]) -> None:
         """Read the parts of speech of many texts in batches, for speed; the tags are the same without.
@@ -155,7 +152,7 @@ class Tagger:
             self._speech.read_ahead(texts)
 
     def missing(self) -> list[str]:
-        """Return a line for each thing that is absent here: what is not tagged without it, and how to get it.
+        """Return a line for each thing that is not installed: what is not tagged without it, and how to get it.
 
         A pipeline that is named has a line as well, since what it reads depends on its version.
         """
@@ -168,9 +165,9 @@ class Tagger:
             lines.append(f"WordNet is absent, synonym, terms and kinds of things are not found: {REMEDY}")
         elif self.language != "en":
             lines.append(f"WordNet is English: synonym and kinds of things are not found in texts of {self.language!r}")
-        if self._given is not None:
+        if self._named is not None:
             unread = "" if self._speech is not None else f"; not used for texts of {self.language!r}"
-            lines.append(f"parts of speech: {self._given.about}{unread}")
+            lines.append(f"parts of speech: {self._named.about}{unread}")
         return lines
 
     def tag(
@@ -195,13 +192,12 @@ class Tagger:
         """
         reading = read if self._speech is None else self._speech.read
         pair = Pair(reading(reference), reading(candidate), reading(question), self.language)
-        found: dict[str, Tag] = {}
-        for rule in _RULES:
+        tags: dict[str, Tag] = {}
+        for rule in RULES:
             for tag in rule(pair):
-                found.setdefault(tag.category, tag)
-        if not _FIGURES.isdisjoint(found):
-            # what WordNet has as a word, too (11 and eleven, NASA and its long form) is said already
-            found.pop("synonym", None)
-        if not found and label is not None and scale is not None and scale[0] < scale[1]:
-            found = {tag.category: tag for tag in suspicions(pair, label, scale, score)}
-        return tuple(sorted(found.values(), key=lambda tag: _ORDER[tag.category]))
+                tags.setdefault(tag.category, tag)
+        if not _FIGURES.isdisjoint(tags):
+            tags.pop("synonym", None)
+        if not tags and label is not None and scale is not None and scale[0] < scale[1]:
+            tags = {tag.category: tag for tag in suspicions(pair, label, scale, score)}
+        return tuple(sorted(tags.values(), key=lambda tag: _ORDER[tag.category]))

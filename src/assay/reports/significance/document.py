@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections import Counter
 from collections.abc import Iterator, Sequence
 from typing import Any
 
@@ -46,28 +47,33 @@ def document(
         compared: what was found.
         settings: how.
         notes: what was left out on reading.
-        baseline: the system that the others are held against, or None for all couples.
+        baseline: the system that the others are compared with, or None for all pairs.
     """
-    statistics = list(dict.fromkeys(one.statistic for one in samples))
+    statistics = list(dict.fromkeys(group.statistic for group in samples))
     sheets: list[Sheet] = []
     counts: list[dict[str, Any]] = []
     for statistic in statistics:
         rows = [row for row in compared if row.statistic == statistic]
-        alike = [one for one in samples if one.statistic == statistic]
+        alike = [group for group in samples if group.statistic == statistic]
         sheets.append(_overview(alike, rows, baseline))
-        sheets += [_tests(one, held) for one in alike if (held := [row for row in rows if row.dataset == one.dataset])]
+        for group in alike:
+            of_dataset = [row for row in rows if row.dataset == group.dataset]
+            if of_dataset:
+                sheets.append(_tests(group, of_dataset))
         counted = _counts(rows, [system for system in _systems(alike) if system != baseline])
         sheets.append(_counts_sheet(statistic, counted))
         counts += [{"statistic": statistic, **record} for record in counted]
-    results = [_result(one, system, values) for one in samples for system, values in one.values.items()]
+    results, all_notes = [], list(notes)
+    for group in samples:
+        results += [_result(group, system, values) for system, values in group.values.items()]
+        all_notes += [f"{_title(group)}: {note}" for note in group.notes]
     records = [_record(row) for row in compared]
-    told = [*notes, *(f"{_title(one)}: {note}" for one in samples for note in one.notes)]
-    value = {"results": results, "comparisons": records, "counts": counts, "notes": told}
+    value = {"results": results, "comparisons": records, "counts": counts, "notes": all_notes}
     return Document(sheets, records, [*notes, *_explanations(samples, compared, settings)], value)
 
 
 def _systems(samples: Sequence[Samples]) -> list[str]:
-    return list(dict.fromkeys(system for one in samples for system in one.values))
+    return list(dict.fromkeys(system for group in samples for system in group.values))
 
 
 def _title(samples: Samples) -> str:
@@ -83,30 +89,33 @@ def _reached(values: Floats) -> str:
 
 def _overview(samples: Sequence[Samples], rows: Sequence[ComparedSystems], baseline: str | None) -> Sheet:
     """Return the table of Waldis et al. (2022): systems by datasets, with a number for each test and direction."""
-    marks = {
-        (row.first, row.dataset): ",".join(
-            str(2 * place + side)
-            for place, test in enumerate(TESTS)
-            for side, tests in ((1, row.better), (2, row.worse))
-            if test in tests
-        )
-        for row in rows
-        if baseline is not None
-    }
-    systems = _systems(samples)
+    marks = {}
+    if baseline is not None:
+        marks = {(row.first, row.dataset): _numbered_tests(row) for row in rows}
     cells = []
-    for system in systems:
+    for system in _systems(samples):
         line = [system]
-        for one in samples:
-            mark = marks.get((system, one.dataset), "")
-            reached = _reached(one.values[system]) if system in one.values else "–"
+        for group in samples:
+            mark = marks.get((system, group.dataset), "")
+            reached = _reached(group.values[system]) if system in group.values else "–"
             line.append(f"{reached} [{mark}]" if mark else reached)
         cells.append(line)
     legend = ", ".join(f"{2 * place + 1}/{2 * place + 2} {test}" for place, test in enumerate(TESTS))
     statistic = title_of(samples[0].statistic)
     facts = () if baseline is None else (f"better/worse than {baseline} by: {legend}",)
-    heads = [Column("system"), *(Column(one.dataset, number=True) for one in samples)]
+    heads = [Column("system"), *(Column(group.dataset, number=True) for group in samples)]
     return Sheet(f"{statistic}: mean ± standard deviation (seeds)", heads, cells, facts=facts)
+
+
+def _numbered_tests(row: ComparedSystems) -> str:
+    """Return the numbers of the tests by which a system is better (odd) or worse (even), such as ``1,3``."""
+    numbers = []
+    for place, test in enumerate(TESTS):
+        if test in row.better:
+            numbers.append(2 * place + 1)
+        if test in row.worse:
+            numbers.append(2 * place + 2)
+    return ",".join(map(str, numbers))
 
 
 def _tests(samples: Samples, rows: Sequence[ComparedSystems]) -> Sheet:
@@ -131,8 +140,14 @@ def _counts(rows: Sequence[ComparedSystems], systems: Sequence[str]) -> list[dic
     """Return for each system how many comparisons it wins and loses by each test, and by all of them."""
     records = []
     for system in systems:
-        won = [row.better if row.first == system else row.worse for row in rows if system in (row.first, row.second)]
-        lost = [row.worse if row.first == system else row.better for row in rows if system in (row.first, row.second)]
+        won, lost = [], []
+        for row in rows:
+            if row.first == system:
+                won.append(row.better)
+                lost.append(row.worse)
+            elif row.second == system:
+                won.append(row.worse)
+                lost.append(row.better)
         record: dict[str, Any] = {"system": system, "comparisons": len(won)}
         for test in TESTS:
             record[test] = [sum(test in tests for tests in side) for side in (won, lost)]
@@ -147,8 +162,8 @@ def _counts_sheet(statistic: str, counted: Sequence[dict[str, Any]]) -> Sheet:
         f"{title_of(statistic)}: improvements / deteriorations",
         [Column("system"), *(Column(test, number=True) for test in tests), Column("comparisons", number=True)],
         [
-            [one["system"], *("/".join(map(str, one[test])) for test in tests), str(one["comparisons"])]
-            for one in counted
+            [record["system"], *("/".join(map(str, record[test])) for test in tests), str(record["comparisons"])]
+            for record in counted
         ],
     )
 
@@ -208,7 +223,7 @@ def _record(row: ComparedSystems) -> dict[str, Any]:
 def _explanations(
     samples: Sequence[Samples], compared: Sequence[ComparedSystems], settings: SignificanceSettings
 ) -> Iterator[str]:
-    family = max(sum(row.statistic == one.statistic for row in compared) for one in samples)
+    family = max(Counter(row.statistic for row in compared).values())
     level = corrected_confidence(settings.confidence, settings.corrected(family))
     yield (
         f"eps + / −: almost stochastic order, upper bound at {_level(settings.confidence)} of the share by which being "
@@ -231,7 +246,7 @@ def _explanations(
             f"{resamples:,} resamples are too few for {family:,} comparisons at {_level(settings.alpha)}: by the "
             "bootstrap none can count; raise `resamples`"
         )
-    sizes = {one.dataset: sorted(map(len, one.values.values()))[:2] for one in samples}
+    sizes = {group.dataset: sorted(map(len, group.values.values()))[:2] for group in samples}
     few = max(smallest_exact(*pair) for pair in sizes.values() if len(pair) == 2)
     if few > 1 - level:
         yield (

@@ -36,8 +36,6 @@ __all__ = [
 ]
 
 
-# Results as samples: for each dataset and statistic, what every system reached with its seeds.
-
 #: Fewest seeds of a system: below it, spread is not known and no test can tell anything.
 FEWEST = 3
 
@@ -70,15 +68,15 @@ def group_results(rows: Sequence[Row]) -> list[Samples]:
         raise InputError("no results: the folders of all seeds lack them; train the systems first")
     if len(systems) == 1:
         raise InputError(f"{rows[0].where}: {systems[0]!r} is the only system; give the results of another one, too")
-    by_place: dict[tuple[str, str], dict[str, list[Row]]] = {}
+    by_statistic: dict[str, dict[str, dict[str, list[Row]]]] = {}
     for row in rows:
-        by_place.setdefault((row.statistic, row.dataset), {}).setdefault(row.system, []).append(row)
-    statistics = list(dict.fromkeys(row.statistic for row in rows))
-    ordered = sorted(by_place, key=lambda place: statistics.index(place[0]))
-    return [_samples(by_place[place], systems) for place in ordered]
+        by_dataset = by_statistic.setdefault(row.statistic, {})
+        by_dataset.setdefault(row.dataset, {}).setdefault(row.system, []).append(row)
+    return [_samples(by_system, systems) for by_dataset in by_statistic.values() for by_system in by_dataset.values()]
 
 
 def _samples(by_system: dict[str, list[Row]], systems: Sequence[str]) -> Samples:
+    """Return the results of every system on one dataset, with notes on the seeds that some of them lack."""
     first = next(iter(by_system.values()))[0]
     for system, rows in by_system.items():
         if len(rows) < FEWEST:
@@ -88,39 +86,36 @@ def _samples(by_system: dict[str, list[Row]], systems: Sequence[str]) -> Samples
             )
     seeds = dict.fromkeys(row.seed for rows in by_system.values() for row in rows)
     most = max(len(rows) for rows in by_system.values())
-    held = {system: by_system[system] for system in systems if system in by_system}
-    notes = [f"{system}: no results here" for system in systems if system not in held]
-    for system, rows in held.items():
+    ordered = {system: by_system[system] for system in systems if system in by_system}
+    notes = [f"{system}: no results here" for system in systems if system not in ordered]
+    for system, rows in ordered.items():
         if len(rows) < most:
-            lacking = [seed for seed in seeds if seed not in {row.seed for row in rows}]
-            notes.append(f"{system}: {len(rows)} seeds where others have {most}, without {', '.join(lacking)}")
-    values = {system: np.array([row.value for row in rows], dtype=np.float64) for system, rows in held.items()}
+            present = {row.seed for row in rows}
+            missing = [seed for seed in seeds if seed not in present]
+            notes.append(f"{system}: {len(rows)} seeds where others have {most}, without {', '.join(missing)}")
+    values = {system: np.array([row.value for row in rows], dtype=np.float64) for system, rows in ordered.items()}
     return Samples(first.dataset, first.statistic, values, tuple(notes))
 
 
 def system_pairs(samples: Sequence[Samples], baseline: str | None, all_pairs: bool) -> list[tuple[str, str]]:
-    """Return which systems are compared, the first being asked whether it is better than the second.
+    """Return which systems are compared; the tests ask whether the first is better than the second.
 
     Args:
         samples: all results.
-        baseline: what the others are held against; the first system by default.
-        all_pairs: every couple instead, in the order of the systems.
+        baseline: what the others are compared with; the first system by default.
+        all_pairs: every pair of systems instead, in their order.
 
     Raises:
-        InputError: an unknown baseline, or both asked for.
+        InputError: an unknown baseline.
     """
-    systems = list(dict.fromkeys(system for one in samples for system in one.values))
+    systems = list(dict.fromkeys(system for group in samples for system in group.values))
     if all_pairs:
-        if baseline is not None:
-            raise InputError(f"`baseline={baseline}`: `all_pairs` compares every couple; give one of the two")
         return list(combinations(systems, 2))
     against = systems[0] if baseline is None else baseline
     if against not in systems:
         raise InputError(unknown("`baseline`: the results have no system", against, systems))
     return [(system, against) for system in systems if system != against]
 
-
-# Systems held against each other by every test, corrected for the number of comparisons.
 
 #: Tests that a system can win or lose, as tables name them.
 TESTS = ("ASO", "U", "bootstrap", "t")
@@ -156,58 +151,59 @@ class ComparedSystems:
 
 def compare_samples(
     samples: Sequence[Samples],
-    couples: Sequence[tuple[str, str]],
+    pairs: Sequence[tuple[str, str]],
     settings: SignificanceSettings,
     *,
     advance: Callable[[int], None] | None = None,
 ) -> list[ComparedSystems]:
-    """Compare couples of systems on every dataset that has both.
+    """Compare pairs of systems on every dataset that has both.
 
     The comparisons of one statistic on all datasets are one family: what is counted over datasets is corrected over
     them. Each direction of a test, and the test of spread, is a family of its own.
 
     Args:
         samples: results by dataset and statistic.
-        couples: the systems to compare, the first being asked whether it is better.
+        pairs: the systems to compare; the tests ask whether the first is better.
         settings: how.
-        advance: told of every comparison.
+        advance: receives the number of comparisons that were made.
 
     Raises:
-        InputError: no dataset has results of both systems of any couple.
+        InputError: no dataset has results of both systems of any pair.
     """
-    found: list[ComparedSystems] = []
-    for statistic in dict.fromkeys(one.statistic for one in samples):
-        alike = [one for one in samples if one.statistic == statistic]
-        found += _family(alike, couples, settings, advance)
-    if not found:
-        names = ", ".join(f"{first} and {second}" for first, second in couples)
+    compared: list[ComparedSystems] = []
+    for statistic in dict.fromkeys(group.statistic for group in samples):
+        alike = [group for group in samples if group.statistic == statistic]
+        compared += _family(alike, pairs, settings, advance)
+    if not compared:
+        names = ", ".join(f"{first} and {second}" for first, second in pairs)
         raise InputError(f"no dataset has results of both {names}; evaluate the systems on the same data")
-    return found
+    return compared
 
 
 def _family(
     samples: Sequence[Samples],
-    couples: Sequence[tuple[str, str]],
+    pairs: Sequence[tuple[str, str]],
     settings: SignificanceSettings,
     advance: Callable[[int], None] | None,
 ) -> Iterator[ComparedSystems]:
-    asked = [(one, *couple) for one in samples for couple in couples if set(couple) <= set(one.values)]
-    resamples = settings.resamples_for(len(asked))
-    places: dict[tuple[str, str], int] = {}
+    """Yield every comparison of one statistic; each system's results are resampled once, for all of its comparisons."""
+    comparisons = [(group, *pair) for group in samples for pair in pairs if set(pair) <= set(group.values)]
+    resamples = settings.resamples_for(len(comparisons))
+    row_of: dict[tuple[str, str], int] = {}
     values: list[Floats] = []
     drawn: list[Floats] = []
-    for one, *couple in asked:
-        for system in couple:
-            if (one.dataset, system) not in places:
-                places[one.dataset, system] = len(values)
-                values.append(one.values[system])
-                drawn.append(resampled(values[-1], resamples, _seed(settings.seed, one, system)))
-    numbers = [(places[one.dataset, first], places[one.dataset, second]) for one, first, second in asked]
+    for group, *pair in comparisons:
+        for system in pair:
+            if (group.dataset, system) not in row_of:
+                row_of[group.dataset, system] = len(values)
+                values.append(group.values[system])
+                drawn.append(resampled(values[-1], resamples, _seed(settings.seed, group, system)))
+    rows = [(row_of[group.dataset, first], row_of[group.dataset, second]) for group, first, second in comparisons]
     orders = almost_stochastic_order(
-        values, drawn, numbers, confidence=settings.confidence, comparisons=max(1, settings.corrected(len(asked)))
+        values, drawn, rows, confidence=settings.confidence, comparisons=max(1, settings.corrected(len(comparisons)))
     )
     raw, spread = [], []
-    for first, second in numbers:
+    for first, second in rows:
         raw.append(
             {
                 "U": mann_whitney(values[first], values[second]),
@@ -220,13 +216,13 @@ def _family(
             advance(1)
     adjusted = {name: _adjusted([by_test[name] for by_test in raw], settings) for name in TESTS[1:]}
     adjusted_spread = adjust(np.array(spread), settings.correction)
-    for place, (one, first_name, second_name) in enumerate(asked):
+    for place, (group, first_name, second_name) in enumerate(comparisons):
         corrected = {name: sided[place] for name, sided in adjusted.items()}
         better = [name for name, p in corrected.items() if p.better <= settings.alpha]
         worse = [name for name, p in corrected.items() if p.worse <= settings.alpha]
         yield ComparedSystems(
-            dataset=one.dataset,
-            statistic=one.statistic,
+            dataset=group.dataset,
+            statistic=group.statistic,
             first=first_name,
             second=second_name,
             order=orders[place],
@@ -239,9 +235,9 @@ def _family(
         )
 
 
-def _adjusted(found: Sequence[Sided], settings: SignificanceSettings) -> list[Sided]:
-    better = adjust(np.array([sided.better for sided in found]), settings.correction)
-    worse = adjust(np.array([sided.worse for sided in found]), settings.correction)
+def _adjusted(raw: Sequence[Sided], settings: SignificanceSettings) -> list[Sided]:
+    better = adjust(np.array([sided.better for sided in raw]), settings.correction)
+    worse = adjust(np.array([sided.worse for sided in raw]), settings.correction)
     return [Sided(*pair) for pair in zip(better.tolist(), worse.tolist(), strict=True)]
 
 
