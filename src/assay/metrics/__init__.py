@@ -1,6 +1,6 @@
-"""Metrics: what machines say about how similar two texts are. Knows nothing of datasets.
+"""Metrics of how similar two texts are, by name; independent of datasets.
 
-Every name is loaded when it is first used.
+Every name is imported when it is first used.
 """
 
 from __future__ import annotations
@@ -11,7 +11,7 @@ from assay.lazy import on_first_use
 
 if TYPE_CHECKING:
     from assay.metrics.base import Batch, ColumnMetric, Context, Declaration, Metric, PairMetric, option
-    from assay.metrics.contract import Finding, check_metric
+    from assay.metrics.contract import ContractFinding, check_metric
     from assay.metrics.evaluate import as_evaluate
     from assay.metrics.name import MetricName
     from assay.metrics.registry import Entry, describe_metric, list_metrics, load_metric
@@ -22,9 +22,9 @@ __all__ = [
     "Batch",
     "ColumnMetric",
     "Context",
+    "ContractFinding",
     "Declaration",
     "Entry",
-    "Finding",
     "Metric",
     "MetricName",
     "PairMetric",

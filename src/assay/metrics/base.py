@@ -1,4 +1,4 @@
-"""What a metric is: a declaration, options, a signature, and a score for each pair by itself."""
+"""The base of all metrics: a declaration, options, a signature, and a score for each pair by itself."""
 
 from __future__ import annotations
 
@@ -23,14 +23,14 @@ __all__ = ["Batch", "ColumnMetric", "Context", "Declaration", "Metric", "PairMet
 
 @dataclass(frozen=True)
 class Batch:
-    """Pairs to score: texts in step, single strings only.
+    """Pairs to score, as columns of equal length; single strings only.
 
     Attributes:
         references: the gold answers.
-        candidates: the answers to judge, as many.
-        questions: the questions, as many, or None.
-        reference_graphs, candidate_graphs: the AMR graphs of the texts in Penman notation, as many each; None where
-            the data has none.
+        candidates: the answers to judge.
+        questions: the questions, or None.
+        reference_graphs, candidate_graphs: the AMR graphs of the texts in Penman notation; None where the data has
+            none.
 
     Raises:
         InputError: they are not equally long.
@@ -61,9 +61,16 @@ class Batch:
         def pick(column: Sequence[str]) -> list[str]:
             return [column[i] for i in indices]
 
-        further = (self.questions, self.reference_graphs, self.candidate_graphs)
-        picked = (None if column is None else pick(column) for column in further)
-        return Batch(pick(self.references), pick(self.candidates), *picked)
+        def pick_optional(column: Sequence[str] | None) -> list[str] | None:
+            return None if column is None else pick(column)
+
+        return Batch(
+            pick(self.references),
+            pick(self.candidates),
+            pick_optional(self.questions),
+            pick_optional(self.reference_graphs),
+            pick_optional(self.candidate_graphs),
+        )
 
     def swapped(self) -> Batch:
         """Return the batch with references and candidates exchanged."""
@@ -85,7 +92,7 @@ class Context:
 
 @dataclass(frozen=True)
 class Declaration:
-    """What a metric promises.
+    """The properties of a metric that its scores must have.
 
     Attributes:
         name: as in the registry.
@@ -98,13 +105,13 @@ class Declaration:
         reads_question: whether the question changes the score.
         reads_graphs: whether it compares the AMR graphs of the texts.
         aspect: the aspect of meaning that it measures, such as ``negation``; empty for a metric of the whole.
-        whole: the metric of which it is an aspect, as that is named; empty for a metric of the whole.
+        whole: the name of the metric of which it is an aspect; empty for a metric of the whole.
         citation: the paper or script it comes from.
         option_sets: named sets of options, used as ``name:set``.
         subject: what the text after the colon means, or None where it can only be an option set.
         provider: the packages that compute it; their versions are in the signature.
-        tolerance: how far two computations of a score may lie apart, such as alone and in a batch.
-        extra: the extra of assay that brings the packages, or None where they come with it.
+        tolerance: how much two computations of a score may differ, such as alone and in a batch.
+        extra: the extra of assay that installs the packages, or None where assay itself does.
         kind: its family, by which leaderboards filter: ``lexical``, ``embedding``, ``cross-encoder``, ``recorded``, or
             a word of a third party's own.
     """
@@ -207,14 +214,14 @@ class Metric(ABC):
         return ""
 
     def obtain(self, *, offline: bool = False) -> None:  # noqa: B027 - most metrics need nothing
-        """Bring what it needs and this machine does not have, such as a model; by default nothing.
+        """Download what it needs and this machine lacks, such as a model; by default nothing.
 
         Raises:
-            AssayError: it does not come, or *offline* forbids it.
+            AssayError: the download failed, or *offline* forbids it.
         """
 
     def foreign_code(self) -> str:
-        """Return what scoring runs that no installed package brings, such as the path of a script; by default nothing.
+        """Return code that scoring runs and that is in no installed package, such as a script; by default nothing.
 
         ``assay verify`` takes metric names from other people's runs, and runs such code only where its user says so.
         """
@@ -233,7 +240,7 @@ class Metric(ABC):
         """Return when the metric can be computed here; by default, when its packages are installed.
 
         Raises:
-            UnavailableError: with the line that makes it available.
+            UnavailableError: with the command that makes it available.
         """
         self.declaration.check_packages()
 
@@ -306,11 +313,11 @@ class PairMetric(Metric):
 
 @dataclass(frozen=True)
 class ColumnMetric(Metric):
-    """A metric whose score stands in the data already.
+    """A metric whose score is in the data already.
 
     Attributes:
         column: the column with the score.
-        file: the file with that column, its rows in step with the data's; None: the data itself.
+        file: the file with that column, its rows those of the data; None: the data itself.
     """
 
     @property

@@ -67,8 +67,8 @@ class Bleu(PreparedMetric):
             known = empty_score(reference, candidate)
             if known is not None:
                 return known
-            # A corpus of one sentence: the same value, without the warning that every sentence would
-            # bring where effective_order was turned off on purpose.
+            # a corpus of one sentence has the same value, without a warning for every sentence where effective_order
+            # is off on purpose
             value: float = bleu.corpus_score([candidate], [[reference]]).score
             return min(max(value / 100, 0.0), 1.0)
 

@@ -1,4 +1,4 @@
-"""What every metric must keep to, as checks that run on any of them, a third party's too."""
+"""The contract of metrics as checks that run on any metric, a third party's as well."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
 
-__all__ = ["Finding", "check_metric"]
+__all__ = ["ContractFinding", "check_metric"]
 
 # (reference, candidate): same, near, far; short and long; other scripts; numbers; nothing at all.
 _PAIRS = (
@@ -40,13 +40,13 @@ _PAIRS = (
 _EMPTY = (("", ""), ("", "answer"), ("answer", ""), (" ", "answer"))
 
 
-class Finding(NamedTuple):
+class ContractFinding(NamedTuple):
     """The outcome of one check.
 
     Attributes:
         check: what was checked.
         passed: whether it holds.
-        detail: what was seen, or why it was not checked.
+        detail: the values, or why it was not checked.
     """
 
     check: str
@@ -54,34 +54,34 @@ class Finding(NamedTuple):
     detail: str
 
 
-def check_metric(metric: str | MetricName | Metric) -> list[Finding]:
+def check_metric(metric: str | MetricName | Metric) -> list[ContractFinding]:
     """Check that a metric keeps its promises; works on any plugin.
 
-    Checked: round trip of the name, pickling, signature, then on some twenty pairs: finite scores, the
+    Checked: round trip of the name, pickling, signature, then on about twenty pairs: finite scores, the
     declared range, the perfect score of identical texts and symmetry where they are declared, empty
     texts, independence from batch and order, determinism.
 
     Raises:
-        InputError: the name cannot be read, has an option it cannot have, or stands for several metrics.
+        InputError: the name cannot be read, has an option it cannot have, or means several metrics.
         UnavailableError: the metric cannot be computed here.
     """
     loaded = load_metric(metric)
     loaded.check_available()
     if loaded not in loaded.expand():
-        raise InputError(f"metric {str(loaded)!r} stands for several metrics; check one of them: {loaded.expand()[0]}")
+        raise InputError(f"metric {str(loaded)!r} means several metrics; check one of them: {loaded.expand()[0]}")
     findings = [_run(name, check, loaded) for name, check in _STATIC]
     if isinstance(loaded, ColumnMetric):
-        return [*findings, Finding("scores", True, "not computed: a recorded score is read from the data")]
+        return [*findings, ContractFinding("scores", True, "not computed: a recorded score is read from the data")]
     return findings + [_run(name, check, loaded) for name, check in _DYNAMIC]
 
 
-def _run(name: str, check: Callable[[Metric], str], metric: Metric) -> Finding:
+def _run(name: str, check: Callable[[Metric], str], metric: Metric) -> ContractFinding:
     try:
-        return Finding(name, True, check(metric))
+        return ContractFinding(name, True, check(metric))
     except _BrokenError as error:
-        return Finding(name, False, str(error))
-    except (Exception, SystemExit) as error:  # noqa: BLE001 - whatever a plugin raises is what the check has found
-        return Finding(name, False, f"raised {type(error).__name__}: {error}")
+        return ContractFinding(name, False, str(error))
+    except (Exception, SystemExit) as error:  # noqa: BLE001 - whatever a plugin raises is the outcome of the check
+        return ContractFinding(name, False, f"raised {type(error).__name__}: {error}")
 
 
 class _BrokenError(Exception):
@@ -95,15 +95,18 @@ def _require(holds: bool, message: str) -> None:
 
 def _batch(pairs: tuple[tuple[str, str], ...] = _PAIRS + _EMPTY) -> Batch:
     references, candidates = zip(*pairs, strict=True)
-    graphs = [[_graph(text) for text in texts] for texts in (references, candidates)]
-    return Batch(references, candidates, ["what?"] * len(pairs), *graphs)
+    questions = ["what?"] * len(pairs)
+    return Batch(references, candidates, questions, list(map(_graph, references)), list(map(_graph, candidates)))
 
 
 def _graph(text: str) -> str:
-    """Return an AMR graph for a text, a chain of its words: not its meaning, but equal for equal texts."""
+    """Return an AMR graph for a text, a chain of its words: without meaning, but equal for equal texts."""
     words = re.findall(r"\w+", text.lower()) or ["amr-empty"]
-    nodes = "".join(f"{f' :ARG{place} ' if place else ''}(n{place} / {word}" for place, word in enumerate(words))
-    return nodes + ")" * len(words)
+    nodes = [f"(n{index} / {word}" for index, word in enumerate(words)]
+    graph = nodes[0]
+    for index, node in enumerate(nodes[1:], start=1):
+        graph += f" :ARG{index} {node}"
+    return graph + ")" * len(words)
 
 
 def _scores(metric: Metric, batch: Batch) -> NDArray[np.float64]:
@@ -122,11 +125,11 @@ def _same(metric: Metric, left: NDArray[np.float64], right: NDArray[np.float64],
     import numpy as np
 
     tolerance = metric.declaration.tolerance
-    apart = np.flatnonzero(~np.isclose(left, right, rtol=0, atol=tolerance, equal_nan=True))
-    if len(apart):
-        at = int(apart[0])
-        pair = (batch.references[at], batch.candidates[at])
-        raise _BrokenError(f"{what}: {pair} has {left[at]:.6g} and {right[at]:.6g} ({len(apart)} pairs differ)")
+    differing = np.flatnonzero(~np.isclose(left, right, rtol=0, atol=tolerance, equal_nan=True))
+    if len(differing):
+        row = int(differing[0])
+        pair = (batch.references[row], batch.candidates[row])
+        raise _BrokenError(f"{what}: {pair} has {left[row]:.6g} and {right[row]:.6g} ({len(differing)} pairs differ)")
 
 
 def _name(metric: Metric) -> str:
@@ -148,7 +151,7 @@ def _signature(metric: Metric) -> str:
     _require("assay" in signature, "the version of assay is missing")
     for key, others in _other_values(metric).items():
         changed = [other for other in others if _changes(metric, key, other, signature)]
-        # one of them suffices: a default such as "auto" stands for one of the others
+        # one of them suffices: a default such as "auto" means one of the others
         _require(bool(changed) or not others, f"it does not change with the option {key!r}")
     return metric.short_signature()
 
@@ -157,17 +160,17 @@ def _changes(metric: Metric, key: str, value: object, signature: dict[str, str])
     try:
         return dataclasses.replace(metric, **{key: value}).signature() != signature
     except AssayError:
-        # The metric allows fewer values than the type does, or that one needs something that is not here.
+        # the metric allows fewer values than the type does, or that value needs something that is missing
         return True
 
 
 def _other_values(metric: Metric) -> dict[str, Sequence[object]]:
-    """Return for each option values that it does not have now."""
-    return {
-        key: _others(item, getattr(metric, key))
-        for key, item in describe_options(type(metric)).items()
-        if key != SUBJECT
-    }
+    """Return for each option values other than its own."""
+    others = {}
+    for key, item in describe_options(type(metric)).items():
+        if key != SUBJECT:
+            others[key] = _others(item, getattr(metric, key))
+    return others
 
 
 def _others(item: Option, value: object) -> Sequence[object]:
@@ -179,9 +182,12 @@ def _others(item: Option, value: object) -> Sequence[object]:
         return [f"{value}x"]
     low = item.minimum if item.minimum is not None else -math.inf
     high = item.maximum if item.maximum is not None else math.inf
-    now = value if isinstance(value, int | float) else 0
-    steps = (now + 1, now - 1) if item.kind == "int" else (now + 1.0, now - 1.0, now / 2, (low + high) / 2)
-    return [step for step in steps if low <= step <= high and step != value][:1]
+    current = value if isinstance(value, int | float) else 0
+    if item.kind == "int":
+        candidates: tuple[float, ...] = (current + 1, current - 1)
+    else:
+        candidates = (current + 1.0, current - 1.0, current / 2, (low + high) / 2)
+    return [other for other in candidates if low <= other <= high and other != value][:1]
 
 
 def _finite(metric: Metric) -> str:

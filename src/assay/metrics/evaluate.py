@@ -19,15 +19,12 @@ from assay.metrics.registry import load_metric
 __all__ = ["EvaluateModule", "as_evaluate"]
 
 
-# Any local module of Hugging Face's ``evaluate`` as a metric.
-
-
 @dataclass(frozen=True)
 class EvaluateModule(PairMetric):
     """A metric written for ``evaluate``: a folder with a script of the same name, or the script.
 
     Every pair is scored alone, so that the score of a pair does not depend on the others. The module is
-    Python code of yours and is run; nothing is fetched. Its range is not known.
+    your own Python code and is executed; nothing is fetched. Its range is unknown.
     """
 
     subject: str = option(help="path of the module: a folder, or a .py file")
@@ -104,7 +101,7 @@ class EvaluateModule(PairMetric):
 
 
 def _single(value: Any) -> Any:
-    """Return the one element of a list of one: some modules return a list with a value a pair."""
+    """Return the element of a list of one: some modules return a list with a value a pair."""
     if hasattr(value, "tolist"):
         value = value.tolist()
     return value[0] if isinstance(value, list | tuple) and len(value) == 1 else value
@@ -129,17 +126,14 @@ def _load(script: str, digest: str) -> tuple[Any, bool]:
     module = evaluate.load(script, keep_in_memory=True)
     forms = module.features if isinstance(module.features, list) else [module.features]
     for form in forms:
-        one = form.get("predictions"), form.get("references")
-        if getattr(one[0], "dtype", None) != "string":
+        predictions, references = form.get("predictions"), form.get("references")
+        if getattr(predictions, "dtype", None) != "string":
             continue
-        if getattr(one[1], "dtype", None) == "string":
+        if getattr(references, "dtype", None) == "string":
             return module, False
-        if getattr(getattr(one[1], "feature", None), "dtype", None) == "string":
+        if getattr(getattr(references, "feature", None), "dtype", None) == "string":
             return module, True
     raise InputError(f"metric 'evaluate:{script}': the module does not compare texts with texts")
-
-
-# assay's metrics as objects of Hugging Face's ``evaluate``.
 
 
 def as_evaluate(metric: str | MetricName | Metric) -> Any:
@@ -167,7 +161,7 @@ def as_evaluate(metric: str | MetricName | Metric) -> Any:
 
 @functools.cache
 def _bridge_class() -> type:
-    """Return the class, which can be written only once ``evaluate`` is imported."""
+    """Return the class, whose base needs the import of ``evaluate``."""
     import datasets
     import evaluate
 
@@ -190,7 +184,7 @@ def _bridge_class() -> type:
             )
 
         def compute(self, *, predictions: Any = None, references: Any = None, **further: Any) -> Any:
-            """Score the pairs given, or those added."""
+            """Score these pairs, or those that were added."""
             if (predictions is None) != (references is None):
                 raise InputError(f"metric {self.metric}: compute takes predictions and references, one of each a pair")
             if predictions is None and self.buf_writer is None:

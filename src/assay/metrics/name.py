@@ -1,4 +1,4 @@
-"""The name of a metric and its options: a text form that a shell needs no quotes for, read by the declared types."""
+"""Metric names and options: a text that needs no quotes in a shell, and values read by their declared types."""
 
 from __future__ import annotations
 
@@ -15,16 +15,18 @@ from assay.errors import InputError, suggest
 __all__ = ["SUBJECT", "MetricName", "Option", "describe_options", "format_value", "option", "read_value"]
 
 
-# The name of a metric: a value with a text form that needs no quoting in a shell.
-
 _NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9_.-]*")
 _OPTION = re.compile(r",([A-Za-z_][A-Za-z0-9_-]*)=")
 _FORM = "name[:subject][,option=value]…"
 
+#: The field that holds the model, file or column a metric is about.
+SUBJECT = "subject"
+_TRUE, _FALSE, _NONE = "true", "false", "none"
+
 
 @dataclass(frozen=True, eq=False)
 class MetricName:
-    """``name[:subject][,option=value]…``: what was typed, taken apart.
+    """The parts of a name as it was typed: ``name[:subject][,option=value]…``.
 
     The subject is a model, a file, a column or a named option set. It may hold commas and colons: an
     option starts only at ``,word=``. A value ends where the next option starts. Two names are equal when
@@ -53,7 +55,7 @@ class MetricName:
         subject = "" if self.subject is None else f":{self.subject}"
         text = self.name + subject + "".join(f",{key}={value}" for key, value in self.options)
         object.__setattr__(self, "text", text)
-        if _take_apart(text) != (self.name, self.subject, self.options):
+        if _split(text) != (self.name, self.subject, self.options):
             raise InputError(f"the metric name {text!r} cannot be read back as {_FORM}")
 
     @classmethod
@@ -63,7 +65,7 @@ class MetricName:
         Raises:
             InputError: *text* has not the form, or gives an option twice.
         """
-        return cls(*_take_apart(text))
+        return cls(*_split(text))
 
     def __str__(self) -> str:
         return self.text
@@ -75,7 +77,8 @@ class MetricName:
         return self.text == other.text if isinstance(other, MetricName) else NotImplemented
 
 
-def _take_apart(text: str) -> tuple[str, str | None, tuple[tuple[str, str], ...]]:
+def _split(text: str) -> tuple[str, str | None, tuple[tuple[str, str], ...]]:
+    """Return name, subject and options of a text."""
     head = _NAME.match(text)
     if head is None:
         raise InputError(f"metric {text!r}: expected {_FORM}, starting with a letter or digit")
@@ -85,7 +88,7 @@ def _take_apart(text: str) -> tuple[str, str | None, tuple[tuple[str, str], ...]
     if before and not before.startswith(":"):
         raise InputError(f"metric {text!r}: expected {_FORM}, found {before!r} after {head.group()!r}")
     if before == ":":
-        raise InputError(f"metric {text!r}: nothing stands after the colon; expected {_FORM}")
+        raise InputError(f"metric {text!r}: nothing follows the colon; expected {_FORM}")
     ends = [match.start() for match in starts[1:]] + [len(rest)]
     options = tuple((match.group(1), rest[match.end() : end]) for match, end in zip(starts, ends, strict=False))
     keys = [key for key, _ in options]
@@ -93,13 +96,6 @@ def _take_apart(text: str) -> tuple[str, str | None, tuple[tuple[str, str], ...]
         if keys.count(key) > 1:
             raise InputError(f"metric {text!r}: the option {key!r} is given twice")
     return head.group(), before[1:] or None, options
-
-
-# The options of a metric: dataclass fields, read from text by their declared type.
-
-#: The field that holds the model, file or column a metric is about.
-SUBJECT = "subject"
-_TRUE, _FALSE, _NONE = "true", "false", "none"
 
 
 def option(
@@ -116,12 +112,12 @@ def option(
 
 @dataclasses.dataclass(frozen=True)
 class Option:
-    """One option as it is shown and read.
+    """One option: how it is written, and which values it has.
 
     Attributes:
         name: as written in a metric name.
         kind: ``bool``, ``int``, ``float``, ``str`` or ``choice``.
-        default: the value when it is not given; ``dataclasses.MISSING`` when it must be.
+        default: its value where it is not set; ``dataclasses.MISSING`` where it must be.
         choices: the valid values of a ``choice``, else empty.
         optional: whether ``none`` is a value.
         help: what it means.
@@ -157,14 +153,15 @@ class Option:
 def describe_options(cls: type[Any]) -> dict[str, Option]:
     """Return the options of a metric class by name, the subject among them where there is one."""
     hints = get_type_hints(cls)
-    return {
-        item.name: _option(item, hints[item.name])
-        for item in dataclasses.fields(cls)
-        if item.init and not item.name.startswith("_")
-    }
+    options = {}
+    for item in dataclasses.fields(cls):
+        if item.init and not item.name.startswith("_"):
+            options[item.name] = _option(item, hints[item.name])
+    return options
 
 
 def _option(item: dataclasses.Field[Any], hint: Any) -> Option:
+    """Return the option of a field, its kind from the type: a scalar, a Literal, or one of these with None."""
     optional = False
     if get_origin(hint) in (Union, types.UnionType):
         parts = [part for part in get_args(hint) if part is not type(None)]
@@ -188,20 +185,20 @@ def read_value(metric: str, option: Option, value: object) -> object:
     if value is None or (option.optional and value == _NONE):
         if option.optional:
             return None
-        raise _bad(metric, option, value)
+        raise _invalid(metric, option, value)
     try:
         result = _convert(option, value)
     except ValueError:
-        raise _bad(metric, option, value) from None
+        raise _invalid(metric, option, value) from None
     if isinstance(result, int | float) and not isinstance(result, bool):
         low, high = option.minimum, option.maximum
         if (low is not None and result < low) or (high is not None and result > high):
-            raise _bad(metric, option, value)
+            raise _invalid(metric, option, value)
     return result
 
 
 def _convert(option: Option, value: object) -> object:
-    """Return *value* in the option's type; ValueError where it is none of its values."""
+    """Return *value* in the option's type; ValueError where that is impossible."""
     if option.kind == "choice":
         for choice in option.choices:
             if value == choice or value == format_value(choice):
@@ -222,7 +219,7 @@ def _convert(option: Option, value: object) -> object:
     raise ValueError(value)
 
 
-def _bad(metric: str, option: Option, value: object) -> InputError:
+def _invalid(metric: str, option: Option, value: object) -> InputError:
     shown = format_value(value)
     near = suggest(shown, map(format_value, option.choices)) if option.kind == "choice" else ""
     return InputError(

@@ -20,7 +20,7 @@ class _Overlap(PairMetric):
     Where neither text has a word, the score is 1 if the texts are equal, else 0; where one has none, 0.
     """
 
-    multiset: bool = option(False, "count a word as often as it stands there")
+    multiset: bool = option(False, "count a word as often as it occurs")
     lowercase: bool = option(True, "compare in lower case")
 
     def data_signature(self) -> dict[str, str]:

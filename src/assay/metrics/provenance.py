@@ -37,9 +37,9 @@ def origin_of(cls: type) -> dict[str, str]:
     """Return what identifies the code of a metric class that is not assay's own; empty for assay's.
 
     ``{distribution: version, "code": digest of its module}`` where the class was installed; otherwise
-    ``{"code": digest}`` of the file it stands in, so that a changed helper does not find the scores of the old one.
-    In a notebook that is the text of the cells that define its methods; typed at a prompt, its name is all there is.
-    What a class takes from other files or cells is not seen.
+    ``{"code": digest}`` of its file, so that a changed helper does not get the scores of the old one. In a notebook
+    that is the text of the cells that define its methods; of a class typed at a prompt, its name. Code that a class
+    uses from other files or cells is not part of it.
     """
     top = cls.__module__.partition(".")[0]
     if top == "assay":
@@ -60,21 +60,27 @@ def _module_digest(cls: type) -> dict[str, str]:
 
 
 def _typed(cls: type) -> str:
-    """Return the source of a class that stands in no file, as far as Python kept it; otherwise its name.
+    """Return the source of a class without a file, as far as Python kept it; otherwise its name.
 
     For classes :func:`inspect.getsource` looks for a file of the module; for functions a notebook keeps their cells.
     """
     # a static method, a class method and most decorators hold the function that was typed
     methods = [value for value in vars(cls).values() if callable(value) or isinstance(value, classmethod)]
-    functions = [one for value in methods for one in (value, inspect.unwrap(value)) if inspect.isfunction(one)]
-    places = dict.fromkeys(one.__code__.co_filename for one in functions)
-    known = vars(sys.modules[cls.__module__]) if cls.__module__ in sys.modules else None
-    kept = "".join(line for place in places for line in linecache.getlines(place, known))
-    return kept or f"{cls.__module__}.{cls.__qualname__}"
+    # the names under which Python kept the text of the cells, in order and without duplicates
+    sources: dict[str, None] = {}
+    for method in methods:
+        for function in (method, inspect.unwrap(method)):
+            if inspect.isfunction(function):
+                sources[function.__code__.co_filename] = None
+    module = vars(sys.modules[cls.__module__]) if cls.__module__ in sys.modules else None
+    lines = []
+    for source in sources:
+        lines += linecache.getlines(source, module)
+    return "".join(lines) or f"{cls.__module__}.{cls.__qualname__}"
 
 
 def file_digest(path: Path) -> str:
-    """Return the SHA-256 of a file in hexadecimal, read anew when its size or time of change differs."""
+    """Return the SHA-256 of a file in hexadecimal, read again when its size or time of change differs."""
     stat = path.stat()
     return _file_digest(str(path.resolve()), stat.st_size, stat.st_mtime_ns)
 

@@ -1,4 +1,4 @@
-"""A score that a data file carries already."""
+"""Metric ``recorded``: a score that is a column of the data or of a file."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ class Recorded(ColumnMetric):
     """A column of the data (``recorded:sas``) or of another file (``recorded:scores.csv#sas``).
 
     A file is recognised by its ending (.csv, .tsv, .txt, .jsonl, .json, .parquet) before the first ``#``;
-    any other ``#`` belongs to the column's name. The score is taken as it stands, so its range is not known.
+    any other ``#`` belongs to the column's name. The score is taken as it is, so that its range is unknown.
     """
 
     subject: str = option(help="COLUMN, or FILE#COLUMN")
@@ -45,14 +45,14 @@ class Recorded(ColumnMetric):
     @property
     def column(self) -> str:
         """The name of the column."""
-        found = _FILE.fullmatch(self.subject)
-        return found["column"] if found else self.subject
+        match = _FILE.fullmatch(self.subject)
+        return match["column"] if match else self.subject
 
     @property
     def file(self) -> str | None:
         """The file that has the column, or None for the data itself."""
-        found = _FILE.fullmatch(self.subject)
-        return found["file"] if found else None
+        match = _FILE.fullmatch(self.subject)
+        return match["file"] if match else None
 
     def data_signature(self) -> dict[str, str]:
         """Return the digest of the file, where there is one and it can be read."""
@@ -60,5 +60,6 @@ class Recorded(ColumnMetric):
 
         from assay.metrics.provenance import file_digest
 
-        path = None if self.file is None else Path(self.file)
-        return {"sha256": file_digest(path)} if path is not None and path.is_file() else {}
+        if self.file is None or not Path(self.file).is_file():
+            return {}
+        return {"sha256": file_digest(Path(self.file))}

@@ -1,4 +1,4 @@
-"""The registry: which metrics there are, where each comes from, how a name becomes a metric, and its description."""
+"""The registry of metrics: their names and origins, and how a name becomes a metric or a description."""
 
 from __future__ import annotations
 
@@ -8,11 +8,12 @@ import re
 from collections.abc import Iterable
 from dataclasses import MISSING, dataclass
 from importlib import import_module, metadata
+from typing import Any
 
 from assay.errors import InputError, UnavailableError, unknown
 from assay.lazy import declared_in
 from assay.metrics.base import Declaration, Metric
-from assay.metrics.name import SUBJECT, MetricName, describe_options, format_value, read_value
+from assay.metrics.name import SUBJECT, MetricName, Option, describe_options, format_value, read_value
 from assay.metrics.presets import presets
 from assay.metrics.provenance import ENTRY_POINTS
 
@@ -38,9 +39,9 @@ class Entry:
     """One registered metric.
 
     Attributes:
-        name: what it is called.
+        name: as in metric names.
         target: the class as "module:Class", or the class itself.
-        origin: ``assay``, or the distribution that brings it.
+        origin: ``assay``, or the distribution that has it.
         version: the version of that distribution, or an empty string.
         note: why the entry cannot be used (its name is taken), or an empty string.
     """
@@ -62,18 +63,18 @@ class Entry:
         module, _, attribute = self.target.partition(":")
         remedy = f'pip install --upgrade --force-reinstall "{self.origin}"'
         try:
-            found = import_module(module)
+            loaded: Any = import_module(module)
             for part in attribute.split("."):
-                found = getattr(found, part)
+                loaded = getattr(loaded, part)
         except Exception as error:
             if self.origin == "assay":
                 raise
-            # Whatever a third party's module does on import, it must not cost the other metrics.
+            # whatever a third party's module does on import, the other metrics must stay usable
             reason = f"{self.target} of {self.origin} cannot be imported ({type(error).__name__}: {error})"
             raise UnavailableError(reason, remedy) from error
-        if not (isinstance(found, type) and issubclass(found, Metric)):
+        if not (isinstance(loaded, type) and issubclass(loaded, Metric)):
             raise UnavailableError(f"{self.target} of {self.origin} is no assay Metric class", remedy)
-        return found
+        return loaded
 
     @property
     def declaration(self) -> Declaration:
@@ -91,7 +92,7 @@ class Registry:
             self.add(entry)
 
     def add(self, entry: Entry) -> None:
-        """Add an entry; the first of a name stays, a later one is listed with a note."""
+        """Add an entry; of entries with one name, the first is used and the others are listed with a note."""
         holder = self._entries.get(entry.name)
         if holder is None:
             self._entries[entry.name] = entry
@@ -108,7 +109,7 @@ class Registry:
         """Return the entry of *name*.
 
         Raises:
-            InputError: there is none; the nearest names are named.
+            InputError: there is none; the message lists the nearest names.
         """
         try:
             return self._entries[name]
@@ -118,7 +119,7 @@ class Registry:
     def build(self, name: MetricName) -> Metric:
         """Return the metric that *name* describes.
 
-        A subject that names an option set applies it; options that are given override it. Otherwise the
+        A subject that names an option set applies it; options of the name override it. Otherwise the
         subject becomes the field ``subject``.
 
         Raises:
@@ -130,15 +131,15 @@ class Registry:
         values: dict[str, object] = {}
         if name.subject is not None:
             values |= _subject(cls, name.name, name.subject)
-        given: set[str] = set()
+        seen: set[str] = set()
         for typed, text in name.options:
             key = typed.replace("-", "_")
             if key not in options or key == SUBJECT:
                 known = sorted(set(options) - {SUBJECT})
                 raise InputError(unknown(f"metric {name.name!r} has no option", typed, known))
-            if key in given:
+            if key in seen:
                 raise InputError(f"metric {str(name)!r}: the option {key!r} is given twice")
-            given.add(key)
+            seen.add(key)
             values[key] = read_value(name.name, options[key], text)
         missing = [key for key, item in options.items() if item.default is dataclasses.MISSING]
         for key in missing:
@@ -164,12 +165,12 @@ def _subject(cls: type[Metric], name: str, subject: str) -> dict[str, object]:
 def registry() -> Registry:
     """Return the registry of this process: assay's metrics and those of installed distributions."""
     own = [Entry(name, target) for name, target in built_in().items()]
-    found = [
-        Entry(point.name, point.value, point.dist.name, point.dist.version)
-        for point in metadata.entry_points(group=ENTRY_POINTS)
-        if point.dist is not None
-    ]
-    return Registry(own + sorted(set(found), key=lambda entry: (entry.name, entry.origin)))
+    # a set: an installed distribution may be found on several paths
+    others = set()
+    for point in metadata.entry_points(group=ENTRY_POINTS):
+        if point.dist is not None:
+            others.add(Entry(point.name, point.value, point.dist.name, point.dist.version))
+    return Registry(own + sorted(others, key=lambda entry: (entry.name, entry.origin)))
 
 
 def load_metric(metric: str | MetricName | Metric) -> Metric:
@@ -199,9 +200,6 @@ def list_metrics() -> list[Entry]:
     return registry().entries()
 
 
-# A metric described for a reader: what it promises, its options, its signature here.
-
-
 def describe_metric(name: str) -> list[str]:
     """Return lines about a metric, with the signature it has on this machine where it can be built without more.
 
@@ -212,49 +210,64 @@ def describe_metric(name: str) -> list[str]:
     parsed = MetricName.parse(name)
     entry = registry().find(parsed.name)
     cls = entry.load()
-    known = presets().get(cls.declaration.name, {})
-    buildable = cls.declaration.subject is None or parsed.subject is not None or bool(known)
+    by_language = presets().get(cls.declaration.name, {})
+    buildable = cls.declaration.subject is None or parsed.subject is not None or bool(by_language)
     # options may change what a metric promises
-    loaded = load_metric(name) if buildable else None
-    held = cls.declaration if loaded is None else loaded.declaration
-    options = {key: item for key, item in describe_options(cls).items() if loaded is None or loaded.takes(key)}
-    lines = [
-        f"{held.name}: {held.summary}",
-        f"range: {held.low:g} to {held.high:g}, {'higher' if held.higher_is_better else 'lower'} is better",
-        f"kind: {held.kind}",
-        f"symmetric: {_yes(held.symmetric)}; reads the question: {_yes(held.reads_question)}",
-        f"languages: {'any' if held.languages is None else ', '.join(sorted(held.languages))}",
-        f"computed by: {', '.join(held.provider) or 'assay'}; brought by {entry.origin}",
-    ]
-    if held.citation:
-        lines.append(f"source: {held.citation}")
-    if held.subject:
-        alone = f"{held.name}, or " if known else ""
-        lines.append(f"write: {alone}{held.name}:{held.subject.upper()}")
-        if SUBJECT in options:
-            lines.append(f"{held.subject.upper()}: {options[SUBJECT].help}")
-    for language, chosen in known.items():
+    metric = load_metric(name) if buildable else None
+    declaration = cls.declaration if metric is None else metric.declaration
+    options = {key: item for key, item in describe_options(cls).items() if metric is None or metric.takes(key)}
+    lines = _declared(declaration, entry.origin)
+    if declaration.subject:
+        lines += _subject_lines(declaration, options.get(SUBJECT), optional=bool(by_language))
+    for language, preset in by_language.items():
         for_whom = "any language" if language == "*" else language
-        shown = ", ".join(str(value) if key == SUBJECT else f"{key}={value}" for key, value in chosen.items())
-        lines.append(f"preset for {for_whom}: {shown}")
+        values = ", ".join(str(value) if key == SUBJECT else f"{key}={value}" for key, value in preset.items())
+        lines.append(f"preset for {for_whom}: {values}")
     for key, item in options.items():
-        if key == SUBJECT:
-            continue
-        default = "needed" if item.default is MISSING else f"default {format_value(item.default) or 'an empty one'}"
-        lines.append(f"option {key}: {item.help} ({item.valid}; {default})")
-    for title, values in held.option_sets.items():
-        shown = ", ".join(f"{key}={format_value(value)}" for key, value in values.items())
-        lines.append(f"option set {held.name}:{title}: {shown}")
-    return lines + ([] if loaded is None else _signature(loaded))
+        if key != SUBJECT:
+            default = "needed" if item.default is MISSING else f"default {format_value(item.default) or 'an empty one'}"
+            lines.append(f"option {key}: {item.help} ({item.valid}; {default})")
+    for title, option_set in declaration.option_sets.items():
+        values = ", ".join(f"{key}={format_value(value)}" for key, value in option_set.items())
+        lines.append(f"option set {declaration.name}:{title}: {values}")
+    if metric is not None:
+        lines.append(_signature(metric))
+    return lines
+
+
+def _declared(declaration: Declaration, origin: str) -> list[str]:
+    languages = "any" if declaration.languages is None else ", ".join(sorted(declaration.languages))
+    better = "higher" if declaration.higher_is_better else "lower"
+    lines = [
+        f"{declaration.name}: {declaration.summary}",
+        f"range: {declaration.low:g} to {declaration.high:g}, {better} is better",
+        f"kind: {declaration.kind}",
+        f"symmetric: {_yes(declaration.symmetric)}; reads the question: {_yes(declaration.reads_question)}",
+        f"languages: {languages}",
+        f"computed by: {', '.join(declaration.provider) or 'assay'}; part of {origin}",
+    ]
+    if declaration.citation:
+        lines.append(f"source: {declaration.citation}")
+    return lines
+
+
+def _subject_lines(declaration: Declaration, subject: Option | None, *, optional: bool) -> list[str]:
+    """Return how to write the subject of a metric, and what it is."""
+    word = str(declaration.subject).upper()
+    alone = f"{declaration.name}, or " if optional else ""
+    lines = [f"write: {alone}{declaration.name}:{word}"]
+    if subject is not None:
+        lines.append(f"{word}: {subject.help}")
+    return lines
 
 
 def _yes(value: bool) -> str:
     return "yes" if value else "no"
 
 
-def _signature(metric: Metric) -> list[str]:
+def _signature(metric: Metric) -> str:
     try:
         metric.check_available()
     except UnavailableError as error:
-        return [f"not available here: {error}"]
-    return [f"signature: {metric.long_signature()}"]
+        return f"not available here: {error}"
+    return f"signature: {metric.long_signature()}"

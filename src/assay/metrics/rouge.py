@@ -19,7 +19,7 @@ class RougeL(PreparedMetric):
     The tokens are Unicode words by default. ``tokenizer=rouge`` is the package's own, which drops every
     character outside a-z and 0-9: there ``Müller`` and ``Möller`` are the same, and ``Ä`` has no token.
     Where neither text has a token, the score is 1 if the texts are equal, else 0 (with ``tokenizer=rouge``
-    0, as the package says); where one has none, 0.
+    0, as in the package); where one has none, 0.
     """
 
     tokenizer: Literal["unicode", "rouge"] = option("unicode", "unicode: words of any script; rouge: a-z0-9")
@@ -68,7 +68,7 @@ class RougeL(PreparedMetric):
 
 
 class _UnicodeTokenizer:
-    """What rouge-score asks of a tokenizer: words in lower case, stemmed where asked."""
+    """A tokenizer for rouge-score: words in lower case, or their stems."""
 
     def __init__(self, *, stem: bool) -> None:
         self._stem: Callable[[str], str] | None = None
@@ -78,6 +78,9 @@ class _UnicodeTokenizer:
             self._stem = PorterStemmer().stem
 
     def tokenize(self, text: str) -> list[str]:
-        found = words(text)
+        tokens = words(text)
         stem = self._stem
-        return found if stem is None else [stem(word) if len(word) > 3 else word for word in found]
+        if stem is None:
+            return tokens
+        # as in rouge-score, short words stay as they are
+        return [stem(word) if len(word) > 3 else word for word in tokens]

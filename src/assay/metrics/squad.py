@@ -15,14 +15,12 @@ from assay.metrics.text import PreparedMetric
 __all__ = ["ExactMatch", "TokenF1", "answer_tokens"]
 
 
-# The answer normalisation of the SQuAD v2 evaluation script.
-
 _NO_PUNCTUATION = str.maketrans("", "", string.punctuation)
 _ARTICLES = re.compile(r"\b(?:a|an|the)\b")
 
 
 def answer_tokens(text: str) -> list[str]:
-    """Return the tokens of an answer: lower case, ASCII punctuation and English articles taken out.
+    """Return the tokens of an answer in lower case, without ASCII punctuation and English articles.
 
     Source: Rajpurkar, Jia and Liang 2018, evaluate-v2.0.py.
 
@@ -31,9 +29,6 @@ def answer_tokens(text: str) -> list[str]:
         ['us', 'army']
     """
     return _ARTICLES.sub(" ", text.lower().translate(_NO_PUNCTUATION)).split()
-
-
-# Exact match of the SQuAD v2 evaluation.
 
 
 @dataclass(frozen=True)
@@ -56,9 +51,6 @@ class ExactMatch(PairMetric):
 
 def _exact(reference: str, candidate: str) -> float:
     return float(answer_tokens(reference) == answer_tokens(candidate))
-
-
-# Token F1 of the SQuAD v2 evaluation.
 
 
 @dataclass(frozen=True)
@@ -85,8 +77,8 @@ class TokenF1(PreparedMetric):
 
 
 def _token_f1(reference: str, candidate: str) -> float:
-    gold, other = answer_tokens(reference), answer_tokens(candidate)
-    if not gold or not other:
-        return float(gold == other)
-    common = sum((Counter(gold) & Counter(other)).values())
-    return 2 * common / (len(gold) + len(other))
+    gold, answer = answer_tokens(reference), answer_tokens(candidate)
+    if not gold or not answer:
+        return float(gold == answer)
+    common = (Counter(gold) & Counter(answer)).total()
+    return 2 * common / (len(gold) + len(answer))

@@ -5,6 +5,7 @@ from __future__ import annotations
 import unicodedata
 from collections.abc import Sequence
 from dataclasses import dataclass
+from itertools import chain
 from pathlib import Path
 from typing import TYPE_CHECKING, ClassVar, Final, Literal
 
@@ -46,11 +47,11 @@ _SAME: Final = str.maketrans(
 class Static(Metric):
     """Cosine, from -1 to 1, of the pooled static vectors of the words of two texts.
 
-    A word counts as often as it stands there; one without a vector does not count. A text without any known word has
-    no vector, and its score is 0, with an identical text too; :meth:`count_unknown` tells how many there are. It is 0
-    as well where a pooled vector is zero.
+    A word counts as often as it occurs; one without a vector does not count. A text without any known word has no
+    vector, and its score is 0, with an identical text too; :meth:`flags` marks such texts. It is 0 as well where a
+    pooled vector is zero.
 
-    Tables differ in what is a word: GloVe was made with the Penn Treebank's tokens (``do n't``, ``the king 's``,
+    Tables differ in what counts as a word: GloVe was made with the Penn Treebank's tokens (``do n't``, ``the king 's``,
     ``well-known``, ``1,000``, ``u.s.``, ``...``), others keep ``don't`` whole. So the longest form is looked up first,
     and only if it is unknown its parts, see :func:`split_text` and :func:`split_parts`. Texts are normalised to NFC.
     Writing without spaces is not split: it finds no words.
@@ -59,7 +60,7 @@ class Static(Metric):
     subject: str = option(help="FILE of word vectors (word2vec, GloVe, fastText .vec), or a folder")
     pooling: Literal["mean", "max"] = option("mean", "mean, or the largest value of each dimension")
     case: Literal["lower", "keep", "auto"] = option(
-        "auto", "look up words in lower case, as they stand, or as they stand and then in lower case"
+        "auto", "look up words in lower case, as written, or as written and then in lower case"
     )
 
     declaration: ClassVar[Declaration] = Declaration(
@@ -82,10 +83,10 @@ class Static(Metric):
         return Path(self.subject).expanduser()
 
     def check_available(self) -> None:
-        """Return when the vectors are there, in a format that is read.
+        """Return when the vectors exist, in a supported format.
 
         Raises:
-            InputError: they are not.
+            InputError: they do not.
         """
         from assay.metrics.words.vectors import check_source
 
@@ -128,8 +129,8 @@ class Static(Metric):
 
         texts, (left, right) = _distinct(batch)
         unknown = np.array([not rows for rows in self._rows(open_vectors(self.path), texts)], dtype=np.uint8)
-        found: NDArray[np.uint8] = unknown[left] * np.uint8(Flag.REFERENCE_EMPTY)
-        return found | (unknown[right] * np.uint8(Flag.CANDIDATE_EMPTY))
+        reference_flags: NDArray[np.uint8] = unknown[left] * np.uint8(Flag.REFERENCE_EMPTY)
+        return reference_flags | (unknown[right] * np.uint8(Flag.CANDIDATE_EMPTY))
 
     def _pool(self, texts: Sequence[str]) -> NDArray[np.float64]:
         """Return the vector of each text, zero where no word is known, shape ``(len(texts), dimensions)``."""
@@ -138,29 +139,32 @@ class Static(Metric):
         from assay.metrics.words.vectors import open_vectors
 
         vectors = open_vectors(self.path)
-        rows = self._rows(vectors, texts)
-        distinct, places = np.unique(
-            np.array([row for some in rows for row in some], dtype=np.intp), return_inverse=True
-        )
+        rows_of = self._rows(vectors, texts)
+        all_rows = np.array(list(chain.from_iterable(rows_of)), dtype=np.intp)
+        distinct, index = np.unique(all_rows, return_inverse=True)
         table = vectors.rows(distinct)
         pooled = np.zeros((len(texts), vectors.dimensions))
         end = 0
-        # Text by text: the order of a sum then depends on the text alone, and memory on the longest one.
-        for at, some in enumerate(rows):
-            start, end = end, end + len(some)
-            if some:
-                known = table[places[start:end]].astype(np.float64)
-                pooled[at] = known.max(axis=0) if self.pooling == "max" else known.mean(axis=0)
+        # text by text: the order of a sum then depends on the text alone, and memory on the longest one
+        for number, rows in enumerate(rows_of):
+            start, end = end, end + len(rows)
+            if rows:
+                known = table[index[start:end]].astype(np.float64)
+                pooled[number] = known.max(axis=0) if self.pooling == "max" else known.mean(axis=0)
         return pooled
 
     def _rows(self, vectors: WordVectors, texts: Sequence[str]) -> list[list[int]]:
-        """Return the rows of the known words of each text, in order."""
+        """Return the rows of the known words of each text, in order: of whole tokens, else of their parts."""
         split = [split_text(text) for text in texts]
-        whole = vectors.find([token for tokens in split for token in tokens], self.case)
-        parts = {token: split_parts(token) for token, row in whole.items() if row < 0}
-        known = whole | vectors.find([part for some in parts.values() for part in some if part not in whole], self.case)
-        forms = {token: [known[part] for part in parts.get(token, [token]) if known[part] >= 0] for token in whole}
-        return [[row for token in tokens for row in forms[token]] for tokens in split]
+        row_of = vectors.find(list(chain.from_iterable(split)), self.case)
+        parts = {token: split_parts(token) for token, row in row_of.items() if row < 0}
+        missing = [part for part in chain.from_iterable(parts.values()) if part not in row_of]
+        known = row_of | vectors.find(missing, self.case)
+        rows_of_token = {}
+        for token in row_of:
+            rows = [known[part] for part in parts.get(token, [token])]
+            rows_of_token[token] = [row for row in rows if row >= 0]
+        return [list(chain.from_iterable(rows_of_token[token] for token in tokens)) for tokens in split]
 
 
 def split_text(text: str) -> list[str]:
@@ -174,13 +178,13 @@ def split_text(text: str) -> list[str]:
         ['He', "won't", 'pay', '$', '1,000', '...']
     """
     same = unicodedata.normalize("NFC", text).translate(_SAME)
-    return [found.group() for found in _TOKEN.finditer(same)]
+    return [match.group() for match in _TOKEN.finditer(same)]
 
 
 def split_parts(token: str) -> list[str]:
-    """Return the parts of a token that has no vector as a whole; a number has none but itself.
+    """Return the parts of a token that has no vector as a whole; a number is its only part.
 
-    English clitics come off as in the Penn Treebank; anything else falls apart at its marks.
+    English clitics are split off as in the Penn Treebank; anything else is split at its marks.
 
     Example:
         >>> split_parts("won't"), split_parts("Paris-based")
@@ -195,9 +199,8 @@ def split_parts(token: str) -> list[str]:
 
 
 def _distinct(batch: Batch) -> tuple[list[str], tuple[list[int], list[int]]]:
-    """Return the distinct texts of a batch, and where among them each reference and each candidate is."""
-    places: dict[str, int] = {}
-    left, right = (
-        [places.setdefault(text, len(places)) for text in column] for column in (batch.references, batch.candidates)
-    )
-    return list(places), (left, right)
+    """Return the distinct texts of a batch, and the index of each reference and each candidate among them."""
+    index_of: dict[str, int] = {}
+    left = [index_of.setdefault(text, len(index_of)) for text in batch.references]
+    right = [index_of.setdefault(text, len(index_of)) for text in batch.candidates]
+    return list(index_of), (left, right)

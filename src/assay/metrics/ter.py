@@ -20,9 +20,9 @@ class Ter(PairMetric):
     """
 
     normalized: bool = option(False, "tokenise and normalise first")
-    no_punct: bool = option(False, "take punctuation out")
+    no_punct: bool = option(False, "remove punctuation")
     asian_support: bool = option(False, "split Asian characters when normalising")
-    case_sensitive: bool = option(False, "keep upper and lower case apart")
+    case_sensitive: bool = option(False, "distinguish upper and lower case")
 
     declaration: ClassVar[Declaration] = Declaration(
         name="ter",

@@ -1,6 +1,4 @@
-"""What several metrics do with two texts before they compare them: words of any language, empty texts,
-preparation.
-"""
+"""What several string metrics share: words of any language, scores of empty texts, and preparation of a pair."""
 
 from __future__ import annotations
 
@@ -15,8 +13,6 @@ from assay.metrics.base import PairMetric, option
 
 __all__ = ["PreparedMetric", "empty_score", "tokenizer_signature", "words"]
 
-
-# Words of any language: the tokens of the metrics that compare words.
 
 # Scripts written without spaces: every character is a word.
 _SINGLE: Final = r"\p{Han}\p{Hiragana}\p{Katakana}"
@@ -51,16 +47,13 @@ def words(text: str, *, lowercase: bool = True) -> list[str]:
     """
     if lowercase:
         text = text.lower()
-    found: list[str] = _WORD.findall(unicodedata.normalize("NFC", text).translate(_SAME))
-    return found
+    tokens: list[str] = _WORD.findall(unicodedata.normalize("NFC", text).translate(_SAME))
+    return tokens
 
 
 def tokenizer_signature() -> dict[str, str]:
     """Return the version of the Unicode tables behind ``words``, beside that of the package regex."""
     return {"unicode": unicodedata.unidata_version}
-
-
-# What several metrics do with the two texts before they compare them.
 
 
 def empty_score(left: str, right: str) -> float | None:
@@ -75,15 +68,15 @@ def empty_score(left: str, right: str) -> float | None:
 class PreparedMetric(PairMetric):
     """A metric with the two options that the published answer-similarity scores need.
 
-    There the gold answer was handed in as the hypothesis (``swap``), and a blank answer had become the
-    text ``nan`` when the file was read (``blank``).
+    There the gold answer was passed as the hypothesis (``swap``), and a blank answer had become the text ``nan`` when
+    the file was read (``blank``).
     """
 
-    swap: bool = option(False, "hand the reference in as the hypothesis and the candidate as the reference")
+    swap: bool = option(False, "pass the reference as the hypothesis and the candidate as the reference")
     blank: str = option("", "the text that stands for an empty one")
 
     def prepared(self, function: Callable[[str, str], float]) -> Callable[[str, str], float]:
-        """Return *function* (reference, candidate) behind these two options."""
+        """Return *function* (reference, candidate) with these two options applied to its texts."""
         swap, blank = self.swap, self.blank
         if not swap and not blank:
             return function
