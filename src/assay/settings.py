@@ -41,6 +41,7 @@ __all__ = [
     "Offline",
     "OwnData",
     "Resampling",
+    "RunFolderToo",
     "ScoreStore",
     "Scoring",
     "Seeded",
@@ -478,6 +479,13 @@ class AgreementSettings(Resampling):
     drop_duplicates: bool | None = setting(
         "Drop pairs that repeat with the same label.", None, flags=("--drop-duplicates/--keep-duplicates",)
     )
+
+
+@dataclass(frozen=True, kw_only=True)
+class RunFolderToo(Settings):
+    """Where a run folder is written beside what a verb prints."""
+
+    out: str | Path | None = setting("Write a run folder, too.", None, flags=("--out", "-o"), metavar="FOLDER")
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -240,3 +240,20 @@ def test_offline_names_the_line_that_fetches(assay):
     assert "probe@1" in several.out
     assert several.err.count("assay datasets fetch stsb@2017") == 1
     assert "stsb:test" in read_run(Path("OUT")).manifest.request.unavailable
+
+
+def test_the_table_is_printed_before_the_page_is_written(assay, monkeypatch):
+    from assay import Result
+    from assay.errors import InputError
+
+    def refuse(_):
+        raise InputError("the page cannot be written")
+
+    line = ("run", "--dataset", "own.csv", *COLUMNS, "--metric", "f1", "--resamples", 0, "--format", "csv", "--quiet")
+    monkeypatch.setattr(Result, "write_page", refuse)
+    done = assay(*line, "--out", "OUT")
+    assert (done.code, done.err) == (2, "assay: the page cannot be written\n")
+    assert {row["metric"] for row in done.rows} == {"f1"}
+    assert (Path("OUT") / "run.json").exists()
+    done = assay(*line, "--out", "WITHOUT", "--no-page")
+    assert done.code == 0 and not (Path("WITHOUT") / "report.html").exists()

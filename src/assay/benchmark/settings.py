@@ -16,6 +16,7 @@ from assay.settings import (
     Limited,
     Offline,
     OwnData,
+    RunFolderToo,
     ScoreStore,
     Scoring,
     WithProgress,
@@ -57,7 +58,7 @@ class ScoreSettings(OwnData, Graphs, Limited, Scoring, ScoreStore):
 
 
 @dataclass(frozen=True)
-class AgreeSettings(AgreementSettings, Limited, WithProgress):
+class AgreeSettings(RunFolderToo, AgreementSettings, Limited, WithProgress):
     """Settings of ``assay agree``."""
 
     file: str | Path = setting("CSV, TSV, JSONL or Parquet with a label and score columns.", argument=True)
@@ -66,11 +67,10 @@ class AgreeSettings(AgreementSettings, Limited, WithProgress):
         "A score column [default: every numeric one].", (), flags=("--score",), metavar="COLUMN"
     )
     columns: Any = setting("Which column is the label, and which are texts: label=human,reference=gold", None)
-    out: str | Path | None = setting("Write a run folder, too.", None, flags=("--out", "-o"), metavar="FOLDER")
 
 
 @dataclass(frozen=True)
-class SweepSettings(OwnData, Graphs, AgreementSettings, Limited, Scoring, ScoreStore):
+class SweepSettings(RunFolderToo, OwnData, Graphs, AgreementSettings, Limited, Scoring, ScoreStore):
     """Settings of ``assay sweep``."""
 
     metric: str | MetricName | Metric = setting(
@@ -79,7 +79,6 @@ class SweepSettings(OwnData, Graphs, AgreementSettings, Limited, Scoring, ScoreS
     datasets: Any | Sequence[Any] = setting(DATASETS, (), flags=("--dataset", "-d"), metavar="DATASET")
     _: KW_ONLY
     resamples: int = setting("Bootstrap resamples for the intervals; 0 for none.", 0)
-    out: str | Path | None = setting("Write a run folder, too.", None, flags=("--out", "-o"), metavar="FOLDER")
 
 
 @dataclass(frozen=True)

@@ -13,7 +13,7 @@ from assay.reports.layout import Cell
 from assay.reports.leaderboard.board import Board, Line
 from assay.reports.settings import PairedTests
 from assay.reports.sheets import Document, Sheet
-from assay.settings import AgreementSettings, Graphs, Limited, OwnData, Scoring, setting
+from assay.settings import AgreementSettings, Graphs, Limited, OwnData, RunFolderToo, Scoring, setting
 from assay.statistics.coefficients import title_of
 
 __all__ = ["Advice", "RecommendSettings", "advise", "parse_budget", "with_advice"]
@@ -35,7 +35,7 @@ def parse_budget(text: str) -> float:
 
 
 @dataclass(frozen=True)
-class RecommendSettings(OwnData, Graphs, PairedTests, AgreementSettings, Limited, Scoring):
+class RecommendSettings(RunFolderToo, OwnData, Graphs, PairedTests, AgreementSettings, Limited, Scoring):
     """Settings of ``assay recommend``."""
 
     dataset: Any = setting(
@@ -52,7 +52,6 @@ class RecommendSettings(OwnData, Graphs, PairedTests, AgreementSettings, Limited
         "What the metric must reach on this machine: 1000/s, 600/min, 5e5/h.", None, metavar="PAIRS/TIME"
     )
     by: str = setting("The coefficient that decides.", "spearman", metavar="NAME")
-    out: str | Path | None = setting("Write a run folder, too.", None, flags=("--out", "-o"), metavar="FOLDER")
     store: str | Path | None = setting("File for the scores; the shared one by default.", None, python_only=True)
 
     def check(self) -> None:
