@@ -1,4 +1,4 @@
-"""What is cut off where no development or test set is named: a tenth, by seed, in whole groups."""
+"""What is held out where no development or test set is named: a tenth, by seed, in whole groups."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ import pytest
 
 from assay.errors import InputError
 from assay.metrics.neural.runtime import Runtime
-from assay.training import data as cutting
+from assay.training import data
 from assay.training.data import hold_out, hold_out_rows, load_examples, load_sets
 from assay.training.pairwise.job import prepare
 from assay.training.pairwise.settings import PairSettings
@@ -23,7 +23,7 @@ def grouped_file(folder, sizes):
     return str(path)
 
 
-def test_cutting_off_follows_the_seed(pairs_file):
+def test_holding_out_follows_the_seed(pairs_file):
     examples = load_examples([pairs_file(50, 1)], limit=40, graphs=True)
     assert len(examples) == 40
     stays, away = hold_out(examples, 0)
@@ -31,12 +31,12 @@ def test_cutting_off_follows_the_seed(pairs_file):
     assert set(stays.keys) | set(away.keys) == set(examples.keys)
     assert hold_out(examples, 0)[1].keys == away.keys
     assert hold_out(examples, 1)[1].keys != away.keys
-    with pytest.raises(InputError, match="10 training pairs are too few to cut a set off"):
+    with pytest.raises(InputError, match="10 training pairs are too few to hold a set out"):
         hold_out(examples.take(range(10)), 0)
 
 
 def test_pairs_without_groups_are_the_first_of_a_permutation():
-    """What earlier versions cut off, whatever the numbers of the groups are."""
+    """What earlier versions held out, whatever the numbers of the groups are."""
     drawn = np.random.default_rng(3).permutation(90)[:9]
     stay, away = hold_out_rows(7 * np.arange(90), 3)
     assert away.tolist() == sorted(drawn.tolist())
@@ -88,7 +88,7 @@ def test_no_group_is_in_two_sets(tmp_path, seed):
 
 
 def test_a_request_says_which_pairs_each_set_has(tiny_base, tmp_path, monkeypatch):
-    """A training that an earlier version began with another cut is refused, not continued."""
+    """A training that an earlier version began with other held-out pairs is refused, not resumed."""
     settings = PairSettings("bi-encoder", str(tiny_base), grouped_file(tmp_path, [4] * 10), "out")
 
     def request():
@@ -96,6 +96,6 @@ def test_a_request_says_which_pairs_each_set_has(tiny_base, tmp_path, monkeypatc
 
     now = request()
     assert request() == now
-    monkeypatch.setattr(cutting, "hold_out_rows", lambda groups, seed: hold_out_rows(np.arange(len(groups)), seed))
+    monkeypatch.setattr(data, "hold_out_rows", lambda groups, seed: hold_out_rows(np.arange(len(groups)), seed))
     torn = request()
     assert [name for name in now if now[name] != torn[name]] == ["data"]

@@ -36,7 +36,7 @@ def test_a_killed_study_goes_on(tiny_base, files, tmp_path):
         search_on(tiny_base, out, files, trials=4, space="[space.epochs]\nchoices = [1, 2]")
     progress, found = search_on(tiny_base, out, files, trials=4)
     lines = "\n".join(progress.lines)
-    assert "trial 2 was not finished; it is tried once more" in lines
+    assert "trial 2 was not finished; it is repeated" in lines
     assert "(trial 2 once more)" in lines
     assert "continues from step" in lines
     assert not any(line.startswith(("trial 0:", "trial 1:", "trial 2:")) for line in progress.lines)

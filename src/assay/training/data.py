@@ -38,7 +38,7 @@ __all__ = [
 ]
 
 
-# The pairs that a model is trained, chosen and tested on: loaded, and told where they come from.
+# Datasets as examples.
 
 
 @dataclass(frozen=True)
@@ -76,7 +76,7 @@ class Examples:
         groups: number of the group that each pair is in, such as a shared question, by the column ``group`` of its
             dataset; one of its own where it has none; int64, shape (n,).
         sources: the datasets.
-        rows: the place of each pair in its dataset, counted from 1, int64, shape (n,).
+        rows: the number of each pair in its dataset, from 1, int64, shape (n,).
         classes: the cells of a column that names classes; an empty tuple where none was asked for.
     """
 
@@ -129,7 +129,7 @@ class Examples:
         return Examples(*texts, labels, *graphs, origins, groups, self.sources, self.rows[index], pick(self.classes))
 
     def place(self, row: int) -> str:
-        """Return where a pair stands, for a message: its dataset and its number there."""
+        """Return where a pair comes from, for a message: its dataset and its number there."""
         return f"{self.sources[self.origins[row]].spec}, pair {self.rows[row]}"
 
 
@@ -145,7 +145,7 @@ def load_examples(
 
     Args:
         specs: whatever :func:`assay.datasets.load_dataset` takes as text.
-        limit: only the first so many pairs of each.
+        limit: only the first N pairs of each.
         graphs: whether every pair must have the graphs of its texts.
         classes: name of a column whose cells are classes, one a pair.
         columns: which columns of files of one's own are what, see :func:`assay.datasets.load_dataset`; a dataset with a
@@ -161,8 +161,8 @@ def load_examples(
     groups: list[int] = []
     sources: list[Source] = []
     rows: list[int] = []
-    named: list[str] = []
-    found: dict[str, list[str]] = {column: [] for column in GRAPH_COLUMNS}
+    class_cells: list[str] = []
+    graph_cells: dict[str, list[str]] = {column: [] for column in GRAPH_COLUMNS}
     for spec in specs:
         mapping = columns if is_own_file(spec) else None
         pairs = load_dataset(spec, columns=mapping, allow_unlabelled=True).limit(limit)
@@ -176,9 +176,9 @@ def load_examples(
                     raise InputError(
                         f"{spec}: has no column {column!r}; the graphs of both texts are needed, in Penman notation"
                     )
-                found[column] += _cells(pairs, column, spec, "graph")
+                graph_cells[column] += _cells(pairs, column, spec, "graph")
         if classes is not None:
-            named += _cells(pairs, classes, spec, "class")
+            class_cells += _cells(pairs, classes, spec, "class")
         texts = pairs.table.select(["reference", "candidate"]).to_pydict()
         references += texts["reference"]
         candidates += texts["candidate"]
@@ -191,13 +191,13 @@ def load_examples(
         tuple(references),
         tuple(candidates),
         np.concatenate(labels),
-        tuple(found[GRAPH_COLUMNS[0]]),
-        tuple(found[GRAPH_COLUMNS[1]]),
+        tuple(graph_cells[GRAPH_COLUMNS[0]]),
+        tuple(graph_cells[GRAPH_COLUMNS[1]]),
         np.concatenate(origins),
         np.array(groups, dtype=np.int64),
         tuple(sources),
         np.array(rows, dtype=np.int64),
-        tuple(named),
+        tuple(class_cells),
     )
 
 
@@ -212,12 +212,13 @@ def _cells(pairs: Pairs, column: str, spec: str, what: str) -> list[str]:
 
 def _groups(pairs: Pairs, start: int) -> list[int]:
     """Return numbers of the pairs' groups, from *start* on; an empty cell is a group of its own."""
-    cells = pairs.table.column("group").to_pylist() if "group" in pairs.table.column_names else [None] * len(pairs)
-    first: dict[str, int] = {}
-    return [
-        row if cell is None or cell == "" else first.setdefault(str(cell), row)
-        for row, cell in enumerate(cells, start=start)
-    ]
+    if "group" not in pairs.table.column_names:
+        return list(range(start, start + len(pairs)))
+    first_rows: dict[str, int] = {}
+    groups = []
+    for row, cell in enumerate(pairs.table.column("group").to_pylist(), start=start):
+        groups.append(row if cell is None or cell == "" else first_rows.setdefault(str(cell), row))
+    return groups
 
 
 def _source(spec: str, pairs: Pairs) -> Source:
@@ -229,59 +230,59 @@ def _source(spec: str, pairs: Pairs) -> Source:
     return Source(spec, *facts)
 
 
-# A share of the training data cut off, where no development or test set is named.
+# Held-out sets, where no development or test set is named.
 
-#: Share of the training pairs that is cut off, and how many at most (Opitz and Frank 2022 cut off 2,500 each).
+#: Share of the training pairs that is held out, and how many at most (Opitz and Frank 2022 hold out 2,500 each).
 SHARE, MOST = 0.1, 2500
 
 
 def hold_out(examples: Examples, seed: int) -> tuple[Examples, Examples]:
-    """Return what stays and what is cut off, each in the order it stands in; see :func:`hold_out_rows`.
+    """Return the pairs that are kept and those that are held out, both in their order; see :func:`hold_out_rows`.
 
     Raises:
-        InputError: there are too few pairs, or groups of pairs, to cut any off.
+        InputError: there are too few pairs, or groups of pairs, to hold any out.
     """
-    kept, away = hold_out_rows(examples.groups, seed)
-    if len(away) < 2:
+    kept, held_out = hold_out_rows(examples.groups, seed)
+    if len(held_out) < 2:
         groups = groups_note(examples.groups)
         raise InputError(
-            f"{len(examples)} training pairs{groups} are too few to cut a set off; name one with `dev` and `test`"
+            f"{len(examples)} training pairs{groups} are too few to hold a set out; name one with `dev` and `test`"
         )
-    return examples.take(kept), examples.take(away)
+    return examples.take(kept), examples.take(held_out)
 
 
 def groups_note(groups: NDArray[np.integer]) -> str:
-    """Return what a message says of the groups of n rows, as numbers, shape (n,); nothing where each is its own."""
+    """Return what a message says of n rows' groups, numbers of shape (n,); an empty text if each row is its own."""
     number = len(np.unique(groups))
     return f" in groups that stay whole ({number:,})" if number < len(groups) else ""
 
 
 def hold_out_rows(groups: NDArray[np.integer], seed: int) -> tuple[NDArray[np.intp], NDArray[np.intp]]:
-    """Return which of n rows stay, and which are cut off, each in the order they stand in.
+    """Return which of n rows are kept and which are held out, both in ascending order.
 
-    Groups stay whole. They are drawn one after another, and each is cut off that leaves the rows cut off at a tenth of
-    all, and at 2,500, or below. Where every group is larger, the smallest is cut off; a single group stays.
+    Groups stay whole. They are drawn one after another, and each is held out that leaves the rows held out at a tenth
+    of all, and at 2,500, or below. If every group is larger, the smallest is held out; a single group is kept.
 
     Args:
-        groups: what may not be torn apart, as numbers, shape (n,).
+        groups: number of the group of each row, shape (n,).
         seed: of the draws.
     """
     codes, sizes = np.unique(groups, return_inverse=True, return_counts=True)[1:]
     drawn = np.random.default_rng(seed).permutation(len(sizes))
     room = min(MOST, int(SHARE * len(codes)))
     chosen = np.zeros(len(sizes), dtype=bool)
-    for one in drawn:
+    for group in drawn:
         if room == 0:
             break
-        if sizes[one] <= room:
-            chosen[one] = True
-            room -= sizes[one]
+        if sizes[group] <= room:
+            chosen[group] = True
+            room -= sizes[group]
     if not chosen.any() and len(sizes) > 1:
         chosen[drawn[np.argmin(sizes[drawn])]] = True
     return np.flatnonzero(~chosen[codes]), np.flatnonzero(chosen[codes])
 
 
-# Training, development and test pairs kept apart, and what they share told.
+# Training, development and test sets without common pairs.
 
 
 def load_sets(
@@ -297,12 +298,12 @@ def load_sets(
     drop_shared: bool = False,
     columns: str | None = None,
 ) -> tuple[dict[str, Examples], dict[str, int]]:
-    """Load the sets ``train``, ``dev`` and ``test``, apart from each other.
+    """Return the sets ``train``, ``dev`` and ``test``, without common pairs, and counts.
 
     Args:
-        train, dev, test: datasets; without *dev* a share of the training pairs is cut off, then without *test* a share
+        train, dev, test: datasets; without *dev* a share of the training pairs is held out, then without *test* a share
             of what is left, see :func:`~assay.training.data.hold_out_rows`.
-        seed: decides what is cut off.
+        seed: decides what is held out.
         limit, graphs, classes, columns: see :func:`~assay.training.data.load_examples`.
         drop_shared: whether training pairs go that have a text in common with a held-out set.
         say: gets a line for everything that is left out, and for texts that are shared.
@@ -313,27 +314,43 @@ def load_sets(
     Raises:
         InputError: a dataset cannot be used, or nothing of it is left.
     """
-    left = load_examples(train, limit=limit, graphs=graphs, classes=classes, columns=columns)
-    held: dict[str, Examples] = {}
+
+    def load(specs: Sequence[str]) -> Examples:
+        return load_examples(specs, limit=limit, graphs=graphs, classes=classes, columns=columns)
+
+    remaining = load(train)
+    held_out: dict[str, Examples] = {}
     for number, (name, specs) in enumerate((("dev", dev), ("test", test))):
         if specs:
-            held[name] = load_examples(specs, limit=limit, graphs=graphs, classes=classes, columns=columns)
+            held_out[name] = load(specs)
         else:
-            left, held[name] = hold_out(left, seed + number)
-            say(f"no {name} pairs are named: {len(held[name]):,} of the training pairs are held out")
-    kept, kept_dev, counts = separate_sets(left, held["dev"], held["test"], say, drop_shared=drop_shared)
-    sets = {"train": kept, "dev": kept_dev, "test": held["test"]}
-    return sets, {f"{name}_pairs": len(one) for name, one in sets.items()} | counts
+            remaining, held_out[name] = hold_out(remaining, seed + number)
+            say(f"no {name} pairs are named: {len(held_out[name]):,} of the training pairs are held out")
+    kept, kept_dev, counts = separate_sets(remaining, held_out["dev"], held_out["test"], say, drop_shared=drop_shared)
+    sets = {"train": kept, "dev": kept_dev, "test": held_out["test"]}
+    return sets, {f"{name}_pairs": len(examples) for name, examples in sets.items()} | counts
 
 
 def _without(examples: Examples, held_out: Sequence[Examples]) -> Examples:
-    """Return the pairs that stand in none of the other sets, by words and by graphs."""
-    words = {key for one in held_out for key in one.keys}
-    graphs = {key for one in held_out for key in one.graph_keys}
-    out = np.array([key in words for key in examples.keys], dtype=bool)
+    """Return the pairs that are in none of the held-out sets, by words and by graphs."""
+    words: set[tuple[str, str]] = set()
+    graphs: set[tuple[str, str]] = set()
+    for other in held_out:
+        words.update(other.keys)
+        graphs.update(other.graph_keys)
+    repeated = np.array([key in words for key in examples.keys], dtype=bool)
     if examples.graph_keys:
-        out |= np.array([key in graphs for key in examples.graph_keys], dtype=bool)
-    return examples.take(np.flatnonzero(~out))
+        repeated |= np.array([key in graphs for key in examples.graph_keys], dtype=bool)
+    return examples.take(np.flatnonzero(~repeated))
+
+
+def _without_texts(examples: Examples, keys: set[str]) -> Examples:
+    """Return the pairs neither of whose texts has one of some keys."""
+    rows = []
+    for row, texts in enumerate(zip(examples.references, examples.candidates, strict=True)):
+        if keys.isdisjoint(map(text_key, texts)):
+            rows.append(row)
+    return examples.take(rows)
 
 
 def separate_sets(
@@ -356,47 +373,52 @@ def separate_sets(
         InputError: nothing is left.
     """
     kept_dev = _without(dev, [test])
-    kept_train = apart = _without(train, [kept_dev, test])
+    kept_train = without_repeated = _without(train, [kept_dev, test])
     if drop_shared:
-        taken = {text_key(text) for text in kept_dev.texts | test.texts}
-        keys = zip(map(text_key, apart.references), map(text_key, apart.candidates), strict=True)
-        kept_train = apart.take([row for row, both in enumerate(keys) if taken.isdisjoint(both)])
-    for what, one in (("training", kept_train), ("development", kept_dev)):
-        if len(one) < 2:
-            raise InputError(f"the {what} set has {len(one)} pairs that are not in the held-out sets; 2 are needed")
+        held_out_texts = {text_key(text) for text in kept_dev.texts | test.texts}
+        kept_train = _without_texts(without_repeated, held_out_texts)
+    for what, examples in (("training", kept_train), ("development", kept_dev)):
+        if len(examples) < 2:
+            raise InputError(
+                f"the {what} set has {len(examples)} pairs that are not in the held-out sets; 2 are needed"
+            )
     counts = {
-        "train_pairs_left_out": len(train) - len(apart),
-        "train_pairs_with_shared_texts_left_out": len(apart) - len(kept_train),
+        "train_pairs_left_out": len(train) - len(without_repeated),
+        "train_pairs_with_shared_texts_left_out": len(without_repeated) - len(kept_train),
         "dev_pairs_left_out": len(dev) - len(kept_dev),
     }
     if left_out := counts["train_pairs_left_out"]:
-        say(f"{left_out:,} training pairs stand in the held-out sets, too; they are not trained on")
+        say(f"{left_out:,} training pairs are in the held-out sets as well; they are not trained on")
     if shared := counts["train_pairs_with_shared_texts_left_out"]:
         say(f"{shared:,} training pairs share a text with the held-out sets; they are not trained on")
     if counts["dev_pairs_left_out"]:
-        say(f"{counts['dev_pairs_left_out']:,} development pairs stand in the test set, too; they are left out")
+        say(f"{counts['dev_pairs_left_out']:,} development pairs are in the test set as well; they are left out")
     counts |= count_repeated({"train": kept_train, "dev": kept_dev, "test": test}, say)
     return kept_train, kept_dev, counts
 
 
 def count_repeated(sets: Mapping[str, Examples], say: Callable[[str], None]) -> dict[str, int]:
-    """Return and tell how many pairs stand twice in a set, and how many held-out texts in training pairs.
+    """Return and report how many pairs a set has twice, and how many held-out texts are in training pairs.
 
     Args:
         sets: ``train`` and held-out ones.
         say: gets a line for each count that is not 0.
     """
-    counts = {f"{name}_pairs_more_than_once": len(one) - len(set(one.keys)) for name, one in sets.items()}
-    for name in sets:
-        if twice := counts[f"{name}_pairs_more_than_once"]:
-            say(f"{twice:,} {name} pairs repeat another one of their set; they are kept")
+    counts = {}
+    for name, examples in sets.items():
+        repeated = len(examples) - len(set(examples.keys))
+        counts[f"{name}_pairs_more_than_once"] = repeated
+        if repeated:
+            say(f"{repeated:,} {name} pairs repeat another one of their set; they are kept")
     trained = {text_key(text) for text in sets["train"].texts}
-    for name, one in sets.items():
+    for name, examples in sets.items():
         if name == "train":
             continue
-        counts[f"{name}_texts_in_train"] = shared = sum(text_key(text) in trained for text in one.texts)
+        texts = examples.texts
+        shared = sum(text_key(text) in trained for text in texts)
+        counts[f"{name}_texts_in_train"] = shared
         if shared:
-            say(f"warning: {shared:,} of {len(one.texts):,} {name} texts also occur in training pairs, with others")
+            say(f"warning: {shared:,} of {len(texts):,} {name} texts also occur in training pairs, with others")
     return counts
 
 
@@ -415,18 +437,18 @@ def scaled_labels(examples: Examples, scale: tuple[float, float] | None) -> Floa
     Raises:
         InputError: a pair has no label, or one outside its scale.
     """
-    given, made = plain_labels(examples), np.empty(len(examples))
+    own, scaled = plain_labels(examples), np.empty(len(examples))
     for number, source in enumerate(examples.sources):
         rows = np.flatnonzero(examples.origins == number)
         low, high = scale or source.scale or (0.0, 1.0)
-        labels = given[rows]
+        labels = own[rows]
         for row in rows[(labels < low) | (labels > high)][:1]:
             remedy = "" if source.scale and not scale else "; say what the scale is with `scale=LOW,HIGH`"
             raise InputError(
-                f"{examples.place(row)}: its label {given[row]:g} is not between {low:g} and {high:g}{remedy}"
+                f"{examples.place(row)}: its label {own[row]:g} is not between {low:g} and {high:g}{remedy}"
             )
-        made[rows] = (labels - low) / (high - low)
-    return made
+        scaled[rows] = (labels - low) / (high - low)
+    return scaled
 
 
 def plain_labels(examples: Examples) -> Floats:
@@ -439,7 +461,7 @@ def plain_labels(examples: Examples) -> Floats:
     for row in np.flatnonzero(missing)[:1]:
         number, remedy = examples.origins[row], "; leave it out, or label it"
         if missing[examples.origins == number].all() and is_own_file(examples.sources[number].spec):
-            remedy = ", nor has another one; say which column they are: `columns` label=COLUMN"
+            remedy = ", nor has another one; say which column they are: `columns=label=COLUMN`"
         raise InputError(f"{examples.place(row)}: has no label{remedy}")
     return examples.labels
 

@@ -35,7 +35,7 @@ __all__ = [
 ]
 
 
-# Entities by their ways of being written: read from a file, and told apart where two share one.
+# Entities, read from a file; two that share a way of being written are of one family.
 
 #: An entity with more aliases keeps none: they then rather name several things (Mustafazade and Ebbinghaus 2022, 3.2).
 MOST_ALIASES = 3
@@ -97,7 +97,7 @@ def read_entities(path: str | Path) -> Entities:
         )
     names = source.table.column("name").to_pylist()
     cells = source.table.column("aliases").to_pylist() if "aliases" in columns else [None] * len(names)
-    found, too_many, dropped = [], 0, 0
+    entities, too_many, dropped = [], 0, 0
     for row, (name, cell) in enumerate(zip(names, cells, strict=True)):
         text = "" if name is None else " ".join(str(name).split())
         if not text:
@@ -105,8 +105,8 @@ def read_entities(path: str | Path) -> Entities:
         aliases = tuple(alias for alias in dict.fromkeys(_aliases(cell, source, row)) if alias != text)
         if len(aliases) > MOST_ALIASES:
             too_many, dropped, aliases = too_many + 1, dropped + len(aliases), ()
-        found.append(Entity(text, aliases))
-    return Entities(tuple(found), too_many, dropped)
+        entities.append(Entity(text, aliases))
+    return Entities(tuple(entities), too_many, dropped)
 
 
 def _aliases(cell: Any, source: SourceTable, row: int) -> list[str]:
@@ -141,16 +141,15 @@ def families(entities: Sequence[Entity]) -> NDArray[np.int64]:
     from scipy.sparse.csgraph import connected_components
 
     numbers: dict[str, int] = {}
-    edges = [
-        (row, numbers.setdefault(text_key(form), len(numbers)))
-        for row, entity in enumerate(entities)
-        for form in entity.forms
-    ]
+    edges = []
+    for row, entity in enumerate(entities):
+        for form in entity.forms:
+            edges.append((row, numbers.setdefault(text_key(form), len(numbers))))
     rows, forms = np.array(edges, dtype=np.int64).reshape(-1, 2).T
     size = len(entities) + len(numbers)
     graph = coo_array((np.ones(len(rows), dtype=np.int8), (rows, len(entities) + forms)), shape=(size, size))
-    found = connected_components(graph, directed=False)[1][: len(entities)]
-    return np.unique(found, return_inverse=True)[1].astype(np.int64)
+    components = connected_components(graph, directed=False)[1][: len(entities)]
+    return np.unique(components, return_inverse=True)[1].astype(np.int64)
 
 
 # Pairs of entities: at random, and a name with its aliases; no entity in two splits.
@@ -188,7 +187,7 @@ def split_families(family: NDArray[np.int64], dice: np.random.Generator) -> list
     cut = int(SHARE * number)
     split = np.zeros(number, dtype=np.int64)
     split[order[:cut]], split[order[cut : 2 * cut]] = 1, 2
-    return [SPLITS[place] for place in split[family]]
+    return [SPLITS[number] for number in split[family]]
 
 
 def pair_entities(entities: Sequence[Entity], times: int, seed: int) -> tuple[list[Pair], int]:
@@ -207,31 +206,34 @@ def pair_entities(entities: Sequence[Entity], times: int, seed: int) -> tuple[li
     dice = np.random.default_rng([seed, 0])
     family = families(entities)
     split = split_families(family, dice)
-    made = [
-        Pair(entity.name, alias, where, "alias", 1.0)
-        for entity, where in zip(entities, split, strict=True)
-        for alias in entity.aliases
-    ]
-    passed = 0
+    pairs = []
+    for entity, name in zip(entities, split, strict=True):
+        pairs += [Pair(entity.name, alias, name, "alias", 1.0) for alias in entity.aliases]
+    passed_over = 0
     for name in SPLITS:
-        order = dice.permutation(np.array([row for row, where in enumerate(split) if where == name], dtype=np.int64))
+        rows = [row for row, its_split in enumerate(split) if its_split == name]
+        order = dice.permutation(np.array(rows, dtype=np.int64))
         seen: set[tuple[str, str]] = set()
         for shift in range(1, times + 1):
             for row, other in zip(order.tolist(), np.roll(order, -shift).tolist(), strict=True):
-                texts = [one.forms[dice.integers(len(one.forms))] for one in (entities[row], entities[other])]
+                texts = [_drawn_form(entities[row], dice), _drawn_form(entities[other], dice)]
                 key = pair_key(*texts)
                 if family[row] == family[other] or key in seen:
-                    passed += 1
+                    passed_over += 1
                     continue
                 seen.add(key)
-                made.append(Pair(texts[0], texts[1], name, "random", None))
-    return made, passed
+                pairs.append(Pair(texts[0], texts[1], name, "random", None))
+    return pairs, passed_over
+
+
+def _drawn_form(entity: Entity, dice: np.random.Generator) -> str:
+    return entity.forms[dice.integers(len(entity.forms))]
 
 
 # Pairs of a number in digits and a number in words, in several languages.
 
-#: What num2words raises for a number that a language of it cannot say; not all languages check what they are given.
-_UNSAID = (ArithmeticError, AttributeError, LookupError, NotImplementedError, TypeError, ValueError)
+#: What num2words raises for a number that one of its languages cannot express; not all check their input.
+_UNSUPPORTED_NUMBER = (ArithmeticError, AttributeError, LookupError, NotImplementedError, TypeError, ValueError)
 
 
 def say_numbers(numbers: Sequence[int], language: str) -> list[str]:
@@ -258,7 +260,7 @@ def say_numbers(numbers: Sequence[int], language: str) -> list[str]:
     for number in numbers:
         try:
             words.append(str(num2words(number, lang=language)))
-        except _UNSAID as error:
+        except _UNSUPPORTED_NUMBER as error:
             reason = " ".join(f"{type(error).__name__}: {error}".split())
             raise InputError(
                 f"`number_range`: num2words cannot say {number} in {language} ({reason}); give a range without it, or "
@@ -277,16 +279,16 @@ def near_numbers(number: int) -> set[int]:
         >>> sorted(near_numbers(14))
         [13, 15, 40, 41, 140]
     """
-    found = {number - 1, number + 1, 10 * number}
+    near = {number - 1, number + 1, 10 * number}
     if number % 10 == 0:
-        found.add(number // 10)
+        near.add(number // 10)
     if number >= 0:
-        found.add(int(str(number)[::-1]))
+        near.add(int(str(number)[::-1]))
     if 13 <= number <= 19:
-        found.add(10 * (number - 10))
+        near.add(10 * (number - 10))
     if number in range(30, 100, 10):
-        found.add(10 + number // 10)
-    return found - {number}
+        near.add(10 + number // 10)
+    return near - {number}
 
 
 def number_pairs(languages: Sequence[str], low: int, high: int, seed: int) -> list[Pair]:
@@ -307,7 +309,7 @@ def number_pairs(languages: Sequence[str], low: int, high: int, seed: int) -> li
     numbers = np.arange(low, high + 1)
     dice = np.random.default_rng([seed, 1])
     split = np.array(split_families(np.arange(len(numbers)), dice))
-    made = []
+    pairs = []
     for language in languages:
         words = say_numbers(numbers.tolist(), language)
         for name in np.unique(split).tolist():
@@ -317,9 +319,9 @@ def number_pairs(languages: Sequence[str], low: int, high: int, seed: int) -> li
                     if other != own and words[other] == words[own]:
                         continue  # some languages have one word for two numbers
                     texts = (str(numbers[own]), words[other])
-                    one, two = texts if dice.integers(2) else texts[::-1]
-                    made.append(Pair(one, two, name, "number", float(other == own)))
-    return made
+                    reference, candidate = texts if dice.integers(2) else texts[::-1]
+                    pairs.append(Pair(reference, candidate, name, "number", float(other == own)))
+    return pairs
 
 
 def _others(

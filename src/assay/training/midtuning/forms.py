@@ -36,7 +36,7 @@ __all__ = [
 ]
 
 
-# Semantic forms: what a sentence says, as frames of predicates with their roles and fillers.
+# Semantic forms: frames of predicates with their roles and fillers.
 
 #: Roles that belong to the sense of a predicate, in PropBank's and in AMR's spelling; they come first in a frame.
 _CORE = re.compile(r"(?i)A(RG)?\d")
@@ -128,15 +128,16 @@ def form_of_graph(graph: Graph) -> SemanticForm | None:
         >>> form_of_graph(parse_graph("(w / want-01 :ARG0 (b / boy :mod (t / tall)) :ARG1 (g / go-02 :ARG0 b))")).text
         'want-01 ARG0: tall boy, ARG1: go tall boy; go-02 ARG0: tall boy'
     """
-    speech = _Speech(graph)
-    frames = tuple(
-        speech.frame(node) for node, concept in enumerate(graph.concepts) if _FRAME.fullmatch(_unquoted(concept))
-    )
-    return SemanticForm(frames) if frames else None
+    wording = _Wording(graph)
+    frames = []
+    for node, concept in enumerate(graph.concepts):
+        if _FRAME.fullmatch(_unquoted(concept)):
+            frames.append(wording.frame(node))
+    return SemanticForm(tuple(frames)) if frames else None
 
 
-class _Speech:
-    """Says nodes of a graph in words."""
+class _Wording:
+    """Puts nodes of a graph into words."""
 
     def __init__(self, graph: Graph) -> None:
         self._concepts = [_unquoted(concept) for concept in graph.concepts]
@@ -146,7 +147,7 @@ class _Speech:
             self._children[source].append((role, target))
         for source, role, constant in graph.attributes:
             if role not in _LEFT_OUT:
-                self._constants[source].append((role, _said(role, constant)))
+                self._constants[source].append((role, _constant_words(role, constant)))
 
     def frame(self, node: int) -> Frame:
         roles = []
@@ -155,32 +156,33 @@ class _Speech:
                 roles.append((role, " ".join(words[:WORDS])))
         return make_frame(self._concepts[node], [*roles, *self._constants[node]])
 
-    def _words(self, node: int, said: set[int]) -> list[str]:
-        if node in said:
+    def _words(self, node: int, visited: set[int]) -> list[str]:
+        """Return the words of the subgraph below a node: modifiers, the concept, then all else; a node once."""
+        if node in visited:
             return []
-        said.add(node)
+        visited.add(node)
         concept = self._concepts[node]
         if concept == "name":
-            return [word for _, word in sorted(self._constants[node], key=lambda one: _number(one[0]))]
+            return [word for _, word in sorted(self._constants[node], key=lambda one: _operand_number(one[0]))]
         for role, target in self._children[node]:
-            if role == "name" and (words := self._words(target, said)):
+            if role == "name" and (words := self._words(target, visited)):
                 return words
         joined = concept in ("and", "or")
         before: list[str] = []
         after: list[str] = []
-        for role, words in self._parts(node, said):
+        for role, words in self._parts(node, visited):
             if joined and role.startswith("op") and after:
                 after.append(concept)
             (before if role in _BEFORE else after).extend(words)
         own = [] if (joined and after) or _KIND.fullmatch(concept) else _plain(concept)
         return [*before, *own, *after] or _plain(concept)
 
-    def _parts(self, node: int, said: set[int]) -> Iterator[tuple[str, list[str]]]:
+    def _parts(self, node: int, visited: set[int]) -> Iterator[tuple[str, list[str]]]:
         """Yield what is at a node, role by role."""
         for role, word in self._constants[node]:
             yield role, [word]
         for role, target in self._children[node]:
-            if words := self._words(target, said):
+            if words := self._words(target, visited):
                 yield role, words
 
 
@@ -192,16 +194,16 @@ def _unquoted(text: str) -> str:
     return " ".join(text.strip('"').split())
 
 
-def _said(role: str, constant: str) -> str:
+def _constant_words(role: str, constant: str) -> str:
     return "not" if (role, constant) == ("polarity", "-") else _unquoted(constant)
 
 
-def _number(role: str) -> int:
+def _operand_number(role: str) -> int:
     found = _OPERAND.fullmatch(role)
     return int(found[1]) if found else 0
 
 
-# Sentences with their semantic forms, from datasets with AMR graphs, files of graphs, and files of frames.
+# Sentences with their forms, read from datasets with AMR graphs, files of graphs, and files of frames.
 
 _SHAPE = '{"sentence": TEXT, "frames": [{"predicate": TEXT, "roles": {"ARG0": TEXT}}]}'
 
@@ -233,7 +235,7 @@ def read_forms(specs: Sequence[str], *, limit: int | None, held_out: set[str], c
         specs: ``.jsonl`` is a file of frames, ``{"sentence": ..., "frames": [{"predicate": "want-01", "roles": {"ARG0":
             "the boy"}}]}``; another file that is no table is one of graphs in Penman notation with ``# ::snt``; all
             else is a dataset with the graphs of both texts of its pairs.
-        limit: only the first so many pairs, graphs or lines of each.
+        limit: only the first N pairs, graphs or lines of each.
         held_out: keys of sentences that are left out, see :func:`~assay.training.data.text_key`.
         columns: see :func:`~assay.training.data.load_examples`.
 
@@ -247,9 +249,9 @@ def read_forms(specs: Sequence[str], *, limit: int | None, held_out: set[str], c
         ("sentences_read", "sentences_without_frame", "sentences_held_out", "sentences_more_than_once"), 0
     )
     for spec in specs:
-        found, sentences = _open(spec, limit, columns)
-        sources += found
-        for sentence, form in sentences:
+        its_sources, with_forms = _open(spec, limit, columns)
+        sources += its_sources
+        for sentence, form in with_forms:
             key = text_key(sentence)
             counts["sentences_read"] += 1
             if form is None:
@@ -261,9 +263,10 @@ def read_forms(specs: Sequence[str], *, limit: int | None, held_out: set[str], c
             else:
                 kept[key] = (sentence, form)
     if len(kept) < 4:
-        told = ", ".join(f"{name.replace('_', ' ')} {number:,}" for name, number in counts.items())
-        raise InputError(f"`forms`: {len(kept)} sentences with a form are left, 4 are needed ({told})")
-    return Forms(tuple(one for one, _ in kept.values()), tuple(one for _, one in kept.values()), tuple(sources), counts)
+        listed = ", ".join(f"{name.replace('_', ' ')} {number:,}" for name, number in counts.items())
+        raise InputError(f"`forms`: {len(kept)} sentences with a form are left, 4 are needed ({listed})")
+    sentences, forms = zip(*kept.values(), strict=True)
+    return Forms(sentences, forms, tuple(sources), counts)
 
 
 _Sentences = Iterator[tuple[str, SemanticForm | None]]
@@ -356,7 +359,7 @@ def _text(record: dict[str, Any], name: str, where: str) -> str:
     return " ".join(value.split())
 
 
-# Wrong forms for sentences: parts taken away or exchanged, or another sentence's form.
+# Wrong forms as negatives.
 
 #: How a wrong form comes about: roles go with their fillers; fillers go and their roles stay; the fillers of two roles
 #: of one frame change places; another sentence's form stands for it.
@@ -378,17 +381,17 @@ def wrong_forms(forms: Sequence[SemanticForm], seed: int) -> tuple[list[Semantic
         InputError: a form has no role and no other form differs from it.
     """
     dice = np.random.default_rng(seed)
-    found, kinds = [], Counter[str]()
+    wrongs, kinds = [], Counter[str]()
     for number, form in enumerate(forms):
         for kind in dice.permutation(len(KINDS)):
-            wrong = _make(KINDS[kind], forms, number, dice)
+            wrong = _wrong_form(KINDS[kind], forms, number, dice)
             if wrong is not None and wrong.text != form.text:
-                found.append(wrong)
+                wrongs.append(wrong)
                 kinds[KINDS[kind]] += 1
                 break
         else:
             raise InputError(f"no wrong form can be made for {form.text!r}: it has no role, and no other form differs")
-    return found, {kind: kinds[kind] for kind in KINDS}
+    return wrongs, {kind: kinds[kind] for kind in KINDS}
 
 
 def others_forms(forms: Sequence[SemanticForm], seed: int) -> list[SemanticForm]:
@@ -407,7 +410,10 @@ def others_forms(forms: Sequence[SemanticForm], seed: int) -> list[SemanticForm]
     return found
 
 
-def _make(kind: str, forms: Sequence[SemanticForm], number: int, dice: np.random.Generator) -> SemanticForm | None:
+def _wrong_form(
+    kind: str, forms: Sequence[SemanticForm], number: int, dice: np.random.Generator
+) -> SemanticForm | None:
+    """Return a wrong form of a kind for a form, or None where it is impossible."""
     form = forms[number]
     if kind == "another's form":
         return _other(forms, number, dice)
@@ -435,18 +441,18 @@ def _without(form: SemanticForm, taken: set[tuple[int, int]], *, keep_roles: boo
 
 def _swapped(form: SemanticForm, dice: np.random.Generator) -> SemanticForm | None:
     """Return the form with the fillers of two roles of one frame exchanged, or None where no such swap changes it."""
-    couples = [
-        (number, one, other)
-        for number, frame in enumerate(form.frames)
-        for one, (role, filler) in enumerate(frame.roles)
-        for other, (its_role, its_filler) in enumerate(frame.roles[:one])
-        if filler != its_filler and role != its_role
-    ]
-    if not couples:
+    swaps: list[tuple[int, int, int]] = []
+    for number, frame in enumerate(form.frames):
+        for later, (role, filler) in enumerate(frame.roles):
+            for earlier, (other_role, other_filler) in enumerate(frame.roles[:later]):
+                if filler != other_filler and role != other_role:
+                    swaps.append((number, later, earlier))
+    if not swaps:
         return None
-    number, one, other = couples[dice.integers(len(couples))]
+    number, later, earlier = swaps[dice.integers(len(swaps))]
     roles = list(form.frames[number].roles)
-    roles[one], roles[other] = (roles[one][0], roles[other][1]), (roles[other][0], roles[one][1])
+    (later_role, later_filler), (earlier_role, earlier_filler) = roles[later], roles[earlier]
+    roles[later], roles[earlier] = (later_role, earlier_filler), (earlier_role, later_filler)
     frames = list(form.frames)
     frames[number] = Frame(frames[number].predicate, tuple(roles))
     return SemanticForm(tuple(frames))

@@ -57,7 +57,7 @@ def read_recipe(text: str, scale: str | None = None) -> PairSettings:
 
 class FoldTrainer:
     """Trains a model anew for every fold; a tenth of the pairs that are trained on chooses its best step,
-    cut off as :func:`~assay.training.data.hold_out_rows` does.
+    held out as :func:`~assay.training.data.hold_out_rows` does.
 
     Scores are kept in the cache, so that a cross-validation that was killed goes on with the next fold, and one that
     was killed inside a fold from its last checkpoint. Of several at the same time one trains a fold, and the others

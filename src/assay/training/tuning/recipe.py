@@ -26,12 +26,12 @@ from assay.training.tuning.study import (
     RETRY_OF,
     SURPLUS,
     connect,
-    counted,
     file_address,
-    finished,
     give_up,
+    number_begun,
+    number_finished,
     quiet_optuna,
-    shown,
+    without_password,
 )
 from assay.training.tuning.trials import TrialOrder, run_in_processes, run_trials, without_test
 
@@ -84,7 +84,7 @@ def search_and_train(
     runtime = search.settings.runtime
     job = prepare(search.settings, runtime, progress)
     request = search.request(job.base.digest, job.digests)
-    storage = None if search.storage is None else shown(search.storage)
+    storage = None if search.storage is None else without_password(search.storage)
     seeds = search.settings.seeds
     asked = request | {"recipe": f"tune {search.settings.recipe}", "study": search.study}
     with open_work_folder(search.settings.out, asked | {"storage": storage, "seeds": seeds}) as work:
@@ -94,7 +94,7 @@ def search_and_train(
         study = order.study()
         _run(order, without_test(job), study, progress)
         winner = _winner(study)
-        progress.say(f"trial {winner.number} is the best one; it is trained once more and evaluated on test")
+        progress.say(f"trial {winner.number} is the best; its settings are trained once more and evaluated on test")
         chosen = replace(job, settings=replace(search.settings, **winner.params))
         results = make_all(chosen, work, render)
         found = _facts(search, study, winner) | {
@@ -118,22 +118,22 @@ def _runner(path: Path) -> str:
 
 def _run(order: TrialOrder, job: PairwiseJob, study: Study, progress: Progress) -> None:
     """Return when a study has as many trials as are wanted, those counted that ran elsewhere."""
-    search, said = order.search, False
+    search, waiting = order.search, False
     with quiet_optuna():
         for number in give_up(study, order.runner, alone=search.storage is None):
-            progress.say(f"trial {number} was not finished; it is tried once more")
-    if before := finished(study):
-        progress.say(f"study {search.study}: {before} trials are over")
-    while finished(study) < search.trials:
-        if counted(study) < search.trials:
+            progress.say(f"trial {number} was not finished; it is repeated")
+    if before := number_finished(study):
+        progress.say(f"study {search.study}: {before} trials are finished")
+    while number_finished(study) < search.trials:
+        if number_begun(study) < search.trials:
             if search.jobs == 1:
                 run_trials(order, job, study, progress)
             else:
                 run_in_processes(order, progress)
             continue
-        if not said:
-            progress.say(f"study {search.study}: waits for trials that run elsewhere")
-            said = True
+        if not waiting:
+            progress.say(f"study {search.study}: waits for trials of other processes")
+            waiting = True
         time.sleep(PAUSE)
         with quiet_optuna():
             optuna.storages.fail_stale_trials(study)

@@ -34,18 +34,16 @@ __all__ = [
     "SURPLUS",
     "PlacedSampler",
     "connect",
-    "counted",
     "file_address",
-    "finished",
     "give_up",
+    "number_begun",
+    "number_finished",
     "open_study",
     "quiet_optuna",
-    "shown",
     "suggest_all",
+    "without_password",
 ]
 
-
-# Draws that a trial's place in its study decides, so that a study that was stopped goes on as it would have.
 
 #: Attribute of a trial that tries once more what an ended process left unfinished: the number of that trial.
 RETRY_OF = "retry_of"
@@ -78,8 +76,8 @@ class PlacedSampler(BaseSampler):  # type: ignore[misc]  # optuna is not always 
     ) -> Any:
         """Return the value of one setting."""
         if trial.number != self._number:
-            held = study.get_trials(deepcopy=False)
-            place = sum(one.number < trial.number and RETRY_OF not in one.user_attrs for one in held)
+            trials = study.get_trials(deepcopy=False)
+            place = sum(one.number < trial.number and RETRY_OF not in one.user_attrs for one in trials)
             seed = int(np.random.SeedSequence([self._seed, place]).generate_state(1)[0])
             # what runs meanwhile counts as bad, or trials at the same time would crowd together
             self._number, self._sampler = trial.number, TPESampler(seed=seed, constant_liar=True)
@@ -99,8 +97,6 @@ def _suggest(trial: Trial, name: str, dimension: Dimension) -> Any:
     return trial.suggest_float(name, dimension.low, dimension.high, log=dimension.log)
 
 
-# A study: trials in a database that processes and machines share, and that outlives each of them.
-
 #: Attributes of a trial: who runs it, why it failed, and whether it began when there were enough already.
 RUNNER, ERROR, SURPLUS = "runner", "error", "surplus"
 #: Attribute of a study: what was asked for.
@@ -109,9 +105,9 @@ REQUEST = "request"
 HEARTBEAT, GRACE = 30, 120
 #: Seconds that SQLite waits for another process to be done.
 PATIENCE = 60
-#: How often something is tried that another process is in the middle of.
+#: How often an operation is repeated that another process has begun.
 ATTEMPTS = 20
-#: What databases say when the tables of a study have been made meanwhile.
+#: What databases say when another process has just created the tables of a study.
 _CREATED_MEANWHILE = ("already exists", "UNIQUE constraint", "duplicate key")
 #: Trials before any is pruned, and epochs of a trial before it may be: in the first one a training of several epochs
 #: is behind one of a single epoch, whose learning rate has fallen to 0.
@@ -132,7 +128,7 @@ def quiet_optuna() -> Iterator[None]:
         optuna.logging.set_verbosity(level)
 
 
-def shown(address: str) -> str:
+def without_password(address: str) -> str:
     """Return an address without its password."""
     try:
         return str(make_url(address).render_as_string(hide_password=True))
@@ -163,30 +159,31 @@ def connect(address: str) -> RDBStorage:
     """
     remedy = "give `storage` an address of SQLAlchemy, such as sqlite:///study.db"
     try:
-        return _made(address)
+        return _connected(address)
     except (ArgumentError, ValueError):
         raise InputError(f"`storage`: is no address of a database; {remedy}") from None
     except ImportError as error:
         raise InputError(
-            f"`storage={shown(address)}`: its driver is not installed ({_reason(error)}); install it, or {remedy}"
+            f"`storage={without_password(address)}`: its driver is not installed ({_reason(error)}); install it, or "
+            f"{remedy}"
         ) from None
     except (SQLAlchemyError, StorageInternalError, RuntimeError) as error:
-        raise InputError(f"`storage={shown(address)}`: cannot be used ({_reason(error)})") from None
+        raise InputError(f"`storage={without_password(address)}`: cannot be used ({_reason(error)})") from None
 
 
-def _made(address: str) -> RDBStorage:
+def _connected(address: str) -> RDBStorage:
     """Open a database; where several processes make its tables at the same moment, all but one are refused at first."""
     for _ in range(ATTEMPTS):
         try:
-            return _opened(address)
+            return _storage(address)
         except (SQLAlchemyError, StorageInternalError) as error:
             if not any(word in _reason(error) for word in _CREATED_MEANWHILE):
                 raise
         time.sleep(random.uniform(0.1, 0.5))
-    return _opened(address)
+    return _storage(address)
 
 
-def _opened(address: str) -> RDBStorage:
+def _storage(address: str) -> RDBStorage:
     settings: dict[str, Any] = {"connect_args": {"timeout": PATIENCE}} if address.startswith("sqlite") else {}
     return RDBStorage(
         address.replace("{", "{{").replace("}", "}}"),  # Optuna formats it
@@ -224,9 +221,9 @@ def open_study(storage: RDBStorage, name: str, request: Mapping[str, Any], seed:
         study.set_user_attr(REQUEST, dict(request))
     except DuplicatedStudyError:
         study = optuna.load_study(sampler=PlacedSampler(seed), **settings)
-    held = _request_of(study)
-    if held != request:
-        keys = _differences(held, request)
+    earlier = _request_of(study)
+    if earlier != request:
+        keys = _differences(earlier, request)
         raise InputError(
             f"`study={name}`: was made by another request (it differs in {', '.join(keys)}); ask as before, or give "
             "`study` another name"
@@ -235,39 +232,39 @@ def open_study(storage: RDBStorage, name: str, request: Mapping[str, Any], seed:
 
 
 def _request_of(study: Study) -> dict[str, Any]:
-    """Return what was asked for, which the process that makes a study says right after."""
+    """Return the request of a study, which the process that creates the study writes right after."""
     for _ in range(ATTEMPTS):
-        held = study.user_attrs.get(REQUEST)
-        if held is not None:
-            return dict(held)
+        request = study.user_attrs.get(REQUEST)
+        if request is not None:
+            return dict(request)
         time.sleep(0.2)
     return {}
 
 
-def _differences(held: Mapping[str, Any], asked: Mapping[str, Any], before: str = "") -> list[str]:
-    """Return the keys at which plain values differ, those of an object in another after a dot."""
-    found = []
-    for key in sorted({*held, *asked}):
-        one, other = held.get(key), asked.get(key)
-        if isinstance(one, dict) and isinstance(other, dict):
-            found += _differences(one, other, f"{before}{key}.")
-        elif one != other:
-            found.append(f"{before}{key}")
-    return found
+def _differences(earlier: Mapping[str, Any], request: Mapping[str, Any], prefix: str = "") -> list[str]:
+    """Return the keys at which two requests differ; keys of an inner object follow a dot."""
+    keys = []
+    for key in sorted({*earlier, *request}):
+        first, second = earlier.get(key), request.get(key)
+        if isinstance(first, dict) and isinstance(second, dict):
+            keys += _differences(first, second, f"{prefix}{key}.")
+        elif first != second:
+            keys.append(f"{prefix}{key}")
+    return keys
 
 
-def counted(study: Study) -> int:
-    """Return how many trials are over or running."""
+def number_begun(study: Study) -> int:
+    """Return how many trials are finished or running."""
     return len(study.get_trials(deepcopy=False, states=(*_FINISHED, TrialState.RUNNING)))
 
 
-def finished(study: Study) -> int:
-    """Return how many trials are over."""
+def number_finished(study: Study) -> int:
+    """Return how many trials are finished: complete or pruned."""
     return len(study.get_trials(deepcopy=False, states=_FINISHED))
 
 
 def _retry(study: Study, trial: FrozenTrial) -> None:
-    """Add a trial that tries once more what another left unfinished."""
+    """Add a trial that repeats an unfinished one."""
     study.add_trial(
         create_trial(
             state=TrialState.WAITING,
@@ -279,9 +276,9 @@ def _retry(study: Study, trial: FrozenTrial) -> None:
 
 
 def give_up(study: Study, runner: str, *, alone: bool) -> list[int]:
-    """Mark trials as failed whose process has ended, have them tried once more, and return their numbers.
+    """Mark trials whose process has ended as failed, have them repeated, and return their numbers.
 
-    What runs elsewhere is known by its signs of life, which Optuna looks at before every trial.
+    Trials that run elsewhere are known by their heartbeat, which Optuna checks before every trial.
 
     Args:
         study: the study.
@@ -294,19 +291,16 @@ def give_up(study: Study, runner: str, *, alone: bool) -> list[int]:
         if own or _never_begun(trial):
             study.tell(trial.number, state=TrialState.FAIL, skip_if_finished=True)
             ended.add(trial.number)
-    held = study.get_trials(deepcopy=False)
-    retried = {trial.user_attrs.get(RETRY_OF) for trial in held}
-    left = [
-        trial
-        for trial in held
-        if trial.state == TrialState.FAIL
-        and not trial.user_attrs.keys() & {ERROR, SURPLUS}
-        and trial.number not in retried
-        and (alone or trial.number in ended or trial.user_attrs.get(RUNNER) == runner)
-    ]
-    for trial in left:
-        _retry(study, trial)
-    return [trial.number for trial in left]
+    trials = study.get_trials(deepcopy=False)
+    repeated = {trial.user_attrs.get(RETRY_OF) for trial in trials}
+    retried = []
+    for trial in trials:
+        own = alone or trial.number in ended or trial.user_attrs.get(RUNNER) == runner
+        unfinished = trial.state == TrialState.FAIL and not trial.user_attrs.keys() & {ERROR, SURPLUS}
+        if own and unfinished and trial.number not in repeated:
+            _retry(study, trial)
+            retried.append(trial.number)
+    return retried
 
 
 def _never_begun(trial: FrozenTrial) -> bool:

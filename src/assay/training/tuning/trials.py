@@ -34,7 +34,7 @@ from assay.training.tuning.study import (
     RUNNER,
     SURPLUS,
     connect,
-    counted,
+    number_begun,
     open_study,
     quiet_optuna,
     suggest_all,
@@ -183,7 +183,7 @@ def run_trials(order: TrialOrder, job: PairwiseJob, study: Study, progress: Prog
             lost.append(trial.number)
             raise
 
-    while counted(study) < order.search.trials:
+    while number_begun(study) < order.search.trials:
         try:
             with quiet_optuna():
                 study.optimize(objective, n_trials=1, catch=(_SurplusError,))
