@@ -14,7 +14,7 @@ from assay.statistics.best_worst import Codes, Counts, SplitHalf
 
 __all__ = ["COLUMNS", "Annotated", "to_document"]
 
-#: What is said of an item.
+#: Columns of the table of items.
 COLUMNS = ("item", "score", "scaled", "best", "worst", "seen", "tuples")
 #: Items shown at either end.
 ENDS = 5
@@ -64,8 +64,8 @@ def _records(annotated: Annotated, counts: Counts) -> list[dict[str, Any]]:
     scores = counts.scores
     order = np.argsort(-scores, kind="stable")
     columns = (scores, (scores + 1) / 2, counts.best, counts.worst, counts.seen, annotated.per_item)
-    held = [[annotated.items[place] for place in order], *(column[order].tolist() for column in columns)]
-    return [dict(zip(COLUMNS, row, strict=True)) for row in zip(*held, strict=True)]
+    sorted_columns = [[annotated.items[place] for place in order], *(column[order].tolist() for column in columns)]
+    return [dict(zip(COLUMNS, row, strict=True)) for row in zip(*sorted_columns, strict=True)]
 
 
 def _facts(annotated: Annotated) -> dict[str, Any]:
@@ -84,8 +84,8 @@ def _span(counts: Codes) -> dict[str, float]:
     return {"mean": float(counts.mean()), "least": int(counts.min()), "most": int(counts.max())}
 
 
-def _reliability(found: SplitHalf | None) -> dict[str, Any] | None:
-    return None if found is None else vars(found) | {"stepped_up": found.stepped_up}
+def _reliability(reliability: SplitHalf | None) -> dict[str, Any] | None:
+    return None if reliability is None else vars(reliability) | {"stepped_up": reliability.stepped_up}
 
 
 def _summary(annotated: Annotated, reliability: SplitHalf | None) -> Sheet:

@@ -34,9 +34,6 @@ __all__ = [
 ]
 
 
-# Scores as one line of text, and the digest that finds a change by hand.
-
-
 def rounded(scores: Floats) -> Floats:
     """Return scores, shape (n,), as a baseline keeps them: rounded to single precision; NaN where there is none."""
     return scores.astype(np.float32).astype(np.float64)
@@ -68,8 +65,8 @@ def unpack(text: str, n: int) -> Floats:
 
 def digest_of(facts: dict[str, Any], scores: Floats) -> str:
     """Return 16 hexadecimal digits of the SHA-256 of what a baseline says of a metric, and of its scores."""
-    said = json.dumps(facts, sort_keys=True, ensure_ascii=False, allow_nan=False)
-    return hashlib.sha256(said.encode("utf-8", "surrogatepass") + b"\0" + _raw(scores)).hexdigest()[:16]
+    text = json.dumps(facts, sort_keys=True, ensure_ascii=False, allow_nan=False)
+    return hashlib.sha256(text.encode("utf-8", "surrogatepass") + b"\0" + _raw(scores)).hexdigest()[:16]
 
 
 def _raw(scores: Floats) -> bytes:
@@ -77,14 +74,15 @@ def _raw(scores: Floats) -> bytes:
     return np.where(np.isnan(scores), np.nan, scores + 0.0).astype("<f4").tobytes()
 
 
-# What a run is held against: agreement to read in a review, and the scores for a paired test.
+# The file of a baseline is JSON, laid out so that a changed number is a changed line:
 #
-# A baseline is JSON, laid out so that a changed number is a changed line::
-#
-# schema version of this layout assay version that wrote it run signature of the run: how it resampled, what it left
-# out confidence level of the intervals below datasets by name: version, split, n, digest of pairs and labels, metrics
-# metrics by name: signature, pairs_per_second (one digit), agreement (by bucket and statistic: value, low, high),
-# scores (single precision), digest of all of these
+#   schema      version of this layout
+#   assay       version that wrote it
+#   run         signature of the run: how it resampled, what it left out
+#   confidence  level of the intervals below
+#   datasets    by name: version, split, n, digest of pairs and labels, and metrics by name; of each metric its
+#               signature, pairs_per_second (one digit), agreement (by bucket and statistic: value, low, high), scores
+#               (single precision) and the digest of all of these
 
 #: Version of the layout; raised when a reader of the old one would go wrong.
 BASELINE_SCHEMA = 1
@@ -113,7 +111,7 @@ class BaselineMetric:
 
     @property
     def facts(self) -> dict[str, Any]:
-        """What is said of the metric beside its scores."""
+        """What a baseline has of the metric beside its scores."""
         speed = {} if self.pairs_per_second is None else {"pairs_per_second": self.pairs_per_second}
         return {"signature": self.signature, **speed, "agreement": self.agreement}
 
@@ -149,28 +147,23 @@ def take_baseline(run: RunFolder) -> Baseline:
         assay=run.manifest.environment.packages.get("assay", ""),
         run=run.manifest.signature,
         confidence=run.manifest.request.confidence,
-        datasets={one.name: _dataset(one) for one in read_datasets(run)},
+        datasets={data.name: _dataset(data) for data in read_datasets(run)},
     )
 
 
 def _dataset(data: ScoredDataset) -> BaselineDataset:
+    metrics = {}
+    for name, record in data.metrics.items():
+        speed = record.cost.pairs_per_second
+        metrics[name] = BaselineMetric(
+            signature=record.signature,
+            # a speed of 0 is one that was too fast or too slow to be measured
+            pairs_per_second=float(f"{speed:.0e}") if speed else None,
+            agreement=_agreement(data, name),
+            scores=rounded(data.oriented(name)),
+        )
     facts = data.facts
-    return BaselineDataset(
-        version=facts.version,
-        split=facts.split,
-        n=len(data),
-        digest=facts.digest,
-        metrics={
-            name: BaselineMetric(
-                signature=metric.signature,
-                # a speed of 0 is one that was too fast or too slow to be measured
-                pairs_per_second=float(f"{speed:.0e}") if (speed := metric.cost.pairs_per_second) else None,
-                agreement=_agreement(data, name),
-                scores=rounded(data.oriented(name)),
-            )
-            for name, metric in data.metrics.items()
-        },
-    )
+    return BaselineDataset(version=facts.version, split=facts.split, n=len(data), digest=facts.digest, metrics=metrics)
 
 
 def _agreement(data: ScoredDataset, metric: str) -> dict[str, dict[str, list[float]]]:
@@ -184,28 +177,25 @@ def _agreement(data: ScoredDataset, metric: str) -> dict[str, dict[str, list[flo
 
 def to_text(baseline: Baseline) -> str:
     """Return the file of a baseline; it holds no time and no fact of the machine but speeds of one digit."""
+    datasets = {}
+    for name, dataset in sorted(baseline.datasets.items()):
+        metrics = {}
+        for metric_name, metric in sorted(dataset.metrics.items()):
+            digest = digest_of(metric.facts, metric.scores)
+            metrics[metric_name] = {**metric.facts, "scores": pack(metric.scores), "digest": digest}
+        datasets[name] = {
+            "version": dataset.version,
+            "split": dataset.split,
+            "n": dataset.n,
+            "digest": dataset.digest,
+            "metrics": metrics,
+        }
     value = {
         "schema": BASELINE_SCHEMA,
         "assay": baseline.assay,
         "run": baseline.run,
         "confidence": baseline.confidence,
-        "datasets": {
-            name: {
-                "version": one.version,
-                "split": one.split,
-                "n": one.n,
-                "digest": one.digest,
-                "metrics": {
-                    metric: {
-                        **held.facts,
-                        "scores": pack(held.scores),
-                        "digest": digest_of(held.facts, held.scores),
-                    }
-                    for metric, held in sorted(one.metrics.items())
-                },
-            }
-            for name, one in sorted(baseline.datasets.items())
-        },
+        "datasets": datasets,
     }
     return _laid_out(value, 0) + "\n"
 
@@ -224,17 +214,17 @@ def without_speeds(text: str) -> dict[str, Any]:
 
 
 def _laid_out(value: Any, depth: int) -> str:
-    """Return JSON: what fits a line and holds no object of objects stands on one, all else is broken."""
+    """Return JSON: what fits a line and holds no object of objects is one line, all else is broken."""
     line = json.dumps(value, ensure_ascii=False, allow_nan=False)
     if not isinstance(value, dict) or (len(line) + depth <= WIDTH and not _nested(value)):
         return line
-    parts = [f"{json.dumps(key, ensure_ascii=False)}: {_laid_out(one, depth + 1)}" for key, one in value.items()]
+    parts = [f"{json.dumps(key, ensure_ascii=False)}: {_laid_out(item, depth + 1)}" for key, item in value.items()]
     margin = "\n" + " " * (depth + 1)
     return "{" + margin + f",{margin}".join(parts) + "\n" + " " * depth + "}"
 
 
 def _nested(value: dict[str, Any]) -> bool:
-    return any(isinstance(one, dict) for one in value.values())
+    return any(isinstance(item, dict) for item in value.values())
 
 
 # Reading a baseline, whatever was done to it.

@@ -86,8 +86,8 @@ def diverging(
         too_low = considered & (similar < rule.low) & (data.labels >= high)
         too_high = considered & (similar > rule.high) & (data.labels <= low)
         distance = np.where(too_low, 1 - similar, similar)
-        said = "score" if record.declared.higher_is_better else "1 − score"
-        condition = f"{said} < {rule.low:g} and label = {high:g}, or {said} > {rule.high:g} and label = {low:g}"
+        measured = "score" if record.declared.higher_is_better else "1 − score"
+        condition = f"{measured} < {rule.low:g} and label = {high:g}, or {measured} > {rule.high:g} and label = {low:g}"
     else:
         residual = _residuals(data.oriented(metric), data.labels, considered)
         too_low, too_high = residual <= -rule.residual, residual >= rule.residual

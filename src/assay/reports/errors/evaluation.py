@@ -112,9 +112,6 @@ def _agreement(name: str, members: Collection[str], people: Sequence[str], rules
     return Agreement(name, sum(mine), sum(found), both, len(people))
 
 
-# The rules held against the categories that people gave the pairs of a run.
-
-
 def evaluate_rules(
     data: ScoredDataset, scale: tuple[float, float] | None = None, speech: PartsOfSpeech | None = None
 ) -> tuple[Evaluation, list[str]]:

@@ -35,11 +35,10 @@ def to_document(subjects: list[Subject], settings: ThresholdSettings) -> Documen
         if any(decision.thresholds.shape[1] > 1 for decision in subject.decisions.values()):
             sheets.append(_averaged(subject))
         sheets.append(_areas(subject))
-    return Document(
-        sheets,
-        [_record(subject, metric, one, settings) for subject in subjects for metric, one in subject.decisions.items()],
-        value=[_value(subject, settings) for subject in subjects],
-    )
+    records = []
+    for subject in subjects:
+        records += [_record(subject, metric, settings) for metric in subject.decisions]
+    return Document(sheets, records, value=[_value(subject, settings) for subject in subjects])
 
 
 def _text(value: Value, *, interval: bool = True) -> str:
@@ -49,7 +48,7 @@ def _text(value: Value, *, interval: bool = True) -> str:
 def _decisions(subject: Subject, settings: ThresholdSettings) -> Sheet:
     chosen = settings.measure
     others = [name for name in ("f1-macro", "f1", "f1-no", "precision", "recall", "accuracy", "mcc") if name != chosen]
-    any_one = next(iter(subject.decisions.values()))
+    any_decision = next(iter(subject.decisions.values()))
     level = (
         f"{percent(settings.confidence)} intervals by the bootstrap over {subject.unit}"
         if settings.resamples
@@ -62,15 +61,15 @@ def _decisions(subject: Subject, settings: ThresholdSettings) -> Sheet:
         [
             (
                 metric,
-                _threshold(one, subject.rising[metric]),
-                _text(one.tested[chosen]),
-                short(one.tuned, 3),
-                *(_text(one.tested[name], interval=False) for name in others),
+                _threshold(decision, subject.rising[metric]),
+                _text(decision.tested[chosen]),
+                short(decision.tuned, 3),
+                *(_text(decision.tested[name], interval=False) for name in others),
             )
-            for metric, one in subject.decisions.items()
+            for metric, decision in subject.decisions.items()
         ],
         facts=[
-            f"{any_one.positive:,} of {any_one.n:,} pairs are yes; {subject.way}",
+            f"{any_decision.positive:,} of {any_decision.n:,} pairs are yes; {subject.way}",
             f"thresholds by {_NAMES[chosen]}; {level}, the thresholds held fixed",
         ],
         notes=subject.notes,
@@ -91,8 +90,8 @@ def _range(decision: Decision, rising: bool) -> str:
 def _averaged(subject: Subject) -> Sheet:
     names = ("f1-macro", "f1", "f1-no", "precision", "recall")
 
-    def shown(one: Decision, name: str) -> str:
-        value, spread = one.averaged[name], one.spread[name]
+    def shown(decision: Decision, name: str) -> str:
+        value, spread = decision.averaged[name], decision.spread[name]
         if value is None:
             return "–"
         return short(value, 3) + (f" ± {short(spread, 3)}" if spread is not None else "")
@@ -101,8 +100,8 @@ def _averaged(subject: Subject) -> Sheet:
         f"{subject.title}: mean over the parts, as cross-validation is often published",
         [Column("metric"), Column("thresholds"), *(Column(_NAMES[name], number=True) for name in names)],
         [
-            (metric, _range(one, subject.rising[metric]), *(shown(one, name) for name in names))
-            for metric, one in subject.decisions.items()
+            (metric, _range(decision, subject.rising[metric]), *(shown(decision, name) for name in names))
+            for metric, decision in subject.decisions.items()
         ],
         facts=["± standard deviation over the repeats; a dash where a part has one class only"],
     )
@@ -125,13 +124,13 @@ def _areas(subject: Subject) -> Sheet:
         [
             (
                 metric,
-                _text(one.auc),
-                _text(one.average_precision),
-                error(one.calibrated),
-                short(one.calibrated.brier, 3),
-                error(one.as_probability),
+                _text(decision.auc),
+                _text(decision.average_precision),
+                error(decision.calibrated),
+                short(decision.calibrated.brier, 3),
+                error(decision.as_probability),
             )
-            for metric, one in subject.decisions.items()
+            for metric, decision in subject.decisions.items()
         ],
         facts=[
             "ECE: expected calibration error, ten equal bins; 95 % of perfectly calibrated scores stay below (≤)",
@@ -144,12 +143,13 @@ def _bounds(name: str, value: Value) -> dict[str, float | None]:
     return {name: value.value, f"{name}-low": value.low, f"{name}-high": value.high}
 
 
-def _record(subject: Subject, metric: str, one: Decision, settings: ThresholdSettings) -> dict[str, Any]:
+def _record(subject: Subject, metric: str, settings: ThresholdSettings) -> dict[str, Any]:
+    decision = subject.decisions[metric]
     rising = subject.rising[metric]
     numbers: dict[str, Any] = {}
-    for name, value in one.tested.items():
+    for name, value in decision.tested.items():
         numbers |= _bounds(name, value)
-    for name, value in (("auc", one.auc), ("average-precision", one.average_precision)):
+    for name, value in (("auc", decision.auc), ("average-precision", decision.average_precision)):
         numbers |= _bounds(name, value)
     return {
         "dataset": subject.dataset,
@@ -157,17 +157,17 @@ def _record(subject: Subject, metric: str, one: Decision, settings: ThresholdSet
         "positive": subject.rule,
         "way": subject.way,
         "measure": settings.measure,
-        "n": one.n,
-        "yes": one.positive,
-        "threshold": float(np.median(one.thresholds)) * (1 if rising else -1),
+        "n": decision.n,
+        "yes": decision.positive,
+        "threshold": float(np.median(decision.thresholds)) * (1 if rising else -1),
         "decision": "score >= threshold" if rising else "score <= threshold",
-        "tuned": one.tuned,
+        "tuned": decision.tuned,
         **numbers,
-        **{f"mean-{name}": value for name, value in one.averaged.items()},
-        "ece": one.calibrated.error,
-        "ece-limit": one.calibrated.limit,
-        "brier": one.calibrated.brier,
-        "ece-as-probability": None if one.as_probability is None else one.as_probability.error,
+        **{f"mean-{name}": value for name, value in decision.averaged.items()},
+        "ece": decision.calibrated.error,
+        "ece-limit": decision.calibrated.limit,
+        "brier": decision.calibrated.brier,
+        "ece-as-probability": None if decision.as_probability is None else decision.as_probability.error,
     }
 
 
@@ -179,16 +179,16 @@ def _value(subject: Subject, settings: ThresholdSettings) -> dict[str, Any]:
         "measure": settings.measure,
         "notes": subject.notes,
         "metrics": [
-            _record(subject, metric, one, settings)
+            _record(subject, metric, settings)
             | {
-                "thresholds": (one.thresholds if subject.rising[metric] else -one.thresholds).tolist(),
-                "spread": one.spread,
-                "roc": _points(one.roc, subject.rising[metric]),
-                "precision_recall": _points(one.precision_recall, subject.rising[metric]),
-                "calibrated": _calibration(one.calibrated),
-                "as_probability": None if one.as_probability is None else _calibration(one.as_probability),
+                "thresholds": (decision.thresholds if subject.rising[metric] else -decision.thresholds).tolist(),
+                "spread": decision.spread,
+                "roc": _points(decision.roc, subject.rising[metric]),
+                "precision_recall": _points(decision.precision_recall, subject.rising[metric]),
+                "calibrated": _calibration(decision.calibrated),
+                "as_probability": None if decision.as_probability is None else _calibration(decision.as_probability),
             }
-            for metric, one in subject.decisions.items()
+            for metric, decision in subject.decisions.items()
         ],
     }
 
@@ -198,5 +198,5 @@ def _points(curve: dict[str, Any], rising: bool) -> dict[str, list[float]]:
     return {name: values.tolist() for name, values in turned.items()}
 
 
-def _calibration(found: Calibration) -> dict[str, Any]:
-    return vars(found) | {"bins": [vars(one) for one in found.bins]}
+def _calibration(calibration: Calibration) -> dict[str, Any]:
+    return vars(calibration) | {"bins": [vars(interval) for interval in calibration.bins]}

@@ -103,7 +103,7 @@ class Subject:
 def find_thresholds(run: RunFolder, settings: ThresholdSettings) -> list[Subject]:
     """Find and test thresholds of the metrics of a run.
 
-    A metric that was not named and has no threshold (all its scores are equal, say) is told of in the notes.
+    A metric that was not named and has no threshold (all its scores are equal, say) is named in the notes.
 
     Raises:
         InputError: a broken run folder, an unknown name, parts that cannot be made, or a metric that was named and has
@@ -233,7 +233,7 @@ def _shared_texts(data: ScoredDataset, column: str | None) -> list[str]:
 
 
 def _check_apart(tune: ScoredDataset, test: ScoredDataset, group_by: str | None) -> None:
-    """Refuse a pair, in whatever order, case and punctuation, or a group, that stands in both datasets."""
+    """Refuse a pair, in whatever order, case and punctuation, or a group, that is in both datasets."""
     both = len(set(pair_keys(tune)) & set(pair_keys(test)))
     if both:
         raise InputError(
