@@ -13,12 +13,11 @@ from assay.errors import InputError, MissingExtraError
 
 __all__ = ["ASPECTS", "Graph", "GraphBlock", "check_block", "normalized", "parse_graph", "read_graph_file"]
 
-
 #: Comments and quoted constants, in which parentheses do not count, and the parentheses that do.
 _COMMENT = re.compile(r"^\s*#.*$", re.MULTILINE)
 _MARKS = re.compile(r"""^\s*\#.*$ | "(?:[^"\\]|\\.)*" | [()]""", re.MULTILINE | re.VERBOSE)
 
-#: What stands for a node where it is no constant: neither quoted, nor a number, nor ``-``.
+#: A target that is a variable, not a constant: neither quoted, nor a number, nor ``-``.
 _SYMBOL = re.compile(r"[^\W\d]\w*")
 
 #: Parsers write it now and then before an unknown variable: it inverts no relation and is kept as written.

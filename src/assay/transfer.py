@@ -23,7 +23,7 @@ from assay.errors import InputError, summary_of
 __all__ = [
     "PINNED",
     "DownloadError",
-    "Progress",
+    "DownloadProgress",
     "WheelError",
     "describe_mismatch",
     "disk_errors",
@@ -53,7 +53,7 @@ _CAUSES = {
 }
 
 #: Called as progress(file, bytes done, bytes in all or None).
-Progress = Callable[[str, int, int | None], None]
+DownloadProgress = Callable[[str, int, int | None], None]
 
 
 def sha256_of(path: Path) -> str:
@@ -100,7 +100,9 @@ def disk_errors(target: Path) -> Iterator[None]:
         raise
 
 
-def download(url: str, target: Path, *, size: int | None, sha256: str | None, progress: Progress | None = None) -> Path:
+def download(
+    url: str, target: Path, *, size: int | None, sha256: str | None, progress: DownloadProgress | None = None
+) -> Path:
     """Download a file to *target*, continuing where an earlier attempt stopped; return *target*.
 
     What has come so far is in ``<target>.<checksum>.part``, which one process at a time writes; another process that
@@ -184,7 +186,7 @@ def _truncate(stream: IO[bytes]) -> None:
     stream.truncate()
 
 
-def _fill(url: str, stream: IO[bytes], name: str, size: int | None, progress: Progress | None) -> None:
+def _fill(url: str, stream: IO[bytes], name: str, size: int | None, progress: DownloadProgress | None) -> None:
     """Append to *stream* until the file is whole, in several attempts.
 
     Raises:
@@ -238,7 +240,7 @@ def _continues(answer: object, have: int) -> bool:
 
 
 def _append(
-    answer: object, stream: IO[bytes], name: str, have: int, size: int | None, progress: Progress | None
+    answer: object, stream: IO[bytes], name: str, have: int, size: int | None, progress: DownloadProgress | None
 ) -> None:
     """Write the pieces of an answer; more than *size* bytes are another file."""
     done = have

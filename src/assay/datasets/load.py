@@ -19,7 +19,7 @@ from assay.datasets.pairs import Pairs
 from assay.datasets.readers.base import load_reader
 from assay.datasets.sources import Located, locate
 from assay.errors import InputError, OfflineError, UnavailableError, unknown
-from assay.transfer import Progress, sha256_of
+from assay.transfer import DownloadProgress, sha256_of
 
 __all__ = ["is_own_file", "load_card_splits", "load_dataset"]
 
@@ -42,7 +42,7 @@ def load_dataset(
     language: str | None = None,
     name: str | None = None,
     allow_unlabelled: bool = False,
-    progress: Progress | None = None,
+    progress: DownloadProgress | None = None,
 ) -> Pairs:
     """Return labelled pairs.
 
@@ -100,7 +100,7 @@ def load_card_splits(
     columns: Columns = None,
     offline: bool = False,
     version: str | None = None,
-    progress: Progress | None = None,
+    progress: DownloadProgress | None = None,
 ) -> dict[str, Pairs]:
     """Return every split of a card (or those named in ``NAME:SPLIT``) by its name, as ``check_dataset`` takes it.
 
@@ -151,7 +151,7 @@ def _from_card(
     wanted: tuple[str, ...] | None,
     offline: bool,
     name: str | None,
-    progress: Progress | None,
+    progress: DownloadProgress | None,
     *,
     hold: bool = True,
 ) -> Pairs:

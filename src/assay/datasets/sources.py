@@ -19,7 +19,7 @@ from assay.output import written_whole
 from assay.paths import cache_dir, data_dirs
 from assay.transfer import (
     DownloadError,
-    Progress,
+    DownloadProgress,
     WheelError,
     describe_mismatch,
     disk_errors,
@@ -72,7 +72,7 @@ class Context:
 
     card: Card
     offline: bool = False
-    progress: Progress | None = None
+    progress: DownloadProgress | None = None
 
     def cache_path(self, name: str) -> Path:
         """Return where the cache keeps a file of the card."""
@@ -343,7 +343,7 @@ def locate(
     names: Iterable[str],
     *,
     offline: bool = False,
-    progress: Progress | None = None,
+    progress: DownloadProgress | None = None,
     local_only: bool = False,
 ) -> dict[str, Located]:
     """Return the checked file for each name, fetched if need be.

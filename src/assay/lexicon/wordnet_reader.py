@@ -11,7 +11,7 @@ from nltk.corpus.reader.wordnet import WordNetCorpusReader
 
 __all__ = ["EnglishReader", "Synonyms", "SynonymsWithin"]
 
-# The names of the lexicographer files, by number; NLTK's reader wants them, Debian leaves the file out.
+# the names of the lexicographer files, by number: NLTK's reader needs them, and Debian leaves the file out
 _LEXNAMES = """
     adj.all adj.pert adv.all noun.Tops noun.act noun.animal noun.artifact noun.attribute noun.body
     noun.cognition noun.communication noun.event noun.feeling noun.food noun.group noun.location

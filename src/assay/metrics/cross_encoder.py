@@ -20,7 +20,7 @@ class CrossEncoder(ModelMetric):
     """The output of a cross-encoder for the pair.
 
     The order of the two texts changes the score: Mustafazade and Ebbinghaus (2022) saw .09 for 11/eleven and .89 for
-    eleven/11. ``order=mean`` takes both orders, and the run then says how far they lie apart.
+    eleven/11. ``order=mean`` takes both orders, and the run then reports how much they differ.
     """
 
     order: Literal["reference-first", "candidate-first", "mean"] = option("reference-first", "which text comes first")

@@ -19,7 +19,7 @@ ABSENT = "absent"
 
 
 def own_version() -> str:
-    """Return assay's version; asked of the loaded package, for the metrics import nothing above them."""
+    """Return assay's version, from the loaded package, since metrics import nothing of the packages above."""
     return str(sys.modules["assay"].__version__)
 
 

@@ -73,7 +73,7 @@ class PreparedMetric(PairMetric):
     """
 
     swap: bool = option(False, "pass the reference as the hypothesis and the candidate as the reference")
-    blank: str = option("", "the text that stands for an empty one")
+    blank: str = option("", "the text used instead of an empty one")
 
     def prepared(self, function: Callable[[str, str], float]) -> Callable[[str, str], float]:
         """Return *function* (reference, candidate) with these two options applied to its texts."""

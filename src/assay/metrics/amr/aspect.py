@@ -25,7 +25,7 @@ class AspectSettings:
         aspect: one of ``assay.amr.ASPECTS``, ``bag-of-nodes`` or ``s2match``.
         solver: how graphs are aligned.
         seed: of hill climbing.
-        standardize: whether graphs are brought into a standard form first.
+        standardize: whether graphs are standardized first.
         iterations: of the Weisfeiler-Leman kernels.
         vectors: file of word vectors, empty for none.
         cutoff, diffsense, concept_weight: of graded concept matches, see

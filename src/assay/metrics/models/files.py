@@ -163,7 +163,7 @@ def check_code(folder: Path, *, where: str) -> None:
     for relative, kind in module_folders(folder, where):
         if kind is not None and not _LIBRARY_MODULE.fullmatch(kind):
             raise UnsafeModelError(
-                f"model {where} brings code of its own: modules.json names the class {kind!r}, "
+                f"model {where} has code of its own: modules.json names the class {kind!r}, "
                 f"which is not of sentence_transformers",
                 "choose a model that needs none",
             )
@@ -172,7 +172,7 @@ def check_code(folder: Path, *, where: str) -> None:
         router = read_json(folder / relative / "router_config.json").get("types")
         for value in router.values() if isinstance(router, dict) else ():
             if not _LIBRARY_MODULE.fullmatch(str(value)):
-                raise UnsafeModelError(f"model {where} brings code of its own: router_config.json names {value!r}")
+                raise UnsafeModelError(f"model {where} has code of its own: router_config.json names {value!r}")
 
 
 def _check_config(config: dict[str, Any], name: str, where: str) -> None:

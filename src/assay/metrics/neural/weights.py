@@ -92,7 +92,7 @@ def _may_be_absent(key: str, model: Any, use: Use) -> bool:
 
 
 def _is_foreign(key: str, model: Any) -> bool:
-    """Tell whether an unexpected weight lies in a part that the model has; those of other heads do not."""
+    """Tell whether an unexpected weight belongs to a part that the model has, and not to another head."""
     if _POOLER.search(key) or _BUFFER.search(key):
         return False
     parts = {name for name, _ in model.named_children()}

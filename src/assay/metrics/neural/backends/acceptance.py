@@ -64,7 +64,7 @@ _SENTENCES = (
     ),
 )
 
-# Each line: an answer, the same in other words, and one that looks like it or lies near it.
+# Each line: an answer, the same in other words, and one that looks like it or has a near meaning.
 _ANSWERS = """
 eleven | 11 | seven
 1969 | July 1969 | 1996

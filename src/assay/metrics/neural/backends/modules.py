@@ -33,7 +33,7 @@ class EncoderModule(torch.nn.Module):  # type: ignore[misc]
 
     Args:
         model: transformers' model.
-        layers: 0 for the input embeddings, then the layers from 1; what lies above the highest is left out.
+        layers: 0 for the input embeddings, then the layers from 1; layers above the highest are left out.
     """
 
     def __init__(self, model: Any, layers: Collection[int]) -> None:

@@ -20,7 +20,7 @@ __all__ = ["OnnxRuntime"]
 OPSET = 17
 #: Weights that share a scale.
 BLOCK = 128
-#: Bytes from which weights lie in a file beside the model: one message of its format holds less than 2 GB.
+#: Bytes from which weights are in a file beside the model, since one message of its format has less than 2 GB.
 _LARGE = 1_500_000_000
 #: onnxruntime's number for products of 8-bit integers.
 _INT8_ACTIVATIONS = 4
