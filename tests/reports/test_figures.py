@@ -13,7 +13,7 @@ from assay.errors import InputError, MissingExtraError
 from assay.reports.figure.plots import draw_agreement, draw_layers, draw_scores
 from assay.reports.figure.selection import choose
 from assay.reports.figure.settings import FigureSettings
-from assay.reports.figure.style import as_in_print, grid, line_style, metric_labels, save
+from assay.reports.figure.style import as_in_print, line_style, metric_labels, panels, save
 from assay.reports.figure.write import write_figure
 from assay.reports.folder import read_run
 from tests.reports.page_run import dataset, edit, make_run
@@ -196,10 +196,10 @@ def run_on(rows, folder, metrics):
 def test_names_that_would_look_alike_stand_whole():
     shared = "a-name-that-is-far-too-long-for-a-line-of-the-figure"
     names = {"one": f"{shared}1{shared}", "two": f"{shared}2{shared}", "three": "short"}
-    found = metric_labels(names, list(names), 2.0)
+    found = metric_labels(list(names.values()), 2.0)
     assert [one.replace("\n", "") for one in found] == list(names.values())
     assert max(len(line) for one in found for line in one.split("\n")) <= 2 / 0.064
-    (alone,) = metric_labels(names, ["one"], 2.0)
+    (alone,) = metric_labels([names["one"]], 2.0)
     assert "…" in alone and "\n" not in alone
 
 
@@ -261,7 +261,7 @@ def test_what_is_text_stays_text(run, tmp_path):
 def test_a_name_is_no_formula(tmp_path):
     # matplotlib sets what stands between two dollars as mathematics
     with as_in_print():
-        figure, ((panel,),) = grid(1, 1, 2, 2)
+        figure, ((panel,),) = panels(1, 1, 2, 2)
         panel.set_title("a$x_1$b")
         save(figure, tmp_path / "out.svg")
     assert "a$x_1$b" in texts(tmp_path / "out.svg")

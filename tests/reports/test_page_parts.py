@@ -12,13 +12,14 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from assay.reports.drawing import Scale, element, log_range, log_ticks, ticks
+from assay.reports.drawing import Scale, element
 from assay.reports.folder import read_run
 from assay.reports.layout import fit, short_names
 from assay.reports.page.agreement import draw_layers
 from assay.reports.page.pairs import pack, tag_pairs
 from assay.reports.page.render import find, rank_metrics
 from assay.reports.page.scores import by_label, draw_cost
+from assay.reports.plots import log_range, log_ticks, ticks
 from assay.reports.sweep import layered_models
 from assay.reports.units import classify, read_units
 from tests.reports.page_run import ODD, dataset, edit, make_run

@@ -65,6 +65,16 @@ class Cell:
     note: str
 
     @property
+    def ends(self) -> tuple[float | None, float | None, float | None]:
+        """Value, low and high."""
+        return self.value, self.low, self.high
+
+    @property
+    def exact_texts(self) -> list[str]:
+        """Value, low and high with four decimals, for the table behind a plot; a dash for what is undefined."""
+        return ["–" if end is None else short(end, 4) for end in self.ends]
+
+    @property
     def text(self) -> str:
         """Value with three decimals, bounds with two: ``.734 [.68, .78]``; a dash where it is undefined.
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Final
 
@@ -11,7 +12,7 @@ from assay.reports.layout import Cell, lay_out
 from assay.reports.sheets import Column, Document, Sheet
 from assay.reports.units import Unit
 
-__all__ = ["LAYER", "LayerTable", "LayeredModel", "document", "layered_models", "layers_of"]
+__all__ = ["LAYER", "LayerTable", "LayeredModel", "best_layer", "document", "layered_models", "layers_of"]
 
 
 # Metrics of a run that are the layers of one model.
@@ -43,6 +44,12 @@ def layered_models(unit: Unit) -> list[LayeredModel]:
     ]
 
 
+def best_layer(values: Mapping[int, float | None]) -> int | None:
+    """Return the layer with the highest value, the lowest of several; None where all are undefined."""
+    known = {layer: value for layer, value in values.items() if value is not None}
+    return max(known, key=lambda layer: (known[layer], -layer), default=None)
+
+
 # A layer sweep laid out: a line a layer, a column a bucket and statistic.
 
 
@@ -62,8 +69,7 @@ class LayerTable:
 
     def best(self, column: int) -> int | None:
         """Return the layer with the highest value of a statistic, or None where there is none."""
-        known = [(cells[column].value, layer) for layer, cells in self.rows if cells[column].value is not None]
-        return max(known, key=lambda pair: (pair[0] or 0.0, -pair[1]))[1] if known else None
+        return best_layer({layer: cells[column].value for layer, cells in self.rows})
 
 
 def layers_of(run: RunFolder) -> list[LayerTable]:

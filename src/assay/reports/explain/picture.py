@@ -10,9 +10,10 @@ from typing import Any
 from markupsafe import Markup
 
 from assay.errors import InputError
-from assay.reports.drawing import Scale, element, text, ticks
+from assay.reports.drawing import Scale, element, text
 from assay.reports.explain.document import notable
 from assay.reports.layout import short, signed
+from assay.reports.plots import ticks
 
 __all__ = [
     "CHARACTER",

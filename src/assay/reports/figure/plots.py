@@ -3,26 +3,37 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import replace
-from typing import TYPE_CHECKING
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from assay.errors import InputError
-from assay.reports.drawing import strips_by_label
 from assay.reports.figure.selection import Chosen, legend
 from assay.reports.figure.style import (
-    ABREAST,
     LETTER,
     LINE_OF_TEXT,
     caption,
     fit_in,
-    grid,
     line_style,
     metric_labels,
+    panels,
     safe,
 )
-from assay.reports.layout import Block, Cell, short_names
+from assay.reports.layout import short_names
+from assay.reports.plots import (
+    ABREAST,
+    NOT_COMPUTED,
+    Axis,
+    ForestPanel,
+    ForestRow,
+    LayerCurve,
+    Strip,
+    forest_of,
+    layer_curves,
+    layer_marks,
+    strips_by_label,
+)
 from assay.reports.sweep import LayeredModel, layered_models
 from assay.statistics.coefficients import title_of
 
@@ -35,9 +46,39 @@ __all__ = ["MOST_PANELS", "draw_agreement", "draw_layers", "draw_scores"]
 
 # The forest plot: agreement with its interval, a line a metric, a panel a bucket.
 
-#: Inches: of a line of a label, of what stands above and below the lines of a panel, of a panel at least, and of the
-#: names of metrics at most, as a share of the figure.
-FOREST_LINE, FOREST_AROUND, FOREST_NARROW, NAMES = 0.17, 0.8, 1.3, 0.4
+
+@dataclass(frozen=True)
+class ForestGeometry:
+    """Sizes in inches.
+
+    Attributes:
+        line: of a line of a label.
+        around: above and below the lines of a panel.
+        narrow: of a panel at least.
+        names: of the names of metrics at most, as a share of the figure.
+    """
+
+    line: float = 0.17
+    around: float = 0.8
+    narrow: float = 1.3
+    names: float = 0.4
+
+    def height(self, labels: Sequence[str]) -> float:
+        """Return the height of a panel with these labels, some of which have several lines."""
+        return self.around + self.line * sum(1 + label.count("\n") for label in labels)
+
+
+FOREST = ForestGeometry()
+
+
+@dataclass(frozen=True)
+class _ForestRow:
+    """Panels side by side: those of one dataset, or some of them."""
+
+    dataset: str
+    rows: Sequence[ForestRow]
+    labels: list[str]
+    panels: Sequence[ForestPanel]
 
 
 def draw_agreement(shown: Sequence[Chosen], statistic: str, width: float) -> Figure:
@@ -48,57 +89,50 @@ def draw_agreement(shown: Sequence[Chosen], statistic: str, width: float) -> Fig
         statistic: such as ``spearman``.
         width: in inches.
     """
-    ranked = [one.ranking(statistic) for one in shown]
-    longest = max(len(safe(one.unit.names[metric])) for one in shown for metric in one.metrics)
-    left = min(longest * LETTER, NAMES * width)
-    named = [metric_labels(one.unit.names, metrics, left) for one, metrics in zip(shown, ranked, strict=True)]
-    most = max(len(one.blocks) for one in shown)
-    columns = max(1, min(ABREAST, most, int((width - left) / FOREST_NARROW)))
-    rows = [
-        (one, metrics, labels, one.blocks[start : start + columns])
-        for one, metrics, labels in zip(shown, ranked, named, strict=True)
-        for start in range(0, len(one.blocks), columns)
-    ]
-    heights = [FOREST_AROUND + FOREST_LINE * sum(1 + label.count("\n") for label in labels) for _, _, labels, _ in rows]
-    figure, panels = grid(len(rows), columns, width, sum(heights), sharex=True, sharey="row", height_ratios=heights)
+    plots = [forest_of(chosen.unit, statistic, chosen.blocks, chosen.metrics) for chosen in shown]
+    longest = max(len(safe(row.label)) for plot in plots for row in plot.rows)
+    left = min(longest * LETTER, FOREST.names * width)
+    columns = max(1, min(ABREAST, max(len(plot.panels) for plot in plots), int((width - left) / FOREST.narrow)))
+    rows = []
+    for chosen, plot in zip(shown, plots, strict=True):
+        labels = metric_labels([row.label for row in plot.rows], left)
+        for start in range(0, len(plot.panels), columns):
+            rows.append(_ForestRow(chosen.unit.title, plot.rows, labels, plot.panels[start : start + columns]))
+    heights = [FOREST.height(row.labels) for row in rows]
+    figure, grid = panels(len(rows), columns, width, sum(heights), sharex=True, sharey="row", height_ratios=heights)
     room = (width - left) / columns - 0.3
-    for (one, metrics, labels, blocks), places in zip(rows, panels, strict=True):
-        for panel, block in zip(places, blocks, strict=False):
-            panel.set_title(f"{fit_in(block.bucket, room)}\n{block.facts[0]}")
+    for row, axes in zip(rows, grid, strict=True):
+        for panel, content in zip(axes, row.panels, strict=False):
+            panel.set_title(f"{fit_in(content.title, room)}\n{content.fact}")
+            # how many marks fit depends on the width of the figure, so that matplotlib chooses them
             panel.locator_params(axis="x", nbins=max(3, min(5, int(room / 0.3))), steps=[1, 2, 2.5, 5, 10])
-            _draw_forest_panel(panel, one, block, metrics, statistic)
-        for panel in places[len(blocks) :]:
+            _draw_forest_panel(panel, content)
+        for panel in axes[len(row.panels) :]:
             panel.set_visible(False)
-        places[0].set_yticks(range(len(metrics)), labels)
-        places[0].set_ylim(len(metrics) - 0.5, -0.5)
+        axes[0].set_yticks(range(len(row.rows)), row.labels)
+        axes[0].set_ylim(len(row.rows) - 0.5, -0.5)
         if len(shown) > 1:
-            places[0].set_ylabel(fit_in(one.unit.title, FOREST_AROUND + FOREST_LINE * len(metrics)))
-    said = [title_of(statistic), *legend(shown, statistic, "bar")]
-    if any(_ceiling(one, block, statistic) is not None for one in shown for block in one.blocks):
-        said.append("dashed: the best a score without ties could reach")
-    figure.set_size_inches(width, sum(heights) + caption(figure, said))
+            axes[0].set_ylabel(fit_in(row.dataset, FOREST.around + FOREST.line * len(row.rows)))
+    notes = [title_of(statistic), *legend(shown, statistic, "bar")]
+    if any(panel.reference for plot in plots for panel in plot.panels):
+        notes.append("dashed: the best a score without ties could reach")
+    figure.set_size_inches(width, sum(heights) + caption(figure, notes))
     return figure
 
 
-def _ceiling(shown: Chosen, block: Block, statistic: str) -> float | None:
-    return block.ceiling[shown.unit.section.statistics.index(statistic)].value
-
-
-def _draw_forest_panel(panel: Axes, shown: Chosen, block: Block, metrics: Sequence[str], statistic: str) -> None:
+def _draw_forest_panel(panel: Axes, content: ForestPanel) -> None:
+    """Draw the lines for chance and ceiling, then a dot and a bar for each metric, or a word where it is undefined."""
     panel.grid(False, axis="y")
     panel.tick_params(axis="y", length=0)
     panel.tick_params(axis="x", labelbottom=True)
-    chance = block.chance[shown.unit.section.statistics.index(statistic)]
-    if chance is not None:
-        panel.axvline(chance, color="#888888", linewidth=0.8)
-    ceiling = _ceiling(shown, block, statistic)
-    if ceiling is not None:
-        panel.axvline(ceiling, color="#888888", linewidth=0.8, linestyle="--")
-    for line, metric in enumerate(metrics):
-        cell = shown.unit.cell(block, metric, statistic)
-        if cell is None or cell.value is None:
-            words = panel.text(0.03, line, "undefined", va="center", transform=panel.get_yaxis_transform())
-            words.set(color="#666666", style="italic", backgroundcolor="white")
+    if content.chance is not None:
+        panel.axvline(content.chance, color="#888888", linewidth=0.8)
+    if content.reference is not None and content.reference.value is not None:
+        panel.axvline(content.reference.value, color="#888888", linewidth=0.8, linestyle="--")
+    for line, cell in enumerate(content.cells):
+        if cell.value is None:
+            word = panel.text(0.03, line, "undefined", va="center", transform=panel.get_yaxis_transform())
+            word.set(color="#666666", style="italic", backgroundcolor="white")
             continue
         if cell.low is not None and cell.high is not None:
             panel.plot([cell.low, cell.high], [line, line], color="#444444", solid_capstyle="butt")
@@ -126,75 +160,67 @@ def draw_layers(shown: Sequence[Chosen], statistic: str, width: float) -> Figure
     names = short_names(dict.fromkeys(model.name for _, model in drawn))
     columns = max(1, min(ABREAST, len(drawn), int(width / LAYERS_NARROW)))
     rows = -(-len(drawn) // columns)
-    figure, panels = grid(rows, columns, width, LAYERS_HEIGHT * rows, sharey=True)
-    flat = [panel for row in panels for panel in row]
-    buckets = list(dict.fromkeys(block.bucket for one, _ in drawn for block in one.blocks))
+    figure, grid = panels(rows, columns, width, LAYERS_HEIGHT * rows, sharey=True)
+    flat = [panel for row in grid for panel in row]
+    buckets = list(dict.fromkeys(block.bucket for chosen, _ in drawn for block in chosen.blocks))
     room = width / columns - 0.5
-    for panel, (one, model) in zip(flat, drawn, strict=False):
+    for panel, (chosen, model) in zip(flat, drawn, strict=False):
         title = fit_in(names[model.name], room)
-        panel.set_title(f"{fit_in(one.unit.title, room)}\n{title}" if len(shown) > 1 else title)
-        _draw_layers_panel(panel, one, model, statistic, buckets)
+        panel.set_title(f"{fit_in(chosen.unit.title, room)}\n{title}" if len(shown) > 1 else title)
+        panel.tick_params(axis="y", labelleft=True)
+        panel.set_xticks(layer_marks(model.layers))
+        for curve in layer_curves(chosen.unit, statistic, chosen.blocks, model):
+            _draw_curve(panel, curve, list(model.layers), line_style(buckets.index(curve.bucket)))
     for panel in flat[len(drawn) :]:
         panel.set_visible(False)
     figure.supylabel(title_of(statistic), fontsize=8)
     below = caption(figure, ["layer", *legend(shown, statistic, "band")])
-    above = _layers_key(figure, flat[: len(drawn)], drawn, buckets, width)
+    above = _layers_key(figure, flat[: len(drawn)], _bucket_labels(buckets, [chosen for chosen, _ in drawn]), width)
     figure.set_size_inches(width, LAYERS_HEIGHT * rows + below + above)
     return figure
 
 
 def _chosen_models(shown: Sequence[Chosen]) -> list[tuple[Chosen, LayeredModel]]:
     """Return the models of which two layers or more are shown, with those layers."""
-    there = [(one, model) for one in shown for model in layered_models(one.unit)]
-    if not there:
+    models = [(chosen, model) for chosen in shown for model in layered_models(chosen.unit)]
+    if not models:
         raise InputError(
             f"{shown[0].unit.run.title}: has no layers of one model to draw; "
             "assay sweep METRIC --dataset DATA --out RUN makes such a run"
         )
-    left = [
-        (one, replace(model, layers={layer: name for layer, name in model.layers.items() if name in one.metrics}))
-        for one, model in there
-    ]
-    found = [(one, model) for one, model in left if len(model.layers) > 1]
-    if not found:
+    drawn = []
+    for chosen, model in models:
+        layers = {layer: metric for layer, metric in model.layers.items() if metric in chosen.metrics}
+        if len(layers) > 1:
+            drawn.append((chosen, replace(model, layers=layers)))
+    if not drawn:
         raise InputError("`metrics`: leaves no two layers of one model; name more of them, or none for all")
-    return found
+    return drawn
 
 
-def _draw_layers_panel(panel: Axes, shown: Chosen, model: LayeredModel, statistic: str, buckets: Sequence[str]) -> None:
-    panel.tick_params(axis="y", labelleft=True)
-    layers = list(model.layers)
-    panel.set_xticks(layers[:: -(-len(layers) // 13)])
-    for block in shown.blocks:
-        cells = [shown.unit.cell(block, metric, statistic) for metric in model.layers.values()]
-        # where there is no value or no bound, lines and bands have a gap
-        values, low, high = np.array([_layer_numbers(cell) for cell in cells], dtype=np.float64).T
-        style = line_style(buckets.index(block.bucket))
-        panel.fill_between(layers, low, high, color=style["color"], alpha=0.15, linewidth=0)
-        panel.plot(layers, values, label=block.bucket, **style)
+def _draw_curve(panel: Axes, curve: LayerCurve, layers: list[int], style: dict[str, Any]) -> None:
+    """Draw the line and the band of a bucket; where there is no value or no bound, they have a gap."""
+    cells = [curve.cells.get(layer, NOT_COMPUTED) for layer in layers]
+    values, low, high = np.array([cell.ends for cell in cells], dtype=np.float64).T
+    panel.fill_between(layers, low, high, color=style["color"], alpha=0.15, linewidth=0)
+    panel.plot(layers, values, label=curve.bucket, **style)
 
 
-def _layer_numbers(cell: Cell | None) -> tuple[float | None, float | None, float | None]:
-    return (None, None, None) if cell is None else (cell.value, cell.low, cell.high)
+def _bucket_labels(buckets: Sequence[str], drawn: Sequence[Chosen]) -> dict[str, str]:
+    """Return each bucket with its n, where that is the same in all that is drawn."""
+    labels = {}
+    for bucket in buckets:
+        facts = {block.facts[0] for chosen in drawn for block in chosen.blocks if block.bucket == bucket}
+        labels[bucket] = f"{bucket}, {facts.pop()}" if len(facts) == 1 else bucket
+    return labels
 
 
-def _layers_key(
-    figure: Figure,
-    panels: Sequence[Axes],
-    drawn: Sequence[tuple[Chosen, LayeredModel]],
-    buckets: Sequence[str],
-    width: float,
-) -> float:
-    """Write above the panels which line is which bucket, with n where it is the same in all; return the inches."""
-    lines = {line.get_label(): line for panel in panels for line in panel.lines}
-    facts = {
-        bucket: {block.facts[0] for one, _ in drawn for block in one.blocks if block.bucket == bucket}
-        for bucket in buckets
-    }
-    labels = [", ".join([bucket, *facts[bucket]]) if len(facts[bucket]) == 1 else bucket for bucket in buckets]
-    labels = [fit_in(label, width - 0.6) for label in labels]
+def _layers_key(figure: Figure, drawn: Sequence[Axes], names: dict[str, str], width: float) -> float:
+    """Write above the panels which line is which bucket, and return the inches that takes."""
+    lines = {line.get_label(): line for panel in drawn for line in panel.lines}
+    labels = [fit_in(name, width - 0.6) for name in names.values()]
     columns = max(1, min(len(labels), int(width / (0.6 + LETTER * max(map(len, labels))))))
-    figure.legend([lines[bucket] for bucket in buckets], labels, loc="outside upper center", ncols=columns)
+    figure.legend([lines[bucket] for bucket in names], labels, loc="outside upper center", ncols=columns)
     return LINE_OF_TEXT * -(-len(labels) // columns) + 0.1
 
 
@@ -208,6 +234,13 @@ SCORES_NARROW, STRIP_HEIGHT, SCORES_AROUND = 1.8, 0.3, 0.6
 SCORES_TALL = 0.8
 
 
+@dataclass(frozen=True)
+class _ScoresPanel:
+    chosen: Chosen
+    bucket: str
+    metric: str
+
+
 def draw_scores(shown: Sequence[Chosen], width: float) -> Figure:
     """Return histograms, a strip a class of labels, a line at the median; each strip has its own highest bar.
 
@@ -218,27 +251,32 @@ def draw_scores(shown: Sequence[Chosen], width: float) -> Figure:
     Raises:
         InputError: that are too many panels, or a bucket is a mean over others and holds no pairs.
     """
-    drawn = [(one, block.bucket, metric) for one in shown for block in one.blocks for metric in one.metrics]
+    drawn = [
+        _ScoresPanel(chosen, block.bucket, metric)
+        for chosen in shown
+        for block in chosen.blocks
+        for metric in chosen.metrics
+    ]
     if len(drawn) > MOST_PANELS:
         raise InputError(
             f"{len(drawn)} panels are too many ({MOST_PANELS} at the most); take `datasets`, `metrics` or `buckets`"
         )
-    for one, bucket, _ in drawn:
-        if bucket not in one.unit.data.buckets:
-            raise InputError(f"`buckets={bucket!r}`: is made of other buckets and holds no pairs; name one of those")
+    for content in drawn:
+        if content.bucket not in content.chosen.unit.data.buckets:
+            raise InputError(
+                f"`buckets={content.bucket!r}`: is made of other buckets and holds no pairs; name one of those"
+            )
     columns = max(1, min(ABREAST, len(drawn), int(width / SCORES_NARROW)))
     rows = [drawn[start : start + columns] for start in range(0, len(drawn), columns)]
-    heights = [SCORES_AROUND + STRIP_HEIGHT * max(len(one.unit.labels.titles) for one, _, _ in row) for row in rows]
-    figure, panels = grid(len(rows), columns, width, sum(heights), height_ratios=heights)
+    strips = [max(len(content.chosen.unit.labels.titles) for content in row) for row in rows]
+    heights = [SCORES_AROUND + STRIP_HEIGHT * count for count in strips]
+    figure, grid = panels(len(rows), columns, width, sum(heights), height_ratios=heights)
     room = width / columns - 0.6
-    for row, places in zip(rows, panels, strict=True):
-        for panel, (one, bucket, metric) in zip(places, row, strict=False):
-            lower = "" if one.unit.data.metrics[metric].declared.higher_is_better else " (lower is better)"
-            lines = [fit_in(one.unit.names[metric], room - LETTER * len(lower)) + lower]
-            where = [one.unit.title] * (len(shown) > 1) + [bucket] * (len(one.blocks) > 1)
-            panel.set_title("\n".join([*lines, *([fit_in(", ".join(where), room)] if where else [])]))
-            _draw_scores_panel(panel, one, bucket, metric)
-        for panel in places[len(row) :]:
+    for row, axes in zip(rows, grid, strict=True):
+        for panel, content in zip(axes, row, strict=False):
+            panel.set_title(_scores_title(content, room, with_dataset=len(shown) > 1))
+            _draw_scores_panel(panel, *strips_by_label(content.chosen.unit, content.metric, content.bucket))
+        for panel in axes[len(row) :]:
             panel.set_visible(False)
     figure.supylabel("label (pairs)", fontsize=8)
     below = caption(figure, ["score; a line at the median, each strip scaled to its own highest bar"])
@@ -246,16 +284,25 @@ def draw_scores(shown: Sequence[Chosen], width: float) -> Figure:
     return figure
 
 
-def _draw_scores_panel(panel: Axes, shown: Chosen, bucket: str, metric: str) -> None:
+def _scores_title(content: _ScoresPanel, room: float, *, with_dataset: bool) -> str:
+    """Return the metric, and below it the dataset and the bucket where there are several."""
+    unit = content.chosen.unit
+    lower = "" if unit.data.metrics[content.metric].declared.higher_is_better else " (lower is better)"
+    title = fit_in(unit.names[content.metric], room - LETTER * len(lower)) + lower
+    parts = [unit.title] if with_dataset else []
+    if len(content.chosen.blocks) > 1:
+        parts.append(content.bucket)
+    return f"{title}\n{fit_in(', '.join(parts), room)}" if parts else title
+
+
+def _draw_scores_panel(panel: Axes, axis: Axis, strips: Sequence[Strip]) -> None:
     panel.grid(False, axis="y")
     panel.tick_params(axis="y", length=0)
-    axis, strips = strips_by_label(shown.unit, metric, bucket)
     for number, strip in enumerate(strips):
-        if len(strip.scores):
-            heights = strip.counts / strip.counts.max() * SCORES_TALL
-            panel.stairs(number + heights, axis.edges, baseline=number, fill=True, color="#56B4E9")
-            middle = float(np.clip(np.median(strip.scores), axis.edges[0], axis.edges[-1]))
-            panel.plot([middle, middle], [number, number + SCORES_TALL], color="black")
+        if strip.median is not None:
+            tops = number + strip.heights * SCORES_TALL
+            panel.stairs(tops, axis.edges, baseline=number, fill=True, color="#56B4E9")
+            panel.plot([strip.median, strip.median], [number, number + SCORES_TALL], color="black")
     panel.set_xticks(axis.marks, axis.labels)
     panel.set_yticks(
         [number + SCORES_TALL / 2 for number in range(len(strips))],

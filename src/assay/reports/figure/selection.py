@@ -21,14 +21,10 @@ class Chosen:
     blocks: list[Block]
     metrics: list[str]
 
-    def ranking(self, statistic: str) -> list[str]:
-        """Return the metrics from the highest value over all pairs to the lowest, undefined ones last."""
-        return [metric for metric in self.unit.ranking(statistic) if metric in self.metrics]
-
     def cells(self, statistic: str) -> list[Cell]:
         """Return the numbers of a statistic that are drawn and defined."""
-        found = [self.unit.cell(block, metric, statistic) for block in self.blocks for metric in self.metrics]
-        return [cell for cell in found if cell is not None and cell.value is not None]
+        cells = [self.unit.cell(block, metric, statistic) for block in self.blocks for metric in self.metrics]
+        return [cell for cell in cells if cell is not None and cell.value is not None]
 
 
 def choose(run: RunFolder, datasets: Sequence[str], metrics: Sequence[str], buckets: Sequence[str]) -> list[Chosen]:
@@ -46,27 +42,25 @@ def choose(run: RunFolder, datasets: Sequence[str], metrics: Sequence[str], buck
     taken = [unit for unit in units if not datasets or unit.data.name in datasets]
     _check(run, "metric", metrics, taken, lambda unit: unit.data.scores)
     _check(run, "bucket", buckets, taken, lambda unit: [block.bucket for block in unit.blocks])
-    found = [
-        Chosen(
-            unit,
-            [block for block in unit.blocks if not buckets or block.bucket in buckets],
-            [metric for metric in unit.data.scores if not metrics or metric in metrics],
-        )
-        for unit in taken
-    ]
-    found = [one for one in found if one.blocks and one.metrics]
-    if not found:
+    shown = []
+    for unit in taken:
+        blocks = [block for block in unit.blocks if not buckets or block.bucket in buckets]
+        drawn = [metric for metric in unit.data.scores if not metrics or metric in metrics]
+        if blocks and drawn:
+            shown.append(Chosen(unit, blocks, drawn))
+    if not shown:
         raise InputError(f"{run.title}: no dataset has both such a bucket and such a metric; ask for less")
-    return found
+    return shown
 
 
 def _check(
     run: RunFolder, what: str, wanted: Sequence[str], units: list[Unit], names: Callable[[Unit], Iterable[str]]
 ) -> None:
-    there = list(dict.fromkeys(name for unit in units for name in names(unit)))
+    """Raise InputError for a name that no dataset has; *names* returns those of a dataset."""
+    known = list(dict.fromkeys(name for unit in units for name in names(unit)))
     for name in wanted:
-        if name not in there:
-            raise InputError(unknown(f"{run.title}: has no {what}", name, there))
+        if name not in known:
+            raise InputError(unknown(f"{run.title}: has no {what}", name, known))
 
 
 def choose_statistic(run: RunFolder, statistic: str | None) -> str:
@@ -75,11 +69,11 @@ def choose_statistic(run: RunFolder, statistic: str | None) -> str:
     Raises:
         InputError: the run does not have it.
     """
-    there = list(run.manifest.request.statistics)
+    computed = list(run.manifest.request.statistics)
     if statistic is None:
-        return main_statistic(there)
-    if statistic not in there:
-        raise InputError(unknown(f"{run.title}: has no statistic", statistic, there))
+        return main_statistic(computed)
+    if statistic not in computed:
+        raise InputError(unknown(f"{run.title}: has no statistic", statistic, computed))
     return statistic
 
 
@@ -91,15 +85,14 @@ def legend(shown: Sequence[Chosen], statistic: str, mark: str) -> list[str]:
         statistic: the one that is shown.
         mark: what an interval is drawn as.
     """
-    found = []
-    if any(cell.low is not None for one in shown for cell in one.cells(statistic)):
-        found.append(f"{mark}: {percent(shown[0].unit.run.manifest.request.confidence)} interval")
-    turned = dict.fromkeys(
-        one.unit.names[metric]
-        for one in shown
-        for metric in one.metrics
-        if not one.unit.data.metrics[metric].declared.higher_is_better
-    )
+    lines = []
+    if any(cell.low is not None for chosen in shown for cell in chosen.cells(statistic)):
+        lines.append(f"{mark}: {percent(shown[0].unit.run.manifest.request.confidence)} interval")
+    turned: dict[str, None] = {}  # a set in the order of the run
+    for chosen in shown:
+        for metric in chosen.metrics:
+            if not chosen.unit.data.metrics[metric].declared.higher_is_better:
+                turned[chosen.unit.names[metric]] = None
     if turned:
-        found.append(f"sign turned: {', '.join(turned)}")
-    return found
+        lines.append(f"sign turned: {', '.join(turned)}")
+    return lines

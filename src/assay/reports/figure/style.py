@@ -5,7 +5,7 @@ from __future__ import annotations
 import textwrap
 import warnings
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from importlib import import_module
 from pathlib import Path
@@ -21,7 +21,6 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
 __all__ = [
-    "ABREAST",
     "LETTER",
     "LINE_OF_TEXT",
     "as_in_print",
@@ -29,9 +28,9 @@ __all__ = [
     "check_matplotlib",
     "check_target",
     "fit_in",
-    "grid",
     "line_style",
     "metric_labels",
+    "panels",
     "safe",
     "save",
 ]
@@ -39,8 +38,6 @@ __all__ = [
 
 # What all figures look like: panels, colours, and text that fits.
 
-#: Panels side by side at the most.
-ABREAST = 3
 #: Inches that a letter takes on average, and a line of text.
 LETTER, LINE_OF_TEXT = 0.064, 0.14
 #: Told apart by readers with any kind of colour vision: Okabe and Ito (2008), "Color Universal Design", black first.
@@ -101,13 +98,13 @@ def as_in_print() -> Iterator[None]:
         yield
 
 
-def grid(rows: int, columns: int, width: float, height: float, **shared: Any) -> tuple[Figure, list[list[Axes]]]:
+def panels(rows: int, columns: int, width: float, height: float, **shared: Any) -> tuple[Figure, list[list[Axes]]]:
     """Return a figure of a size in inches with its panels, row by row; no window and no state are opened for it."""
     from matplotlib.figure import Figure
 
     figure = Figure(figsize=(width, height), layout="constrained")
-    panels = figure.subplots(rows, columns, squeeze=False, **shared)
-    return figure, [list(row) for row in panels]
+    axes = figure.subplots(rows, columns, squeeze=False, **shared)
+    return figure, [list(row) for row in axes]
 
 
 def line_style(number: int) -> dict[str, Any]:
@@ -130,14 +127,14 @@ def fit_in(text: str, inches: float) -> str:
     return fit(safe(text), max(8, int(inches / LETTER)))
 
 
-def metric_labels(names: Mapping[str, str], metrics: Sequence[str], inches: float) -> list[str]:
+def metric_labels(names: Sequence[str], inches: float) -> list[str]:
     """Return the names of metrics for an axis; those that would look alike when cut stand whole, on several lines."""
-    short = [fit_in(names[metric], inches) for metric in metrics]
+    short = [fit_in(name, inches) for name in names]
     shared = Counter(short)
     room = max(8, int(inches / LETTER))
     return [
-        one if shared[one] == 1 else "\n".join(textwrap.wrap(safe(names[metric]), room))
-        for one, metric in zip(short, metrics, strict=True)
+        label if shared[label] == 1 else "\n".join(textwrap.wrap(safe(name), room))
+        for label, name in zip(short, names, strict=True)
     ]
 
 

@@ -2,35 +2,32 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
 from markupsafe import Markup
 
-from assay.reports.drawing import Figure, Scale, drawing, element, text, ticks
-from assay.reports.layout import Block, Cell, fit, short
+from assay.reports.drawing import CHARACTER, Figure, Scale, drawing, element, text
+from assay.reports.layout import Cell, fit, short
+from assay.reports.plots import (
+    ABREAST,
+    NOT_COMPUTED,
+    Forest,
+    ForestPanel,
+    ForestRow,
+    LayerCurve,
+    forest_of,
+    layer_curves,
+    layer_marks,
+    range_of,
+    ticks,
+)
 from assay.reports.sheets import Column, Sheet
 from assay.reports.sweep import LayeredModel
 from assay.reports.units import Unit
 from assay.statistics.coefficients import title_of
 
-__all__ = [
-    "ABREAST",
-    "CHARACTER",
-    "FOOT",
-    "GAP",
-    "HEAD",
-    "LINE",
-    "LONGEST",
-    "MARGIN",
-    "WIDTH",
-    "AgreementTable",
-    "agreement_table",
-    "draw_grid",
-    "draw_interval",
-    "draw_layers",
-    "forest",
-]
+__all__ = ["AgreementTable", "agreement_table", "draw_forest", "draw_layers", "forest"]
 
 
 # The agreement table of a dataset under one statistic: a line a metric, a column a bucket.
@@ -66,7 +63,7 @@ def agreement_table(unit: Unit, statistic: str) -> AgreementTable:
     """Lay out one statistic of a dataset; a note, such as why a value is undefined, gets a letter."""
     letters: dict[str, str] = {}
     rows = [
-        (metric, [_shown(unit.cell(block, metric, statistic), letters) for block in unit.blocks])
+        (metric, [_shown(unit.cell(block, metric, statistic) or NOT_COMPUTED, letters) for block in unit.blocks])
         for metric in unit.ranking(statistic)
     ]
     column = unit.section.statistics.index(statistic)
@@ -78,13 +75,12 @@ def agreement_table(unit: Unit, statistic: str) -> AgreementTable:
     )
 
 
-def _shown(cell: Cell | None, letters: dict[str, str]) -> Shown:
-    found = cell or Cell(None, None, None, "not computed")
-    notes = [note for note in found.note.split("; ") if note]
-    if found.value is None and not notes:
+def _shown(cell: Cell, letters: dict[str, str]) -> Shown:
+    notes = [note for note in cell.note.split("; ") if note]
+    if cell.value is None and not notes:
         notes = ["undefined"]
     marks = [letters.setdefault(note, _letter(len(letters))) for note in notes]
-    return Shown(found.text, found.value, marks)
+    return Shown(cell.text, cell.value, marks)
 
 
 def _letter(number: int) -> str:
@@ -93,126 +89,157 @@ def _letter(number: int) -> str:
     return (_letter(head - 1) if head else "") + chr(ord("a") + tail)
 
 
-# The forest plot: agreement with its interval, a line a metric, a panel a bucket.
+# The forest plot: agreement with its interval, a row a metric, a panel a bucket.
 
-WIDTH = 1080
-#: Panels side by side; further buckets stand below.
-ABREAST = 3
-LINE = 22
-HEAD = 40
-FOOT = 30
-GAP = 34
-#: At the right, for half of the last number of the axis.
-MARGIN = 8
-#: Characters of a metric's name.
-LONGEST = 34
-#: Width of a character of the labels.
-CHARACTER = 6.6
+
+@dataclass(frozen=True)
+class ForestGeometry:
+    """Sizes of a forest plot in pixels, and where its panels are.
+
+    Attributes:
+        rows, panels: how many.
+        labels: width of the column with the names of the rows.
+    """
+
+    rows: int
+    panels: int
+    labels: float
+
+    WIDTH = 1080
+    #: A panel is not wider, however few there are.
+    WIDEST = 460
+    #: Of a row; above the rows of a panel, for its title; below them, for the numbers of the axis; between two panels.
+    LINE, HEAD, FOOT, GAP = 22, 40, 30, 34
+    #: Inside a panel, so that dots at its ends are whole; and at the right, for half of the last number of the axis.
+    INSET, MARGIN = 6, 8
+    #: Characters of the name of a row at the most.
+    LONGEST = 34
+
+    @classmethod
+    def of(cls, plot: Forest) -> ForestGeometry:
+        """Return the geometry of a plot."""
+        longest = min(cls.LONGEST, max(len(row.label) for row in plot.rows))
+        return cls(len(plot.rows), len(plot.panels), longest * CHARACTER + 14)
+
+    @property
+    def abreast(self) -> int:
+        """Panels side by side."""
+        return min(ABREAST, self.panels)
+
+    @property
+    def panel(self) -> float:
+        """Width of a panel."""
+        room = self.WIDTH - self.MARGIN - self.labels - self.GAP * (self.abreast - 1)
+        return min(room / self.abreast, self.WIDEST)
+
+    @property
+    def tall(self) -> int:
+        """Height of a row of panels."""
+        return self.HEAD + self.LINE * self.rows + self.FOOT
+
+    @property
+    def size(self) -> tuple[float, float]:
+        """Width and height of the whole."""
+        width = self.labels + self.abreast * self.panel + (self.abreast - 1) * self.GAP + self.MARGIN
+        return width, -(-self.panels // self.abreast) * self.tall
+
+    def ends(self, column: int) -> tuple[float, float]:
+        """Return where the axis of a panel starts and ends."""
+        left = self.labels + column * (self.panel + self.GAP)
+        return left + self.INSET, left + self.panel - self.INSET
+
+    def middle(self, top: float, row: int) -> float:
+        """Return the height of the middle of a row of a panel that begins at *top*."""
+        return top + self.HEAD + self.LINE * (row + 0.5)
 
 
 def forest(unit: Unit, statistic: str) -> Figure:
     """Return the plot of one statistic on one dataset; metrics from the highest over all pairs to the lowest."""
-    metrics = unit.ranking(statistic)
-    blocks = unit.blocks
-    labels = min(LONGEST, max(len(unit.names[metric]) for metric in metrics)) * CHARACTER + 14
-    abreast = min(ABREAST, len(blocks))
-    panel = min((WIDTH - MARGIN - labels - GAP * (abreast - 1)) / abreast, 460)
-    marks = ticks(*_range(unit, statistic), 5)
-    rows = -(-len(blocks) // abreast)
-    tall = HEAD + LINE * len(metrics) + FOOT
-    parts: list[Markup] = []
-    for row in range(rows):
-        top = row * tall
-        parts.append(_names(unit, metrics, labels, top))
-        for column, block in enumerate(blocks[row * abreast : (row + 1) * abreast]):
-            left = labels + column * (panel + GAP)
-            scale = Scale(marks[0], marks[-1], left + 6, left + panel - 6)
-            parts.append(_forest_panel(unit, block, statistic, metrics, scale, marks, top))
+    plot = forest_of(unit, statistic, unit.blocks, unit.ranking(statistic))
     head = title_of(statistic)
-    return Figure(
-        drawing(
-            f"forest-{unit.key}-{statistic}",
-            labels + abreast * panel + (abreast - 1) * GAP + MARGIN,
-            rows * tall,
-            f"{head} with people on {unit.title}",
-            f"A panel for each of {len(blocks)} buckets, a line for each of {len(metrics)} metrics: a dot for the "
-            "value, a bar for its interval, a dashed line for the ceiling. The numbers are in the table.",
-            *parts,
-        ),
-        _table(unit, statistic, metrics),
+    svg = draw_forest(
+        f"forest-{unit.key}-{statistic}",
+        plot,
+        f"{head} with people on {unit.title}",
+        f"A panel for each of {len(plot.panels)} buckets, a line for each of {len(plot.rows)} metrics: a dot for the "
+        "value, a bar for its interval, a dashed line for the ceiling. The numbers are in the table.",
+        can_filter=True,
     )
-
-
-def _range(unit: Unit, statistic: str) -> tuple[float, float]:
-    """Return the lowest and highest number that is drawn, zero included."""
-    column = unit.section.statistics.index(statistic)
-    cells = [cells[column] for block in unit.blocks for _, cells, _ in block.rows]
-    cells += [block.ceiling[column] for block in unit.blocks]
-    known = [end for cell in cells for end in (cell.value, cell.low, cell.high) if end is not None]
-    return min([0.0, *known]), max([0.0, *known]) or 1.0
-
-
-def _names(unit: Unit, metrics: list[str], right: float, top: float) -> Markup:
-    lines = [
-        element(
-            "g",
-            text(
-                right - 10,
-                top + HEAD + LINE * (number + 0.5) + 4,
-                fit(unit.names[metric], LONGEST),
-                element("title", metric),
-                anchor="end",
-            ),
-            data_metric=metric,
-        )
-        for number, metric in enumerate(metrics)
+    rows = [
+        [row.metric, panel.title, *panel.cells[number].exact_texts, panel.cells[number].note]
+        for number, row in enumerate(plot.rows)
+        for panel in plot.panels
     ]
-    return element("g", *lines)
+    heads = [Column("metric"), Column("bucket"), *(Column(name, number=True) for name in ("value", "low", "high"))]
+    return Figure(svg, Sheet(f"{head} on {unit.title}", [*heads, Column("note")], rows))
+
+
+def draw_forest(key: str, plot: Forest, title: str, about: str, *, can_filter: bool) -> Markup:
+    """Return a forest plot as SVG.
+
+    Args:
+        key: names it on the page.
+        plot: what it shows.
+        title, about: its name and description for those who cannot see it.
+        can_filter: whether the filters of the page for metrics and buckets hide rows and panels of it.
+    """
+    geometry = ForestGeometry.of(plot)
+    marks = ticks(*plot.range, 5)
+    parts: list[Markup] = []
+    for number, panel in enumerate(plot.panels):
+        row, column = divmod(number, geometry.abreast)
+        top = row * geometry.tall
+        if not column:
+            parts.append(_row_names(plot.rows, geometry, top, can_filter))
+        scale = Scale(marks[0], marks[-1], *geometry.ends(column))
+        parts.append(_forest_panel(plot.rows, panel, geometry, scale, marks, top, can_filter))
+    return drawing(key, *geometry.size, title, about, *parts)
+
+
+def _row_names(rows: Sequence[ForestRow], geometry: ForestGeometry, top: float, can_filter: bool) -> Markup:
+    names = []
+    for number, row in enumerate(rows):
+        y = geometry.middle(top, number) + 4
+        hint = element("title", row.metric)
+        name = text(geometry.labels - 10, y, fit(row.label, geometry.LONGEST), hint, anchor="end")
+        names.append(element("g", name, data_metric=row.metric if can_filter else None))
+    return element("g", *names)
 
 
 def _forest_panel(
-    unit: Unit, block: Block, statistic: str, metrics: list[str], scale: Scale, marks: list[float], top: float
+    rows: Sequence[ForestRow],
+    panel: ForestPanel,
+    geometry: ForestGeometry,
+    scale: Scale,
+    marks: list[float],
+    top: float,
+    can_filter: bool,
 ) -> Markup:
-    first, last = top + HEAD, top + HEAD + LINE * len(metrics)
+    first = top + geometry.HEAD
+    last = first + geometry.LINE * len(rows)
+    room = int((scale.end - scale.start) / CHARACTER)
     parts = [
-        text(scale.start, top + 16, fit(block.bucket, 30), element("title", block.bucket), class_="strong"),
-        text(scale.start, top + 31, block.facts[0], class_="muted"),
+        text(scale.start, top + 16, fit(panel.title, room), element("title", panel.title), class_="strong"),
+        text(scale.start, top + 31, panel.fact, class_="muted"),
     ]
-    parts += draw_grid(marks, scale, first, last)
-    ceiling = block.ceiling[unit.section.statistics.index(statistic)].value
-    if ceiling is not None:
-        hint = element("title", f"tie-free ceiling {short(ceiling, 3)}")
-        x = scale(ceiling)
-        parts.append(element("line", hint, x1=x, x2=x, y1=first, y2=last, class_="ceiling"))
-    parts += [
-        element(
-            "g",
-            *draw_interval(
-                unit.cell(block, metric, statistic),
-                f"{metric}, {block.bucket}",
-                scale,
-                first + LINE * (number + 0.5),
-            ),
-            data_metric=metric,
-        )
-        for number, metric in enumerate(metrics)
-    ]
-    return element("g", *parts, data_bucket=block.bucket)
-
-
-def draw_grid(marks: list[float], scale: Scale, first: float, last: float) -> Iterator[Markup]:
-    """Yield the lines of a panel from *first* down to *last*, with their numbers below."""
     for mark in marks:
         x = scale(mark)
-        yield element("line", x1=x, x2=x, y1=first, y2=last, class_="zero" if mark == 0 else "grid")
-        yield text(x, last + 16, short(mark, 1) if mark else "0", class_="muted", anchor="middle")
+        parts.append(element("line", x1=x, x2=x, y1=first, y2=last, class_="zero" if mark == 0 else "grid"))
+        parts.append(text(x, last + 16, short(mark, 1) if mark else "0", class_="muted", anchor="middle"))
+    if panel.reference is not None and panel.reference.value is not None:
+        x = scale(panel.reference.value)
+        hint = element("title", panel.reference_hint)
+        parts.append(element("line", hint, x1=x, x2=x, y1=first, y2=last, class_="ceiling"))
+    for number, (row, cell) in enumerate(zip(rows, panel.cells, strict=True)):
+        interval = _interval(cell, f"{row.name}, {panel.title}", scale, geometry.middle(top, number))
+        parts.append(element("g", *interval, data_metric=row.metric if can_filter else None))
+    return element("g", *parts, data_bucket=panel.title if can_filter else None)
 
 
-def draw_interval(cell: Cell | None, title: str, scale: Scale, y: float) -> Iterator[Markup]:
+def _interval(cell: Cell, title: str, scale: Scale, y: float) -> Iterator[Markup]:
     """Yield the dot and the bar of one number, or a word where there is none."""
-    if cell is None or cell.value is None:
-        reason = cell.note if cell else "not computed"
-        yield text(scale(0.0) + 5, y + 4, "undefined", element("title", reason), class_="small muted")
+    if cell.value is None:
+        yield text(scale(0.0) + 5, y + 4, "undefined", element("title", cell.note), class_="small muted")
         return
     yield element("title", f"{title}: {cell.text}")
     if cell.low is not None and cell.high is not None:
@@ -220,104 +247,86 @@ def draw_interval(cell: Cell | None, title: str, scale: Scale, y: float) -> Iter
     yield element("circle", cx=scale(cell.value), cy=y, r=3.6, class_="value")
 
 
-def _table(unit: Unit, statistic: str, metrics: list[str]) -> Sheet:
-    rows = []
-    for metric in metrics:
-        for block in unit.blocks:
-            cell = unit.cell(block, metric, statistic)
-            ends = (cell.value, cell.low, cell.high) if cell else (None, None, None)
-            shown = ["–" if end is None else short(end, 4) for end in ends]
-            rows.append([metric, block.bucket, *shown, cell.note if cell else "not computed"])
-    heads = [Column("metric"), Column("bucket"), *(Column(one, number=True) for one in ("value", "low", "high"))]
-    return Sheet(f"{title_of(statistic)} on {unit.title}", [*heads, Column("note")], rows)
+# Agreement layer by layer, where metrics of a run are the layers of one model: a panel a bucket.
 
 
-# Agreement layer by layer, where metrics of a run are the layers of one model (figure 3 of the paper).
+@dataclass(frozen=True)
+class LayerGeometry:
+    """Sizes of a panel in pixels: width with the numbers of the axis, height without title and axis."""
 
-LAYERS_WIDTH = 340
-LAYERS_HEIGHT = 200
-LAYERS_HEAD = 40
-LAYERS_LEFT = 40
-LAYERS_FOOT = 34
-LAYERS_ABREAST = 3
+    width: int = 340
+    height: int = 200
+    head: int = 40
+    left: int = 40
+    right: int = 18
+    foot: int = 34
+
+    @property
+    def tall(self) -> int:
+        """Height of a panel with title and axis."""
+        return self.head + self.height + self.foot
+
+
+LAYERS = LayerGeometry()
 
 
 def draw_layers(unit: Unit, model: LayeredModel, statistic: str) -> Figure:
     """Return a panel a bucket: value and interval over the layers, the highest marked."""
-    curves = {block.bucket: _curve(unit, block, model, statistic) for block in unit.blocks}
-    ends = [
-        end
-        for curve in curves.values()
-        for cell in curve.values()
-        for end in (cell.value, cell.low, cell.high)
-        if end is not None
-    ]
-    marks = ticks(min(ends), max(ends), 5) if ends else [0.0, 1.0]
+    curves = layer_curves(unit, statistic, unit.blocks, model)
+    ends = range_of(cell for curve in curves for cell in curve.cells.values())
+    marks = ticks(*ends, 5) if ends else [0.0, 1.0]
+    abreast = min(ABREAST, len(curves))
     parts = []
-    abreast = min(LAYERS_ABREAST, len(curves))
-    for number, (bucket, curve) in enumerate(curves.items()):
-        left = number % abreast * LAYERS_WIDTH
-        top = number // abreast * (LAYERS_HEIGHT + LAYERS_HEAD + LAYERS_FOOT)
-        parts.append(_layers_panel(bucket, curve, list(model.layers), marks, left, top))
+    for number, curve in enumerate(curves):
+        row, column = divmod(number, abreast)
+        parts.append(_layers_panel(curve, list(model.layers), marks, column * LAYERS.width, row * LAYERS.tall))
     head = title_of(statistic)
-    best = "; ".join(f"{bucket}: {_highest(curve)}" for bucket, curve in curves.items())
+    best = "; ".join(f"{curve.bucket}: {curve.best}" for curve in curves)
     svg = drawing(
         f"layers-{unit.key}-{model.number}-{statistic}",
-        abreast * LAYERS_WIDTH,
-        -(-len(curves) // abreast) * (LAYERS_HEIGHT + LAYERS_HEAD + LAYERS_FOOT),
+        abreast * LAYERS.width,
+        -(-len(curves) // abreast) * LAYERS.tall,
         f"{head} by layer, {model.name} on {unit.title}",
         f"A panel a bucket, a line over the layers with its interval as a band. Highest layer: {best}.",
         *parts,
     )
-    rows = [
-        [str(layer), bucket, *("–" if end is None else short(end, 4) for end in (cell.value, cell.low, cell.high))]
-        for bucket, curve in curves.items()
-        for layer, cell in curve.items()
-    ]
+    rows = [[str(layer), curve.bucket, *cell.exact_texts] for curve in curves for layer, cell in curve.cells.items()]
     heads = [Column("layer", number=True), Column("bucket")]
     numbers = [Column(name, number=True) for name in ("value", "low", "high")]
     return Figure(svg, Sheet(f"{head} by layer of {model.name} on {unit.title}", [*heads, *numbers], rows))
 
 
-def _curve(unit: Unit, block: Block, model: LayeredModel, statistic: str) -> dict[int, Cell]:
-    cells = {layer: unit.cell(block, metric, statistic) for layer, metric in model.layers.items()}
-    return {layer: cell for layer, cell in cells.items() if cell is not None}
-
-
-def _highest(curve: dict[int, Cell]) -> int | None:
-    known = {layer: cell.value for layer, cell in curve.items() if cell.value is not None}
-    return max(known, key=lambda layer: (known[layer], -layer)) if known else None
-
-
-def _layers_panel(
-    bucket: str, curve: dict[int, Cell], layers: list[int], marks: list[float], left: float, top: float
-) -> Markup:
-    across = Scale(layers[0], layers[-1], left + LAYERS_LEFT, left + LAYERS_WIDTH - 18)
-    up = Scale(marks[0], marks[-1], top + LAYERS_HEAD + LAYERS_HEIGHT, top + LAYERS_HEAD)
-    parts = [text(across.start, top + 16, fit(bucket, 34), class_="strong")]
-    for mark in marks:
-        parts.append(element("line", x1=across.start, x2=across.end, y1=up(mark), y2=up(mark), class_="grid"))
-        parts.append(text(across.start - 6, up(mark) + 4, f"{mark:g}", class_="muted", anchor="end"))
-    for layer in layers[:: -(-len(layers) // 13)]:
-        parts.append(text(across(layer), up.start + 16, str(layer), class_="muted", anchor="middle"))
-    parts.append(text((across.start + across.end) / 2, up.start + 30, "layer", class_="small muted", anchor="middle"))
-    banded = [
-        (layer, cell.low, cell.high) for layer, cell in curve.items() if cell.low is not None and cell.high is not None
-    ]
-    if banded:
-        edge = [(across(layer), up(low)) for layer, low, _ in banded]
-        edge += [(across(layer), up(high)) for layer, _, high in reversed(banded)]
-        parts.append(element("polygon", points=" ".join(f"{x:.1f},{y:.1f}" for x, y in edge), class_="band"))
-    known = [(layer, cell.value, cell) for layer, cell in curve.items() if cell.value is not None]
-    points = " ".join(f"{across(layer):.1f},{up(value):.1f}" for layer, value, _ in known)
-    parts.append(element("polyline", points=points, class_="curve"))
-    highest = _highest(curve)
-    for layer, value, cell in known:
-        hint = element("title", f"layer {layer}: {cell.text}")
-        kind = "value" if layer == highest else "value hollow"
-        parts.append(
-            element("circle", hint, cx=across(layer), cy=up(value), r=4.0 if layer == highest else 3.0, class_=kind)
-        )
-        if layer == highest:
-            parts.append(text(across(layer), up(value) - 9, f"{layer}", class_="strong", anchor="middle"))
+def _layers_panel(curve: LayerCurve, layers: list[int], marks: list[float], left: float, top: float) -> Markup:
+    across = Scale(layers[0], layers[-1], left + LAYERS.left, left + LAYERS.width - LAYERS.right)
+    up = Scale(marks[0], marks[-1], top + LAYERS.head + LAYERS.height, top + LAYERS.head)
+    parts = [text(across.start, top + 16, fit(curve.bucket, 34), class_="strong")]
+    parts += _layers_axes(across, up, layers, marks)
+    if curve.band:
+        edge = [(across(layer), up(low)) for layer, low, _ in curve.band]
+        edge += [(across(layer), up(high)) for layer, _, high in reversed(curve.band)]
+        parts.append(element("polygon", points=_path(edge), class_="band"))
+    parts.append(
+        element("polyline", points=_path((across(layer), up(value)) for layer, value in curve.points), class_="curve")
+    )
+    for layer, value in curve.points:
+        is_best = layer == curve.best
+        hint = element("title", f"layer {layer}: {curve.cells[layer].text}")
+        x, y = across(layer), up(value)
+        kind = "value" if is_best else "value hollow"
+        parts.append(element("circle", hint, cx=x, cy=y, r=4.0 if is_best else 3.0, class_=kind))
+        if is_best:
+            parts.append(text(x, y - 9, f"{layer}", class_="strong", anchor="middle"))
     return element("g", *parts)
+
+
+def _layers_axes(across: Scale, up: Scale, layers: list[int], marks: list[float]) -> Iterator[Markup]:
+    for mark in marks:
+        yield element("line", x1=across.start, x2=across.end, y1=up(mark), y2=up(mark), class_="grid")
+        yield text(across.start - 6, up(mark) + 4, f"{mark:g}", class_="muted", anchor="end")
+    for layer in layer_marks(layers):
+        yield text(across(layer), up.start + 16, str(layer), class_="muted", anchor="middle")
+    yield text((across.start + across.end) / 2, up.start + 30, "layer", class_="small muted", anchor="middle")
+
+
+def _path(points: Iterable[tuple[float, float]]) -> str:
+    return " ".join(f"{x:.1f},{y:.1f}" for x, y in points)

@@ -10,24 +10,13 @@ from markupsafe import Markup
 from numpy.typing import NDArray
 
 from assay.reports.data import ALL
-from assay.reports.drawing import Figure, Scale, drawing, element, text, ticks
+from assay.reports.drawing import CHARACTER, Figure, drawing, element, text
 from assay.reports.errors.divergence import Divergence, diverging
 from assay.reports.errors.settings import Rule
 from assay.reports.layout import Cell, fit, short
-from assay.reports.page.agreement import (
-    ABREAST,
-    CHARACTER,
-    FOOT,
-    GAP,
-    HEAD,
-    LINE,
-    LONGEST,
-    MARGIN,
-    WIDTH,
-    draw_grid,
-    draw_interval,
-)
+from assay.reports.page.agreement import draw_forest
 from assay.reports.page.pairs import TagColumns
+from assay.reports.plots import NOT_COMPUTED, Forest, ForestPanel, ForestRow
 from assay.reports.sheets import Column, Sheet
 from assay.reports.units import Unit
 from assay.statistics.coefficients import title_of
@@ -88,38 +77,29 @@ def draw_aspects(model: AspectModel, statistic: str) -> Figure | None:
     units = [unit for unit in model.units if statistic in unit.section.statistics]
     if not units:
         return None
-    cells = {(unit.key, metric): _cell(unit, metric, statistic) for unit in units for metric in _metrics(model)}
-    ends = [end for cell in cells.values() if cell for end in (cell.value, cell.low, cell.high) if end is not None]
-    marks = ticks(min([0.0, *ends]), max([0.0, *ends]) or 1.0, 5)
-    labels = min(LONGEST, max(map(len, model.aspects))) * CHARACTER + 14
-    abreast = min(ABREAST, len(units))
-    panel = min((WIDTH - MARGIN - labels - GAP * (abreast - 1)) / abreast, 460)
-    tall = HEAD + LINE * len(model.aspects) + FOOT
-    parts: list[Markup] = []
-    for number, unit in enumerate(units):
-        row, column = divmod(number, abreast)
-        if not column:
-            parts += _names(model, labels, row * tall)
-        left = labels + column * (panel + GAP)
-        scale = Scale(marks[0], marks[-1], left + 6, left + panel - 6)
-        parts.append(element("g", *_panel(model, unit, cells, scale, marks, row * tall)))
+    rows = [ForestRow(metric, aspect, aspect) for aspect, metric in model.aspects.items()]
+    plot = Forest(rows, [_panel(model, unit, statistic) for unit in units])
     head = title_of(statistic)
-    return Figure(
-        drawing(
-            f"aspects-{model.number}-{statistic}",
-            labels + abreast * panel + (abreast - 1) * GAP + MARGIN,
-            -(-len(units) // abreast) * tall,
-            f"{head} of the aspects of {model.whole} with people",
-            f"A panel for each of {len(units)} datasets, a line for each of {len(model.aspects)} aspects: a dot for "
-            "the value, a bar for its interval, a dashed line for the whole. The numbers are in the table.",
-            *parts,
-        ),
-        _table(model, units, cells, head),
+    svg = draw_forest(
+        f"aspects-{model.number}-{statistic}",
+        plot,
+        f"{head} of the aspects of {model.whole} with people",
+        f"A panel for each of {len(units)} datasets, a line for each of {len(rows)} aspects: a dot for the value, "
+        "a bar for its interval, a dashed line for the whole. The numbers are in the table.",
+        can_filter=False,
     )
+    return Figure(svg, _table(model, plot, head))
 
 
-def _metrics(model: AspectModel) -> list[str]:
-    return [model.whole, *model.aspects.values()]
+def _panel(model: AspectModel, unit: Unit, statistic: str) -> ForestPanel:
+    cells = [_cell(unit, metric, statistic) or NOT_COMPUTED for metric in model.aspects.values()]
+    whole = _cell(unit, model.whole, statistic)
+    fact = f"n = {len(unit.data):,}"
+    hint = ""
+    if whole and whole.value is not None:
+        fact += f", whole {short(whole.value, 3)}"
+        hint = f"{model.whole}, {unit.title}: {whole.text}"
+    return ForestPanel(unit.title, fact, cells, whole, hint)
 
 
 def _cell(unit: Unit, metric: str, statistic: str) -> Cell | None:
@@ -127,49 +107,16 @@ def _cell(unit: Unit, metric: str, statistic: str) -> Cell | None:
     return unit.cell(block, metric, statistic) if block else None
 
 
-def _names(model: AspectModel, right: float, top: float) -> Iterator[Markup]:
-    for number, (aspect, metric) in enumerate(model.aspects.items()):
-        y = top + HEAD + LINE * (number + 0.5) + 4
-        yield text(right - 10, y, fit(aspect, LONGEST), element("title", metric), anchor="end")
-
-
-def _panel(
-    model: AspectModel,
-    unit: Unit,
-    cells: dict[tuple[str, str], Cell | None],
-    scale: Scale,
-    marks: list[float],
-    top: float,
-) -> Iterator[Markup]:
-    first, last = top + HEAD, top + HEAD + LINE * len(model.aspects)
-    wide = int((scale.end - scale.start) / CHARACTER)
-    yield text(scale.start, top + 16, fit(unit.title, wide), element("title", unit.title), class_="strong")
-    whole = cells[unit.key, model.whole]
-    said = f"n = {len(unit.data):,}"
-    if whole and whole.value is not None:
-        said += f", whole {short(whole.value, 3)}"
-    yield text(scale.start, top + 31, said, class_="muted")
-    yield from draw_grid(marks, scale, first, last)
-    if whole and whole.value is not None:
-        x = scale(whole.value)
-        hint = element("title", f"{model.whole}, {unit.title}: {whole.text}")
-        yield element("line", hint, x1=x, x2=x, y1=first, y2=last, class_="ceiling")
-    for number, (aspect, metric) in enumerate(model.aspects.items()):
-        y = first + LINE * (number + 0.5)
-        yield element("g", *draw_interval(cells[unit.key, metric], f"{aspect}, {unit.title}", scale, y))
-
-
-def _table(model: AspectModel, units: Sequence[Unit], cells: dict[tuple[str, str], Cell | None], head: str) -> Sheet:
+def _table(model: AspectModel, plot: Forest, head: str) -> Sheet:
     rows = []
-    for aspect, metric in {"(whole)": model.whole, **model.aspects}.items():
-        for unit in units:
-            cell = cells[unit.key, metric]
-            if cell is None and metric == model.whole:
-                continue
-            ends = (cell.value, cell.low, cell.high) if cell else (None, None, None)
-            shown = ["–" if end is None else short(end, 4) for end in ends]
-            rows.append([aspect, unit.title, *shown, cell.note if cell else "not computed"])
-    heads = [Column("aspect"), Column("dataset"), *(Column(one, number=True) for one in ("value", "low", "high"))]
+    for panel in plot.panels:
+        if panel.reference is not None:
+            rows.append(["(whole)", panel.title, *panel.reference.exact_texts, panel.reference.note])
+    for number, row in enumerate(plot.rows):
+        for panel in plot.panels:
+            cell = panel.cells[number]
+            rows.append([row.name, panel.title, *cell.exact_texts, cell.note])
+    heads = [Column("aspect"), Column("dataset"), *(Column(name, number=True) for name in ("value", "low", "high"))]
     return Sheet(f"{head} of the aspects of {model.whole}", [*heads, Column("note")], rows)
 
 

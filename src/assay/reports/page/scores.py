@@ -3,29 +3,16 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 import numpy as np
 from markupsafe import Markup
 
-from assay.reports.drawing import (
-    BINS,
-    Axis,
-    Figure,
-    Scale,
-    Strip,
-    axis_of,
-    drawing,
-    element,
-    log_range,
-    strip_of,
-    strips_by_label,
-    text,
-    ticks,
-)
+from assay.reports.drawing import CHARACTER, Figure, Scale, drawing, element, text
 from assay.reports.layout import fit, short
 from assay.reports.leaderboard.board import front_of
+from assay.reports.plots import BINS, Axis, Strip, axis_of, log_range, strip_of, strips_by_label, ticks
 from assay.reports.sheets import Column, Sheet
 from assay.reports.units import Unit
 from assay.statistics.coefficients import title_of
@@ -35,14 +22,32 @@ __all__ = ["CostFigure", "Spread", "by_dataset", "by_label", "draw_cost"]
 
 
 # How scores are spread: small multiples, a panel a metric, a strip a label or dataset.
-#
-# After figures 5 to 7 of Mustafazade and Ebbinghaus (2022), "Evaluation of Semantic Answer Similarity Metrics".
 
-SPREAD_WIDTH = 260
-SPREAD_HEAD = 22
-SPREAD_FOOT = 20
-#: Height of the bars of a strip.
-SPREAD_HEIGHT = 24
+
+@dataclass(frozen=True)
+class SpreadGeometry:
+    """Sizes of a panel in pixels.
+
+    Attributes:
+        above: room above each strip for its name, where names stand there.
+        gutter: room at the left, where they stand else.
+    """
+
+    above: int
+    gutter: int
+    width: int = 260
+    head: int = 22
+    foot: int = 20
+    #: Of the bars of a strip.
+    bars: int = 24
+
+    def base(self, number: int) -> int:
+        """Return the height of the base line of a strip; that of the last one is the bottom of the panel."""
+        return self.head + (self.bars + 6 + self.above) * (number + 1)
+
+
+#: Labels are short and stand at the left of their strips, names of datasets above.
+GEOMETRIES = {"label": SpreadGeometry(above=0, gutter=58), "dataset": SpreadGeometry(above=14, gutter=12)}
 
 
 @dataclass(frozen=True)
@@ -60,7 +65,7 @@ def by_label(unit: Unit, bucket: str) -> Spread:
         axis, strips = strips_by_label(unit, metric, bucket)
         key = f"spread-{unit.key}-{list(unit.data.buckets).index(bucket)}-{number}"
         panels.append(_panel(key, unit, metric, strips, axis, "label"))
-        rows += _rows(metric, strips, axis)
+        rows += [_row(metric, strip, axis) for strip in strips]
     return Spread(panels, _table(f"Scores by label, {unit.title}, {bucket}", "label", rows))
 
 
@@ -73,53 +78,52 @@ def by_dataset(units: Sequence[Unit]) -> Spread:
         axis = axis_of(np.concatenate([unit.data.scores[metric] for unit in having]))
         strips = [strip_of(unit.title, unit.data.scores[metric], axis) for unit in having]
         panels.append(_panel(f"datasets-{number}", having[0], metric, strips, axis, "dataset"))
-        rows += _rows(metric, strips, axis)
+        rows += [_row(metric, strip, axis) for strip in strips]
     return Spread(panels, _table("Scores by dataset", "dataset", rows))
 
 
 def _panel(key: str, unit: Unit, metric: str, strips: Sequence[Strip], axis: Axis, kind: str) -> Markup:
-    # labels are short and stand at the left of their strips, names of datasets above
-    above = 14 if kind == "dataset" else 0
-    gutter = 12 if above else 58
-    pitch = SPREAD_HEIGHT + 6 + above
-    scale = Scale(axis.marks[0], axis.marks[-1], gutter, SPREAD_WIDTH - 14)
-    bottom = SPREAD_HEAD + pitch * len(strips)
-    less = unit.data.metrics[metric].declared.higher_is_better is False
-    name = fit(unit.names[metric], 36 - 12 * less) + (" (lower is better)" if less else "")
+    """Return the panel of a metric; *kind* is what its strips are, ``label`` or ``dataset``."""
+    geometry = GEOMETRIES[kind]
+    scale = Scale(axis.marks[0], axis.marks[-1], geometry.gutter, geometry.width - 14)
+    bottom = geometry.base(len(strips) - 1)
+    lower = "" if unit.data.metrics[metric].declared.higher_is_better else " (lower is better)"
+    name = fit(unit.names[metric], 24 if lower else 36) + lower
     parts = [text(4, 14, name, element("title", metric), class_="strong")]
-    for mark, shown in zip(axis.marks, axis.labels, strict=True):
+    for mark, label in zip(axis.marks, axis.labels, strict=True):
         x = scale(mark)
-        parts.append(element("line", x1=x, x2=x, y1=SPREAD_HEAD, y2=bottom, class_="grid"))
-        parts.append(text(x, bottom + 14, shown, class_="muted", anchor="middle"))
+        parts.append(element("line", x1=x, x2=x, y1=geometry.head, y2=bottom, class_="grid"))
+        parts.append(text(x, bottom + 14, label, class_="muted", anchor="middle"))
     for number, strip in enumerate(strips):
-        base = SPREAD_HEAD + pitch * (number + 1)
-        count = f"{len(strip.scores):,}"
-        if above:
-            parts.append(
-                text(gutter, base - SPREAD_HEIGHT - 4, f"{fit(strip.title, 32)}, {count}", class_="small muted")
-            )
-        else:
-            parts.append(text(gutter - 8, base - 12, fit(strip.title, 7), element("title", strip.title), anchor="end"))
-            parts.append(text(gutter - 8, base - 1, count, class_="small muted", anchor="end"))
-        parts += _bars(strip, scale, base)
+        parts += _strip_name(strip, geometry, geometry.base(number))
+        parts += _bars(strip, scale, geometry.base(number), geometry.bars)
     medians = ", ".join(f"{strip.title}: {_quantiles(strip.scores)[2]}" for strip in strips)
     about = f"A histogram for each {kind} with a line at the median. Medians: {medians}."
-    return drawing(key, SPREAD_WIDTH, bottom + SPREAD_FOOT, f"Scores of {metric} by {kind}", about, *parts)
+    return drawing(key, geometry.width, bottom + geometry.foot, f"Scores of {metric} by {kind}", about, *parts)
 
 
-def _bars(strip: Strip, scale: Scale, base: float) -> list[Markup]:
-    parts = [element("line", x1=scale.start, x2=scale.end, y1=base, y2=base, class_="axis")]
-    if len(strip.scores):
-        heights = strip.counts / strip.counts.max() * SPREAD_HEIGHT
-        wide = (scale.end - scale.start) / BINS
-        steps = np.diff(heights, prepend=0.0, append=0.0)
-        outline = f"h{wide:.1f}".join(f"v{-step:.1f}" for step in steps)
-        x = scale(float(np.clip(np.median(strip.scores), scale.low, scale.high)))
-        parts += [
-            element("path", d=f"M{scale.start:.1f} {base:.1f}{outline}z", class_="bars"),
-            element("line", x1=x, x2=x, y1=base - SPREAD_HEIGHT, y2=base, class_="median"),
-        ]
-    return parts
+def _strip_name(strip: Strip, geometry: SpreadGeometry, base: float) -> Iterator[Markup]:
+    count = f"{len(strip.scores):,}"
+    if geometry.above:
+        y = base - geometry.bars - 4
+        yield text(geometry.gutter, y, f"{fit(strip.title, 32)}, {count}", class_="small muted")
+        return
+    x = geometry.gutter - 8
+    yield text(x, base - 12, fit(strip.title, 7), element("title", strip.title), anchor="end")
+    yield text(x, base - 1, count, class_="small muted", anchor="end")
+
+
+def _bars(strip: Strip, scale: Scale, base: float, height: float) -> Iterator[Markup]:
+    yield element("line", x1=scale.start, x2=scale.end, y1=base, y2=base, class_="axis")
+    if strip.median is None:
+        return
+    wide = (scale.end - scale.start) / BINS
+    # one outline for all bars: up or down to the next bar, then along its top
+    steps = np.diff(strip.heights * height, prepend=0.0, append=0.0)
+    outline = f"h{wide:.1f}".join(f"v{-step:.1f}" for step in steps)
+    yield element("path", d=f"M{scale.start:.1f} {base:.1f}{outline}z", class_="bars")
+    x = scale(strip.median)
+    yield element("line", x1=x, x2=x, y1=base - height, y2=base, class_="median")
 
 
 def _quantiles(scores: Floats) -> list[str]:
@@ -128,19 +132,10 @@ def _quantiles(scores: Floats) -> list[str]:
     return [f"{value:.4g}" for value in np.quantile(scores, [0.05, 0.25, 0.5, 0.75, 0.95])]
 
 
-def _rows(metric: str, strips: Sequence[Strip], axis: Axis) -> list[list[str]]:
+def _row(metric: str, strip: Strip, axis: Axis) -> list[str]:
     ends = [f"{axis.marks[0]:g}", f"{axis.marks[-1]:g}"]
-    return [
-        [
-            metric,
-            strip.title,
-            f"{len(strip.scores):,}",
-            *_quantiles(strip.scores),
-            *ends,
-            " ".join(map(str, strip.counts)),
-        ]
-        for strip in strips
-    ]
+    counts = " ".join(str(count) for count in strip.counts)
+    return [metric, strip.title, f"{len(strip.scores):,}", *_quantiles(strip.scores), *ends, counts]
 
 
 def _table(title: str, kind: str, rows: list[list[str]]) -> Sheet:
@@ -156,14 +151,20 @@ def _table(title: str, kind: str, rows: list[list[str]]) -> Sheet:
 
 # Cost against agreement: how fast a metric scores, and how far it agrees with people.
 
-COST_WIDTH = 820
-COST_HEIGHT = 380
-COST_LEFT, COST_RIGHT, COST_TOP, COST_BOTTOM = 54, 40, 30, 46
-CHARACTER = 6.6
+
+@dataclass(frozen=True)
+class CostGeometry:
+    """Sizes in pixels: of the whole, and of the room around the axes."""
+
+    width: int = 820
+    height: int = 380
+    left: int = 54
+    right: int = 40
+    top: int = 30
+    bottom: int = 46
 
 
-#: Left, top, right, bottom.
-_Box = tuple[float, float, float, float]
+COST = CostGeometry()
 
 
 @dataclass(frozen=True)
@@ -203,71 +204,54 @@ def draw_cost(unit: Unit, statistic: str) -> CostFigure:
     """
     speeds = {metric: record.cost.pairs_per_second for metric, record in unit.data.metrics.items()}
     values = {metric: unit.value(metric, statistic) for metric in speeds}
-    known = [
-        (metric, speed, value) for metric, speed in speeds.items() if speed and (value := values[metric]) is not None
-    ]
     unknown = [metric for metric, speed in speeds.items() if not speed]
     undefined = [metric for metric, speed in speeds.items() if speed and values[metric] is None]
-    if not known:
-        return CostFigure(None, unknown, undefined)
     front = front_of({metric: (speeds[metric] or None, value) for metric, value in values.items() if value is not None})
-    points = [_Point(metric, speed, value, front[metric]) for metric, speed, value in known]
+    points = []
+    for metric, speed in speeds.items():
+        value = values[metric]
+        if speed and value is not None:
+            points.append(_Point(metric, speed, value, front[metric]))
+    if not points:
+        return CostFigure(None, unknown, undefined)
+    points_by_value = sorted(points, key=lambda point: -point.value)
+    best = [point.metric for point in points_by_value if point.best]
+    about = f"filled points are on the Pareto front: {', '.join(best)}." if best else "the Pareto front is not known."
     head = title_of(statistic)
-    best = [point.metric for point in sorted(points, key=lambda point: -point.value) if point.best]
     svg = drawing(
         f"cost-{unit.key}-{statistic}",
-        COST_WIDTH,
-        COST_HEIGHT,
+        COST.width,
+        COST.height,
         f"{head} against pairs per second on {unit.title}",
-        "Each metric is a point; "
-        + (f"filled points are on the Pareto front: {', '.join(best)}." if best else "the Pareto front is not known."),
+        f"Each metric is a point; {about}",
         *_draw(unit, points, head),
     )
-    rows = [
-        [
-            one.metric,
-            f"{one.speed:,.4g}" if one.speed < 1000 else f"{one.speed:,.0f}",
-            short(one.value, 4),
-            "–" if one.on_front is None else "yes" if one.on_front else "no",
-        ]
-        for one in sorted(points, key=lambda point: -point.value)
-    ]
-    heads = [
-        Column("metric"),
-        Column("pairs per second", number=True),
-        Column(head, number=True),
-        Column("Pareto front"),
-    ]
-    return CostFigure(
-        Figure(svg, Sheet(f"Cost and agreement on {unit.title}", heads, rows)),
-        unknown,
-        undefined,
-        any(point.on_front is None for point in points),
-    )
+    table = _cost_table(f"Cost and agreement on {unit.title}", points_by_value, head)
+    return CostFigure(Figure(svg, table), unknown, undefined, any(point.on_front is None for point in points))
+
+
+def _cost_table(title: str, points: Sequence[_Point], head: str) -> Sheet:
+    on_front = {True: "yes", False: "no", None: "–"}
+    rows = []
+    for point in points:
+        speed = f"{point.speed:,.4g}" if point.speed < 1000 else f"{point.speed:,.0f}"
+        rows.append([point.metric, speed, short(point.value, 4), on_front[point.on_front]])
+    numbers = [Column("pairs per second", number=True), Column(head, number=True)]
+    return Sheet(title, [Column("metric"), *numbers, Column("Pareto front")], rows)
 
 
 def _draw(unit: Unit, points: list[_Point], head: str) -> list[Markup]:
     # a narrow window shows the left of it first: the axis begins near the slowest
-    slowest, fastest, round_speeds = log_range([point.speed for point in points])
-    across = Scale(math.log10(slowest), math.log10(fastest), COST_LEFT, COST_WIDTH - COST_RIGHT)
-    marks = ticks(min(0.0, *(point.value for point in points)), max(point.value for point in points), 6)
-    up = Scale(marks[0], marks[-1], COST_HEIGHT - COST_BOTTOM, COST_TOP)
-    parts = []
-    for mark in marks:
-        parts.append(element("line", x1=across.start, x2=across.end, y1=up(mark), y2=up(mark), class_="grid"))
-        parts.append(text(COST_LEFT - 8, up(mark) + 4, f"{mark:g}", class_="muted", anchor="end"))
-    for speed in round_speeds:
-        x = across(math.log10(speed))
-        parts.append(element("line", x1=x, x2=x, y1=up.start, y2=up.end, class_="grid"))
-        parts.append(
-            text(x, up.start + 17, f"{speed:,.0f}" if speed >= 1 else f"{speed:g}", class_="muted", anchor="middle")
-        )
-    parts.append(text(across.end, up.start + 36, "pairs per second (log scale)", class_="muted", anchor="end"))
-    parts.append(text(4, 14, f"{head}, all pairs", class_="muted"))
-    front = sorted((point for point in points if point.best), key=lambda point: point.speed)
+    slowest, fastest, speed_marks = log_range([point.speed for point in points])
+    across = Scale(math.log10(slowest), math.log10(fastest), COST.left, COST.width - COST.right)
+    values = [point.value for point in points]
+    marks = ticks(min([0.0, *values]), max(values), 6)
+    up = Scale(marks[0], marks[-1], COST.height - COST.bottom, COST.top)
+    parts = [*_axes(across, up, marks, speed_marks, head)]
     places = {point.metric: (across(math.log10(point.speed)), up(point.value)) for point in points}
-    line = " ".join("{:.1f},{:.1f}".format(*places[point.metric]) for point in front)
+    front = sorted((point for point in points if point.best), key=lambda point: point.speed)
     if front:
+        line = " ".join("{:.1f},{:.1f}".format(*places[point.metric]) for point in front)
         parts.append(element("polyline", points=line, class_="front"))
     taken = [(x - 6, y - 6, x + 6, y + 6) for x, y in places.values()]
     # of two names that are in each other's way, that of the better metric stays
@@ -279,34 +263,63 @@ def _draw(unit: Unit, points: list[_Point], head: str) -> list[Markup]:
     return parts
 
 
-def _label(name: str, point: _Point, x: float, y: float, taken: list[_Box]) -> Markup:
-    """Place a name beside, above or below its point; nothing where it would cover a point or another name."""
-    wide = len(name) * CHARACTER
-    offers = [("start", x + 10, y + 4), ("end", x - 10, y + 4)]
-    offers += [
-        (anchor, x + across, y + down)
+def _axes(across: Scale, up: Scale, marks: list[float], speed_marks: list[float], head: str) -> Iterator[Markup]:
+    for mark in marks:
+        yield element("line", x1=across.start, x2=across.end, y1=up(mark), y2=up(mark), class_="grid")
+        yield text(COST.left - 8, up(mark) + 4, f"{mark:g}", class_="muted", anchor="end")
+    for speed in speed_marks:
+        x = across(math.log10(speed))
+        shown = f"{speed:,.0f}" if speed >= 1 else f"{speed:g}"
+        yield element("line", x1=x, x2=x, y1=up.start, y2=up.end, class_="grid")
+        yield text(x, up.start + 17, shown, class_="muted", anchor="middle")
+    yield text(across.end, up.start + 36, "pairs per second (log scale)", class_="muted", anchor="end")
+    yield text(4, 14, f"{head}, all pairs", class_="muted")
+
+
+# Names beside the points: each where it covers nothing.
+
+#: Left, top, right, bottom.
+_Box = tuple[float, float, float, float]
+#: Which end of a name stands where, seen from its point: beside it, then above and below, nearer and further away.
+_PLACES = [
+    ("start", 10, 4),
+    ("end", -10, 4),
+    *(
+        (anchor, across, down)
         for down in (-12, 20, -28, 36)
         for anchor, across in (("middle", 0), ("start", 4), ("end", -4))
-    ]
-    for anchor, left, base in offers:
-        start = left - {"start": 0.0, "middle": wide / 2, "end": wide}[anchor]
-        box = (start, base - 11, start + wide, base + 3)
-        if (
-            start > COST_LEFT
-            and box[2] < COST_WIDTH
-            and box[1] > COST_TOP - 8
-            and not any(_touch(box, other) for other in taken)
-        ):
-            taken.append(box)
-            kind = "name strong" if point.best else "name"
-            written = text(left, base, name, element("title", point.metric), anchor=anchor, class_=kind)
-            if abs(base - y) < 25:
-                return written
-            # further away, a line says which point it names
-            ends = (y - 5, base + 4) if base < y else (y + 5, base - 12)
-            return element("g", element("line", x1=x, y1=ends[0], x2=x, y2=ends[1], class_="axis"), written)
+    ),
+]
+
+
+def _label(name: str, point: _Point, x: float, y: float, taken: list[_Box]) -> Markup:
+    """Return a name beside, above or below its point; nothing where it would cover a point or another name."""
+    for anchor, across, down in _PLACES:
+        left, base = x + across, y + down
+        box = _box(name, anchor, left, base)
+        if not _is_inside(box) or any(_touch(box, other) for other in taken):
+            continue
+        taken.append(box)
+        kind = "name strong" if point.best else "name"
+        written = text(left, base, name, element("title", point.metric), anchor=anchor, class_=kind)
+        if abs(base - y) < 25:
+            return written
+        # further away, a line says which point it names
+        ends = (y - 5, base + 4) if base < y else (y + 5, base - 12)
+        return element("g", element("line", x1=x, y1=ends[0], x2=x, y2=ends[1], class_="axis"), written)
     return Markup("")
 
 
-def _touch(one: _Box, other: _Box) -> bool:
-    return one[0] < other[2] and other[0] < one[2] and one[1] < other[3] and other[1] < one[3]
+def _box(name: str, anchor: str, left: float, base: float) -> _Box:
+    """Return the room that a name takes."""
+    wide = len(name) * CHARACTER
+    start = left - {"start": 0.0, "middle": wide / 2, "end": wide}[anchor]
+    return start, base - 11, start + wide, base + 3
+
+
+def _is_inside(box: _Box) -> bool:
+    return box[0] > COST.left and box[2] < COST.width and box[1] > COST.top - 8
+
+
+def _touch(box: _Box, other: _Box) -> bool:
+    return box[0] < other[2] and other[0] < box[2] and box[1] < other[3] and other[1] < box[3]
