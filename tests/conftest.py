@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import os
 from collections.abc import Iterator
 from pathlib import Path
@@ -17,11 +18,26 @@ os.environ.setdefault("OMP_NUM_THREADS", "1")
 REPOSITORY = Path(__file__).resolve().parents[1]
 
 
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Mark as slow what reads the public data sets, which are large."""
+    for item in items:
+        if "shared_data" in getattr(item, "fixturenames", ()):
+            item.add_marker(pytest.mark.slow)
+
+
 def find_shared_data() -> Path | None:
     """Return the folder of public data beside the checkout, or None."""
     chosen = os.environ.get("ASSAY_SHARED_DATA")
     folder = Path(chosen) if chosen else REPOSITORY.parent / "shared" / "data"
     return folder if (folder / "README.md").exists() else None
+
+
+@pytest.fixture
+def old_objects_are_not_searched() -> Iterator[None]:
+    """To look for circles among all that torch and transformers hold takes longer than most tests of them."""
+    gc.freeze()
+    yield
+    gc.unfreeze()
 
 
 @pytest.fixture(scope="session")

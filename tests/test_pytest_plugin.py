@@ -136,6 +136,7 @@ def test_a_file_with_columns_of_its_own(project, pytester):
     project(f"assert_agreement(score, 'own.csv', columns='{columns}', at_least=0.9)").assert_outcomes(passed=1)
 
 
+@pytest.mark.slow
 def test_against_another_metric(project):
     worse = project("assert_agreement(blurred, pairs(300), against=score)")
     worse.assert_outcomes(failed=1)
@@ -162,6 +163,7 @@ def test_the_interval_against_another_metric_is_that_of_a_comparison(tmp_path):
     assert Cell(row["difference"], row["low"], row["high"], "").text in str(caught.value)
 
 
+@pytest.mark.slow
 def test_against_a_baseline(project, pytester):
     body = "assert_agreement(score, pairs(300), against='kept.json')"
     first = project(body)
@@ -218,10 +220,12 @@ def two_files(pytester, monkeypatch, loaded):
     return run
 
 
+@pytest.mark.slow
 def test_metrics_of_two_test_files_of_one_name_stay_apart(two_files):
     two_files("Mine()", "at_least=0.9").assert_outcomes(passed=2)
 
 
+@pytest.mark.slow
 def test_what_a_metric_of_the_tests_calls_may_change(pytester, two_files):
     two_files("Mine()", "at_least=0.9").assert_outcomes(passed=2)
     path = pytester.path / "first" / "test_it.py"
@@ -231,6 +235,7 @@ def test_what_a_metric_of_the_tests_calls_may_change(pytester, two_files):
     done.stdout.fnmatch_lines(["*AssertionError: mine on data, all: Spearman ρ -1.000*lies below 0.9"])
 
 
+@pytest.mark.slow
 def test_two_tests_do_not_write_one_baseline(two_files, pytester):
     function = "lambda r, c: [helper(*pair) for pair in zip(r, c)]"
     done = two_files(function, "against='kept.json'", "--assay-update")

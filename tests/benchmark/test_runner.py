@@ -78,6 +78,7 @@ class Absent(Metric):
         raise AssertionError
 
 
+@pytest.mark.slow
 def test_a_failing_metric_costs_the_others_nothing():
     result = assay.run([ROWS], [Broken(), Infinite(), Absent(), "f1"], resamples=0)
     assert value(result, "f1")["value"] > 0

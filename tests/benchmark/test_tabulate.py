@@ -29,6 +29,7 @@ def test_ter_is_turned_and_says_so():
     assert value(result, "ter")["note"] == "no interval below 10 pairs; sign turned: lower is better"
 
 
+@pytest.mark.slow
 def test_annotators_give_the_mean_label_and_the_human_ceiling():
     rng = np.random.default_rng(0)
     rows = [
@@ -43,6 +44,7 @@ def test_annotators_give_the_mean_label_and_the_human_ceiling():
     assert held["pearson"] == pytest.approx(2 * direct / (1 + direct), abs=0.1)
 
 
+@pytest.mark.slow
 def test_pairs_with_unequally_many_annotations():
     rng = np.random.default_rng(1)
     given = [list(i % 4 + rng.normal(size=2 + i % 3)) for i in range(60)]

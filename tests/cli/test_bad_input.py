@@ -199,6 +199,7 @@ def test_a_store_that_is_none(assay, own_cache):
     assert not Path("OUT").exists()
 
 
+@pytest.mark.slow
 def test_a_cache_that_is_a_file(assay, own_cache, tmp_path, monkeypatch):
     own_cache.write_text("mine")
     findings = {found["name"]: found for found in json.loads(assay("doctor", "--format", "json").out)}
@@ -210,6 +211,7 @@ def test_a_cache_that_is_a_file(assay, own_cache, tmp_path, monkeypatch):
     assert complaint.startswith(f"assay: {own_cache}") and "(File exists); set ASSAY_CACHE to a folder" in complaint
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(not FULL.exists(), reason="this system has no device that is always full")
 @pytest.mark.parametrize("arguments", [("metrics", "list"), ("--help",)])
 def test_a_stdout_that_takes_nothing(arguments):
@@ -219,6 +221,7 @@ def test_a_stdout_that_takes_nothing(arguments):
     assert done.stderr.splitlines() == ["assay: the output: No space left on device; fix this, or give another path"]
 
 
+@pytest.mark.slow
 def test_a_terminal_without_greek_letters():
     leader, follower = pty.openpty()
     try:
@@ -232,6 +235,7 @@ def test_a_terminal_without_greek_letters():
     assert "Spearman \\u03c1" in shown
 
 
+@pytest.mark.slow
 def test_what_a_program_reads_is_utf_8():
     done = process("run", *OWN, "--resamples", 0, "--out", "OUT", "--format", "md", PYTHONIOENCODING="latin-1")
     assert done.code == 0, done.err
@@ -249,6 +253,7 @@ def test_a_changed_file_is_not_the_one_of_the_card(shared_data, tmp_path, refuse
     assert "sts-test.csv has the SHA-256" in complaint and "expected affe4592" in complaint
 
 
+@pytest.mark.slow
 def test_the_line_stands_on_stderr_of_a_process():
     done = process("run", "-d", "own.csv", "--columns", "reference=gld", "-m", "f1", "--out", "OUT")
     assert "Did you mean 'gold'?" in done.complaint

@@ -60,6 +60,7 @@ def test_the_hint_of_a_training_leads_on(answers, base, recipe):
     assert "has no label, nor has another one; say which column they are: --columns label=COLUMN" in told.err
 
 
+@pytest.mark.slow
 def test_a_search_can_be_told(answers, base):
     pytest.importorskip("optuna", reason="optuna is absent: pip install assay[train]")
     (answers / "space.toml").write_text("[space.batch_size]\nchoices = [16]\n", encoding="utf-8")
@@ -101,6 +102,7 @@ def test_columns_without_a_file_are_refused(answers, given):
     assert "Invalid value" not in call(*given, "--columns", "label=score", "--out", "out").complaint
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("verb", ["errors", "thresholds", "compare", "leaderboard", "crossval", "report"])
 def test_the_hint_of_a_report_is_a_line_that_helps(answers, verb):
     scored = answers / "scored.csv"

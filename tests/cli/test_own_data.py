@@ -57,6 +57,7 @@ def test_several_gold_answers(assay, choice, expected):
     assert f"references:{choice}" in read_run(Path("OUT")).manifest.signature
 
 
+@pytest.mark.slow
 def test_several_annotators_give_their_mean_and_a_human_ceiling(assay):
     lines = ["reference,candidate,a,b,c"]
     lines += [f"word{i},{'word' + str(i) if i % 2 else 'x'},{i % 3},{(i + i // 5) % 3},{i % 3}" for i in range(24)]

@@ -58,6 +58,7 @@ def test_table_2_is_summed_up_for_a_reader(published, assay):
     assert "0.74" in line and "0.7346" in line and "rounded twice in print" in line
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("name", "verdict"), [("sas-table-2-lexical", "32 of 32 cells"), ("sas-table-3-lexical", "18 of 18 cells")]
 )

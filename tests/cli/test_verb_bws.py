@@ -30,6 +30,7 @@ def test_formats(assay, tuples, form):
     assert "i39" in done.out
 
 
+@pytest.mark.slow
 def test_scores_are_written_and_told(assay, tuples):
     done = assay("bws", "tuples.csv", "--out", "scores.csv")
     assert (done.code, done.err) == (0, "wrote scores.csv\n")
@@ -52,6 +53,7 @@ def test_scores_are_written_and_told(assay, tuples):
     assert told["reliability"]["splits"] == 1000
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("ending", ["csv", "tsv", "jsonl", "parquet"])
 def test_scores_of_the_same_items_are_replaced(assay, tuples, ending):
     out = f"scores.{ending}"

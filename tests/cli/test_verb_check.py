@@ -43,6 +43,7 @@ def test_the_same_scores_pass(assay, runs):
     assert "recorded:mine" in done.out
 
 
+@pytest.mark.slow
 def test_worse_is_exit_code_3(runs):
     done = process(
         "check",
@@ -67,6 +68,7 @@ def test_a_wide_margin_forgives(assay, runs):
     assert assay("check", "worse", "--against", "baseline.json", "--margin", "0.9").code == 0
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("form", ["table", "csv"])
 def test_formats(assay, runs, form):
     done = assay("check", "same", "--against", "baseline.json", "-f", form, "-q")
@@ -90,6 +92,7 @@ def _spoil(key, value):
     return change
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("spoil", "said"),
     [

@@ -38,6 +38,7 @@ def test_json_of_lexical_metrics(assay, own_cache):
     assert not list(own_cache.rglob("*.sqlite*")), "no score store is used"
 
 
+@pytest.mark.slow
 def test_a_model(assay, model):
     name = f"bi-encoder:{model}"
     done = assay("profile", "-m", name, *OWN, "--pairs", "3,6", "--lengths", "1,40", "--device", "cpu",
@@ -76,6 +77,7 @@ def test_table_and_files(assay, workplace):
         assert [row["pairs"] for row in csv.DictReader(stream)] == ["2", "4", "9", "4"]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("args", "said"),
     [

@@ -31,6 +31,7 @@ def test_it_writes_a_page_and_says_so(folder, tmp_path):
     assert 'id="leaderboard"' not in (tmp_path / "page" / "index.html").read_text(encoding="utf-8")
 
 
+@pytest.mark.slow
 def test_as_a_process(folder, tmp_path):
     done = process("report", folder, "--out", tmp_path / "page", "--no-leaderboard")
     assert done.code == 0

@@ -24,6 +24,7 @@ FILES = {
 OWN = ("run", "--dataset", "own.csv", *COLUMNS, "--metric", "f1", "--metric", "levenshtein")
 
 
+@pytest.mark.slow
 def test_data_goes_to_stdout_and_the_rest_to_stderr():
     done = process(*OWN, "--format", "csv", "--out", "OUT", "--resamples", 100)
     assert done.code == 0
@@ -91,6 +92,7 @@ def test_a_second_run_takes_its_scores_from_the_store(assay):
     assert counts == [[(6, 0), (6, 0)], [(0, 6), (0, 6)], [(6, 0), (6, 0)]]
 
 
+@pytest.mark.slow
 def test_one_failing_metric_costs_the_others_nothing_and_gives_exit_code_1(assay):
     done = process(*OWN, "--metric", "meteor", "--language", "de", "--out", "OUT", "--format", "csv", "--resamples", 0)
     assert done.code == 0  # not made for German is no failure

@@ -42,6 +42,7 @@ def test_json_carries_the_points_of_the_curves(assay, run):
     assert one["f1-macro-low"] <= one["f1-macro"] <= one["f1-macro-high"]
 
 
+@pytest.mark.slow
 def test_refusals_are_one_line(assay, run):
     assert "label>=2 makes all pairs" in assay("thresholds", "run", "--positive", "label>=2").complaint
     assert "--folds 121" in assay("thresholds", "run", "--folds", "121", "-m", "f1").complaint

@@ -31,6 +31,7 @@ def tune(*more):
     return call("tune", "bi-encoder", "--base", "base", "--out", "out", "--device", "cpu", "--threads", 1, *more)
 
 
+@pytest.mark.slow
 def test_a_search(files, workplace):
     (workplace / "space.toml").write_text("[space.batch_size]\nchoices = [8, 16]\n")
     done = tune(*files, "--space", "space.toml", "--epochs", 1, "--trials", 2, "-f", "json")

@@ -334,6 +334,7 @@ def test_duplicates_left_out_and_data_that_was_never_a_file(assay, tmp_path):
     assert found["same"] and found["data"][0]["counts"] == {}
 
 
+@pytest.mark.slow
 def test_a_model_on_all_pairs_and_on_a_sample(assay, tmp_path):
     pytest.importorskip("sentence_transformers", reason="sentence-transformers is absent: pip install assay[neural]")
     from tests.metrics.models.tiny import make_bert
@@ -381,6 +382,7 @@ def test_a_folder_with_a_missing_file(assay, made, name):
     assert name in assay("verify", "RUN").complaint
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("change", "said"),
     [

@@ -80,6 +80,7 @@ def without(metric):
     return change
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("name", "change", "said"),
     [

@@ -41,6 +41,7 @@ ROWS = {
 }
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", ROWS)
 def test_rows_of_the_real_files(with_shared: Path, name: str) -> None:
     splits = load_card_splits(name, offline=True)

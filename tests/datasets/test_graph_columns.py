@@ -142,6 +142,7 @@ def test_pairs_without_texts_are_told_apart_by_their_graphs() -> None:
     assert "conflicting-labels" not in found
 
 
+@pytest.mark.slow
 def test_bamboo_gives_sentences_with_their_graphs(with_shared: Path) -> None:
     pairs = load_dataset("bamboo-sts:test")
     first = pairs.table.slice(0, 1).to_pylist()[0]
@@ -159,6 +160,7 @@ def test_bamboo_gives_sentences_with_their_graphs(with_shared: Path) -> None:
     assert set(load_dataset("bamboo-para:test").labels) == {0.0, 1.0}
 
 
+@pytest.mark.slow
 def test_roles_stand_two_by_two(with_shared: Path) -> None:
     pairs = load_dataset("bamboo-role-para:test")
     rows = pairs.table.to_pylist()
@@ -168,6 +170,7 @@ def test_roles_stand_two_by_two(with_shared: Path) -> None:
     assert rows[0]["candidate_graph"] != rows[1]["candidate_graph"]
 
 
+@pytest.mark.slow
 def test_arguments_have_the_graphs_of_their_sentences(with_shared: Path) -> None:
     pairs = load_dataset("ukp-aspect-amr")
     rows = pairs.table.to_pylist()

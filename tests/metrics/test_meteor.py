@@ -64,12 +64,14 @@ def plain(reference, candidate):
     return single_meteor_score(*tokens, wordnet=wordnet.open_wordnet())
 
 
+@pytest.mark.slow
 @settings(suppress_health_check=[HealthCheck.function_scoped_fixture], max_examples=300, deadline=None)
 @given(pair=st.tuples(*[st.lists(st.sampled_from(VOCABULARY), min_size=1, max_size=6).map(" ".join)] * 2))
 def test_every_score_is_the_library_s(paper, pair):
     assert paper.score(Batch([pair[0]], [pair[1]]))[0] == plain(*pair)
 
 
+@pytest.mark.slow
 def test_the_shortcuts_lose_no_synonym(paper):
     """Each word of a sample of WordNet against each of its own one-word synonyms, and the other way."""
     reader = wordnet.open_wordnet()
@@ -199,6 +201,7 @@ def test_memory_is_bounded():
     assert meteor._TEXTS <= 1 << 13
 
 
+@pytest.mark.slow
 def test_equal_to_the_library_on_real_pairs(paper, shared_data):
     with (shared_data / "sas" / "NQ-open_SAS.csv").open(encoding="utf-8", newline="") as stream:
         rows = list(csv.DictReader(stream))[::4]

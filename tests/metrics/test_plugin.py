@@ -50,6 +50,7 @@ def installed(tmp_path_factory):
     return work / "site"
 
 
+@pytest.mark.slow
 def test_a_third_party_metric(installed):
     paths = [str(installed), *filter(None, [os.environ.get("PYTHONPATH")])]
     environment = os.environ | {"PYTHONPATH": os.pathsep.join(paths)}
@@ -69,6 +70,7 @@ def test_a_third_party_metric(installed):
     assert "assay_length.missing:Nothing of assay-length cannot be imported" in seen["broken"]
 
 
+@pytest.mark.slow
 def test_a_third_party_metric_on_the_command_line(installed, tmp_path):
     environment = os.environ | {"PYTHONPATH": str(installed)}
 

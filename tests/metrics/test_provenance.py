@@ -71,6 +71,7 @@ def test_the_signature_says_so(from_file):
     assert {key for key in first if first[key] != second[key]} == {"code"}
 
 
+@pytest.mark.slow
 def test_the_cell_of_a_notebook_counts(from_cell):
     before, after = origin_of(from_cell(HEAD, 1)), origin_of(from_cell(OTHER, 2))
     assert before != after
@@ -78,6 +79,7 @@ def test_the_cell_of_a_notebook_counts(from_cell):
     assert origin_of(from_cell(HEAD, 3)) == before
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "above", ["@staticmethod\n    ", "@classmethod\n    ", "@functools.cache\n    ", "@plainly\n    "]
 )

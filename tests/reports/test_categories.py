@@ -118,6 +118,7 @@ RULES = [
 ]  # fmt: skip
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("category", "language", "question", "reference", "candidate", "holds"), RULES)
 def test_a_rule_finds_its_category_and_leaves_near_misses(category, language, question, reference, candidate, holds):
     assert (category in tags(reference, candidate, question, language)) == holds
@@ -274,6 +275,7 @@ def test_names_that_people_use(given, name):
     assert from_people(given) == name
 
 
+@pytest.mark.slow
 def test_without_the_packages_the_other_rules_work_and_what_is_missing_is_told():
     code = """
 import importlib.util, sys

@@ -189,6 +189,7 @@ def test_a_special_partner_has_no_line():
     assert len(paths) == 1
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("make", KINDS)
 def test_a_browser_shows_no_text_over_another(make):
     sync_api = pytest.importorskip("playwright.sync_api", reason="playwright is not installed")

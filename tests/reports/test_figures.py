@@ -228,6 +228,7 @@ def test_letters_that_no_font_has(tmp_path):
     written(run, tmp_path / "out.svg")
 
 
+@pytest.mark.slow
 def test_what_is_no_figure_of_assay_is_not_replaced(run, tmp_path):
     for ending in ("pdf", "svg", "png"):
         mine = tmp_path / f"mine.{ending}"
@@ -242,6 +243,7 @@ def test_what_is_no_figure_of_assay_is_not_replaced(run, tmp_path):
         assert mine.read_bytes() != before
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("ending", ["pdf", "svg", "png"])
 def test_the_same_run_gives_the_same_file(run, tmp_path, ending):
     one, other = tmp_path / f"one.{ending}", tmp_path / "new" / f"other.{ending}"

@@ -175,6 +175,7 @@ def test_slightly_worse_is_too_little_data_at_small_n(run_of, answers):
     assert "1 too little data to tell" in headline(report)
 
 
+@pytest.mark.slow
 def test_unchanged_passes_with_a_hundred_seeds(run_of, answers):
     scores, labels = real(answers, 400)
     baseline = take_baseline(run_of({"same": scores, "scaled": scores}, labels))
@@ -188,6 +189,7 @@ def test_unchanged_passes_with_a_hundred_seeds(run_of, answers):
         assert report.passed
 
 
+@pytest.mark.slow
 def test_noise_without_direction_does_not_fail(run_of, labels):
     """Two blurred copies of one score, 100 times: at a margin of 0, one in forty may be called worse."""
     rng = np.random.default_rng(7)

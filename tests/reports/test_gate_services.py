@@ -14,6 +14,7 @@ import pytest
 
 yaml = pytest.importorskip("yaml")
 
+pytestmark = pytest.mark.slow
 REPOSITORY = Path(__file__).resolve().parents[2]
 ACTION = yaml.safe_load((REPOSITORY / "action.yml").read_text(encoding="utf-8"))
 (HOOK,) = yaml.safe_load((REPOSITORY / ".pre-commit-hooks.yaml").read_text(encoding="utf-8"))

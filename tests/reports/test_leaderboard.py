@@ -116,6 +116,7 @@ def test_over_datasets_every_one_counts_the_same_and_a_missing_one_is_missing(tm
     assert mean["recorded:noise"].rank == Rank(2, 2, 2)
 
 
+@pytest.mark.slow
 def test_metrics_of_several_runs_stand_in_one_table(tmp_path):
     first = run_of(tmp_path, "one", rows_of(), metrics=("recorded:good",))
     second = run_of(tmp_path, "two", rows_of(), metrics=("recorded:noise", "recorded:good", "f1"))

@@ -145,6 +145,7 @@ def test_two_runs_with_the_same_aspect_under_other_options_lose_none(run, units)
     assert model.aspects == own | {"smatch with x": f"{WHOLE}#smatch,vectors=x"}
 
 
+@pytest.mark.slow
 def test_a_profile_shows_at_once_where_the_first_model_has_none(run, tmp_path):
     few = make_aspect_run(tmp_path / "few", datasets=1, limit=5)
 
@@ -207,6 +208,7 @@ def browser():
         running.close()
 
 
+@pytest.mark.slow
 def test_the_view_in_a_browser(html, browser, tmp_path):
     (tmp_path / "page.html").write_text(html, encoding="utf-8")
     address = (tmp_path / "page.html").as_uri()

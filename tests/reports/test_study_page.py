@@ -171,6 +171,7 @@ def test_the_page_is_whole_and_escapes_what_it_is_given():
     assert page == study_html(HELD, RESULTS)
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(CHROMIUM is None, reason="no chromium on this machine ($ASSAY_TEST_CHROMIUM)")
 def test_a_browser_shows_it_without_a_word(tmp_path):
     sync_api = pytest.importorskip("playwright.sync_api", reason="playwright is not installed")

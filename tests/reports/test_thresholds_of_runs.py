@@ -82,6 +82,7 @@ def test_found_on_one_dataset_and_tested_on_another(run):
     assert found.tuned == pytest.approx(big[0].decisions["recorded:good"].tested["f1-macro"].value)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("settings", "said"),
     [

@@ -133,6 +133,7 @@ def test_split_half_reliability_of_parallel_annotators():
     assert split_half_reliability(annotations[:, :1]) is None
 
 
+@pytest.mark.slow
 def test_annotators_who_contradict_each_other_have_no_ceiling():
     found = split_half_reliability(np.array([[0.0, 1], [1, 0], [2, 0], [0, 2], [1, 2], [2, 1]]))
     assert (found.pearson, found.spearman) == (None, None)

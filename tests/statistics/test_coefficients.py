@@ -84,6 +84,7 @@ def test_equals_definition(name):
 small = hnp.arrays(np.int64, st.integers(2, 12), elements=st.integers(-3, 3)).map(lambda a: a.astype(float))
 
 
+@pytest.mark.slow
 @settings(max_examples=200, deadline=None)
 @given(x=small, data=st.data())
 def test_small_tables_with_many_ties(x, data):

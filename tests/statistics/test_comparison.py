@@ -96,6 +96,7 @@ def test_all_couples_see_the_same_draws_as_one_alone():
     assert list(compare_all(scores, labels, metric_pairs=[("d", "a")], **settings)) == [("d", "a")]
 
 
+@pytest.mark.slow
 def test_the_detectable_difference_is_detected_in_four_of_five_cases():
     """The scores differ by what 200 pairs can show: the interval then misses 0 with probability .8."""
     rng = np.random.default_rng(0)

@@ -111,6 +111,7 @@ def test_smallest_exact():
     assert mann_whitney(np.arange(3.0, 6), np.arange(3.0)).better == pytest.approx(1 / 20)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("seeds", "few", "many"), [(3, 20, 65), (5, 30, 75), (10, 30, 70)])
 def test_errors_under_the_null(seeds, few, many):
     """1,000 couples of equal systems at .05 in one direction: about 50 rejections."""

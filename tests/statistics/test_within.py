@@ -159,6 +159,7 @@ def test_a_perfect_score_orders_all():
     assert tie_free_ceiling(labels, ONLY) == {PAIR_ACCURACY: None}
 
 
+@pytest.mark.slow
 def test_intervals_cover_the_true_share():
     """300 samples of 80 couples that are in order with probability .7."""
     hits = 0

@@ -53,6 +53,7 @@ def same(first, second):
     return float(first == second)
 
 
+@pytest.mark.slow
 @settings(max_examples=80, deadline=None)
 @given(graphs(), graphs(most=4), st.booleans())
 def test_no_alignment_is_worth_more(first, second, by_degrees):

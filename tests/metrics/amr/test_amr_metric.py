@@ -137,6 +137,7 @@ def test_a_pair_depends_on_nothing_else(shared_data, vectors):
         assert ((whole >= 0) & (whole <= 1)).all()
 
 
+@pytest.mark.slow
 def test_processes_give_the_same_numbers(shared_data, vectors, monkeypatch):
     monkeypatch.setattr("assay.metrics.amr.session.FEW", 10)
     pairs = bamboo(shared_data, "sick")[:60]

@@ -10,6 +10,7 @@ from assay.metrics.amr.smatch import find_quantifiers, quantifiers
 from tests.metrics.amr.amr_kernels import graph, graphs, same_graphs
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("text", "expected"),
     [

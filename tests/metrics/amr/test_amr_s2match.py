@@ -57,6 +57,7 @@ def test_roots_match_by_degrees_too(vectors):
     assert score(vectors, "(r / run-01)", "(r / run-02)") == 0.5
 
 
+@pytest.mark.slow
 def test_the_recorded_scores_of_argument_pairs(shared_data, real_models):
     import gzip
 

@@ -53,6 +53,7 @@ def test_weighted_concepts_stay_below_one():
     assert smatch_f1(value, triples, triples, 3.0) == 1
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("name", "step"), [("sts", 17), ("sick", 61), ("para", 43)])
 def test_as_smatchpp_on_real_graphs(shared_data, name, step):
     smatchpp = pytest.importorskip("smatchpp")

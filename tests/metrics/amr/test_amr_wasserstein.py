@@ -172,6 +172,7 @@ def test_names_and_order_do_not_matter(vectors, pair):
 
 # BAMBOO's table of 2023-12-07, made with GloVe of 100 dimensions; here it has 50, with which the authors' program gives
 # 66.7, 67.5 and 37.9.
+@pytest.mark.slow
 @pytest.mark.parametrize(("name", "published"), [("sts", 67.31), ("sick", 67.53), ("para", 38.37)])
 def test_bamboo(shared_data, glove, name, published):
     scores = [wwlk(*pair, glove) for pair in parsed(shared_data, name, "main")]
@@ -181,6 +182,7 @@ def test_bamboo(shared_data, glove, name, published):
 # The table again. The program draws weights at random, so that chance makes one role's mean weight greater than
 # another's and outweighs what tells a foil. On PARA, for which the table has 86.53, it gave 72.6 to 87.5 in five runs,
 # and 85.3 where it means the distances of sixteen draws. Here all roles have one mean weight: more foils are told.
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("name", "least", "most"), [("sts", 92.41 - 1.5, 92.41 + 1.5), ("sick", 99.16 - 1.5, 100), ("para", 87.5, 100)]
 )

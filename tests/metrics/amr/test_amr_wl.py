@@ -72,6 +72,7 @@ def test_bag_of_nodes(one, other, expected):
     assert bag_of_nodes(graph(one), graph(other)) == pytest.approx(expected)
 
 
+@pytest.mark.slow
 @settings(deadline=None, max_examples=50)
 @given(graphs(), graphs())
 def test_range_and_symmetry(one, other):
@@ -107,6 +108,7 @@ def test_as_the_authors_program(shared_data, name, row, expected):
 
 # BAMBOO's table of 2023-12-07. The authors' program gives all nodes of one label the neighbours of the last of them, in
 # an order that Python's hash seed decides: 77.8 to 78.5 on the roles of PARA in four runs. Each node has its own here.
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("name", "published", "confusion", "within"),
     [("sts", 65.57, 79.75, 0.5), ("sick", 61.36, 90.76, 0.5), ("para", 36.21, 77.61, 0.75)],

@@ -111,6 +111,7 @@ def hub(site: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Hub:
     return Hub(site, tmp_path / "hf", monkeypatch)
 
 
+@pytest.mark.slow
 def test_a_hub_model(hub: Hub, tmp_path: Path) -> None:
     hub.serve({**model_files(), "pytorch_model.bin": b"pickle", "code.py": b"x"})
     assert "OfflineError" in hub.ask(offline=True)[1] and not hub.site.requests
@@ -127,6 +128,7 @@ def test_a_hub_model(hub: Hub, tmp_path: Path) -> None:
     assert not hub.site.requests
 
 
+@pytest.mark.slow
 def test_hub_models_that_are_refused(hub: Hub) -> None:
     files = model_files()
     pickled = {name: content for name, content in files.items() if name != "model.safetensors"}
@@ -136,6 +138,7 @@ def test_hub_models_that_are_refused(hub: Hub) -> None:
     assert "asks for remote code" in hub.ask()[1] and not hub.asked(".safetensors")
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", ["model.safetensors", "config.json"])
 def test_a_wrong_checksum(hub: Hub, name: str) -> None:
     hub.serve(model_files(), wrong=name)
@@ -182,6 +185,7 @@ def test_a_cut_connection(hub: Hub, reset: bool) -> None:
     assert not list(hub.home.rglob("*.incomplete"))
 
 
+@pytest.mark.slow
 def test_a_server_in_trouble(hub: Hub) -> None:
     hub.serve(model_files())
     hub.site.status = Next(hub, "GET", "me/tiny", [500])
@@ -205,6 +209,7 @@ def test_no_connection(hub: Hub) -> None:
     assert out == "" and "could not be downloaded from the hub (ConnectError" in err and "assay models fetch" in err
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("status", [401, 403])
 @pytest.mark.parametrize(("command", "ending"), [("GET", "me/tiny"), ("HEAD", "config.json")])
 def test_a_gated_repository(hub: Hub, status: int, command: str, ending: str) -> None:
@@ -224,6 +229,7 @@ def test_access_refused_without_a_reason(hub: Hub) -> None:
     assert hub.ask()[1].endswith("model me/tiny: the hub refuses access (403): if it is private: hf auth login")
 
 
+@pytest.mark.slow
 def test_what_the_hub_does_not_have(hub: Hub) -> None:
     hub.serve(model_files())
     hub.mark_errors("/revision/v9", "RevisionNotFound")

@@ -150,6 +150,7 @@ def index(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     return folder
 
 
+@pytest.mark.slow
 def test_a_wheel(index: Path, own_cache: Path, tmp_path: Path) -> None:
     text = make_wheel(index, {**model_files(), "code.py": b"raise SystemExit"})
     with pytest.raises(OfflineError, match="get it with: assay models fetch pypi:tiny-model"):
@@ -166,6 +167,7 @@ def test_a_wheel(index: Path, own_cache: Path, tmp_path: Path) -> None:
     assert len(list(home.iterdir())) == 1 and not list(home.rglob("*.py")), "nothing temporary, no code"
 
 
+@pytest.mark.slow
 def test_wheels_that_are_refused(index: Path, own_cache: Path) -> None:
     text = make_wheel(index, model_files())
     bare = text.partition("@")[0]
