@@ -44,7 +44,7 @@ class EnglishReader(WordNetCorpusReader):  # type: ignore[misc]
     def senses(self, word: str) -> Senses:
         """Return (part of speech, offset) of the synsets of *word* in any of its forms."""
         word = word.lower()
-        senses = set()
+        senses: set[tuple[str, int]] = set()
         for part in _PARTS:
             for form in self._morphy(word, part):
                 offsets = self._lemma_pos_offset_map.get(form, {}).get(part, ())

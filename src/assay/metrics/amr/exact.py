@@ -74,7 +74,8 @@ class _Ends:
             return candidates
         group = self.group[candidates]
         is_first = np.append(True, group[1:] != group[:-1])
-        return self.order[candidates[is_first]]
+        matches: NDArray[np.intp] = self.order[candidates[is_first]]
+        return matches
 
 
 class Bound:
