@@ -148,7 +148,7 @@ def test_a_changed_label_shows_in_the_agreement(assay, made):
     # where the source is gone the cause is less exact
     Path("file.csv").unlink()
     found = verified(assay, code=1)
-    assert found["data"][0]["outcome"] == "not to be had"
+    assert found["data"][0]["outcome"] == "unavailable"
     assert "labels, buckets or groups in pairs.parquet" in found["metrics"][0]["cause"]
 
 
@@ -306,7 +306,7 @@ def test_recorded_scores_are_read_again(assay):
     Path("file.csv").unlink()
     found = by_metric(verified(assay, code=1))
     assert found["recorded:points"]["scores"]["outcome"] == "not recomputed"
-    assert "cannot be had" in found["recorded:points"]["scores"]["reason"]
+    assert "is unavailable" in found["recorded:points"]["scores"]["reason"]
     # a file beside it is joined with what the folder holds
     assert found["recorded:beside.csv#more"]["outcome"] == found["f1"]["outcome"] == "same"
     save([{"pair_id": row["id"], "more": i / 4} for i, row in enumerate(ROWS)], "beside.csv")
@@ -326,7 +326,7 @@ def test_duplicates_left_out_and_data_that_was_never_a_file(assay, tmp_path):
     result = library.run([rows], ["f1"], drop_duplicates=True, resamples=100, out="RUN")
     assert result.outcome.datasets[0].duplicates_dropped == 1
     found = verified(assay)
-    assert found["same"] and found["data"][0]["outcome"] == "not to be had"
+    assert found["same"] and found["data"][0]["outcome"] == "unavailable"
     save([ROWS[0], {**ROWS[0], "id": "again"}, *ROWS[1:]])
     Path("RUN").rename("memory")
     ran(assay, *RUN, "-m", "f1", "-m", "recorded:points", "--drop-duplicates", "--limit", 12)
@@ -445,7 +445,7 @@ def test_graphs_from_files_are_joined_again(assay):
     Path("a.amr").rename("c.amr")
     data = verified(assay)["data"][0]
     assert (data["outcome"], data["says"]) == (
-        "not to be had",
+        "unavailable",
         "there is no such file of graphs, seen from this folder: a.amr",
     )
     # the same graphs from another place are the same run

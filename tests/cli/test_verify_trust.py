@@ -98,7 +98,7 @@ def test_a_card_that_the_run_names_is_not_read(assay):
     rename_dataset("mine", "./card.toml")
     found = verified(assay, code=0)
     (data,) = found["data"]
-    assert data["outcome"] == "not to be had" and data["says"].endswith("if you trust it: --trust ./card.toml")
+    assert data["outcome"] == "unavailable" and data["says"].endswith("if you trust it: --trust ./card.toml")
     assert found["metrics"][0]["outcome"] == "same", "the folder has the texts"
     (data,) = verified(assay, "--trust", "./card.toml", code=0)["data"]
     assert data["outcome"] == "same"

@@ -11,10 +11,10 @@ from assay.manifest import AgreementRow
 from assay.reports.formats import write
 from assay.reports.verify import (
     Change,
-    DataNow,
-    MetricNow,
     Recomputed,
+    ReloadedData,
     Verification,
+    VerifiedMetric,
     changes,
     compare_agreement,
     compare_scores,
@@ -28,9 +28,9 @@ IDS = ["a", "b", "c", "d"]
 NAN = float("nan")
 SAME = Recomputed("same", 4)
 DIFFERS = Recomputed("differs", 4, 1, 0.25, "pair b")
-DATA = DataNow("own", "same", "own.csv", {})
-EDITED = DataNow("own", "folder changed", "own.csv", {"other label": 2})
-OTHER = DataNow("own", "changed", "own.csv", {"rows gone": 1})
+DATA = ReloadedData("own", "same", "own.csv", {})
+EDITED = ReloadedData("own", "folder changed", "own.csv", {"other label": 2})
+OTHER = ReloadedData("own", "changed", "own.csv", {"rows gone": 1})
 CHRF = Change("sacrebleu", "2.5.1", "2.6.0")
 SOFTWARE = (
     "same: other software (numpy 1.26.4 → 2.4.6), or scores.parquet or the texts in pairs.parquet changed after the run"
@@ -132,8 +132,8 @@ def test_the_likely_cause(agreement, scores, given, said):
 
 def verification(**changes):
     metrics = (
-        MetricNow("own", "chrf", SAME, SAME, 1e-9),
-        MetricNow("own", "ter|x", DIFFERS, not_recomputed("gone", "pip install it"), 1e-9, (CHRF,), "why"),
+        VerifiedMetric("own", "chrf", SAME, SAME, 1e-9),
+        VerifiedMetric("own", "ter|x", DIFFERS, not_recomputed("gone", "pip install it"), 1e-9, (CHRF,), "why"),
     )
     usual = {"run": "RUN", "created": "then", "sample": 10, "seed": 3, "metrics": metrics, "data": (DATA,)}
     return Verification(**(usual | {"environment": (NUMPY,), "without": ("em on own",)} | changes))
@@ -142,13 +142,13 @@ def verification(**changes):
 def test_what_fails_and_what_does_not():
     good = verification(metrics=verification().metrics[:1])
     assert good.same and headline(good) == "RUN: the same numbers, 1 of 1"
-    gone = DataNow("own", "not to be had", "own.csv", {})
+    gone = ReloadedData("own", "unavailable", "own.csv", {})
     assert verification(metrics=good.metrics, data=(gone,)).same
     for data in (OTHER, EDITED):
         assert not verification(metrics=good.metrics, data=(data,)).same
     bad = verification(data=(OTHER,))
     assert not bad.same and headline(bad) == "RUN: 1 of 2 differ; changed data: own"
-    lost = MetricNow("own", "ter", SAME, not_recomputed("gone"), 0.0)
+    lost = VerifiedMetric("own", "ter", SAME, not_recomputed("gone"), 0.0)
     assert not verification(metrics=(lost,)).same
     assert headline(verification(metrics=(lost,))) == "RUN: 1 of 1 could not be recomputed"
 

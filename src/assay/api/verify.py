@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from assay.api.values import Report
-from assay.api.verify_recompute import Excerpt, load_again, pairs_of, reload, rescore, scores_now, tabulate_again
+from assay.api.verify_recompute import Excerpt, pairs_of, rebuild_metric, reload, rescore, retabulate, verify_scores
 from assay.benchmark.request import Request
 from assay.errors import AssayError, InputError, unknown
 from assay.manifest import AgreementRow, Environment, Manifest, MetricRecord
@@ -19,10 +19,10 @@ from assay.reports.data import ScoredDataset, read_datasets
 from assay.reports.folder import RunFolder, check_strays, read_run
 from assay.reports.verify import (
     Change,
-    DataNow,
-    MetricNow,
     Recomputed,
+    ReloadedData,
     Verification,
+    VerifiedMetric,
     VerifySettings,
     changes,
     compare_agreement,
@@ -78,7 +78,7 @@ def verify(run: str | Path, settings: VerifySettings) -> Verified:
     metrics: dict[str, Metric | AssayError] = {}
     for data, names in chosen:
         for name in names:
-            metrics.setdefault(name, load_again(name, data, trusted=name in settings.trust))
+            metrics.setdefault(name, rebuild_metric(name, data, trusted=name in settings.trust))
     # recorded scores are read from the data, all others computed
     computed = {
         name: metric
@@ -100,12 +100,12 @@ def verify(run: str | Path, settings: VerifySettings) -> Verified:
     with use_runtime(runtime):
         statuses = rescore(request, excerpts, list(computed.values()), progress)
     environment = _environment(folder.manifest.environment)
-    judged: list[MetricNow] = []
+    judged: list[VerifiedMetric] = []
     for (data, names), excerpt, (state, pairs) in zip(chosen, excerpts, reloaded, strict=True):
-        rows = tabulate_again(request, data, excerpt.pairs, names, progress)
+        rows = retabulate(request, data, excerpt.pairs, names, progress)
         for name in names:
             status = statuses.get((data.name, name))
-            scores = scores_now(metrics[name], data, name, excerpt, status, pairs)
+            scores = verify_scores(metrics[name], data, name, excerpt, status, pairs)
             agreement = compare_agreement(_rows_of(folder.agreement, data, name), _rows_of(rows, data, name))
             judged.append(_judge(metrics[name], data, name, agreement, scores, status, state, environment, excerpt))
     verification = Verification(
@@ -177,10 +177,10 @@ def _judge(
     agreement: Recomputed,
     scores: Recomputed,
     status: MetricRecord | None,
-    state: DataNow,
+    state: ReloadedData,
     environment: tuple[Change, ...],
     excerpt: Excerpt,
-) -> MetricNow:
+) -> VerifiedMetric:
     """Put together what is known of one metric on one dataset, with the likely cause of a difference."""
     recorded = isinstance(loaded, ColumnMetric)
     signature = loaded.signature() if isinstance(loaded, ColumnMetric) else status.signature if status else {}
@@ -200,15 +200,15 @@ def _judge(
         sampled=len(excerpt.rows) < len(data) and not recorded,
     )
     tolerance = 0.0 if recorded or isinstance(loaded, AssayError) else loaded.declaration.tolerance
-    return MetricNow(data.name, name, agreement, scores, tolerance, changed, cause)
+    return VerifiedMetric(data.name, name, agreement, scores, tolerance, changed, cause)
 
 
-def _environment(held: Environment) -> tuple[Change, ...]:
-    """Return Python, machine and packages that are others now; of what the run did not record nothing is known."""
-    then = {key: value for key, value in (("python", held.python), ("machine", held.machine)) if value}
+def _environment(recorded: Environment) -> tuple[Change, ...]:
+    """Return Python, machine and packages that differ now, of those that the run recorded."""
+    then = {name: value for name, value in (("python", recorded.python), ("machine", recorded.machine)) if value}
     now = {"python": platform.python_version(), "machine": platform.machine()}
-    packages = {name: version_of(name) for name in held.packages}
-    return changes(then | held.packages, {key: now[key] for key in then} | packages)
+    packages = {name: version_of(name) for name in recorded.packages}
+    return changes(then | recorded.packages, {name: now[name] for name in then} | packages)
 
 
 def _without(manifest: Manifest, datasets: Sequence[str]) -> tuple[str, ...]:

@@ -33,17 +33,14 @@ from assay.metrics import ColumnMetric, Metric, load_metric
 from assay.metrics.recorded import Recorded
 from assay.progress import Progress
 from assay.reports.data import ScoredDataset
-from assay.reports.verify import DataNow, Recomputed, compare_scores, not_recomputed
+from assay.reports.verify import Recomputed, ReloadedData, compare_scores, not_recomputed
 from assay.tables import PAIR_COLUMNS
 from assay.transfer import sha256_of
 
 if TYPE_CHECKING:
     import pyarrow as pa
 
-__all__ = ["Excerpt", "load_again", "pairs_of", "reload", "rescore", "scores_now", "tabulate_again", "trust_option"]
-
-
-# The agreement table of a run, computed from the scores, labels, groups and buckets that its folder holds.
+__all__ = ["Excerpt", "pairs_of", "rebuild_metric", "reload", "rescore", "retabulate", "trust_option", "verify_scores"]
 
 
 def pairs_of(data: ScoredDataset) -> Pairs:
@@ -65,43 +62,43 @@ def pairs_of(data: ScoredDataset) -> Pairs:
     )
 
 
-def tabulate_again(
-    asked: Request, data: ScoredDataset, pairs: Pairs, names: Sequence[str], progress: Progress
+def retabulate(
+    request: Request, data: ScoredDataset, pairs: Pairs, names: Sequence[str], progress: Progress
 ) -> list[AgreementRow]:
-    """Return the agreement table of one dataset, computed from what the folder holds."""
-    rules = _rules(asked.buckets, data.buckets)
+    """Return the agreement table of one dataset, computed from the scores, labels and buckets in the folder."""
+    rules = _rules(request.buckets, data.buckets)
     buckets = tuple(Bucket(name, mask, rules.get(name, "")) for name, mask in data.buckets.items())
     scores = {name: data.oriented(name) for name in names}
     group = data.facts.group
     if group and "group" in pairs.table.column_names:
         # as newer folders keep it, whatever the source calls it
         group = "group"
-    rows, _ = tabulate(asked, DatasetScores(pairs, 0, group, scores, buckets), progress)
+    rows, _ = tabulate(request, DatasetScores(pairs, 0, group, scores, buckets), progress)
     return rows
 
 
-def _rules(asked: Sequence[str], masks: Mapping[str, NDArray[np.bool_]]) -> dict[str, str]:
-    """Return which buckets a rule that names a column made: over these a mean is taken."""
-    found = {}
-    for place, rule in enumerate(asked):
-        if not rule.isidentifier() or rule in QUANTITIES:
-            continue
-        # a bucket belongs to the first rule that makes it
-        before = {other for one in asked[:place] for other in (one, one.replace("!=", "="))}
+def _rules(rules: Sequence[str], masks: Mapping[str, NDArray[np.bool_]]) -> dict[str, str]:
+    """Return the rule of each bucket that a rule naming a column made: over the buckets of a rule a mean is taken."""
+    rule_of = {}
+    earlier: set[str] = set()
+    for rule in rules:
         own = [name for name in masks if name.startswith(f"{rule}=")]
-        for name in own:
-            # the cross product with another rule begins alike
-            crossed = any(name.startswith(f"{one}+") and not (masks[name] & ~masks[one]).any() for one in own)
-            if not crossed and name not in before:
-                found[name] = rule
-    return found
+        if rule.isidentifier() and rule not in QUANTITIES:
+            for name in own:
+                # a bucket belongs to the first rule that makes it
+                if name not in earlier and not _is_product(name, own, masks):
+                    rule_of[name] = rule
+        earlier |= {rule, rule.replace("!=", "=")}
+    return rule_of
 
 
-# Scores of texts that a run folder holds, computed anew.
+def _is_product(name: str, buckets: Sequence[str], masks: Mapping[str, NDArray[np.bool_]]) -> bool:
+    """Tell whether a bucket is one of the others, crossed with a further rule: its name begins with that bucket's."""
+    return any(name.startswith(f"{other}+") and not (masks[name] & ~masks[other]).any() for other in buckets)
 
 
 @dataclass(frozen=True)
-class _Chosen(DatasetPart):
+class _SampledPart(DatasetPart):
     """Rows of a part that are scored; the metric is bound to the whole part, as its corpus decides scores."""
 
     whole: DatasetPart
@@ -124,7 +121,7 @@ class Excerpt(PreparedDataset):
         super().__init__(pairs, {}, 0, None)
         self._metrics = frozenset(metrics)
         self._all = sample is None or sample >= len(pairs)
-        self._chosen: dict[tuple[bool, bool, bytes], Singles] = {}
+        self._sampled_singles: dict[tuple[bool, bool, bytes], Singles] = {}
         self.rows = np.arange(len(pairs)) if sample is None or self._all else _draw(pairs, sample, seed)
 
     def parts(self, metric: Metric) -> list[DatasetPart]:
@@ -135,48 +132,49 @@ class Excerpt(PreparedDataset):
         if self._all:
             return parts
         return [
-            _Chosen(self.rows if part.rows is None else np.intersect1d(part.rows, self.rows), part.language, part)
+            _SampledPart(self.rows if part.rows is None else np.intersect1d(part.rows, self.rows), part.language, part)
             for part in parts
         ]
 
     def taken(self, part: DatasetPart) -> Pairs:
         """Return all pairs of a part, those that are not scored as well."""
-        return super().taken(part.whole if isinstance(part, _Chosen) else part)
+        return super().taken(part.whole if isinstance(part, _SampledPart) else part)
 
     def singles(self, metric: Metric, part: DatasetPart) -> Singles:
         """See :class:`PreparedDataset`."""
-        if not isinstance(part, _Chosen) or part.rows is None:
+        if not isinstance(part, _SampledPart) or part.rows is None:
             return super().singles(metric, part)
-        held = metric.declaration
-        key = held.reads_question, held.reads_graphs, part.rows.tobytes()
-        if key not in self._chosen:
-            self._chosen[key] = Singles.read_by(metric, self.pairs.take(part.rows))
-        return self._chosen[key]
+        declaration = metric.declaration
+        key = declaration.reads_question, declaration.reads_graphs, part.rows.tobytes()
+        if key not in self._sampled_singles:
+            self._sampled_singles[key] = Singles.read_by(metric, self.pairs.take(part.rows))
+        return self._sampled_singles[key]
 
 
 def _draw(pairs: Pairs, sample: int, seed: int) -> NDArray[np.intp]:
     """Return the rows of a seeded sample; one of each language, so that a preset takes all its models."""
-    place = f"{pairs.name}|{pairs.split}"
-    rng = np.random.default_rng((seed, zlib.crc32(place.encode())))
+    dataset = f"{pairs.name}|{pairs.split}"
+    rng = np.random.default_rng((seed, zlib.crc32(dataset.encode())))
     order = rng.permutation(len(pairs))
     chosen = order[:sample]
     if "language" in pairs.table.column_names:
         languages = np.array(pairs.table.column("language").to_pylist(), dtype=object)[order]
-        chosen = np.concatenate([chosen, order[[languages.tolist().index(one) for one in set(languages)]]])
+        first_rows = [languages.tolist().index(language) for language in set(languages)]
+        chosen = np.concatenate([chosen, order[first_rows]])
     return np.unique(chosen)
 
 
 def rescore(
-    asked: Request, excerpts: Sequence[Excerpt], metrics: Sequence[Metric], progress: Progress
+    request: Request, excerpts: Sequence[Excerpt], metrics: Sequence[Metric], progress: Progress
 ) -> dict[tuple[str, str], MetricRecord]:
-    """Score excerpts with metrics; the scores stand in the excerpts, shape (n,), NaN where a pair is not scored.
+    """Score excerpts with metrics; the excerpts get the scores, shape (n,), NaN where a pair is not scored.
 
     The store that runs share is neither read nor written.
 
     Returns:
-        How each metric fared, by dataset and metric.
+        The record of each metric, by dataset and metric.
     """
-    request = replace(asked, pairs=tuple(one.pairs for one in excerpts), metrics=tuple(metrics))
+    request = replace(request, pairs=tuple(excerpt.pairs for excerpt in excerpts), metrics=tuple(metrics))
     executor = InProcess()
     with tempfile.TemporaryDirectory(prefix="assay-") as scratch, ScoreStore(Path(scratch) / "scores.sqlite") as store:
         scorer = Scorer(store, executor, request.references, True, progress)
@@ -187,8 +185,8 @@ def rescore(
     return {(record.dataset, record.metric): record for record in records}
 
 
-def load_again(name: str, data: ScoredDataset, *, trusted: bool) -> Metric | AssayError:
-    """Return the metric, or why it cannot be built any more, or not without trust in its code.
+def rebuild_metric(name: str, data: ScoredDataset, *, trusted: bool) -> Metric | AssayError:
+    """Return a metric of a run, or why it cannot be built any more, or not without trust in its code.
 
     Args:
         name: of the metric, as the run folder has it.
@@ -218,7 +216,7 @@ def trust_option(name: str) -> str:
     return f"--trust {shlex.quote(name)}"
 
 
-def scores_now(
+def verify_scores(
     loaded: Metric | AssayError,
     data: ScoredDataset,
     name: str,
@@ -226,7 +224,7 @@ def scores_now(
     status: MetricRecord | None,
     pairs: Pairs | None,
 ) -> Recomputed:
-    """Hold the scores of a metric against those computed now, or read again."""
+    """Return the scores of a metric, compared with those computed now, or read again."""
     if isinstance(loaded, AssayError):
         remedy = loaded.remedy if isinstance(loaded, UnavailableError) else ""
         return not_recomputed(loaded.reason if isinstance(loaded, UnavailableError) else str(loaded), remedy)
@@ -244,72 +242,74 @@ def scores_now(
     return compare_scores(then[rows], now[rows], [ids[row] for row in rows], loaded.declaration.tolerance)
 
 
-def _read_again(metric: ColumnMetric, data: ScoredDataset, held: Pairs, pairs: Pairs | None) -> NDArray[np.float64]:
+def _read_again(
+    metric: ColumnMetric, data: ScoredDataset, in_folder: Pairs, pairs: Pairs | None
+) -> NDArray[np.float64]:
     """Return recorded scores of the pairs of a folder, shape (n,); NaN where the data has that pair no more.
 
     Raises:
-        AssayError: they cannot be had.
+        AssayError: they are unavailable.
     """
     import pyarrow.compute as pc
 
-    # a file beside the data is joined with what the folder holds where the data is gone
-    source = pairs if pairs is not None or metric.file is None else held
+    # a file beside the data is joined with the pairs in the folder where the data is gone
+    source = pairs if pairs is not None or metric.file is None else in_folder
     if source is None:
-        raise UnavailableError(f"{data.name} cannot be had, and a recorded score stands in the data alone")
-    found = read_recorded(metric, source)
-    if found is None:
+        raise UnavailableError(f"{data.name} is unavailable, and its recorded scores are nowhere else")
+    recorded = read_recorded(metric, source)
+    if recorded is None:
         raise InputError(f"{data.name} has no column {metric.column!r} any more")
-    place = pc.index_in(data.table.column("pair_id"), source.column("pair_id").combine_chunks())
-    rows = place.to_numpy()
+    rows = pc.index_in(data.table.column("pair_id"), source.column("pair_id").combine_chunks()).to_numpy()
     known = np.isfinite(rows)
-    again = np.full(len(data), np.nan)
-    again[known] = found[rows[known].astype(np.intp)]
-    return again
+    scores = np.full(len(data), np.nan)
+    scores[known] = recorded[rows[known].astype(np.intp)]
+    return scores
 
 
-# The data of a run as its source gives it now.
-
-
-def reload(data: ScoredDataset, asked: Request, manifest: Manifest, *, trusted: bool) -> tuple[DataNow, Pairs | None]:
-    """Load a dataset of a run again, and hold it against what the run used.
+def reload(
+    data: ScoredDataset, request: Request, manifest: Manifest, *, trusted: bool
+) -> tuple[ReloadedData, Pairs | None]:
+    """Load a dataset of a run again, and compare it with what the run used.
 
     A card is found by its name and version, a file where the run found it, and so are files of graphs; the columns are
     those of the command line that the run recorded.
 
     Args:
         data: the dataset in the run folder.
-        asked: what the run was asked: duplicates and limit choose the rows, graphs belong to them.
+        request: of the run: duplicates and limit choose the rows, graphs belong to them.
         manifest: what else the run recorded.
         trusted: whether a card may be read from a file that the run names; otherwise only registered cards are.
 
     Returns:
-        What became of it, and all its rows; None where it cannot be had.
+        How it compares, and all its rows; None where it is unavailable.
     """
     facts = data.facts
     source = facts.source
     path = Path(source)
     own = not facts.version and is_table_file(source)
     if not facts.version and not own:
-        return DataNow(data.name, "not to be had", source, {}, "it was never a file or a dataset with a card"), None
+        return ReloadedData(data.name, "unavailable", source, {}, "it was never a file or a dataset with a card"), None
     if own and not path.is_file():
         why = "there is no such file, seen from this folder"
-        return DataNow(data.name, "not to be had", source, {}, why), None
+        return ReloadedData(data.name, "unavailable", source, {}, why), None
     if not own and _card_name(data).endswith(".toml") and not trusted:
         why = f"its card is a file that the run names, and is not read; if you trust it: {trust_option(data.name)}"
-        return DataNow(data.name, "not to be had", source, {}, why), None
-    lost = next((file for files in asked.graphs.values() for file in files if not Path(file).is_file()), None)
+        return ReloadedData(data.name, "unavailable", source, {}, why), None
+    lost = next((file for files in request.graphs.values() for file in files if not Path(file).is_file()), None)
     if lost is not None:
         why = f"there is no such file of graphs, seen from this folder: {lost}"
-        return DataNow(data.name, "not to be had", source, {}, why), None
-    untouched = own and not asked.graphs and sha256_of(path) == facts.sha256
+        return ReloadedData(data.name, "unavailable", source, {}, why), None
+    untouched = own and not request.graphs and sha256_of(path) == facts.sha256
     try:
-        pairs = _from_file(data, path, manifest.environment.argv) if own else _from_card(data, asked.offline)
-        pairs = join_graphs(pairs, asked.graphs) if asked.graphs else pairs
-        return _hold(data, pairs, asked, manifest, source), pairs
+        pairs = _from_file(data, path, manifest.environment.argv) if own else _from_card(data, request.offline)
+        pairs = join_graphs(pairs, request.graphs) if request.graphs else pairs
+        return _compare(data, pairs, request, manifest, source), pairs
     except AssayError as error:
         if untouched:
-            return DataNow(data.name, "same", source, {}, f"by its checksum; it could not be read again: {error}"), None
-        return DataNow(data.name, "changed" if own else "not to be had", source, {}, str(error)), None
+            return ReloadedData(
+                data.name, "same", source, {}, f"by its checksum; it could not be read again: {error}"
+            ), None
+        return ReloadedData(data.name, "changed" if own else "unavailable", source, {}, str(error)), None
 
 
 def _card_name(data: ScoredDataset) -> str:
@@ -323,7 +323,7 @@ def _from_card(data: ScoredDataset, offline: bool) -> Pairs:
 
 
 def _from_file(data: ScoredDataset, path: Path, argv: list[str]) -> Pairs:
-    # runs of before kept no more than their command line
+    # older runs recorded no more than their command line
     columns = data.facts.columns or None if "columns" in data.facts.model_fields_set else _columns_of(argv)
     if data.facts.split:
         return load_dataset(path, columns=columns, split=data.facts.split)
@@ -345,18 +345,18 @@ def _columns_of(argv: list[str]) -> str | None:
     return None
 
 
-def _hold(data: ScoredDataset, pairs: Pairs, asked: Request, manifest: Manifest, source: str) -> DataNow:
-    used = pairs.drop_duplicates()[0] if asked.drop_duplicates else pairs
-    used = used.limit(asked.limit)
+def _compare(data: ScoredDataset, pairs: Pairs, request: Request, manifest: Manifest, source: str) -> ReloadedData:
+    used = pairs.drop_duplicates()[0] if request.drop_duplicates else pairs
+    used = used.limit(request.limit)
     counts = {what: count for what, count in _count_differences(data, used).items() if count}
     if used.digest != data.facts.digest:
         says = "" if counts else "the same texts and labels; their order, or annotations, are others"
-        return DataNow(data.name, "changed", source, counts, says)
+        return ReloadedData(data.name, "changed", source, counts, says)
     if counts:
-        return DataNow(data.name, "folder changed", source, counts, "the source gives what it gave then")
-    then = next((one.other_columns for one in manifest.request.datasets if one.name == data.name), None)
+        return ReloadedData(data.name, "folder changed", source, counts, "the source gives what it gave then")
+    then = next((record.other_columns for record in manifest.request.datasets if record.name == data.name), None)
     further = then not in (None, pairs.other_digest)
-    return DataNow(data.name, "same", source, {}, "further columns changed" if further else "")
+    return ReloadedData(data.name, "same", source, {}, "further columns changed" if further else "")
 
 
 def _count_differences(data: ScoredDataset, now: Pairs) -> dict[str, int]:
@@ -373,14 +373,14 @@ def _count_differences(data: ScoredDataset, now: Pairs) -> dict[str, int]:
     for name in then.column_names:
         if name == "pair_id":
             continue
-        # what was resampled as a whole stands under one name in every folder
+        # the column of groups has one name in every folder
         column = data.facts.group if name == "group" and data.facts.group else name
         before = _cells(kept.column(name))
         try:
             after = _cells(now.column(column).take(rows))
         except InputError:
             after = [None] * len(before)
-        counts[f"other {column}"] = sum(one != other for one, other in zip(before, after, strict=True))
+        counts[f"other {column}"] = sum(old != new for old, new in zip(before, after, strict=True))
     return counts
 
 

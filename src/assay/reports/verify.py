@@ -18,11 +18,11 @@ from assay.statistics.concordance import Floats
 __all__ = [
     "EXACT",
     "Change",
-    "DataNow",
-    "MetricNow",
     "Outcome",
     "Recomputed",
+    "ReloadedData",
     "Verification",
+    "VerifiedMetric",
     "VerifySettings",
     "changes",
     "compare_agreement",
@@ -172,27 +172,25 @@ def _apart(then: float | None, now: float | None) -> float | None:
     return apart if apart < np.inf else None
 
 
-# A run compared with its recomputation: what is the same, what differs, and why that may be.
-
 #: What decides a coefficient and the bounds of its interval, beside scores and labels.
 _STATISTICS = ("python", "machine", "assay", "numpy", "scipy")
 
 
 @dataclass(frozen=True)
-class DataNow:
+class ReloadedData:
     """A dataset of a run, compared with what its source gives now.
 
     Attributes:
         dataset: its name in the run.
         outcome: ``same``; ``changed`` (the source gives other pairs); ``folder changed`` (the source gives what it gave
-            then, and the folder holds something else); ``not to be had``.
+            then, and the folder holds something else); ``unavailable``.
         source: where the run read it.
         counts: rows that are gone or new, and rows in which a column differs, by column; without zeros.
-        says: what else a reader should know, such as why it cannot be had.
+        says: what else a reader should know, such as why it is unavailable.
     """
 
     dataset: str
-    outcome: Literal["same", "changed", "folder changed", "not to be had"]
+    outcome: Literal["same", "changed", "folder changed", "unavailable"]
     source: str
     counts: Mapping[str, int]
     says: str = ""
@@ -204,14 +202,14 @@ class DataNow:
 
 
 @dataclass(frozen=True)
-class MetricNow:
-    """One metric on one dataset.
+class VerifiedMetric:
+    """One metric on one dataset, recomputed.
 
     Attributes:
         agreement: coefficients and interval bounds, recomputed from scores and labels of the folder.
         scores: scores, recomputed from the texts of the folder, or read again from the data.
         tolerance: how far a score may move by the promise of its metric.
-        changed: the parts of its signature that are others now.
+        changed: the parts of its signature that differ now.
         cause: why something differs, as far as it can be told; empty where nothing does.
     """
 
@@ -239,9 +237,9 @@ class Verification:
         created: when it was made.
         sample: pairs of each dataset whose scores were recomputed; None for all.
         seed: what chose them.
-        metrics: one entry a metric and dataset.
-        data: one entry a dataset.
-        environment: Python, machine and packages that are others now.
+        metrics: an entry for each metric on each dataset.
+        data: an entry for each dataset.
+        environment: Python, machine and packages that differ now.
         without: metrics that had no score in the run, and are not verified.
     """
 
@@ -249,8 +247,8 @@ class Verification:
     created: str
     sample: int | None
     seed: int
-    metrics: tuple[MetricNow, ...]
-    data: tuple[DataNow, ...]
+    metrics: tuple[VerifiedMetric, ...]
+    data: tuple[ReloadedData, ...]
     environment: tuple[Change, ...]
     without: tuple[str, ...] = ()
 
@@ -258,10 +256,10 @@ class Verification:
     def same(self) -> bool:
         """Whether every number was recomputed and is the same, and no dataset is known to have changed.
 
-        A dataset that cannot be had fails nothing: the folder holds the texts.
+        An unavailable dataset fails nothing: the folder has the texts.
         """
-        return all(one.outcome == "same" for one in self.metrics) and all(
-            one.outcome in ("same", "not to be had") for one in self.data
+        return all(metric.outcome == "same" for metric in self.metrics) and all(
+            data.outcome in ("same", "unavailable") for data in self.data
         )
 
 
@@ -272,7 +270,7 @@ def likely_cause(
     changed: Sequence[Change],
     signed: Collection[str],
     environment: Sequence[Change],
-    data: DataNow,
+    data: ReloadedData,
     recorded: bool,
     loose: str,
     sampled: bool,
@@ -280,7 +278,7 @@ def likely_cause(
     """Return why numbers differ, as far as it can be told; an empty string where none do.
 
     Args:
-        agreement: see :class:`MetricNow`.
+        agreement: see :class:`VerifiedMetric`.
         scores: likewise.
         changed: parts of the metric's signature.
         signed: the names of all its parts.
@@ -302,14 +300,14 @@ def likely_cause(
         reasons.append(f"in {loose} a score may move with its batch" + (", and a sample has others" if sampled else ""))
     elif moved:
         # what the signature names is the same
-        others = [] if recorded else [one for one in environment if one.what not in signed]
+        others = [] if recorded else [change for change in environment if change.what not in signed]
         installed = f"other software ({_listed(others)}), or " if others else ""
         texts = "" if recorded else " or the texts in pairs.parquet"
         reasons.append(f"the signature is the same: {installed}scores.parquet{texts} changed after the run")
     if shifted and agreement.reason:
         reasons.append(agreement.reason)
     elif shifted:
-        software = [one for one in environment if one.what in _STATISTICS]
+        software = [change for change in environment if change.what in _STATISTICS]
         if software:
             reasons.append(f"the statistics were computed by other software: {_listed(software)}")
         elif not moved:
@@ -324,63 +322,63 @@ def _listed(changed: Sequence[Change]) -> str:
     return ", ".join(map(str, changed))
 
 
-def headline(found: Verification) -> str:
+def headline(verification: Verification) -> str:
     """Return the result in one line."""
-    counts = [
-        (sum(one.outcome == "differs" for one in found.metrics), "differ"),
-        (sum(one.outcome == "not recomputed" for one in found.metrics), "could not be recomputed"),
-    ]
-    said = [f"{count} of {len(found.metrics)} {what}" for count, what in counts if count]
-    changed = [one.dataset for one in found.data if one.outcome in ("changed", "folder changed")]
-    said += [f"changed data: {', '.join(changed)}"] if changed else []
-    return f"{found.run}: " + ("; ".join(said) or f"the same numbers, {len(found.metrics)} of {len(found.metrics)}")
+    outcomes = Counter(metric.outcome for metric in verification.metrics)
+    n = len(verification.metrics)
+    parts = []
+    if outcomes["differs"]:
+        parts.append(f"{outcomes['differs']} of {n} differ")
+    if outcomes["not recomputed"]:
+        parts.append(f"{outcomes['not recomputed']} of {n} could not be recomputed")
+    changed = [data.dataset for data in verification.data if data.outcome in ("changed", "folder changed")]
+    if changed:
+        parts.append(f"changed data: {', '.join(changed)}")
+    return f"{verification.run}: " + ("; ".join(parts) or f"the same numbers, {n} of {n}")
 
 
-def to_document(found: Verification) -> Document:
-    """Lay a verification out: a table a dataset, and other software."""
-    how = "all pairs" if found.sample is None else f"a sample of {found.sample:,} pairs a dataset (seed {found.seed})"
-    sheets = [_sheet(data, [one for one in found.metrics if one.dataset == data.dataset]) for data in found.data]
-    if found.environment:
-        cells = [(one.what, one.then, one.now) for one in found.environment]
+def to_document(verification: Verification) -> Document:
+    """Return a verification as tables: one for each dataset, and one of software that differs."""
+    sheets = []
+    for data in verification.data:
+        sheets.append(_sheet(data, [metric for metric in verification.metrics if metric.dataset == data.dataset]))
+    if verification.environment:
+        cells = [(change.what, change.then, change.now) for change in verification.environment]
         sheets.append(Sheet("Other software", [Column("what"), Column("then"), Column("now")], cells))
-    metrics = [asdict(one) | {"outcome": one.outcome} for one in found.metrics]
-    value = asdict(found) | {"same": found.same, "metrics": metrics}
+    metrics = [asdict(metric) | {"outcome": metric.outcome} for metric in verification.metrics]
+    value = asdict(verification) | {"same": verification.same, "metrics": metrics}
+    scored = "all pairs"
+    if verification.sample is not None:
+        scored = f"a sample of {verification.sample:,} pairs a dataset (seed {verification.seed})"
     notes = (
-        f"run of {found.created}; scores of {how} recomputed",
-        *(f"no score in the run, so nothing to verify: {one}" for one in found.without),
-        headline(found),
+        f"run of {verification.created}; scores of {scored} recomputed",
+        *(f"no score in the run, so nothing to verify: {line}" for line in verification.without),
+        headline(verification),
     )
-    return Document(sheets, [_record(one) for one in found.metrics], notes, value)
+    return Document(sheets, [_record(metric) for metric in verification.metrics], notes, value)
 
 
-def _sheet(data: DataNow, metrics: Sequence[MetricNow]) -> Sheet:
-    rows = [
-        (
-            one.metric,
-            one.outcome,
-            one.agreement.text,
-            one.scores.text,
-            one.cause or (f"the signature changed: {_listed(one.changed)}" if one.changed else ""),
-        )
-        for one in metrics
-    ]
-    said = "; ".join(filter(None, (data.difference, data.says)))
+def _sheet(data: ReloadedData, metrics: Sequence[VerifiedMetric]) -> Sheet:
+    rows = []
+    for metric in metrics:
+        signature = f"the signature changed: {_listed(metric.changed)}" if metric.changed else ""
+        texts = (metric.agreement.text, metric.scores.text, metric.cause or signature)
+        rows.append((metric.metric, metric.outcome, *texts))
+    difference = "; ".join(filter(None, (data.difference, data.says)))
     return Sheet(
         data.dataset,
         [Column(head) for head in ("metric", "outcome", "coefficients", "scores", "what changed")],
         rows,
-        facts=[f"the data now: {data.outcome}{f', {said}' if said else ''} ({data.source})"],
-        marked=frozenset(place for place, one in enumerate(metrics) if one.outcome != "same"),
+        facts=[f"the data now: {data.outcome}{f', {difference}' if difference else ''} ({data.source})"],
+        marked=frozenset(row for row, metric in enumerate(metrics) if metric.outcome != "same"),
     )
 
 
-def _record(one: MetricNow) -> dict[str, Any]:
-    numbers = {
-        f"{what}_{key}": cell
-        for what, held in (("agreement", one.agreement), ("scores", one.scores))
-        for key, cell in asdict(held).items()
-    }
-    head = {"dataset": one.dataset, "metric": one.metric, "outcome": one.outcome}
-    return (
-        head | numbers | {"tolerance": one.tolerance, "changed": [asdict(c) for c in one.changed], "cause": one.cause}
-    )
+def _record(metric: VerifiedMetric) -> dict[str, Any]:
+    record: dict[str, Any] = {"dataset": metric.dataset, "metric": metric.metric, "outcome": metric.outcome}
+    record |= {f"agreement_{key}": cell for key, cell in asdict(metric.agreement).items()}
+    record |= {f"scores_{key}": cell for key, cell in asdict(metric.scores).items()}
+    record["tolerance"] = metric.tolerance
+    record["changed"] = [asdict(change) for change in metric.changed]
+    record["cause"] = metric.cause
+    return record
