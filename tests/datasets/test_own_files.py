@@ -187,6 +187,11 @@ def test_parquet_lists_categories_and_nulls(tmp_path: Path) -> None:
     assert "row 2, column reference" in failure(path)
 
 
+def test_answers_that_are_all_an_empty_list_are_text(tmp_path: Path) -> None:
+    path = write(tmp_path, "d.csv", "reference,candidate,label\n[],[],1\n[],x,0\n")
+    assert load_dataset(path).texts()[0] == ["[]", "[]"]
+
+
 CELLS = st.text(st.characters(blacklist_categories=["Cs"], blacklist_characters="\x00"), max_size=12)
 
 

@@ -288,6 +288,9 @@ def _json_lists(source: SourceTable, name: str, column: pa.ChunkedArray) -> pa.C
                 return column
             cells.append(cell)
         chunks.append(pa.array(cells, pa.list_(pa.string())))
+    if not any(pc.sum(pc.list_value_length(chunk)).as_py() for chunk in chunks):
+        # nothing but [] is the text of a plain answer, not a list of none
+        return column
     return _lists(source, name, pa.chunked_array(chunks))
 
 
