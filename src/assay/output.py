@@ -4,16 +4,20 @@ from __future__ import annotations
 
 import csv
 import json
+import stat
 import uuid
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Protocol
 
-__all__ = ["json_text", "write_records", "write_rows", "written_whole"]
+from assay.errors import InputError
+
+__all__ = ["FileKind", "check_replaceable", "json_text", "write_records", "write_rows", "written_whole"]
 
 
-# How assay writes: a file whole or not at all, and values as JSON.
+# A file: what it may replace, and how it is written whole or not at all.
 
 
 @contextmanager
@@ -33,6 +37,39 @@ def written_whole(path: Path) -> Iterator[Path]:
         scratch.replace(path)
     finally:
         scratch.unlink(missing_ok=True)
+
+
+@dataclass(frozen=True)
+class FileKind:
+    """A kind of file that assay writes and may write again.
+
+    Attributes:
+        what: what messages call it.
+        option: the setting that names its path, as messages write it.
+        holds: whether a file is one of these, of this assay or an earlier one.
+    """
+
+    what: str
+    option: str
+    holds: Callable[[Path], bool]
+
+
+def check_replaceable(path: Path, kind: FileKind) -> None:
+    """Raise InputError where *path* holds anything but an earlier file of its kind: it would be lost.
+
+    An empty file has nothing to lose, and what is no file (such as ``/dev/stdout``) holds nothing.
+    """
+    try:
+        status = path.stat()
+        if stat.S_ISDIR(status.st_mode):
+            raise InputError(f"{path}: is a folder; give {kind.option} another name")
+        if not stat.S_ISREG(status.st_mode) or not status.st_size or kind.holds(path):
+            return
+    except (FileNotFoundError, NotADirectoryError):
+        return
+    except OSError as error:
+        raise InputError(f"{path}: cannot be opened ({error.strerror or error})") from error
+    raise InputError(f"{path}: holds something else than {kind.what}; give {kind.option} another name or remove it")
 
 
 def json_text(value: object) -> str:

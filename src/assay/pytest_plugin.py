@@ -117,8 +117,9 @@ def assert_agreement(
     import assay
     from assay.datasets import load_dataset
     from assay.errors import InputError
+    from assay.output import check_replaceable
     from assay.reports.check.baseline import take_baseline, to_text
-    from assay.reports.check.files import BASELINE, check_replaceable, write_file
+    from assay.reports.check.files import BASELINE, write_file
     from assay.reports.check.settings import CheckSettings
     from assay.reports.data import read_datasets
     from assay.reports.folder import read_run

@@ -233,7 +233,7 @@ def test_what_is_no_figure_of_assay_is_not_replaced(run, tmp_path):
     for ending in ("pdf", "svg", "png"):
         mine = tmp_path / f"mine.{ending}"
         mine.write_bytes(b"%PDF-1.4 a paper of mine")
-        with pytest.raises(InputError, match="is no figure of assay"):
+        with pytest.raises(InputError, match="holds something else than a figure of assay"):
             written(run, mine)
         assert mine.read_bytes() == b"%PDF-1.4 a paper of mine"
         mine.unlink()

@@ -10,7 +10,8 @@ from xml.etree import ElementTree
 import pytest
 
 from assay.errors import InputError
-from assay.reports.check.files import BASELINE, JUNIT, SUMMARY, check_replaceable, write_file, write_summary
+from assay.output import check_replaceable
+from assay.reports.check.files import BASELINE, JUNIT, SUMMARY, write_file, write_summary
 
 HELD = {
     BASELINE: '{"schema": 1, "assay": "1", "run": "", "confidence": 0.95, "datasets": {}}',

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 
 from assay.api.values import Report
@@ -11,6 +12,7 @@ from assay.api.writing import check_out, write_table
 from assay.datasets import read_table_file
 from assay.datasets.best_worst import read_best_worst
 from assay.errors import InputError
+from assay.output import FileKind, check_replaceable
 from assay.reports.best_worst import COLUMNS, Annotated, to_document
 from assay.reports.settings import BestWorstSettings
 from assay.settings import takes_settings
@@ -39,8 +41,9 @@ def best_worst(tuples: str | Path, settings: BestWorstSettings) -> Report:
     if out is not None:
         check_out(file, out)
     annotations = read_best_worst(file)
-    if out is not None and out.exists():
-        _check_replaceable(out, annotations.items)
+    if out is not None:
+        scores = FileKind("scores of these items", "`out`", partial(_holds_scores, items=annotations.items))
+        check_replaceable(out, scores)
     counts = count(annotations.shown, annotations.best, annotations.worst, len(annotations.items))
     reliability = None
     if annotations.per_tuple.max() > 1:
@@ -62,17 +65,6 @@ def best_worst(tuples: str | Path, settings: BestWorstSettings) -> Report:
         write_table(pa.Table.from_pylist([dict(record) for record in document.records]), out)
     notes = [f"draws: splits:{settings.splits}|seed:{settings.seed}"] if reliability else []
     return Report(replace(document, notes=notes))
-
-
-def _check_replaceable(out: Path, items: Sequence[str]) -> None:
-    """Raise InputError where *out* holds anything but scores of these items: it would be lost.
-
-    An empty file has nothing to lose.
-    """
-    if out.stat().st_size and not _holds_scores(out, items):
-        raise InputError(
-            f"{out}: holds something else than scores of these items; give `out` another name or remove it"
-        )
 
 
 def _holds_scores(path: Path, items: Sequence[str]) -> bool:

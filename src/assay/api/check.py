@@ -5,12 +5,13 @@ from __future__ import annotations
 from pathlib import Path
 
 from assay.api.values import Report
+from assay.output import check_replaceable
 from assay.progress import Silent
 from assay.reports.check.baseline import read_baseline, take_baseline, to_text
 from assay.reports.check.checking import GateReport
 from assay.reports.check.checking import check as check_run
 from assay.reports.check.document import headline, to_document, to_junit
-from assay.reports.check.files import BASELINE, check_replaceable, write_file
+from assay.reports.check.files import BASELINE, write_file
 from assay.reports.check.settings import CheckSettings
 from assay.reports.folder import read_run
 from assay.settings import takes_settings

@@ -5,31 +5,13 @@ from __future__ import annotations
 import errno
 import json
 import os
-import stat
-from collections.abc import Callable
-from dataclasses import dataclass
 from pathlib import Path
 from xml.etree import ElementTree as ET
 
 from assay.errors import InputError
-from assay.output import written_whole
+from assay.output import FileKind, written_whole
 
-__all__ = ["BASELINE", "JUNIT", "SUMMARY", "FileKind", "check_replaceable", "write_file", "write_summary"]
-
-
-@dataclass(frozen=True)
-class FileKind:
-    """A kind of file that the gate writes.
-
-    Attributes:
-        what: what messages call it.
-        option: the option that names its place.
-        holds: whether a file is one of these, of this assay or an earlier one.
-    """
-
-    what: str
-    option: str
-    holds: Callable[[Path], bool]
+__all__ = ["BASELINE", "JUNIT", "SUMMARY", "write_file", "write_summary"]
 
 
 def _is_baseline(path: Path) -> bool:
@@ -52,6 +34,9 @@ def _is_junit(path: Path) -> bool:
 
 
 def _is_summary(path: Path) -> bool:
+    if _is_shared(path):
+        # write_summary adds to it, so that nothing is lost
+        return True
     with path.open("rb") as file:
         return file.readline().startswith((b"### Gate passed: ", b"### Gate FAILED: "))
 
@@ -59,27 +44,6 @@ def _is_summary(path: Path) -> bool:
 BASELINE = FileKind("a baseline", "`out`", _is_baseline)
 JUNIT = FileKind("JUnit XML", "`junit`", _is_junit)
 SUMMARY = FileKind("a summary of assay check", "`summary`", _is_summary)
-
-
-def check_replaceable(path: Path, kind: FileKind) -> None:
-    """Raise InputError where *path* holds anything but an earlier file of its kind: it would be lost.
-
-    An empty file has nothing to lose, and what is no file (such as ``/dev/stdout``) holds nothing. The summary of a job
-    on GitHub may hold anything, since :func:`write_summary` adds to it.
-    """
-    try:
-        status = path.stat()
-        if stat.S_ISDIR(status.st_mode):
-            raise InputError(f"{path}: is a folder; give {kind.option} another name")
-        if not stat.S_ISREG(status.st_mode) or not status.st_size or (kind is SUMMARY and _is_shared(path)):
-            return
-        if kind.holds(path):
-            return
-    except (FileNotFoundError, NotADirectoryError):
-        return
-    except OSError as error:
-        raise InputError(f"{path}: cannot be opened ({error.strerror or error})") from error
-    raise InputError(f"{path}: holds something else than {kind.what}; give {kind.option} another name or remove it")
 
 
 def write_file(path: Path, text: str) -> None:

@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from assay.errors import InputError, MissingExtraError
-from assay.output import written_whole
+from assay.output import FileKind, check_replaceable, written_whole
 from assay.reports.formats import terminal
 from assay.reports.layout import fit
 
@@ -166,14 +166,8 @@ def check_target(out: Path) -> None:
     kind = out.suffix.lower()
     if kind not in _FORMATS:
         raise InputError(f"{out}: the name must end in {', '.join(_FORMATS)}")
-    if out.is_dir():
-        raise InputError(f"{out}: is a folder; give `out` another name")
-    try:
-        held = out.read_bytes() if out.is_file() else b""
-    except OSError as error:
-        raise InputError(f"{out}: cannot be opened ({error.strerror or error})") from error
-    if held and _FORMATS[kind][1] not in held:
-        raise InputError(f"{out}: is no figure of assay; give `out` another name or remove it")
+    mark = _FORMATS[kind][1]
+    check_replaceable(out, FileKind("a figure of assay", "`out`", lambda path: mark in path.read_bytes()))
 
 
 def save(figure: Figure, out: Path) -> None:
