@@ -39,9 +39,9 @@ class DoctorFinding:
     Attributes:
         kind: machine, package, metric or dataset.
         name: what it is.
-        here: whether it can be used as it is.
-        detail: version, place or reason.
-        remedy: the line that brings it, or an empty string.
+        here: whether it is available.
+        detail: version, path or reason.
+        remedy: the command that installs or downloads it, or an empty string.
     """
 
     kind: str

@@ -1,4 +1,4 @@
-"""Tables written to a file whose ending says the format, and what may stand there before."""
+"""Tables written to a file whose ending says the format, and what it may replace."""
 
 from __future__ import annotations
 
@@ -51,7 +51,7 @@ def check_held(out: Path, pairs: Pairs, have: list[str], columns: str | Mapping[
     """Raise InputError where *out* holds anything but scores of the same pairs: it would be lost.
 
     Args:
-        out: where scores are to be written; nothing need stand there.
+        out: where scores are to be written; it need not exist.
         pairs: what is scored; the file may hold fewer or more of their rows.
         have: the columns that these were read from.
         columns: which of them is which, as for :func:`assay.run`.
@@ -99,7 +99,7 @@ def write_table(table: pa.Table, out: Path) -> None:
 
 
 def write_scored_lines(file: Path, scores: Mapping[str, NDArray[np.float64]], n: int, out: Path) -> None:
-    """Write the first n objects of a JSONL file as they stand there, each with its scores as further keys.
+    """Write the first n objects of a JSONL file as they are, each with its scores as further keys.
 
     Args:
         file: one JSON object a line; blank lines are left out.

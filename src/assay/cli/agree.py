@@ -14,7 +14,7 @@ __all__ = ["agree"]
 
 @command(AgreeSettings)
 def agree(output: FormatOption = Format.table, quiet: QuietOption = False, **settings: Any) -> None:
-    """Hold score columns of a file against its label; the texts are needed for --bucket f1 only.
+    """Compare score columns of a file with its label; the texts are needed for --bucket f1 only.
 
     assay agree scored.csv --columns label=human --score f1 --score chrf
     """

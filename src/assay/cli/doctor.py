@@ -14,7 +14,7 @@ __all__ = ["doctor"]
 def doctor(
     output: ListFormatOption = ListFormat.table,
 ) -> None:
-    """Say what this machine has, what is missing for which metric or dataset, and the line that brings it."""
+    """Say what is installed, what is missing for which metric or dataset, and the command that installs it."""
     from rich.text import Text
 
     from assay import diagnose
@@ -25,9 +25,9 @@ def doctor(
         typer.echo(json_text([vars(finding) for finding in findings]), nl=False)
         return
     for kind in dict.fromkeys(finding.kind for finding in findings):
-        table = grid(kind, "here", "detail", "to bring it")
+        table = grid(kind, "available", "detail", "how to get it")
         for finding in findings:
             if finding.kind == kind:
-                here = "yes" if finding.here else "no"
-                table.add_row(Text(finding.name), here, Text(finding.detail), Text(finding.remedy))
+                available = "yes" if finding.here else "no"
+                table.add_row(Text(finding.name), available, Text(finding.detail), Text(finding.remedy))
         show(table)

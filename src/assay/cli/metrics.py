@@ -90,7 +90,7 @@ def show_(name: Annotated[str, typer.Argument(help="A metric, such as bleu or bl
 @app.command("check")
 @guarded
 def check(name: Annotated[str, typer.Argument(help="A metric, such as bleu or a plugin's.")]) -> None:
-    """Hold a metric, for instance a plugin, to its promises; exit 1 if it breaks one."""
+    """Check the promises of a metric, for instance a plugin; exit 1 if it breaks one."""
     from rich.text import Text
 
     from assay.metrics import check_metric

@@ -14,7 +14,7 @@ __all__ = ["relatedness"]
 
 @command(RelatednessSettings)
 def relatedness(output: ReportFormatOption = ReportFormat.table, quiet: QuietOption = False, **settings: Any) -> None:
-    """Hold features of two sentences' words against the label: overlap, related words, by part of speech and role.
+    """Compare features of two sentences' words with the label: overlap, related words, by part of speech and role.
 
     assay relatedness --dataset stsb:test --vectors vectors.txt --pipeline en_core_web_md
     """

@@ -16,8 +16,9 @@ __all__ = ["score"]
 def score(quiet: QuietOption = False, **settings: Any) -> None:
     """Add a column per metric to a file of pairs; rows and all other columns stay as they are.
 
-    From JSONL to JSONL they do to the letter; in other formats an absent key is an empty cell, and a list is JSON.
-    Scores of the same pairs that stand at --out are replaced, nothing else is.
+    From JSONL to JSONL not a character of them changes; in other formats an absent key is an empty cell, and a list is
+    JSON.
+    Scores of the same pairs in the file of --out are replaced, nothing else is.
 
     assay score answers.csv --columns reference=gold,candidate=answer -m f1 -m chrf --out scored.csv
     """
