@@ -33,22 +33,24 @@ def agreement_document(results: Mapping[str, Any]) -> Document:
 def agreement_sheet(results: Mapping[str, Any]) -> Sheet:
     """Return the table of the agreement with people before and after a training."""
     records = results["agreement"]
-    several = len(results["seeds"]) > 1
-    heads = ["n", "before", "after", "sd", "gain", "95 %", "p", "p seeds"]
     machine = results.get("machine_labels", ())
-    shown = [head for head in heads if several or head not in ("sd", "p seeds")]
-    with_whom = "labels" if machine else "people"
-    return Sheet(
-        f"Agreement with {with_whom} on the test pairs" + (f", {len(results['seeds'])} seeds" if several else ""),
-        [Column("dataset"), Column("statistic"), *(Column(head, number=True) for head in shown)],
-        [_agreement_row(record, several) for record in records],
-        notes=[
-            *([_NOTES] if any(record["gain"] is not None for record in records) else []),
-            *([_NO_BASE] if all(record["before"] is None for record in records) else []),
-            *([_OVER_SEEDS] if several else []),
-            *([f"{', '.join(machine)}: {NOT_BY_PEOPLE['machine']}."] if machine else []),
-        ],
-    )
+    several = len(results["seeds"]) > 1
+    title = f"Agreement with {'labels' if machine else 'people'} on the test pairs"
+    heads = ["n", "before", "after", "gain", "95 %", "p"]
+    if several:
+        title += f", {len(results['seeds'])} seeds"
+        heads = ["n", "before", "after", "sd", "gain", "95 %", "p", "p seeds"]
+    notes = []
+    if any(record["gain"] is not None for record in records):
+        notes.append(_NOTES)
+    if all(record["before"] is None for record in records):
+        notes.append(_NO_BASE)
+    if several:
+        notes.append(_OVER_SEEDS)
+    if machine:
+        notes.append(f"{', '.join(machine)}: {NOT_BY_PEOPLE['machine']}.")
+    columns = [Column("dataset"), Column("statistic"), *(Column(head, number=True) for head in heads)]
+    return Sheet(title, columns, [_agreement_row(record, several) for record in records], notes=notes)
 
 
 def _agreement_row(record: Mapping[str, Any], several: bool) -> list[str]:
@@ -63,7 +65,7 @@ def _rounded(value: float | None) -> str:
     return "–" if value is None else f"{value:.4f}"
 
 
-# How well sentences and their semantic forms are aligned by a mid-tuning, and which sentences are near each other.
+# A mid-tuning: how well sentences and their forms are aligned, and which sentences are near each other.
 
 
 def alignment_document(results: Mapping[str, Any]) -> Document:
@@ -78,11 +80,12 @@ def neighbours_document(records: Sequence[Mapping[str, Any]]) -> Document:
     return Document(_neighbours(records), records)
 
 
-def _alignment(found: Mapping[str, Any]) -> Sheet:
-    rows = [
-        [name, *("–" if found[when] is None else f"{found[when][name]:.4f}" for when in ("before", "after"))]
-        for name in ("loss", "accuracy")
-    ]
+def _alignment(alignment: Mapping[str, Any]) -> Sheet:
+    """Return the table of loss and accuracy on the development set."""
+    rows = []
+    for name in ("loss", "accuracy"):
+        before, after = ((record or {}).get(name) for record in (alignment["before"], alignment["after"]))
+        rows.append([name, _rounded(before), _rounded(after)])
     note = "Accuracy: how often the right form is told from the wrong one; a classifier has none before it is trained."
     columns = [Column("development set"), Column("before", number=True), Column("after", number=True)]
     return Sheet("Sentences and their forms", columns, rows, notes=[note])
@@ -91,20 +94,16 @@ def _alignment(found: Mapping[str, Any]) -> Sheet:
 def _neighbours(records: Sequence[Mapping[str, Any]]) -> list[Sheet]:
     """Return a table of the nearest sentences for each query."""
     columns = [Column("base"), Column("cosine", number=True), Column("trained"), Column("cosine", number=True)]
-    return [
-        Sheet(
-            f"Nearest to: {record['query']}",
-            columns,
-            [
-                [cell for one in both for cell in (one["text"], f"{one['cosine']:.4f}")]
-                for both in zip(record["base"], record["trained"], strict=True)
-            ],
-        )
-        for record in records
-    ]
+    sheets = []
+    for record in records:
+        rows = []
+        for base, trained in zip(record["base"], record["trained"], strict=True):
+            rows.append([base["text"], f"{base['cosine']:.4f}", trained["text"], f"{trained['cosine']:.4f}"])
+        sheets.append(Sheet(f"Nearest to: {record['query']}", columns, rows))
+    return sheets
 
 
-# How well the parts of a trained embedding follow aspects, and the whole of it human labels.
+# S3BERT: how well the parts of an embedding follow aspects, and the whole embedding human labels.
 
 #: Head of a column -> the value of a record.
 _SYSTEMS = {"full": "full", "random": "random", "ILP": "ilp", "ILP, even": "ilp_even", "trained": "trained"}

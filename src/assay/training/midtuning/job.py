@@ -320,7 +320,7 @@ def prepare(settings: MidTuningSettings, runtime: Runtime, progress: Progress) -
     progress.say(", ".join(f"{name.replace('_', ' ')} {number:,}" for name, number in forms.counts.items()))
     train, dev = hold_out_rows(np.arange(len(forms)), settings.seed)
     if len(dev) < 2:
-        raise InputError(f"`forms`: {len(forms)} sentences with a form are too few to cut a development set off")
+        raise InputError(f"`forms`: {len(forms)} sentences with a form are too few to hold a development set out")
     drawn = np.random.default_rng(settings.seed).permutation(dev)[:QUERIES]
     queries = tuple(dict.fromkeys(asked)) or tuple(forms.sentences[place] for place in drawn)
     parts = {"train": train, "dev": dev}
