@@ -88,7 +88,7 @@ def test_a_killed_training_continues_to_the_same_model(tiny_base, frames, pairs_
     with pytest.raises(InputError, match=r"unfinished training with another request .*settings"):
         tune_on(tiny_base, out, *files, epochs=4)
     progress, _ = tune_on(tiny_base, out, *files)
-    assert any("continues from step" in line for line in progress.lines)
+    assert any("resumes from step" in line for line in progress.lines)
     whole, resumed = (load_file(tmp_path / name / "model.safetensors") for name in ("whole", "killed"))
     for name, values in whole.items():
         assert resumed[name] == pytest.approx(values, abs=1e-6), name

@@ -98,7 +98,7 @@ def test_a_killed_training_continues_to_the_same_model(tiny_base, files, tmp_pat
     with pytest.raises(InputError, match=r"unfinished training with another request .*settings"):
         train(tiny_base, out, *files, epochs=4)
     progress = train(tiny_base, out, *files)
-    assert any("continues from step" in line for line in progress.lines)
+    assert any("resumes from step" in line for line in progress.lines)
     whole, resumed = (load_file(tmp_path / name / "model.safetensors") for name in ("whole", "killed"))
     for name, values in whole.items():
         assert resumed[name] == pytest.approx(values, abs=1e-6), name
@@ -135,7 +135,7 @@ def test_seeds_share_their_targets_and_are_summed_up(tiny_base, files, tmp_path,
     # with `seed` 6 alone, the negatives would be others
     assert (facts["seed"], facts["settings"]["seed"], facts["settings"]["seeds"]) == (6, 5, 3)
     card = (tmp_path / "out/seed-6/README.md").read_text()
-    assert "seed: 6 for the order of the pairs, 5 for what is cut off and the negatives" in card
+    assert "seed: 6 for the order of the pairs, 5 for what is held out and the negatives" in card
     assert "about 8 x 8 different pairs" in card
     again = load_file(tmp_path / "again/model.safetensors")
     assert all(np.array_equal(again[name], weights[0][name]) for name in again)

@@ -38,7 +38,7 @@ def test_a_killed_study_goes_on(tiny_base, files, tmp_path):
     lines = "\n".join(progress.lines)
     assert "trial 2 was not finished; it is repeated" in lines
     assert "(trial 2 once more)" in lines
-    assert "continues from step" in lines
+    assert "resumes from step" in lines
     assert not any(line.startswith(("trial 0:", "trial 1:", "trial 2:")) for line in progress.lines)
     states = [(trial["number"], trial["state"], trial["retry_of"]) for trial in found["trials"]]
     assert states == [(0, "complete", None), (1, "complete", None), (2, "fail", None), (3, "complete", 2),
@@ -116,4 +116,4 @@ def test_a_trial_without_a_sign_of_life_is_tried_once_more(tiny_base, files, tmp
     assert sorted(state for state, _ in states.values()) == ["complete"] * 3 + ["fail"]
     again = next(trial for trial in found["trials"] if trial["retry_of"] == 1)
     assert again["settings"]["batch_size"] == found["trials"][1]["settings"]["batch_size"]
-    assert "waits for trials that run elsewhere" in "\n".join(progress.lines)
+    assert "waits for trials of other processes" in "\n".join(progress.lines)
