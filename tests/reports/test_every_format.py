@@ -9,7 +9,8 @@ import json
 import pytest
 from rich.console import Console
 
-from assay.reports.sheets import Column, Document, Sheet, to_rich, write
+from assay.reports.formats import to_rich, write
+from assay.reports.sheets import Column, Document, Sheet
 
 SHEET = Sheet(
     "Text & <b>",

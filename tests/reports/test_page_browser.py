@@ -13,9 +13,11 @@ from assay.reports.page.render import write_page
 from tests.reports.page_run import ODD, dataset, make_run
 
 sync_api = pytest.importorskip("playwright.sync_api", reason="playwright is not installed")
-pytestmark = pytest.mark.slow
 CHROMIUM = os.environ.get("ASSAY_TEST_CHROMIUM") or shutil.which("chromium") or shutil.which("google-chrome")
-pytestmark = pytest.mark.skipif(CHROMIUM is None, reason="no chromium on this machine ($ASSAY_TEST_CHROMIUM)")
+pytestmark = [
+    pytest.mark.slow,
+    pytest.mark.skipif(CHROMIUM is None, reason="no chromium on this machine ($ASSAY_TEST_CHROMIUM)"),
+]
 
 
 @pytest.fixture(scope="module")
