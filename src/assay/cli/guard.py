@@ -49,8 +49,10 @@ def tell(line: str) -> None:
 
 def finish(failures: Sequence[str], notes: Sequence[str] = ()) -> None:
     """Write failures and notes to stderr, and end with exit code 1 where something failed and the rest is done."""
+    from assay.settings import on_command_line  # imports NumPy, which the help of the command line does not need
+
     for failure in failures:
-        tell(f"assay: {failure}")
+        tell(f"assay: {on_command_line(failure, {})}")
     for note in notes:
         tell(note)
     if failures:
