@@ -190,7 +190,7 @@ def test_a_full_disk_is_one_line_and_what_was_done_goes_on(asked, tiny_base, tol
     )  # fmt: skip
     assert ended.returncode == 2, ended.stderr[-2000:]
     (said,) = (line for line in ended.stderr.splitlines() if line.startswith("assay: "))
-    assert "no room" in said and "ask for it again" in said
+    assert "the disk is full" in said and "repeat the command" in said
     assert "Traceback" not in ended.stderr
     del told[:]
     assay.crossval(**request)

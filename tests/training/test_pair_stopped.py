@@ -52,7 +52,7 @@ def test_a_disk_without_room_is_one_line_and_what_was_done_goes_on(tiny_base, fi
     )
     last = ended.stderr.strip().splitlines()[-1]
     assert "InputError" in last
-    assert "no room" in last and "ask for it again" in last
+    assert "the disk is full" in last and "repeat the command" in last
     assert not out.exists()
     train_on("bi-encoder", tiny_base, out, *files)
     assert (out / "results.json").is_file()
