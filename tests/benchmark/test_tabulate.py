@@ -38,10 +38,10 @@ def test_annotators_give_the_mean_label_and_the_human_ceiling():
     ]
     result = assay.run([rows], ["levenshtein"], columns="label=x+y", resamples=0)
     held = result.outcome.buckets[0].reliability
-    assert held["annotators"] == 2
+    assert held.annotators == 2
     direct = np.corrcoef([row["x"] for row in rows], [row["y"] for row in rows])[0, 1]
     # two annotators have one way to be halved, with random sides for each pair
-    assert held["pearson"] == pytest.approx(2 * direct / (1 + direct), abs=0.1)
+    assert held.pearson == pytest.approx(2 * direct / (1 + direct), abs=0.1)
 
 
 @pytest.mark.slow
@@ -53,8 +53,8 @@ def test_pairs_with_unequally_many_annotations():
     held = assay.run([replace(pairs, table=table)], ["f1"], resamples=0).outcome.buckets[0].reliability
     padded = np.array([[*one, np.nan, np.nan][:4] for one in given])
     expected = split_half_reliability(padded)
-    assert (held["pearson"], held["spearman"]) == (expected.pearson, expected.spearman)
-    assert (held["n"], held["annotators"]) == (60, expected.annotators)
+    assert (held.pearson, held.spearman) == (expected.pearson, expected.spearman)
+    assert (held.n, held.annotators) == (60, expected.annotators)
 
 
 def test_a_summary_lists_few_labels_one_by_one_and_many_by_their_quantiles():

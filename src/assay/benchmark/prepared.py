@@ -26,9 +26,6 @@ if TYPE_CHECKING:
 __all__ = ["DatasetPart", "PreparedDataset", "is_made_for", "prepare", "read_recorded"]
 
 
-# Scores that the data carries, or a file beside it.
-
-
 def read_recorded(metric: ColumnMetric, pairs: Pairs) -> NDArray[np.float64] | None:
     """Return the recorded score of every pair, shape (n,), NaN where the cell is empty; None without that column.
 
@@ -41,30 +38,23 @@ def read_recorded(metric: ColumnMetric, pairs: Pairs) -> NDArray[np.float64] | N
         if metric.column not in pairs.source_columns:
             return None
         return _numbers(pairs.column(metric.column), pairs.source or pairs.name, metric.column, pairs)
-    table = _beside(metric, pairs)
+    table = _score_file_rows(metric, pairs)
     if metric.column not in table.column_names:
         raise InputError(unknown(f"{metric.file}: has no column", metric.column, table.column_names))
     return _numbers(table.column(metric.column), metric.file, metric.column, pairs)
 
 
-def _beside(metric: ColumnMetric, pairs: Pairs) -> pa.Table:
-    import pyarrow as pa
-    import pyarrow.compute as pc
+def _score_file_rows(metric: ColumnMetric, pairs: Pairs) -> pa.Table:
+    """Return the rows of a metric's own file in the order of the pairs, joined by ``pair_id`` where it has that column.
 
+    Raises:
+        InputError: a repeated ``pair_id``, a pair without row, or without ``pair_id`` another number of rows.
+    """
     from assay.datasets import read_table_file
 
     table: pa.Table = read_table_file(Path(str(metric.file))).table
     if "pair_id" in table.column_names:
-        ids = table.column("pair_id").cast(pa.string()).combine_chunks()
-        if pc.count_distinct(ids).as_py() < len(ids):
-            counts = pc.value_counts(ids)
-            repeated = counts.filter(pc.greater(counts.field("counts"), 1))[0]["values"].as_py()
-            raise InputError(f"{metric.file}: the pair_id {repeated!r} stands there twice; each pair needs one score")
-        rows = pc.index_in(pairs.table.column("pair_id").combine_chunks(), ids)
-        if rows.null_count:
-            missing = pairs.table.column("pair_id").filter(pc.is_null(rows))[0].as_py()
-            raise InputError(f"{metric.file}: no row has pair_id {missing!r} of {pairs.name}")
-        return table.take(rows)
+        return _joined_by_id(table, metric, pairs)
     if len(table) != len(pairs):
         raise InputError(
             f"{metric.file}: has {len(table)} rows, {pairs.name} has {len(pairs)}; rows must be in step, "
@@ -73,7 +63,35 @@ def _beside(metric: ColumnMetric, pairs: Pairs) -> pa.Table:
     return table
 
 
+def _joined_by_id(table: pa.Table, metric: ColumnMetric, pairs: Pairs) -> pa.Table:
+    import pyarrow as pa
+    import pyarrow.compute as pc
+
+    ids = table.column("pair_id").cast(pa.string()).combine_chunks()
+    if pc.count_distinct(ids).as_py() < len(ids):
+        counts = pc.value_counts(ids)
+        repeated = counts.filter(pc.greater(counts.field("counts"), 1))[0]["values"].as_py()
+        raise InputError(f"{metric.file}: the pair_id {repeated!r} stands there twice; each pair needs one score")
+    pair_ids = pairs.table.column("pair_id").combine_chunks()
+    rows = pc.index_in(pair_ids, ids)
+    if rows.null_count:
+        missing = pair_ids.filter(pc.is_null(rows))[0].as_py()
+        raise InputError(f"{metric.file}: no row has pair_id {missing!r} of {pairs.name}")
+    return table.take(rows)
+
+
 def _numbers(column: pa.ChunkedArray, where: str, name: str, pairs: Pairs) -> NDArray[np.float64]:
+    """Return the numbers in a column, shape (n,), NaN for an empty cell; numbers written as text are read.
+
+    Args:
+        column: in the order of the pairs.
+        where: file or dataset, for the message.
+        name: of the column, for the message.
+        pairs: name the pair in the message.
+
+    Raises:
+        InputError: a cell is no number.
+    """
     import pyarrow as pa
     import pyarrow.compute as pc
 
@@ -92,8 +110,6 @@ def _numbers(column: pa.ChunkedArray, where: str, name: str, pairs: Pairs) -> ND
             ) from None
     return values
 
-
-# A dataset as a run uses it: rows chosen, recorded scores in step with them, distinct texts per language.
 
 #: Name of the passing column that carries row numbers through the choice of rows.
 _ROW = "assay row number"
@@ -147,7 +163,7 @@ class PreparedDataset:
             return [DatasetPart(self._rows_for(metric), self.pairs.language)]
         column = self.pairs.table.column("language").to_pylist()
         languages = [language for language in dict.fromkeys(column) if is_made_for(metric, language)]
-        if len(languages) == len(set(column)) == 1:
+        if len(languages) == 1 and len(set(column)) == 1:
             return [DatasetPart(None, languages[0])]
         language_of = np.array(column, dtype=object)
         return [DatasetPart(np.flatnonzero(language_of == language), language) for language in languages]
@@ -172,8 +188,10 @@ class PreparedDataset:
         if languages not in self._rows:
             column = self.pairs.table.column("language").to_pylist()
             made_for = {language: is_made_for(metric, language) for language in set(column)}
-            all_of_them = all(made_for.values())
-            self._rows[languages] = None if all_of_them else np.flatnonzero([made_for[language] for language in column])
+            if all(made_for.values()):
+                self._rows[languages] = None
+            else:
+                self._rows[languages] = np.flatnonzero([made_for[language] for language in column])
         return self._rows[languages]
 
     def finished(self) -> DatasetScores:
@@ -191,11 +209,25 @@ def is_made_for(metric: Metric, language: str | None) -> bool:
 
 
 def prepare(request: Request) -> list[PreparedDataset]:
-    """Choose rows and read recorded scores, before any row is left out, so that files beside the data stay in step.
+    """Return the datasets of a run with their rows chosen and the scores that are recorded for them.
+
+    Recorded scores are read before any row is left out, so that a file without pair ids matches the data row by row.
 
     Raises:
         InputError: a recorded column that no dataset has, or a cell of it that is not a number; a group column that a
             dataset lacks; a statistic within groups where no dataset has groups.
+    """
+    recorded = _recorded_scores(request)
+    prepared = [_prepare(request, pairs, scores) for pairs, scores in zip(request.pairs, recorded, strict=True)]
+    _check_groups(request, prepared)
+    return prepared
+
+
+def _recorded_scores(request: Request) -> list[dict[str, NDArray[np.float64]]]:
+    """Return for each dataset its recorded scores by metric, of the metrics whose column it has.
+
+    Raises:
+        InputError: a column that no dataset has, or a cell of it that is not a number.
     """
     recorded: list[dict[str, NDArray[np.float64]]] = [{} for _ in request.pairs]
     for metric in request.metrics:
@@ -211,18 +243,22 @@ def prepare(request: Request) -> list[PreparedDataset]:
                 f"{', '.join(pairs.name for pairs in request.pairs)}: there is no column {metric.column!r} for metric "
                 f"{metric}; there are {', '.join(names)}.{suggest(metric.column, names)}"
             )
-    prepared = [_prepare(request, pairs, by_metric) for pairs, by_metric in zip(request.pairs, recorded, strict=True)]
+    return recorded
+
+
+def _check_groups(request: Request, datasets: list[PreparedDataset]) -> None:
+    """Raise InputError for a statistic within groups where no dataset has groups."""
     within_groups = [name for name in request.statistics if STATISTICS[name].labels is LabelKind.grouped]
-    if within_groups and all(dataset.group_column is None for dataset in prepared):
-        without = ", ".join(dataset.pairs.name for dataset in prepared)
+    if within_groups and all(dataset.group_column is None for dataset in datasets):
+        without = ", ".join(dataset.pairs.name for dataset in datasets)
         raise InputError(
             f"`statistics={within_groups[0]}` compares the pairs of one group, and there are no groups in {without}: "
             "give a column 'group', or name one with `group_by`"
         )
-    return prepared
 
 
 def _prepare(request: Request, pairs: Pairs, recorded: dict[str, NDArray[np.float64]]) -> PreparedDataset:
+    """Return one dataset without duplicates and rows over the limit, as requested, and with its usable rules."""
     kept, dropped = pairs, 0
     if request.drop_duplicates or request.limit is not None:
         numbered = pairs.with_column(_ROW, np.arange(len(pairs)))
@@ -238,6 +274,11 @@ def _prepare(request: Request, pairs: Pairs, recorded: dict[str, NDArray[np.floa
 
 
 def _group_column(request: Request, pairs: Pairs) -> str | None:
+    """Return the column whose values are resampled whole: the requested one, else ``group``; None for neither.
+
+    Raises:
+        InputError: the data lacks the requested column.
+    """
     names = pairs.table.column_names
     if request.group_by == "none":
         return None

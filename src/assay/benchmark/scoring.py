@@ -1,4 +1,9 @@
-"""Scores of metrics that share an engine: from the store, or computed now by an executor that takes units of work."""
+"""Scores of metrics that share an engine: from the store, or computed now by an executor.
+
+Work goes to an executor in units: one chunk of distinct pairs, and the metrics of one engine that score it. A unit can
+be pickled, and its result depends on nothing else. :class:`InProcess` is the only executor that assay has; a
+distributed one would have the same interface and, with the same store, the same result.
+"""
 
 from __future__ import annotations
 
@@ -18,13 +23,6 @@ from assay.metrics.work import Engine, Flag, Scores, open_session, release_sessi
 from assay.progress import Progress
 
 __all__ = ["EngineUnavailableError", "Executor", "InProcess", "Scored", "Scorer", "ScoringJob", "Unit", "score_unit"]
-
-
-# Executors: units of work go in, scores come out, in any order.
-#
-# A unit is one chunk of distinct pairs and the metrics that score it, which share an engine; it can be pickled, and
-# its result depends on nothing else. `InProcess` is the only executor that assay has; a distributed one would have the
-# same interface and, with the same store, the same result.
 
 
 class EngineUnavailableError(UnavailableError):
@@ -115,8 +113,6 @@ def score_unit(unit: Unit, *, keep_models: bool = False) -> Scores:
     return scores
 
 
-# Scores of metrics that share an engine, on datasets: from the store, or computed now.
-
 #: Distinct pairs in a unit of work, where the engine does not say: what a kill can lose.
 CHUNK = 1024
 
@@ -204,18 +200,22 @@ class Scorer:
             Exception: whatever a metric raises; the units before it are kept.
         """
         states = [self._look_up(job) for job in jobs]
+        self._plan_units(states, CHUNK if engine is None else engine.pairs)
+        state_of = {number: state for state in states for number in state.units}
+        for number, scores in self.executor.map(_units(engine, states)):
+            state = state_of[number]
+            self._keep(state, state.units[number], scores)
+        return [[self._finish(state, index) for index in range(len(state.keys))] for state in states]
+
+    def _plan_units(self, states: Sequence[_JobState], size: int) -> None:
+        """Divide the pairs that the store lacks into units of at most *size*, numbered through all jobs."""
         number = 0
         for state in states:
             rows = np.flatnonzero(state.missing.any(axis=0))
             self.progress.advance(state.scores.shape[1] - len(rows))
-            size = CHUNK if engine is None else engine.pairs
             for start in range(0, len(rows), size):
                 state.units[number] = rows[start : start + size]
                 number += 1
-        owners = {unit: state for state in states for unit in state.units}
-        for unit, scores in self.executor.map(_units(engine, states)):
-            self._keep(owners[unit], owners[unit].units[unit], scores)
-        return [[self._finish(state, index) for index in range(len(state.keys))] for state in states]
 
     def _look_up(self, job: ScoringJob) -> _JobState:
         """Return a job with the scores that the store has."""
@@ -266,6 +266,7 @@ class Scorer:
 
 
 def _asymmetry(parts: list[NDArray[np.float64]]) -> Asymmetry | None:
+    """Return mean and maximum of the distances between the two orders of the texts; None where there are none."""
     if not parts:
         return None
     distances = np.concatenate(parts)
@@ -278,6 +279,7 @@ def _lacking(state: _JobState, rows: NDArray[np.intp]) -> list[int]:
 
 
 def _units(engine: Engine | None, states: Sequence[_JobState]) -> Iterator[Unit]:
+    """Yield the units of all jobs, each with the texts that an engine should keep for a later one."""
     recurrence = None if engine is None else _RecurringTexts(states)
     for state in states:
         for number, rows in state.units.items():
@@ -287,12 +289,13 @@ def _units(engine: Engine | None, states: Sequence[_JobState]) -> Iterator[Unit]
 
 
 def _texts(state: _JobState, rows: NDArray[np.intp]) -> list[str]:
+    """Return the references and then the candidates of some distinct pairs of a job."""
     batch = state.job.singles.batch(rows)
     return [*batch.references, *batch.candidates]
 
 
 class _RecurringTexts:
-    """The texts that occur in several units, with the last unit of each: what an engine does well to keep.
+    """The texts that occur in several units, with the last unit of each: an engine keeps what it computed for them.
 
     Texts are told apart by their hash in this process; two with the same hash are kept a little longer than need be.
     """

@@ -19,6 +19,8 @@ from assay.metrics import Batch
 from assay.tables import GRAPH_COLUMNS
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     import pyarrow as pa
 
     from assay.datasets import Pairs
@@ -27,7 +29,7 @@ if TYPE_CHECKING:
 __all__ = ["ReferenceChoice", "Singles"]
 
 ReferenceChoice = Literal["best", "mean"]
-#: Texts that are turned from Arrow into Python strings at one time.
+#: Rows that are turned from Arrow into Python strings at one time.
 SLICE = 8192
 
 
@@ -40,99 +42,146 @@ class Singles:
         with_graphs: whether the AMR graphs are.
 
     Attributes:
-        digests: one a distinct single, shape (u,).
+        digests: one a distinct single, 16 bytes each, shape (u,), in order of first appearance.
         inverse: for each single of the table, the index of its digest, shape (s,).
     """
 
     def __init__(self, pairs: Pairs, *, with_question: bool = False, with_graphs: bool = False) -> None:
-        import pyarrow as pa
-        import pyarrow.compute as pc
-
-        table = pairs.table
-        further = (*(["question"] if with_question else []), *(GRAPH_COLUMNS if with_graphs else ()))
-        columns = {
-            name: table.column(name) for name in ("reference", "candidate", *further) if name in table.column_names
-        }
-        reference = columns["reference"]
-        self._parents: NDArray[np.int64] | None = None
-        if pa.types.is_list(reference.type) or pa.types.is_large_list(reference.type):
-            lists = reference.combine_chunks()
-            if len(lists) and not pc.min(pc.fill_null(pc.list_value_length(lists), 0)).as_py():
-                raise InputError(f"{pairs.name}: a pair has no gold answer (an empty list)")
-            self._parents = pc.list_parent_indices(lists).to_numpy(zero_copy_only=False).astype(np.int64)
-            parents = pa.array(self._parents)
-            columns = {name: column.combine_chunks().take(parents) for name, column in columns.items()}
-            columns["reference"] = pc.list_flatten(lists)
-        self._columns = columns
         self._rows = len(pairs)
-        # a graph of one side only is another single than the same graph of the other side
-        plain = (name for name in columns if name not in GRAPH_COLUMNS)
-        self._keyed = (*plain, *(GRAPH_COLUMNS if with_graphs else ()))
-        digests, first, inverse = np.unique(self._digests(), return_index=True, return_inverse=True)
-        # in order of first appearance: neighbours in the file are scored together
-        order = np.argsort(first, kind="stable")
-        place = np.empty(len(order), dtype=np.intp)
-        place[order] = np.arange(len(order))
+        #: for each single of the table, the row of its pair; None where every pair has one reference
+        self._parents: NDArray[np.int64] | None = None
+        self._columns = _columns_read(pairs, with_question=with_question, with_graphs=with_graphs)
+        if _is_list(self._columns["reference"]):
+            self._columns, self._parents = _one_row_a_gold_answer(self._columns, pairs.name)
+        text_columns = [name for name in self._columns if name not in GRAPH_COLUMNS]
+        # both graph columns even where one is absent: a graph of one side is another single than that of the other
+        self._keyed = (*text_columns, *(GRAPH_COLUMNS if with_graphs else ()))
+        self._index_distinct()
+
+    def _index_distinct(self) -> None:
+        """Set ``digests``, ``inverse`` and the first row of each distinct single, in order of first appearance.
+
+        In that order neighbours in the file are scored together.
+        """
+        digests, first_rows, sorted_index = np.unique(self._digests(), return_index=True, return_inverse=True)
+        order = np.argsort(first_rows, kind="stable")
+        new_index = np.empty(len(order), dtype=np.intp)
+        new_index[order] = np.arange(len(order))
         self.digests: NDArray[np.void] = digests[order].view(DIGEST)
-        self._first = first[order]
-        self.inverse = place[inverse.reshape(-1)]
+        self._first_rows = first_rows[order]
+        self.inverse = new_index[sorted_index.reshape(-1)]
 
     @classmethod
     def read_by(cls, metric: Metric, pairs: Pairs) -> Singles:
-        """Return the singles of what a metric reads."""
+        """Return the singles of a table with the columns that a metric reads."""
         reads = metric.declaration
         return cls(pairs, with_question=reads.reads_question, with_graphs=reads.reads_graphs)
 
     def _digests(self) -> NDArray[np.bytes_]:
-        out = np.empty(len(self._columns["reference"]), dtype=DIGEST)
-        for start in range(0, len(out), SLICE):
-            here = range(start, min(start + SLICE, len(out)))
-            texts = [
-                self._columns[name].slice(start, SLICE).to_pylist() if name in self._columns else [""] * len(here)
-                for name in self._keyed
-            ]
+        """Return the digest of every single of the table, shape (s,), of a type that NumPy can sort."""
+        digests = np.empty(len(self._columns["reference"]), dtype=DIGEST)
+        for start in range(0, len(digests), SLICE):
+            size = min(SLICE, len(digests) - start)
+            texts = []
+            for name in self._keyed:
+                if name in self._columns:
+                    texts.append(_texts(self._columns[name].slice(start, size)))
+                else:
+                    texts.append([""] * size)
             for offset, parts in enumerate(zip(*texts, strict=True)):
-                # lengths keep ("ab", "c") and ("a", "bc") apart
-                head = ",".join(str(len(part or "")) for part in parts)
-                body = f"{head}:{''.join(part or '' for part in parts)}".encode("utf-8", "surrogatepass")
-                out[start + offset] = np.void(blake2b(body, digest_size=16).digest())
-        # NumPy sorts byte strings, not raw void; a prefix is not lost because all have the full length
-        return out.view("u8").reshape(-1, 2).view([("high", "u8"), ("low", "u8")]).reshape(-1)
+                digests[start + offset] = np.void(_digest(parts))
+        # raw void cannot be sorted; two integers a digest can
+        return digests.view("u8").reshape(-1, 2).view([("high", "u8"), ("low", "u8")]).reshape(-1)
 
     def batch(self, indices: NDArray[np.intp]) -> Batch:
         """Return the texts of the distinct singles at *indices*."""
         import pyarrow as pa
 
-        rows = pa.array(self._first[indices])
-        return Batch(**{f"{name}s": _texts(column.take(rows)) for name, column in self._whole.items()})
+        rows = pa.array(self._first_rows[indices])
+        texts = {f"{name}s": _texts(column.take(rows)) for name, column in self._joined_columns.items()}
+        return Batch(**texts)
 
     @cached_property
-    def _whole(self) -> dict[str, pa.Array]:
+    def _joined_columns(self) -> dict[str, pa.Array]:
+        """The columns as one chunk each: taking from a chunked column would join its chunks anew at every call."""
         import pyarrow as pa
 
-        # one chunk each, since taking from a chunked column would join its chunks anew at every call; a large one,
-        # since together they may hold more than 2 GiB
-        return {
-            name: column.cast(pa.large_string()).combine_chunks() if isinstance(column, pa.ChunkedArray) else column
-            for name, column in self._columns.items()
-        }
+        joined = {}
+        for name, column in self._columns.items():
+            if isinstance(column, pa.ChunkedArray):
+                # large strings, since together the chunks may hold more than 2 GiB
+                column = column.cast(pa.large_string()).combine_chunks()
+            joined[name] = column
+        return joined
 
     def reduce(
         self, scores: NDArray[np.float64], choice: ReferenceChoice, *, higher_is_better: bool
     ) -> NDArray[np.float64]:
-        """Turn scores of the distinct singles, shape (u,), into scores of the pairs, shape (n,)."""
-        each = scores[self.inverse]
+        """Return the scores of the pairs, shape (n,), from those of the distinct singles, shape (u,).
+
+        Args:
+            scores: of the distinct singles, in the order of ``digests``.
+            choice: what becomes of a pair with several gold answers: its best score, or their mean.
+            higher_is_better: of the metric; the best score is the lowest where it is false.
+        """
+        single_scores = scores[self.inverse]
         if self._parents is None:
-            return each
+            return single_scores
+        # the singles of a pair follow each other, so a pair is a slice that ends where the next one starts
         starts = np.searchsorted(self._parents, np.arange(self._rows))
         if choice == "mean":
-            sums: NDArray[np.float64] = np.add.reduceat(each, starts)
-            return sums / np.diff(np.append(starts, len(each)))
-        best = np.maximum if higher_is_better else np.minimum
-        result: NDArray[np.float64] = best.reduceat(each, starts)
-        return result
+            sums: NDArray[np.float64] = np.add.reduceat(single_scores, starts)
+            return sums / np.diff(np.append(starts, len(single_scores)))
+        best_of = np.maximum if higher_is_better else np.minimum
+        best: NDArray[np.float64] = best_of.reduceat(single_scores, starts)
+        return best
+
+
+def _columns_read(pairs: Pairs, *, with_question: bool, with_graphs: bool) -> dict[str, pa.ChunkedArray]:
+    """Return the columns that make up a single, those of them that the table has."""
+    names = ["reference", "candidate"]
+    if with_question:
+        names.append("question")
+    if with_graphs:
+        names.extend(GRAPH_COLUMNS)
+    return {name: pairs.table.column(name) for name in names if name in pairs.table.column_names}
+
+
+def _is_list(column: pa.ChunkedArray) -> bool:
+    import pyarrow as pa
+
+    return bool(pa.types.is_list(column.type) or pa.types.is_large_list(column.type))
+
+
+def _one_row_a_gold_answer(
+    columns: dict[str, pa.ChunkedArray], dataset: str
+) -> tuple[dict[str, pa.Array], NDArray[np.int64]]:
+    """Return the columns with one row a gold answer, and for each of those rows the row of its pair.
+
+    Raises:
+        InputError: a pair has an empty list of gold answers.
+    """
+    import pyarrow as pa
+    import pyarrow.compute as pc
+
+    lists = columns["reference"].combine_chunks()
+    if len(lists) and not pc.min(pc.fill_null(pc.list_value_length(lists), 0)).as_py():
+        raise InputError(f"{dataset}: a pair has no gold answer (an empty list)")
+    parents: NDArray[np.int64] = pc.list_parent_indices(lists).to_numpy(zero_copy_only=False).astype(np.int64)
+    rows = pa.array(parents)
+    flat = {name: column.combine_chunks().take(rows) for name, column in columns.items()}
+    flat["reference"] = pc.list_flatten(lists)
+    return flat, parents
+
+
+def _digest(texts: Sequence[str]) -> bytes:
+    """Return the 16 bytes that stand for the texts of one single in the store."""
+    # lengths keep ("ab", "c") and ("a", "bc") apart
+    lengths = ",".join(str(len(text)) for text in texts)
+    content = f"{lengths}:{''.join(texts)}"
+    return blake2b(content.encode("utf-8", "surrogatepass"), digest_size=16).digest()
 
 
 def _texts(column: pa.Array) -> list[str]:
-    """Return the cells as strings; what is not known is empty."""
+    """Return the cells as strings; a missing cell is an empty string."""
     return ["" if text is None else text for text in column.to_pylist()]

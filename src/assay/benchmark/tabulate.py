@@ -26,82 +26,7 @@ if TYPE_CHECKING:
 
 __all__ = ["mean_over", "tabulate"]
 
-
-# The mean of a coefficient over the buckets of a column: another number than the coefficient over all pairs.
-#
-# The STS tasks 2012 to 2016 were ranked by a mean over their sources, papers since then report either; each is shown
-# under its own name.
-
-NOTE = "mean of {} buckets that count the same, without interval"
-
-
-def mean_over(
-    column: str, buckets: Collection[str], rows: Sequence[AgreementRow], summaries: Sequence[BucketRecord]
-) -> tuple[list[AgreementRow], list[BucketRecord]]:
-    """Return the rows and the summary of a bucket ``mean over COLUMN``; nothing where fewer than two have pairs.
-
-    Args:
-        column: whose values the buckets are.
-        buckets: their names.
-        rows: of one dataset, those buckets among them.
-        summaries: likewise.
-    """
-    filled = [summary for summary in summaries if summary.bucket in buckets and summary.n]
-    if len(filled) < 2:
-        return [], []
-    dataset, split, name = filled[0].dataset, filled[0].split, f"mean over {column}"
-    inside = {summary.bucket for summary in filled}
-    by_number: dict[tuple[str, str], list[AgreementRow]] = {}
-    for row in rows:
-        if row.bucket in inside:
-            by_number.setdefault((row.metric, row.statistic), []).append(row)
-    means = []
-    for (metric, statistic), parts in by_number.items():
-        value, note = _mean(parts)
-        n = sum(part.n for part in parts)
-        means.append(
-            AgreementRow(
-                dataset=dataset,
-                split=split,
-                bucket=name,
-                metric=metric,
-                statistic=statistic,
-                value=value,
-                low=None,
-                high=None,
-                n=n,
-                note=note,
-            )
-        )
-    ceiling: dict[str, float | None] = {}
-    for statistic in filled[0].ceiling:
-        known = [value for summary in filled if (value := summary.ceiling[statistic]) is not None]
-        ceiling[statistic] = fmean(known) if len(known) == len(filled) else None
-    whole = BucketRecord(
-        dataset=dataset,
-        split=split,
-        bucket=name,
-        n=sum(summary.n for summary in filled),
-        labels={},
-        ties=None,
-        ceiling=ceiling,
-        reliability=None,
-        groups=None,
-    )
-    return means, [whole]
-
-
-def _mean(parts: Sequence[AgreementRow]) -> tuple[float | None, str]:
-    """Return the mean of some rows and its note; None where one of them is undefined."""
-    undefined = [part.bucket for part in parts if part.value is None]
-    if undefined:
-        return None, f"undefined in {', '.join(undefined)}"
-    return fmean(part.value for part in parts if part.value is not None), NOTE.format(len(parts))
-
-
-# From scores to the agreement table: buckets, groups, and what each bucket holds.
-
-TURNED = "sign turned: lower is better"
+NEGATED = "sign turned: lower is better"
 #: Labels listed one by one in the summary of a bucket.
 MAX_LISTED_LABELS = 10
 
@@ -109,25 +34,29 @@ MAX_LISTED_LABELS = 10
 def tabulate(
     request: Request, dataset: DatasetScores, progress: Progress
 ) -> tuple[list[AgreementRow], list[BucketRecord]]:
-    """Return the agreement of the scores of one dataset with its labels, and a summary of each bucket.
+    """Return the agreement of one dataset's scores with its labels, bucket by bucket, and a record of each bucket.
+
+    Scores of a metric for which lower is better are negated, so that agreement is positive for every good metric. The
+    means over the buckets of a column come last.
 
     Args:
         request: the settings.
         dataset: the pairs, labelled, their scores and buckets.
-        progress: told of every resample.
+        progress: advanced with every resample.
     """
     pairs = dataset.pairs
-    turned = {str(metric) for metric in request.metrics if not metric.declaration.higher_is_better}
-    scores = {name: -values if name in turned else values for name, values in dataset.scores.items()}
+    negated = {str(metric) for metric in request.metrics if not metric.declaration.higher_is_better}
+    scores = {name: -values if name in negated else values for name, values in dataset.scores.items()}
     buckets = dataset.buckets
     labels = pairs.labels
-    groups = None if dataset.group_column is None else _codes(pairs, dataset.group_column)
+    groups = None if dataset.group_column is None else _group_codes(pairs, dataset.group_column)
     annotations = _annotations(pairs)
     progress.begin(f"agreement on {pairs.name}", len(buckets) * len(scores) * request.resamples)
     rows, summaries = [], []
     for bucket in buckets:
         inside = bucket.mask
-        own_groups = None if groups is None else np.unique(groups[inside], return_inverse=True)[1]
+        # numbered anew from 0, since a bucket may lack some groups
+        bucket_groups = None if groups is None else np.unique(groups[inside], return_inverse=True)[1]
         estimates = agreement(
             {name: values[inside] for name, values in scores.items()},
             labels[inside],
@@ -135,24 +64,92 @@ def tabulate(
             resamples=request.resamples,
             confidence=request.confidence,
             seed=seed_of(request.seed, pairs.name, pairs.split, bucket.name),
-            groups=own_groups,
+            groups=bucket_groups,
             advance=progress.advance,
         )
         for estimate in estimates:
-            rows.append(_row(pairs, bucket, estimate, TURNED if estimate.metric in turned else ""))
+            rows.append(_row(pairs, bucket, estimate, NEGATED if estimate.metric in negated else ""))
         reliability = None if annotations is None else _reliability(annotations[inside])
-        summaries.append(_summarise(request, dataset, bucket, own_groups, reliability))
+        summaries.append(_summarise(request, dataset, bucket, bucket_groups, reliability))
     for rule in request.buckets:
         if rule.isidentifier() and rule not in QUANTITIES:
-            parts = {bucket.name for bucket in buckets if bucket.rule == rule}
-            more_rows, more_summaries = mean_over(rule, parts, rows, summaries)
-            rows += more_rows
-            summaries += more_summaries
+            # the rule names a column, and makes one bucket a value of it
+            value_buckets = {bucket.name for bucket in buckets if bucket.rule == rule}
+            mean_rows, mean_summaries = mean_over(rule, value_buckets, rows, summaries)
+            rows += mean_rows
+            summaries += mean_summaries
     return rows, summaries
 
 
+def mean_over(
+    column: str, buckets: Collection[str], rows: Sequence[AgreementRow], summaries: Sequence[BucketRecord]
+) -> tuple[list[AgreementRow], list[BucketRecord]]:
+    """Return the agreement rows and the record of a bucket ``mean over COLUMN``; both empty below two filled buckets.
+
+    The mean of a coefficient over buckets differs from the coefficient over all pairs. The STS tasks of 2012 to 2016
+    were ranked by a mean over their sources, and papers since then report either; here each has its own name.
+
+    Args:
+        column: whose values the buckets are.
+        buckets: their names.
+        rows: of one dataset, those of the buckets among them.
+        summaries: likewise.
+    """
+    filled = [summary for summary in summaries if summary.bucket in buckets and summary.n]
+    if len(filled) < 2:
+        return [], []
+    first, name = filled[0], f"mean over {column}"
+    filled_names = {summary.bucket for summary in filled}
+    rows_of: dict[tuple[str, str], list[AgreementRow]] = {}
+    for row in rows:
+        if row.bucket in filled_names:
+            rows_of.setdefault((row.metric, row.statistic), []).append(row)
+    record = BucketRecord(
+        dataset=first.dataset,
+        split=first.split,
+        bucket=name,
+        n=sum(summary.n for summary in filled),
+        labels={},
+        ties=None,
+        ceiling={statistic: _mean_ceiling(filled, statistic) for statistic in first.ceiling},
+        reliability=None,
+        groups=None,
+    )
+    return [_mean_row(name, parts) for parts in rows_of.values()], [record]
+
+
+def _mean_row(bucket: str, parts: Sequence[AgreementRow]) -> AgreementRow:
+    """Return the mean of one metric's rows of one statistic, without interval; undefined where one of them is."""
+    first = parts[0]
+    undefined = [part.bucket for part in parts if part.value is None]
+    if undefined:
+        value, note = None, f"undefined in {', '.join(undefined)}"
+    else:
+        value = fmean(part.value for part in parts if part.value is not None)
+        note = f"mean of {len(parts)} buckets that count the same, without interval"
+    return AgreementRow(
+        dataset=first.dataset,
+        split=first.split,
+        bucket=bucket,
+        metric=first.metric,
+        statistic=first.statistic,
+        value=value,
+        low=None,
+        high=None,
+        n=sum(part.n for part in parts),
+        note=note,
+    )
+
+
+def _mean_ceiling(summaries: Sequence[BucketRecord], statistic: str) -> float | None:
+    """Return the mean of the buckets' ceilings of a statistic; None where one of them is undefined."""
+    ceilings = [summary.ceiling[statistic] for summary in summaries]
+    defined = [ceiling for ceiling in ceilings if ceiling is not None]
+    return fmean(defined) if len(defined) == len(ceilings) else None
+
+
 def _row(pairs: Pairs, bucket: Bucket, estimate: Estimate, remark: str) -> AgreementRow:
-    """Return the row of one number; the remark is added to its note."""
+    """Return the agreement row of an estimate, with a remark (or "") added to its note."""
     return AgreementRow(
         dataset=pairs.name,
         split=pairs.split,
@@ -167,8 +164,12 @@ def _row(pairs: Pairs, bucket: Bucket, estimate: Estimate, remark: str) -> Agree
     )
 
 
-def _codes(pairs: Pairs, column: str) -> NDArray[np.intp]:
-    """Return integer codes of a column; an empty cell is a group of its own."""
+def _group_codes(pairs: Pairs, column: str) -> NDArray[np.intp]:
+    """Return an integer for each pair, shape (n,), equal for equal cells; an empty cell is a group of its own.
+
+    Raises:
+        InputError: the column holds lists.
+    """
     import pyarrow as pa
     import pyarrow.compute as pc
 
@@ -185,33 +186,38 @@ def _summarise(
     groups: NDArray[np.intp] | None,
     reliability: AnnotatorReliability | None,
 ) -> BucketRecord:
+    """Return what a bucket holds: pairs, labels, ties, groups, and the ceilings that its ties set."""
     pairs = dataset.pairs
     labels = pairs.labels[bucket.mask]
-    values, counts = np.unique(labels, return_counts=True)
-    if len(values) <= MAX_LISTED_LABELS:
-        listed = {plain(value): float(count) for value, count in zip(values, counts, strict=True)}
-    else:
-        listed = {f"{q}%": float(np.percentile(labels, q)) for q in (0, 25, 50, 75, 100)}
-    empty: dict[str, float | None] = dict.fromkeys(request.statistics)
+    undefined: dict[str, float | None] = dict.fromkeys(request.statistics)
     return BucketRecord(
         dataset=pairs.name,
         split=pairs.split,
         bucket=bucket.name,
         n=len(labels),
-        labels=listed,
+        labels=_label_distribution(labels),
         ties=tie_share(labels),
-        ceiling=tie_free_ceiling(labels, request.statistics, groups) if len(labels) else empty,
+        ceiling=tie_free_ceiling(labels, request.statistics, groups) if len(labels) else undefined,
         reliability=reliability,
         groups=None if groups is None else int(groups.max(initial=-1)) + 1,
     )
 
 
+def _label_distribution(labels: NDArray[np.float64]) -> dict[str, float]:
+    """Return the count of each label, by label; of more than :data:`MAX_LISTED_LABELS` their quartiles, by ``50%``."""
+    values, counts = np.unique(labels, return_counts=True)
+    if len(values) <= MAX_LISTED_LABELS:
+        return {plain(value): float(count) for value, count in zip(values, counts, strict=True)}
+    return {f"{percent}%": float(np.percentile(labels, percent)) for percent in (0, 25, 50, 75, 100)}
+
+
 def _annotations(pairs: Pairs) -> NDArray[np.float64] | None:
-    """Return the labels of the annotators, shape (n, most labels of a pair), NaN where there is none."""
+    """Return the annotators' labels, shape (n, most labels of a pair), NaN-padded; None for data without them."""
     if "annotations" not in pairs.table.column_names:
         return None
     lists = pairs.table.column("annotations").to_pylist()
-    annotations = np.full((len(lists), max((len(labels or ()) for labels in lists), default=0)), np.nan)
+    most_labels = max((len(labels or ()) for labels in lists), default=0)
+    annotations = np.full((len(lists), most_labels), np.nan)
     for row, labels in enumerate(lists):
         for annotator, label in enumerate(labels or ()):
             annotations[row, annotator] = np.nan if label is None else label
@@ -219,5 +225,6 @@ def _annotations(pairs: Pairs) -> NDArray[np.float64] | None:
 
 
 def _reliability(annotations: NDArray[np.float64]) -> AnnotatorReliability | None:
+    """Return how far annotators agree with each other; None where that is undefined."""
     reliability = split_half_reliability(annotations)
     return None if reliability is None else AnnotatorReliability(**asdict(reliability))

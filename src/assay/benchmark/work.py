@@ -1,5 +1,5 @@
-"""The order of work in a run: metrics that share an engine go together over all datasets, and how each of them
-fared.
+"""The order of work in a run: metrics that share an engine are scored together over all datasets, one engine after
+the other. So a model is in memory once, only while it is needed, and each text passes through it once.
 """
 
 from __future__ import annotations
@@ -56,55 +56,63 @@ class Task:
         return self.dataset.singles(self.metric, self.part)
 
 
-# How metrics fared, as a run reports it.
-
-
 class MetricRecords:
-    """Collects records as metrics finish, and returns them in the order of the request."""
+    """The outcome of each metric on each dataset: collected as metrics finish, returned in the order of the request."""
 
     def __init__(self) -> None:
+        # by metric and dataset: a record for each part of the dataset
         self._records: dict[tuple[str, str], list[MetricRecord]] = {}
 
     def add(self, record: MetricRecord) -> None:
-        """Add how a metric fared on a dataset, or on a part of it."""
+        """Add the record of a metric on a dataset, or on a part of it."""
         self._records.setdefault((record.metric, record.dataset), []).append(record)
 
     def fail(self, metric: str, dataset: str, error: Exception) -> None:
-        """Add what a metric raised."""
+        """Record that a metric raised an error on a dataset.
+
+        The status is "unavailable", with the reason and the remedy, for an UnavailableError, and "failed" for any
+        other. Of errors that are not assay's own the reason includes the type.
+        """
         if isinstance(error, UnavailableError):
             self._add_without_scores(metric, dataset, "unavailable", error.reason, error.remedy)
             return
         reason = str(error) if isinstance(error, AssayError) else f"{type(error).__name__}: {error}"
-        self._add_without_scores(metric, dataset, "failed", reason.removeprefix(f"metric {metric}: "))
+        # the record names the metric already
+        reason = reason.removeprefix(f"metric {metric}: ")
+        self._add_without_scores(metric, dataset, "failed", reason)
 
     def skip(self, metric: str, dataset: str, reason: str) -> None:
-        """Add that a metric is not for a dataset."""
+        """Record that a metric does not apply to a dataset, and why."""
         self._add_without_scores(metric, dataset, "not applicable", reason)
 
     def _add_without_scores(self, metric: str, dataset: str, status: Status, reason: str, remedy: str = "") -> None:
         self.add(MetricRecord.without_scores(dataset, metric, status, reason, remedy))
 
     def in_order(self, request: Request, datasets: Sequence[PreparedDataset]) -> list[MetricRecord]:
-        """Return one record a metric and dataset, metric by metric."""
-        names = [str(metric) for metric in (*request.metrics, *request.absent)]
-        return [_join(self._records[name, dataset.pairs.name]) for name in names for dataset in datasets]
+        """Return one record per metric and dataset, metric by metric, those of unavailable metrics last."""
+        records = []
+        for metric in (*request.metrics, *request.absent):
+            for dataset in datasets:
+                records.append(_joined_record(self._records[str(metric), dataset.pairs.name]))
+        return records
 
 
-def _declared(metric: Metric) -> RecordedDeclaration:
+def _recorded_declaration(metric: Metric) -> RecordedDeclaration:
+    """Return what a metric declares of its scores, as the manifest records it: an infinite bound is None."""
     declaration = metric.declaration
     low, high = (bound if math.isfinite(bound) else None for bound in (declaration.low, declaration.high))
-    known: dict[str, Any] = {
+    values: dict[str, Any] = {
         "kind": declaration.kind,
         "low": low,
         "high": high,
         "higher_is_better": declaration.higher_is_better,
     }
     if declaration.aspect:
-        known |= {"aspect": declaration.aspect, "whole": declaration.whole}
-    return RecordedDeclaration(**known)
+        values |= {"aspect": declaration.aspect, "whole": declaration.whole}
+    return RecordedDeclaration(**values)
 
 
-def _recorded(name: str, dataset: str, metric: ColumnMetric) -> MetricRecord:
+def _record_of_column(name: str, dataset: str, metric: ColumnMetric) -> MetricRecord:
     """Return the record of a metric whose scores were read from the data."""
     return MetricRecord(
         dataset=dataset,
@@ -114,32 +122,21 @@ def _recorded(name: str, dataset: str, metric: ColumnMetric) -> MetricRecord:
         remedy="",
         short_signature=metric.short_signature(),
         signature=metric.signature(),
-        declared=_declared(metric),
+        declared=_recorded_declaration(metric),
         says=metric.says(),
     )
 
 
-def _scored(task: Task, scored: Scored, cost: Cost, together: list[str]) -> MetricRecord:
+def _record_of_task(task: Task, scored: Scored, engine_cost: Cost, together: list[str]) -> MetricRecord:
     """Return the record of a task that was scored.
 
     Args:
         task: what was scored.
         scored: the scores, and what they took.
-        cost: of its engine, empty where it was not needed.
+        engine_cost: empty where the engine was not needed.
         together: the metrics that were scored in one pass, this one among them.
     """
     metric = task.metric
-    if scored.scored and scored.seconds > 0:
-        cost = cost.model_copy(update={"pairs_per_second": round(scored.scored / scored.seconds, 1)})
-    if scored.asymmetry:
-        cost = cost.model_copy(update={"asymmetry": scored.asymmetry})
-    others = [name for name in together if name != task.name]
-    if others and not cost.is_empty:
-        cost = cost.model_copy(update={"shared_with": others})
-    says = "" if str(metric) == task.name else metric.says()
-    # of a preset with several models, each scores the pairs of some languages
-    if says and task.part.rows is not None and metric.name != task.name and task.part.language:
-        says = f"{task.part.language}: {says}"
     return MetricRecord(
         dataset=task.dataset.pairs.name,
         metric=task.name,
@@ -151,15 +148,40 @@ def _scored(task: Task, scored: Scored, cost: Cost, together: list[str]) -> Metr
         stored=scored.stored,
         short_signature=metric.short_signature(),
         signature=metric.signature(),
-        declared=_declared(metric),
-        says=says,
+        declared=_recorded_declaration(metric),
+        says=_remark_on(task),
         flags=scored.flags,
-        cost=cost,
+        cost=_cost_of_metric(task.name, scored, engine_cost, together),
     )
 
 
-def _join(records: list[MetricRecord]) -> MetricRecord:
-    """Return one record for all parts of a dataset; the first part that failed stands for all."""
+def _cost_of_metric(name: str, scored: Scored, engine_cost: Cost, together: list[str]) -> Cost:
+    """Return the cost of the engine with the metric's speed, its asymmetry, and the metrics that shared the pass."""
+    own: dict[str, Any] = {}
+    if scored.scored and scored.seconds > 0:
+        own["pairs_per_second"] = round(scored.scored / scored.seconds, 1)
+    if scored.asymmetry:
+        own["asymmetry"] = scored.asymmetry
+    cost = engine_cost.model_copy(update=own)
+    others = [other for other in together if other != name]
+    if others and not cost.is_empty:
+        cost = cost.model_copy(update={"shared_with": others})
+    return cost
+
+
+def _remark_on(task: Task) -> str:
+    """Return what a reader should know of the bound metric, such as the model that a preset took; "" for nothing."""
+    metric = task.metric
+    if str(metric) == task.name:
+        return ""
+    remark = metric.says()
+    # of a preset with several models, each scores the pairs of some languages
+    has_own_language = task.part.rows is not None and metric.name != task.name and task.part.language
+    return f"{task.part.language}: {remark}" if remark and has_own_language else remark
+
+
+def _joined_record(records: list[MetricRecord]) -> MetricRecord:
+    """Return one record for all parts of a dataset; that of the first part without scores, where there is one."""
     first = next((record for record in records if not record.is_done), records[0])
     if len(records) == 1 or not first.is_done:
         return first
@@ -190,12 +212,10 @@ def _join(records: list[MetricRecord]) -> MetricRecord:
     )
 
 
-# The order of work in a run: metrics that share an engine go together over all datasets, one engine after the other.
-# So a model is in memory once, only while it is needed, and each text goes through it once.
-
-
 def score_all(request: Request, datasets: list[PreparedDataset], scorer: Scorer) -> list[MetricRecord]:
-    """Score every dataset with every metric and return how each of them fared; an error in one stops no other.
+    """Score every dataset with every metric and return one record per metric and dataset.
+
+    The scores are put into the datasets. An error in one metric stops no other.
 
     A metric that failed on a part of a dataset has no scores there: agreement on the rest alone would be of other pairs
     than that of the others. The store keeps what was scored.
@@ -204,6 +224,7 @@ def score_all(request: Request, datasets: list[PreparedDataset], scorer: Scorer)
         StoreError: scores can no longer be kept.
     """
     records = MetricRecords()
+    # by engine; a task without one is a group of its own
     groups: dict[Hashable, list[Task]] = {}
     obtainer = _Obtainer(request.offline)
     for metric in request.metrics:
@@ -251,7 +272,11 @@ class _Obtainer:
 
 
 def _plan(metric: Metric, dataset: PreparedDataset, obtainer: _Obtainer, records: MetricRecords) -> list[Task]:
-    """Return what is to be scored; what cannot be is recorded."""
+    """Return a task for each part of a dataset that a metric scores.
+
+    Where there is nothing to compute, the list is empty and a record says why: the metric does not apply, its scores
+    were read from the data, or it raised an error.
+    """
     name, dataset_name, language = str(metric), dataset.pairs.name, dataset.pairs.language
     try:
         parts = [part for part in dataset.parts(metric) if part.rows is None or len(part.rows)]
@@ -276,7 +301,7 @@ def _plan(metric: Metric, dataset: PreparedDataset, obtainer: _Obtainer, records
 
 
 def _why_not(metric: Metric, language: str | None) -> str:
-    """Return why a metric is not for a dataset."""
+    """Return the reason why a metric does not apply to a dataset of that language (None: several, or unknown)."""
     made_for = ", ".join(sorted(metric.declaration.languages or ()))
     if made_for or language is None:
         return f"not available for {language or 'the languages of this data'} (made for {made_for or 'others'})"
@@ -288,18 +313,22 @@ def _why_not(metric: Metric, language: str | None) -> str:
 
 
 def _references(dataset: PreparedDataset, part: DatasetPart) -> list[str]:
-    column = dataset.taken(part).column("reference").to_pylist()
-    return [text for cell in column for text in (cell if isinstance(cell, list) else [cell])]
+    """Return all references of a part, each of several gold answers by itself: a metric's corpus."""
+    references: list[str] = []
+    for cell in dataset.taken(part).column("reference").to_pylist():
+        references.extend(cell if isinstance(cell, list) else [cell])
+    return references
 
 
 def _take_recorded(metric: ColumnMetric, dataset: PreparedDataset, records: MetricRecords) -> None:
+    """Copy the scores that a dataset records for a metric, and add the record of that."""
     name, dataset_name = str(metric), dataset.pairs.name
     if name not in dataset.recorded:
         records.skip(name, dataset_name, f"{dataset_name} has no column {metric.column!r}")
         return
     metric.check_available()
     dataset.scores[name] = dataset.recorded[name]
-    records.add(_recorded(name, dataset_name, metric))
+    records.add(_record_of_column(name, dataset_name, metric))
 
 
 def _score_group(tasks: list[Task], scorer: Scorer, records: MetricRecords) -> None:
@@ -312,11 +341,12 @@ def _score_group(tasks: list[Task], scorer: Scorer, records: MetricRecords) -> N
         scorer.progress.begin(f"{_first_and_count(names)} on {_first_and_count(dataset_names)}", total)
         reset_peak()
         results = scorer.score_jobs(tasks[0].engine, [job for job, _ in jobs])
-        cost = _cost(tasks[0].engine, results, scorer)
+        cost = _engine_cost(tasks[0].engine, results, scorer)
         finished = []
         for (_, members), job_results in zip(jobs, results, strict=True):
             for task, scored in zip(members, job_results, strict=True):
-                finished.append((task, scored, _scored(task, scored, cost if scored.scored else Cost(), names)))
+                engine_cost = cost if scored.scored else Cost()
+                finished.append((task, scored, _record_of_task(task, scored, engine_cost, names)))
     except StoreError:
         raise
     except Exception as error:  # noqa: BLE001 - whatever a metric raises must not cost the others
@@ -333,11 +363,12 @@ def _score_group(tasks: list[Task], scorer: Scorer, records: MetricRecords) -> N
 
 
 def _first_and_count(names: list[str]) -> str:
+    """Return ``f1 and 2 more``, for a progress line."""
     return names[0] if len(names) == 1 else f"{names[0]} and {len(names) - 1} more"
 
 
 def _jobs(tasks: list[Task]) -> list[tuple[ScoringJob, list[Task]]]:
-    """Return the tasks that score the same pairs as one job each."""
+    """Return one job for all tasks that score the same distinct pairs, with its tasks in the order of its metrics."""
     by_singles: dict[int, list[Task]] = {}
     for task in tasks:
         by_singles.setdefault(id(task.singles), []).append(task)
@@ -347,7 +378,8 @@ def _jobs(tasks: list[Task]) -> list[tuple[ScoringJob, list[Task]]]:
     ]
 
 
-def _cost(engine: Engine | None, results: list[list[Scored]], scorer: Scorer) -> Cost:
+def _engine_cost(engine: Engine | None, results: list[list[Scored]], scorer: Scorer) -> Cost:
+    """Return what an engine took and the peak memory of this process; empty where the store had every score."""
     if not any(scored.scored for job_results in results for scored in job_results):
         return Cost()
     details = {} if engine is None else scorer.executor.cost(engine)
@@ -356,9 +388,9 @@ def _cost(engine: Engine | None, results: list[list[Scored]], scorer: Scorer) ->
 
 def _keep_scores(task: Task, scored: Scored) -> None:
     """Put the scores of a task into its dataset; rows of other parts stay NaN until they are scored."""
-    scores, rows = task.dataset.scores, task.part.rows
+    by_metric, rows = task.dataset.scores, task.part.rows
     if rows is None:
-        scores[task.name] = scored.scores
+        by_metric[task.name] = scored.scores
         return
-    whole: NDArray[np.float64] = scores.setdefault(task.name, np.full(len(task.dataset.pairs), np.nan))
-    whole[rows] = scored.scores
+    scores: NDArray[np.float64] = by_metric.setdefault(task.name, np.full(len(task.dataset.pairs), np.nan))
+    scores[rows] = scored.scores
