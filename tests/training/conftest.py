@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -16,20 +17,32 @@ import pyarrow as pa  # noqa: E402
 import pyarrow.parquet as pq  # noqa: E402
 
 from tests.metrics.models.tiny import make_bert  # noqa: E402
-from tests.training.training_run import made_pairs  # noqa: E402
+from tests.shared import made_once  # noqa: E402
+from tests.training.whole import Whole, read_whole, train_whole, write_pairs  # noqa: E402
 
 
 @pytest.fixture(autouse=True)
-def one_thread() -> Iterator[None]:
+def one_thread(old_objects_are_not_searched: None) -> None:
     """One thread on the CPU."""
     torch.set_num_threads(1)
-    yield
 
 
 @pytest.fixture(scope="session")
 def tiny_base(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A sentence encoder with four layers and 32 dimensions."""
-    return make_bert(tmp_path_factory.mktemp("bases") / "base", layers=4, pooling="mean")
+    folder = made_once(tmp_path_factory, "tiny-base", lambda folder: make_bert(folder / "b", layers=4, pooling="mean"))
+    return folder / "b"
+
+
+@pytest.fixture(scope="session")
+def whole_training(tiny_base: Path, tmp_path_factory: pytest.TempPathFactory) -> Callable[[str], Whole]:
+    """Return the finished training of a recipe; it is trained once a session."""
+
+    def train(recipe: str) -> Whole:
+        make = partial(train_whole, recipe, tiny_base)
+        return read_whole(made_once(tmp_path_factory, f"whole-{recipe}", make))
+
+    return train
 
 
 @pytest.fixture
@@ -37,10 +50,7 @@ def pairs_file(tmp_path: Path) -> Callable[..., str]:
     """Write so many pairs with graphs to a file and return its path; *seed* decides the texts."""
 
     def write(number: int, seed: int = 0, **changes: object) -> str:
-        rows = [row | changes for row in made_pairs(number, seed)]
-        path = tmp_path / f"pairs-{number}-{seed}-{'-'.join(changes)}.parquet"
-        pq.write_table(pa.Table.from_pylist(rows), path)
-        return str(path)
+        return write_pairs(tmp_path / f"pairs-{number}-{seed}-{'-'.join(changes)}.parquet", number, seed, **changes)
 
     return write
 

@@ -80,19 +80,18 @@ def test_forms_are_learned(tiny_base, tmp_path):
 
 
 @pytest.mark.slow
-def test_a_killed_training_continues_to_the_same_model(tiny_base, frames, pairs_file, tmp_path):
-    files = frames, pairs_file(20, 3)
-    tune_on(tiny_base, tmp_path / "whole", *files)
+def test_a_killed_training_continues_to_the_same_model(tiny_base, tmp_path, whole_training):
+    complete, files = whole_training("mid-tuning").out, whole_training("mid-tuning").files
     out = tmp_path / "killed"
     kill_in_training(out, "mid_run.py", tiny_base, out, "0.2", *files)
     with pytest.raises(InputError, match=r"unfinished training with another request .*settings"):
         tune_on(tiny_base, out, *files, epochs=4)
     progress, _ = tune_on(tiny_base, out, *files)
     assert any("resumes from step" in line for line in progress.lines)
-    whole, resumed = (load_file(tmp_path / name / "model.safetensors") for name in ("whole", "killed"))
+    whole, resumed = (load_file(folder / "model.safetensors") for folder in (complete, out))
     for name, values in whole.items():
         assert resumed[name] == pytest.approx(values, abs=1e-6), name
-    one, other = (json.loads((tmp_path / name / "results.json").read_text()) for name in ("whole", "killed"))
+    one, other = (json.loads((folder / "results.json").read_text()) for folder in (complete, out))
     assert other["agreement"] == one["agreement"]
 
 

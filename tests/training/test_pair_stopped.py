@@ -19,18 +19,18 @@ from tests.training.pair_run import RECIPES, curve, train_on
 
 @pytest.mark.slow
 @pytest.mark.parametrize("recipe", RECIPES)
-def test_a_killed_training_continues_to_the_same_model_with_dropout(recipe, tiny_base, files, tmp_path):
-    train_on(recipe, tiny_base, tmp_path / "whole", *files)
+def test_a_killed_training_continues_to_the_same_model_with_dropout(recipe, tiny_base, tmp_path, whole_training):
+    complete, files = whole_training(recipe).out, whole_training(recipe).files
     out = tmp_path / "killed"
     kill_in_training(out, "pair_run.py", recipe, tiny_base, out, "0.2", *files)
     with pytest.raises(InputError, match=r"unfinished training with another request .*settings"):
         train_on(recipe, tiny_base, out, *files, epochs=4)
     progress, _ = train_on(recipe, tiny_base, out, *files)
     assert any("resumes from step" in line for line in progress.lines)
-    whole, resumed = (load_file(tmp_path / name / "model.safetensors") for name in ("whole", "killed"))
+    whole, resumed = (load_file(folder / "model.safetensors") for folder in (complete, out))
     for name, values in whole.items():
         assert resumed[name] == pytest.approx(values, abs=1e-6), name
-    assert [row["step"] for row in curve(out)] == [row["step"] for row in curve(tmp_path / "whole")]
+    assert [row["step"] for row in curve(out)] == [row["step"] for row in curve(complete)]
 
 
 @pytest.mark.slow

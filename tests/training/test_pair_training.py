@@ -17,10 +17,10 @@ from tests.training.pair_run import RECIPES, curve, rewritten, train_on
 
 
 @pytest.mark.parametrize("recipe", RECIPES)
-def test_the_metric_gives_the_agreement_that_was_reported(recipe, tiny_base, files, tmp_path):
-    out = tmp_path / "out"
-    progress, results = train_on(recipe, tiny_base, out, *files)
-    assert not list(tmp_path.glob(".out*"))
+def test_the_metric_gives_the_agreement_that_was_reported(recipe, tiny_base, whole_training):
+    whole = whole_training(recipe)
+    out, files, results = whole.out, whole.files, whole.results
+    assert not list(out.parent.glob(".out*"))
     table = pq.read_table(files[2]).to_pydict()
     scores = load_metric(f"{recipe}:{out}").score(Batch(table["reference"], table["candidate"]))
     settings = {"statistics": ("pearson", "spearman", "kendall"), "confidence": 0.95, "seed": (0,), "resamples": 0}
@@ -38,7 +38,7 @@ def test_the_metric_gives_the_agreement_that_was_reported(recipe, tiny_base, fil
     best = max(rows, key=lambda row: float(row["dev_spearman"]))
     assert facts["best_step"] == int(best["step"])
     assert facts["best"]["dev_spearman"] == pytest.approx(float(best["dev_spearman"]))
-    assert any("dev spearman" in line for line in progress.lines)
+    assert any("dev spearman" in line for line in whole.lines)
     card = (out / "README.md").read_text()
     assert all(word in card for word in (facts["command"], str(tiny_base), "licence", "## Limits", files[0]))
     before, after = load_file(tiny_base / "model.safetensors"), load_file(out / "model.safetensors")

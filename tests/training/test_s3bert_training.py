@@ -37,12 +37,12 @@ def curve(folder):
     return list(csv.DictReader((folder / "curves.csv").read_text().splitlines()))
 
 
-def test_what_a_training_leaves(tiny_base, files, tmp_path):
-    out = tmp_path / "out"
-    progress = train(tiny_base, out, *files)
+def test_what_a_training_leaves(tiny_base, whole_training):
+    whole = whole_training("s3bert")
+    out, files = whole.out, whole.files
     assert {path.name for path in out.iterdir()} >= FILES
-    assert not list(tmp_path.glob(".out*"))
-    assert any("dev loss" in line for line in progress.lines)
+    assert not list(out.parent.glob(".out*"))
+    assert any("dev loss" in line for line in whole.lines)
 
     before, after = load_file(tiny_base / "model.safetensors"), load_file(out / "model.safetensors")
     changed = {name for name in after if not np.array_equal(after[name], before[name])}
@@ -91,22 +91,22 @@ def test_the_metric_gives_what_numpy_gives(tiny_base, files, tmp_path):
 
 
 @pytest.mark.slow
-def test_a_killed_training_continues_to_the_same_model(tiny_base, files, tmp_path):
-    train(tiny_base, tmp_path / "whole", *files)
+def test_a_killed_training_continues_to_the_same_model(tiny_base, tmp_path, whole_training):
+    complete, files = whole_training("s3bert").out, whole_training("s3bert").files
     out = tmp_path / "killed"
     kill_in_training(out, "training_run.py", tiny_base, out, "0.2", *files)
     with pytest.raises(InputError, match=r"unfinished training with another request .*settings"):
         train(tiny_base, out, *files, epochs=4)
     progress = train(tiny_base, out, *files)
     assert any("resumes from step" in line for line in progress.lines)
-    whole, resumed = (load_file(tmp_path / name / "model.safetensors") for name in ("whole", "killed"))
+    whole, resumed = (load_file(folder / "model.safetensors") for folder in (complete, out))
     for name, values in whole.items():
         assert resumed[name] == pytest.approx(values, abs=1e-6), name
-    facts = [json.loads((tmp_path / name / "training.json").read_text()) for name in ("whole", "killed")]
+    facts = [json.loads((folder / "training.json").read_text()) for folder in (complete, out)]
     assert facts[1]["scales"] == pytest.approx(facts[0]["scales"], abs=1e-6)
     assert facts[1]["best_step"] == facts[0]["best_step"]
     assert facts[1]["results"]["aspects"] == facts[0]["results"]["aspects"]
-    assert [row["step"] for row in curve(out)] == [row["step"] for row in curve(tmp_path / "whole")]
+    assert [row["step"] for row in curve(out)] == [row["step"] for row in curve(complete)]
 
 
 def test_seeds_share_their_targets_and_are_summed_up(tiny_base, files, tmp_path, monkeypatch):

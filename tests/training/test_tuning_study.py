@@ -21,12 +21,12 @@ from tests.training.training_run import Slow, made_pairs
 from tests.training.tune_run import drawn, search_on
 
 
-def test_what_a_search_leaves(tiny_base, files, tmp_path):
-    out = tmp_path / "out"
-    progress, found = search_on(tiny_base, out, files, seeds=2)
-    assert not list(tmp_path.glob(".out*"))
+def test_what_a_search_leaves(whole_training):
+    whole = whole_training("tune")
+    out, found = whole.out, whole.results
+    assert not list(out.parent.glob(".out*"))
     assert json.loads((out / "study.json").read_text()) == found
-    assert [trial["number"] for trial in found["trials"]] == [0, 1, 2]
+    assert [trial["number"] for trial in found["trials"]] == [0, 1, 2, 3]
     for trial in found["trials"]:
         epochs = trial["settings"]["epochs"]
         assert trial["state"] == "complete"
@@ -47,17 +47,18 @@ def test_what_a_search_leaves(tiny_base, files, tmp_path):
         assert str(value) in found["command"]
     assert found["results"]["seeds"] == [0, 1]
     assert (out / "results.json").is_file()
-    assert "trial 1: dev spearman" in "\n".join(progress.lines)
+    assert "trial 1: dev spearman" in "\n".join(whole.lines)
 
 
 @pytest.mark.slow
-def test_trials_at_the_same_time(tiny_base, files, tmp_path):
-    _, one = search_on(tiny_base, tmp_path / "one", files)
-    progress, two = search_on(tiny_base, tmp_path / "two", files, jobs=2)
+def test_trials_at_the_same_time(tiny_base, tmp_path, whole_training):
+    whole = whole_training("tune")
+    one = whole.results
+    progress, two = search_on(tiny_base, tmp_path / "two", whole.files, trials=4, jobs=2)
     # few trials are drawn at random, whatever runs beside them
     assert drawn(two) == drawn(one)
     assert [trial["value"] for trial in two["trials"]] == pytest.approx([trial["value"] for trial in one["trials"]])
-    assert sum("dev spearman" in line and "step" not in line for line in progress.lines) == 3
+    assert sum("dev spearman" in line and "step" not in line for line in progress.lines) == 4
 
 
 def test_an_error_in_a_process_is_raised_here():

@@ -19,8 +19,8 @@ from tests.training.tune_run import drawn, held_trials, search_on, start_process
 
 
 @pytest.mark.slow
-def test_a_killed_study_goes_on(tiny_base, files, tmp_path):
-    _, whole = search_on(tiny_base, tmp_path / "whole", files, trials=4)
+def test_a_killed_study_goes_on(tiny_base, tmp_path, whole_training):
+    whole, files = whole_training("tune").results, whole_training("tune").files
     out = tmp_path / "killed"
     process = start_process(tiny_base, out, files, pause=0.3)
     address = f"sqlite:///{tmp_path / '.killed.training' / 'study.db'}"

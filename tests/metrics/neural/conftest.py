@@ -16,7 +16,7 @@ from tests.metrics.models.tiny import make_bert  # noqa: E402
 
 
 @pytest.fixture(autouse=True)
-def one_thread() -> Iterator[None]:
+def one_thread(old_objects_are_not_searched: None) -> Iterator[None]:
     """One thread on the CPU, and no model left open."""
     torch.set_num_threads(1)
     with use_runtime(Runtime(device="cpu", threads=1)):

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-import gc
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -12,14 +11,6 @@ import pytest
 from assay.metrics.neural.backends import acceptance, converted
 from assay.metrics.neural.backends import cache as convert
 from tests.metrics.neural.backends.converted_models import PACKAGES, need
-
-
-@pytest.fixture(autouse=True)
-def old_objects_are_not_searched() -> Iterator[None]:
-    """To look for circles among all that torch and transformers hold takes longer than most of these tests."""
-    gc.freeze()
-    yield
-    gc.unfreeze()
 
 
 @pytest.fixture(params=list(PACKAGES))
