@@ -10,7 +10,8 @@ import pytest
 from assay.lexicon.wordnet import find_wordnet
 from assay.reports.categories import CATEGORIES, Tagger, from_people
 from assay.reports.categories.dates import find_moments
-from assay.reports.categories.numbers import digits, find_numbers, find_quantities
+from assay.reports.categories.numbers import digits, find_numbers
+from assay.reports.categories.quantities import find_quantities
 from assay.reports.categories.texts import damage, repair
 
 needs_wordnet = pytest.mark.skipif(find_wordnet() is None, reason="WordNet is not on this machine")

