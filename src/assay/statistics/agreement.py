@@ -152,33 +152,45 @@ def measure(
     resampler = Resampler(n, resamples, tuple(seed), groups)
     measured = {}
     for batch in _batches(scores, labels, groups):
-        blocks: dict[str, list[Floats]] = {score.metric: [] for score in batch}
-        if resamples:
-            for weights in resampler.blocks():
-                for score, own_weights, label_counts in _counted(batch, weights):
-                    blocks[score.metric].append(score.prepared.values(own_weights, label_counts, statistics))
-                    if advance:
-                        advance(weights.shape[1])
-        for score, ones, label_counts in _counted(batch, np.ones((n, 1))):
-            observed = score.prepared.under(ones, label_counts)
+        resampled = _resample(batch, resampler, statistics, advance) if resamples else {}
+        for score, weights, label_counts in _with_label_counts(batch, np.ones((n, 1))):
+            observed = score.prepared.under(weights, label_counts)
             values = observed.values(statistics)[:, 0]
             measured[score.metric] = Coefficients(
                 values,
                 observed.chance(statistics),
-                np.concatenate(blocks[score.metric], axis=1) if resamples else None,
-                len(ones),
+                resampled.get(score.metric),
+                len(weights),
                 tuple(score.units(name) for name in statistics),
-                tuple(
-                    score.prepared.why_undefined(name) if np.isnan(value) else ""
-                    for name, value in zip(statistics, values, strict=True)
-                ),
+                _reasons(score, statistics, values),
             )
-    nothing = _nothing(statistics, "no pair has a score" if n else "no pairs")
-    return {metric: measured.get(metric, nothing) for metric in scores}
+    undefined = _undefined_coefficients(statistics, "no pair has a score" if n else "no pairs")
+    return {metric: measured.get(metric, undefined) for metric in scores}
 
 
-def _nothing(statistics: Sequence[str], reason: str) -> Coefficients:
-    """Return the coefficients of a score that no pair has."""
+def _resample(
+    batch: list[_Score], resampler: Resampler, statistics: Sequence[str], advance: Callable[[int], None] | None
+) -> dict[str, Floats]:
+    """Return by metric its statistics on each resample, shape (statistics, resamples)."""
+    blocks: dict[str, list[Floats]] = {score.metric: [] for score in batch}
+    for all_weights in resampler.blocks():
+        for score, weights, label_counts in _with_label_counts(batch, all_weights):
+            blocks[score.metric].append(score.prepared.values(weights, label_counts, statistics))
+            if advance:
+                advance(all_weights.shape[1])
+    return {metric: np.concatenate(values, axis=1) for metric, values in blocks.items()}
+
+
+def _reasons(score: _Score, statistics: Sequence[str], values: Floats) -> tuple[str, ...]:
+    """Return for each statistic why its value is undefined, or an empty string."""
+    reasons = []
+    for name, value in zip(statistics, values, strict=True):
+        reasons.append(score.prepared.why_undefined(name) if np.isnan(value) else "")
+    return tuple(reasons)
+
+
+def _undefined_coefficients(statistics: Sequence[str], reason: str) -> Coefficients:
+    """Return the coefficients of a score that no pair has: all undefined, for one reason."""
     undefined, count = np.full(len(statistics), np.nan), len(statistics)
     return Coefficients(undefined, undefined, None, 0, ((0, "pairs"),) * count, (reason,) * count)
 
@@ -199,6 +211,7 @@ class _KnownRows:
 
     @classmethod
     def of(cls, known: NDArray[np.bool_], labels: Floats, groups: NDArray[np.intp] | None) -> _KnownRows:
+        """Select the *known* rows of labels and groups; all arrays have shape (all pairs,)."""
         if known.all():
             return cls(None, Labels.of(labels), groups)
         return cls(known, Labels.of(labels[known]), None if groups is None else groups[known])
@@ -251,16 +264,23 @@ def _batches(scores: Mapping[str, Floats], labels: Floats, groups: NDArray[np.in
         yield batch
 
 
-def _counted(batch: list[_Score], weights: Floats) -> Iterator[tuple[_Score, Floats, LabelCounts]]:
-    """Yield each score with the multiplicities of its pairs and its labels under them; shared labels count once."""
-    counted: dict[int, tuple[Floats, LabelCounts]] = {}
+def _with_label_counts(batch: list[_Score], all_weights: Floats) -> Iterator[tuple[_Score, Floats, LabelCounts]]:
+    """Yield each score with the multiplicities of its pairs, shape (its pairs, b), and the label counts under them.
+
+    Scores of the same rows share one label count.
+
+    Args:
+        batch: prepared scores.
+        all_weights: multiplicities of all pairs in b resamples, shape (all pairs, b).
+    """
+    counts_by_rows: dict[int, tuple[Floats, LabelCounts]] = {}
     for score in batch:
         key = id(score.rows)
-        if key not in counted:
-            own_weights = score.rows.take(weights)
-            counted[key] = own_weights, score.rows.labels.count(own_weights)
-        own_weights, label_counts = counted[key]
-        yield score, own_weights, label_counts
+        if key not in counts_by_rows:
+            weights = score.rows.take(all_weights)
+            counts_by_rows[key] = weights, score.rows.labels.count(weights)
+        weights, label_counts = counts_by_rows[key]
+        yield score, weights, label_counts
 
 
 # Intervals.

@@ -71,14 +71,18 @@ class SplitHalf:
 
 
 def count(shown: Codes, best: Codes, worst: Codes, items: int) -> Counts:
-    """Count choices.
+    """Return how often each item was chosen as best, as worst, and shown at all.
 
     Args:
         shown: codes of the items of each annotation, 0 … items-1, shape (m, k).
         best, worst: code of the item chosen, shape (m,).
         items: number of items.
     """
-    return Counts(*(np.bincount(codes.ravel(), minlength=items) for codes in (best, worst, shown)))
+    return Counts(
+        np.bincount(best, minlength=items),
+        np.bincount(worst, minlength=items),
+        np.bincount(shown.ravel(), minlength=items),
+    )
 
 
 def split_half(
@@ -109,8 +113,8 @@ def split_half(
         spearman.append(rho)
         pearson.append(r)
     return SplitHalf(
-        *_mean(spearman),
-        *_mean(pearson),
+        *_mean_and_deviation(spearman),
+        *_mean_and_deviation(pearson),
         splits=splits,
         undefined=int(np.isnan(pearson).sum()),
         fewest=fewest,
@@ -126,6 +130,7 @@ def _scores_of_halves(
     rng = np.random.default_rng(seed)
     m, k = shown.shape
     rows = np.arange(m)
+    # 1 where an annotation chose an item as best, -1 where as worst; the score is this sum over the times it was shown
     chosen = csr_array(
         (np.repeat([1.0, -1.0], m), (np.concatenate([best, worst]), np.concatenate([rows, rows]))), shape=(items, m)
     )
@@ -134,15 +139,17 @@ def _scores_of_halves(
     order = np.argsort(tuples, kind="stable")
     sizes = np.bincount(tuples)
     known = np.arange(sizes.max())[None] < sizes[:, None]
-    all_chosen, all_seen = (matrix.sum(axis=1)[:, None] for matrix in (chosen, seen))
+    all_chosen = chosen.sum(axis=1)[:, None]
+    all_seen = seen.sum(axis=1)[:, None]
     for start in range(0, splits, _BLOCK):
-        inside = np.zeros((m, min(_BLOCK, splits - start)))
-        for column in range(inside.shape[1]):
-            inside[order, column] = random_halves(known, rng)[known]
-        first, first_seen = chosen @ inside, seen @ inside
+        in_first = np.zeros((m, min(_BLOCK, splits - start)))
+        for column in range(in_first.shape[1]):
+            in_first[order, column] = random_halves(known, rng)[known]
+        first_chosen, first_seen = chosen @ in_first, seen @ in_first
         with np.errstate(invalid="ignore", divide="ignore"):
-            scores, other_scores = first / first_seen, (all_chosen - first) / (all_seen - first_seen)
-        yield from zip(scores.T, other_scores.T, strict=True)
+            first_scores = first_chosen / first_seen
+            second_scores = (all_chosen - first_chosen) / (all_seen - first_seen)
+        yield from zip(first_scores.T, second_scores.T, strict=True)
 
 
 def _correlations(first: Floats, second: Floats) -> tuple[float, float]:
@@ -154,7 +161,8 @@ def _correlations(first: Floats, second: Floats) -> tuple[float, float]:
     return float(np.corrcoef(rankdata(first), rankdata(second))[0, 1]), float(np.corrcoef(first, second)[0, 1])
 
 
-def _mean(values: list[float]) -> tuple[float | None, float | None]:
+def _mean_and_deviation(values: list[float]) -> tuple[float | None, float | None]:
+    """Return mean and standard deviation (n - 1) of the values that are not NaN, None where there are too few."""
     defined = np.array(values)[~np.isnan(values)]
     return (
         float(defined.mean()) if len(defined) else None,

@@ -33,9 +33,10 @@ def score_codes(scores: Floats) -> Indices:
     differs = np.diff(ascending) > 0
     apart = np.diff(ascending) > NOISE * np.abs(ascending[1:])
     starts = run_starts(apart)
-    ends = np.append(starts[1:], len(scores)) - 1
-    wide = ascending[ends] - ascending[starts] > NOISE * np.abs(ascending[ends])
-    apart |= differs & np.repeat(wide, np.diff(np.append(starts, len(scores))))[1:]
+    lasts = np.append(starts[1:], len(scores)) - 1
+    chain_is_wide = ascending[lasts] - ascending[starts] > NOISE * np.abs(ascending[lasts])
+    chain_lengths = np.diff(np.append(starts, len(scores)))
+    apart |= differs & np.repeat(chain_is_wide, chain_lengths)[1:]
     codes = np.empty(len(scores), dtype=np.intp)
     codes[order] = np.concatenate([[0], np.cumsum(apart)])
     return codes
@@ -64,11 +65,12 @@ class Ties:
     @classmethod
     def of_choice(cls, repeated: Floats, total: Floats) -> Ties:
         """Sum up a choice of *total* values: only groups that can have two of them, shape (g, b), are looked at."""
-        chosen = repeated.sum(axis=0)
-        tied = (np.einsum("gb,gb->b", repeated, repeated) - chosen) / 2
-        rest = (total - repeated) * (total + repeated)
-        alone = (total - chosen) * (total - 1) * (total + 1)
-        return cls(total, tied, (np.einsum("gb,gb->b", repeated, rest) + alone) / 12)
+        in_repeated = repeated.sum(axis=0)
+        tied = (np.einsum("gb,gb->b", repeated, repeated) - in_repeated) / 2
+        # c (n - c) (n + c) of each group of c values; the values outside are groups of one
+        factor = (total - repeated) * (total + repeated)
+        of_singles = (total - in_repeated) * (total - 1) * (total + 1)
+        return cls(total, tied, (np.einsum("gb,gb->b", repeated, factor) + of_singles) / 12)
 
 
 @dataclass(frozen=True)

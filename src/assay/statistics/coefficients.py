@@ -144,7 +144,10 @@ def check_statistics(names: Sequence[str]) -> tuple[str, ...]:
 
 def statistics_help() -> str:
     """Return the help of an option that takes names of statistics: the default ones, then the others explained."""
-    others = [f"{one.name}: {one.help}" for one in STATISTICS.values() if one.name not in DEFAULT_STATISTICS]
+    others = []
+    for statistic in STATISTICS.values():
+        if statistic.name not in DEFAULT_STATISTICS:
+            others.append(f"{statistic.name}: {statistic.help}")
     return f"{', '.join(DEFAULT_STATISTICS)} (these by default); {'; '.join(others)}."
 
 
@@ -215,9 +218,9 @@ def _tau_c(score: ResampledScore) -> Floats:
     import numpy as np
 
     ranks = score.ranks
-    levels = np.minimum(
-        np.count_nonzero(ranks.score_counts, axis=0), np.count_nonzero(ranks.label_counts, axis=0)
-    ).astype(np.float64)
+    score_levels = np.count_nonzero(ranks.score_counts, axis=0)
+    label_levels = np.count_nonzero(ranks.label_counts, axis=0)
+    levels = np.minimum(score_levels, label_levels).astype(np.float64)
     with np.errstate(invalid="ignore", divide="ignore"):
         tau: Floats = 2 * ranks.balance / (ranks.label.total**2 * (levels - 1) / levels)
     return np.where(levels > 1, np.clip(tau, -1, 1), np.nan)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -87,24 +87,29 @@ def compare_all(
 
 def average(parts: Sequence[Coefficients]) -> Coefficients:
     """Return the mean of each coefficient over datasets that count the same and were drawn independently."""
+    units_of_parts = [part.units for part in parts]
+    # the dataset with the fewest units decides whether a mean has an interval
+    fewest_units = tuple(min(units) for units in zip(*units_of_parts, strict=True))
     return Coefficients(
         np.mean([part.values for part in parts], axis=0),
         np.mean([part.chance for part in parts], axis=0),
-        _mean([part.resampled for part in parts]),
+        _mean_or_none([part.resampled for part in parts]),
         sum(part.n for part in parts),
-        tuple(min(same) for same in zip(*(part.units for part in parts), strict=True)),
+        fewest_units,
     )
 
 
 def average_drawn(parts: Sequence[Drawn]) -> Drawn:
     """Return two scores compared by the mean of each coefficient over datasets; without Williams' test."""
-    first, second = average([part.first for part in parts]), average([part.second for part in parts])
-    return Drawn(first, second, _mean([part.permuted for part in parts]), np.nan)
+    first = average([part.first for part in parts])
+    second = average([part.second for part in parts])
+    return Drawn(first, second, _mean_or_none([part.permuted for part in parts]), np.nan)
 
 
-def _mean(parts: Sequence[Floats | None]) -> Floats | None:
-    known = [part for part in parts if part is not None]
-    return np.mean(known, axis=0) if len(known) == len(parts) else None
+def _mean_or_none(arrays: Sequence[Floats | None]) -> Floats | None:
+    """Return the mean of arrays of one shape, None where one of them is missing."""
+    present = [array for array in arrays if array is not None]
+    return np.mean(present, axis=0) if len(present) == len(arrays) else None
 
 
 def summarise(drawn: Drawn, statistics: Sequence[str], confidence: float) -> list[Difference]:
@@ -113,47 +118,81 @@ def summarise(drawn: Drawn, statistics: Sequence[str], confidence: float) -> lis
 
 
 def _difference(name: str, index: int, drawn: Drawn, confidence: float) -> Difference:
+    """Return the difference in the statistic *name*, which is at *index* of what was drawn."""
     first, second = drawn.first.values[index], drawn.second.values[index]
-    if np.isnan(first) or np.isnan(second):
-        why = "undefined" if drawn.first.n else "no pair has both scores"
-        return Difference(name, _known(first), _known(second), None, None, None, None, None, None, drawn.first.n, why)
-    note, low, high, detectable, p_bootstrap, p_permutation = "", None, None, None, None, None
+    undefined = bool(np.isnan(first) or np.isnan(second))
+    note = ""
+    if undefined:
+        note = "undefined" if drawn.first.n else "no pair has both scores"
+    difference = Difference(
+        statistic=name,
+        first=_none_if_nan(first),
+        second=_none_if_nan(second),
+        low=None,
+        high=None,
+        p_permutation=None,
+        p_bootstrap=None,
+        p_williams=None,
+        detectable=None,
+        n=drawn.first.n,
+        note=note,
+    )
+    if undefined:
+        return difference
     if drawn.first.resampled is not None and drawn.second.resampled is not None:
         resampled = drawn.first.resampled[index] - drawn.second.resampled[index]
-        known = resampled[~np.isnan(resampled)]
-        units, unit = drawn.first.units[index]
-        interval = percentile_interval(resampled, units, confidence)
-        if units < FEWEST:
-            note = f"no interval below {FEWEST} {unit}"
-        elif interval is not None:
-            low, high = interval
-            detectable = _detectable(known, confidence)
-            side = min(int((known <= 0).sum()), int((known >= 0).sum()))
-            p_bootstrap = min(1.0, 2 * (1 + side) / (1 + len(known)))
+        difference = _with_interval(difference, resampled, drawn.first.units[index], confidence)
     if drawn.permuted is not None:
-        null = drawn.permuted[index][~np.isnan(drawn.permuted[index])]
-        p_permutation = float(1 + (np.abs(null) >= abs(first - second) - NOISE).sum()) / (1 + len(null))
-    p_williams = _known(drawn.p_williams) if name == "pearson" else None
-    return Difference(
-        name,
-        float(first),
-        float(second),
-        low,
-        high,
-        p_permutation,
-        p_bootstrap,
-        p_williams,
-        detectable,
-        drawn.first.n,
-        note,
-    )
+        p_permutation = _p_permutation(float(first - second), drawn.permuted[index])
+        difference = replace(difference, p_permutation=p_permutation)
+    if name == "pearson":
+        difference = replace(difference, p_williams=_none_if_nan(drawn.p_williams))
+    return difference
 
 
-def _detectable(drawn: Floats, confidence: float) -> float:
+def _with_interval(
+    difference: Difference, resampled: Floats, units_and_name: tuple[int, str], confidence: float
+) -> Difference:
+    """Return the difference with what its resamples show: interval, p-value and the smallest detectable difference.
+
+    Args:
+        difference: without them.
+        resampled: the difference on each resample, shape (resamples,), NaN where undefined.
+        units_and_name: how many units were drawn, and what they are called.
+        confidence: level of the interval, in (0, 1).
+    """
+    units, units_name = units_and_name
+    if units < FEWEST:
+        return replace(difference, note=f"no interval below {FEWEST} {units_name}")
+    interval = percentile_interval(resampled, units, confidence)
+    if interval is None:
+        return difference
+    low, high = interval
+    defined = resampled[~np.isnan(resampled)]
+    on_smaller_side = min(int((defined <= 0).sum()), int((defined >= 0).sum()))
+    p_bootstrap = min(1.0, 2 * (1 + on_smaller_side) / (1 + len(defined)))
+    detectable = _detectable_difference(defined, confidence)
+    return replace(difference, low=low, high=high, p_bootstrap=p_bootstrap, detectable=detectable)
+
+
+def _p_permutation(observed: float, permuted: Floats) -> float:
+    """Return the two-sided p-value of an observed difference among those after exchanges, NaN where undefined."""
+    null = permuted[~np.isnan(permuted)]
+    as_extreme = np.abs(null) >= abs(observed) - NOISE
+    return float(1 + as_extreme.sum()) / (1 + len(null))
+
+
+def _detectable_difference(resampled: Floats, confidence: float) -> float:
+    """Return the difference that a test at this level would show with probability :data:`POWER`.
+
+    Args:
+        resampled: the difference on each resample, shape (resamples,), finite; its spread is the standard error.
+        confidence: level of the test, in (0, 1).
+    """
     from scipy.special import ndtri
 
-    return float((ndtri((1 + confidence) / 2) + ndtri(POWER)) * drawn.std(ddof=1))
+    return float((ndtri((1 + confidence) / 2) + ndtri(POWER)) * resampled.std(ddof=1))
 
 
-def _known(value: float) -> float | None:
+def _none_if_nan(value: float) -> float | None:
     return None if np.isnan(value) else float(value)

@@ -160,6 +160,41 @@ class _Split:
     first: Indices
     last: Indices
 
+    @classmethod
+    def of(
+        cls,
+        order: Indices,
+        node: Indices,
+        score_codes: Indices,
+        at_right: NDArray[np.bool_],
+        at_left: NDArray[np.bool_],
+    ) -> Self:
+        """Lay out the comparisons between the cells on either side of one bit.
+
+        Args:
+            order: cells, ordered by (node, score), shape (k,).
+            node: the label codes above the bit, in that order.
+            score_codes: of the cells, in their own order.
+            at_right: which entries of *order* have the bit set, and a cell without it in their node.
+            at_left: which have it unset, and a cell with it in their node.
+        """
+        left, right = order[at_left], order[at_right]
+        left_nodes, right_nodes = node[at_left], node[at_right]
+        # one number for (node, score), so that one search finds a position within the node
+        stride = int(score_codes.max()) + 1
+        left_keys = left_nodes * stride + score_codes[left]
+        right_keys = right_nodes * stride + score_codes[right]
+        nodes = run_starts(np.diff(right_nodes) != 0)
+        return cls(
+            left=left,
+            right=right,
+            below=np.searchsorted(left_keys, right_keys, side="left"),
+            upto=np.searchsorted(left_keys, right_keys, side="right"),
+            nodes=nodes,
+            first=np.searchsorted(left_nodes, right_nodes[nodes], side="left"),
+            last=np.searchsorted(left_nodes, right_nodes[nodes], side="right"),
+        )
+
     def balance(self, cells: Floats) -> Floats:
         """Return concordant less discordant comparisons across the bit: shape (k, b) to (b,)."""
         running = np.zeros((len(self.left) + 1, cells.shape[1]))
@@ -192,33 +227,8 @@ class LevelTree(Concordance):
             node, is_right = label_codes[order] >> (bit + 1), (label_codes[order] >> bit & 1).astype(bool)
             # a node without left or without right cells has nothing to compare
             has_both = np.isin(node, np.intersect1d(node[is_right], node[~is_right]))
-            splits.append(cls._split(order, node, score_codes, is_right & has_both, ~is_right & has_both))
+            splits.append(_Split.of(order, node, score_codes, is_right & has_both, ~is_right & has_both))
         return cls(run_starts(np.diff(label_codes) != 0), score_codes, by_score, splits)
-
-    @staticmethod
-    def _split(
-        order: Indices,
-        node: Indices,
-        score_codes: Indices,
-        at_right: NDArray[np.bool_],
-        at_left: NDArray[np.bool_],
-    ) -> _Split:
-        left, right = order[at_left], order[at_right]
-        stride = int(score_codes.max()) + 1
-        left_key, right_key = (
-            node[at_left] * stride + score_codes[left],
-            node[at_right] * stride + score_codes[right],
-        )
-        nodes = run_starts(np.diff(node[at_right]) != 0)
-        return _Split(
-            left=left,
-            right=right,
-            below=np.searchsorted(left_key, right_key, side="left"),
-            upto=np.searchsorted(left_key, right_key, side="right"),
-            nodes=nodes,
-            first=np.searchsorted(node[at_left], node[at_right][nodes], side="left"),
-            last=np.searchsorted(node[at_left], node[at_right][nodes], side="right"),
-        )
 
     def count(self, cells: Floats, scores: Floats | None, label_ranks: Floats) -> tuple[Floats, Floats]:
         """See :meth:`Concordance.count`."""

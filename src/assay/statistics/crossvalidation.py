@@ -53,8 +53,8 @@ class Fold:
 
 def codes_of(keys: Iterable[Hashable]) -> Rows:
     """Return codes from 0 on that are equal where keys are, in the order in which keys first occur, shape (n,)."""
-    known: dict[Hashable, int] = {}
-    return np.array([known.setdefault(key, len(known)) for key in keys], dtype=np.intp)
+    code_of: dict[Hashable, int] = {}
+    return np.array([code_of.setdefault(key, len(code_of)) for key in keys], dtype=np.intp)
 
 
 def codes_of_groups(names: Iterable[Hashable]) -> Rows:
@@ -63,12 +63,14 @@ def codes_of_groups(names: Iterable[Hashable]) -> Rows:
     A pair whose name is None or empty is a group of its own. The order decides which groups a resample draws: runs and
     all reports on them take it from here.
     """
-    known: dict[Hashable, int] = {}
-    codes = np.array(
-        [-1 if name in (None, "") else known.setdefault(name, len(known)) for name in names], dtype=np.intp
-    )
+    code_of: dict[Hashable, int] = {}
+    listed = []
+    for name in names:
+        unnamed = name in (None, "")
+        listed.append(-1 if unnamed else code_of.setdefault(name, len(code_of)))
+    codes = np.array(listed, dtype=np.intp)
     alone = codes < 0
-    codes[alone] = len(known) + np.arange(int(alone.sum()))
+    codes[alone] = len(code_of) + np.arange(int(alone.sum()))
     return codes
 
 
@@ -238,36 +240,37 @@ def cross_validate(labels: Floats, partition: Partition, scores_of: ScoresOf, st
     """
     fold_scores = _held_out_scores(len(labels), partition.folds, scores_of)
     left_out_scores = _held_out_scores(len(labels), partition.left_out, scores_of)
-
-    def estimates_of(scores: Floats, rows: Rows) -> dict[str, Estimate]:
-        estimates = agreement(
-            {"": scores[rows]}, labels[rows], statistics=statistics, resamples=0, confidence=0.95, seed=(0,)
-        )
-        return {estimate.statistic: estimate for estimate in estimates}
-
-    def averages(parts: Sequence[tuple[str, Rows]]) -> dict[str, Average]:
-        by_fold = [(name, estimates_of(fold_scores, rows)) for name, rows in parts]
-        return {
-            statistic: Average.of([(name, estimates[statistic]) for name, estimates in by_fold])
-            for statistic in statistics
-        }
-
-    sources = [
-        SourceAgreement(
-            name,
-            len(rows),
-            averages([(fold.name, np.intersect1d(fold.test, rows)) for fold in partition.folds]),
-            estimates_of(left_out_scores, rows),
-        )
-        for name, rows in partition.sources.items()
-    ]
+    all_rows = np.arange(len(labels))
+    sources = []
+    for name, rows in partition.sources.items():
+        tested = _averages(fold_scores, labels, partition.folds, rows, statistics)
+        left_out = _estimates(left_out_scores[rows], labels[rows], statistics)
+        sources.append(SourceAgreement(name, len(rows), tested, left_out))
     return Validated(
-        averages([(fold.name, fold.test) for fold in partition.folds]),
-        estimates_of(fold_scores, np.arange(len(labels))),
+        _averages(fold_scores, labels, partition.folds, all_rows, statistics),
+        _estimates(fold_scores, labels, statistics),
         tuple(sources),
         len(labels),
         int(np.count_nonzero(~np.isfinite(fold_scores))),
     )
+
+
+def _estimates(scores: Floats, labels: Floats, statistics: Sequence[str]) -> dict[str, Estimate]:
+    """Return by statistic how far scores agree with labels, both of shape (n,), without an interval."""
+    estimates = agreement({"": scores}, labels, statistics=statistics, resamples=0, confidence=0.95, seed=(0,))
+    return {estimate.statistic: estimate for estimate in estimates}
+
+
+def _averages(
+    scores: Floats, labels: Floats, folds: Sequence[Fold], rows: Rows, statistics: Sequence[str]
+) -> dict[str, Average]:
+    """Return by statistic its average over folds, of each of which only the tested pairs among *rows* count."""
+    folds_of: dict[str, list[tuple[str, Estimate]]] = {statistic: [] for statistic in statistics}
+    for fold in folds:
+        tested = np.intersect1d(fold.test, rows)
+        for statistic, estimate in _estimates(scores[tested], labels[tested], statistics).items():
+            folds_of[statistic].append((fold.name, estimate))
+    return {statistic: Average.of(estimates) for statistic, estimates in folds_of.items()}
 
 
 def _held_out_scores(n: int, folds: Sequence[Fold], scores_of: ScoresOf) -> Floats:

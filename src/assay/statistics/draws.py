@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from itertools import combinations
+from itertools import chain, combinations
 
 import numpy as np
 from numpy.typing import NDArray
@@ -96,7 +96,7 @@ def draw_all(
     metric_pairs: Sequence[MetricPair] | None = None,
     advance: Callable[[int], None] | None = None,
 ) -> dict[MetricPair, Drawn]:
-    """Return, for pairs of metrics, resamples and exchanges of the pairs of texts that have both scores.
+    """Return by metric pair what was drawn of it: resamples and exchanges of the pairs of texts that have both scores.
 
     Args:
         scores: by name, arrays of shape (n,); NaN marks a pair of texts without a score: those that lack one of two
@@ -116,15 +116,15 @@ def draw_all(
     for first, second in compared:
         pairs_by_rows.setdefault(np.packbits(known[first] & known[second]).tobytes(), []).append((first, second))
     drawn: dict[MetricPair, Drawn] = {}
-    for sharing in pairs_by_rows.values():
-        first, second = sharing[0]
+    for pairs_with_same_rows in pairs_by_rows.values():
+        first, second = pairs_with_same_rows[0]
         rows = known[first] & known[second]
-        shared_groups = None if groups is None else np.unique(groups[rows], return_inverse=True)[1]
-        drawn |= _draw_sharing(
-            sharing,
-            {name: scores[name][rows] for metric_pair in sharing for name in metric_pair},
+        names = dict.fromkeys(chain.from_iterable(pairs_with_same_rows))
+        drawn |= _draw_on_same_rows(
+            pairs_with_same_rows,
+            {name: scores[name][rows] for name in names},
             labels[rows],
-            shared_groups,
+            None if groups is None else np.unique(groups[rows], return_inverse=True)[1],
             statistics=statistics,
             permutations=permutations,
             resamples=resamples,
@@ -134,7 +134,7 @@ def draw_all(
     return {metric_pair: drawn[metric_pair] for metric_pair in compared}
 
 
-def _draw_sharing(
+def _draw_on_same_rows(
     metric_pairs: Sequence[MetricPair],
     scores: Mapping[str, Floats],
     labels: Floats,
@@ -152,28 +152,29 @@ def _draw_sharing(
     permuted: dict[MetricPair, Floats] = {}
     if permutations and n:
         swaps = Swaps(n, permutations, (*seed, 1), groups)
-        permuted = _permuted(metric_pairs, scores, labels, swaps, statistics, advance)
+        permuted = _permuted_differences(metric_pairs, scores, labels, swaps, statistics, advance)
     drawn = {}
     for first, second in metric_pairs:
         p_williams = np.nan
+        # the test supposes that pairs are independent
         if groups is None and "pearson" in statistics:
             index = list(statistics).index("pearson")
-            r_values = coefficients[first].values[index], coefficients[second].values[index]
-            p_williams = _williams(scores[first], scores[second], *r_values)
+            first_r, second_r = coefficients[first].values[index], coefficients[second].values[index]
+            p_williams = _p_williams(scores[first], scores[second], first_r, second_r)
         drawn[first, second] = Drawn(
             coefficients[first], coefficients[second], permuted.get((first, second)), p_williams
         )
     return drawn
 
 
-def _williams(first: Floats, second: Floats, first_r: float, second_r: float) -> float:
+def _p_williams(first: Floats, second: Floats, first_r: float, second_r: float) -> float:
     """Return the p-value of two scores with their correlations to the label, NaN where one is undefined."""
     if np.isnan(first_r + second_r):
         return np.nan
     return williams(first_r, second_r, float(np.corrcoef(first, second)[0, 1]), len(first))[1]
 
 
-def _permuted(
+def _permuted_differences(
     metric_pairs: Sequence[MetricPair],
     scores: Mapping[str, Floats],
     labels: Floats,
@@ -181,21 +182,21 @@ def _permuted(
     statistics: Sequence[str],
     advance: Callable[[int], None] | None,
 ) -> dict[MetricPair, Floats]:
-    """Return the differences under each exchange, shape (statistics, permutations); none where a score is constant.
+    """Return by metric pair the differences under each exchange, shape (statistics, permutations).
 
-    A block of exchanges is drawn once for as many metric pairs as memory holds.
+    A metric pair with a constant score is left out. A block of exchanges is drawn once for as many metric pairs as
+    memory holds.
     """
     # what varies by rounding alone cannot be standardised
-    varies = {name for name, values in scores.items() if score_codes(values).any()}
-    step = max(1, PREPARED_BYTES // (len(labels) * _EXCHANGE_BYTES))
+    varying = {name for name, values in scores.items() if score_codes(values).any()}
+    pairs_at_a_time = max(1, PREPARED_BYTES // (len(labels) * _EXCHANGE_BYTES))
     permuted: dict[MetricPair, Floats] = {}
-    for start in range(0, len(metric_pairs), step):
-        batch = metric_pairs[start : start + step]
-        exchanges = {
-            (first, second): Exchange.of(scores[first], scores[second], labels, swaps.groups)
-            for first, second in batch
-            if {first, second} <= varies
-        }
+    for start in range(0, len(metric_pairs), pairs_at_a_time):
+        batch = metric_pairs[start : start + pairs_at_a_time]
+        exchanges: dict[MetricPair, Exchange] = {}
+        for first, second in batch:
+            if first in varying and second in varying:
+                exchanges[first, second] = Exchange.of(scores[first], scores[second], labels, swaps.groups)
         blocks: dict[MetricPair, list[Floats]] = {metric_pair: [] for metric_pair in exchanges}
         for block in swaps.blocks():
             for metric_pair, exchange in exchanges.items():

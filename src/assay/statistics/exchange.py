@@ -26,7 +26,12 @@ __all__ = ["Exchange"]
 
 @dataclass(frozen=True)
 class _Linear:
-    """A sum over pairs that is linear in which of them are exchanged."""
+    """A sum over pairs that is linear in which of them are exchanged.
+
+    Attributes:
+        constant: the sum before any exchange.
+        change: what the exchange of each pair adds, shape (n,).
+    """
 
     constant: float
     change: Floats
@@ -84,8 +89,8 @@ class Exchange:
             Cells.of(joined, doubled),
             (_Linear.of(rows[0]), _Linear.of(rows[1]), _Linear.of(rows[2])),
             (float(rows[0].sum()), float(rows[1].sum()), float(rows[2].sum())),
-            _excess(_own_balance(codes, doubled.codes)),
-            _excess(_own_rank_product(codes, ranks[doubled.codes])),
+            _excess(_balance_of_each(codes, doubled.codes)),
+            _excess(_rank_product_of_each(codes, ranks[doubled.codes])),
             None if groups is None else _accuracy_difference(first, second, labels, groups),
         )
 
@@ -126,17 +131,17 @@ class Exchange:
         """Count the two scores after exchanges; without ties, what is the same in both is left out."""
         excess, rank_excess = self.balance.under(swaps), self.rank_product.under(swaps)
         if self.cells.tie_free:
-            counts = self._untied(swaps.shape)
+            counts = self._counts_without_ties(swaps.shape)
             return (
                 replace(counts, balance=excess / 2, rank_product=rank_excess / 2),
                 replace(counts, balance=-excess / 2, rank_product=-rank_excess / 2),
             )
-        chosen = np.concatenate([1 - swaps, swaps])
-        first = self.cells.count(self.labels.count_choices(chosen))
+        choices_of_first = np.concatenate([1 - swaps, swaps])
+        first = self.cells.count(self.labels.count_choices(choices_of_first))
         second = self.cells.complement(first)
         return first, replace(second, balance=first.balance - excess, rank_product=first.rank_product - rank_excess)
 
-    def _untied(self, shape: tuple[int, ...]) -> RankCounts:
+    def _counts_without_ties(self, shape: tuple[int, ...]) -> RankCounts:
         """Return the counts of n pairs without tied scores, balance and rank product left at 0."""
         n, width = shape
         any_choice = np.broadcast_to(np.repeat([[1.0], [0.0]], n, axis=0), (2 * n, width))
@@ -195,56 +200,64 @@ def _correlation(means: Floats) -> Floats:
     return correlation
 
 
-def _excess(own: Floats) -> _Linear:
+def _excess(value_sums: Floats) -> _Linear:
     """Return the sum over the comparisons of a choice less that of its complement.
 
     Args:
-        own: for each of the 2 n values, its sum over all others.
+        value_sums: for each of the 2 n values, its sum over all others.
     """
-    linear = _Linear.of(own)
-    return replace(linear, constant=linear.constant - float(own.sum()) / 2)
+    linear = _Linear.of(value_sums)
+    return replace(linear, constant=linear.constant - float(value_sums.sum()) / 2)
 
 
 def _accuracy_difference(first: Floats, second: Floats, labels: Floats, groups: Indices) -> _Linear | None:
     """Return the pair accuracy of the first score less that of the second one under exchanges of whole groups."""
-    within_first, within_second = (Within.of(scores, labels, groups) for scores in (first, second))
+    within_first = Within.of(first, labels, groups)
+    within_second = Within.of(second, labels, groups)
     if not within_first.units:
         return None
     difference = (within_first.ordered - within_second.ordered) / within_first.comparisons.sum()
     return _Linear(float(difference.sum()), -2 * difference)
 
 
-def _own_balance(scores: Indices, labels: Indices) -> Floats:
+def _balance_of_each(scores: Indices, labels: Indices) -> Floats:
     """Return for each value how many others it is concordant with, less discordant, from codes of shape (k,)."""
     stride = int(scores.max()) + 1
     balance = np.zeros(len(scores))
     # two different labels meet at the highest bit in which they differ
     for bit in range(int(labels.max()).bit_length()):
-        node, upper = labels >> (bit + 1), (labels >> bit & 1).astype(bool)
+        node = labels >> (bit + 1)
+        is_upper = (labels >> bit & 1).astype(bool)
         keys = node * stride + scores
-        for items, sign in ((upper, 1), (~upper, -1)):
-            others, own = np.sort(keys[~items]), keys[items]
-            below, upto = (np.searchsorted(others, own, side=side) for side in ("left", "right"))
-            first, last = (np.searchsorted(others, (node[items] + end) * stride) for end in (0, 1))
-            balance[items] += sign * (below - first - (last - upto))
+        for items, sign in ((is_upper, 1), (~is_upper, -1)):
+            other_keys = np.sort(keys[~items])
+            smaller_end = np.searchsorted(other_keys, keys[items], side="left")
+            larger_start = np.searchsorted(other_keys, keys[items], side="right")
+            node_start = np.searchsorted(other_keys, node[items] * stride)
+            node_end = np.searchsorted(other_keys, (node[items] + 1) * stride)
+            smaller = smaller_end - node_start
+            larger = node_end - larger_start
+            balance[items] += sign * (smaller - larger)
     return balance
 
 
-def _own_rank_product(scores: Indices, label_ranks: Floats) -> Floats:
+def _rank_product_of_each(scores: Indices, label_ranks: Floats) -> Floats:
     """Return for each value half the sum over the others of: difference of the label ranks x sign of the scores'."""
     order = np.argsort(scores, kind="stable")
-    in_order = scores[order]
-    running = np.concatenate([[0.0], np.cumsum(label_ranks[order])])
-    below, upto = (np.searchsorted(in_order, scores, side=side) for side in ("left", "right"))
-    signs = below - (len(scores) - upto)
-    ranks_signed = running[below] - (running[-1] - running[upto])
-    product: Floats = (label_ranks * signs - ranks_signed) / 2
+    ordered_scores = scores[order]
+    running_ranks = np.concatenate([[0.0], np.cumsum(label_ranks[order])])
+    smaller_end = np.searchsorted(ordered_scores, scores, side="left")
+    larger_start = np.searchsorted(ordered_scores, scores, side="right")
+    # the sums over the other values of the sign, and of the sign times their label rank
+    signs = smaller_end - (len(scores) - larger_start)
+    signed_ranks = running_ranks[smaller_end] - (running_ranks[-1] - running_ranks[larger_start])
+    product: Floats = (label_ranks * signs - signed_ranks) / 2
     return product
 
 
 def _standardised(scores: Floats) -> Floats:
     """Return scores with mean 0 and spread 1; those that count as tied are made equal before."""
-    _, where, codes = np.unique(score_codes(scores), return_index=True, return_inverse=True)
-    level = scores[where][codes]
-    standardised: Floats = (level - level.mean()) / level.std()
+    _, first_indices, codes = np.unique(score_codes(scores), return_index=True, return_inverse=True)
+    tied_equal = scores[first_indices][codes]
+    standardised: Floats = (tied_equal - tied_equal.mean()) / tied_equal.std()
     return standardised

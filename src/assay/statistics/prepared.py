@@ -14,6 +14,9 @@ from assay.statistics.concordance import Floats, Indices
 
 __all__ = ["Moments", "PreparedScore", "Resampled"]
 
+#: A variance below this share of the mean square has lost digits as a difference of two sums, and is computed anew.
+LOSSY = 1e-3
+
 
 @dataclass(frozen=True)
 class PreparedScore:
@@ -147,16 +150,18 @@ class Moments:
         """
         with np.errstate(invalid="ignore"):  # no pair with a score was drawn
             mean_x, square_x, product, mean_y, square_y = (self.rows @ weights) / ranks.label.total
-        variance_x, variance_y = square_x - mean_x**2, square_y - mean_y**2
+        variance_x = square_x - mean_x**2
+        variance_y = square_y - mean_y**2
         covariance = product - mean_x * mean_y
         constant = (ranks.score.tied == ranks.comparisons) | (ranks.label.tied == ranks.comparisons)
         # where a resample misses the few values that spread the score, the difference above loses its digits
-        lossy = ~constant & ((variance_x < 1e-3 * square_x) | (variance_y < 1e-3 * square_y))
-        for r in np.flatnonzero(lossy):
-            w, total = weights[:, r], ranks.label.total[r]
-            dx, dy = self.x - mean_x[r], self.y - mean_y[r]
-            variance_x[r], variance_y[r] = w @ (dx * dx) / total, w @ (dy * dy) / total
-            covariance[r] = w @ (dx * dy) / total
+        lossy = ~constant & ((variance_x < LOSSY * square_x) | (variance_y < LOSSY * square_y))
+        for resample in np.flatnonzero(lossy):
+            multiplicities, total = weights[:, resample], ranks.label.total[resample]
+            dx, dy = self.x - mean_x[resample], self.y - mean_y[resample]
+            variance_x[resample] = multiplicities @ (dx * dx) / total
+            variance_y[resample] = multiplicities @ (dy * dy) / total
+            covariance[resample] = multiplicities @ (dx * dy) / total
         with np.errstate(invalid="ignore", divide="ignore"):
             r_values = covariance / (np.sqrt(variance_x) * np.sqrt(variance_y))
         result: Floats = np.where(constant, np.nan, np.clip(r_values, -1, 1))

@@ -5,12 +5,11 @@ the number of tests.
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Literal
 
 import numpy as np
-from numpy.typing import NDArray
 
 from assay.statistics.concordance import Floats
 
@@ -50,18 +49,19 @@ def adjust(p_values: Floats, method: Correction = "holm") -> Floats:
     from scipy.stats import false_discovery_control
 
     adjusted = np.array(p_values, dtype=np.float64)
-    known = np.flatnonzero(~np.isnan(adjusted))
-    made = adjusted[known]
-    if method == "none" or not len(made):
+    defined = np.flatnonzero(~np.isnan(adjusted))
+    values = adjusted[defined]
+    if method == "none" or not len(values):
         return adjusted
     if method == "bonferroni":
-        made = made * len(made)
+        values = values * len(values)
     elif method == "benjamini-hochberg":
-        made = false_discovery_control(made, method="bh")
+        values = false_discovery_control(values, method="bh")
     else:
-        order = np.argsort(made, kind="stable")
-        made[order] = np.maximum.accumulate(made[order] * np.arange(len(made), 0, -1))
-    adjusted[known] = np.minimum(made, 1.0)
+        # Holm: the smallest times k, the next times k - 1, and none below the one before it
+        order = np.argsort(values, kind="stable")
+        values[order] = np.maximum.accumulate(values[order] * np.arange(len(values), 0, -1))
+    adjusted[defined] = np.minimum(values, 1.0)
     return adjusted
 
 
@@ -187,8 +187,8 @@ def bootstrap_means(first: Floats, second: Floats, first_drawn: Floats, second_d
     """
     if not _varies(first) and not _varies(second):
         return _UNDEFINED
-    observed = _t(first, second, 0.0)
-    null = _t(first_drawn, second_drawn, float(first.mean() - second.mean()))
+    observed = _welch_t(first, second, 0.0)
+    null = _welch_t(first_drawn, second_drawn, float(first.mean() - second.mean()))
     resamples = len(null)
     return Sided(
         float(1 + (null >= observed - NOISE).sum()) / (1 + resamples),
@@ -196,12 +196,16 @@ def bootstrap_means(first: Floats, second: Floats, first_drawn: Floats, second_d
     )
 
 
-def _t(first: Floats, second: Floats, shift: float) -> Floats:
-    """Return Welch's t of samples along the last axis, after a difference of means of *shift* is taken away."""
+def _welch_t(first: Floats, second: Floats, shift: float) -> Floats:
+    """Return Welch's t of samples along the last axis, after *shift* is subtracted from the difference of means.
+
+    Without any spread it is infinite, with the sign of the difference, or 0 where the means are equal.
+    """
     difference = np.asarray(first.mean(axis=-1) - second.mean(axis=-1) - shift)
     error = np.sqrt(first.var(axis=-1, ddof=1) / first.shape[-1] + second.var(axis=-1, ddof=1) / second.shape[-1])
-    without = np.where(np.abs(difference) > NOISE, np.copysign(np.inf, difference), 0.0)
-    return np.asarray(np.divide(difference, error, out=without, where=error > NOISE * np.abs(first).max()))
+    t = np.where(np.abs(difference) > NOISE, np.copysign(np.inf, difference), 0.0)
+    np.divide(difference, error, out=t, where=error > NOISE * np.abs(first).max())
+    return np.asarray(t)
 
 
 def brown_forsythe(first: Floats, second: Floats) -> float:
@@ -231,6 +235,7 @@ def smallest_exact(n: int, m: int) -> float:
 
 
 def _varies(values: Floats) -> bool:
+    """Tell whether values differ by more than rounding."""
     return float(np.ptp(values)) > NOISE * float(np.abs(values).max())
 
 
@@ -278,27 +283,43 @@ def violation_ratio(first: Floats, second: Floats) -> Floats:
         the samples are equal (there is nothing that could be violated): neither is better.
     """
     first, second = np.sort(first, axis=-1), np.sort(second, axis=-1)
+    gaps, widths = _quantile_gaps(first, second)
+    violations = np.maximum(gaps, 0.0)
+    # einsum instead of a product of matrices, whose last bit depends on how many samples there are
+    distance = np.einsum("...k,k->...", gaps * gaps, widths)
+    violated = np.einsum("...k,k->...", violations * violations, widths)
+    distance_noise = (NOISE * _largest_magnitude(first, second)) ** 2
+    ratio = np.full_like(distance, 0.5)
+    np.divide(violated, distance, out=ratio, where=distance > distance_noise)
+    return np.asarray(ratio)
+
+
+def _quantile_gaps(first: Floats, second: Floats) -> tuple[Floats, Floats]:
+    """Return the quantiles of the second sample less those of the first, over intervals where both are constant.
+
+    Args:
+        first: shape (..., n), sorted along the last axis.
+        second: shape (..., m), sorted likewise.
+
+    Returns:
+        The differences, shape (..., k), and the widths of the k intervals, shape (k,), which add up to 1.
+    """
     n, m = first.shape[-1], second.shape[-1]
     if n == m:
-        gaps, widths = second - first, np.full(n, 1 / n)
-    else:
-        widths, places, others = _steps(n, m)
-        gaps = second.take(others, axis=-1) - first.take(places, axis=-1)
-    # not a product of matrices, whose last bit depends on how many samples there are
-    distance = np.einsum("...k,k->...", gaps * gaps, widths)
-    np.maximum(gaps, 0.0, out=gaps)
-    gaps *= gaps
-    violated = np.einsum("...k,k->...", gaps, widths)
-    ends = [np.abs(values[..., end]) for values in (first, second) for end in (0, -1)]
-    noise = (NOISE * np.maximum.reduce(np.broadcast_arrays(*ends))) ** 2
-    return np.asarray(np.divide(violated, distance, out=np.full_like(distance, 0.5), where=distance > noise))
-
-
-def _steps(n: int, m: int) -> tuple[Floats, NDArray[np.intp], NDArray[np.intp]]:
-    """Return the intervals of (0, 1) in which neither of two quantile functions steps: widths, places of the values."""
-    # in units of 1 / (n m), so that ends which coincide are equal
+        return second - first, np.full(n, 1 / n)
+    # in units of 1 / (n m), so that ends of both functions' steps which coincide are equal
     ends = np.union1d(np.arange(1, n + 1) * m, np.arange(1, m + 1) * n)
-    return np.diff(ends, prepend=0) / (n * m), (ends - 1) // m, (ends - 1) // n
+    widths = np.diff(ends, prepend=0) / (n * m)
+    first_indices = (ends - 1) // m
+    second_indices = (ends - 1) // n
+    return second.take(second_indices, axis=-1) - first.take(first_indices, axis=-1), widths
+
+
+def _largest_magnitude(first: Floats, second: Floats) -> Floats:
+    """Return the largest absolute value in both samples, which are sorted along the last axis: shape (...)."""
+    largest_of_first = np.maximum(np.abs(first[..., 0]), np.abs(first[..., -1]))
+    largest_of_second = np.maximum(np.abs(second[..., 0]), np.abs(second[..., -1]))
+    return np.asarray(np.maximum(largest_of_first, largest_of_second))
 
 
 def resampled(values: Floats, resamples: int, seed: Sequence[int]) -> Floats:
@@ -355,27 +376,36 @@ def almost_stochastic_order(
     """
     from scipy.special import ndtri
 
-    pairs_by_sizes: dict[tuple[int, int], list[int]] = {}
-    for index, (first, second) in enumerate(sample_pairs):
-        pairs_by_sizes.setdefault((len(samples[first]), len(samples[second])), []).append(index)
     margin = float(ndtri(corrected_confidence(confidence, comparisons)))
     orders: dict[int, Order] = {}
-    for (n, m), alike in pairs_by_sizes.items():
-        resamples = len(drawn[sample_pairs[alike[0]][0]])
-        step = max(1, BLOCK // (resamples * (n + m)))
-        for start in range(0, len(alike), step):
-            block = alike[start : start + step]
-            firsts = [sample_pairs[index][0] for index in block]
-            seconds = [sample_pairs[index][1] for index in block]
-            ratios = violation_ratio(_stacked(samples, firsts), _stacked(samples, seconds))
-            deviations = violation_ratio(_stacked(drawn, firsts), _stacked(drawn, seconds)).std(axis=1)
-            for index, ratio, deviation in zip(block, ratios.tolist(), deviations.tolist(), strict=True):
-                better = min(1.0, ratio + margin * deviation)
-                worse = min(1.0, 1 - ratio + margin * deviation)
-                orders[index] = Order(ratio, deviation, better, worse)
+    for block in _blocks_of_one_shape(samples, drawn, sample_pairs):
+        firsts = [sample_pairs[index][0] for index in block]
+        seconds = [sample_pairs[index][1] for index in block]
+        ratios = violation_ratio(_stack(samples, firsts), _stack(samples, seconds))
+        deviations = violation_ratio(_stack(drawn, firsts), _stack(drawn, seconds)).std(axis=1)
+        for index, ratio, deviation in zip(block, ratios.tolist(), deviations.tolist(), strict=True):
+            better = min(1.0, ratio + margin * deviation)
+            worse = min(1.0, 1 - ratio + margin * deviation)
+            orders[index] = Order(ratio, deviation, better, worse)
     return [orders[index] for index in range(len(sample_pairs))]
 
 
-def _stacked(arrays: Sequence[Floats], indices: Sequence[int]) -> Floats:
-    """Return some of the arrays, which have one shape, along a new first axis."""
+def _blocks_of_one_shape(
+    samples: Sequence[Floats], drawn: Sequence[Floats], sample_pairs: Sequence[tuple[int, int]]
+) -> Iterator[list[int]]:
+    """Yield the indices of *sample_pairs* in blocks whose samples have the same sizes and fit into :data:`BLOCK`."""
+    pairs_by_sizes: dict[tuple[int, int], list[int]] = {}
+    for index, (first, second) in enumerate(sample_pairs):
+        sizes = len(samples[first]), len(samples[second])
+        pairs_by_sizes.setdefault(sizes, []).append(index)
+    for (n, m), indices in pairs_by_sizes.items():
+        any_first, _ = sample_pairs[indices[0]]
+        resamples = len(drawn[any_first])
+        pairs_at_a_time = max(1, BLOCK // (resamples * (n + m)))
+        for start in range(0, len(indices), pairs_at_a_time):
+            yield indices[start : start + pairs_at_a_time]
+
+
+def _stack(arrays: Sequence[Floats], indices: Sequence[int]) -> Floats:
+    """Return the arrays at *indices*, which have one shape, along a new first axis."""
     return np.stack([arrays[index] for index in indices])
