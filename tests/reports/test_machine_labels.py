@@ -7,7 +7,7 @@ import pytest
 import assay
 from assay.reports.folder import read_run
 from assay.reports.leaderboard.board import Filters, boards, join
-from assay.reports.page.render import find
+from assay.reports.page.parts import find
 from assay.reports.settings import PairedTests
 from assay.reports.units import read_units
 

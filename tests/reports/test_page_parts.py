@@ -17,7 +17,8 @@ from assay.reports.folder import read_run
 from assay.reports.layout import fit, short_names
 from assay.reports.page.agreement import draw_layers
 from assay.reports.page.pairs import pack, tag_pairs
-from assay.reports.page.render import find, rank_metrics
+from assay.reports.page.parts import find
+from assay.reports.page.render import rank_metrics
 from assay.reports.page.scores import by_label, draw_cost
 from assay.reports.plots import log_range, log_ticks, ticks
 from assay.reports.sweep import layered_models
@@ -184,9 +185,9 @@ def test_cost_marks_the_front_and_names_the_unknown(folder):
 def test_tests_of_labels_that_rank_nothing_are_no_work_of_the_page(folder, monkeypatch):
     (unit,) = read_units([edit(folder, "run.json", lambda run: None)])
     pairs = sum(int(mask.sum()) for mask in list(unit.data.buckets.values())[:3])
-    # three metrics: 3 * 1,000 resamples; by labels of people, 3 couples * (1,000 permutations + 1,000 resamples)
+    # three metrics: 3 * 1,000 resamples; by labels of people, 3 metric pairs * (1,000 permutations + 1,000 resamples)
     monkeypatch.setattr("assay.reports.page.render.MOST_WORK", 3000 * pairs)
-    assert "Ranks need a test of every couple" in rank_metrics([read_run(folder)], "spearman")
+    assert "Ranks need a test of every pair" in rank_metrics([read_run(folder)], "spearman")
     probe = edit(folder, "run.json", lambda run: run["datasets"][0].update(kind="probe"))
     ranked = rank_metrics([probe], "spearman")
     assert not isinstance(ranked, str) and {record["rank"] for record in ranked.records} == {None}

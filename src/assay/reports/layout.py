@@ -7,6 +7,7 @@ import re
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
+from typing import Protocol
 
 from assay.manifest import AgreementRow, BucketRecord, DatasetRecord, MetricRecord
 from assay.reports.folder import RunFolder
@@ -55,6 +56,26 @@ def fit(text: str, width: int) -> str:
 # The agreement table laid out for a reader: per dataset and bucket, a line a metric, a column a statistic.
 
 
+class Number(Protocol):
+    """A number with its interval and a note, such as an estimate."""
+
+    @property
+    def value(self) -> float | None:
+        """The number; None where it is undefined."""
+
+    @property
+    def low(self) -> float | None:
+        """The lower end of the interval; None without one."""
+
+    @property
+    def high(self) -> float | None:
+        """The upper end."""
+
+    @property
+    def note(self) -> str:
+        """Why it is undefined, or what a reader should know."""
+
+
 @dataclass(frozen=True)
 class Cell:
     """One number with its interval; the text is empty where there is none."""
@@ -64,6 +85,11 @@ class Cell:
     high: float | None
     note: str
 
+    @classmethod
+    def of(cls, number: Number) -> Cell:
+        """Return the cell of an estimate, or of a row of an agreement table."""
+        return cls(number.value, number.low, number.high, number.note)
+
     @property
     def ends(self) -> tuple[float | None, float | None, float | None]:
         """Value, low and high."""
@@ -72,7 +98,7 @@ class Cell:
     @property
     def exact_texts(self) -> list[str]:
         """Value, low and high with four decimals, for the table behind a plot; a dash for what is undefined."""
-        return ["–" if end is None else short(end, 4) for end in self.ends]
+        return [short(end, 4) for end in self.ends]
 
     @property
     def text(self) -> str:
@@ -80,15 +106,15 @@ class Cell:
 
         Coefficients lie between -1 and 1, so the zero before the point says nothing and is left out.
         """
-        if self.value is None:
-            return "–"
-        if self.low is None or self.high is None:
+        if self.value is None or self.low is None or self.high is None:
             return short(self.value, 3)
         return f"{short(self.value, 3)} [{short(self.low, 2)}, {short(self.high, 2)}]"
 
 
-def short(value: float, decimals: int) -> str:
-    """Return a number that lies between -1 and 1 without the zero before the point."""
+def short(value: float | None, decimals: int) -> str:
+    """Return a number that lies between -1 and 1 without the zero before the point; a dash where it is undefined."""
+    if value is None:
+        return "–"
     text = f"{value:.{decimals}f}"
     return text.replace("0.", ".", 1) if text.startswith(("0.", "-0.")) else text
 
@@ -217,7 +243,7 @@ def _block(bucket: BucketRecord, rows: list[AgreementRow], statistics: list[str]
 def _cell(row: AgreementRow | None) -> Cell:
     if row is None:
         return Cell(None, None, None, "not computed")
-    return Cell(row.value, row.low, row.high, row.note)
+    return Cell.of(row)
 
 
 def _count(value: float) -> str:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from assay.reports.sheets import Column, Document, Sheet
+from assay.reports.sheets import Column, Document, Sheet, number_columns
 
 __all__ = ["document"]
 
@@ -33,7 +33,7 @@ def document(profile: Mapping[str, Any]) -> Document:
 
 
 def _columns(*heads: str) -> list[Column]:
-    return [Column("metric"), *(Column(head, number=True) for head in heads)]
+    return [Column("metric"), *number_columns(heads)]
 
 
 def _cost_row(one: Mapping[str, Any]) -> list[str]:

@@ -100,108 +100,129 @@ def advise(board: Board, budget: float | None, by: str) -> Advice:
     ranked = [line for line in board.lines if line.rank is not None]
     affordable = [line for line in ranked if budget is None or (line.pairs_per_second or 0.0) >= budget]
     if not affordable:
-        known = [line for line in ranked if line.pairs_per_second is not None]
-        fastest = max(known, key=lambda line: line.pairs_per_second or 0.0, default=None)
-        if board.unranked:
-            why = board.unranked
-        elif fastest is not None:
-            reached = f"{fastest.metric} with {fastest.pairs_per_second:,.0f} pairs/s"
-            why = f"no metric is fast enough; the fastest is {reached}"
-        elif ranked:
-            why = "the cost of no metric is known: recorded scores cost nothing now"
-        else:
-            why = "no metric has an agreement: scores or labels do not vary"
-        return Advice(board, None, (), (), (), why)
+        return Advice(board, None, (), (), (), _why_none(board, ranked))
+    # lines are in the order of agreement: those above the best affordable one are better
     best = affordable[0]
+    better = ranked[: ranked.index(best)]
     alike = [line for line in affordable[1:] if not _is_told_apart(board, best, line)]
     alike.sort(key=lambda line: -(line.pairs_per_second or 0.0))
-    # lines are in the order of agreement: what stands above the best affordable one is better
-    better = ranked[: ranked.index(best)]
-    too_slow = tuple(line for line in better if line.pairs_per_second is not None)
-    unknown = tuple(line for line in better if line.pairs_per_second is None)
+    return Advice(
+        board,
+        best,
+        tuple(alike),
+        too_slow=tuple(line for line in better if line.pairs_per_second is not None),
+        unknown=tuple(line for line in better if line.pairs_per_second is None),
+        warning=_warning(board, affordable, alike, within_budget=budget is not None, by=by),
+        known=_beats_chance(best, by),
+    )
+
+
+def _why_none(board: Board, ranked: Sequence[Line]) -> str:
+    """Return why no metric can be recommended."""
+    known = [line for line in ranked if line.pairs_per_second is not None]
+    if board.unranked:
+        return board.unranked
+    if known:
+        fastest = max(known, key=lambda line: line.pairs_per_second or 0.0)
+        return f"no metric is fast enough; the fastest is {fastest.metric} with {fastest.pairs_per_second:,.0f} pairs/s"
+    if ranked:
+        return "the cost of no metric is known: recorded scores cost nothing now"
+    return "no metric has an agreement: scores or labels do not vary"
+
+
+def _warning(board: Board, affordable: Sequence[Line], alike: Sequence[Line], *, within_budget: bool, by: str) -> str:
+    """Return why the advice to use the first of the affordable metrics is weak; nothing where it is not."""
+    best = affordable[0]
     _, low, high = best.values[by]
     chance = best.chance[by]
-    warning = ""
-    is_known = low is not None and low > chance
     if low is None or high is None:
-        warning = "too few pairs for an interval: label more before you rely on it"
-    elif high < chance:
-        warning = "it agrees less with people than chance would: look at the labels and at what a high score means"
-    elif low <= chance:
-        warning = (
+        return "too few pairs for an interval: label more before you rely on it"
+    if high < chance:
+        return "it agrees less with people than chance would: look at the labels and at what a high score means"
+    if low <= chance:
+        others = [line.metric for line in affordable if _beats_chance(line, by)]
+        if others:
+            rest = f"; with a lower value, known to: {', '.join(others)}"
+        else:
+            rest = ", nor is any other within the budget" if within_budget else ", nor is any other metric"
+        return (
             f"its interval holds {chance:.3g}, which is chance: on {board.n:,} pairs it is not known to agree with "
-            "people at all"
+            f"people at all{rest}"
         )
-        others = [
-            line.metric for line in affordable if (bound := line.values[by][1]) is not None and bound > line.chance[by]
-        ]
-        none = ", nor is any other metric" if budget is None else ", nor is any other within the budget"
-        warning += f"; with a lower value, known to: {', '.join(others)}" if others else none
-    elif alike and len(alike) == len(affordable) - 1:
-        warning = f"{board.n:,} pairs cannot tell it from any other metric within the budget: label more to choose"
-    return Advice(board, best, tuple(alike), too_slow, unknown, warning, is_known)
+    if alike and len(alike) == len(affordable) - 1:
+        return f"{board.n:,} pairs cannot tell it from any other metric within the budget: label more to choose"
+    return ""
 
 
-def _is_told_apart(board: Board, one: Line, other: Line) -> bool:
-    couple = (one.metric, other.metric)
-    return bool(board.compared.get(couple) or board.compared.get(couple[::-1]))
+def _beats_chance(line: Line, by: str) -> bool:
+    """Tell whether a metric is known to agree with people better than chance does."""
+    low = line.values[by][1]
+    return low is not None and low > line.chance[by]
+
+
+def _is_told_apart(board: Board, first: Line, second: Line) -> bool:
+    names = (first.metric, second.metric)
+    return bool(board.compared.get(names) or board.compared.get(names[::-1]))
 
 
 def with_advice(document: Document, advice: Sequence[Advice], budget: float | None, by: str) -> Document:
     """Return the evidence with the advice above it, and as records the advice alone."""
-    sheets = [Sheet(_headline(one), (), (), facts=tuple(_reasons(one, budget, by))) for one in advice]
-    records = [
-        {
-            "dataset": one.board.title,
-            "bucket": one.board.bucket,
-            "use": one.use.metric if one.use else None,
-            "highest": one.highest.metric if one.highest else None,
-            by: one.highest.values[by][0] if one.highest else None,
-            f"{by}_low": one.highest.values[by][1] if one.highest else None,
-            f"{by}_high": one.highest.values[by][2] if one.highest else None,
-            "pairs_per_second": one.highest.pairs_per_second if one.highest else None,
-            "signature": one.highest.signature if one.highest else None,
-            "cannot_be_told_apart": "; ".join(line.metric for line in one.alike),
-            "too_slow": "; ".join(line.metric for line in one.too_slow),
-            "warning": one.warning,
-            "n": one.board.n,
-        }
-        for one in advice
-    ]
+    sheets = [Sheet(_headline(item), (), (), facts=tuple(_reasons(item, budget, by))) for item in advice]
+    records = [_record(item, by) for item in advice]
     value = {"advice": records, "evidence": list(document.records)}
     return Document([*sheets, *document.sheets], records, document.notes, value)
 
 
+def _record(advice: Advice, by: str) -> dict[str, Any]:
+    highest = advice.highest
+    value, low, high = highest.values[by] if highest else (None, None, None)
+    return {
+        "dataset": advice.board.title,
+        "bucket": advice.board.bucket,
+        "use": advice.use.metric if advice.use else None,
+        "highest": highest.metric if highest else None,
+        by: value,
+        f"{by}_low": low,
+        f"{by}_high": high,
+        "pairs_per_second": highest.pairs_per_second if highest else None,
+        "signature": highest.signature if highest else None,
+        "cannot_be_told_apart": "; ".join(line.metric for line in advice.alike),
+        "too_slow": "; ".join(line.metric for line in advice.too_slow),
+        "warning": advice.warning,
+        "n": advice.board.n,
+    }
+
+
 def _headline(advice: Advice) -> str:
     if advice.board.unranked or (advice.highest and not advice.use):
-        said = "no metric can be recommended"
+        verdict = "no metric can be recommended"
     else:
-        said = f"use {advice.use.metric}" if advice.use else "use no metric"
-    return f"{advice.board.title}, {advice.board.bucket}: {said}"
+        verdict = f"use {advice.use.metric}" if advice.use else "use no metric"
+    return f"{advice.board.title}, {advice.board.bucket}: {verdict}"
 
 
 def _reasons(advice: Advice, budget: float | None, by: str) -> list[str]:
-    title = title_of(by)
+    """Return the lines below the headline: the value of the metric, and each group of others with theirs."""
+
+    def value(line: Line) -> str:
+        return Cell(*line.values[by], "").text
+
+    def speed(line: Line) -> str:
+        return f"{line.pairs_per_second or 0:,.0f} pairs/s"
+
     lines = []
     if advice.highest:
-        speed = advice.highest.pairs_per_second
-        cost = "at unknown cost" if speed is None else f"{speed:,.0f} pairs/s"
+        cost = "at unknown cost" if advice.highest.pairs_per_second is None else speed(advice.highest)
         within = "" if budget is None else f", the highest of those that reach {budget:,.4g} pairs/s"
         name = "" if advice.use else f"highest: {advice.highest.metric}, "
-        value = Cell(*advice.highest.values[by], "").text
-        lines.append(f"{name}{title} {value} on {advice.board.n:,} pairs, {cost}{within}")
-    if advice.alike:
-        shown = ", ".join(f"{line.metric} ({line.pairs_per_second or 0:,.0f} pairs/s)" for line in advice.alike)
-        lines.append(f"cannot be told from it: {shown}")
-    if advice.too_slow:
-        shown = ", ".join(
-            f"{line.metric} ({Cell(*line.values[by], '').text}, {line.pairs_per_second or 0:,.0f} pairs/s)"
-            for line in advice.too_slow
-        )
-        lines.append(f"higher, but too slow: {shown}")
-    if advice.unknown:
-        shown = ", ".join(f"{line.metric} ({Cell(*line.values[by], '').text})" for line in advice.unknown)
-        lines.append(f"higher, at unknown cost: {shown}")
+        number = f"{title_of(by)} {value(advice.highest)} on {advice.board.n:,} pairs"
+        lines.append(f"{name}{number}, {cost}{within}")
+    groups = {
+        "cannot be told from it": [f"{line.metric} ({speed(line)})" for line in advice.alike],
+        "higher, but too slow": [f"{line.metric} ({value(line)}, {speed(line)})" for line in advice.too_slow],
+        "higher, at unknown cost": [f"{line.metric} ({value(line)})" for line in advice.unknown],
+    }
+    lines += [f"{what}: {', '.join(metrics)}" for what, metrics in groups.items() if metrics]
     if advice.warning:
         lines.append(advice.warning)
     return lines

@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 
 from assay.reports.data import ALL, BucketPairs, ScoredDataset
 from assay.reports.layout import Cell, percent
-from assay.reports.sheets import Column, Document, Sheet
+from assay.reports.sheets import Column, Document, Sheet, number_columns
 from assay.settings import Limited, Offline, OwnData, Resampling, ScoreStore, WithProgress, setting
 from assay.statistics.agreement import Estimate, agreement
 from assay.statistics.concordance import Floats
@@ -73,38 +73,43 @@ def to_document(
         drawing: of the intervals.
         notes: what a reader should know beside.
     """
-    middle, said = _middle(data)
-    rare = [one for one in features if one.rare_is_left_out and one.present.mean() <= LEAST_SHARE]
-    kept = [one for one in features if all(one is not other for other in rare)]
+    middle, scale = _middle(data)
+    rare = [feature for feature in features if feature.rare_is_left_out and feature.present.mean() <= LEAST_SHARE]
+    kept = [feature for feature in features if all(feature is not other for other in rare)]
     ranges = {
         "all": data.within(ALL, drawing.seed),
         # drawn as a run draws its buckets of these names
         f"< {middle:g}": data.within(f"label<{middle:g}", drawing.seed, data.labels < middle),
         f"≥ {middle:g}": data.within(f"label>={middle:g}", drawing.seed, data.labels >= middle),
     }
-    found = {name: _correlations(pairs, kept, drawing) for name, pairs in ranges.items()}
+    estimates = {name: _correlations(pairs, kept, drawing) for name, pairs in ranges.items()}
     if rare:
-        shares = ", ".join(f"{one.name} {one.present.mean():.1%}" for one in rare)
+        shares = ", ".join(f"{feature.name} {feature.present.mean():.1%}" for feature in rare)
         notes = [*notes, f"left out, in both sentences of no more than {LEAST_SHARE:.0%} of the pairs: {shares}"]
     interval = f"{percent(drawing.confidence)} intervals by the bootstrap" if drawing.resamples else "no intervals"
-    heads = [Column(head, number=True) for name in ranges for head in (f"Spearman ρ, {name}", "pairs")]
+    columns = [Column("question"), Column("feature")]
+    rows = [[feature.question, feature.name] for feature in kept]
+    records = []
+    for name, of_features in estimates.items():
+        columns += number_columns([f"Spearman ρ, {name}", "pairs"])
+        for row, feature, estimate in zip(rows, kept, of_features, strict=True):
+            row += [Cell.of(estimate).text, f"{estimate.n:,}"]
+            records.append(_record(data, name, feature, estimate))
     sheet = Sheet(
         f"{data.title}: features of related words",
-        [Column("question"), Column("feature"), *heads],
-        [
-            (one.question, one.name, *(text for name in ranges for text in _cells(found[name][place])))
-            for place, one in enumerate(kept)
-        ],
+        columns,
+        rows,
         facts=[
-            f"{len(data):,} pairs; {said}; {interval}",
+            f"{len(data):,} pairs; {scale}; {interval}",
             "pairs: those in which both sentences have such words, with a vector",
         ],
-        notes=[*notes, *_undefined(kept, found), *_unknown(kept)],
+        notes=[*notes, *_undefined(kept, estimates), *_without_vectors(kept)],
     )
-    return Document([sheet], [record for name in ranges for record in _records(data, name, kept, found[name])])
+    return Document([sheet], records)
 
 
 def _middle(data: ScoredDataset) -> tuple[float, str]:
+    """Return the label that parts the two halves, and in words where it comes from."""
     scale = data.facts.scale
     if scale:
         middle = (float(scale[0]) + float(scale[1])) / 2
@@ -115,8 +120,9 @@ def _middle(data: ScoredDataset) -> tuple[float, str]:
 
 
 def _correlations(pairs: BucketPairs, features: Sequence[Measured], drawing: Resampling) -> list[Estimate]:
+    """Return the correlation of each feature with the label on some pairs, all with the same resamples."""
     return agreement(
-        {str(place): pairs.take(one.scores) for place, one in enumerate(features)},
+        {str(number): pairs.take(feature.scores) for number, feature in enumerate(features)},
         pairs.labels,
         statistics=("spearman",),
         resamples=drawing.resamples,
@@ -126,41 +132,37 @@ def _correlations(pairs: BucketPairs, features: Sequence[Measured], drawing: Res
     )
 
 
-def _cells(found: Estimate) -> tuple[str, str]:
-    return Cell(found.value, found.low, found.high, found.note).text, f"{found.n:,}"
+def _undefined(features: Sequence[Measured], estimates: dict[str, list[Estimate]]) -> list[str]:
+    notes = []
+    for name, of_features in estimates.items():
+        for feature, estimate in zip(features, of_features, strict=True):
+            if estimate.value is None:
+                notes.append(f"{feature.name}, {name}: undefined, {estimate.note}")
+    return notes
 
 
-def _undefined(features: Sequence[Measured], found: dict[str, list[Estimate]]) -> list[str]:
-    return [
-        f"{feature.name}, {name}: undefined, {one.note}"
-        for name, estimates in found.items()
-        for feature, one in zip(features, estimates, strict=True)
-        if one.value is None
-    ]
-
-
-def _unknown(features: Sequence[Measured]) -> list[str]:
+def _without_vectors(features: Sequence[Measured]) -> list[str]:
     """Return a note on pairs that have such words, none of which has a vector in one of the sentences."""
-    lost = {one.name: int(np.count_nonzero(one.present & ~np.isfinite(one.scores))) for one in features}
-    said = ", ".join(f"{name} {count:,}" for name, count in lost.items() if count)
-    return [f"pairs with such words of which a sentence has none with a vector, left out: {said}"] if said else []
+    counts = []
+    for feature in features:
+        count = int(np.count_nonzero(feature.present & ~np.isfinite(feature.scores)))
+        if count:
+            counts.append(f"{feature.name} {count:,}")
+    if not counts:
+        return []
+    return [f"pairs with such words of which a sentence has none with a vector, left out: {', '.join(counts)}"]
 
 
-def _records(
-    data: ScoredDataset, name: str, features: Sequence[Measured], found: Sequence[Estimate]
-) -> list[dict[str, Any]]:
-    return [
-        {
-            "dataset": data.name,
-            "question": feature.question,
-            "feature": feature.name,
-            "labels": name,
-            "spearman": one.value,
-            "low": one.low,
-            "high": one.high,
-            "n": one.n,
-            "present": int(feature.present.sum()) if name == "all" else None,
-            "note": one.note,
-        }
-        for feature, one in zip(features, found, strict=True)
-    ]
+def _record(data: ScoredDataset, name: str, feature: Measured, estimate: Estimate) -> dict[str, Any]:
+    return {
+        "dataset": data.name,
+        "question": feature.question,
+        "feature": feature.name,
+        "labels": name,
+        "spearman": estimate.value,
+        "low": estimate.low,
+        "high": estimate.high,
+        "n": estimate.n,
+        "present": int(feature.present.sum()) if name == "all" else None,
+        "note": estimate.note,
+    }

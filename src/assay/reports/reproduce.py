@@ -15,7 +15,7 @@ from pydantic import BaseModel, ConfigDict, Field, model_validator
 
 from assay.errors import InputError, unknown
 from assay.manifest import AgreementRow
-from assay.reports.sheets import Column, Document, Sheet
+from assay.reports.sheets import Column, Document, Sheet, number_columns
 from assay.settings import Offline, WithProgress, setting
 
 __all__ = ["CellVerdict", "PublishedTable", "compare", "document", "list_tables", "load_table", "summarise"]
@@ -243,14 +243,8 @@ def summarise(verdicts: Sequence[CellVerdict]) -> str:
 
 def document(table: PublishedTable, verdicts: Sequence[CellVerdict]) -> Document:
     """Return the cells of a published table with what came out, and a record a cell."""
-    columns = (
-        Column("row"),
-        Column("column"),
-        Column("printed", number=True),
-        Column("here", number=True),
-        Column("difference", number=True),
-        Column("verdict"),
-    )
+    numbers = number_columns(["printed", "here", "difference"])
+    columns = [Column("row"), Column("column"), *numbers, Column("verdict")]
     rows = [[cell.row, cell.column, cell.printed, _number(cell), _signed(cell), cell.verdict] for cell in verdicts]
     reasons = [f"{row.title}: {row.note}" for row in table.rows if row.note]
     notes = [summarise(verdicts), *([table.note] if table.note else []), *reasons]

@@ -5,7 +5,7 @@ from __future__ import annotations
 from assay.manifest import AGREEMENT_COLUMNS
 from assay.reports.folder import RunFolder
 from assay.reports.layout import Section, lay_out, percent
-from assay.reports.sheets import Column, Document, Provenance, Sheet
+from assay.reports.sheets import Column, Document, Provenance, Sheet, number_columns
 
 __all__ = ["document"]
 
@@ -48,7 +48,7 @@ def _sheet(section: Section, intervals: str) -> Sheet:
         [
             Column("bucket"),
             Column("metric", printed="Metric"),
-            *(Column(head, number=True) for head in section.heads),
+            *number_columns(section.heads),
             Column("note", is_note=True),
         ],
         rows,

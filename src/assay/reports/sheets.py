@@ -5,11 +5,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-__all__ = ["Column", "Document", "Provenance", "Sheet"]
+__all__ = ["Column", "Document", "Provenance", "Sheet", "number_columns"]
 
 
 @dataclass(frozen=True)
@@ -28,6 +28,11 @@ class Column:
     number: bool = False
     is_note: bool = False
     printed: str = ""
+
+
+def number_columns(heads: Iterable[str]) -> list[Column]:
+    """Return columns of numbers with these heads."""
+    return [Column(head, number=True) for head in heads]
 
 
 @dataclass(frozen=True)

@@ -9,7 +9,7 @@ from typing import Final
 
 from assay.reports.folder import RunFolder
 from assay.reports.layout import Cell, lay_out
-from assay.reports.sheets import Column, Document, Sheet
+from assay.reports.sheets import Document, Sheet, number_columns
 from assay.reports.units import Unit
 
 __all__ = ["LAYER", "LayerTable", "LayeredModel", "best_layer", "document", "layered_models", "layers_of"]
@@ -92,7 +92,6 @@ def document(run: RunFolder) -> Document:
 
 
 def _sheet(table: LayerTable) -> Sheet:
-    heads = [Column(head, number=True) for head in ("layer", *table.heads)]
     rows = [[str(layer), *(cell.text for cell in cells)] for layer, cells in table.rows]
     tops = [table.best(column) for column in range(len(table.heads))]
     best = frozenset(
@@ -101,4 +100,4 @@ def _sheet(table: LayerTable) -> Sheet:
         for column, top in enumerate(tops, start=1)
         if layer == top
     )
-    return Sheet(table.title, heads, rows, best=best)
+    return Sheet(table.title, number_columns(["layer", *table.heads]), rows, best=best)

@@ -6,22 +6,70 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 from assay.reports.layout import short, signed
-from assay.reports.sheets import Column, Document, Sheet
+from assay.reports.sheets import Column, Document, Sheet, number_columns
 
-__all__ = ["notable", "of_usual", "to_document"]
+__all__ = ["Explained", "notable", "to_document"]
+
+#: An explanation as plain values: what ``Explanation.as_dict`` of the metrics gives, with ``pair_id`` where the pairs
+#: have one.
+Explained = Mapping[str, Any]
 
 
-# Sentences about what is usual.
+def to_document(explanations: Sequence[Explained]) -> Document:
+    """Return a sheet for each explanation; the records have a row for each aspect, token, word or triple.
+
+    Args:
+        explanations: all of one kind.
+    """
+    sheets = [_SHEETS[explanation["kind"]](explanation) for explanation in explanations]
+    records = []
+    for number, explanation in enumerate(explanations, 1):
+        records += _records(number, explanation)
+    return Document(sheets, records, value=list(explanations))
 
 
-def notable(one: Mapping[str, Any]) -> str:
+def _sheet(
+    explanation: Explained,
+    columns: Sequence[Column],
+    rows: Sequence[Sequence[str]],
+    notes: Sequence[str] = (),
+    facts: Sequence[str] = (),
+    marked: frozenset[int] = frozenset(),
+) -> Sheet:
+    """Return a sheet under the two texts, with metric and score as its first fact."""
+    number = f"{explanation['pair_id']}: " if explanation.get("pair_id") else ""
+    title = f"{number}{explanation['reference']} | {explanation['candidate']}"
+    score = f"{explanation['metric']}: {short(explanation['score'], 3)}"
+    return Sheet(title, columns, rows, (score, *facts), (*notes, *explanation["notes"]), marked=marked)
+
+
+# Aspects of meaning, beside what is usual for pairs of that overall score.
+
+
+def _aspects(explanation: Explained) -> Sheet:
+    """Return the aspects, those that are unusual marked and named."""
+    items = explanation["aspects"]
+    if explanation["compared"] is None:
+        rows = [[item["aspect"], short(item["score"], 2)] for item in items]
+        return _sheet(explanation, [Column("aspect"), Column("score", number=True)], rows)
+    rows = []
+    for item in items:
+        usual = item["usual"]
+        cells = [item["aspect"], short(item["score"], 2), short(usual["median"], 2), _ends(usual)]
+        rows.append([*cells, f"{usual['lower']:.0%}", usual["unusual"]])
+    columns = [Column("aspect"), *number_columns(["score", "median", "usual", "lower"]), Column("")]
+    marked = frozenset(number for number, item in enumerate(items) if item["usual"]["unusual"])
+    return _sheet(explanation, columns, rows, [notable(explanation), _about_usual(explanation)], marked=marked)
+
+
+def notable(explanation: Explained) -> str:
     """Return a line that names the aspects outside of what is usual, the farthest outside first."""
     phrases = []
     for way in ("low", "high"):
-        found = [item for item in one["aspects"] if item["usual"]["unusual"] == way]
-        found.sort(key=_distance, reverse=True)
-        if found:
-            phrases.append(f"unusually {way}: " + "; ".join(map(_phrase, found)))
+        unusual = [item for item in explanation["aspects"] if item["usual"]["unusual"] == way]
+        unusual.sort(key=_distance, reverse=True)
+        if unusual:
+            phrases.append(f"unusually {way}: " + "; ".join(map(_phrase, unusual)))
     return "; ".join(phrases) if phrases else "no aspect is unusual for pairs of this overall score"
 
 
@@ -31,141 +79,93 @@ def _distance(item: Mapping[str, Any]) -> float:
 
 
 def _phrase(item: Mapping[str, Any]) -> str:
-    usual = item["usual"]
-    ends = f"{short(usual['low'], 2)} to {short(usual['high'], 2)}"
-    return f"{item['aspect']} {short(item['score'], 2)}, usual {ends}"
+    return f"{item['aspect']} {short(item['score'], 2)}, usual {_ends(item['usual'])}"
 
 
-def of_usual(one: Mapping[str, Any]) -> str:
+def _ends(interval: Mapping[str, Any]) -> str:
+    return f"{short(interval['low'], 2)} to {short(interval['high'], 2)}"
+
+
+def _about_usual(explanation: Explained) -> str:
     """Return a line that says what usual means here, and how many aspects are outside by chance alone."""
-    held = one["compared"]
-    count = len(one["aspects"])
+    compared = explanation["compared"]
+    count = len(explanation["aspects"])
     return (
-        f"usual: from the 5% to the 95% quantile of the {held['pairs']} reference pairs, of {held['total']}, that are "
-        f"nearest in overall score ({short(held['low'], 2)} to {short(held['high'], 2)}); lower: the share of them "
-        f"below the score. So about {count / 10:.1f} of {count} aspects are unusual in an ordinary pair"
+        f"usual: from the 5% to the 95% quantile of the {compared['pairs']} reference pairs, of {compared['total']}, "
+        f"that are nearest in overall score ({_ends(compared)}); lower: the share of them below the score. So about "
+        f"{count / 10:.1f} of {count} aspects are unusual in an ordinary pair"
     )
 
 
-# Explanations as sheets: one a pair.
-
-_Plain = Mapping[str, Any]
+# Matches of tokens, words left out, and aligned graphs.
 
 
-def to_document(explanations: Sequence[_Plain]) -> Document:
-    """Return a sheet for each explanation; the records have a row for each aspect, token, word or triple.
-
-    Args:
-        explanations: what ``Explanation.as_dict`` of the metrics gives, all of one kind; ``pair_id`` where the pairs
-            have one.
-    """
-    sheets = [_SHEETS[one["kind"]](one) for one in explanations]
-    records = [record for number, one in enumerate(explanations, 1) for record in _records(number, one)]
-    return Document(sheets, records, value=list(explanations))
-
-
-def _title(one: _Plain) -> str:
-    """Return the head of a sheet: the two texts."""
-    place = f"{one['pair_id']}: " if one.get("pair_id") else ""
-    return f"{place}{one['reference']} | {one['candidate']}"
-
-
-def _sheet(one: _Plain, heads: Sequence[Column], rows: Sequence[Sequence[str]], *notes: str, **more: Any) -> Sheet:
-    facts = (f"{one['metric']}: {short(one['score'], 3)}", *more.pop("facts", ()))
-    return Sheet(_title(one), heads, rows, facts, (*notes, *one["notes"]), **more)
-
-
-def _number(head: str) -> Column:
-    return Column(head, number=True)
-
-
-def _aspects(one: _Plain) -> Sheet:
-    """Return the aspects, those that are unusual marked and named."""
-    compared = one["compared"]
-    if compared is None:
-        rows = [[item["aspect"], short(item["score"], 2)] for item in one["aspects"]]
-        return _sheet(one, [Column("aspect"), _number("score")], rows)
+def _tokens(explanation: Explained) -> Sheet:
     rows = []
-    for item in one["aspects"]:
-        usual = item["usual"]
-        ends = f"{short(usual['low'], 2)} to {short(usual['high'], 2)}"
-        cells = [item["aspect"], short(item["score"], 2), short(usual["median"], 2), ends]
-        rows.append([*cells, f"{usual['lower']:.0%}", usual["unusual"]])
-    heads = [Column("aspect"), _number("score"), _number("median"), _number("usual")]
-    return _sheet(
-        one,
-        [*heads, _number("lower"), Column("")],
-        rows,
-        notable(one),
-        of_usual(one),
-        marked=frozenset(number for number, item in enumerate(one["aspects"]) if item["usual"]["unusual"]),
-    )
-
-
-def _tokens(one: _Plain) -> Sheet:
-    rows = [
-        [item["side"], item["token"], item["partner"], short(item["similarity"], 2), f"{item['weight']:.2f}"]
-        for item in one["tokens"]
-    ]
-    heads = [Column("text"), Column("token"), Column("best partner"), _number("cosine"), _number("weight")]
-    facts = (f"precision {short(one['precision'], 3)}, recall {short(one['recall'], 3)}",)
+    for item in explanation["tokens"]:
+        similarity, weight = short(item["similarity"], 2), f"{item['weight']:.2f}"
+        rows.append([item["side"], item["token"], item["partner"], similarity, weight])
+    columns = [Column("text"), Column("token"), Column("best partner"), *number_columns(["cosine", "weight"])]
     note = "recall is the weighted mean of the reference's cosines, precision of the candidate's"
-    return _sheet(one, heads, rows, note, facts=facts)
+    fact = f"precision {short(explanation['precision'], 3)}, recall {short(explanation['recall'], 3)}"
+    return _sheet(explanation, columns, rows, [note], [fact])
 
 
-def _words(one: _Plain) -> Sheet:
-    rows = [
-        [
-            item["side"],
-            item["word"],
-            signed(item["change"]),
-            item["partner"] or "",
-            "" if item["together"] is None else signed(item["together"]),
-        ]
-        for item in one["words"]
+def _words(explanation: Explained) -> Sheet:
+    rows = []
+    for item in explanation["words"]:
+        together = "" if item["together"] is None else signed(item["together"])
+        rows.append([item["side"], item["word"], signed(item["change"]), item["partner"] or "", together])
+    columns = [
+        Column("text"),
+        Column("word"),
+        Column("change", number=True),
+        Column("goes with"),
+        Column("together", number=True),
     ]
-    heads = [Column("text"), Column("word"), _number("change"), Column("goes with"), _number("together")]
-    return _sheet(
-        one,
-        heads,
-        rows,
+    notes = [
         "change: the score with the word less the score without it",
         "goes with: the word of the other text with which leaving out both costs least beyond leaving out each",
-    )
-
-
-def _graphs(one: _Plain) -> Sheet:
-    rows = [
-        [item["reference"] or "", item["candidate"] or "", "" if None in item.values() else "yes"]
-        for item in one["triples"]
     ]
-    nodes = [item for item in one["nodes"] if item["reference"] and item["candidate"]]
-    facts = (
-        f"triples that match: {one['matched']} of {one['reference_triples']} and {one['candidate_triples']}",
-        f"the alignment is {'optimal' if one['optimal'] else 'not proven optimal'}",
-        "aligned: " + ", ".join(f"{item['reference']} = {item['candidate']}" for item in nodes),
-    )
-    heads = [Column("reference"), Column("candidate"), Column("match")]
-    return _sheet(one, heads, rows, facts=facts)
+    return _sheet(explanation, columns, rows, notes)
 
 
-_SHEETS: dict[str, Callable[[_Plain], Sheet]] = {
+def _graphs(explanation: Explained) -> Sheet:
+    rows = []
+    for triple in explanation["triples"]:
+        reference, candidate = triple["reference"], triple["candidate"]
+        matches = reference is not None and candidate is not None
+        rows.append([reference or "", candidate or "", "yes" if matches else ""])
+    sizes = f"{explanation['reference_triples']} and {explanation['candidate_triples']}"
+    aligned = [node for node in explanation["nodes"] if node["reference"] and node["candidate"]]
+    facts = [
+        f"triples that match: {explanation['matched']} of {sizes}",
+        f"the alignment is {'optimal' if explanation['optimal'] else 'not proven optimal'}",
+        "aligned: " + ", ".join(f"{node['reference']} = {node['candidate']}" for node in aligned),
+    ]
+    return _sheet(explanation, [Column("reference"), Column("candidate"), Column("match")], rows, facts=facts)
+
+
+_SHEETS: dict[str, Callable[[Explained], Sheet]] = {
     "aspects": _aspects,
     "tokens": _tokens,
     "words": _words,
     "graphs": _graphs,
 }
+
+
+# Flat records: the pair, then an item of it.
+
 #: The part of an explanation that has a record for each of its items.
 _ITEMS = {"aspects": "aspects", "tokens": "tokens", "words": "words", "graphs": "triples"}
 
 
-def _records(number: int, one: _Plain) -> list[dict[str, Any]]:
-    """Return flat records: the pair, then an item of it."""
+def _records(number: int, explanation: Explained) -> list[dict[str, Any]]:
     names = ("pair_id", "metric", "reference", "candidate", "score")
-    pair = {"pair": number} | {name: one[name] for name in names if name in one}
-    found = []
-    for item in one[_ITEMS[one["kind"]]]:
-        # texts and score of the pair stand first under the same names
+    pair = {"pair": number} | {name: explanation[name] for name in names if name in explanation}
+    records = []
+    for item in explanation[_ITEMS[explanation["kind"]]]:
+        # texts and score of the pair come first under the same names
         own = {f"item_{key}" if key in pair else key: cell for key, cell in item.items() if key != "usual"}
-        found.append(pair | own | (item.get("usual") or {}))
-    return found
+        records.append(pair | own | (item.get("usual") or {}))
+    return records

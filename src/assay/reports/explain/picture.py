@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import textwrap
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -11,43 +11,46 @@ from markupsafe import Markup
 
 from assay.errors import InputError
 from assay.reports.drawing import Scale, element, text
-from assay.reports.explain.document import notable
+from assay.reports.explain.document import Explained, notable
 from assay.reports.layout import short, signed
 from assay.reports.plots import ticks
 
-__all__ = [
-    "CHARACTER",
-    "FONT",
-    "LINE",
-    "MARGIN",
-    "MOST",
-    "STYLE",
-    "WIDTH",
-    "Panel",
-    "aspects",
-    "fitted",
-    "graphs",
-    "head",
-    "lines",
-    "small_print",
-    "to_svg",
-    "tokens",
-    "words",
-]
+__all__ = ["to_svg"]
 
 
-# What the panels of a picture share: sizes, colours, the head with the two texts.
+# The picture: panels one below the other.
 
-WIDTH = 760
-MARGIN = 24
-LINE = 24
+#: Panels that one picture holds.
+MOST = 50
+
+
+@dataclass(frozen=True)
+class Geometry:
+    """Sizes of the picture in pixels, and of its letters.
+
+    Attributes:
+        width: of the picture.
+        margin: at every side of a panel.
+        line: height of a line with an item.
+        head: height of a line of text above or below the items.
+        letter, strong, small: width of a letter of 14 pixels, about; of a bold one; of one of 12.5 pixels.
+    """
+
+    width: int = 760
+    margin: int = 24
+    line: int = 24
+    head: int = 21
+    letter: float = 7.6
+    strong: float = 9.0
+    small: float = 6.9
+
+    def room(self, letter: float) -> int:
+        """Return how many letters of a width a line has."""
+        return int((self.width - 2 * self.margin) / letter)
+
+
+SIZES = Geometry()
 FONT = "system-ui, -apple-system, 'Segoe UI', 'DejaVu Sans', sans-serif"
-#: Width of a character of 14 pixels, about.
-CHARACTER = 7.6
-#: The same of bold letters, and of small ones.
-_STRONG, _SMALL = 9.0, 6.9
-#: Height of a line of the head.
-HEAD = 21
 #: Light ground, dark letters; the one strong colour is for what is unusual.
 STYLE = """
 .ground { fill: #ffffff }
@@ -80,35 +83,71 @@ class Panel:
     height: float
 
 
-def head(one: Mapping[str, Any]) -> tuple[list[Markup], float]:
-    """Return the two texts, metric and score as lines of text, and the height they take."""
-    place = f"{one['pair_id']}: " if one.get("pair_id") else ""
-    written = [
-        ("strong", line)
-        for side in (place + one["reference"], one["candidate"])
-        for line in textwrap.wrap(side, _room(_STRONG)) or ["(empty)"]
-    ]
-    written.append(("", fitted(f"{one['metric']}: {short(one['score'], 3)}", _room(CHARACTER))))
-    return lines(written, MARGIN + 4)
+def to_svg(explanations: Sequence[Explained]) -> str:
+    """Return the picture of explanations as a file of its own; all text is escaped.
+
+    Raises:
+        InputError: there are more than :data:`MOST`.
+    """
+    if len(explanations) > MOST:
+        raise InputError(f"a picture holds at most {MOST} pairs, these are {len(explanations)}; choose some")
+    parts: list[Markup] = []
+    height = 0.0
+    for explanation in explanations:
+        panel = _PANELS[explanation["kind"]](explanation)
+        parts.append(element("g", *panel.parts, transform=f"translate(0 {height:.0f})"))
+        height += panel.height
+    title = "; ".join(f"{explanation['reference']} | {explanation['candidate']}" for explanation in explanations)
+    svg = element(
+        "svg",
+        element("title", f"Explained: {title}"),
+        element("style", Markup(STYLE)),
+        element("rect", width=SIZES.width, height=height, class_="ground"),
+        *parts,
+        xmlns="http://www.w3.org/2000/svg",
+        viewBox=f"0 0 {SIZES.width} {height:.0f}",
+        width=SIZES.width,
+        height=height,
+        role="img",
+        font_family=FONT,
+    )
+    return svg + "\n"
 
 
-def small_print(sentences: Sequence[str]) -> list[tuple[str, str]]:
-    """Return sentences as lines of small text that fit."""
-    return [("muted", line) for one in sentences for line in textwrap.wrap(one, _room(_SMALL))]
+# Text of a panel: above, the two texts with metric and score; below, what the marks mean.
 
 
-def _room(character: float) -> int:
-    """Return how many characters of a width a line has."""
-    return int((WIDTH - 2 * MARGIN) / character)
+def _head(explanation: Explained) -> tuple[list[Markup], float]:
+    """Return the two texts, metric and score as lines of text, and where the items begin."""
+    number = f"{explanation['pair_id']}: " if explanation.get("pair_id") else ""
+    written = []
+    for side in (number + explanation["reference"], explanation["candidate"]):
+        for line in textwrap.wrap(side, SIZES.room(SIZES.strong)) or ["(empty)"]:
+            written.append(("strong", line))
+    score = f"{explanation['metric']}: {short(explanation['score'], 3)}"
+    written.append(("", _fitted(score, SIZES.room(SIZES.letter))))
+    parts, end = _lines(written, SIZES.margin + 4)
+    return parts, end + 10
 
 
-def lines(written: Sequence[tuple[str, str]], top: float) -> tuple[list[Markup], float]:
+def _small_print(sentences: Sequence[str], top: float) -> tuple[list[Markup], float]:
+    """Return sentences as lines of small text that fit, and where the panel ends."""
+    written = []
+    for sentence in sentences:
+        written += [("muted", line) for line in textwrap.wrap(sentence, SIZES.room(SIZES.small))]
+    parts, end = _lines(written, top)
+    return parts, end + SIZES.margin
+
+
+def _lines(written: Sequence[tuple[str, str]], top: float) -> tuple[list[Markup], float]:
     """Return lines of text, each with its class, from *top* on, and where they end."""
-    found = [text(MARGIN, top + HEAD * (i + 0.7), line, class_=kind) for i, (kind, line) in enumerate(written)]
-    return found, top + HEAD * len(written)
+    parts = []
+    for number, (kind, line) in enumerate(written):
+        parts.append(text(SIZES.margin, top + SIZES.head * (number + 0.7), line, class_=kind))
+    return parts, top + SIZES.head * len(written)
 
 
-def fitted(content: str, room: int) -> str:
+def _fitted(content: str, room: int) -> str:
     """Return a text that has at most *room* characters, with an ellipsis where it was cut."""
     return content if len(content) <= room else content[: room - 1] + "…"
 
@@ -118,6 +157,7 @@ def fitted(content: str, room: int) -> str:
 #: Where the texts of the left column end and those of the right begin, and characters that fit beside them.
 LEFT, RIGHT = 280, 480
 LONGEST_PART = 24
+SIDES = ("reference", "candidate")
 
 
 @dataclass(frozen=True)
@@ -131,7 +171,7 @@ class _Item:
 
 @dataclass(frozen=True)
 class _Link:
-    """A line from one item of the left to one of the right, by their places; strength from 0 to 1."""
+    """A line from one item of the left to one of the right, by their numbers; strength from 0 to 1."""
 
     left: int
     right: int
@@ -139,111 +179,96 @@ class _Link:
     hint: str
 
 
-def tokens(one: Mapping[str, Any]) -> Panel:
+def _tokens(explanation: Explained) -> Panel:
     """Return the panel of BERTScore: from each token to its best partner, thicker for a higher cosine."""
-    sides = _by_side(one["tokens"])
+    sides = _by_side(explanation["tokens"])
+    rows = [{item["position"]: row for row, item in enumerate(side)} for side in sides]
     columns, links = [], []
-    places = [{item["position"]: number for number, item in enumerate(side)} for side in sides]
-    for place, side in enumerate(sides):
+    for column, side in enumerate(sides):
         columns.append([_Item(item["token"], short(item["similarity"], 2)) for item in side])
-        for number, item in enumerate(side):
+        for row, item in enumerate(side):
             # a special token may be the partner, and is not drawn
-            other = places[1 - place].get(item["partner_position"])
+            other = rows[1 - column].get(item["partner_position"])
             if other is not None:
                 hint = f"{item['token']} – {item['partner']}: {short(item['similarity'], 3)}"
-                links.append(_link(place, number, other, item["similarity"], hint))
-    return _panel(
-        one, columns, links, "A line leads from each token to the most similar one, thicker for a higher cosine."
-    )
+                links.append(_link(column, row, other, item["similarity"], hint))
+    about = "A line leads from each token to the most similar one, thicker for a higher cosine."
+    return _matches(explanation, columns, links, [about])
 
 
-def words(one: Mapping[str, Any]) -> Panel:
+def _words(explanation: Explained) -> Panel:
     """Return the panel of a cross-encoder: from each word to that with which it goes together."""
-    sides = _by_side(one["words"])
-    most = max((item["together"] or 0.0 for item in one["words"]), default=0.0) or 1.0
+    most = max((item["together"] or 0.0 for item in explanation["words"]), default=0.0) or 1.0
     columns, links = [], []
-    for place, side in enumerate(sides):
-        columns.append([_Item(item["word"], signed(item["change"]), _way(item["change"])) for item in side])
-        for number, item in enumerate(side):
+    for column, side in enumerate(_by_side(explanation["words"])):
+        items = []
+        for row, item in enumerate(side):
+            kind = "number down" if item["change"] < 0 else "number up"
+            items.append(_Item(item["word"], signed(item["change"]), kind))
             if item["partner_position"] is not None:
                 hint = f"{item['word']} – {item['partner']}: {short(item['together'], 3)}"
-                links.append(_link(place, number, item["partner_position"], item["together"] / most, hint))
+                links.append(_link(column, row, item["partner_position"], item["together"] / most, hint))
+        columns.append(items)
     about = "Number: the score with the word less the score without. Line: the word it goes with, thicker for more."
-    return _panel(one, columns, links, about)
+    return _matches(explanation, columns, links, [about])
 
 
-def graphs(one: Mapping[str, Any]) -> Panel:
+def _graphs(explanation: Explained) -> Panel:
     """Return the panel of Smatch: nodes and their alignment, then the triples that do not match."""
     columns: list[list[_Item]] = [[], []]
     links = []
-    for node in one["nodes"]:
-        for column, side in zip(columns, ("reference", "candidate"), strict=True):
+    for node in explanation["nodes"]:
+        for column, side in zip(columns, SIDES, strict=True):
             if node[side] is not None:
                 column.append(_Item(node[side], ""))
         if node["reference"] is not None and node["candidate"] is not None:
             hint = f"{node['reference']} – {node['candidate']}"
             links.append(_Link(len(columns[0]) - 1, len(columns[1]) - 1, 1.0 if node["same"] else 0.3, hint))
-    about = (
-        f"Lines: aligned nodes, thick where the concept is the same. {one['matched']} triples match, of "
-        f"{one['reference_triples']} and {one['candidate_triples']}."
-    )
-    rest = [
-        (side, triple[side])
-        for side, other in (("reference", "candidate"), ("candidate", "reference"))
-        for triple in one["triples"]
-        if triple[other] is None
-    ]
-    return _panel(one, columns, links, about, [f"only the {side}: {triple}" for side, triple in rest])
+    sizes = f"{explanation['reference_triples']} and {explanation['candidate_triples']}"
+    about = "Lines: aligned nodes, thick where the concept is the same."
+    below = [f"{about} {explanation['matched']} triples match, of {sizes}."]
+    for side, other in (SIDES, SIDES[::-1]):
+        alone = [triple[side] for triple in explanation["triples"] if triple[other] is None]
+        below += [f"only the {side}: {triple}" for triple in alone]
+    return _matches(explanation, columns, links, below)
 
 
 def _by_side(items: Sequence[Mapping[str, Any]]) -> list[list[Mapping[str, Any]]]:
-    return [[item for item in items if item["side"] == side] for side in ("reference", "candidate")]
+    return [[item for item in items if item["side"] == side] for side in SIDES]
 
 
-def _link(place: int, number: int, other: int, strength: float, hint: str) -> _Link:
-    """Return a link from an item of the column *place*."""
-    ends = (number, other) if place == 0 else (other, number)
+def _link(column: int, row: int, other: int, strength: float, hint: str) -> _Link:
+    """Return a link from an item of a column to the item *other* of the other one."""
+    ends = (row, other) if column == 0 else (other, row)
     return _Link(*ends, max(0.0, min(1.0, strength)), hint)
 
 
-def _way(change: float) -> str:
-    return "number down" if change < 0 else "number up"
-
-
-def _panel(
-    one: Mapping[str, Any],
-    columns: Sequence[Sequence[_Item]],
-    links: Sequence[_Link],
-    about: str,
-    rest: Sequence[str] = (),
+def _matches(
+    explanation: Explained, columns: Sequence[Sequence[_Item]], links: Sequence[_Link], below: Sequence[str]
 ) -> Panel:
-    parts, top = head(one)
-    top += 10
+    """Return a panel of two columns with links between them, and sentences below."""
+    parts, top = _head(explanation)
     for link in links:
-        y1, y2 = (top + LINE * (end + 0.5) for end in (link.left, link.right))
-        parts.append(
-            element(
-                "path",
-                element("title", link.hint),
-                d=f"M{LEFT + 8} {y1:.0f} C{LEFT + 80} {y1:.0f} {RIGHT - 80} {y2:.0f} {RIGHT - 8} {y2:.0f}",
-                stroke_width=0.5 + 4 * link.strength**2,
-                opacity=0.25 + 0.6 * link.strength,
-                class_="link",
-            )
-        )
-    for place, column in enumerate(columns):
-        for number, item in enumerate(column):
-            parts += _written(item, place, top + LINE * (number + 0.5) + 5)
-    bottom = top + LINE * max(map(len, columns), default=0)
-    legend, end = lines(small_print([about, *rest, *one["notes"]]), bottom + 8)
-    return Panel([*parts, *legend], end + MARGIN)
+        y1, y2 = (top + SIZES.line * (row + 0.5) for row in (link.left, link.right))
+        curve = f"M{LEFT + 8} {y1:.0f} C{LEFT + 80} {y1:.0f} {RIGHT - 80} {y2:.0f} {RIGHT - 8} {y2:.0f}"
+        width, opacity = 0.5 + 4 * link.strength**2, 0.25 + 0.6 * link.strength
+        hint = element("title", link.hint)
+        parts.append(element("path", hint, d=curve, stroke_width=width, opacity=opacity, class_="link"))
+    for column, items in enumerate(columns):
+        for row, item in enumerate(items):
+            parts += _item(item, column, top + SIZES.line * (row + 0.5) + 5)
+    bottom = top + SIZES.line * max(map(len, columns), default=0)
+    legend, height = _small_print([*below, *explanation["notes"]], bottom + 8)
+    return Panel([*parts, *legend], height)
 
 
-def _written(item: _Item, place: int, y: float) -> list[Markup]:
-    x, anchor = (LEFT, "end") if place == 0 else (RIGHT, "start")
-    edge, other = (MARGIN, "start") if place == 0 else (WIDTH - MARGIN, "end")
-    found = [text(x, y, fitted(item.name, LONGEST_PART), element("title", item.name), anchor=anchor)]
-    return [*found, text(edge, y, item.beside, class_=item.kind, anchor=other)] if item.beside else found
+def _item(item: _Item, column: int, y: float) -> Iterator[Markup]:
+    """Yield the name beside the links, and its number at the edge of the picture."""
+    x, anchor = (LEFT, "end") if column == 0 else (RIGHT, "start")
+    yield text(x, y, _fitted(item.name, LONGEST_PART), element("title", item.name), anchor=anchor)
+    if item.beside:
+        edge, other = (SIZES.margin, "start") if column == 0 else (SIZES.width - SIZES.margin, "end")
+        yield text(edge, y, item.beside, class_=item.kind, anchor=other)
 
 
 # Aspects drawn: a bar for what is usual, a dot for the score.
@@ -253,101 +278,62 @@ NUMBER = 46
 LONGEST_ASPECT = 22
 
 
-def aspects(one: Mapping[str, Any]) -> Panel:
-    """Return the panel: a line an aspect."""
-    parts, top = head(one)
-    top += 10
-    items = one["aspects"]
+def _aspects(explanation: Explained) -> Panel:
+    """Return the panel: a line an aspect, on an axis that has 0 and 1."""
+    parts, top = _head(explanation)
+    items = explanation["aspects"]
     known = [item["score"] for item in items]
-    known += [item["usual"][end] for item in items if item["usual"] for end in ("low", "high")]
+    for item in items:
+        if item["usual"]:
+            known += [item["usual"]["low"], item["usual"]["high"]]
     marks = ticks(min(0.0, *known), max(1.0, *known), 6)
     # steps of .25 need a second decimal
     decimals = 1 if all(round(mark, 1) == mark for mark in marks) else 2
-    left = MARGIN + min(LONGEST_ASPECT, max(len(item["aspect"]) for item in items)) * CHARACTER + 10
-    scale = Scale(marks[0], marks[-1], left, WIDTH - MARGIN - NUMBER)
-    bottom = top + LINE * len(items)
+    names = min(LONGEST_ASPECT, max(len(item["aspect"]) for item in items)) * SIZES.letter
+    scale = Scale(marks[0], marks[-1], SIZES.margin + names + 10, SIZES.width - SIZES.margin - NUMBER)
+    bottom = top + SIZES.line * len(items)
     for mark in marks:
         x = scale(mark)
+        label = short(mark, decimals) if mark else "0"
         parts.append(element("line", x1=x, x2=x, y1=top, y2=bottom, class_="zero" if mark == 0 else "grid"))
-        shown = short(mark, decimals) if mark else "0"
-        parts.append(text(x, bottom + 17, shown, class_="muted number", anchor="middle"))
+        parts.append(text(x, bottom + 17, label, class_="muted number", anchor="middle"))
     for number, item in enumerate(items):
-        parts += _line(item, scale, top + LINE * (number + 0.5))
-    legend, end = lines(small_print(_legend(one)), bottom + 26)
-    return Panel([*parts, *legend], end + MARGIN)
+        parts += _aspect(item, scale, top + SIZES.line * (number + 0.5))
+    legend, height = _small_print(_legend(explanation), bottom + 26)
+    return Panel([*parts, *legend], height)
 
 
-def _line(item: Mapping[str, Any], scale: Scale, y: float) -> list[Markup]:
+def _aspect(item: Mapping[str, Any], scale: Scale, y: float) -> Iterator[Markup]:
+    """Yield an aspect: its name, the bar with its median, the dot, and the number."""
     usual = item["usual"]
-    strange = bool(usual and usual["unusual"])
-    found = [text(MARGIN, y + 5, fitted(item["aspect"], LONGEST_ASPECT), class_="strong" if strange else "")]
+    is_unusual = bool(usual and usual["unusual"])
+    yield text(SIZES.margin, y + 5, _fitted(item["aspect"], LONGEST_ASPECT), class_="strong" if is_unusual else "")
     if usual:
-        start, stop, middle = (scale(usual[name]) for name in ("low", "high", "median"))
-        found.append(element("rect", x=start, y=y - 6, width=max(stop - start, 1.0), height=12.0, rx=3, class_="usual"))
-        found.append(element("line", x1=middle, x2=middle, y1=y - 7, y2=y + 7, class_="median"))
-    dot = scale(item["score"])
-    hint = f"{item['aspect']}: {short(item['score'], 3)}"
-    found.append(
-        element("circle", element("title", hint), cx=dot, cy=y, r=5.0, class_="unusual" if strange else "score")
-    )
-    shown = short(item["score"], 2)
-    found.append(text(WIDTH - MARGIN, y + 5, shown, class_="number strong" if strange else "number", anchor="end"))
-    return found
+        start, stop, median = (scale(usual[name]) for name in ("low", "high", "median"))
+        yield element("rect", x=start, y=y - 6, width=max(stop - start, 1.0), height=12.0, rx=3, class_="usual")
+        yield element("line", x1=median, x2=median, y1=y - 7, y2=y + 7, class_="median")
+    hint = element("title", f"{item['aspect']}: {short(item['score'], 3)}")
+    yield element("circle", hint, cx=scale(item["score"]), cy=y, r=5.0, class_="unusual" if is_unusual else "score")
+    kind = "number strong" if is_unusual else "number"
+    yield text(SIZES.width - SIZES.margin, y + 5, short(item["score"], 2), class_=kind, anchor="end")
 
 
-def _legend(one: Mapping[str, Any]) -> list[str]:
-    """Return what is said below: what is unusual, what the marks mean, what else is to be known."""
-    if one["compared"] is None:
-        return list(one["notes"])
-    held = one["compared"]
+def _legend(explanation: Explained) -> list[str]:
+    """Return the sentences below: what is unusual, what the marks mean, what else is to be known."""
+    compared = explanation["compared"]
+    if compared is None:
+        return list(explanation["notes"])
     about = (
-        f"Dot: the score. Bar and line: 5% to 95% and median of the {held['pairs']} reference pairs nearest in overall "
-        f"score ({short(held['low'], 2)} to {short(held['high'], 2)})."
+        f"Dot: the score. Bar and line: 5% to 95% and median of the {compared['pairs']} reference pairs nearest in "
+        f"overall score ({short(compared['low'], 2)} to {short(compared['high'], 2)})."
     )
-    named = notable(one)
-    return [named[0].upper() + named[1:] + ".", about, *one["notes"]]
+    unusual = notable(explanation)
+    return [unusual[0].upper() + unusual[1:] + ".", about, *explanation["notes"]]
 
 
-# Explanations as one SVG: a panel a pair, one below the other.
-
-#: Panels that one picture holds.
-MOST = 50
-_DRAWN: dict[str, Callable[[Mapping[str, Any]], Panel]] = {
-    "aspects": aspects,
-    "tokens": tokens,
-    "words": words,
-    "graphs": graphs,
+_PANELS: dict[str, Callable[[Explained], Panel]] = {
+    "aspects": _aspects,
+    "tokens": _tokens,
+    "words": _words,
+    "graphs": _graphs,
 }
-
-
-def to_svg(explanations: Sequence[Mapping[str, Any]]) -> str:
-    """Return the picture of explanations as a file of its own; all text is escaped.
-
-    Raises:
-        InputError: there are more than :data:`MOST`.
-    """
-    if len(explanations) > MOST:
-        raise InputError(f"a picture holds at most {MOST} pairs, these are {len(explanations)}; choose some")
-    panels = [_DRAWN[one["kind"]](one) for one in explanations]
-    parts: list[Markup] = []
-    height = 0.0
-    for panel in panels:
-        parts.append(element("g", *panel.parts, transform=f"translate(0 {height:.0f})"))
-        height += panel.height
-    title = "; ".join(f"{one['reference']} | {one['candidate']}" for one in explanations)
-    return (
-        element(
-            "svg",
-            element("title", f"Explained: {title}"),
-            element("style", Markup(STYLE)),
-            element("rect", width=WIDTH, height=height, class_="ground"),
-            *parts,
-            xmlns="http://www.w3.org/2000/svg",
-            viewBox=f"0 0 {WIDTH} {height:.0f}",
-            width=WIDTH,
-            height=height,
-            role="img",
-            font_family=FONT,
-        )
-        + "\n"
-    )

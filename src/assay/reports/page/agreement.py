@@ -22,7 +22,7 @@ from assay.reports.plots import (
     range_of,
     ticks,
 )
-from assay.reports.sheets import Column, Sheet
+from assay.reports.sheets import Column, Sheet, number_columns
 from assay.reports.sweep import LayeredModel
 from assay.reports.units import Unit
 from assay.statistics.coefficients import title_of
@@ -170,7 +170,7 @@ def forest(unit: Unit, statistic: str) -> Figure:
         for number, row in enumerate(plot.rows)
         for panel in plot.panels
     ]
-    heads = [Column("metric"), Column("bucket"), *(Column(name, number=True) for name in ("value", "low", "high"))]
+    heads = [Column("metric"), Column("bucket"), *number_columns(["value", "low", "high"])]
     return Figure(svg, Sheet(f"{head} on {unit.title}", [*heads, Column("note")], rows))
 
 
@@ -291,9 +291,8 @@ def draw_layers(unit: Unit, model: LayeredModel, statistic: str) -> Figure:
         *parts,
     )
     rows = [[str(layer), curve.bucket, *cell.exact_texts] for curve in curves for layer, cell in curve.cells.items()]
-    heads = [Column("layer", number=True), Column("bucket")]
-    numbers = [Column(name, number=True) for name in ("value", "low", "high")]
-    return Figure(svg, Sheet(f"{head} by layer of {model.name} on {unit.title}", [*heads, *numbers], rows))
+    heads = [Column("layer", number=True), Column("bucket"), *number_columns(["value", "low", "high"])]
+    return Figure(svg, Sheet(f"{head} by layer of {model.name} on {unit.title}", heads, rows))
 
 
 def _layers_panel(curve: LayerCurve, layers: list[int], marks: list[float], left: float, top: float) -> Markup:

@@ -17,7 +17,7 @@ from assay.reports.layout import Cell, fit, short
 from assay.reports.page.agreement import draw_forest
 from assay.reports.page.pairs import TagColumns
 from assay.reports.plots import NOT_COMPUTED, Forest, ForestPanel, ForestRow
-from assay.reports.sheets import Column, Sheet
+from assay.reports.sheets import Column, Sheet, number_columns
 from assay.reports.units import Unit
 from assay.statistics.coefficients import title_of
 
@@ -116,7 +116,7 @@ def _table(model: AspectModel, plot: Forest, head: str) -> Sheet:
         for panel in plot.panels:
             cell = panel.cells[number]
             rows.append([row.name, panel.title, *cell.exact_texts, cell.note])
-    heads = [Column("aspect"), Column("dataset"), *(Column(name, number=True) for name in ("value", "low", "high"))]
+    heads = [Column("aspect"), Column("dataset"), *number_columns(["value", "low", "high"])]
     return Sheet(f"{head} of the aspects of {model.whole}", [*heads, Column("note")], rows)
 
 
@@ -225,14 +225,14 @@ def _draw(
         for line in (every, *lines)
         for aspect, numbers in zip(aspects, _numbers(line, every, spread), strict=True)
     ]
-    heads = [Column("category"), *(Column(one, number=True) for one in ("pairs", "scored too high"))]
+    heads = [Column("category"), *number_columns(["pairs", "scored too high"])]
     numbers = ("mean", "less that of all pairs", "in standard deviations")
     about = [f"Diverging: ranks of {metric} and label differ by {RESIDUAL:g} of n or more."]
     return Figure(
         svg,
         Sheet(
             f"Aspects of {model.whole} by error category, {unit.title}",
-            [*heads, Column("aspect"), *(Column(one, number=True) for one in numbers)],
+            [*heads, Column("aspect"), *number_columns(numbers)],
             rows,
             notes=about,
         ),

@@ -13,7 +13,7 @@ from assay.reports.drawing import CHARACTER, Figure, Scale, drawing, element, te
 from assay.reports.layout import fit, short
 from assay.reports.leaderboard.board import front_of
 from assay.reports.plots import BINS, Axis, Strip, axis_of, log_range, strip_of, strips_by_label, ticks
-from assay.reports.sheets import Column, Sheet
+from assay.reports.sheets import Column, Sheet, number_columns
 from assay.reports.units import Unit
 from assay.statistics.coefficients import title_of
 from assay.statistics.concordance import Floats
@@ -140,7 +140,7 @@ def _row(metric: str, strip: Strip, axis: Axis) -> list[str]:
 
 def _table(title: str, kind: str, rows: list[list[str]]) -> Sheet:
     numbers = ("n", "5%", "25%", "median", "75%", "95%", "from", "to")
-    heads = [Column("metric"), Column(kind), *(Column(head, number=True) for head in numbers)]
+    heads = [Column("metric"), Column(kind), *number_columns(numbers)]
     return Sheet(
         title,
         [*heads, Column(f"pairs in each of {BINS} bins of equal width")],
@@ -236,7 +236,7 @@ def _cost_table(title: str, points: Sequence[_Point], head: str) -> Sheet:
     for point in points:
         speed = f"{point.speed:,.4g}" if point.speed < 1000 else f"{point.speed:,.0f}"
         rows.append([point.metric, speed, short(point.value, 4), on_front[point.on_front]])
-    numbers = [Column("pairs per second", number=True), Column(head, number=True)]
+    numbers = number_columns(["pairs per second", head])
     return Sheet(title, [Column("metric"), *numbers, Column("Pareto front")], rows)
 
 
