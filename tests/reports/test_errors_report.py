@@ -14,11 +14,11 @@ from scipy.stats import kendalltau, rankdata
 import assay
 from assay.errors import InputError
 from assay.lexicon.texts import has_number
-from assay.reports.data import read_datasets
+from assay.reports.data import choose_datasets, read_datasets
 from assay.reports.errors.categories import Category, Share, Tagged, categories_of_people, frequencies, tag_all
 from assay.reports.errors.divergence import Divergence, diverging, label_scale
 from assay.reports.errors.document import error_document
-from assay.reports.errors.report import analyse, by_number, choose_datasets, clean, errors_of, records
+from assay.reports.errors.report import analyse, by_number, clean, errors_of, records
 from assay.reports.errors.settings import Rule
 from assay.reports.folder import read_run
 from assay.reports.formats import write

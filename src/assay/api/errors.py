@@ -7,10 +7,10 @@ from pathlib import Path
 from assay.api.files import open_runs
 from assay.api.values import Report
 from assay.reports.categories import PartsOfSpeech
-from assay.reports.data import draws_of, signed
+from assay.reports.data import choose_datasets, draws_of, signed
 from assay.reports.errors.document import error_document
 from assay.reports.errors.evaluation import evaluation_document
-from assay.reports.errors.report import choose_datasets, errors_of
+from assay.reports.errors.report import errors_of
 from assay.reports.errors.settings import ErrorSettings, EvaluationSettings
 from assay.settings import takes_settings
 

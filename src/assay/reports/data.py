@@ -27,6 +27,7 @@ __all__ = [
     "BucketPairs",
     "ScoredDataset",
     "cells_of",
+    "choose_datasets",
     "draws_of",
     "group_codes",
     "group_names",
@@ -196,6 +197,21 @@ def read_datasets(run: RunFolder) -> list[ScoredDataset]:
     pairs = _read(run, "pairs.parquet", _PAIR_COLUMNS)
     scores = _read(run, "scores.parquet", _SCORE_COLUMNS)
     return [_dataset(run, facts, pairs, scores) for facts in run.manifest.datasets]
+
+
+def choose_datasets(run: RunFolder, wanted: Sequence[str]) -> list[ScoredDataset]:
+    """Read the datasets of a run, or those of them that are asked for.
+
+    Raises:
+        InputError: the run lacks one of them, or has none.
+    """
+    found = {data.name: data for data in read_datasets(run)}
+    for name in wanted:
+        if name not in found:
+            raise InputError(unknown(f"{run.title}: has no dataset", name, found))
+    if not found:
+        raise InputError(f"{run.title}: has no dataset; nothing was scored")
+    return [found[name] for name in dict.fromkeys(wanted)] or list(found.values())
 
 
 def _read(run: RunFolder, name: str, columns: dict[str, str]) -> pa.Table:

@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from assay.errors import InputError, unknown
 from assay.lexicon.texts import has_number
 from assay.reports.categories import PartsOfSpeech
-from assay.reports.data import ALL, ScoredDataset, read_datasets
+from assay.reports.data import ALL, ScoredDataset, choose_datasets, read_datasets
 from assay.reports.errors.categories import Frequency, Tagged, frequencies, tag_all
 from assay.reports.errors.divergence import Divergence, diverging
 from assay.reports.errors.settings import Rule
@@ -30,7 +30,6 @@ __all__ = [
     "analyse",
     "by_category",
     "by_number",
-    "choose_datasets",
     "clean",
     "errors_of",
     "partner",
@@ -341,21 +340,6 @@ def records(report: ErrorReport, limit: int | None = None) -> Iterator[dict[str,
 
 
 # The errors of a whole run.
-
-
-def choose_datasets(run: RunFolder, wanted: Sequence[str]) -> list[ScoredDataset]:
-    """Read the datasets of a run, or those of them that are asked for.
-
-    Raises:
-        InputError: the run lacks one of them, or has none.
-    """
-    found = {data.name: data for data in read_datasets(run)}
-    for name in wanted:
-        if name not in found:
-            raise InputError(unknown(f"{run.title}: has no dataset", name, found))
-    if not found:
-        raise InputError(f"{run.title}: has no dataset; nothing was scored")
-    return [found[name] for name in dict.fromkeys(wanted)] or list(found.values())
 
 
 def errors_of(
