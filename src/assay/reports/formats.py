@@ -234,11 +234,11 @@ def _html_row(sheet: Sheet, number: int) -> str:
     from html import escape
 
     cells = []
-    for place, column in enumerate(sheet.columns):
-        cell = escape(_cell(sheet, number, place))
-        if (number, place) in sheet.best:
+    for position, column in enumerate(sheet.columns):
+        cell = escape(_cell(sheet, number, position))
+        if (number, position) in sheet.best:
             cell = f"<b>{cell}</b>"
-        elif number in sheet.asides and place == _label(sheet):
+        elif number in sheet.asides and position == _label(sheet):
             cell = f"<i>{cell}</i>"
         cells.append(f"<td{_kind(column)}>{cell}</td>")
     return f"<tr{' class=marked' if number in sheet.marked else ''}>{''.join(cells)}</tr>"
@@ -344,7 +344,7 @@ def _rich_cell(sheet: Sheet, number: int, column: int) -> str:
 
 def _notes_on(sheet: Sheet, number: int) -> list[str]:
     """Return the notes on a row, each once."""
-    cells = [_cell(sheet, number, place) for place, column in enumerate(sheet.columns) if column.is_note]
+    cells = [_cell(sheet, number, position) for position, column in enumerate(sheet.columns) if column.is_note]
     return [note for cell in cells for note in cell.split("; ") if note]
 
 

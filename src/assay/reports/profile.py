@@ -24,11 +24,11 @@ def document(profile: Mapping[str, Any]) -> Document:
     """
     metrics = profile["metrics"]
     heads = ("load s", "parameters", "peak MB", "GPU MB", "exponent of pairs (R²)", "of length (R²)")
-    costs = Sheet("Cost of each metric", _columns(*heads), [_cost_row(one) for one in metrics])
+    costs = Sheet("Cost of each metric", _columns(*heads), [_cost_row(cost) for cost in metrics])
     heads = ("pairs", "texts joined", "characters", "seconds", "CPU s", "pairs/s")
-    points = [_point_row(one["metric"], point) for one in metrics for point in one["points"]]
+    points = [_point_row(cost["metric"], point) for cost in metrics for point in cost["points"]]
     timed = Sheet("Time by pairs and length of texts", _columns(*heads), points)
-    records = [_record(one, point) for one in metrics for point in one["points"] or [{}]]
+    records = [_record(cost, point) for cost in metrics for point in cost["points"] or [{}]]
     return Document((costs, timed), records, _remarks(profile), profile)
 
 
@@ -36,9 +36,9 @@ def _columns(*heads: str) -> list[Column]:
     return [Column("metric"), *number_columns(heads)]
 
 
-def _cost_row(one: Mapping[str, Any]) -> list[str]:
-    counts = [_number(one[key]) for key in ("parameters", "peak_memory_mb", "peak_gpu_memory_mb")]
-    return [one["metric"], _number(one["load_seconds"], 2), *counts, *(_fit(one[fit]) for fit in _FITS)]
+def _cost_row(cost: Mapping[str, Any]) -> list[str]:
+    counts = [_number(cost[key]) for key in ("parameters", "peak_memory_mb", "peak_gpu_memory_mb")]
+    return [cost["metric"], _number(cost["load_seconds"], 2), *counts, *(_fit(cost[fit]) for fit in _FITS)]
 
 
 def _point_row(metric: str, point: Mapping[str, Any]) -> list[str]:
@@ -53,9 +53,9 @@ def _point_row(metric: str, point: Mapping[str, Any]) -> list[str]:
     ]
 
 
-def _record(one: Mapping[str, Any], point: Mapping[str, Any]) -> dict[str, Any]:
-    fits = {f"{fit}_{part}": (one[fit] or {}).get(part) for fit in _FITS for part in ("exponent", "r_squared")}
-    return {key: one[key] for key in (*_WHOLE, *_PLACE)} | fits | {key: point.get(key) for key in _POINT}
+def _record(cost: Mapping[str, Any], point: Mapping[str, Any]) -> dict[str, Any]:
+    fits = {f"{fit}_{part}": (cost[fit] or {}).get(part) for fit in _FITS for part in ("exponent", "r_squared")}
+    return {key: cost[key] for key in (*_WHOLE, *_PLACE)} | fits | {key: point.get(key) for key in _POINT}
 
 
 def _remarks(profile: Mapping[str, Any]) -> list[str]:
@@ -64,18 +64,23 @@ def _remarks(profile: Mapping[str, Any]) -> list[str]:
     where = f"{machine['processor']}, {machine['cores']} cores, {machine['system']}"
     versions = f"Python {machine['python']}, assay {machine['assay']}"
     lines = [f"{profile['dataset']}: {profile['distinct']:,} distinct pairs; {where}, {versions}"]
-    for one in profile["metrics"]:
-        said = [one["says"]] if one["says"] else []
-        if one["device"]:
-            said.append(f"on {one['device']}" + (f", threads {one['threads']}" if one["device"] == "cpu" else ""))
-        said += [
-            f"{point['truncated']:,} of {point['pairs']:,} pairs truncated with {point['length']} texts joined"
-            for point in one["points"]
-            if point["truncated"]
-        ]
-        if said:
-            lines.append(f"{one['metric']}: {'; '.join(said)}")
+    lines += [
+        f"{cost['metric']}: {'; '.join(remarks)}" for cost in profile["metrics"] if (remarks := _remarks_on(cost))
+    ]
     return lines
+
+
+def _remarks_on(cost: Mapping[str, Any]) -> list[str]:
+    """Return what a reader must know of the measurements of a metric: device, threads, texts that were cut."""
+    remarks = [cost["says"]] if cost["says"] else []
+    if cost["device"]:
+        threads = f", threads {cost['threads']}" if cost["device"] == "cpu" else ""
+        remarks.append(f"on {cost['device']}{threads}")
+    for point in cost["points"]:
+        if point["truncated"]:
+            shares = f"{point['truncated']:,} of {point['pairs']:,} pairs"
+            remarks.append(f"{shares} truncated with {point['length']} texts joined")
+    return remarks
 
 
 def _number(value: float | None, decimals: int = 0) -> str:

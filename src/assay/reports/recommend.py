@@ -28,10 +28,10 @@ def parse_budget(text: str) -> float:
     Raises:
         InputError: it is none of these.
     """
-    found = _BUDGET.fullmatch(text.strip())
-    if found is None or not float(found["pairs"]):
+    match = _BUDGET.fullmatch(text.strip())
+    if match is None or not float(match["pairs"]):
         raise InputError(f"`budget={text}`: cannot be read; write pairs per time, such as 1000/s, 600/min or 5e5/h")
-    return float(found["pairs"]) / _SECONDS[found["unit"] or "s"]
+    return float(match["pairs"]) / _SECONDS[match["unit"] or "s"]
 
 
 @dataclass(frozen=True)

@@ -194,12 +194,12 @@ def compare(table: PublishedTable, agreement: Sequence[AgreementRow], vectors: s
     for row in table.rows:
         metric = row.metric_with(vectors)
         for column, printed in zip(table.columns, row.printed, strict=True):
-            found = [number.value for number in agreement if number.metric == metric and column.holds(number)]
-            if not found:
+            values = [number.value for number in agreement if number.metric == metric and column.holds(number)]
+            if not values:
                 verdict = LEFT_OUT if metric is None else "missing"
                 verdicts.append(CellVerdict(row.title, column.title, printed, None, None, verdict))
                 continue
-            value = None if found[0] is None else found[0] * table.scale
+            value = None if values[0] is None else values[0] * table.scale
             difference = None if value is None else value - float(printed)
             verdict = str(judge(printed, value))
             if verdict == "differs" and row.within and difference is not None and abs(difference) <= row.within:

@@ -32,14 +32,14 @@ class LayeredModel:
 
 def layered_models(unit: Unit) -> list[LayeredModel]:
     """Return the models of which the run has at least two layers."""
-    found: dict[str, dict[int, str]] = {}
+    models: dict[str, dict[int, str]] = {}
     for metric in unit.data.scores:
         layer = LAYER.search(metric)
         if layer:
-            found.setdefault(LAYER.sub("", metric), {})[int(layer[1])] = metric
+            models.setdefault(LAYER.sub("", metric), {})[int(layer[1])] = metric
     return [
         LayeredModel(name, number, dict(sorted(layers.items())))
-        for number, (name, layers) in enumerate(found.items())
+        for number, (name, layers) in enumerate(models.items())
         if len(layers) > 1
     ]
 
@@ -74,16 +74,17 @@ class LayerTable:
 
 def layers_of(run: RunFolder) -> list[LayerTable]:
     """Return a table a bucket of a run whose metrics are the layers of one model."""
-    return [
-        LayerTable(
-            f"{section.title}, {block.bucket}, {block.facts[0]}",
-            section.heads,
-            [(int(found[1]), cells) for metric, cells, _ in block.rows if (found := LAYER.search(metric))],
-        )
-        for section in lay_out(run)
-        for block in section.blocks
-        if block.rows
-    ]
+    tables = []
+    for section in lay_out(run):
+        for block in section.blocks:
+            rows = []
+            for metric, cells, _ in block.rows:
+                layer = LAYER.search(metric)
+                if layer:
+                    rows.append((int(layer[1]), cells))
+            if block.rows:
+                tables.append(LayerTable(f"{section.title}, {block.bucket}, {block.facts[0]}", section.heads, rows))
+    return tables
 
 
 def document(run: RunFolder) -> Document:

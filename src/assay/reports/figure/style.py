@@ -183,17 +183,18 @@ def save(figure: Figure, out: Path) -> None:
             with warnings.catch_warnings(record=True) as raised:
                 warnings.simplefilter("always")
                 figure.savefig(scratch, format=kind[1:], metadata=_FORMATS[kind][0])
-            _look_at([str(one.message) for one in raised], kind)
+            _check_readable([str(warning.message) for warning in raised], kind)
     except OSError as error:
         raise InputError(f"{out}: cannot be written ({error.strerror or error}); give `out` another place") from error
 
 
-def _look_at(said: list[str], kind: str) -> None:
+def _check_readable(warnings: list[str], kind: str) -> None:
     """Raise InputError for what matplotlib only warns of, where the figure would be unreadable."""
-    if any("constrained_layout not applied" in one for one in said):
+    if any("constrained_layout not applied" in warning for warning in warnings):
         raise InputError("there is too little room for the panels; take a larger `width`, or fewer of `buckets`")
-    # letters of an SVG are drawn by whatever shows it
-    missing = sorted({one.split(" ")[1] for one in said if one.startswith("Glyph ")}) if kind != ".svg" else []
+    if kind == ".svg":
+        return  # its letters are drawn by whatever shows it
+    missing = sorted({int(warning.split(" ")[1]) for warning in warnings if warning.startswith("Glyph ")})
     if missing:
-        letters = ", ".join(f"U+{int(one):04X} {chr(int(one))}" for one in missing[:5])
+        letters = ", ".join(f"U+{code:04X} {chr(code)}" for code in missing[:5])
         raise InputError(f"no font here has {letters}; install one (such as Noto Sans CJK), or take a name in .svg")

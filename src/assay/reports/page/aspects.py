@@ -51,7 +51,7 @@ class AspectModel:
 
 def aspect_models(units: Sequence[Unit]) -> list[AspectModel]:
     """Return the models of which some dataset has scores of at least two aspects."""
-    found: dict[str, dict[str, str]] = {}
+    models: dict[str, dict[str, str]] = {}
     having: dict[str, list[Unit]] = {}
     for unit in units:
         own: dict[str, dict[str, str]] = {}
@@ -60,7 +60,7 @@ def aspect_models(units: Sequence[Unit]) -> list[AspectModel]:
                 own.setdefault(record.declared.whole, {})[metric] = record.declared.aspect
         for whole, aspect_of in own.items():
             if len(aspect_of) > 1 and unit.blocks:
-                aspects = found.setdefault(whole, {})
+                aspects = models.setdefault(whole, {})
                 for metric, aspect in aspect_of.items():
                     if metric not in aspects.values():
                         # the same aspect under other options keeps the name that tells it apart
@@ -68,7 +68,7 @@ def aspect_models(units: Sequence[Unit]) -> list[AspectModel]:
                 having.setdefault(whole, []).append(unit)
     return [
         AspectModel(whole, units[0].names.get(whole, whole), number, aspects, tuple(having[whole]))
-        for number, (whole, aspects) in enumerate(found.items())
+        for number, (whole, aspects) in enumerate(models.items())
     ]
 
 
@@ -163,16 +163,16 @@ def draw_profile(unit: Unit, model: AspectModel, tagged: TagColumns) -> Profile 
     if not aspects:
         return None
     metric = model.whole if model.whole in unit.data.scores else next(iter(aspects.values()))
-    scores = np.stack([unit.data.scores[one] for one in aspects.values()])
-    found = diverging(unit.data, metric, Rule(by="rank", residual=RESIDUAL))
+    scores = np.stack([unit.data.scores[name] for name in aspects.values()])
+    divergence = diverging(unit.data, metric, Rule(by="rank", residual=RESIDUAL))
     masks = _masks(tagged, len(unit.data))
-    every = _line("all pairs", scores, found, np.ones(len(unit.data), dtype=bool))
-    lines = [_line(name, scores, found, mask & found.mask) for name, mask in masks.items()]
+    every = _line("all pairs", scores, divergence, np.ones(len(unit.data), dtype=bool))
+    lines = [_line(name, scores, divergence, mask & divergence.mask) for name, mask in masks.items()]
     kept = [line for line in lines if line.n >= FEWEST]
     if not kept:
         return None
     with np.errstate(invalid="ignore"):
-        spread = np.array([np.nanstd(one) if np.isfinite(one).any() else np.nan for one in scores])
+        spread = np.array([np.nanstd(row) if np.isfinite(row).any() else np.nan for row in scores])
     figure = _draw(unit, model, metric, list(aspects), every, kept, spread)
     return Profile(figure, metric, [f"{line.title} ({line.n})" for line in lines if 0 < line.n < FEWEST])
 
@@ -186,12 +186,12 @@ def _masks(tagged: TagColumns, n: int) -> dict[str, NDArray[np.bool_]]:
     return masks
 
 
-def _line(title: str, scores: NDArray[np.float64], found: Divergence, mask: NDArray[np.bool_]) -> _Line:
+def _line(title: str, scores: NDArray[np.float64], divergence: Divergence, mask: NDArray[np.bool_]) -> _Line:
     chosen = scores[:, mask]
     known = np.isfinite(chosen)
     with np.errstate(invalid="ignore", divide="ignore"):
         means = np.where(known, chosen, 0).sum(axis=1) / known.sum(axis=1)
-    too_high = mask[found.rows[~found.too_low]]
+    too_high = mask[divergence.rows[~divergence.too_low]]
     return _Line(title, int(mask.sum()), int(too_high.sum()), means)
 
 

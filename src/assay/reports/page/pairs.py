@@ -60,29 +60,27 @@ def tag_pairs(data: ScoredDataset, most: int) -> TagColumns:
         # the labels that occur give the scale where none is declared: those of all pairs, not of the chosen ones
         facts = data.facts.model_copy(update={"scale": label_scale(data)})
         chosen = tag_all(replace(data, facts=facts, table=data.table.take(rows), scores={}, metrics={}, _masks={}))
-        for row, found in zip(rows, chosen.categories, strict=True):
-            tags[row] = found
+        for row, categories in zip(rows, chosen.categories, strict=True):
+            tags[row] = categories
         about += [*_about_rules(people, len(rows)), *chosen.missing]
     elif not all(people):
         about.append("Rules that suggest categories did not look at the pairs; assay report RUN --out DIR asks them.")
     labels = Tagged([tuple(row) for row in tags], []).labels
-    places = {name: place for place, name in enumerate(labels)}
+    codes = {name: code for code, name in enumerate(labels)}
     return TagColumns(
         about,
         list(labels.values()),
         np.cumsum([0, *map(len, tags)]).astype("<u4"),
-        np.array([places[tag.name] for row in tags for tag in row], dtype="<u2"),
+        np.array([codes[tag.name] for row in tags for tag in row], dtype="<u2"),
         [tag.reason for row in tags for tag in row],
     )
 
 
 def _about_people(people: Sequence[str]) -> list[str]:
     by_people = sum(map(bool, people))
-    return (
-        [f"People gave a category to {by_people:,} of {len(people):,} pairs; it stands alone there."]
-        if by_people
-        else []
-    )
+    if not by_people:
+        return []
+    return [f"People gave a category to {by_people:,} of {len(people):,} pairs; it stands alone there."]
 
 
 def _about_rules(people: Sequence[str], looked_at: int) -> list[str]:
@@ -100,8 +98,8 @@ def _choose(data: ScoredDataset, most: int) -> NDArray[np.intp]:
         return np.arange(len(data))
     largest = np.zeros(len(data))
     for metric in data.scores:
-        found = diverging(data, metric, _ANY)
-        largest[found.rows] = np.maximum(largest[found.rows], found.distances)
+        divergence = diverging(data, metric, _ANY)
+        largest[divergence.rows] = np.maximum(largest[divergence.rows], divergence.distances)
     return np.sort(np.argsort(-largest, kind="stable")[:most])
 
 
@@ -172,8 +170,8 @@ def _column(unit: Unit, name: str) -> Iterable[str]:
 def _floats(values: NDArray[np.float64]) -> NDArray[Any]:
     with np.errstate(over="ignore", under="ignore"):
         short = values.astype("<f4")
-    held = (np.isfinite(short) == np.isfinite(values)) & ((short == 0) == (values == 0))
-    return short if held.all() else values.astype("<f8")
+    fits = (np.isfinite(short) == np.isfinite(values)) & ((short == 0) == (values == 0))
+    return short if fits.all() else values.astype("<f8")
 
 
 def _codes(column: Iterable[str], texts: dict[str, int]) -> NDArray[np.uint32]:
@@ -181,12 +179,12 @@ def _codes(column: Iterable[str], texts: dict[str, int]) -> NDArray[np.uint32]:
 
 
 def _join(head: dict[str, Any], columns: dict[str, NDArray[Any]]) -> bytes:
-    places, offset = {}, 0
+    positions, offset = {}, 0
     for name, column in columns.items():
-        places[name] = [_KINDS[column.dtype.str[1:]], offset, len(column)]
+        positions[name] = [_KINDS[column.dtype.str[1:]], offset, len(column)]
         offset += -(-column.nbytes // _STEP) * _STEP
     # half a surrogate pair cannot be written as UTF-8, but as an escape of JSON
-    written = json.dumps({**head, "columns": places}, ensure_ascii=False).encode("utf-8", "backslashreplace")
+    written = json.dumps({**head, "columns": positions}, ensure_ascii=False).encode("utf-8", "backslashreplace")
     written += b" " * (-(4 + len(written)) % _STEP)
     parts = [len(written).to_bytes(4, "little"), written]
     for column in columns.values():

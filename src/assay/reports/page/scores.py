@@ -29,8 +29,8 @@ class SpreadGeometry:
     """Sizes of a panel in pixels.
 
     Attributes:
-        above: room above each strip for its name, where names stand there.
-        gutter: room at the left, where they stand else.
+        above: room above each strip for its name, where names are there.
+        gutter: room at the left, where they are otherwise.
     """
 
     above: int
@@ -248,15 +248,15 @@ def _draw(unit: Unit, points: list[_Point], head: str) -> list[Markup]:
     marks = ticks(min([0.0, *values]), max(values), 6)
     up = Scale(marks[0], marks[-1], COST.height - COST.bottom, COST.top)
     parts = [*_axes(across, up, marks, speed_marks, head)]
-    places = {point.metric: (across(math.log10(point.speed)), up(point.value)) for point in points}
+    positions = {point.metric: (across(math.log10(point.speed)), up(point.value)) for point in points}
     front = sorted((point for point in points if point.best), key=lambda point: point.speed)
     if front:
-        line = " ".join("{:.1f},{:.1f}".format(*places[point.metric]) for point in front)
+        line = " ".join("{:.1f},{:.1f}".format(*positions[point.metric]) for point in front)
         parts.append(element("polyline", points=line, class_="front"))
-    taken = [(x - 6, y - 6, x + 6, y + 6) for x, y in places.values()]
+    taken = [(x - 6, y - 6, x + 6, y + 6) for x, y in positions.values()]
     # of two names that are in each other's way, that of the better metric stays
     for point in sorted(points, key=lambda point: (not point.best, -point.value)):
-        x, y = places[point.metric]
+        x, y = positions[point.metric]
         hint = element("title", f"{point.metric}: {point.speed:,.0f} pairs per second, {short(point.value, 3)}")
         parts.append(element("circle", hint, cx=x, cy=y, r=5.0, class_="value" if point.best else "value hollow"))
         parts.append(_label(fit(unit.names[point.metric], 30), point, x, y, taken))
