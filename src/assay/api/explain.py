@@ -1,4 +1,4 @@
-"""What the scores of pairs come from."""
+"""Explanations: which parts of two texts the score of a pair comes from."""
 
 from __future__ import annotations
 
@@ -82,27 +82,29 @@ def explain(settings: ExplainSettings) -> Explained:
     # a metric is bound to all pairs, since its corpus may decide scores
     references = _gold(data) if settings.pairs is not None else _no_corpus(metric)
     if settings.pair_ids:
-        data = _chosen(data, settings.pair_ids)
+        data = _pairs_with_ids(data, settings.pair_ids)
     if settings.limit is not None:
         data = data.limit(settings.limit)
     ids, batch = _one_pair_a_gold_answer(data)
     if not ids:
         raise InputError(f"{data.name}: has no pair to explain")
+    explanations = []
     with use_runtime(Runtime(settings.device, settings.threads)):
         bound = metric.bind(Context(data.language, references))
         bound.for_language(data.language)
         bound.obtain(offline=settings.offline)
         bound.check_available()
-        explanations = [replace(explained, metric=str(metric)) for explained in explain_pairs(bound, batch)]
-        if metric.picks_by_language:
-            explanations = [replace(explained, notes=(bound.says(), *explained.notes)) for explained in explanations]
-    plain = [explained.as_dict() for explained in explanations]
+        for explanation in explain_pairs(bound, batch):
+            # under the name that was given; of a preset, a note says which model it took
+            notes = (bound.says(), *explanation.notes) if metric.picks_by_language else explanation.notes
+            explanations.append(replace(explanation, metric=str(metric), notes=notes).as_dict())
     if settings.pairs is not None:
-        plain = [values | {"pair_id": pair_id} for values, pair_id in zip(plain, ids, strict=True)]
-    return Explained(plain)
+        explanations = [values | {"pair_id": pair_id} for values, pair_id in zip(explanations, ids, strict=True)]
+    return Explained(explanations)
 
 
 def _load(settings: ExplainSettings) -> Pairs:
+    """Return the data to explain, or the two texts as data of one pair."""
     data = settings.pairs
     if data is None:
         data = [{"reference": settings.reference, "candidate": settings.candidate}]
@@ -112,12 +114,19 @@ def _load(settings: ExplainSettings) -> Pairs:
 
 
 def _gold(data: Pairs) -> Callable[[], list[str]]:
-    """Return what gives all gold answers of some data."""
-    return lambda: [text for cell in data.texts()[0] for text in ([cell] if isinstance(cell, str) else cell)]
+    """Return a function that returns all gold answers of some data: the corpus that a metric is bound to."""
+
+    def gold_answers() -> list[str]:
+        texts: list[str] = []
+        for cell in data.texts()[0]:
+            texts.extend([cell] if isinstance(cell, str) else cell)
+        return texts
+
+    return gold_answers
 
 
 def _no_corpus(metric: Metric) -> Callable[[], list[str]]:
-    """Return a function that refuses, for a metric whose weights come from a corpus: two texts are none."""
+    """Return a function in place of a corpus that raises InputError: two texts have none to take weights from."""
 
     def refuse() -> list[str]:
         raise InputError(f"metric {metric}: its weights come from the references of a dataset; give one with `pairs`")
@@ -125,17 +134,21 @@ def _no_corpus(metric: Metric) -> Callable[[], list[str]]:
     return refuse
 
 
-def _chosen(data: Pairs, names: Sequence[str]) -> Pairs:
-    """Return the pairs of some ids, in the order of these."""
-    indices = pc.index_in(pa.array(names, pa.string()), data.table.column("pair_id").combine_chunks())
-    for name, index in zip(names, indices.to_pylist(), strict=True):
+def _pairs_with_ids(data: Pairs, pair_ids: Sequence[str]) -> Pairs:
+    """Return the pairs with these ids, in the order of the ids.
+
+    Raises:
+        InputError: no pair has one of the ids.
+    """
+    indices = pc.index_in(pa.array(pair_ids, pa.string()), data.table.column("pair_id").combine_chunks())
+    for pair_id, index in zip(pair_ids, indices.to_pylist(), strict=True):
         if index is None:
-            raise InputError(f"{data.name}: has no pair {name!r}")
+            raise InputError(f"{data.name}: has no pair {pair_id!r}")
     return data.take(indices.to_numpy())
 
 
 def _one_pair_a_gold_answer(data: Pairs) -> tuple[list[str], Batch]:
-    """Return the id and the texts of each pair; one with several gold answers is as many pairs."""
+    """Return pair ids and texts, one row per gold answer: a pair with several appears once for each of them."""
     references, candidates, questions = data.texts()
     graphs = {name: data.table.column(name).to_pylist() for name in GRAPH_COLUMNS if name in data.table.column_names}
     rows: list[int] = []

@@ -180,7 +180,7 @@ def load_scored(file: Path, mapping: dict[str, list[str]]) -> tuple[Pairs, list[
 
 
 def _numeric(pairs: Pairs) -> tuple[list[str], list[str]]:
-    """Return the further columns that hold numbers, typed or written as text, and those that number the rows."""
+    """Return the names of the further columns with numbers, typed or written as text, and of those that count rows."""
     import pyarrow as pa
 
     reserved = {*PAIR_COLUMNS, *OPTIONAL_PAIR_COLUMNS}
@@ -200,10 +200,14 @@ def _numeric(pairs: Pairs) -> tuple[list[str], list[str]]:
 def _counts_rows(column: pa.ChunkedArray) -> bool:
     """Tell whether a column is 0, 1, 2, … or 1, 2, 3, …: the row numbers that data frames write are no score."""
     values = [str(value) for value in column.to_pylist()]
-    return len(values) > 2 and any(values == [str(first + i) for i in range(len(values))] for first in (0, 1))
+    from_zero = [str(number) for number in range(len(values))]
+    from_one = [str(number) for number in range(1, len(values) + 1)]
+    # two rows may well be scored 0 and 1
+    return len(values) > 2 and values in (from_zero, from_one)
 
 
 def _all_numbers(column: pa.ChunkedArray) -> bool:
+    """Tell whether every cell that is not empty reads as a number, and there is one."""
     values = [value for value in column.to_pylist() if value not in (None, "")]
     try:
         for value in values:
@@ -213,12 +217,9 @@ def _all_numbers(column: pa.ChunkedArray) -> bool:
     return bool(values)
 
 
-# Runs that reports read: folders, or files with scores.
-
-
 @contextmanager
 def open_runs(paths: Sequence[str | Path]) -> Iterator[list[RunFolder]]:
-    """Give runs to report on: run folders, or files with a label and score columns, as ``assay agree`` reads them.
+    """Yield the runs of some paths: run folders, or files with a label and scores, read as ``assay agree`` reads them.
 
     Args:
         paths: of either kind. A file becomes a run for as long as the context lasts; one whose columns have other names

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -37,15 +37,7 @@ def plan(settings: RunSettings) -> Request:
     suite = load_suite(settings.suite) if settings.suite else None
     specs = as_list(settings.datasets) or list(suite.datasets if suite else ())
     names = settings.metrics or (suite.metrics if suite else ())
-    if not specs:
-        raise InputError("no dataset: name a suite (assay run quickstart) or give `datasets=NAME_OR_FILE`")
-    if not names:
-        raise InputError("no metric: give `metrics=NAME` (assay metrics list shows them)")
-    if all(_is_card(spec) for spec in specs):
-        if settings.columns is not None:
-            raise InputError("`columns` is for files of your own; the datasets named here have their own readers")
-        if settings.language is not None:
-            raise InputError("`language` is for data of your own; the datasets named here say their own")
+    _check_asked(specs, names, settings)
     metrics, absent = load_metrics(names, offline=settings.offline)
     pairs, unavailable = _load_datasets(specs, settings)
     if settings.graphs is not None:
@@ -72,8 +64,21 @@ def plan(settings: RunSettings) -> Request:
     )
 
 
+def _check_asked(specs: list[Any], names: Sequence[Any], settings: RunSettings) -> None:
+    """Raise InputError for no dataset, no metric, or settings of own data where every dataset has a card."""
+    if not specs:
+        raise InputError("no dataset: name a suite (assay run quickstart) or give `datasets=NAME_OR_FILE`")
+    if not names:
+        raise InputError("no metric: give `metrics=NAME` (assay metrics list shows them)")
+    if all(_is_card(spec) for spec in specs):
+        if settings.columns is not None:
+            raise InputError("`columns` is for files of your own; the datasets named here have their own readers")
+        if settings.language is not None:
+            raise InputError("`language` is for data of your own; the datasets named here say their own")
+
+
 def _load_datasets(specs: list[Any], settings: RunSettings) -> tuple[list[Pairs], dict[str, str]]:
-    """Return the datasets, and by name why others are unavailable: those cost the rest nothing.
+    """Return the datasets that are available, and by spec the reason why each other one is not.
 
     Raises:
         UnavailableError: none is available.
@@ -95,6 +100,7 @@ def _load_datasets(specs: list[Any], settings: RunSettings) -> tuple[list[Pairs]
 
 
 def _load_dataset(spec: Any, settings: RunSettings) -> Pairs:
+    """Return the pairs of one spec; ``columns`` is for files and data in memory, since a card has its own reader."""
     if isinstance(spec, Pairs):
         return spec
     columns = None if _is_card(spec) else settings.columns
@@ -104,7 +110,7 @@ def _load_dataset(spec: Any, settings: RunSettings) -> Pairs:
 def load_metrics(
     names: Iterable[str | MetricName | Metric], *, offline: bool = False
 ) -> tuple[tuple[Metric, ...], dict[str, UnavailableError]]:
-    """Return the metrics, each with its aspects, and by name those that are unavailable.
+    """Return the metrics that are available, each followed by its aspects, and by name the error of each other one.
 
     A model may be downloaded to learn its aspects.
 
@@ -118,7 +124,7 @@ def load_metrics(
         if not isinstance(name, str | MetricName | Metric):
             raise InputError(f"metrics: {name!r} is no name; expected a name or a list of names")
         try:
-            loaded.extend(_expanded(load_metric(name), offline=offline))
+            loaded.extend(_with_aspects(load_metric(name), offline=offline))
         except UnavailableError as error:
             absent[str(name)] = error
     if absent and not loaded:
@@ -126,10 +132,16 @@ def load_metrics(
     return tuple(loaded), absent
 
 
-def _expanded(metric: Metric, *, offline: bool) -> tuple[Metric, ...]:
+def _with_aspects(metric: Metric, *, offline: bool) -> tuple[Metric, ...]:
+    """Return a metric followed by a metric for each of its aspects; alone where it has none.
+
+    Raises:
+        UnavailableError: the aspects are named by a model that is unavailable.
+    """
     try:
         return metric.expand()
     except UnavailableError:
+        # the model that names the aspects may only have to be fetched
         metric.obtain(offline=offline)
         return metric.expand()
 
@@ -140,17 +152,12 @@ def _is_card(spec: Any) -> bool:
 
 
 def _distinctly_named(pairs: list[Pairs]) -> tuple[Pairs, ...]:
-    """Give datasets of one name names that tell them apart: by version, by split, at last by number.
+    """Return the datasets, those of equal names renamed: by version, then by split, at last by number.
 
     Raises:
         InputError: the same pairs are asked for twice under one name.
     """
-    for i, dataset in enumerate(pairs):
-        for other in pairs[:i]:
-            if (dataset.name, dataset.split, dataset.digest) == (other.name, other.split, other.digest):
-                same = f": {other.source} and {dataset.source} hold the same pairs"
-                both = same if dataset.source != other.source else ""
-                raise InputError(f"the dataset {dataset.name} is asked for twice{both}; leave one out")
+    _check_no_repeats(pairs)
     for mark, field in (("@", "version"), (":", "split")):
         counts = Counter(dataset.name for dataset in pairs)
         for i, dataset in enumerate(pairs):
@@ -164,6 +171,16 @@ def _distinctly_named(pairs: list[Pairs]) -> tuple[Pairs, ...]:
         number = seen[dataset.name]
         named.append(replace(dataset, name=f"{dataset.name}-{number}") if number > 1 else dataset)
     return tuple(named)
+
+
+def _check_no_repeats(pairs: list[Pairs]) -> None:
+    """Raise InputError where two datasets have the same name, split and pairs."""
+    for i, dataset in enumerate(pairs):
+        for other in pairs[:i]:
+            if (dataset.name, dataset.split, dataset.digest) == (other.name, other.split, other.digest):
+                same = f": {other.source} and {dataset.source} hold the same pairs"
+                both = same if dataset.source != other.source else ""
+                raise InputError(f"the dataset {dataset.name} is asked for twice{both}; leave one out")
 
 
 @takes_settings(RunSettings)
@@ -207,13 +224,14 @@ def run(settings: RunSettings) -> Result:
 
 
 def as_list(datasets: Any) -> list[Any]:
-    """Tell one dataset from several: a list of rows (dicts, or tuples of texts) is one."""
+    """Return the datasets as a list; a list of rows (dicts, or tuples of texts) is one dataset."""
     if not isinstance(datasets, list | tuple):
         return [datasets]
     return [datasets] if datasets and all(_is_row(item) for item in datasets) else list(datasets)
 
 
 def _is_row(item: Any) -> bool:
+    """Tell whether an item is a pair (a mapping of cells, or two texts with or without a label), and no dataset."""
     if isinstance(item, Mapping):
         # a mapping of columns is a dataset, a mapping of cells a row; gold answers may be a list in a cell
         return isinstance(item.get("candidate", ""), str | int | float)

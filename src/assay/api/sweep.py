@@ -20,7 +20,7 @@ __all__ = ["layer_metrics", "sweep"]
 def layer_metrics(
     metric: str | MetricName | Metric, *, language: str | None = None, offline: bool = False
 ) -> list[Metric]:
-    """Return a metric for each layer of its model: 0 for the input embeddings, then the layers from 1.
+    """Return the metric once per layer of its model: layer 0 (the input embeddings), then 1 up to the last one.
 
     Args:
         metric: one with an option ``layer``, such as ``bertscore:MODEL`` or ``pooled:MODEL,pooling=cls``.
@@ -39,8 +39,14 @@ def layer_metrics(
     bound = loaded.bind(Context(language, tuple))
     bound.obtain(offline=offline)
     bound.check_available()
-    layers: list[dict[str, Any]] = [{"layer": layer} for layer in range(bound.resolve_layer(None) + 1)]
-    return [replace(bound, **layer) for layer in layers]
+    last_layer = bound.resolve_layer(None)
+    return [_with_layer(bound, layer) for layer in range(last_layer + 1)]
+
+
+def _with_layer(metric: Metric, layer: int) -> Metric:
+    # Metric declares no field ``layer``, which the caller has checked: a type checker would refuse it as a keyword
+    option: dict[str, Any] = {"layer": layer}
+    return replace(metric, **option)
 
 
 @takes_settings(SweepSettings)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import platform
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 from assay.api.values import Report
@@ -74,7 +74,7 @@ def verify(run: str | Path, settings: VerifySettings) -> Verified:
     datasets = read_datasets(folder)
     check_strays(folder, Path(run))
     _check_trust(folder, datasets, settings.trust)
-    chosen = _choose(folder, datasets, settings)
+    chosen = _datasets_to_verify(folder, datasets, settings)
     metrics: dict[str, Metric | AssayError] = {}
     for data, names in chosen:
         for name in names:
@@ -99,7 +99,7 @@ def verify(run: str | Path, settings: VerifySettings) -> Verified:
         device_of(runtime)
     with use_runtime(runtime):
         statuses = rescore(request, excerpts, list(computed.values()), progress)
-    environment = _environment(folder.manifest.environment)
+    environment = _environment_changes(folder.manifest.environment)
     judged: list[VerifiedMetric] = []
     for (data, names), excerpt, (state, pairs) in zip(chosen, excerpts, reloaded, strict=True):
         rows = retabulate(request, data, excerpt.pairs, names, progress)
@@ -116,7 +116,7 @@ def verify(run: str | Path, settings: VerifySettings) -> Verified:
         metrics=tuple(judged),
         data=tuple(state for state, _ in reloaded),
         environment=environment,
-        without=_without(folder.manifest, [data.name for data, _ in chosen]),
+        without=_without_scores(folder.manifest, [data.name for data, _ in chosen]),
     )
     return Verified(verification)
 
@@ -140,10 +140,14 @@ def _request_of(manifest: Manifest, offline: bool) -> Request:
     )
 
 
-def _choose(
+def _datasets_to_verify(
     run: RunFolder, scored: Sequence[ScoredDataset], settings: VerifySettings
 ) -> list[tuple[ScoredDataset, list[str]]]:
-    """Return the datasets asked for, each with the metrics asked for that it has scores of."""
+    """Return the requested datasets, each with the requested metrics that it has scores of; all where none are named.
+
+    Raises:
+        InputError: the run has no dataset, or no scores of a metric, of that name.
+    """
     datasets = {data.name: data for data in scored}
     for name in settings.datasets:
         if name not in datasets:
@@ -166,6 +170,7 @@ def _check_trust(run: RunFolder, scored: Sequence[ScoredDataset], trust: Sequenc
 
 
 def _rows_of(rows: Sequence[AgreementRow], data: ScoredDataset, metric: str) -> list[AgreementRow]:
+    """Return the agreement rows of one metric on one dataset."""
     wanted = (data.name, data.facts.split, metric)
     return [row for row in rows if (row.dataset, row.split, row.metric) == wanted]
 
@@ -181,11 +186,25 @@ def _judge(
     environment: tuple[Change, ...],
     excerpt: Excerpt,
 ) -> VerifiedMetric:
-    """Put together what is known of one metric on one dataset, with the likely cause of a difference."""
+    """Return the verdict on one metric and dataset: both comparisons, what changed, and the likely cause.
+
+    Args:
+        loaded: the metric, or why it cannot be built any more.
+        data: the dataset in the run folder.
+        name: of the metric.
+        agreement, scores: how they compare with those of the run.
+        status: how the metric fared now; None where it was not computed.
+        state: how the data compares with that of the run.
+        environment: what differs in Python, machine and packages.
+        excerpt: which pairs were scored.
+    """
     recorded = isinstance(loaded, ColumnMetric)
-    signature = loaded.signature() if isinstance(loaded, ColumnMetric) else status.signature if status else {}
-    then = data.metrics[name].signature
-    changed = changes(then, signature) if signature else ()
+    signature: Mapping[str, str] = {}
+    if isinstance(loaded, ColumnMetric):
+        signature = loaded.signature()
+    elif status is not None:
+        signature = status.signature
+    changed = changes(data.metrics[name].signature, signature) if signature else ()
     precisions = [value for key, value in signature.items() if key.endswith("precision") and value in _LOOSE]
     cause = likely_cause(
         agreement,
@@ -203,15 +222,22 @@ def _judge(
     return VerifiedMetric(data.name, name, agreement, scores, tolerance, changed, cause)
 
 
-def _environment(recorded: Environment) -> tuple[Change, ...]:
-    """Return Python, machine and packages that differ now, of those that the run recorded."""
-    then = {name: value for name, value in (("python", recorded.python), ("machine", recorded.machine)) if value}
-    now = {"python": platform.python_version(), "machine": platform.machine()}
-    packages = {name: version_of(name) for name in recorded.packages}
-    return changes(then | recorded.packages, {name: now[name] for name in then} | packages)
+def _environment_changes(recorded: Environment) -> tuple[Change, ...]:
+    """Return what differs now of the Python, the machine and the packages that the run recorded."""
+    then: dict[str, str] = {}
+    now: dict[str, str] = {}
+    # a run may have recorded neither
+    if recorded.python:
+        then["python"], now["python"] = recorded.python, platform.python_version()
+    if recorded.machine:
+        then["machine"], now["machine"] = recorded.machine, platform.machine()
+    for name, version in recorded.packages.items():
+        then[name], now[name] = version, version_of(name)
+    return changes(then, now)
 
 
-def _without(manifest: Manifest, datasets: Sequence[str]) -> tuple[str, ...]:
+def _without_scores(manifest: Manifest, datasets: Sequence[str]) -> tuple[str, ...]:
+    """Return a line for each metric that gave no scores on one of these datasets, with the reason."""
     return tuple(
         f"{metric.metric} on {metric.dataset} ({metric.status}: {metric.reason})"
         for metric in manifest.metrics

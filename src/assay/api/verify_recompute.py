@@ -44,14 +44,13 @@ __all__ = ["Excerpt", "pairs_of", "rebuild_metric", "reload", "rescore", "retabu
 
 
 def pairs_of(data: ScoredDataset) -> Pairs:
-    """Return the pairs of a folder as they were scored."""
+    """Return the pairs of one dataset in a run folder, as they were scored."""
     table = data.table
     # a column that only other datasets of the run have
-    empty = [
-        name
-        for name in table.column_names
-        if name not in PAIR_COLUMNS and table.column(name).null_count == table.num_rows
-    ]
+    empty = []
+    for name in table.column_names:
+        if name not in PAIR_COLUMNS and table.column(name).null_count == table.num_rows:
+            empty.append(name)
     facts = data.facts
     return Pairs(
         table.drop_columns(empty),
@@ -66,7 +65,7 @@ def retabulate(
     request: Request, data: ScoredDataset, pairs: Pairs, names: Sequence[str], progress: Progress
 ) -> list[AgreementRow]:
     """Return the agreement table of one dataset, computed from the scores, labels and buckets in the folder."""
-    rules = _rules(request.buckets, data.buckets)
+    rules = _rule_of_bucket(request.buckets, data.buckets)
     buckets = tuple(Bucket(name, mask, rules.get(name, "")) for name, mask in data.buckets.items())
     scores = {name: data.oriented(name) for name in names}
     group = data.facts.group
@@ -77,24 +76,35 @@ def retabulate(
     return rows
 
 
-def _rules(rules: Sequence[str], masks: Mapping[str, NDArray[np.bool_]]) -> dict[str, str]:
-    """Return the rule of each bucket that a rule naming a column made: over the buckets of a rule a mean is taken."""
+def _rule_of_bucket(rules: Sequence[str], masks: Mapping[str, NDArray[np.bool_]]) -> dict[str, str]:
+    """Return the rule that made a bucket, by bucket, for rules that name a column and nothing else.
+
+    Such a rule makes a bucket for each value of its column, and the agreement table has a mean over them.
+    """
     rule_of = {}
+    # buckets that rules before this one made
     earlier: set[str] = set()
     for rule in rules:
-        own = [name for name in masks if name.startswith(f"{rule}=")]
+        value_buckets = [name for name in masks if name.startswith(f"{rule}=")]
         if rule.isidentifier() and rule not in QUANTITIES:
-            for name in own:
+            for name in value_buckets:
                 # a bucket belongs to the first rule that makes it
-                if name not in earlier and not _is_product(name, own, masks):
+                if name not in earlier and not _is_product(name, value_buckets, masks):
                     rule_of[name] = rule
         earlier |= {rule, rule.replace("!=", "=")}
     return rule_of
 
 
 def _is_product(name: str, buckets: Sequence[str], masks: Mapping[str, NDArray[np.bool_]]) -> bool:
-    """Tell whether a bucket is one of the others, crossed with a further rule: its name begins with that bucket's."""
-    return any(name.startswith(f"{other}+") and not (masks[name] & ~masks[other]).any() for other in buckets)
+    """Tell whether a bucket is one of the others crossed with a further rule.
+
+    Its name then starts with that of the other one, and all its pairs are in that one: a value may hold a ``+`` itself.
+    """
+    for other in buckets:
+        has_pairs_outside = (masks[name] & ~masks[other]).any()
+        if name.startswith(f"{other}+") and not has_pairs_outside:
+            return True
+    return False
 
 
 @dataclass(frozen=True)
@@ -122,7 +132,7 @@ class Excerpt(PreparedDataset):
         self._metrics = frozenset(metrics)
         self._all = sample is None or sample >= len(pairs)
         self._sampled_singles: dict[tuple[bool, bool, bytes], Singles] = {}
-        self.rows = np.arange(len(pairs)) if sample is None or self._all else _draw(pairs, sample, seed)
+        self.rows = np.arange(len(pairs)) if sample is None or self._all else _sampled_rows(pairs, sample, seed)
 
     def parts(self, metric: Metric) -> list[DatasetPart]:
         """See :class:`PreparedDataset`."""
@@ -151,9 +161,13 @@ class Excerpt(PreparedDataset):
         return self._sampled_singles[key]
 
 
-def _draw(pairs: Pairs, sample: int, seed: int) -> NDArray[np.intp]:
-    """Return the rows of a seeded sample; one of each language, so that a preset takes all its models."""
+def _sampled_rows(pairs: Pairs, sample: int, seed: int) -> NDArray[np.intp]:
+    """Return the rows of a random sample in ascending order, with at least one of each language.
+
+    So a preset with a model for each language is verified with all of them.
+    """
     dataset = f"{pairs.name}|{pairs.split}"
+    # by the name, so that each dataset of a run has a sample of its own
     rng = np.random.default_rng((seed, zlib.crc32(dataset.encode())))
     order = rng.permutation(len(pairs))
     chosen = order[:sample]
@@ -224,7 +238,10 @@ def verify_scores(
     status: MetricRecord | None,
     pairs: Pairs | None,
 ) -> Recomputed:
-    """Return the scores of a metric, compared with those computed now, or read again."""
+    """Return how the scores of the run compare with those computed now, or read again from the data.
+
+    Where there are none to compare with, the result has the reason instead, and the remedy if there is one.
+    """
     if isinstance(loaded, AssayError):
         remedy = loaded.remedy if isinstance(loaded, UnavailableError) else ""
         return not_recomputed(loaded.reason if isinstance(loaded, UnavailableError) else str(loaded), remedy)
@@ -313,7 +330,7 @@ def reload(
 
 
 def _card_name(data: ScoredDataset) -> str:
-    # two versions or splits in one run have these in their names
+    # where a run has two versions or splits of a card, its datasets are called NAME@VERSION or NAME:SPLIT
     return data.name.partition("@")[0].partition(":")[0]
 
 
@@ -323,6 +340,11 @@ def _from_card(data: ScoredDataset, offline: bool) -> Pairs:
 
 
 def _from_file(data: ScoredDataset, path: Path, argv: list[str]) -> Pairs:
+    """Return the pairs of a file, read with the columns and the split of the run.
+
+    Raises:
+        InputError: the file lacks a column of texts that the run had.
+    """
     # older runs recorded no more than their command line
     columns = data.facts.columns or None if "columns" in data.facts.model_fields_set else _columns_of(argv)
     if data.facts.split:
@@ -346,6 +368,7 @@ def _columns_of(argv: list[str]) -> str | None:
 
 
 def _compare(data: ScoredDataset, pairs: Pairs, request: Request, manifest: Manifest, source: str) -> ReloadedData:
+    """Return whether the data is the same, was changed at its source, or was changed in the run folder."""
     used = pairs.drop_duplicates()[0] if request.drop_duplicates else pairs
     used = used.limit(request.limit)
     counts = {what: count for what, count in _count_differences(data, used).items() if count}
@@ -360,16 +383,16 @@ def _compare(data: ScoredDataset, pairs: Pairs, request: Request, manifest: Mani
 
 
 def _count_differences(data: ScoredDataset, now: Pairs) -> dict[str, int]:
-    """Count rows that are gone or new, and by column those whose cell is another one."""
+    """Return the number of rows gone, of new rows, and for each column of rows whose cell changed, by description."""
     import pyarrow.compute as pc
 
     then = data.table
     ids = now.table.column("pair_id").combine_chunks()
-    place = pc.index_in(then.column("pair_id").combine_chunks(), ids)
-    gone = place.null_count
+    row_now = pc.index_in(then.column("pair_id").combine_chunks(), ids)
+    gone = row_now.null_count
     counts = {"rows gone": gone, "rows new": len(now) - (len(then) - gone)}
-    kept = then.filter(pc.is_valid(place))
-    rows = pc.drop_null(place)
+    kept = then.filter(pc.is_valid(row_now))
+    rows = pc.drop_null(row_now)
     for name in then.column_names:
         if name == "pair_id":
             continue
