@@ -111,7 +111,7 @@ def test_pairs_in_both_datasets_are_refused(tmp_path):
     rows = [{"reference": f"r {i}", "candidate": "c", "label": i % 2, "mine": i} for i in range(40)]
     pairs = [assay.load_dataset(rows[:30], name="one"), assay.load_dataset(rows[25:], name="two")]
     assay.run(pairs, ["recorded:mine"], buckets=["none"], resamples=0, out=tmp_path / "run")
-    with pytest.raises(InputError, match="5 pairs of two stand in one, too"):
+    with pytest.raises(InputError, match="5 pairs of two are in one, too"):
         find_thresholds(read_run(tmp_path / "run"), ThresholdSettings(tune="one", test="two"))
 
 
@@ -236,7 +236,7 @@ def test_a_pair_in_other_case_punctuation_or_order_is_the_same(rewritten):
     assert subject.way == "5 folds of whole groups (topic), 10 groups joined to 5 where they share texts"
     (subject,) = find_thresholds(rewritten, ThresholdSettings(split_by="topic", **asked))
     assert [note for note in subject.notes if note.startswith("the texts of 40 pairs stand under several values")]
-    with pytest.raises(InputError, match="20 pairs of again stand in first, too, where the threshold would be found"):
+    with pytest.raises(InputError, match="20 pairs of again are in first, too, where the threshold would be found"):
         find_thresholds(rewritten, ThresholdSettings(tune="first", test="again", resamples=0))
 
 
@@ -270,7 +270,7 @@ def test_groups_in_both_datasets_are_refused(tmp_path, in_the_run):
     made = group if in_the_run else {}
     assay.run(pairs, ["recorded:mine"], buckets=["none"], resamples=0, out=tmp_path / "run", **made)
     asked = ThresholdSettings(tune="one", test="two", resamples=0, **({} if in_the_run else group))
-    with pytest.raises(InputError, match="1 groups of two stand in one, too, such as 't5'"):
+    with pytest.raises(InputError, match="1 groups of two are in one, too, such as 't5'"):
         find_thresholds(read_run(tmp_path / "run"), asked)
 
 

@@ -7,13 +7,14 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
 from functools import cached_property
+from typing import NamedTuple
 
 import numpy as np
 
 from assay.reports.check.baseline import BaselineMetric, rounded
 from assay.reports.check.settings import CheckSettings
 from assay.reports.data import ScoredDataset
-from assay.statistics.agreement import agreement
+from assay.statistics.agreement import Estimate, agreement
 from assay.statistics.comparison import compare
 from assay.statistics.concordance import Floats
 
@@ -21,7 +22,7 @@ __all__ = ["Cell", "Pairing", "Verdict", "cells_of", "judge", "unpaired_interval
 
 
 class Verdict(StrEnum):
-    """What an interval of a difference (now less before) says, given a margin."""
+    """Whether a number got better or worse, by the interval of its difference (now less before) and a margin."""
 
     unchanged = "unchanged"
     better = "better"
@@ -193,47 +194,77 @@ def cells_of(pairing: Pairing, settings: CheckSettings, family: int) -> Iterator
 
 
 def _cells(pairing: Pairing, settings: CheckSettings, part: _Part) -> Iterator[Cell]:
-    """Yield some coefficients of one bucket: of the same pairs by paired differences, else by independent intervals."""
+    """Yield some coefficients of one bucket.
+
+    The difference is 0 where no score changed, has an interval from resamples of the same pairs where the pairs are the
+    same, and else one from two independent samples.
+    """
+    if pairing.same_scores:
+        changes = _unchanged(pairing, settings, part)
+    elif pairing.changed:
+        changes = _unpaired_changes(pairing, settings, part)
+    else:
+        changes = _paired_changes(pairing, settings, part)
+    for change in changes:
+        if pairing.same_scores and change.now is not None:
+            verdict = Verdict.unchanged
+        else:
+            verdict = judge(change.before, change.now, change.low, change.high, settings.margin)
+        yield Cell(
+            dataset=pairing.data.name,
+            bucket=part.bucket,
+            metric=pairing.metric,
+            statistic=change.statistic,
+            judged=part.judged,
+            before=change.before,
+            now=change.now,
+            low=change.low,
+            high=change.high,
+            confidence=part.confidence,
+            n=change.n,
+            verdict=verdict,
+            note=change.note,
+        )
+
+
+class _Change(NamedTuple):
+    """One coefficient before and now, with the interval of the difference; None where undefined."""
+
+    statistic: str
+    before: float | None
+    now: float | None
+    low: float | None
+    high: float | None
+    n: int
+    note: str
+
+
+def _unchanged(pairing: Pairing, settings: CheckSettings, part: _Part) -> Iterator[_Change]:
+    """Yield coefficients of equal scores, which differ by nothing in every resample: none is drawn."""
+    for estimate in _agreement_now(pairing, settings, part, resamples=0):
+        value = estimate.value
+        bound = None if value is None else 0.0
+        yield _Change(estimate.statistic, value, value, bound, bound, estimate.n, estimate.note)
+
+
+def _unpaired_changes(pairing: Pairing, settings: CheckSettings, part: _Part) -> Iterator[_Change]:
+    """Yield coefficients on other pairs than the baseline's, whose interval is that of independent samples."""
+    for estimate in _agreement_now(pairing, settings, part, part.resamples):
+        # value, low, high of the baseline; empty where it lacks the coefficient
+        before = pairing.old.agreement.get(part.bucket, {}).get(estimate.statistic, [])
+        after = estimate.value, estimate.low, estimate.high
+        low, high = _independent(before, after, pairing.old_confidence, part.confidence)
+        note = "; ".join(filter(None, (estimate.note, "other pairs, hence not paired")))
+        value_before = before[0] if before else None
+        yield _Change(estimate.statistic, value_before, estimate.value, low, high, estimate.n, note)
+
+
+def _paired_changes(pairing: Pairing, settings: CheckSettings, part: _Part) -> Iterator[_Change]:
+    """Yield coefficients on the same pairs, whose difference is resampled pair by pair."""
     # the same resamples for all metrics of a bucket
     pairs = pairing.data.within(part.bucket, settings.seed)
-    now = pairs.take(pairing.now)
-
-    def cell(
-        statistic: str,
-        values: tuple[float | None, float | None],
-        bounds: tuple[float | None, float | None],
-        n: int,
-        note: str,
-    ) -> Cell:
-        same = pairing.same_scores and values[1] is not None
-        verdict = Verdict.unchanged if same else judge(*values, *bounds, settings.margin)
-        where = (pairing.data.name, part.bucket, pairing.metric, statistic, part.judged)
-        return Cell(*where, *values, *bounds, part.confidence, n, verdict, note)
-
-    if pairing.changed or pairing.same_scores:
-        # the same scores differ by nothing in every resample
-        for estimate in agreement(
-            {pairing.metric: now},
-            pairs.labels,
-            statistics=part.statistics,
-            resamples=part.resamples if pairing.changed else 0,
-            confidence=part.confidence,
-            seed=pairs.seed,
-            groups=pairs.groups,
-        ):
-            value = estimate.value
-            if pairing.same_scores:
-                nothing = (None, None) if value is None else (0.0, 0.0)
-                yield cell(estimate.statistic, (value, value), nothing, estimate.n, estimate.note)
-                continue
-            before = pairing.old.agreement.get(part.bucket, {}).get(estimate.statistic, [])
-            after = value, estimate.low, estimate.high
-            bounds = _independent(before, after, pairing.old_confidence, part.confidence)
-            note = "; ".join(filter(None, (estimate.note, "other pairs, hence not paired")))
-            yield cell(estimate.statistic, (before[0] if before else None, value), bounds, estimate.n, note)
-        return
     for difference in compare(
-        now,
+        pairs.take(pairing.now),
         pairs.take(pairing.old.scores),
         pairs.labels,
         statistics=part.statistics,
@@ -243,8 +274,29 @@ def _cells(pairing: Pairing, settings: CheckSettings, part: _Part) -> Iterator[C
         seed=pairs.seed,
         groups=pairs.groups,
     ):
-        values = difference.second, difference.first
-        yield cell(difference.statistic, values, (difference.low, difference.high), difference.n, difference.note)
+        yield _Change(
+            difference.statistic,
+            difference.second,
+            difference.first,
+            difference.low,
+            difference.high,
+            difference.n,
+            difference.note,
+        )
+
+
+def _agreement_now(pairing: Pairing, settings: CheckSettings, part: _Part, resamples: int) -> list[Estimate]:
+    """Return the coefficients of the run alone in one bucket."""
+    pairs = pairing.data.within(part.bucket, settings.seed)
+    return agreement(
+        {pairing.metric: pairs.take(pairing.now)},
+        pairs.labels,
+        statistics=part.statistics,
+        resamples=resamples,
+        confidence=part.confidence,
+        seed=pairs.seed,
+        groups=pairs.groups,
+    )
 
 
 def _independent(

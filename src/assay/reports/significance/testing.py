@@ -6,6 +6,7 @@ import zlib
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import combinations
+from typing import NamedTuple
 
 import numpy as np
 
@@ -173,69 +174,104 @@ def compare_samples(
     compared: list[ComparedSystems] = []
     for statistic in dict.fromkeys(group.statistic for group in samples):
         alike = [group for group in samples if group.statistic == statistic]
-        compared += _family(alike, pairs, settings, advance)
+        compared += _compare_family(alike, pairs, settings, advance)
     if not compared:
         names = ", ".join(f"{first} and {second}" for first, second in pairs)
         raise InputError(f"no dataset has results of both {names}; evaluate the systems on the same data")
     return compared
 
 
-def _family(
+def _compare_family(
     samples: Sequence[Samples],
     pairs: Sequence[tuple[str, str]],
     settings: SignificanceSettings,
     advance: Callable[[int], None] | None,
 ) -> Iterator[ComparedSystems]:
-    """Yield every comparison of one statistic; each system's results are resampled once, for all of its comparisons."""
+    """Yield every comparison of one statistic, corrected for their number.
+
+    Each system's results are resampled once, for all of its comparisons.
+    """
     comparisons = [(group, *pair) for group in samples for pair in pairs if set(pair) <= set(group.values)]
     resamples = settings.resamples_for(len(comparisons))
-    row_of: dict[tuple[str, str], int] = {}
-    values: list[Floats] = []
-    drawn: list[Floats] = []
-    for group, *pair in comparisons:
-        for system in pair:
-            if (group.dataset, system) not in row_of:
-                row_of[group.dataset, system] = len(values)
-                values.append(group.values[system])
-                drawn.append(resampled(values[-1], resamples, _seed(settings.seed, group, system)))
-    rows = [(row_of[group.dataset, first], row_of[group.dataset, second]) for group, first, second in comparisons]
+    sampled = _resample_systems(comparisons, resamples, settings.seed)
+    row_of = {key: row for row, key in enumerate(sampled)}
     orders = almost_stochastic_order(
-        values, drawn, rows, confidence=settings.confidence, comparisons=max(1, settings.corrected(len(comparisons)))
+        [system.values for system in sampled.values()],
+        [system.drawn for system in sampled.values()],
+        [(row_of[group.dataset, first], row_of[group.dataset, second]) for group, first, second in comparisons],
+        confidence=settings.confidence,
+        comparisons=max(1, settings.corrected(len(comparisons))),
     )
     raw, spread = [], []
-    for first, second in rows:
+    for group, first_name, second_name in comparisons:
+        first, second = sampled[group.dataset, first_name], sampled[group.dataset, second_name]
         raw.append(
             {
-                "U": mann_whitney(values[first], values[second]),
-                "bootstrap": bootstrap_means(values[first], values[second], drawn[first], drawn[second]),
-                "t": welch(values[first], values[second]),
+                "U": mann_whitney(first.values, second.values),
+                "bootstrap": bootstrap_means(first.values, second.values, first.drawn, second.drawn),
+                "t": welch(first.values, second.values),
             }
         )
-        spread.append(brown_forsythe(values[first], values[second]))
+        spread.append(brown_forsythe(first.values, second.values))
         if advance:
             advance(1)
     adjusted = {name: _adjusted([by_test[name] for by_test in raw], settings) for name in TESTS[1:]}
     adjusted_spread = adjust(np.array(spread), settings.correction)
-    for place, (group, first_name, second_name) in enumerate(comparisons):
-        corrected = {name: sided[place] for name, sided in adjusted.items()}
-        better = [name for name, p in corrected.items() if p.better <= settings.alpha]
-        worse = [name for name, p in corrected.items() if p.worse <= settings.alpha]
+    for index, (group, first_name, second_name) in enumerate(comparisons):
+        corrected = {name: p_values[index] for name, p_values in adjusted.items()}
+        better, worse = _deciding_tests(orders[index], corrected, settings)
         yield ComparedSystems(
             dataset=group.dataset,
             statistic=group.statistic,
             first=first_name,
             second=second_name,
-            order=orders[place],
-            raw=raw[place],
+            order=orders[index],
+            raw=raw[index],
             adjusted=corrected,
-            spread=spread[place],
-            adjusted_spread=float(adjusted_spread[place]),
-            better=(*(["ASO"] if orders[place].better < settings.tau else []), *better),
-            worse=(*(["ASO"] if orders[place].worse < settings.tau else []), *worse),
+            spread=spread[index],
+            adjusted_spread=float(adjusted_spread[index]),
+            better=better,
+            worse=worse,
         )
 
 
+class _ResampledSystem(NamedTuple):
+    """Results of one system on one dataset, shape (seeds,), and their resamples."""
+
+    values: Floats
+    drawn: Floats
+
+
+def _resample_systems(
+    comparisons: Sequence[tuple[Samples, str, str]], resamples: int, seed: int
+) -> dict[tuple[str, str], _ResampledSystem]:
+    """Return the results and resamples of every system that is compared, by dataset and system."""
+    sampled: dict[tuple[str, str], _ResampledSystem] = {}
+    for group, *systems in comparisons:
+        for system in systems:
+            if (group.dataset, system) not in sampled:
+                values = group.values[system]
+                drawn = resampled(values, resamples, _seed(seed, group, system))
+                sampled[group.dataset, system] = _ResampledSystem(values, drawn)
+    return sampled
+
+
+def _deciding_tests(
+    order: Order, corrected: dict[str, Sided], settings: SignificanceSettings
+) -> tuple[tuple[str, ...], tuple[str, ...]]:
+    """Return the tests of :data:`TESTS` by which the first system is better, and those by which it is worse."""
+    better = ["ASO"] if order.better < settings.tau else []
+    worse = ["ASO"] if order.worse < settings.tau else []
+    for name, p_values in corrected.items():
+        if p_values.better <= settings.alpha:
+            better.append(name)
+        if p_values.worse <= settings.alpha:
+            worse.append(name)
+    return tuple(better), tuple(worse)
+
+
 def _adjusted(raw: Sequence[Sided], settings: SignificanceSettings) -> list[Sided]:
+    """Return the p-values of one test corrected for multiple comparisons, each direction as a family of its own."""
     better = adjust(np.array([sided.better for sided in raw]), settings.correction)
     worse = adjust(np.array([sided.worse for sided in raw]), settings.correction)
     return [Sided(*pair) for pair in zip(better.tolist(), worse.tolist(), strict=True)]

@@ -38,16 +38,21 @@ def to_document(subjects: list[Subject], settings: ThresholdSettings) -> Documen
     records = []
     for subject in subjects:
         records += [_record(subject, metric, settings) for metric in subject.decisions]
-    return Document(sheets, records, value=[_value(subject, settings) for subject in subjects])
+    return Document(sheets, records, value=[_full_value(subject, settings) for subject in subjects])
 
 
 def _text(value: Value, *, interval: bool = True) -> str:
     return Cell(value.value, value.low if interval else None, value.high if interval else None, "").text
 
 
+#: Measures of the table of decisions, beside the one that the thresholds are chosen by.
+_SHOWN = ("f1-macro", "f1", "f1-no", "precision", "recall", "accuracy", "mcc")
+
+
 def _decisions(subject: Subject, settings: ThresholdSettings) -> Sheet:
+    """Return the table of thresholds: the chosen measure when tested and when tuned, and the other measures."""
     chosen = settings.measure
-    others = [name for name in ("f1-macro", "f1", "f1-no", "precision", "recall", "accuracy", "mcc") if name != chosen]
+    others = [name for name in _SHOWN if name != chosen]
     any_decision = next(iter(subject.decisions.values()))
     level = (
         f"{percent(settings.confidence)} intervals by the bootstrap over {subject.unit}"
@@ -83,11 +88,13 @@ def _threshold(decision: Decision, rising: bool) -> str:
 
 
 def _range(decision: Decision, rising: bool) -> str:
+    """Return the lowest and the highest threshold of all parts on the scale of the metric."""
     values = np.sort(decision.thresholds.ravel() * (1 if rising else -1))
     return f"{values[0]:.3g} to {values[-1]:.3g}"
 
 
 def _averaged(subject: Subject) -> Sheet:
+    """Return the table of measures as means over the parts, with their spread over repeats."""
     names = ("f1-macro", "f1", "f1-no", "precision", "recall")
 
     def shown(decision: Decision, name: str) -> str:
@@ -108,8 +115,10 @@ def _averaged(subject: Subject) -> Sheet:
 
 
 def _areas(subject: Subject) -> Sheet:
-    def error(found: Calibration | None) -> str:
-        return "–" if found is None else f"{short(found.error, 3)} (≤ {short(found.limit, 3)})"
+    """Return the table of what needs no threshold: areas under curves, and calibration."""
+
+    def error(calibration: Calibration | None) -> str:
+        return "–" if calibration is None else f"{short(calibration.error, 3)} (≤ {short(calibration.limit, 3)})"
 
     return Sheet(
         f"{subject.title}: areas and calibration",
@@ -144,6 +153,7 @@ def _bounds(name: str, value: Value) -> dict[str, float | None]:
 
 
 def _record(subject: Subject, metric: str, settings: ThresholdSettings) -> dict[str, Any]:
+    """Return the flat record of one metric: its median threshold, and every measure with its bounds."""
     decision = subject.decisions[metric]
     rising = subject.rising[metric]
     numbers: dict[str, Any] = {}
@@ -171,7 +181,8 @@ def _record(subject: Subject, metric: str, settings: ThresholdSettings) -> dict[
     }
 
 
-def _value(subject: Subject, settings: ThresholdSettings) -> dict[str, Any]:
+def _full_value(subject: Subject, settings: ThresholdSettings) -> dict[str, Any]:
+    """Return the object of one dataset for JSON: the records with all thresholds, curves and calibration bins."""
     return {
         "dataset": subject.dataset,
         "positive": subject.rule,

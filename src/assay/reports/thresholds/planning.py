@@ -21,11 +21,9 @@ from assay.statistics.resampling import seed_of
 __all__ = ["FOLDS", "Subject", "find_thresholds", "read_positive"]
 
 
-#: Folds where nothing else was asked for.
+#: Folds where the user sets no other number.
 FOLDS = 5
 
-
-# Which labels mean yes.
 
 _RULE = re.compile(r"\s*label\s*(?P<op>>=|>)\s*(?P<value>[-+0-9.eE]+)\s*")
 
@@ -42,13 +40,7 @@ def read_positive(data: ScoredDataset, rule: str | None) -> tuple[str, NDArray[n
     """
     values = np.unique(data.labels)
     if rule is None:
-        if len(values) != 2:
-            example = f"`positive='label>={_plain(values[-1])}'`" if len(values) else "`positive`"
-            raise InputError(
-                f"{data.run.title}: the label of {data.name} has {len(values)} values; say which mean yes, such as "
-                f"{example}"
-            )
-        rule = f"label>={_plain(values[-1])}"
+        rule = _rule_of_two_values(data, values)
     match = _RULE.fullmatch(rule)
     try:
         bound = float(match["value"]) if match else None
@@ -57,14 +49,25 @@ def read_positive(data: ScoredDataset, rule: str | None) -> tuple[str, NDArray[n
     if match is None or bound is None:
         raise InputError(f"`positive={rule!r}`: write label>=2 or label>1; yes is what people call similar")
     positive = data.labels >= bound if match["op"] == ">=" else data.labels > bound
+    if not len(values):
+        raise InputError(f"{data.run.title}: {data.name} has no pairs")
     if positive.all() or not positive.any():
         raise InputError(
             f"{data.run.title}: {rule} makes all pairs of {data.name} {'yes' if positive.any() else 'no'} "
             f"(labels {_plain(values[0])} to {_plain(values[-1])}); a threshold needs both classes"
-            if len(values)
-            else f"{data.run.title}: {data.name} has no pairs"
         )
     return rule.replace(" ", ""), positive
+
+
+def _rule_of_two_values(data: ScoredDataset, values: NDArray[np.float64]) -> str:
+    """Return the rule by which the higher of two labels means yes; raise InputError for another number of labels."""
+    if len(values) != 2:
+        example = f"`positive='label>={_plain(values[-1])}'`" if len(values) else "`positive`"
+        raise InputError(
+            f"{data.run.title}: the label of {data.name} has {len(values)} values; say which mean yes, such as "
+            f"{example}"
+        )
+    return f"label>={_plain(values[-1])}"
 
 
 def _plain(label: float) -> str:
@@ -72,18 +75,15 @@ def _plain(label: float) -> str:
     return repr(float(label)).removesuffix(".0")
 
 
-# From a run folder to decisions: which datasets, which parts, which metrics.
-
-
 @dataclass(frozen=True)
 class Subject:
-    """One dataset, or one to tune on and one to test on.
+    """The thresholds of the metrics of one dataset.
 
     Attributes:
         dataset: name of the dataset tested.
         title: how tables name it.
         rule: which labels mean yes.
-        way: how pairs were parted, in a few words.
+        way: how pairs were split into tuned and tested ones, in a few words.
         unit: what is resampled: pairs, or groups.
         decisions: by metric, in the order of the run.
         rising: by metric, whether a higher score means more similar.
@@ -125,34 +125,36 @@ def find_thresholds(run: RunFolder, settings: ThresholdSettings) -> list[Subject
 
 
 def _subject(tune: ScoredDataset, test: ScoredDataset, settings: ThresholdSettings) -> Subject:
+    """Return the thresholds found on one dataset and tested on another, or on parts of the same one.
+
+    Raises:
+        InputError: no metric has a threshold, or one that was named has none; the two datasets share pairs or groups.
+    """
     rule, _ = read_positive(tune, settings.positive)
     if test is not tune:
         read_positive(test, rule)
         _check_apart(tune, test, settings.group_by)
-    decisions, way = {}, ""
-    notes, failures = _shared_texts(test, settings.split_by), {}
-    named = test.find_metrics(list(settings.metrics))
-    for metric in named:
+    notes = _shared_texts(test, settings.split_by)
+    decisions: dict[str, Decision] = {}
+    failures: list[InputError] = []
+    way = ""
+    for metric in test.find_metrics(list(settings.metrics)):
         try:
             if metric not in tune.scores:
                 raise InputError(unknown(f"{tune.run.title}: {tune.name} has no scores of", metric, tune.scores))
-            decisions[metric], way, lost = _decide(metric, tune, test, rule, settings)
+            decisions[metric], way, unscored = _decide(metric, tune, test, rule, settings)
         except InputError as error:
+            # a metric that the user named must work; of all metrics, those that do not are left out
             if settings.metrics:
                 raise
-            failures[metric] = error
+            failures.append(error)
             notes.append(f"{metric} left out: {error}")
             continue
-        if lost:
-            notes.append(f"{metric}: {lost:,} pairs have no score and are left out")
-    if not decisions and len({str(error) for error in failures.values()}) == 1:
-        raise next(iter(failures.values()))
+        if unscored:
+            notes.append(f"{metric}: {unscored:,} pairs have no score and are left out")
     if not decisions:
-        raise InputError(
-            f"{test.run.title}: no metric of {test.name} has a threshold ({'; '.join(notes) or 'none there'})"
-        )
-    groups = group_codes(test, settings.group_by)
-    units, unit = (len(test), "pairs") if groups is None else (len(np.unique(groups)), "groups")
+        raise _no_threshold(test, failures, notes)
+    units, unit = _resampled_units(test, settings.group_by)
     if settings.resamples and units < FEWEST:
         notes.append(f"no interval below {FEWEST} {unit}; there are {units}")
     return Subject(
@@ -167,13 +169,32 @@ def _subject(tune: ScoredDataset, test: ScoredDataset, settings: ThresholdSettin
     )
 
 
+def _no_threshold(data: ScoredDataset, failures: Sequence[InputError], notes: Sequence[str]) -> InputError:
+    """Return the error for a dataset without a threshold: the metrics' own where all failed for one reason."""
+    if len({str(error) for error in failures}) == 1:
+        return failures[0]
+    reasons = "; ".join(notes) or "none there"
+    return InputError(f"{data.run.title}: no metric of {data.name} has a threshold ({reasons})")
+
+
+def _resampled_units(data: ScoredDataset, group_by: str | None) -> tuple[int, str]:
+    """Return how many units the bootstrap draws from, and what they are: pairs, or groups."""
+    groups = group_codes(data, group_by)
+    if groups is None:
+        return len(data), "pairs"
+    return len(np.unique(groups)), "groups"
+
+
 def _decide(
     metric: str, tune: ScoredDataset, test: ScoredDataset, rule: str, settings: ThresholdSettings
 ) -> tuple[Decision, str, int]:
-    """Return the decision, how pairs were parted, and how many have no score."""
-    whole = len(tune) + (0 if test is tune else len(test))
-    scored = [_scored(one, metric) for one in ([tune] if test is tune else [tune, test])]
-    tune, test = scored[0], scored[-1]
+    """Return the decision for a metric, how pairs were split, and how many have no score."""
+    scored_test = _scored(test, metric)
+    scored_tune = scored_test if test is tune else _scored(tune, metric)
+    unscored = len(test) - len(scored_test)
+    if test is not tune:
+        unscored += len(tune) - len(scored_tune)
+    tune, test = scored_tune, scored_test
     groups = group_codes(test, settings.group_by)
     repeats, way = _parts(tune, test, groups, settings)
     declared = test.metrics[metric].declared
@@ -188,10 +209,11 @@ def _decide(
         groups=None if groups is None else np.unique(groups, return_inverse=True)[1],
         probabilities=declared.higher_is_better and (declared.low, declared.high) == (0.0, 1.0),
     )
-    return decision, way, whole - sum(len(one) for one in scored)
+    return decision, way, unscored
 
 
 def _scored(data: ScoredDataset, metric: str) -> ScoredDataset:
+    """Return the pairs that have a score of a metric."""
     known = np.isfinite(data.scores[metric])
     return data if known.all() else data.take(np.flatnonzero(known))
 
@@ -199,6 +221,10 @@ def _scored(data: ScoredDataset, metric: str) -> ScoredDataset:
 def _parts(
     tune: ScoredDataset, test: ScoredDataset, groups: Rows | None, settings: ThresholdSettings
 ) -> tuple[Sequence[Sequence[ThresholdPart]], str]:
+    """Return the parts of each repeat, and in words how pairs were split.
+
+    In order of precedence: another dataset to tune on, the same pairs, values of a column, folds.
+    """
     n = len(test)
     if tune is not test:
         part = ThresholdPart(
@@ -210,24 +236,34 @@ def _parts(
     if settings.split_by is not None:
         parts = by_value(test, settings.split_by, groups, same_pairs(test))
         return [parts], f"each of {len(parts)} values of {settings.split_by} tested with the threshold of the others"
+    return _fold_parts(test, groups, settings)
+
+
+def _fold_parts(
+    test: ScoredDataset, groups: Rows | None, settings: ThresholdSettings
+) -> tuple[Sequence[Sequence[ThresholdPart]], str]:
+    """Return the folds of each repeat, and in words what they are made of: equal pairs and groups stay together."""
     k = FOLDS if settings.folds is None else settings.folds
-    apart = "pairs" if groups is None else f"whole groups ({settings.group_by or test.facts.group})"
-    again = f", dealt {settings.repeats} times" if settings.repeats > 1 else ""
     codes = same_pairs(test)
+    units = "pairs"
     if groups is not None:
         codes = join_codes(groups, codes)
-        units, given = len(np.unique(codes)), len(np.unique(groups))
-        apart += f", {given:,} groups joined to {units:,} where they share texts" if units < given else ""
-    return list(folds(codes, k, settings.repeats, settings.seed)), f"{k} folds of {apart}{again}"
+        units = f"whole groups ({settings.group_by or test.facts.group})"
+        joined, separate = len(np.unique(codes)), len(np.unique(groups))
+        if joined < separate:
+            units += f", {separate:,} groups joined to {joined:,} where they share texts"
+    again = f", dealt {settings.repeats} times" if settings.repeats > 1 else ""
+    return list(folds(codes, k, settings.repeats, settings.seed)), f"{k} folds of {units}{again}"
 
 
 def _shared_texts(data: ScoredDataset, column: str | None) -> list[str]:
-    """Return a note on the pairs that stand under several values of a column, if there are some."""
+    """Return a note on the pairs whose texts occur under several values of a column; no note where there are none."""
     if column is None or column not in data.table.column_names:
         return []
     codes, cells = same_pairs(data), map(str, data.table.column(column).to_pylist())
-    held = np.asarray([code for code, _ in set(zip(codes, cells, strict=True))], dtype=np.intp)
-    shared = int((np.bincount(held)[codes] > 1).sum())
+    # one entry for each value that a pair's texts occur under
+    codes_by_value = np.asarray([code for code, _ in set(zip(codes, cells, strict=True))], dtype=np.intp)
+    shared = int((np.bincount(codes_by_value)[codes] > 1).sum())
     note = f"the texts of {shared:,} pairs stand under several values of {column}; where they are tested, no pair with "
     return [f"{note}them is tuned on"] if shared else []
 
@@ -237,13 +273,12 @@ def _check_apart(tune: ScoredDataset, test: ScoredDataset, group_by: str | None)
     both = len(set(pair_keys(tune)) & set(pair_keys(test)))
     if both:
         raise InputError(
-            f"{tune.run.title}: {both:,} pairs of {test.name} stand in {tune.name}, too, where the threshold would be "
+            f"{tune.run.title}: {both:,} pairs of {test.name} are in {tune.name}, too, where the threshold would be "
             "found; take another dataset to tune on, or `folds`"
         )
-    names = [group_names(one, group_by) for one in (tune, test)]
-    shared = sorted(names[0] & names[1])
+    shared = sorted(group_names(tune, group_by) & group_names(test, group_by))
     if shared:
         raise InputError(
-            f"{tune.run.title}: {len(shared):,} groups of {test.name} stand in {tune.name}, too, such as "
+            f"{tune.run.title}: {len(shared):,} groups of {test.name} are in {tune.name}, too, such as "
             f"{shared[0]!r}, and would be on both sides; take another dataset to tune on, or rename groups that differ"
         )

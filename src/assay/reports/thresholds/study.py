@@ -33,9 +33,6 @@ from assay.statistics.resampling import Resampler
 __all__ = ["Decision", "ThresholdPart", "Value", "by_value", "folds", "one_part", "study"]
 
 
-# Which pairs a threshold is found on, and which it is tested on.
-
-
 @dataclass(frozen=True)
 class ThresholdPart:
     """One threshold: rows that it is found on, rows that it is tested on.
@@ -104,9 +101,6 @@ def one_part(n: int) -> ThresholdPart:
     return ThresholdPart("the same pairs", rows, rows, "take other pairs")
 
 
-# Thresholds of metrics: found on one part, tested on another, with intervals; curves and calibration.
-
-
 @dataclass(frozen=True)
 class Value:
     """A number and its interval; None where it is undefined, or where there is no interval."""
@@ -118,7 +112,7 @@ class Value:
 
 @dataclass(frozen=True)
 class Decision:
-    """What came of one metric.
+    """The thresholds of one metric and how good the decisions by them are.
 
     Attributes:
         thresholds: of each part in each repeat, shape (repeats, parts), for scores that rise with similarity.
@@ -131,7 +125,7 @@ class Decision:
         average_precision: area under precision against recall of those.
         roc, precision_recall: points of the curves.
         calibrated: probabilities by isotonic regression on the tuning parts of the first repeat, against the truth.
-        as_probability: the scores themselves held against it; None where they are not between 0 and 1.
+        as_probability: calibration of the scores themselves; None where they are not between 0 and 1.
         n: pairs tested.
         positive: those of them that are yes.
     """
@@ -180,51 +174,86 @@ def study(
         InputError: the scores are all equal, or a part to tune on has one class only.
     """
     scores, positive = test
-    thresholds = np.empty((len(repeats), len(repeats[0])))
-    decided = np.empty((len(scores), len(repeats)), dtype=bool)
-    tuned, averaged = [], []
-    isotonic = np.empty(len(scores))
-    for row, parts in enumerate(repeats):
-        by_part = []
-        for column, part in enumerate(parts):
-            seen, truth = tune[0][part.tune], tune[1][part.tune]
-            _check_tuning(f"{name}, {part.name}", seen, truth, part.remedy)
-            thresholds[row, column], value = best_threshold(seen, truth, measure)
-            tuned.append(value)
-            decided[part.test, row] = decide(scores[part.test], thresholds[row, column])
-            by_part.append(_measures(decided[part.test, row : row + 1], positive[part.test]))
-            if row == 0:
-                isotonic[part.test] = np.interp(scores[part.test], *fit_isotonic(seen, truth))
-        averaged.append(np.mean(by_part, axis=0)[:, 0])
-    means = np.stack(averaged, axis=1)
+    tuned = _tune_and_decide(name, tune, test, repeats, measure)
     resampler = Resampler(len(scores), drawing.resamples, tuple(seed), groups)
     levels = Levels.of(scores, positive)
     return Decision(
-        thresholds=thresholds,
-        tuned=float(np.mean(tuned)),
-        tested=_tested(decided, positive, resampler, drawing.confidence),
-        averaged={key: _known(row.mean()) for key, row in zip(MEASURES, means, strict=True)},
+        thresholds=tuned.thresholds,
+        tuned=float(np.mean(tuned.values)),
+        tested=_tested(tuned.decided, positive, resampler, drawing.confidence),
+        averaged={key: _known(row.mean()) for key, row in zip(MEASURES, tuned.means, strict=True)},
         spread={
-            key: _known(row.std(ddof=1)) if len(repeats) > 1 else None for key, row in zip(MEASURES, means, strict=True)
+            key: _known(row.std(ddof=1)) if len(repeats) > 1 else None
+            for key, row in zip(MEASURES, tuned.means, strict=True)
         },
-        auc=_area(scores, positive, drawing, seed, groups),
+        auc=_area_under_roc(scores, positive, drawing, seed, groups),
         average_precision=_average_precision(scores, positive, levels, resampler, drawing.confidence),
         roc=roc(levels),
         precision_recall=precision_recall(levels),
-        calibrated=calibrate(isotonic, positive, drawing.seed),
+        calibrated=calibrate(tuned.probabilities, positive, drawing.seed),
         as_probability=calibrate(scores, positive, drawing.seed) if probabilities else None,
         n=len(scores),
         positive=int(positive.sum()),
     )
 
 
-def _check_tuning(place: str, scores: Floats, positive: NDArray[np.bool_], remedy: str) -> None:
+@dataclass(frozen=True)
+class _TunedParts:
+    """The thresholds of all parts, and the decisions by them on n tested pairs.
+
+    Attributes:
+        thresholds: shape (repeats, parts).
+        values: the chosen measure of each threshold on the pairs it was found on.
+        decided: which pairs are called yes, shape (n, repeats).
+        means: every measure as a mean over the parts, shape (measures, repeats).
+        probabilities: isotonic regression of the first repeat at the scores tested, shape (n,).
+    """
+
+    thresholds: Floats
+    values: list[float]
+    decided: NDArray[np.bool_]
+    means: Floats
+    probabilities: Floats
+
+
+def _tune_and_decide(
+    name: str,
+    tune: tuple[Floats, NDArray[np.bool_]],
+    test: tuple[Floats, NDArray[np.bool_]],
+    repeats: Sequence[Sequence[ThresholdPart]],
+    measure: str,
+) -> _TunedParts:
+    """Find the threshold of every part and decide its tested pairs by it; arguments as for :func:`study`."""
+    scores, positive = test
+    thresholds = np.empty((len(repeats), len(repeats[0])))
+    decided = np.empty((len(scores), len(repeats)), dtype=bool)
+    probabilities = np.empty(len(scores))
+    values, means = [], []
+    for repeat, parts in enumerate(repeats):
+        measures_of_parts = []
+        for column, part in enumerate(parts):
+            tuned_scores, tuned_positive = tune[0][part.tune], tune[1][part.tune]
+            _check_tuning(f"{name}, {part.name}", tuned_scores, tuned_positive, part.remedy)
+            threshold, value = best_threshold(tuned_scores, tuned_positive, measure)
+            thresholds[repeat, column] = threshold
+            values.append(value)
+            decided[part.test, repeat] = decide(scores[part.test], threshold)
+            measures_of_parts.append(_measures(decided[part.test, repeat : repeat + 1], positive[part.test]))
+            if repeat == 0:
+                knots = fit_isotonic(tuned_scores, tuned_positive)
+                probabilities[part.test] = np.interp(scores[part.test], *knots)
+        means.append(np.mean(measures_of_parts, axis=0)[:, 0])
+    return _TunedParts(thresholds, values, decided, np.stack(means, axis=1), probabilities)
+
+
+def _check_tuning(where: str, scores: Floats, positive: NDArray[np.bool_], remedy: str) -> None:
+    """Raise InputError where no threshold can be found: no pairs, one class, or one score."""
     if not len(positive):
-        raise InputError(f"{place}: no pair is left to tune on; {remedy}")
+        raise InputError(f"{where}: no pair is left to tune on; {remedy}")
     if positive.all() or not positive.any():
-        raise InputError(f"{place}: the pairs to tune on are all {'yes' if positive.any() else 'no'}; {remedy}")
+        raise InputError(f"{where}: the pairs to tune on are all {'yes' if positive.any() else 'no'}; {remedy}")
     if np.ptp(scores) == 0:
-        raise InputError(f"{place}: all pairs to tune on have the score {scores[0]:g}; no threshold tells them apart")
+        raise InputError(f"{where}: all pairs to tune on have the score {scores[0]:g}; no threshold tells them apart")
 
 
 def _measures(decided: NDArray[np.bool_], positive: NDArray[np.bool_], weights: Floats | None = None) -> Floats:
@@ -233,26 +262,29 @@ def _measures(decided: NDArray[np.bool_], positive: NDArray[np.bool_], weights: 
     yes, no = positive @ drawn, ~positive @ drawn
     hits = (decided & positive[:, None]).T.astype(np.float64) @ drawn
     alarms = (decided & ~positive[:, None]).T.astype(np.float64) @ drawn
-    found = np.stack([take(Counts(hits, alarms, yes - hits, no - alarms)) for take in MEASURES.values()])
-    return found[..., 0] if weights is None else found
+    counts = Counts(hits, alarms, yes - hits, no - alarms)
+    values = np.stack([measure(counts) for measure in MEASURES.values()])
+    return values[..., 0] if weights is None else values
 
 
 def _tested(
     decided: NDArray[np.bool_], positive: NDArray[np.bool_], resampler: Resampler, confidence: float
 ) -> dict[str, Value]:
+    """Return every measure on the pairs tested, as a mean over the repeats, with its interval over resamples."""
     values = _measures(decided, positive).mean(axis=1)
     drawn = [_measures(decided, positive, weights).mean(axis=1) for weights in resampler.blocks()]
     resampled = np.concatenate(drawn, axis=1) if drawn else None
     return {
-        key: _value(values[row], None if resampled is None else resampled[row], resampler.units, confidence)
+        key: _with_interval(values[row], None if resampled is None else resampled[row], resampler.units, confidence)
         for row, key in enumerate(MEASURES)
     }
 
 
-def _area(
+def _area_under_roc(
     scores: Floats, positive: NDArray[np.bool_], drawing: Resampling, seed: Sequence[int], groups: Rows | None
 ) -> Value:
-    (found,) = agreement(
+    """Return the area under the ROC curve, which is a statistic of agreement, with its interval."""
+    (estimate,) = agreement(
         {"score": scores},
         positive.astype(np.float64),
         statistics=("auc",),
@@ -261,20 +293,25 @@ def _area(
         seed=seed,
         groups=groups,
     )
-    return Value(found.value, found.low, found.high)
+    return Value(estimate.value, estimate.low, estimate.high)
 
 
 def _average_precision(
     scores: Floats, positive: NDArray[np.bool_], levels: Levels, resampler: Resampler, confidence: float
 ) -> Value:
     resampled = resampled_average_precision(scores, positive, resampler.blocks()) if resampler.resamples else None
-    return _value(average_precision(levels), resampled, resampler.units, confidence)
+    return _with_interval(average_precision(levels), resampled, resampler.units, confidence)
 
 
-def _value(value: float, resampled: Floats | None, units: int, confidence: float) -> Value:
-    bounds = None if resampled is None or np.isnan(value) else percentile_interval(resampled, units, confidence)
-    return Value(_known(value), *(bounds or (None, None)))
+def _with_interval(value: float, resampled: Floats | None, units: int, confidence: float) -> Value:
+    """Return a value with its percentile interval; without one where there are no resamples, or too few units."""
+    bounds = None
+    if resampled is not None and not np.isnan(value):
+        bounds = percentile_interval(resampled, units, confidence)
+    low, high = bounds or (None, None)
+    return Value(_known(value), low, high)
 
 
 def _known(value: float) -> float | None:
+    """Return a number, or None for NaN, which JSON lacks."""
     return None if np.isnan(value) else float(value)
