@@ -215,6 +215,16 @@ def choose_datasets(run: RunFolder, wanted: Sequence[str]) -> list[ScoredDataset
 
 
 def _read(run: RunFolder, name: str, columns: dict[str, str]) -> pa.Table:
+    """Return a Parquet table of a run folder.
+
+    Args:
+        run: the folder.
+        name: of the file.
+        columns: the columns it must have, each with its kind (see :func:`_has_kind`).
+
+    Raises:
+        InputError: the file is missing or cannot be read, or a column is absent or of another kind.
+    """
     import pyarrow as pa
     import pyarrow.parquet as pq
 
@@ -232,16 +242,17 @@ def _read(run: RunFolder, name: str, columns: dict[str, str]) -> pa.Table:
     for column, kind in columns.items() if run.manifest.datasets else ():
         if column not in table.column_names:
             raise InputError(f"{path}: has no column {column!r}; is this a file of assay?")
-        if not _is(table.schema.field(column).type, kind):
+        if not _has_kind(table.schema.field(column).type, kind):
             raise InputError(f"{path}: column {column!r} should hold {kind}; run the same command again to restore it")
     return table
 
 
-def _is(type_: pa.DataType, kind: str) -> bool:
+def _has_kind(type_: pa.DataType, kind: str) -> bool:
+    """Tell whether a type of Arrow holds ``numbers``, ``text``, or ``lists of text``."""
     import pyarrow as pa
 
     if kind == "lists of text":
-        return bool(pa.types.is_list(type_)) and _is(type_.value_type, "text")
+        return bool(pa.types.is_list(type_)) and _has_kind(type_.value_type, "text")
     if kind == "numbers":
         return bool(pa.types.is_floating(type_))
     value = type_.value_type if pa.types.is_dictionary(type_) else type_
@@ -249,10 +260,33 @@ def _is(type_: pa.DataType, kind: str) -> bool:
 
 
 def _dataset(run: RunFolder, facts: DatasetRecord, pairs: pa.Table, scores: pa.Table) -> ScoredDataset:
+    """Return one dataset of a run out of the tables of all of them.
+
+    Raises:
+        InputError: the tables do not fit the manifest or each other.
+    """
     import pyarrow.compute as pc
 
     name = facts.name
     table = pairs.filter(pc.equal(pairs.column("dataset"), name)).drop_columns(["dataset"])
+    _check_pairs(run, facts, table)
+    metrics = {metric.metric: metric for metric in run.manifest.metrics if metric.dataset == name and metric.is_done}
+    own_scores = scores.filter(pc.equal(scores.column("dataset"), name))
+    return ScoredDataset(
+        run=run,
+        facts=facts,
+        table=table.drop_columns(["buckets"]) if "buckets" in table.column_names else table,
+        scores={metric: _scores_of(run, name, metric, table, own_scores) for metric in metrics},
+        metrics=metrics,
+        _masks=dict(_masks(run, name, table)),
+    )
+
+
+def _check_pairs(run: RunFolder, facts: DatasetRecord, table: pa.Table) -> None:
+    """Raise InputError where the pairs of a dataset are not those of the manifest, or lack a text or a label."""
+    import pyarrow.compute as pc
+
+    name = facts.name
     if table.num_rows != facts.n:
         raise InputError(
             f"{run.title}: pairs.parquet has {table.num_rows:,} pairs of {name}, run.json says {facts.n:,}; "
@@ -261,37 +295,42 @@ def _dataset(run: RunFolder, facts: DatasetRecord, pairs: pa.Table, scores: pa.T
     for column in ("reference", "candidate", "label"):
         cells = table.column(column)
         known = pc.is_finite(cells) if column == "label" else pc.is_valid(cells)
+        # the sum of no cells is null
         lacking = len(table) - int(pc.sum(pc.fill_null(known, False)).as_py() or 0)
         if lacking:
             raise InputError(
                 f"{run.title}: pairs.parquet has no {column} for {lacking:,} pairs of {name}; the file was changed, "
                 "run the same command again to restore it"
             )
-    if "buckets" in table.column_names and not _is(table.schema.field("buckets").type, "lists of text"):
+    if "buckets" in table.column_names and not _has_kind(table.schema.field("buckets").type, "lists of text"):
         raise InputError(
             f"{run.title}: pairs.parquet, column 'buckets' should hold lists of text; run the same command again"
         )
-    own = scores.filter(pc.equal(scores.column("dataset"), name))
-    ids = table.column("pair_id").combine_chunks()
-    values: dict[str, Floats] = {}
-    metrics = {metric.metric: metric for metric in run.manifest.metrics if metric.dataset == name and metric.is_done}
-    for metric in metrics:
-        rows = own.filter(pc.equal(own.column("metric"), metric))
-        # written in the order of the pairs; sorting would cost more than looking
-        if not rows.column("pair_id").combine_chunks().equals(ids):
-            raise InputError(
-                f"{run.title}: scores.parquet does not have the pairs of {name} for {metric}; "
-                "files of two runs were mixed, run the same command again"
-            )
-        values[metric] = np.asarray(rows.column("score").to_numpy(), dtype=np.float64)
-    return ScoredDataset(
-        run=run,
-        facts=facts,
-        table=table.drop_columns(["buckets"]) if "buckets" in table.column_names else table,
-        scores=values,
-        metrics=metrics,
-        _masks=dict(_masks(run, name, table)),
-    )
+
+
+def _scores_of(run: RunFolder, name: str, metric: str, table: pa.Table, scores: pa.Table) -> Floats:
+    """Return the scores of a metric in the order of the pairs, shape (n,).
+
+    Args:
+        run: the folder, for messages.
+        name: of the dataset.
+        metric: whose scores.
+        table: the pairs of the dataset.
+        scores: the scores of all metrics on the dataset.
+
+    Raises:
+        InputError: the scores are those of other pairs.
+    """
+    import pyarrow.compute as pc
+
+    rows = scores.filter(pc.equal(scores.column("metric"), metric))
+    # written in the order of the pairs; sorting would cost more than looking
+    if not rows.column("pair_id").combine_chunks().equals(table.column("pair_id").combine_chunks()):
+        raise InputError(
+            f"{run.title}: scores.parquet does not have the pairs of {name} for {metric}; "
+            "files of two runs were mixed, run the same command again"
+        )
+    return np.asarray(rows.column("score").to_numpy(), dtype=np.float64)
 
 
 def _masks(run: RunFolder, name: str, table: pa.Table) -> Iterator[tuple[str, NDArray[np.bool_]]]:
@@ -311,7 +350,7 @@ def _masks(run: RunFolder, name: str, table: pa.Table) -> Iterator[tuple[str, ND
             yield summary.bucket, mask
 
 
-# What must stay together when pairs are split: a group, pairs that are the same, one value of a column.
+# Codes of what must stay together when pairs are split: a group, equal pairs, one value of a column
 
 
 def cells_of(data: ScoredDataset, column: str) -> list[object]:
@@ -379,7 +418,7 @@ def same_pairs(data: ScoredDataset) -> Rows:
     return codes_of(pair_keys(data))
 
 
-# What lets another person get the same numbers: a line for each dataset, each metric, and the draws.
+# Signatures, by which another person gets the same numbers: of each dataset, each metric, and the draws
 
 
 def draws_of(*, resamples: int, confidence: float, seed: int) -> str:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Literal
+from typing import Literal, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -32,7 +32,7 @@ __all__ = [
 ]
 
 
-# The categories of every pair of a dataset: people's where they gave them, else what the rules find.
+# Categories of pairs: those that people gave, else those by the rules
 
 #: Pairs whose parts of speech are read at once.
 _AHEAD = 2000
@@ -73,19 +73,21 @@ class Tagged:
     @cached_property
     def masks(self) -> dict[str, NDArray[np.bool_]]:
         """Which pairs have each category that occurs, shape (n,), in the order of the table of categories."""
-        found: dict[str, NDArray[np.bool_]] = {}
-        for row, given in enumerate(self.categories):
-            for one in given:
-                mask = found.setdefault(one.name, np.zeros(len(self.categories), dtype=bool))
+        masks: dict[str, NDArray[np.bool_]] = {}
+        for row, categories in enumerate(self.categories):
+            for category in categories:
+                mask = masks.setdefault(category.name, np.zeros(len(self.categories), dtype=bool))
                 mask[row] = True
-        known = [name for name in CATEGORIES if name in found]
-        return {name: found[name] for name in [*known, *sorted(found.keys() - set(known))]}
+        known = [name for name in CATEGORIES if name in masks]
+        return {name: masks[name] for name in [*known, *sorted(masks.keys() - set(known))]}
 
     @cached_property
     def labels(self) -> dict[str, str]:
         """What a reader sees of each category that occurs; the word of people where they gave it to any pair."""
-        given = {(one.name, one.source) for own in self.categories for one in own}
-        return {name: name if (name, "people") in given else label_of_rules(name) for name in self.masks}
+        by_people = set()
+        for categories in self.categories:
+            by_people |= {category.name for category in categories if category.source == "people"}
+        return {name: name if name in by_people else label_of_rules(name) for name in self.masks}
 
 
 def categories_of_people(data: ScoredDataset) -> list[str]:
@@ -102,7 +104,9 @@ def categories_of_people(data: ScoredDataset) -> list[str]:
 def tag_by_rules(
     data: ScoredDataset, scale: tuple[float, float] | None = None, speech: PartsOfSpeech | None = None
 ) -> tuple[list[tuple[Tag, ...]], list[str]]:
-    """Return what the rules find on each pair, whatever people gave, and what they lack here.
+    """Return the tags of the rules for each pair, n of them, and lines on packages and data that the rules miss.
+
+    Categories that people gave are not looked at.
 
     Of several gold answers, the one with most words of the candidate is looked at (the first of equal ones). The
     language is that of the pair where the data says it, else that of the dataset.
@@ -112,26 +116,38 @@ def tag_by_rules(
         scale: lowest and highest label; see :func:`label_scale` for the default.
         speech: what reads parts of speech.
     """
-    columns = {
-        name: data.table.column(name).to_pylist() if name in data.table.column_names else [None] * len(data)
-        for name in ("reference", "candidate", "question", "language")
-    }
-    language = data.facts.language or "en"
-    rows = [
-        (_nearest(golds or [""], candidate or ""), candidate or "", question or "", spoken or language)
-        for golds, candidate, question, spoken in zip(*columns.values(), strict=True)
-    ]
-    taggers = {spoken: Tagger(spoken, speech) for spoken in dict.fromkeys(spoken for *_, spoken in rows)}
+    rows = _texts_of(data)
+    taggers = {language: Tagger(language, speech) for language in dict.fromkeys(row.language for row in rows)}
     ends = scale or label_scale(data)
-    found = []
+    tags = []
     for start in range(0, len(rows), _AHEAD):
-        for spoken, tagger in taggers.items():
-            tagger.read_ahead(text for *texts, own in rows[start : start + _AHEAD] if own == spoken for text in texts)
-        for row, label in zip(rows[start : start + _AHEAD], data.labels[start : start + _AHEAD].tolist(), strict=True):
-            *texts, spoken = row
-            found.append(taggers[spoken].tag(*texts, label=label, scale=ends))
+        batch = rows[start : start + _AHEAD]
+        for language, tagger in taggers.items():
+            tagger.read_ahead(text for row in batch if row.language == language for text in row.texts)
+        for row, label in zip(batch, data.labels[start : start + _AHEAD].tolist(), strict=True):
+            tags.append(taggers[row.language].tag(*row.texts, label=label, scale=ends))
     missing = dict.fromkeys(line for tagger in taggers.values() for line in tagger.missing())
-    return found, list(missing)
+    return tags, list(missing)
+
+
+class _PairTexts(NamedTuple):
+    """Reference, candidate and question of a pair, and their language."""
+
+    texts: tuple[str, str, str]
+    language: str
+
+
+def _texts_of(data: ScoredDataset) -> list[_PairTexts]:
+    """Return the texts of every pair with one gold answer, empty where there is none."""
+    columns = {}
+    for name in ("reference", "candidate", "question", "language"):
+        present = name in data.table.column_names
+        columns[name] = data.table.column(name).to_pylist() if present else [None] * len(data)
+    rows = []
+    for golds, candidate, question, language in zip(*columns.values(), strict=True):
+        texts = (_nearest(golds or [""], candidate or ""), candidate or "", question or "")
+        rows.append(_PairTexts(texts, language or data.facts.language or "en"))
+    return rows
 
 
 def tag_all(
@@ -144,30 +160,29 @@ def tag_all(
         scale: lowest and highest label; see :func:`label_scale` for the default.
         speech: what reads parts of speech.
     """
-    given = categories_of_people(data)
+    by_people = categories_of_people(data)
     rules: list[tuple[Tag, ...]] = [()] * len(data)
     missing: list[str] = []
-    if not all(given):
+    if not all(by_people):
         rules, missing = tag_by_rules(data, scale, speech)
-    return Tagged(
-        [
-            (Category(name, "annotated in the data", "people"),)
-            if name
-            else tuple(Category(tag.category, tag.reason, "rules") for tag in tags)
-            for name, tags in zip(given, rules, strict=True)
-        ],
-        missing,
-    )
+    categories: list[tuple[Category, ...]] = []
+    for name, tags in zip(by_people, rules, strict=True):
+        if name:
+            categories.append((Category(name, "annotated in the data", "people"),))
+        else:
+            categories.append(tuple(Category(tag.category, tag.reason, "rules") for tag in tags))
+    return Tagged(categories, missing)
 
 
 def _nearest(golds: Sequence[str], candidate: str) -> str:
+    """Return the gold answer that has most words of the candidate, the first of equal ones."""
     if len(golds) == 1:
         return golds[0]
     words = set(candidate.lower().split())
     return max(golds, key=lambda gold: len(words & set(gold.lower().split())))
 
 
-# How frequent each category is among the pairs that diverge, and among all.
+# Frequencies of categories among the pairs that diverge, and among all
 
 #: Diverging pairs of a category that the interval of a ratio needs: fewer resample to the same few values.
 FEWEST = 5
@@ -175,7 +190,7 @@ FEWEST = 5
 
 @dataclass(frozen=True)
 class Share:
-    """k of n, with Wilson's interval.
+    """A share: k of n, with Wilson's interval.
 
     Source: Wilson, Probable Inference, the Law of Succession, and Statistical Inference (1927). It takes pairs as
     independent.
@@ -209,7 +224,7 @@ class Share:
 
 @dataclass(frozen=True)
 class Frequency:
-    """One category.
+    """How frequent one category is among the diverging pairs, compared with all pairs.
 
     Attributes:
         category: its name.
@@ -234,33 +249,33 @@ class Frequency:
 
 
 def frequencies(
-    tagged: Tagged, found: Divergence, groups: NDArray[np.intp] | None, drawing: Resampling, seed: Sequence[int]
+    tagged: Tagged, divergence: Divergence, groups: NDArray[np.intp] | None, drawing: Resampling, seed: Sequence[int]
 ) -> list[Frequency]:
     """Return the frequency of every category that one of the pairs considered has, most diverging pairs first.
 
     Args:
         tagged: the categories of n pairs.
-        found: which of them diverge.
+        divergence: which of them diverge.
         groups: codes of what is resampled as a whole, shape (n,); None for single pairs.
         drawing: of the intervals.
         seed: of the draws, that of the bucket looked at.
     """
-    sides = found.mask.copy()
-    sides[found.rows[~found.too_low]] = False
-    masks = {name: mask for name, mask in tagged.masks.items() if (mask & found.considered).any()}
-    units = int(found.considered.sum()) if groups is None else len(np.unique(groups[found.considered]))
-    intervals = _ratio_intervals(masks, found, groups, drawing, seed)
+    too_low = divergence.mask.copy()
+    too_low[divergence.rows[~divergence.too_low]] = False
+    masks = {name: mask for name, mask in tagged.masks.items() if (mask & divergence.considered).any()}
+    units = int(divergence.considered.sum()) if groups is None else len(np.unique(groups[divergence.considered]))
+    intervals = _ratio_intervals(masks, divergence, groups, drawing, seed)
     rows = []
     for name, mask in masks.items():
-        diverging = Share.count_in(mask, found.mask, drawing.confidence)
-        everywhere = Share.count_in(mask, found.considered, drawing.confidence)
+        diverging = Share.count_in(mask, divergence.mask, drawing.confidence)
+        everywhere = Share.count_in(mask, divergence.considered, drawing.confidence)
         ratio = diverging.value / everywhere.value if diverging.value is not None and everywhere.value else None
         low, high = intervals.get(name, (None, None))
         rows.append(
             Frequency(
                 category=name,
-                too_low=int((mask & sides).sum()),
-                too_high=int((mask & found.mask & ~sides).sum()),
+                too_low=int((mask & too_low).sum()),
+                too_high=int((mask & divergence.mask & ~too_low).sum()),
                 diverging=diverging,
                 everywhere=everywhere,
                 ratio=ratio,
@@ -274,27 +289,34 @@ def frequencies(
 
 def _ratio_intervals(
     masks: dict[str, NDArray[np.bool_]],
-    found: Divergence,
+    divergence: Divergence,
     groups: NDArray[np.intp] | None,
     drawing: Resampling,
     seed: Sequence[int],
 ) -> dict[str, tuple[float, float]]:
-    """Resample the pairs considered and return the interval of every ratio that has diverging pairs enough."""
-    names = [name for name, mask in masks.items() if int((mask & found.mask).sum()) >= FEWEST]
-    rows = np.flatnonzero(found.considered)
+    """Return the interval of the ratio of every category that has :data:`FEWEST` diverging pairs or more.
+
+    The pairs considered are resampled; arguments as for :func:`frequencies`.
+    """
+    names = [name for name, mask in masks.items() if int((mask & divergence.mask).sum()) >= FEWEST]
+    rows = np.flatnonzero(divergence.considered)
     if not names or not drawing.resamples:
         return {}
     codes = None if groups is None else np.unique(groups[rows], return_inverse=True)[1]
     everywhere = np.stack([masks[name][rows] for name in names]).astype(np.float64)
-    diverges = found.mask[rows].astype(np.float64)
+    diverges = divergence.mask[rows].astype(np.float64)
     resampler = Resampler(len(rows), drawing.resamples, tuple(seed), codes)
     drawn = []
     for weights in resampler.blocks():
         shares = _shares(everywhere * diverges, diverges, weights), _shares(everywhere, np.ones(len(rows)), weights)
         drawn.append(np.divide(*shares, out=np.full_like(shares[0], np.nan), where=shares[1] > 0))
     ratios = np.concatenate(drawn, axis=1)
-    bounds = (percentile_interval(values, resampler.units, drawing.confidence) for values in ratios)
-    return {name: one for name, one in zip(names, bounds, strict=True) if one is not None}
+    intervals = {}
+    for name, values in zip(names, ratios, strict=True):
+        interval = percentile_interval(values, resampler.units, drawing.confidence)
+        if interval is not None:
+            intervals[name] = interval
+    return intervals
 
 
 def _shares(

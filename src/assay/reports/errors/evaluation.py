@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Sequence
+from collections.abc import Sequence, Set
 from dataclasses import dataclass
+from typing import Any
 
 from assay.errors import InputError
 from assay.reports.categories import PartsOfSpeech
@@ -14,9 +15,6 @@ from assay.reports.layout import short
 from assay.reports.sheets import Column, Document, Sheet
 
 __all__ = ["Agreement", "Evaluation", "evaluate", "evaluate_rules", "evaluation_document"]
-
-
-# How far the rules agree with people who annotated categories.
 
 
 @dataclass(frozen=True)
@@ -87,35 +85,36 @@ class Evaluation:
 
 
 def evaluate(people: Sequence[str], rules: Sequence[Sequence[str]]) -> Evaluation:
-    """Hold the rules against people, who gave one category a pair.
+    """Return how far the rules agree with people, who gave one category to each pair.
 
     Args:
         people: category of each pair, n of them.
         rules: categories of each pair, the first one the foremost, n of them.
     """
-    one = [_agreement(name, {name}, people, rules) for name in dict.fromkeys((*CATEGORIES, *people))]
+    by_category = [_agreement(name, {name}, people, rules) for name in dict.fromkeys((*CATEGORIES, *people))]
     return Evaluation(
         n=len(people),
         untagged=sum(not given for given in rules),
         tags=sum(len(given) for given in rules),
         first=sum(bool(given) and given[0] == name for name, given in zip(people, rules, strict=True)),
         any=sum(name in given for name, given in zip(people, rules, strict=True)),
-        categories=tuple(found for found in one if found.people or found.rules),
-        groups=tuple(_agreement(name, members, people, rules) for name, members in GROUPS.items()),
+        categories=tuple(each for each in by_category if each.people or each.rules),
+        groups=tuple(_agreement(name, set(members), people, rules) for name, members in GROUPS.items()),
     )
 
 
-def _agreement(name: str, members: Collection[str], people: Sequence[str], rules: Sequence[Sequence[str]]) -> Agreement:
-    mine = [given in members for given in people]
-    found = [any(category in members for category in given) for given in rules]
-    both = sum(a and b for a, b in zip(mine, found, strict=True))
-    return Agreement(name, sum(mine), sum(found), both, len(people))
+def _agreement(name: str, members: Set[str], people: Sequence[str], rules: Sequence[Sequence[str]]) -> Agreement:
+    """Count the pairs to which people, the rules or both gave one of some categories."""
+    by_people = [category in members for category in people]
+    by_rules = [not members.isdisjoint(categories) for categories in rules]
+    both = sum(of_people and of_rules for of_people, of_rules in zip(by_people, by_rules, strict=True))
+    return Agreement(name, sum(by_people), sum(by_rules), both, len(people))
 
 
 def evaluate_rules(
     data: ScoredDataset, scale: tuple[float, float] | None = None, speech: PartsOfSpeech | None = None
 ) -> tuple[Evaluation, list[str]]:
-    """Hold the rules against people on the annotated pairs of a dataset; also return what the rules lacked.
+    """Return how far the rules agree with people on the annotated pairs of a dataset, and lines on what the rules miss.
 
     Args:
         data: the pairs.
@@ -139,45 +138,52 @@ def evaluation_document(
     """Return precision, recall, F1 and Cohen's kappa of the rules, by category and with groups as one."""
     sheets, records, notes = [], [], []
     for data in datasets:
-        found, missing = evaluate_rules(data, scale, speech)
+        evaluation, missing = evaluate_rules(data, scale, speech)
         notes += missing
-        rows = [*found.categories, *found.groups]
-        sheets.append(
-            Sheet(
-                f"Rules against annotated categories: {data.title}",
-                [Column("category"), *(Column(head, number=True) for head in _HEADS)],
-                [_row(one) for one in rows],
-                facts=[
-                    (
-                        f"{found.n:,} annotated pairs; the rules give {found.tags / found.n:.2f} categories a pair, "
-                        f"none to {found.untagged:,}; the annotated one is among them in {found.any:,} "
-                        f"({found.any / found.n:.0%}), and the first in {found.first:,} ({found.first / found.n:.0%})"
-                    )
-                ],
-                marked=frozenset(range(len(found.categories), len(rows))),
-            )
-        )
-        records += [
-            {
-                "dataset": data.name,
-                "category": one.category,
-                "people": one.people,
-                "rules": one.rules,
-                "both": one.both,
-                "precision": one.precision,
-                "recall": one.recall,
-                "f1": one.f1,
-                "kappa": one.kappa,
-                "n": one.n,
-            }
-            for one in rows
-        ]
+        sheets.append(_evaluation_sheet(data, evaluation))
+        records += [_record(data, each) for each in (*evaluation.categories, *evaluation.groups)]
     return Document(sheets, records, notes=list(dict.fromkeys(notes)))
 
 
 _HEADS = ("people", "rules", "both", "precision", "recall", "F1", "kappa")
 
 
-def _row(one: Agreement) -> list[str]:
-    shown = ["–" if value is None else short(value, 2) for value in (one.precision, one.recall, one.f1, one.kappa)]
-    return [one.category, f"{one.people:,}", f"{one.rules:,}", f"{one.both:,}", *shown]
+def _evaluation_sheet(data: ScoredDataset, evaluation: Evaluation) -> Sheet:
+    """Return the table of one dataset: categories first, then the groups, which are marked."""
+    rows = [*evaluation.categories, *evaluation.groups]
+    n = evaluation.n
+    return Sheet(
+        f"Rules against annotated categories: {data.title}",
+        [Column("category"), *(Column(head, number=True) for head in _HEADS)],
+        [_row(each) for each in rows],
+        facts=[
+            (
+                f"{n:,} annotated pairs; the rules give {evaluation.tags / n:.2f} categories a pair, "
+                f"none to {evaluation.untagged:,}; the annotated one is among them in {evaluation.any:,} "
+                f"({evaluation.any / n:.0%}), and the first in {evaluation.first:,} ({evaluation.first / n:.0%})"
+            )
+        ],
+        marked=frozenset(range(len(evaluation.categories), len(rows))),
+    )
+
+
+def _record(data: ScoredDataset, agreement: Agreement) -> dict[str, Any]:
+    return {
+        "dataset": data.name,
+        "category": agreement.category,
+        "people": agreement.people,
+        "rules": agreement.rules,
+        "both": agreement.both,
+        "precision": agreement.precision,
+        "recall": agreement.recall,
+        "f1": agreement.f1,
+        "kappa": agreement.kappa,
+        "n": agreement.n,
+    }
+
+
+def _row(agreement: Agreement) -> list[str]:
+    """Return the cells of one category: its name, three counts, four shares; a dash where one is undefined."""
+    shares = (agreement.precision, agreement.recall, agreement.f1, agreement.kappa)
+    shown = ["–" if value is None else short(value, 2) for value in shares]
+    return [agreement.category, f"{agreement.people:,}", f"{agreement.rules:,}", f"{agreement.both:,}", *shown]

@@ -37,7 +37,7 @@ __all__ = [
 ]
 
 
-# Agreement on parts of the pairs: inside a category, without it, and without numbers.
+# Agreement on subsets of the pairs: inside a category, without it, and without numbers
 
 
 @dataclass(frozen=True)
@@ -56,7 +56,10 @@ class SubsetAgreement:
 
     def of(self, metric: str, statistic: str) -> Estimate:
         """Return the estimate of one metric and statistic."""
-        return next(one for one in self.estimates if (one.metric, one.statistic) == (metric, statistic))
+        for estimate in self.estimates:
+            if (estimate.metric, estimate.statistic) == (metric, statistic):
+                return estimate
+        raise KeyError((metric, statistic))
 
 
 def agreement_on(
@@ -82,7 +85,7 @@ def agreement_on(
         labels: other labels than those of the data, shape (n,).
     """
     pairs = data.within(bucket, drawing.seed, inside)
-    found = agreement(
+    estimates = agreement(
         {metric: pairs.take(data.oriented(metric)) for metric in metrics},
         pairs.labels if labels is None else pairs.take(labels),
         statistics=statistics,
@@ -91,7 +94,7 @@ def agreement_on(
         seed=pairs.seed,
         groups=pairs.groups,
     )
-    return SubsetAgreement(name, len(pairs), found)
+    return SubsetAgreement(name, len(pairs), estimates)
 
 
 def by_category(
@@ -139,7 +142,7 @@ def by_number(
     return parts
 
 
-# The cleaning experiment: the same pairs with other labels.
+# The cleaning experiment: the same pairs with corrected labels
 
 
 @dataclass(frozen=True)
@@ -178,7 +181,7 @@ def clean(
     statistics: Sequence[str],
     drawing: Resampling,
 ) -> Cleaning:
-    """Hold the scores of one run against its labels and against those of another.
+    """Return the agreement of one run's scores with its own labels, and with the labels of another run.
 
     Pairs are the same where their texts are; a pair that occurs several times is joined in order.
 
@@ -191,8 +194,9 @@ def clean(
     Raises:
         InputError: the two have no pair in common.
     """
-    at = {key: row for row, key in enumerate(_keys(other))}
-    rows = np.array([at.get(key, -1) for key in _keys(data)], dtype=np.intp)
+    row_of = {key: row for row, key in enumerate(_occurrence_keys(other))}
+    # the row of the same pair in the other run, -1 where it has none
+    rows = np.array([row_of.get(key, -1) for key in _occurrence_keys(data)], dtype=np.intp)
     joined = rows >= 0
     if not joined.any():
         raise InputError(
@@ -201,7 +205,7 @@ def clean(
     labels = np.where(joined, other.labels[rows], data.labels)
     same = joined & (labels == data.labels)
 
-    def part(name: str, inside: np.ndarray, corrected: bool = False) -> SubsetAgreement:
+    def agreement_of(name: str, inside: np.ndarray, corrected: bool = False) -> SubsetAgreement:
         return agreement_on(data, name, inside, metrics, statistics, drawing, labels=labels if corrected else None)
 
     return Cleaning(
@@ -210,14 +214,14 @@ def clean(
         only_first=int((~joined).sum()),
         only_second=len(other) - int(joined.sum()),
         changed=int((joined & ~same).sum()),
-        first=part("first labels", joined),
-        corrected=part("corrected labels", joined, corrected=True),
-        unchanged=part("without the pairs whose label changed", same),
+        first=agreement_of("first labels", joined),
+        corrected=agreement_of("corrected labels", joined, corrected=True),
+        unchanged=agreement_of("without the pairs whose label changed", same),
     )
 
 
-def _keys(data: ScoredDataset) -> Iterator[tuple[object, ...]]:
-    """Yield what a pair is known by: its texts, and how often they occurred before."""
+def _occurrence_keys(data: ScoredDataset) -> Iterator[tuple[object, ...]]:
+    """Yield a key for each pair: its texts, and how often they have occurred so far."""
     seen: Counter[tuple[object, ...]] = Counter()
     for golds, candidate in zip(
         data.table.column("reference").to_pylist(), data.table.column("candidate").to_pylist(), strict=True
@@ -225,9 +229,6 @@ def _keys(data: ScoredDataset) -> Iterator[tuple[object, ...]]:
         key = (tuple(golds or ()), candidate)
         seen[key] += 1
         yield *key, seen[key]
-
-
-# Everything about the errors of some metrics on one dataset, as values.
 
 
 @dataclass(frozen=True)
@@ -270,7 +271,7 @@ def analyse(
     corrected: Sequence[ScoredDataset] = (),
     speech: PartsOfSpeech | None = None,
 ) -> ErrorReport:
-    """Find where metrics and people diverge on a dataset, and hold it against the categories of the pairs.
+    """Return where metrics and people diverge on a dataset, and how that goes with the categories of the pairs.
 
     Args:
         data: the dataset.
@@ -314,12 +315,12 @@ def records(report: ErrorReport, limit: int | None = None) -> Iterator[dict[str,
 
     Args:
         report: the errors of a dataset.
-        limit: at most so many a metric.
+        limit: most pairs of each metric; all by default.
     """
     data = report.data
     ids = data.table.column("pair_id")
-    for metric, found in report.divergences.items():
-        for place, row in enumerate(found.rows.tolist()[:limit]):
+    for metric, divergence in report.divergences.items():
+        for rank, row in enumerate(divergence.rows.tolist()[:limit]):
             texts = data.texts(row)
             yield {
                 "dataset": data.name,
@@ -330,16 +331,13 @@ def records(report: ErrorReport, limit: int | None = None) -> Iterator[dict[str,
                 "label": float(data.labels[row]),
                 "metric": metric,
                 "score": float(data.scores[metric][row]),
-                "side": "too-low" if found.too_low[place] else "too-high",
-                "distance": round(float(found.distances[place]), 6),
+                "side": "too-low" if divergence.too_low[rank] else "too-high",
+                "distance": round(float(divergence.distances[rank]), 6),
                 "categories": [
-                    {"category": one.name, "reason": one.reason, "source": one.source}
-                    for one in report.tagged.categories[row]
+                    {"category": category.name, "reason": category.reason, "source": category.source}
+                    for category in report.tagged.categories[row]
                 ],
             }
-
-
-# The errors of a whole run.
 
 
 def errors_of(
@@ -354,7 +352,7 @@ def errors_of(
     corrected: RunFolder | None = None,
     speech: PartsOfSpeech | None = None,
 ) -> list[ErrorReport]:
-    """Find where metrics and people diverge in a run, dataset by dataset.
+    """Return where metrics and people diverge in a run, one report for each dataset.
 
     Args:
         run: the run.
