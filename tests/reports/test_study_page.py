@@ -93,7 +93,7 @@ def test_the_tables():
     ]  # fmt: skip
     assert sheet.rows[2] == ["2", "32", "0.001", "pruned", "2", ".3000", "61", ""]
     assert sheet.rows[3] == ["3", "32", "0.0001", "fail", "0", "–", "61", "its process ended"]
-    assert sheet.rows[4][-1] == "trial 3 once more"
+    assert sheet.rows[4][-1] == "retry of trial 3"
     assert sheet.rows[5][-1] == "InputError: <b>no room</b>"
     assert sheet.marked == {4}
     assert "4 trials of a bi-encoder" in sheet.title

@@ -37,7 +37,7 @@ def test_a_killed_study_goes_on(tiny_base, tmp_path, whole_training):
     progress, found = search_on(tiny_base, out, files, trials=4)
     lines = "\n".join(progress.lines)
     assert "trial 2 was not finished; it is repeated" in lines
-    assert "(trial 2 once more)" in lines
+    assert "(retry of trial 2)" in lines
     assert "resumes from step" in lines
     assert not any(line.startswith(("trial 0:", "trial 1:", "trial 2:")) for line in progress.lines)
     states = [(trial["number"], trial["state"], trial["retry_of"]) for trial in found["trials"]]

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 from markupsafe import Markup
 
@@ -30,7 +30,7 @@ __all__ = [
 ]
 
 
-# What ``study.json`` holds, as values.
+# A study as read from ``study.json``.
 
 
 @dataclass(frozen=True)
@@ -44,7 +44,7 @@ class Trial:
         value: agreement on the development set where the training was best there; None where it did not end.
         epochs: the value at the end of each epoch, the first being 1.
         seconds: how long it took, or None.
-        why: what is known of a trial that failed or tried another one once more; may be empty.
+        note: why a trial failed, or which trial it repeats; may be empty.
     """
 
     number: int
@@ -53,7 +53,7 @@ class Trial:
     value: float | None
     epochs: Mapping[int, float]
     seconds: float | None
-    why: str
+    note: str
 
     @property
     def reached(self) -> float | None:
@@ -91,85 +91,102 @@ class Study:
         return title_of(self.objective)
 
 
-def read_study(held: Mapping[str, Any]) -> Study:
-    """Return the values of ``study.json``, which has been parsed."""
-    trials = tuple(sorted(map(_trial, held["trials"]), key=lambda trial: trial.number))
-    request = held["request"]
+def read_study(parsed: Mapping[str, Any]) -> Study:
+    """Return a study from the parsed content of ``study.json``; its trials are sorted by number."""
+    trials = tuple(sorted(map(_read_trial, parsed["trials"]), key=lambda trial: trial.number))
+    request = parsed["request"]
     return Study(
-        name=held["name"],
+        name=parsed["name"],
         recipe=request["recipe"],
-        objective=held["objective"],
+        objective=parsed["objective"],
         space=request["space"],
         trials=trials,
-        winner=next(trial for trial in trials if trial.number == held["winner"]),
-        command=held["command"],
+        winner=next(trial for trial in trials if trial.number == parsed["winner"]),
+        command=parsed["command"],
     )
 
 
-def _trial(held: Mapping[str, Any]) -> Trial:
-    again = held["retry_of"]
-    why = [] if again is None else [f"trial {again} once more"]
-    if held["error"]:
-        why.append(held["error"])
-    elif held["state"] == "fail":
-        why.append("its process ended")
+def _read_trial(record: Mapping[str, Any]) -> Trial:
+    """Return a trial from its record in ``study.json``, whose epochs have text as keys."""
     return Trial(
-        number=held["number"],
-        state=held["state"],
-        settings=held["settings"],
-        value=held["value"],
-        epochs={int(epoch): value for epoch, value in held["epochs"].items()},
-        seconds=held["seconds"],
-        why="; ".join(why),
+        number=record["number"],
+        state=record["state"],
+        settings=record["settings"],
+        value=record["value"],
+        epochs={int(epoch): value for epoch, value in record["epochs"].items()},
+        seconds=record["seconds"],
+        note=_note_of(record),
     )
+
+
+def _note_of(record: Mapping[str, Any]) -> str:
+    """Return which trial a record repeats and why it failed; empty where neither applies."""
+    notes = []
+    if record["retry_of"] is not None:
+        notes.append(f"retry of trial {record['retry_of']}")
+    if record["error"]:
+        notes.append(record["error"])
+    elif record["state"] == "fail":
+        notes.append("its process ended")
+    return "; ".join(notes)
 
 
 # A study as tables.
 
 _TRIED = (
-    "Values of the development set chose the winner, so that the best of them flatters; what the model is worth, the "
-    "test set says, which no trial has seen."
+    "The winner was chosen by these values of the development set, so the best of them is optimistic. What the model "
+    "is worth is measured on the test set, which no trial has seen."
 )
 
 
-def study_document(held: Mapping[str, Any], results: Sheet) -> Document:
-    """Return what ``study.json`` holds as tables: the trials, and the winner on the test set.
+def study_document(parsed: Mapping[str, Any], results: Sheet) -> Document:
+    """Return a study as two tables: its trials, and the winner on the test set.
 
     Args:
-        held: as it was parsed.
-        results: of the winner.
+        parsed: the content of ``study.json``.
+        results: the table of the winner on the test set.
     """
-    return Document([trial_sheet(read_study(held)), results], list(held["trials"]), value=dict(held))
+    return Document([trial_sheet(read_study(parsed)), results], list(parsed["trials"]), value=dict(parsed))
 
 
 def trial_sheet(study: Study) -> Sheet:
-    """Return a line a trial, the winner marked."""
+    """Return a table with one row per trial, the winner marked."""
     names = list(study.space)
     heads = [
         Column("trial", number=True),
-        *(Column(name.replace("_", " "), number=not _named(study, name)) for name in names),
+        *(Column(_spaced(name), number=not _has_text_choices(study, name)) for name in names),
         Column("state"),
         Column("epochs done", number=True),
         Column(f"dev {study.title}", number=True),
         Column("seconds", number=True),
         Column("note"),
     ]
-    rows = [_row(trial, names) for trial in study.trials]
-    over = sum(trial.state in ("complete", "pruned") for trial in study.trials)
     return Sheet(
-        f"Study {study.name}: {over} trials of a {study.recipe}",
+        f"Study {study.name}: {_number_evaluated(study)} trials of a {study.recipe}",
         heads,
-        rows,
+        [_trial_row(trial, names) for trial in study.trials],
         notes=[_TRIED],
         marked=frozenset(row for row, trial in enumerate(study.trials) if trial is study.winner),
     )
 
 
-def _named(study: Study, name: str) -> bool:
+def _number_evaluated(study: Study) -> int:
+    """Return how many trials ended with a value: completed and pruned ones."""
+    return sum(trial.state in ("complete", "pruned") for trial in study.trials)
+
+
+def _spaced(name: str) -> str:
+    """Return the name of a setting as a reader sees it: ``batch_size`` as ``batch size``."""
+    return name.replace("_", " ")
+
+
+def _has_text_choices(study: Study, name: str) -> bool:
+    """Return whether the values of a setting are text, such as names of losses, and not numbers."""
     return any(isinstance(value, str) for value in study.space[name].get("choices", ()))
 
 
-def _row(trial: Trial, names: list[str]) -> list[str]:
+def _trial_row(trial: Trial, names: list[str]) -> list[str]:
+    """Return the cells of a trial, in the order of the columns of :func:`trial_sheet`."""
     return [
         str(trial.number),
         *(setting_text(trial.settings[name]) if name in trial.settings else "–" for name in names),
@@ -177,8 +194,13 @@ def _row(trial: Trial, names: list[str]) -> list[str]:
         str(max(trial.epochs, default=0)),
         "–" if trial.reached is None else short(trial.reached, 4),
         "–" if trial.seconds is None else f"{trial.seconds:,.0f}",
-        trial.why,
+        trial.note,
     ]
+
+
+def _settings_line(trial: Trial) -> str:
+    """Return the settings of a trial in one line, such as ``batch size 32, epochs 2``."""
+    return ", ".join(f"{_spaced(name)} {setting_text(value)}" for name, value in trial.settings.items())
 
 
 def setting_text(value: object) -> str:
@@ -190,32 +212,23 @@ def setting_text(value: object) -> str:
 
 WIDTH, HEIGHT = 820, 300
 LEFT, RIGHT, TOP, BOTTOM = 54, 24, 30, 46
-#: Of a panel of one setting.
+#: Width and height of the panel of one setting, and panels side by side.
 PANEL, PANEL_HEIGHT, ABREAST = 340, 200, 3
-#: Marks along an axis at most, and characters of a choice.
-MARKS, LETTERS = 12, 9
+#: The most tick labels along the axis of a setting, and the most characters of a choice in one.
+MOST_TICKS, MOST_CHARACTERS = 12, 9
+#: The most numbers along the axis of trials or of epochs.
+MOST_NUMBERS = 20
 
 
 def draw_history(study: Study) -> Figure:
-    """Return the value of each trial and the best one so far."""
-    trials = _drawn(study)
-    marks, up = _upwards(_values(trials), HEIGHT - BOTTOM, TOP)
+    """Return a figure of the value of each trial with a line of the best so far, and the same as a table."""
+    trials = _plottable_trials(study)
     last = max(trial.number for trial in trials)
+    marks, up = _vertical_axis(_reached_values(trials), HEIGHT - BOTTOM, TOP)
     across = Scale(-0.5, last + 0.5, LEFT, WIDTH - RIGHT)
-    parts = _grid(marks, up, across.start, across.end)
-    parts += [
-        text(across(number), up.start + 17, str(number), class_="muted", anchor="middle")
-        for number in range(0, last + 1, -(-(last + 1) // 20))
-    ]
-    parts.append(text(across.end, up.start + 36, "trial", class_="muted", anchor="end"))
-    parts.append(text(4, 14, f"{study.title}, development set", class_="muted"))
-    best = _best_so_far(trials)
-    points: list[tuple[float, float]] = []
-    for number, value in best:  # a step where a better one comes
-        points += [(across(number), points[-1][1] if points else up(value)), (across(number), up(value))]
-    if points:
-        points.append((across.end, points[-1][1]))
-        parts.append(element("polyline", points=_path(points), class_="front"))
+    parts = [*_grid(marks, up, across.start, across.end), *_number_axis(study, "trial", range(last + 1), across, up)]
+    if records := _best_so_far(trials):
+        parts.append(element("polyline", points=_path(_steps(records, across, up)), class_="front"))
     parts += [_point(study, trial, across(trial.number), up) for trial in trials]
     svg = drawing(
         "history",
@@ -226,39 +239,48 @@ def draw_history(study: Study) -> Figure:
         f"{study.winner.number} with {short(study.winner.value or 0.0, 4)}.",
         *parts,
     )
-    so_far = dict(best)
-    held = None
+    return Figure(svg, _history_sheet(study, trials))
+
+
+def _steps(records: Sequence[tuple[int, float]], across: Scale, up: Scale) -> list[tuple[float, float]]:
+    """Return the corners of the line of the best value so far, which rises at each trial that is the best yet.
+
+    Args:
+        records: number and value of these trials, one or more, see :func:`_best_so_far`.
+        across: the axis of trials.
+        up: the axis of values.
+    """
+    first, *later = records
+    corners = [(across(first[0]), up(first[1]))] * 2
+    for number, value in later:
+        level = corners[-1][1]
+        corners += [(across(number), level), (across(number), up(value))]
+    return [*corners, (across.end, corners[-1][1])]
+
+
+def _history_sheet(study: Study, trials: Sequence[Trial]) -> Sheet:
+    """Return the table behind :func:`draw_history`: a row for each trial that is drawn."""
+    records = dict(_best_so_far(trials))
+    best: float | None = None
     rows = []
     for trial in trials:
-        held = so_far.get(trial.number, held)
-        best_yet = "–" if held is None else short(held, 4)
-        rows.append([str(trial.number), trial.state, short(trial.reached or 0.0, 4), best_yet])
+        best = records.get(trial.number, best)
+        best_text = "–" if best is None else short(best, 4)
+        rows.append([str(trial.number), trial.state, short(trial.reached or 0.0, 4), best_text])
     heads = [Column("trial", number=True), Column("state"), Column(study.title, number=True)]
-    return Figure(svg, Sheet(f"{study.title} by trial", [*heads, Column("best so far", number=True)], rows))
+    return Sheet(f"{study.title} by trial", [*heads, Column("best so far", number=True)], rows)
 
 
 def draw_courses(study: Study) -> Figure:
-    """Return the value of each trial at the end of its epochs."""
+    """Return a figure of the value of each trial at the end of its epochs, and the same as a table."""
     trials = [trial for trial in study.trials if trial.epochs]
-    marks, up = _upwards([value for trial in trials for value in trial.epochs.values()], HEIGHT - BOTTOM, TOP)
     last = max(max(trial.epochs) for trial in trials)
+    marks, up = _vertical_axis([value for trial in trials for value in trial.epochs.values()], HEIGHT - BOTTOM, TOP)
     across = Scale(0.75, last + 0.5, LEFT, WIDTH - RIGHT)
-    parts = _grid(marks, up, across.start, across.end)
-    parts += [
-        text(across(epoch), up.start + 17, str(epoch), class_="muted", anchor="middle")
-        for epoch in range(1, last + 1, -(-last // 20))
-    ]
-    parts.append(text(across.end, up.start + 36, "epoch", class_="muted", anchor="end"))
-    parts.append(text(4, 14, f"{study.title}, development set", class_="muted"))
+    parts = [*_grid(marks, up, across.start, across.end), *_number_axis(study, "epoch", range(1, last + 1), across, up)]
     # the winner last, over the others
     for trial in sorted(trials, key=lambda trial: trial is study.winner):
-        best = trial is study.winner
-        places = [(across(epoch), up(value)) for epoch, value in sorted(trial.epochs.items())]
-        parts.append(element("polyline", points=_path(places), class_="curve" if best else "axis"))
-        for epoch, value in trial.epochs.items():
-            hint = element("title", f"trial {trial.number}, epoch {epoch}: {short(value, 4)}")
-            kind = "value" if best else "value hollow"
-            parts.append(element("circle", hint, cx=across(epoch), cy=up(value), r=4.0 if best else 3.0, class_=kind))
+        parts += _course(trial, across, up, winner=trial is study.winner)
     svg = drawing(
         "courses",
         WIDTH,
@@ -276,23 +298,34 @@ def draw_courses(study: Study) -> Figure:
     return Figure(svg, Sheet(f"{study.title} by epoch", [*heads, Column(study.title, number=True)], rows))
 
 
+def _course(trial: Trial, across: Scale, up: Scale, *, winner: bool) -> list[Markup]:
+    """Return the line of a trial over its epochs and a point with a hint at each; those of the winner are filled."""
+    points = [(across(epoch), up(value)) for epoch, value in sorted(trial.epochs.items())]
+    parts = [element("polyline", points=_path(points), class_="curve" if winner else "axis")]
+    for epoch, value in trial.epochs.items():
+        hint = element("title", f"trial {trial.number}, epoch {epoch}: {short(value, 4)}")
+        kind = "value" if winner else "value hollow"
+        parts.append(element("circle", hint, cx=across(epoch), cy=up(value), r=4.0 if winner else 3.0, class_=kind))
+    return parts
+
+
 def draw_settings(study: Study) -> Figure:
-    """Return a panel a setting: the values of the trials over it."""
-    trials = _drawn(study)
+    """Return a figure with one panel per setting, the values of the trials over it, and the same as a table."""
+    trials = _plottable_trials(study)
     abreast = min(ABREAST, len(study.space))
-    high = PANEL_HEIGHT + TOP + BOTTOM
-    parts = [
-        _panel(study, trials, name, number % abreast * PANEL, number // abreast * high)
-        for number, name in enumerate(study.space)
-    ]
-    names = [name.replace("_", " ") for name in study.space]
+    row_height = PANEL_HEIGHT + TOP + BOTTOM
+    panels = []
+    for number, name in enumerate(study.space):
+        row, column = divmod(number, abreast)
+        panels.append(_panel(study, trials, name, column * PANEL, row * row_height))
+    names = [_spaced(name) for name in study.space]
     svg = drawing(
         "settings",
         abreast * PANEL,
-        -(-len(names) // abreast) * high,
+        math.ceil(len(names) / abreast) * row_height,
         f"{study.title} by setting",
         f"A panel a setting, a point a trial, hollow where it was pruned: {', '.join(names)}.",
-        *parts,
+        *panels,
     )
     heads = [Column("trial", number=True), *(Column(name) for name in names), Column(study.title, number=True)]
     rows = [
@@ -303,57 +336,104 @@ def draw_settings(study: Study) -> Figure:
 
 
 def _panel(study: Study, trials: Sequence[Trial], name: str, left: float, top: float) -> Markup:
-    marks, up = _upwards(_values(trials), top + TOP + PANEL_HEIGHT, top + TOP)
+    """Return the panel of one setting, its upper left corner at (*left*, *top*)."""
+    marks, up = _vertical_axis(_reached_values(trials), top + TOP + PANEL_HEIGHT, top + TOP)
     start, end = left + LEFT, left + PANEL - RIGHT
-    place, words = _axis(study.space[name], start, end)
-    parts = [text(start, top + 16, name.replace("_", " "), class_="strong"), *_grid(marks, up, start, end)]
-    parts += [text(x, up.start + 17, word, class_="muted", anchor="middle") for x, word in words]
-    parts += [_point(study, trial, place(trial.settings[name]), up) for trial in trials]
+    axis = _setting_axis(study.space[name], start, end)
+    parts = [text(start, top + 16, _spaced(name), class_="strong"), *_grid(marks, up, start, end)]
+    parts += [text(x, up.start + 17, label, class_="muted", anchor="middle") for x, label in axis.labels]
+    parts += [_point(study, trial, axis.position(trial.settings[name]), up) for trial in trials]
     return element("g", *parts)
 
 
-def _axis(
-    dimension: Mapping[str, Any], start: float, end: float
-) -> tuple[Callable[[Any], float], list[tuple[float, str]]]:
-    """Return where a value of a setting stands, and marks with their texts."""
+class _SettingAxis(NamedTuple):
+    """The horizontal axis of a setting: the coordinate of a value, and tick labels with theirs."""
+
+    position: Callable[[Any], float]
+    labels: list[tuple[float, str]]
+
+
+def _setting_axis(dimension: Mapping[str, Any], start: float, end: float) -> _SettingAxis:
+    """Return the axis of a setting from *start* to *end*: of choices, logarithmic, of whole numbers or linear.
+
+    Args:
+        dimension: ``choices``, or ``low``, ``high`` and ``log``.
+        start, end: coordinates in the drawing.
+    """
     if "choices" in dimension:
-        choices = list(dimension["choices"])
-        scale = Scale(-0.5, len(choices) - 0.5, start, end)
-        named = [(scale(at), fit(setting_text(one), LETTERS)) for at, one in enumerate(choices)]
-        return lambda value: scale(choices.index(value)), named[:: -(-len(named) // MARKS)]
+        return _choice_axis(list(dimension["choices"]), start, end)
     low, high = dimension["low"], dimension["high"]
     if dimension["log"]:
-        decades = log_ticks([low, high])
-        over = Scale(math.log10(decades[0]), math.log10(decades[-1]), start, end)
-        return lambda value: over(math.log10(value)), [
-            (over(math.log10(one)), f"{one:.0e}" if one < 1e-3 else f"{one:g}") for one in decades
-        ]
+        return _log_axis(low, high, start, end)
     if isinstance(low, int) and isinstance(high, int):
-        whole = Scale(low - 0.5, high + 0.5, start, end)
-        return whole, [(whole(one), str(one)) for one in range(low, high + 1, -(-(high - low + 1) // MARKS))]
-    plain = ticks(low, high, 5)
-    even = Scale(plain[0], plain[-1], start, end)
-    return even, [(even(one), f"{one:g}") for one in plain]
+        return _whole_number_axis(low, high, start, end)
+    return _linear_axis(low, high, start, end)
 
 
-def _drawn(study: Study) -> list[Trial]:
+def _choice_axis(choices: list[Any], start: float, end: float) -> _SettingAxis:
+    scale = Scale(-0.5, len(choices) - 0.5, start, end)
+    labels = [(scale(index), fit(setting_text(choice), MOST_CHARACTERS)) for index, choice in enumerate(choices)]
+    return _SettingAxis(lambda value: scale(choices.index(value)), labels[:: _stride(len(labels), MOST_TICKS)])
+
+
+def _log_axis(low: float, high: float, start: float, end: float) -> _SettingAxis:
+    decades = log_ticks([low, high])
+    scale = Scale(math.log10(decades[0]), math.log10(decades[-1]), start, end)
+    labels = []
+    for decade in decades:
+        label = f"{decade:.0e}" if decade < 1e-3 else f"{decade:g}"
+        labels.append((scale(math.log10(decade)), label))
+    return _SettingAxis(lambda value: scale(math.log10(value)), labels)
+
+
+def _whole_number_axis(low: int, high: int, start: float, end: float) -> _SettingAxis:
+    scale = Scale(low - 0.5, high + 0.5, start, end)
+    numbers = range(low, high + 1, _stride(high - low + 1, MOST_TICKS))
+    return _SettingAxis(scale, [(scale(number), str(number)) for number in numbers])
+
+
+def _linear_axis(low: float, high: float, start: float, end: float) -> _SettingAxis:
+    marks = ticks(low, high, 5)
+    scale = Scale(marks[0], marks[-1], start, end)
+    return _SettingAxis(scale, [(scale(mark), f"{mark:g}") for mark in marks])
+
+
+def _stride(count: int, most: int) -> int:
+    """Return the n for which every n-th of *count* things are at most *most*."""
+    return math.ceil(count / most)
+
+
+def _plottable_trials(study: Study) -> list[Trial]:
     """Return the trials that have a value and all settings."""
     return [
         trial for trial in study.trials if trial.reached is not None and trial.settings.keys() >= study.space.keys()
     ]
 
 
-def _values(trials: Sequence[Trial]) -> list[float]:
+def _reached_values(trials: Sequence[Trial]) -> list[float]:
+    """Return what the trials reached, leaving out those that failed."""
     return [trial.reached for trial in trials if trial.reached is not None]
 
 
-def _upwards(values: Sequence[float], start: float, end: float) -> tuple[list[float], Scale]:
+def _vertical_axis(values: Sequence[float], start: float, end: float) -> tuple[list[float], Scale]:
     """Return round numbers that cover values, and the axis upwards from the first to the last of them."""
     marks = ticks(min(values), max(values), 6)
     return marks, Scale(marks[0], marks[-1], start, end)
 
 
+def _number_axis(study: Study, unit: str, numbers: range, across: Scale, up: Scale) -> list[Markup]:
+    """Return the numbers below a figure, every n-th where they are many, the name of their unit, and the objective."""
+    parts = [
+        text(across(number), up.start + 17, str(number), class_="muted", anchor="middle")
+        for number in numbers[:: _stride(len(numbers), MOST_NUMBERS)]
+    ]
+    parts.append(text(across.end, up.start + 36, unit, class_="muted", anchor="end"))
+    parts.append(text(4, 14, f"{study.title}, development set", class_="muted"))
+    return parts
+
+
 def _grid(marks: Sequence[float], up: Scale, start: float, end: float) -> list[Markup]:
+    """Return a horizontal line from *start* to *end* for each mark, with its number on the left."""
     parts = []
     for mark in marks:
         parts.append(element("line", x1=start, x2=end, y1=up(mark), y2=up(mark), class_="grid"))
@@ -362,41 +442,42 @@ def _grid(marks: Sequence[float], up: Scale, start: float, end: float) -> list[M
 
 
 def _best_so_far(trials: Sequence[Trial]) -> list[tuple[int, float]]:
-    """Return each complete trial that is better than those before it, and its value."""
-    found: list[tuple[int, float]] = []
+    """Return number and value of each complete trial that is better than all before it."""
+    records: list[tuple[int, float]] = []
     for trial in trials:
-        if trial.value is not None and (not found or trial.value > found[-1][1]):
-            found.append((trial.number, trial.value))
-    return found
+        if trial.value is not None and (not records or trial.value > records[-1][1]):
+            records.append((trial.number, trial.value))
+    return records
 
 
 def _point(study: Study, trial: Trial, x: float, up: Scale) -> Markup:
+    """Return the point of a trial with a hint: hollow unless it completed, larger and numbered for the winner."""
     value = trial.reached or 0.0
-    settings = ", ".join(f"{name.replace('_', ' ')} {setting_text(one)}" for name, one in trial.settings.items())
-    hint = element("title", f"trial {trial.number}, {trial.state}: {short(value, 4)}; {settings}")
-    best = trial is study.winner
+    hint = element("title", f"trial {trial.number}, {trial.state}: {short(value, 4)}; {_settings_line(trial)}")
+    is_winner = trial is study.winner
     kind = "value" if trial.state == "complete" else "value hollow"
-    point = element("circle", hint, cx=x, cy=up(value), r=5.5 if best else 4.0, class_=kind)
-    if not best:
+    point = element("circle", hint, cx=x, cy=up(value), r=5.5 if is_winner else 4.0, class_=kind)
+    if not is_winner:
         return point
     return element("g", point, text(x, up(value) - 10, str(trial.number), class_="name strong", anchor="middle"))
 
 
 def _path(points: Sequence[tuple[float, float]]) -> str:
+    """Return points as the attribute of an SVG polyline."""
     return " ".join(f"{x:.1f},{y:.1f}" for x, y in points)
 
 
 # A study as one self-contained HTML page.
 
 
-def study_html(held: Mapping[str, Any], results: Sheet) -> str:
-    """Return what ``study.json`` holds as a page that needs no other file, no network and no script.
+def study_html(parsed: Mapping[str, Any], results: Sheet) -> str:
+    """Return a study as an HTML page that needs no other file, no network and no script.
 
     Args:
-        held: as it was parsed.
-        results: of the winner on the test set.
+        parsed: the content of ``study.json``.
+        results: the table of the winner on the test set.
     """
-    study = read_study(held)
+    study = read_study(parsed)
     page: str = (
         environment()
         .get_template("study.html")
@@ -404,13 +485,11 @@ def study_html(held: Mapping[str, Any], results: Sheet) -> str:
             generator=Markup(GENERATOR),
             style=Markup(asset("page.css")),
             study=study,
-            over=sum(trial.state in ("complete", "pruned") for trial in study.trials),
+            over=_number_evaluated(study),
             failed=[trial for trial in study.trials if trial.state == "fail"],
             trials=trial_sheet(study),
             results=results,
-            winner=", ".join(
-                f"{name.replace('_', ' ')} {setting_text(one)}" for name, one in study.winner.settings.items()
-            ),
+            winner=_settings_line(study.winner),
             history=draw_history(study),
             courses=draw_courses(study),
             settings=draw_settings(study),
