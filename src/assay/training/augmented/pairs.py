@@ -35,7 +35,7 @@ __all__ = [
 ]
 
 
-# Entities, read from a file; two that share a way of being written are of one family.
+# Entities, read from a file; entities that share a name or an alias form a family.
 
 #: An entity with more aliases keeps none: they then rather name several things (Mustafazade and Ebbinghaus 2022, 3.2).
 MOST_ALIASES = 3
@@ -43,7 +43,7 @@ MOST_ALIASES = 3
 
 @dataclass(frozen=True)
 class Entity:
-    """One entity: its name and the other ways of writing it, each once."""
+    """An entity: its name and its aliases, each once."""
 
     name: str
     aliases: tuple[str, ...] = ()
@@ -60,8 +60,8 @@ class Entities:
 
     Attributes:
         all: in the order of the file.
-        with_too_many: entities that had more than :data:`MOST_ALIASES` aliases.
-        aliases_dropped: theirs, which are left out.
+        with_too_many: number of entities that had more than :data:`MOST_ALIASES` aliases.
+        aliases_dropped: number of the aliases of these, which are left out.
         digest: SHA-256 (hex) of names and aliases.
     """
 
@@ -75,18 +75,17 @@ class Entities:
     @property
     def digest(self) -> str:
         """SHA-256 (hex) of all names and aliases, in order."""
-        return hashlib.sha256(json.dumps([one.forms for one in self.all]).encode()).hexdigest()
+        return hashlib.sha256(json.dumps([entity.forms for entity in self.all]).encode()).hexdigest()
 
 
 def read_entities(path: str | Path) -> Entities:
-    """Read a CSV, TSV, JSONL or Parquet file with a column ``name`` and, if there are any, ``aliases``.
+    """Return the entities of a CSV, TSV, JSONL or Parquet file with a column ``name`` and optionally ``aliases``.
 
-    A cell of aliases is a list, a JSON list as text, or texts with ``|`` between them. An alias that repeats the name
-    or another alias to the letter is the same way of writing, and counts once.
+    A cell of aliases is a list, a JSON list as text, or texts with ``|`` between them. An alias that equals the name
+    or an earlier alias is dropped.
 
     Raises:
-        InputError: there is no column ``name``, no name in a row, or a cell of aliases is no list of texts; with the
-            row.
+        InputError: there is no column ``name``, a row has no name, or a cell of aliases cannot be read; with the row.
     """
     source = read_table_file(path)
     columns = source.table.column_names
@@ -102,14 +101,19 @@ def read_entities(path: str | Path) -> Entities:
         text = "" if name is None else " ".join(str(name).split())
         if not text:
             raise InputError(f"{source.where(row)}, column name: there is no name")
-        aliases = tuple(alias for alias in dict.fromkeys(_aliases(cell, source, row)) if alias != text)
+        aliases = tuple(alias for alias in dict.fromkeys(_read_aliases(cell, source, row)) if alias != text)
         if len(aliases) > MOST_ALIASES:
             too_many, dropped, aliases = too_many + 1, dropped + len(aliases), ()
         entities.append(Entity(text, aliases))
     return Entities(tuple(entities), too_many, dropped)
 
 
-def _aliases(cell: Any, source: SourceTable, row: int) -> list[str]:
+def _read_aliases(cell: Any, source: SourceTable, row: int) -> list[str]:
+    """Return the aliases of a cell, whitespace normalised and empty ones left out; none for an empty cell.
+
+    Raises:
+        InputError: the cell is neither text nor a list of texts, or broken JSON.
+    """
     if isinstance(cell, str) and cell.lstrip().startswith("["):
         try:
             cell = json.loads(cell)
@@ -118,7 +122,7 @@ def _aliases(cell: Any, source: SourceTable, row: int) -> list[str]:
                 f"{source.where(row)}, column aliases: is not a JSON list ({error.msg}, character {error.pos + 1})"
             ) from None
     elif isinstance(cell, list) and len(cell) == 1 and isinstance(cell[0], str):
-        cell = cell[0]  # a text among lists is read as a list of it
+        cell = cell[0]  # in a column that also has lists, the reader turns a plain text into a list of one
     if cell is None:
         return []
     parts = cell.split("|") if isinstance(cell, str) else cell
@@ -128,38 +132,38 @@ def _aliases(cell: Any, source: SourceTable, row: int) -> list[str]:
 
 
 def families(entities: Sequence[Entity]) -> NDArray[np.int64]:
-    """Return a number for each entity that those have in common which share a way of being written.
+    """Return the number of each entity's family: entities that share a name or alias, directly or through others.
 
-    Two ways are the same that have the same words, whatever their case and punctuation, see
-    :func:`~assay.lexicon.texts.text_key`. Entities of one family may be the same thing, so that they are neither paired
-    at random nor put into two splits.
+    Names are compared regardless of case and punctuation, see :func:`~assay.lexicon.texts.text_key`. Entities of one
+    family may be the same thing, so they are neither paired at random nor split between train, dev and test.
 
     Returns:
-        Numbers from 0 on, shape (n,).
+        Family numbers from 0 on, shape (n,).
     """
     from scipy.sparse import coo_array
     from scipy.sparse.csgraph import connected_components
 
-    numbers: dict[str, int] = {}
+    number_of_key: dict[str, int] = {}
     edges = []
     for row, entity in enumerate(entities):
         for form in entity.forms:
-            edges.append((row, numbers.setdefault(text_key(form), len(numbers))))
-    rows, forms = np.array(edges, dtype=np.int64).reshape(-1, 2).T
-    size = len(entities) + len(numbers)
-    graph = coo_array((np.ones(len(rows), dtype=np.int8), (rows, len(entities) + forms)), shape=(size, size))
+            edges.append((row, number_of_key.setdefault(text_key(form), len(number_of_key))))
+    rows, keys = np.array(edges, dtype=np.int64).reshape(-1, 2).T
+    # a graph of entities and, numbered after them, their ways of being written: its components are the families
+    size = len(entities) + len(number_of_key)
+    graph = coo_array((np.ones(len(rows), dtype=np.int8), (rows, len(entities) + keys)), shape=(size, size))
     components = connected_components(graph, directed=False)[1][: len(entities)]
     return np.unique(components, return_inverse=True)[1].astype(np.int64)
 
 
-# Pairs of entities: at random, and a name with its aliases; no entity in two splits.
+# Pairs of entities: random ones, and each name with its aliases; no entity is in two splits.
 
 SPLITS = ("train", "dev", "test")
 
 
 @dataclass(frozen=True)
 class Pair:
-    """One pair.
+    """A pair of texts to train on.
 
     Attributes:
         reference, candidate: the texts.
@@ -176,27 +180,28 @@ class Pair:
 
 
 def split_families(family: NDArray[np.int64], dice: np.random.Generator) -> list[str]:
-    """Return the split of each of n things: a tenth of the families in dev, a tenth in test, drawn by *dice*.
+    """Return the split of each of n items: a tenth of the families is drawn for dev, a tenth for test.
 
     Args:
-        family: number of each thing's family, from 0 on, shape (n,).
-        dice: draws.
+        family: number of each item's family, from 0 on, shape (n,).
+        dice: the generator that draws.
     """
     number = int(family.max()) + 1 if len(family) else 0
     order = dice.permutation(number)
-    cut = int(SHARE * number)
-    split = np.zeros(number, dtype=np.int64)
-    split[order[:cut]], split[order[cut : 2 * cut]] = 1, 2
-    return [SPLITS[number] for number in split[family]]
+    share = int(SHARE * number)
+    split_of_family = np.full(number, SPLITS.index("train"))
+    split_of_family[order[:share]] = SPLITS.index("dev")
+    split_of_family[order[share : 2 * share]] = SPLITS.index("test")
+    return [SPLITS[split] for split in split_of_family[family]]
 
 
 def pair_entities(entities: Sequence[Entity], times: int, seed: int) -> tuple[list[Pair], int]:
-    """Return alias pairs and random pairs of entities, and how many random ones were passed over.
+    """Return the alias pairs and random pairs of entities, and the number of random pairs that were skipped.
 
-    Every entity gives an alias pair with each of its aliases. For random pairs the entities of a split are shuffled
-    into a ring, in which each is paired with the *times* that follow it, so that none is drawn more often than another
-    (Mustafazade and Ebbinghaus 2022, section 3.2: a shuffled list, paired). Each side is one of the ways of writing its
-    entity, drawn. A pair of one family is passed over, as is one that a small split has already.
+    Every entity gives an alias pair with each of its aliases. For random pairs, the entities of a split are shuffled
+    into a ring, and each is paired with the *times* entities that follow it, so that all are drawn equally often
+    (Mustafazade and Ebbinghaus 2022, section 3.2: a shuffled list, paired). Each text is drawn from the name and
+    aliases of its entity. Skipped are pairs of one family, and those that a split has already.
 
     Args:
         entities: n of them.
@@ -205,28 +210,36 @@ def pair_entities(entities: Sequence[Entity], times: int, seed: int) -> tuple[li
     """
     dice = np.random.default_rng([seed, 0])
     family = families(entities)
-    split = split_families(family, dice)
+    split_of_entity = split_families(family, dice)
     pairs = []
-    for entity, name in zip(entities, split, strict=True):
-        pairs += [Pair(entity.name, alias, name, "alias", 1.0) for alias in entity.aliases]
-    passed_over = 0
-    for name in SPLITS:
-        rows = [row for row, its_split in enumerate(split) if its_split == name]
-        order = dice.permutation(np.array(rows, dtype=np.int64))
+    for entity, split in zip(entities, split_of_entity, strict=True):
+        pairs += [Pair(entity.name, alias, split, "alias", 1.0) for alias in entity.aliases]
+    skipped = 0
+    for split in SPLITS:
+        rows = [row for row, entity_split in enumerate(split_of_entity) if entity_split == split]
         seen: set[tuple[str, str]] = set()
-        for shift in range(1, times + 1):
-            for row, other in zip(order.tolist(), np.roll(order, -shift).tolist(), strict=True):
-                texts = [_drawn_form(entities[row], dice), _drawn_form(entities[other], dice)]
-                key = pair_key(*texts)
-                if family[row] == family[other] or key in seen:
-                    passed_over += 1
-                    continue
-                seen.add(key)
-                pairs.append(Pair(texts[0], texts[1], name, "random", None))
-    return pairs, passed_over
+        for first, second in _ring_neighbours(rows, times, dice):
+            reference, candidate = _drawn_form(entities[first], dice), _drawn_form(entities[second], dice)
+            key = pair_key(reference, candidate)
+            if family[first] == family[second] or key in seen:
+                skipped += 1
+                continue
+            seen.add(key)
+            pairs.append(Pair(reference, candidate, split, "random", None))
+    return pairs, skipped
+
+
+def _ring_neighbours(rows: Sequence[int], times: int, dice: np.random.Generator) -> list[tuple[int, int]]:
+    """Return each row with the *times* rows that follow it in a shuffled ring of all; first all next neighbours."""
+    ring = dice.permutation(np.array(rows, dtype=np.int64))
+    neighbours: list[tuple[int, int]] = []
+    for shift in range(1, times + 1):
+        neighbours += zip(ring.tolist(), np.roll(ring, -shift).tolist(), strict=True)
+    return neighbours
 
 
 def _drawn_form(entity: Entity, dice: np.random.Generator) -> str:
+    """Return the name or an alias of an entity, each equally likely."""
     return entity.forms[dice.integers(len(entity.forms))]
 
 
@@ -269,11 +282,15 @@ def say_numbers(numbers: Sequence[int], language: str) -> list[str]:
     return words
 
 
-def near_numbers(number: int) -> set[int]:
-    """Return numbers that are easily taken for a number.
+#: Teens and tens sound alike in many languages: fourteen and forty.
+_TEENS, _TENS = range(13, 20), range(30, 100, 10)
 
-    Those beside it, ten times and a tenth of it, its digits from the last to the first, and the ten for the teen:
-    forty for fourteen.
+
+def near_numbers(number: int) -> set[int]:
+    """Return the numbers that are easily mistaken for a number, without the number itself.
+
+    They are its two neighbours, ten times and a tenth of it, its digits in reverse, and the ten for a teen (forty for
+    fourteen) or the teen for a ten.
 
     Example:
         >>> sorted(near_numbers(14))
@@ -283,10 +300,11 @@ def near_numbers(number: int) -> set[int]:
     if number % 10 == 0:
         near.add(number // 10)
     if number >= 0:
-        near.add(int(str(number)[::-1]))
-    if 13 <= number <= 19:
+        reversed_digits = str(number)[::-1]
+        near.add(int(reversed_digits))
+    if number in _TEENS:
         near.add(10 * (number - 10))
-    if number in range(30, 100, 10):
+    if number in _TENS:
         near.add(10 + number // 10)
     return near - {number}
 
@@ -295,8 +313,8 @@ def number_pairs(languages: Sequence[str], low: int, high: int, seed: int) -> li
     """Return pairs of digits and words for every whole number of a range, in every language.
 
     A number has one pair with its own word (label 1), and two with words of other numbers (label 0): one of
-    :func:`near_numbers`, or the nearest there is, and any. Both numbers of a pair are in the same split. Which side is
-    in digits is drawn.
+    :func:`near_numbers`, or the nearest in its split if none of them is there, and any other. Both numbers of a pair
+    are in the same split. Which side is in digits is drawn.
 
     Args:
         languages: their codes.
@@ -308,33 +326,40 @@ def number_pairs(languages: Sequence[str], low: int, high: int, seed: int) -> li
     """
     numbers = np.arange(low, high + 1)
     dice = np.random.default_rng([seed, 1])
-    split = np.array(split_families(np.arange(len(numbers)), dice))
+    split_of_number = np.array(split_families(np.arange(len(numbers)), dice))
     pairs = []
     for language in languages:
         words = say_numbers(numbers.tolist(), language)
-        for name in np.unique(split).tolist():
-            places = np.flatnonzero(split == name)
-            for own in places.tolist():
-                for other in (own, *_others(numbers, places, own, dice)):
-                    if other != own and words[other] == words[own]:
+        for split in np.unique(split_of_number).tolist():
+            indices = np.flatnonzero(split_of_number == split)
+            for index in indices.tolist():
+                for other in (index, *_other_indices(numbers, indices, index, dice)):
+                    if other != index and words[other] == words[index]:
                         continue  # some languages have one word for two numbers
-                    texts = (str(numbers[own]), words[other])
+                    texts = (str(numbers[index]), words[other])
                     reference, candidate = texts if dice.integers(2) else texts[::-1]
-                    pairs.append(Pair(reference, candidate, name, "number", float(other == own)))
+                    pairs.append(Pair(reference, candidate, split, "number", float(other == index)))
     return pairs
 
 
-def _others(
+def _other_indices(
     numbers: np.ndarray[tuple[int], np.dtype[np.int64]],
-    places: np.ndarray[tuple[int], np.dtype[np.int64]],
-    own: int,
+    indices: np.ndarray[tuple[int], np.dtype[np.int64]],
+    index: int,
     dice: np.random.Generator,
 ) -> tuple[int, int]:
-    """Return the places of a near number and of any other one, not the same."""
-    rest = places[places != own]
-    near = np.flatnonzero(np.isin(numbers[rest], list(near_numbers(int(numbers[own])))))
+    """Return the indices of a number near that of *index* and of any further number, both drawn from *indices*.
+
+    Args:
+        numbers: all of the range, ascending.
+        indices: into *numbers*, of those in the same split; at least three.
+        index: one of *indices*.
+        dice: the generator that draws.
+    """
+    rest = indices[indices != index]
+    near = np.flatnonzero(np.isin(numbers[rest], list(near_numbers(int(numbers[index])))))
     if len(near) == 0:
-        near = np.array([np.abs(rest - own).argmin()])
-    first = int(rest[dice.choice(near)])
-    far = rest[rest != first]
-    return first, int(dice.choice(far))
+        near = np.array([np.abs(rest - index).argmin()])
+    near_index = int(rest[dice.choice(near)])
+    further = rest[rest != near_index]
+    return near_index, int(dice.choice(further))

@@ -1,4 +1,4 @@
-"""Losses of pairs, each as one value a pair, so that any composition of a batch is a weighted sum of them."""
+"""Losses of pairs: one value per pair, so that the loss of any composition of a batch is a weighted sum."""
 
 from __future__ import annotations
 
@@ -16,7 +16,8 @@ from assay.training.models import Inputs, alike
 
 __all__ = ["BiLoss", "CosentLoss", "CosineLoss", "CrossLoss", "PairLoss", "SoftmaxLoss", "make_loss"]
 
-#: Tokens of a pass with its gradients, padding included, and tokens of padding that cost less than one pass more.
+#: The most tokens, padding included, of one forward and backward pass; and the most tokens of padding that a group of
+#: texts may have, since so many cost less than a further forward call.
 CPU_TOKENS, CPU_SPARE = 4096, 64
 GPU_TOKENS, GPU_SPARE = 16384, 4096
 
@@ -25,12 +26,12 @@ class PairLoss(nn.Module, ABC):  # type: ignore[misc]  # torch has no types here
     """The loss of a batch: the sum of weights times the loss of each row.
 
     Args:
-        model: what is trained, of sentence-transformers; held so that its parameters are found.
-        inputs: of all rows.
-        tokens: of a pass with its gradients; None for what suits the device.
+        model: the model of sentence-transformers that is trained; an attribute, so that torch finds its parameters.
+        inputs: tokens and labels of all rows.
+        tokens: the most tokens of one forward and backward pass; None for a default that suits the device.
     """
 
-    #: Whether rows may be cut into passes whose gradients are added up.
+    #: Whether the loss of a batch is the sum over any parts of it, so that gradients may be added up part by part.
     additive = True
 
     def __init__(self, model: Any, inputs: Inputs, tokens: int | None) -> None:
@@ -44,32 +45,32 @@ class PairLoss(nn.Module, ABC):  # type: ignore[misc]  # torch has no types here
 
     @property
     def whole(self) -> Any:
-        """The model itself, where a trainer that spreads it over devices has put a wrapper in its place."""
+        """The model itself; :attr:`model` may be a wrapper that a trainer put around it to spread it over devices."""
         return self._whole[0]
 
     @property
     def device(self) -> torch.device:
-        """Where the model is."""
+        """The device of the model."""
         return next(self.model.parameters()).device
 
     @abstractmethod
     def outputs(self, rows: torch.Tensor) -> torch.Tensor:
-        """Return what the model says of rows: cosines or logits, shape (k,), or logits of classes, shape (k, c)."""
+        """Return the model's outputs for rows: cosines or logits, shape (k,), or logits of classes, shape (k, c)."""
 
     @abstractmethod
     def row_losses(self, outputs: torch.Tensor, labels: torch.Tensor) -> torch.Tensor:
         """Return the loss of each row, shape (k,)."""
 
     def scores(self, outputs: torch.Tensor) -> torch.Tensor:
-        """Return what a metric would give: scores, or numbers of classes, shape (k,)."""
+        """Return the scores that a metric would give for outputs, or numbers of classes, shape (k,)."""
         return outputs
 
     def labels(self, rows: torch.Tensor) -> torch.Tensor:
-        """Return the labels of rows where the model is."""
+        """Return the labels of rows, on the model's device."""
         return self.inputs.labels[rows].to(self.device)
 
     def forward(self, features: Sequence[Any], labels: torch.Tensor, **_: Any) -> torch.Tensor:
-        """Return the loss of a batch, a scalar, from what :class:`~assay.training.pairwise.trainer.Collate` gives.
+        """Return the loss of a batch, a scalar, from what :class:`~assay.training.pairwise.trainer.Collate` returns.
 
         Args:
             features: one item, the rows, int64, shape (k,): as CrossEncoderTrainer hands it on, or under the name
@@ -86,22 +87,35 @@ class PairLoss(nn.Module, ABC):  # type: ignore[misc]  # torch has no types here
         return (weights.to(losses) * losses).sum()
 
     def passes(self, rows: torch.Tensor) -> list[torch.Tensor]:
-        """Return the places in *rows* of each pass: as many as have room, one after another."""
-        return self._halved(rows, torch.arange(len(rows))) if self.additive else [torch.arange(len(rows))]
+        """Return the parts of a batch that are computed one after another, each as indices into *rows*.
 
-    def _halved(self, rows: torch.Tensor, places: torch.Tensor) -> list[torch.Tensor]:
-        read = torch.unique(torch.cat([side[rows[places]] for side in self.inputs.sides]))
-        if len(places) == 1 or int(self.inputs.table.lengths[read].sum()) <= self._tokens:
-            return [places]
-        middle = len(places) // 2
-        return [*self._halved(rows, places[:middle]), *self._halved(rows, places[middle:])]
+        All rows are one part where the loss is not additive; else each part fits the budget of tokens, or is one row.
+        """
+        indices = torch.arange(len(rows))
+        return self._split_to_budget(rows, indices) if self.additive else [indices]
 
-    def _run(self, numbers: torch.Tensor, name: str) -> torch.Tensor:
-        """Return what the model gives under a name for distinct inputs of the table, in groups of like length."""
+    def _split_to_budget(self, rows: torch.Tensor, indices: torch.Tensor) -> list[torch.Tensor]:
+        """Return *indices* in parts whose distinct inputs fit the budget of tokens, by repeated halving."""
+        numbers = torch.unique(torch.cat([side[rows[indices]] for side in self.inputs.sides]))
+        if len(indices) == 1 or int(self.inputs.table.lengths[numbers].sum()) <= self._tokens:
+            return [indices]
+        middle = len(indices) // 2
+        return [*self._split_to_budget(rows, indices[:middle]), *self._split_to_budget(rows, indices[middle:])]
+
+    def _model_output(self, numbers: torch.Tensor, key: str) -> torch.Tensor:
+        """Return one of the model's outputs for distinct inputs, in the order of *numbers*.
+
+        Inputs of like length run together, which saves padding; the outputs are then put back in order.
+
+        Args:
+            numbers: of inputs of the table, shape (n,).
+            key: of the output, such as ``sentence_embedding``.
+        """
         table = self.inputs.table
-        parts = list(alike(table.lengths[numbers], self._tokens, self._spare))
-        found = [self.model(table.padded(numbers[part], self.device))[name] for part in parts]
-        return torch.cat(found)[torch.argsort(torch.cat(parts)).to(self.device)]
+        groups = list(alike(table.lengths[numbers], self._tokens, self._spare))
+        outputs = [self.model(table.padded(numbers[group], self.device))[key] for group in groups]
+        original_order = torch.argsort(torch.cat(groups)).to(self.device)
+        return torch.cat(outputs)[original_order]
 
 
 class BiLoss(PairLoss):
@@ -109,10 +123,10 @@ class BiLoss(PairLoss):
 
     def embeddings(self, rows: torch.Tensor) -> list[torch.Tensor]:
         """Return the embeddings of each side of rows, shape (k, dimensions) each."""
-        read = torch.cat([side[rows] for side in self.inputs.sides])
-        numbers, places = torch.unique(read, return_inverse=True)
-        embedded = self._run(numbers, "sentence_embedding").float()
-        return [embedded[part] for part in torch.split(places.to(embedded.device), len(rows))]
+        both_sides = torch.cat([side[rows] for side in self.inputs.sides])
+        numbers, inverse = torch.unique(both_sides, return_inverse=True)
+        embedded = self._model_output(numbers, "sentence_embedding").float()
+        return [embedded[indices] for indices in torch.split(inverse.to(embedded.device), len(rows))]
 
 
 class CosineLoss(BiLoss):
@@ -128,25 +142,29 @@ class CosineLoss(BiLoss):
 
 
 class CosentLoss(CosineLoss):
-    """CoSENT: couples of pairs of a batch that the cosine orders otherwise than the labels (Su 2022)."""
+    """CoSENT: a ranking loss over every two pairs of a batch with different labels (Su 2022).
+
+    It grows with the cosine of the pair that has the lower label over that of the other.
+    """
 
     additive = False
 
     def __init__(self, model: Any, inputs: Inputs, tokens: int | None) -> None:
         super().__init__(model, inputs, tokens)
-        self._couples = CoSENTLoss(model)
+        self._cosent = CoSENTLoss(model)
 
     def batch_loss(self, rows: torch.Tensor, weights: torch.Tensor) -> torch.Tensor:
-        """Return the loss of the couples of rows, a scalar; all rows weigh the same."""
-        found: torch.Tensor = self._couples.compute_loss_from_embeddings(self.embeddings(rows), self.labels(rows))
-        return found
+        """Return the CoSENT loss of rows, a scalar; the weights are not used, all rows weigh the same."""
+        loss: torch.Tensor = self._cosent.compute_loss_from_embeddings(self.embeddings(rows), self.labels(rows))
+        return loss
 
 
 class SoftmaxLoss(BiLoss):
     """Cross-entropy of a linear layer over both embeddings and their difference (Reimers and Gurevych 2019).
 
-    Theirs are mean token vectors, whose numbers are about 1. Where a model brings its embeddings of d numbers to length
-    1, the layer reads sqrt(d) times the embedding: it would else learn too slowly to tell the classes apart at all.
+    Their embeddings are mean token vectors, with components of about 1. For a model that normalises its embeddings of d
+    dimensions to length 1, the layer reads sqrt(d) times the embedding; otherwise it learns too slowly to tell the
+    classes apart.
 
     Args:
         model, inputs, tokens: see :class:`PairLoss`.
@@ -161,9 +179,9 @@ class SoftmaxLoss(BiLoss):
 
     def outputs(self, rows: torch.Tensor) -> torch.Tensor:
         """Return logits, shape (k, classes)."""
-        one, other = (self._stretch * side for side in self.embeddings(rows))
-        found: torch.Tensor = self.head(torch.cat([one, other, (one - other).abs()], dim=1))
-        return found
+        first, second = (self._stretch * side for side in self.embeddings(rows))
+        logits: torch.Tensor = self.head(torch.cat([first, second, (first - second).abs()], dim=1))
+        return logits
 
     def row_losses(self, outputs: torch.Tensor, labels: torch.Tensor) -> torch.Tensor:
         """Return cross-entropies, shape (k,)."""
@@ -188,7 +206,7 @@ class CrossLoss(PairLoss):
 
     def outputs(self, rows: torch.Tensor) -> torch.Tensor:
         """Return logits, shape (k,) or (k, classes)."""
-        logits = self._run(self.inputs.first[rows], "scores").float()
+        logits = self._model_output(self.inputs.first[rows], "scores").float()
         return logits if self._kind == "cross-entropy" else logits.view(-1)
 
     def row_losses(self, outputs: torch.Tensor, labels: torch.Tensor) -> torch.Tensor:
@@ -198,15 +216,15 @@ class CrossLoss(PairLoss):
             "mse": functional.mse_loss,
             "cross-entropy": functional.cross_entropy,
         }
-        found: torch.Tensor = losses[self._kind](outputs, labels, reduction="none")
-        return found
+        values: torch.Tensor = losses[self._kind](outputs, labels, reduction="none")
+        return values
 
     def scores(self, outputs: torch.Tensor) -> torch.Tensor:
         """Return scores by the declared activation, or numbers of classes, shape (k,)."""
         if self._kind == "cross-entropy":
             return outputs.argmax(dim=1)
-        found: torch.Tensor = self._activation(outputs)
-        return found
+        scores: torch.Tensor = self._activation(outputs)
+        return scores
 
 
 def make_loss(name: str, model: Any, inputs: Inputs, tokens: int | None, classes: int) -> PairLoss:
@@ -215,10 +233,12 @@ def make_loss(name: str, model: Any, inputs: Inputs, tokens: int | None, classes
     Args:
         name: of the loss.
         model, inputs, tokens: see :class:`PairLoss`.
-        classes: how many there are, for a loss of classes.
+        classes: how many there are; only ``softmax`` reads it.
     """
     if name == "softmax":
         return SoftmaxLoss(model, inputs, tokens, classes)
-    if name in ("cosine", "cosent"):
-        return {"cosine": CosineLoss, "cosent": CosentLoss}[name](model, inputs, tokens)
+    if name == "cosine":
+        return CosineLoss(model, inputs, tokens)
+    if name == "cosent":
+        return CosentLoss(model, inputs, tokens)
     return CrossLoss(model, inputs, tokens, name)
