@@ -68,7 +68,7 @@ def test_an_error_in_a_process_is_raised_here():
         queue.put(found)
     with pytest.raises(InputError, match="`layers=9`"):
         for _ in range(2):
-            processes._tell_all(queue, progress, 10)
+            processes._forward_lines(queue, progress, 10)
     assert progress.lines == ["trial 0: a line"]
 
 

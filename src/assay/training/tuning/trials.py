@@ -1,4 +1,4 @@
-"""Trials of a search: one training each, judged on the development set, run one after another or in parallel
+"""Trials of a search: one training each, evaluated on the development set, run one after another or in parallel
 processes.
 """
 
@@ -40,22 +40,23 @@ from assay.training.tuning.study import (
     suggest_all,
 )
 
-__all__ = ["Named", "TrialOrder", "run_in_processes", "run_trial", "run_trials", "without_test"]
+__all__ = ["TrialOrder", "TrialProgress", "run_in_processes", "run_trial", "run_trials", "without_test"]
 
 
-# One trial: a training with the settings that were drawn, judged on the development set alone.
+# One trial: a training with drawn settings, evaluated on the development set alone.
 
 
 def without_test(job: PairwiseJob) -> PairwiseJob:
-    """Return a job that has no test set: neither texts nor labels."""
-    sets = {name: one for name, one in job.sets.items() if name != "test"}
+    """Return a job without the texts and labels of its test set."""
+    sets = {name: examples for name, examples in job.sets.items() if name != "test"}
     rows = {name: job.rows[name] for name in sets}
-    # the test set stands last, so that the rows of the others stay what they are
-    return replace(job, sets=sets, rows=rows, labels=job.labels[: sum(map(len, sets.values()))])
+    # the rows of the test set are the last ones, so those of the other sets keep their numbers
+    remaining = sum(len(examples) for examples in sets.values())
+    return replace(job, sets=sets, rows=rows, labels=job.labels[:remaining])
 
 
-class Named:
-    """A progress whose steps and lines say which trial they are of."""
+class TrialProgress:
+    """A progress that puts the name of a trial before each step and line."""
 
     def __init__(self, progress: Progress, name: str) -> None:
         self._progress, self._name = progress, name
@@ -74,43 +75,48 @@ class Named:
 
 
 class Reporting(TrainerCallback):  # type: ignore[misc]  # transformers has no types here
-    """Tells Optuna the value at the end of every epoch, and ends a training that it prunes.
+    """Reports the value at the end of every epoch to Optuna, and ends a training that Optuna prunes.
 
-    Epochs are what trainings of other batch sizes have in common.
+    Values are reported by epoch, since trainings with different batch sizes have different numbers of steps.
+
+    Args:
+        trial: of the study.
+        key: of the value among the metrics of an evaluation, such as ``eval_spearman``.
     """
 
     def __init__(self, trial: Trial, key: str) -> None:
         self._trial, self._key = trial, key
 
     def on_train_begin(self, args: Any, state: Any, control: Any, **_: Any) -> None:
-        for record in state.log_history:  # of a training that continues from a checkpoint
+        for record in state.log_history:  # not empty where a training resumes from a checkpoint
             if self._key in record:
-                self._tell(args, state, int(record["step"]), record[self._key])
+                self._report_epoch(args, state, int(record["step"]), record[self._key])
 
     def on_evaluate(self, args: Any, state: Any, control: Any, metrics: Mapping[str, float], **_: Any) -> None:
-        ended = self._tell(args, state, int(state.global_step), metrics[self._key])
-        # after the last epoch there is nothing to save, and a value to lose
-        if ended and state.global_step < state.max_steps and self._trial.should_prune():
+        epoch_ended = self._report_epoch(args, state, int(state.global_step), metrics[self._key])
+        # pruned after its last epoch, a training would save no time and lose its value
+        if epoch_ended and state.global_step < state.max_steps and self._trial.should_prune():
             raise optuna.TrialPruned
 
-    def _tell(self, args: Any, state: Any, step: int, value: float) -> bool:
+    def _report_epoch(self, args: Any, state: Any, step: int, value: float) -> bool:
         """Report a value if an epoch ends at a step, and return whether it does."""
-        epoch, rest = divmod(step, state.max_steps // int(args.num_train_epochs))
-        if rest != 0:
+        steps_per_epoch = state.max_steps // int(args.num_train_epochs)
+        epoch, remainder = divmod(step, steps_per_epoch)
+        if remainder != 0:
             return False
         self._trial.report(value, epoch)
         return True
 
 
 def run_trial(job: PairwiseJob, trial: Trial, settings: Mapping[str, Any], objective: str, checkpoints: Path) -> float:
-    """Train with some settings, and return the agreement on the development set where the training was best there.
+    """Train with drawn settings, and return the agreement on the development set at its best step.
 
     Args:
         job: of the search, without a test set.
-        trial: is told the value of every epoch.
-        settings: those that were drawn.
+        trial: gets the value of every epoch, and attributes for the best step and the number of steps.
+        settings: the drawn ones, which replace those of the job.
         objective: name of the agreement.
-        checkpoints: a folder for them; a training that was killed continues from the last one.
+        checkpoints: a folder for them; an interrupted training resumes from the last one.
 
     Raises:
         TrialPruned: it is worse than others at the same epoch.
@@ -119,17 +125,17 @@ def run_trial(job: PairwiseJob, trial: Trial, settings: Mapping[str, Any], objec
     seed = job.settings.seed
     key = f"eval_{objective}"
     trained = fit(job, start(job, seed), seed, checkpoints, [Reporting(trial, key)])
-    values = {int(one["step"]): float(one[key]) for one in trained.history if key in one}
+    values = {int(record["step"]): float(record[key]) for record in trained.history if key in record}
     trial.set_user_attr("best_step", trained.best_step)
     trial.set_user_attr("train_steps", trained.steps)
     return values[trained.best_step]
 
 
-# Trials run one after another until a study has as many as are wanted.
+# Trials run one after another until a study has the number requested.
 
 
 class _SurplusError(Exception):
-    """Other processes began as many trials as were wanted at the same moment."""
+    """This trial is one too many: other processes began theirs at the same moment."""
 
 
 @dataclass(frozen=True)
@@ -138,10 +144,10 @@ class TrialOrder:
 
     Attributes:
         search: the request.
-        request: the same as the study holds it.
+        request: the request as the study stores it.
         address: of the database.
         folder: for checkpoints.
-        runner: who runs these trials.
+        runner: identifies the working folder whose processes run these trials.
         runtime: device and threads of one process.
     """
 
@@ -166,19 +172,19 @@ class TrialOrder:
 
 
 def run_trials(order: TrialOrder, job: PairwiseJob, study: Study, progress: Progress) -> None:
-    """Run trials in this process until as many as are wanted are over or running.
+    """Run trials in this process until the number requested is finished or running, here or elsewhere.
 
     Args:
         order: what to run.
         job: of the search, without a test set.
         study: of the order.
-        progress: told of every step.
+        progress: gets every step and line.
     """
-    lost: list[int] = []
+    lost: list[int] = []  # a trial that others gave up, as its process reported nothing for too long
 
     def objective(trial: Trial) -> float:
         try:
-            return _objective(order, job, trial, progress)
+            return _evaluate_trial(order, job, trial, progress)
         except UpdateFinishedTrialError:
             lost.append(trial.number)
             raise
@@ -187,68 +193,92 @@ def run_trials(order: TrialOrder, job: PairwiseJob, study: Study, progress: Prog
         try:
             with quiet_optuna():
                 study.optimize(objective, n_trials=1, catch=(_SurplusError,))
-        except (UpdateFinishedTrialError, ValueError):  # Optuna says so once more where the trial is over
+        except (UpdateFinishedTrialError, ValueError):  # Optuna raises either for a trial that is finished
             if not lost:
                 raise
-            progress.say(f"trial {lost.pop()}: gave no sign of life for too long, and is tried once more")
+            progress.say(f"trial {lost.pop()}: gave no sign of life for too long, and is repeated")
 
 
-def _objective(order: TrialOrder, job: PairwiseJob, trial: Trial, progress: Progress) -> float:
+def _evaluate_trial(order: TrialOrder, job: PairwiseJob, trial: Trial, progress: Progress) -> float:
+    """Return the value of a trial, which Optuna maximises; its checkpoints are removed once it is decided.
+
+    Raises:
+        TrialPruned: it is worse than others at the same epoch, or its loss diverged.
+        _SurplusError: the study has enough trials without it.
+        UpdateFinishedTrialError: another process gave the trial up; its checkpoints are left for the retry.
+        Exception: what ended the training; the trial keeps its text.
+    """
     search, study = order.search, trial.study
     trial.set_user_attr(RUNNER, order.runner)
-    states = (TrialState.COMPLETE, TrialState.PRUNED, TrialState.RUNNING)
-    if sum(one.number < trial.number for one in study.get_trials(deepcopy=False, states=states)) >= search.trials:
+    if _number_before(study, trial) >= search.trials:
         trial.set_user_attr(SURPLUS, True)
         raise _SurplusError
-    named = Named(progress, f"trial {trial.number}")
+    trial_progress = TrialProgress(progress, f"trial {trial.number}")
     settings = suggest_all(trial, search.space)
-    again = trial.user_attrs.get(RETRY_OF)
-    named.say(_line(settings) + ("" if again is None else f" (trial {again} once more)"))
-    checkpoints = order.folder / f"trial-{_origin(study, trial.number)}"
+    repeated = trial.user_attrs.get(RETRY_OF)
+    trial_progress.say(_settings_line(settings) + ("" if repeated is None else f" (retry of trial {repeated})"))
+    checkpoints = order.folder / f"trial-{_first_attempt(study, trial.number)}"
     try:
-        value = run_trial(replace(job, progress=named), trial, settings, search.objective, checkpoints)
-        named.say(f"dev {search.objective} {value:.5f}")
+        value = run_trial(replace(job, progress=trial_progress), trial, settings, search.objective, checkpoints)
+        trial_progress.say(f"dev {search.objective} {value:.5f}")
     except optuna.TrialPruned:
-        named.say("pruned")
+        trial_progress.say("pruned")
         shutil.rmtree(checkpoints, ignore_errors=True)
         raise
     except UpdateFinishedTrialError:
         raise
-    except DivergedError as error:  # a setting to keep away from, and no reason to end the search
-        named.say(f"pruned: {error}")
-        trial.set_user_attr(ERROR, f"{type(error).__name__}: {error}"[:1000])
+    except DivergedError as error:  # settings to avoid, but no reason to end the search
+        trial_progress.say(f"pruned: {error}")
+        _record_error(trial, error)
         shutil.rmtree(checkpoints, ignore_errors=True)
         raise optuna.TrialPruned from error
     except Exception as error:
-        trial.set_user_attr(ERROR, f"{type(error).__name__}: {error}"[:1000])
+        _record_error(trial, error)
         shutil.rmtree(checkpoints, ignore_errors=True)
         raise
     shutil.rmtree(checkpoints, ignore_errors=True)
     return value
 
 
-def _line(settings: Mapping[str, Any]) -> str:
-    return ", ".join(
-        f"{name.replace('_', ' ')} {f'{value:.4g}' if isinstance(value, float) else value}"
-        for name, value in settings.items()
-    )
+#: The most characters of an error that a study stores.
+_ERROR_LENGTH = 1000
 
 
-def _origin(study: Study, number: int) -> int:
-    """Return the number of the first trial that a trial tries once more, or its own."""
-    held = {trial.number: trial.user_attrs.get(RETRY_OF) for trial in study.get_trials(deepcopy=False)}
-    while (before := held.get(number)) is not None:
-        number = before
+def _record_error(trial: Trial, error: Exception) -> None:
+    """Store the class and message of an error with a trial."""
+    trial.set_user_attr(ERROR, f"{type(error).__name__}: {error}"[:_ERROR_LENGTH])
+
+
+def _number_before(study: Study, trial: Trial) -> int:
+    """Return how many trials of lower number are running or ended with a value, on any machine."""
+    states = (TrialState.COMPLETE, TrialState.PRUNED, TrialState.RUNNING)
+    return sum(earlier.number < trial.number for earlier in study.get_trials(deepcopy=False, states=states))
+
+
+def _settings_line(settings: Mapping[str, Any]) -> str:
+    """Return settings in one line, such as ``batch size 32, learning rate 2e-05``."""
+    parts = []
+    for name, value in settings.items():
+        value_text = f"{value:.4g}" if isinstance(value, float) else str(value)
+        parts.append(f"{name.replace('_', ' ')} {value_text}")
+    return ", ".join(parts)
+
+
+def _first_attempt(study: Study, number: int) -> int:
+    """Return the number of the trial that a trial repeats, directly or through other retries; its own if none."""
+    repeated = {trial.number: trial.user_attrs.get(RETRY_OF) for trial in study.get_trials(deepcopy=False)}
+    while (earlier := repeated.get(number)) is not None:
+        number = earlier
     return number
 
 
 # Trials at the same time, each in a process of its own that ends with this one.
 
-#: Seconds between two looks at whether a process has ended.
-GLANCE = 0.5
+#: Seconds between two checks whether a process has ended.
+POLL_INTERVAL = 0.5
 
 
-class _Sender:
+class _QueueProgress:
     """A progress that sends its lines to the process that shows them; several bars would overwrite each other."""
 
     def __init__(self, queue: Any) -> None:
@@ -268,15 +298,15 @@ class _Sender:
 
 
 def run_in_processes(order: TrialOrder, progress: Progress) -> None:
-    """Run trials until as many as are wanted are over or running, as many at a time as the request says.
+    """Run trials in ``jobs`` processes until the number requested is finished or running.
 
     Args:
-        order: what to run; GPUs are dealt out, the threads of a CPU are shared out.
-        progress: told the lines of all processes.
+        order: what to run; each process gets one of the GPUs in turn and an equal share of the CPU threads.
+        progress: gets the lines of all processes.
 
     Raises:
-        AssayError: what a process raised; the others are stopped, and their trials are tried once more the next time.
-        UnavailableError: a process has ended, such as for want of memory.
+        AssayError: what a process raised; the others are stopped, and their trials are repeated the next time.
+        UnavailableError: a process was killed, for instance as memory ran out.
     """
     jobs = order.search.jobs
     devices = device_of(order.runtime)
@@ -284,16 +314,18 @@ def run_in_processes(order: TrialOrder, progress: Progress) -> None:
     # fork would copy locks that other threads hold, such as those of a progress bar
     context = multiprocessing.get_context("spawn")
     queue: Any = context.Queue()
-    runtimes = [Runtime(device=devices[k % len(devices)], threads=threads) for k in range(jobs)]
-    processes = [context.Process(target=_process, args=(replace(order, runtime=one), queue)) for one in runtimes]
+    processes = []
+    for number in range(jobs):
+        runtime = Runtime(device=devices[number % len(devices)], threads=threads)
+        processes.append(context.Process(target=_run_in_child, args=(replace(order, runtime=runtime), queue)))
     try:
         for process in processes:
             process.start()
         while any(process.exitcode is None for process in processes):
-            _tell_all(queue, progress, GLANCE)
+            _forward_lines(queue, progress, POLL_INTERVAL)
             if any(process.exitcode for process in processes):
                 break
-        _tell_all(queue, progress, 0)
+        _forward_lines(queue, progress, 0)
     finally:
         for process in processes:
             if process.is_alive():
@@ -308,43 +340,49 @@ def run_in_processes(order: TrialOrder, progress: Progress) -> None:
         )
 
 
-def _tell_all(queue: Any, progress: Progress, patience: float) -> None:
-    """Say the lines that have come, and raise the error that has.
+def _forward_lines(queue: Any, progress: Progress, patience: float) -> None:
+    """Hand the lines that are in the queue on to *progress*, in order.
 
     Args:
-        queue: of the processes.
+        queue: of the processes: lines as text, an error as its exit code and message.
         progress: gets the lines.
         patience: seconds to wait for the first one.
+
+    Raises:
+        InputError, UnavailableError: the error that a process sent.
     """
     try:
         while True:
-            found = queue.get(timeout=patience) if patience else queue.get_nowait()
-            patience = 0
-            if isinstance(found, tuple):
-                kind, line = found
-                raise InputError(line) if kind == InputError.exit_code else UnavailableError(line)
-            progress.say(found)
+            message = queue.get(timeout=patience) if patience else queue.get_nowait()
+            patience = 0  # whatever else is there is taken at once
+            if isinstance(message, tuple):
+                exit_code, line = message
+                raise InputError(line) if exit_code == InputError.exit_code else UnavailableError(line)
+            progress.say(message)
     except Empty:
         pass
 
 
-def _process(order: TrialOrder, queue: Any) -> None:
-    """Run trials in a process that ends with its parent, and leaves an interrupt to it."""
+def _run_in_child(order: TrialOrder, queue: Any) -> None:
+    """Run trials in a child process, which ends when its parent does; interrupts are handled by the parent.
+
+    Lines go into the queue, and an :class:`AssayError` as its exit code and message.
+    """
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     parent = multiprocessing.parent_process()
     if parent is not None:
-        threading.Thread(target=_follow, args=(parent.sentinel,), daemon=True).start()
-    sender = _Sender(queue)
+        threading.Thread(target=_exit_with_parent, args=(parent.sentinel,), daemon=True).start()
+    sender = _QueueProgress(queue)
     try:
         with use_runtime(order.runtime):
             job = without_test(prepare(order.search.settings, order.runtime, sender))
-            sender.silent = False  # the parent has said what is left out
+            sender.silent = False  # the parent has reported already what preparing leaves out
             run_trials(order, job, order.study(), sender)
     except AssayError as error:
         queue.put((error.exit_code, str(error)))
 
 
-def _follow(sentinel: int) -> None:
-    """End this process when the parent has ended, which a kill keeps it from saying."""
+def _exit_with_parent(sentinel: int) -> None:
+    """End this process when its parent has ended, which a killed parent cannot announce."""
     wait([sentinel])
     os._exit(1)
