@@ -1,4 +1,8 @@
-"""Dataset cards: what a dataset is, what its files must be and where they come from; and the cards by name."""
+"""Dataset cards: what a dataset is, what its files must be and where they come from; and the cards by name.
+
+A card is a TOML file. Sizes and checksums are in its ``[[files]]``, addresses in its ``[[sources]]``, in order of
+preference; data that may not be redistributed has ``instructions`` in place of an address.
+"""
 
 from __future__ import annotations
 
@@ -30,11 +34,6 @@ __all__ = [
     "read_card",
 ]
 
-
-# A dataset card: what a dataset is, what its files must be, and where they may come from.
-#
-# A card is a TOML file. Sizes and checksums stand in its ``[[files]]``, addresses in its ``[[sources]]``, in order of
-# preference; what may not be redistributed has ``instructions`` in place of an address.
 
 Sha256 = Annotated[str, Field(pattern=r"^[0-9a-f]{64}$")]
 _NETWORK = ("hub", "https", "pypi")
@@ -238,13 +237,13 @@ def card_from(data: dict[str, Any], origin: str) -> Card:
 
 
 def _fields(place: tuple[int | str, ...]) -> list[str]:
+    """Return the fields of the table that a validation error is in, such as ``("files", 0, "nmae")``."""
     inner: dict[str, type[BaseModel]] = {"scale": Scale, "splits": Split, "files": FileEntry, "sources": SourceEntry}
     model: type[BaseModel] = inner.get(str(place[0]), Card) if len(place) > 1 else Card
     return list(model.model_fields)
 
 
-# Cards by name: those of the package, those of other packages, those in a file.
-
+#: Entry points by which other packages add cards.
 GROUP = "assay.datasets"
 
 
@@ -293,8 +292,8 @@ def list_datasets() -> list[DatasetEntry]:
     marked = []
     for entry in sorted(entries, key=lambda e: (e.name, e.version, e.origin)):
         same = [e.card for e in entries if e.name == entry.name and e.card is not None]
-        chosen = entry.card is not None and entry.card is _choose(same)
-        marked.append(DatasetEntry(entry.name, entry.version, entry.origin, entry.card, entry.error, chosen))
+        is_default = entry.card is not None and entry.card is _default_version(same)
+        marked.append(DatasetEntry(entry.name, entry.version, entry.origin, entry.card, entry.error, is_default))
     return marked
 
 
@@ -321,14 +320,19 @@ def load_card(name: str | Path, version: str | None = None) -> Card:
         names = sorted({entry.name for entry in list_datasets()})
         raise InputError(unknown("there is no file and no dataset", text, names))
     if version is None:
-        return _choose(cards)
+        return _default_version(cards)
     for card in cards:
         if card.version == version:
             return card
     raise InputError(unknown(f"dataset {text!r} has no version", version, [card.version for card in cards]))
 
 
-def _choose(cards: list[Card]) -> Card:
+def _default_version(cards: list[Card]) -> Card:
+    """Return the card that a name without version means: the preferred one of those that none supersedes, or the last.
+
+    Args:
+        cards: of one name, at least one, by version.
+    """
     current = [card for card in cards if not card.superseded_by] or cards
     return next((card for card in current if card.preferred), current[-1])
 

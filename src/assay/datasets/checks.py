@@ -1,6 +1,4 @@
-"""What a careful person looks for in labelled data before believing a number from it, wrongly decoded text
-included.
-"""
+"""Checks of labelled data: missing and odd labels, repeated pairs, leaks between splits, wrongly decoded texts."""
 
 from __future__ import annotations
 
@@ -19,8 +17,6 @@ from assay.datasets.pairs import Pairs, codes
 
 __all__ = ["DataFinding", "annotation_notes", "check_dataset", "encoding_findings", "looks_encoded_twice"]
 
-
-# Texts that look as if they had been decoded wrongly somewhere on their way.
 
 #: Lead bytes of UTF-8 read as Latin-1 or Windows-1252, then what their continuation bytes become there.
 _TAIL = (
@@ -101,8 +97,7 @@ def _suspect_rows(masks: list[pa.ChunkedArray]) -> np.ndarray[Any, Any]:
     return np.flatnonzero(total)
 
 
-# What a careful person looks for in labelled data before believing a number from it.
-
+#: Pairs that a finding shows.
 EXAMPLES = 3
 
 
@@ -200,6 +195,7 @@ def _labels(split: str, pairs: Pairs) -> list[DataFinding]:
 
 
 def _repeats(split: str, pairs: Pairs) -> list[DataFinding]:
+    """Return findings on pairs that appear again: in the same order, in the other order, or with another label."""
     found = []
     (ordered, unordered), values = _keys([pairs])[0], pairs.labels
     first = np.unique(ordered, return_index=True)[1]
@@ -226,33 +222,46 @@ def _repeats(split: str, pairs: Pairs) -> list[DataFinding]:
 
 
 def _conflicts(keys: np.ndarray[Any, Any], values: np.ndarray[Any, Any]) -> np.ndarray[Any, Any]:
-    """Return the first row of each key that has more than one label."""
+    """Return the first row of each key that has more than one label, ascending; rows without a label do not count.
+
+    Args:
+        keys: of the pairs, shape (n,).
+        values: their labels, shape (n,), NaN for none.
+    """
     labelled = np.flatnonzero(~np.isnan(values))
+    # sorted by key and then by label, two labels of a key are neighbours somewhere
     order = labelled[np.lexsort((values[labelled], keys[labelled]))]
-    same = keys[order][1:] == keys[order][:-1]
-    differ = same & (values[order][1:] != values[order][:-1])
-    wrong = np.unique(keys[order][1:][differ])
-    firsts = np.unique(keys, return_index=True)
-    return np.sort(firsts[1][np.isin(firsts[0], wrong)])
+    sorted_keys, sorted_values = keys[order], values[order]
+    same_key = sorted_keys[1:] == sorted_keys[:-1]
+    other_label = sorted_values[1:] != sorted_values[:-1]
+    conflicting = np.unique(sorted_keys[1:][same_key & other_label])
+    distinct_keys, first_rows = np.unique(keys, return_index=True)
+    return np.sort(first_rows[np.isin(distinct_keys, conflicting)])
 
 
 def _leaks(pairs_by_split: Mapping[str, Pairs]) -> list[DataFinding]:
-    names = list(pairs_by_split)
-    keys = [unordered for _, unordered in _keys(list(pairs_by_split.values()))]
-    found = []
-    everywhere: dict[int, set[str]] = {}
-    for name, key in zip(names, keys, strict=True):
-        for value in np.unique(key):
-            everywhere.setdefault(int(value), set()).add(name)
-    shared = {value: homes for value, homes in everywhere.items() if len(homes) > 1}
-    for homes in sorted({tuple(n for n in names if n in h) for h in shared.values()}):
-        values = [value for value, where in shared.items() if where == set(homes)]
-        place = names.index(homes[0])
-        rows = np.unique(keys[place], return_index=True)
-        examples = _examples(pairs_by_split[homes[0]], np.sort(rows[1][np.isin(rows[0], values)]))
-        message = f"{len(values)} pairs appear in {' and '.join(homes)}"
-        found.append(DataFinding("leaks", "warning", "+".join(homes), len(values), message, examples))
-    return found
+    """Return a finding for each set of splits that share pairs, in either order of the texts.
+
+    A pair counts for the largest set of splits that it is in; the examples are from the first of them.
+    """
+    keys_of: dict[str, np.ndarray[Any, Any]] = {}
+    for split, (_, unordered) in zip(pairs_by_split, _keys(list(pairs_by_split.values())), strict=True):
+        keys_of[split] = unordered
+    splits_of_key: dict[int, tuple[str, ...]] = {}
+    for split, keys in keys_of.items():
+        for key in np.unique(keys):
+            splits_of_key[int(key)] = (*splits_of_key.get(int(key), ()), split)
+    shared_keys: dict[tuple[str, ...], list[int]] = {}
+    for key, splits in splits_of_key.items():
+        if len(splits) > 1:
+            shared_keys.setdefault(splits, []).append(key)
+    findings = []
+    for splits, shared in sorted(shared_keys.items()):
+        distinct_keys, first_rows = np.unique(keys_of[splits[0]], return_index=True)
+        examples = _examples(pairs_by_split[splits[0]], np.sort(first_rows[np.isin(distinct_keys, shared)]))
+        message = f"{len(shared)} pairs appear in {' and '.join(splits)}"
+        findings.append(DataFinding("leaks", "warning", "+".join(splits), len(shared), message, examples))
+    return findings
 
 
 def _keys(parts: list[Pairs]) -> list[tuple[np.ndarray[Any, Any], np.ndarray[Any, Any]]]:
@@ -261,33 +270,39 @@ def _keys(parts: list[Pairs]) -> list[tuple[np.ndarray[Any, Any], np.ndarray[Any
     Codes are shared by all tables. Texts count as they are, but for space around them; where there is none, the graph
     stands for it.
     """
-    asked = any("question" in part.table.column_names for part in parts)
-    texts, questions, sizes = [], [], [len(part) for part in parts]
-    for side in ("reference", "candidate"):
-        texts += [_content(part, side) for part in parts]
-    if asked:
-        questions = [
-            _plain(part.table.column("question"))
-            if "question" in part.table.column_names
-            else pa.chunked_array([pa.nulls(len(part), pa.string())])
-            for part in parts
-        ]
-    both = codes(pa.table({"text": _join(texts)}), ["text"])
-    half = sum(sizes)
-    left, right = both[:half], both[half:]
-    context = codes(pa.table({"q": _join(questions)}), ["q"]) if asked else np.zeros(half, dtype=np.int64)
-    width = int(both.max(initial=0)) + 1
+    references = [_content(part, "reference") for part in parts]
+    candidates = [_content(part, "candidate") for part in parts]
+    # references and candidates in one column, so that a text has one code on either side
+    text_codes = codes(pa.table({"text": _join([*references, *candidates])}), ["text"])
+    first, second = np.split(text_codes, 2)
+    question_codes = _question_codes(parts)
+    base = int(text_codes.max(initial=0)) + 1
 
-    def key(a: np.ndarray[Any, Any], b: np.ndarray[Any, Any]) -> np.ndarray[Any, Any]:
-        pair = np.unique(a * width + b, return_inverse=True)[1].reshape(-1)
-        return pair + context * (int(pair.max(initial=0)) + 1)
+    def key(one_side: np.ndarray[Any, Any], other_side: np.ndarray[Any, Any]) -> np.ndarray[Any, Any]:
+        # two numbers below a base become one, and so do pair and question; numbering anew keeps them small
+        pair = np.unique(one_side * base + other_side, return_inverse=True)[1].reshape(-1)
+        return pair + question_codes * (int(pair.max(initial=0)) + 1)
 
-    ordered, unordered = key(left, right), key(np.minimum(left, right), np.maximum(left, right))
-    cuts = np.cumsum(sizes)[:-1]
-    return list(zip(np.split(ordered, cuts), np.split(unordered, cuts), strict=True))
+    ordered, unordered = key(first, second), key(np.minimum(first, second), np.maximum(first, second))
+    ends = np.cumsum([len(part) for part in parts])[:-1]
+    return list(zip(np.split(ordered, ends), np.split(unordered, ends), strict=True))
+
+
+def _question_codes(parts: list[Pairs]) -> np.ndarray[Any, np.dtype[np.int64]]:
+    """Return a code of each pair's question, through all tables; all 0 where no table has questions."""
+    if not any("question" in part.table.column_names for part in parts):
+        return np.zeros(sum(len(part) for part in parts), dtype=np.int64)
+    questions = []
+    for part in parts:
+        if "question" in part.table.column_names:
+            questions.append(_plain(part.table.column("question")))
+        else:
+            questions.append(pa.chunked_array([pa.nulls(len(part), pa.string())]))
+    return codes(pa.table({"question": _join(questions)}), ["question"])
 
 
 def _content(part: Pairs, side: str) -> pa.ChunkedArray:
+    """Return the texts of a side; where a text is empty, its graph."""
     text = _plain(part.table.column(side))
     name = f"{side}_graph"
     if name not in part.table.column_names:
@@ -300,6 +315,8 @@ def _join(parts: list[pa.ChunkedArray]) -> pa.ChunkedArray:
 
 
 def _plain(column: pa.ChunkedArray) -> pa.ChunkedArray:
+    """Return a column as texts without space around them, several gold answers as one text."""
     if pa.types.is_list(column.type):
+        # a character that texts do not hold (unit separator)
         column = pc.binary_join(column, "\x1f")
     return pc.utf8_trim_whitespace(column)

@@ -17,9 +17,6 @@ from assay.tables import OPTIONAL_PAIR_COLUMNS, PAIR_COLUMNS
 __all__ = ["FIELDS", "Misfit", "MissingColumnsError", "SourceTable", "columns_text", "parse_columns", "resolve_columns"]
 
 
-# A table as it was read, before anybody knows which column is which.
-
-
 class Misfit(NamedTuple):
     """The first value of a column that can be no text: its place from 0, and what it is."""
 
@@ -69,8 +66,6 @@ class SourceTable:
         shown = ", ".join(str(self.number(i)) for i in chosen[:limit])
         return f"{self.unit}{'s' if len(chosen) > 1 else ''} {shown}{', …' if len(chosen) > limit else ''}"
 
-
-# Which column of the source is which column of the pairs table.
 
 #: What a mapping may name. ``annotations`` comes from ``label=a1+a2``.
 FIELDS = tuple(name for name in (*PAIR_COLUMNS, *OPTIONAL_PAIR_COLUMNS) if name != "annotations")

@@ -20,8 +20,6 @@ from assay.tables import GRAPH_COLUMNS, OPTIONAL_PAIR_COLUMNS, PAIR_COLUMNS
 __all__ = ["annotator_labels", "one_label", "ordered_pairs", "pairs_table"]
 
 
-# Labels: numbers given by people, one or several a pair.
-
 #: Characters of a cell that a message repeats.
 _CUT = 40
 
@@ -63,26 +61,22 @@ def annotator_labels(source: SourceTable, names: list[str], *, allow_missing: bo
 
 
 def _numbers(source: SourceTable, name: str) -> np.ndarray[Any, np.dtype[np.float64]]:
-    """Return a column as float64 of shape (n,), NaN where the cell is empty."""
+    """Return a column as float64 of shape (n,), NaN where the cell is empty; numbers written as text are read.
+
+    Raises:
+        InputError: a cell that is no finite number, or a column of another kind, such as lists.
+    """
     column = source.table.column(name)
     kind = column.type
     if pa.types.is_dictionary(kind):
         column, kind = column.cast(kind.value_type), kind.value_type
     if pa.types.is_null(kind):
         return np.full(len(column), np.nan)
-    if (
-        pa.types.is_integer(kind)
-        or pa.types.is_floating(kind)
-        or pa.types.is_boolean(kind)
-        or pa.types.is_decimal(kind)
-    ):
-        plain = column.cast(pa.float64())
-        values = np.array(pc.fill_null(plain, float("nan")).to_numpy(), dtype=np.float64)
-        # A NaN is how pandas writes a missing label; in a file of numbers it is one that was given.
-        wrong = np.isinf(values) | (np.isnan(values) & np.asarray(plain.is_valid().to_numpy(), dtype=bool))
+    if _is_numeric(kind):
+        values, wrong = _values_and_faults(column.cast(pa.float64()))
         if wrong.any():
-            at = int(np.flatnonzero(wrong)[0])
-            raise InputError(f"{source.where(at)}, column {name}: the label is {values[at]}; expected a number")
+            row = int(np.flatnonzero(wrong)[0])
+            raise InputError(f"{source.where(row)}, column {name}: the label is {values[row]}; expected a number")
         return values
     if not (pa.types.is_string(kind) or pa.types.is_large_string(kind)):
         try:
@@ -96,39 +90,58 @@ def _numbers(source: SourceTable, name: str) -> np.ndarray[Any, np.dtype[np.floa
     except pa.ArrowInvalid:
         numbers = None
     if numbers is not None:
-        values = np.array(pc.fill_null(numbers, float("nan")).to_numpy(), dtype=np.float64)
-        if not (np.isinf(values) | (np.isnan(values) & np.asarray(numbers.is_valid().to_numpy(), dtype=bool))).any():
+        values, wrong = _values_and_faults(numbers)
+        if not wrong.any():
             return values
-    raise _first_wrong(source, name, text)
+    raise _not_a_number(source, name, text)
 
 
-def _first_wrong(source: SourceTable, name: str, text: pa.ChunkedArray) -> InputError:
-    """Return the error for the first cell that is not a finite number."""
-    place = 0
-    for chunk in text.chunks:
+def _is_numeric(kind: pa.DataType) -> bool:
+    types = pa.types
+    return bool(types.is_integer(kind) or types.is_floating(kind) or types.is_boolean(kind) or types.is_decimal(kind))
+
+
+def _values_and_faults(
+    numbers: pa.ChunkedArray,
+) -> tuple[np.ndarray[Any, np.dtype[np.float64]], np.ndarray[Any, np.dtype[np.bool_]]]:
+    """Return float64 values with NaN for null, shape (n,), and which of them are infinite or were NaN before.
+
+    Null is a missing label, as pandas writes it; a NaN in a file of numbers is a label that was given.
+    """
+    values = np.array(pc.fill_null(numbers, float("nan")).to_numpy(), dtype=np.float64)
+    is_valid = np.asarray(numbers.is_valid().to_numpy(), dtype=bool)
+    return values, np.isinf(values) | (np.isnan(values) & is_valid)
+
+
+def _not_a_number(source: SourceTable, name: str, texts: pa.ChunkedArray) -> InputError:
+    """Return the error that shows the first cell which is not a finite number, with its row."""
+    row = 0
+    for chunk in texts.chunks:
         for cell in chunk.to_pylist():
-            if cell:
-                try:
-                    fine = math.isfinite(float(cell)) and "_" not in cell
-                except ValueError:
-                    fine = False
-                if not fine:
-                    hint = f" (a decimal point: {cell.replace(',', '.')})" if _is_comma_number(cell) else ""
-                    shown = cell if len(cell) <= _CUT else f"{cell[:_CUT]}…"
-                    return InputError(
-                        f"{source.where(place)}, column {name}: the label {shown!r} is not a number;"
-                        f" expected one such as 2 or 0.5{hint}"
-                    )
-            place += 1
+            if cell and not _is_finite_number(cell):
+                hint = f" (a decimal point: {cell.replace(',', '.')})" if _is_comma_number(cell) else ""
+                shown = cell if len(cell) <= _CUT else f"{cell[:_CUT]}…"
+                return InputError(
+                    f"{source.where(row)}, column {name}: the label {shown!r} is not a number;"
+                    f" expected one such as 2 or 0.5{hint}"
+                )
+            row += 1
     return InputError(f"{source.name}, column {name}: holds a label that is not a number")
 
 
+def _is_finite_number(cell: str) -> bool:
+    try:
+        # Python reads 1_000 as a number, and PyArrow does not
+        return math.isfinite(float(cell)) and "_" not in cell
+    except ValueError:
+        return False
+
+
 def _is_comma_number(cell: str) -> bool:
-    whole, comma, part = cell.partition(",")
-    return bool(comma) and whole.lstrip("+-").isdigit() and part.isdigit()
+    """Tell whether a cell is a number with a decimal comma, such as ``0,5``."""
+    integer, comma, fraction = cell.partition(",")
+    return bool(comma) and integer.lstrip("+-").isdigit() and fraction.isdigit()
 
-
-# From any table to a pairs table; every input form ends here, so every message is made here.
 
 _ORDER = (*PAIR_COLUMNS, *OPTIONAL_PAIR_COLUMNS)
 
@@ -180,6 +193,11 @@ def pairs_table(
 
 
 def _assemble(table: pa.Table, made: dict[str, Any], mapping: dict[str, list[str]]) -> pa.Table:
+    """Return the pair columns in their order, and then the further columns of the source.
+
+    A source column that became one pair column is left out, and the schema's metadata says what it is called now. A
+    further column with the name of a pair column is called ``source:NAME``.
+    """
     ordered = {name: made[name] for name in _ORDER if name in made}
     # A column that became a pair column can still be asked for by its own name.
     renamed = {p[0]: n for n, p in mapping.items() if len(p) == 1 and p[0] != n and p[0] not in _ORDER}
@@ -209,7 +227,17 @@ def ordered_pairs(columns: Mapping[str, Any]) -> pa.Table:
 
 
 def _texts(source: SourceTable, name: str, *, several: bool, refuse_null: bool) -> pa.ChunkedArray:
-    """Return a column as strings, or as lists of strings where it holds several gold answers."""
+    """Return a column as strings, or as lists of strings where it holds several gold answers.
+
+    Args:
+        source: the table, with what is needed to name a row.
+        name: of the column in it.
+        several: whether lists are allowed.
+        refuse_null: whether a missing cell is an error; otherwise it stays null.
+
+    Raises:
+        InputError: a missing cell, or a value that cannot be read as text without changing it.
+    """
     column = source.table.column(name)
     kind = column.type
     if pa.types.is_dictionary(kind):
@@ -223,7 +251,7 @@ def _texts(source: SourceTable, name: str, *, several: bool, refuse_null: bool) 
             raise InputError(f"{source.name}, column {name}: holds lists; only a reference may be several answers")
         return _lists(source, name, column)
     if refuse_null and column.null_count:
-        missing = _where(pc.is_null(column))
+        missing = _rows_where(pc.is_null(column))
         raise InputError(
             f"{source.where(missing[0])}, column {name}: there is no text"
             f"{f' (and in {len(missing) - 1} further rows)' if len(missing) > 1 else ''};"
@@ -248,22 +276,27 @@ def _is_text(kind: pa.DataType) -> bool:
     return bool(pa.types.is_string(kind) or pa.types.is_large_string(kind) or (view is not None and view(kind)))
 
 
-def _where(mask: Any) -> np.ndarray[Any, np.dtype[np.int64]]:
+def _rows_where(mask: Any) -> np.ndarray[Any, np.dtype[np.int64]]:
     return np.flatnonzero(np.asarray(mask.to_numpy(zero_copy_only=False), dtype=bool))
 
 
 def _lists(source: SourceTable, name: str, column: pa.ChunkedArray) -> pa.ChunkedArray:
+    """Return a column of lists as list<string>, each with at least one gold answer and none of them null.
+
+    Raises:
+        InputError: lists of anything other than text, an empty list, or a null in one.
+    """
     if not _is_text(column.type.value_type) and not pa.types.is_null(column.type.value_type):
         raise InputError(f"{source.name}, column {name}: holds lists of {column.type.value_type}, not of text")
     column = column.cast(pa.list_(pa.string()))
     sizes = pc.fill_null(pc.list_value_length(column), 0)
-    empty = _where(pc.equal(sizes, 0))
+    empty = _rows_where(pc.equal(sizes, 0))
     if len(empty):
         raise InputError(f"{source.where(empty[0])}, column {name}: has no gold answer (an empty list)")
     values = pc.list_flatten(column)
     if values.null_count:
         parents = pc.list_parent_indices(column)
-        at = int(parents[int(_where(pc.is_null(values))[0])].as_py())
+        at = int(parents[int(_rows_where(pc.is_null(values))[0])].as_py())
         raise InputError(f"{source.where(at)}, column {name}: one of the gold answers is null")
     return column
 
@@ -295,6 +328,11 @@ def _json_lists(source: SourceTable, name: str, column: pa.ChunkedArray) -> pa.C
 
 
 def _identifiers(source: SourceTable, parts: list[str] | None) -> pa.ChunkedArray:
+    """Return the pair ids: a column of the source, or without one the row numbers as text.
+
+    Raises:
+        InputError: an id is missing or appears twice.
+    """
     if parts is None:
         return pa.chunked_array([pa.array(source.numbers()).cast(pa.string())])
     column = _texts(source, parts[0], several=False, refuse_null=True)
@@ -302,10 +340,10 @@ def _identifiers(source: SourceTable, parts: list[str] | None) -> pa.ChunkedArra
     if isinstance(counts, pa.ChunkedArray):
         counts = counts.combine_chunks()
     if len(counts.dictionary) < len(column):
-        places = np.asarray(counts.indices.to_numpy(zero_copy_only=False))
-        first = np.unique(places, return_index=True)[1]
-        again = int(np.setdiff1d(np.arange(len(places)), first)[0])
-        earlier = int(first[places[again]])
+        id_codes = np.asarray(counts.indices.to_numpy(zero_copy_only=False))
+        first_rows = np.unique(id_codes, return_index=True)[1]
+        again = int(np.setdiff1d(np.arange(len(id_codes)), first_rows)[0])
+        earlier = int(first_rows[id_codes[again]])
         raise InputError(
             f"{source.where(again)}, column {parts[0]}: the pair_id {column[again].as_py()!r} already appears in"
             f" {source.unit} {source.number(earlier)}; each pair needs its own"

