@@ -16,11 +16,11 @@ __all__ = ["declared_in", "on_first_use"]
 
 
 def on_first_use(package: str) -> tuple[Callable[[str], Any], Callable[[], list[str]]]:
-    """Return ``__getattr__`` and ``__dir__`` of a package that imports its names under ``if TYPE_CHECKING:`` alone.
+    """Return ``__getattr__`` and ``__dir__`` for a package that imports its names only under ``if TYPE_CHECKING:``.
 
-    That block is what a type checker and an editor read, and here it is read again: so every name has its home written
-    once. Assign the two in its ``else:``, where a type checker does not see them: it would take any name for granted
-    if it did.
+    ``__getattr__`` imports the module of a name when the name is first used. It finds the module in that same block,
+    which type checkers and editors read, so that each import is written once. Assign the two in the ``else:`` of the
+    block: a type checker that saw a ``__getattr__`` would accept any name.
 
     Args:
         package: the ``__name__`` of the package; the imports are absolute, ``from assay.metrics.base import Metric``.
@@ -43,14 +43,15 @@ def _homes(package: str) -> dict[str, tuple[str, str]]:
     source = pkgutil.get_data(package, "__init__.py")
     if source is None:
         raise ImportError(f"the source of {package} is not at hand: its names cannot be found")
-    return {
-        alias.asname or alias.name: (statement.module, alias.name)
-        for block in ast.parse(source).body
-        if isinstance(block, ast.If) and isinstance(block.test, ast.Name) and block.test.id == "TYPE_CHECKING"
-        for statement in block.body
-        if isinstance(statement, ast.ImportFrom) and statement.module
-        for alias in statement.names
-    }
+    homes = {}
+    for block in ast.parse(source).body:
+        if not (isinstance(block, ast.If) and isinstance(block.test, ast.Name) and block.test.id == "TYPE_CHECKING"):
+            continue
+        for statement in block.body:
+            if isinstance(statement, ast.ImportFrom) and statement.module:
+                for alias in statement.names:
+                    homes[alias.asname or alias.name] = statement.module, alias.name
+    return homes
 
 
 def declared_in(package: str, pattern: re.Pattern[str]) -> dict[str, str]:
@@ -62,10 +63,10 @@ def declared_in(package: str, pattern: re.Pattern[str]) -> dict[str, str]:
         package: dotted name; modules of its own are read, not those of packages inside it.
         pattern: with the groups ``name`` and ``attribute``.
     """
-    found = {}
+    declared = {}
     for source in sorted(files(package).iterdir(), key=lambda item: item.name):
         if source.name.endswith(".py"):
             module = f"{package}.{source.name.removesuffix('.py')}"
             for match in pattern.finditer(source.read_text(encoding="utf-8")):
-                found[match["name"]] = f"{module}:{match['attribute']}"
-    return found
+                declared[match["name"]] = f"{module}:{match['attribute']}"
+    return declared

@@ -17,20 +17,18 @@ from assay.errors import InputError
 __all__ = ["FileKind", "check_replaceable", "json_text", "write_records", "write_rows", "written_whole"]
 
 
-# A file: what it may replace, and how it is written whole or not at all.
-
-
 @contextmanager
 def written_whole(path: Path) -> Iterator[Path]:
-    """Give the place of a new file beside *path*, which takes the place of *path* once it is written.
+    """Yield the path of a temporary file beside *path*, which replaces *path* when the block ends.
 
-    Who reads meanwhile, and who comes after a process that was killed, finds the old file or the new one. Where the
-    block raises, *path* is as it was and nothing is left beside it. The file gets the permissions that any new file
-    gets (the umask of the process). Its name does not grow with that of *path*, which may be as long as a name can be.
+    So a reader finds the old file or the new one, never a part, even after the process was killed. Where the block
+    raises, *path* is unchanged and the temporary file is removed. The file gets the permissions of any new file (the
+    umask of the process).
 
     Args:
-        path: where the file shall be; its folder is there.
+        path: the file to write; its folder exists.
     """
+    # not made of the name of *path*, which may be as long as a name can be
     scratch = path.with_name(f".{uuid.uuid4().hex}.part")
     try:
         yield scratch
@@ -81,10 +79,9 @@ def json_text(value: object) -> str:
     return json.dumps(value, indent=1, ensure_ascii=False, allow_nan=False) + "\n"
 
 
-# CSV and TSV as every reader of them takes them apart again: the one writer of all tables.
-
-
 class _Stream(Protocol):
+    """What the csv module writes to."""
+
     def write(self, text: str, /) -> object: ...
 
 

@@ -54,22 +54,29 @@ def _fixture(request: pytest.FixtureRequest) -> Callable[..., None]:
 
 
 def _write_once(written: dict[Path, tuple[str, str]], test: str, path: Path, text: str) -> None:
-    """Write the baseline of a test, unless another one has it: the later would be held against the wrong scores.
+    """Write the baseline of a test, once per session and path.
+
+    Args:
+        written: the baselines of this session: by path, the test and the text.
+        test: the id of the test.
+        path: where to.
+        text: the baseline.
 
     Raises:
-        InputError: an assertion of this session wrote something else there, speeds apart.
+        InputError: an assertion of this session wrote another baseline there (speeds apart): the later test would be
+            compared with the scores of the earlier one.
     """
     from assay.errors import InputError
     from assay.reports.check.baseline import without_speeds
     from assay.reports.check.files import write_file
 
-    place = path.resolve()
-    if place not in written:
+    resolved = path.resolve()
+    if resolved not in written:
         write_file(path, text)
-        written[place] = test, text
-    before, held = written[place]
-    if without_speeds(held) != without_speeds(text):
-        raise InputError(f"{path}: holds the baseline of {before}; give {test} one of its own")
+        written[resolved] = test, text
+    first_test, first_text = written[resolved]
+    if without_speeds(first_text) != without_speeds(text):
+        raise InputError(f"{path}: holds the baseline of {first_test}; give {test} one of its own")
 
 
 def assert_agreement(
@@ -133,10 +140,10 @@ def assert_agreement(
     if baseline is not None and update:
         check_replaceable(baseline, replace(BASELINE, option="against="))
     pairs, first = _with_scores(pairs, metric)
-    asked = [first]
+    metrics = [first]
     if against is not None and baseline is None:
         pairs, second = _with_scores(pairs, against, taken=str(first))
-        asked.append(second)
+        metrics.append(second)
         if str(first) == str(second):
             raise InputError(f"against={str(second)!r}: is the metric itself")
     settings = CheckSettings(
@@ -150,37 +157,47 @@ def assert_agreement(
         seed=seed,
     )
     with tempfile.TemporaryDirectory(prefix="assay-") as folder:
-        place = Path(folder) / "run"
+        run_folder = Path(folder) / "run"
         result = assay.run(
             [pairs],
-            asked,
+            metrics,
             buckets=[bucket],
             statistics=[statistic],
             resamples=resamples,
             confidence=confidence,
             group_by=group_by,
             seed=seed,
-            out=place,
-            store=Path(folder) / "scores.sqlite" if any(map(_is_of_tests, asked)) else None,
+            out=run_folder,
+            # scores of code that may change between sessions are not kept
+            store=Path(folder) / "scores.sqlite" if any(map(_is_of_tests, metrics)) else None,
         )
         if result.failures:
             raise AssertionError("; ".join(result.failures))
-        run = read_run(place)
+        run = read_run(run_folder)
         known = list(read_datasets(run)[0].buckets)
         if bucket not in known:
             raise InputError(f"bucket {bucket!r}: names no single bucket; take one of {', '.join(known)}")
         if at_least is not None:
-            _hold_to_bar(run, str(first), settings, at_least)
+            _check_bar(run, str(first), settings, at_least)
         if baseline is not None and update:
             (write_file if update is True else update)(baseline, to_text(take_baseline(run)))
         elif baseline is not None:
-            _hold_to_baseline(run, baseline, settings)
+            _check_baseline(run, baseline, settings)
         elif against is not None:
-            _hold_to_rival(run, settings)
+            _check_rival(run, settings)
 
 
 def _with_scores(pairs: Pairs, metric: Any, taken: str = "") -> tuple[Pairs, Any]:
-    """Return the pairs and what to run on them: for a function, a column with its scores; *taken* is no name for it."""
+    """Return the pairs and the metric to run on them; a function becomes a column with its scores.
+
+    Args:
+        pairs: the data.
+        metric: a function of references and candidates, or a metric or its name, which is returned as it is.
+        taken: name of a metric that the column must not have.
+
+    Raises:
+        AssertionError: the function does not return one finite number for each pair of texts.
+    """
     import numpy as np
 
     from assay.metrics.recorded import Recorded
@@ -188,23 +205,30 @@ def _with_scores(pairs: Pairs, metric: Any, taken: str = "") -> tuple[Pairs, Any
     if not callable(metric):
         return pairs, metric
     references, candidates, _ = pairs.texts()
-    golds = [[one] if isinstance(one, str) else list(one) for one in references]
-    starts = np.cumsum([0, *(len(one) for one in golds)])
-    repeated = [candidate for one, candidate in zip(golds, candidates, strict=True) for _ in one]
+    # several gold answers laid flat, each with the candidate of its pair
+    golds: list[str] = []
+    repeated: list[str] = []
+    starts: list[int] = []
+    for reference, candidate in zip(references, candidates, strict=True):
+        answers = [reference] if isinstance(reference, str) else list(reference)
+        starts.append(len(golds))
+        golds += answers
+        repeated += [candidate] * len(answers)
     name = f"{getattr(metric, '__name__', type(metric).__name__)}()"
     column = f"against {name}" if taken == str(Recorded(subject=name)) else name
-    given = metric([gold for one in golds for gold in one], repeated)
+    returned = metric(golds, repeated)
     try:
-        scores = np.asarray([float(score) for score in given])
+        scores = np.asarray([float(score) for score in returned])
     except (TypeError, ValueError) as error:
         raise AssertionError(
-            f"{name} must return a list of {len(repeated):,} numbers, not {type(given).__name__} ({error})"
+            f"{name} must return a list of {len(repeated):,} numbers, not {type(returned).__name__} ({error})"
         ) from error
     if len(scores) != len(repeated):
         raise AssertionError(f"{name} gave {len(scores):,} scores for {len(repeated):,} pairs")
     if not np.isfinite(scores).all():
         raise AssertionError(f"{name} gave {scores[~np.isfinite(scores)][0]}, which is no score")
-    return pairs.with_column(column, np.maximum.reduceat(scores, starts[:-1])), Recorded(subject=column)
+    best_of_pair = np.maximum.reduceat(scores, starts)
+    return pairs.with_column(column, best_of_pair), Recorded(subject=column)
 
 
 def _is_of_tests(metric: Any) -> bool:
@@ -218,25 +242,30 @@ def _is_of_tests(metric: Any) -> bool:
     return isinstance(metric, Metric) and origin_of(type(metric)).keys() == {"code"}
 
 
-def _hold_to_bar(run: RunFolder, metric: str, settings: CheckSettings, bar: float) -> None:
+def _check_bar(run: RunFolder, metric: str, settings: CheckSettings, bar: float) -> None:
+    """Raise AssertionError where the whole interval of the coefficient is below the bar; warn where it holds the bar.
+
+    A coefficient that is undefined fails, too.
+    """
     from assay.reports.layout import Cell
     from assay.statistics.coefficients import title_of
 
     (bucket,), (statistic,) = settings.buckets, settings.statistics
     row = next(row for row in run.agreement if (row.metric, row.bucket) == (metric, bucket))
     cell = Cell(row.value, row.low, row.high, row.note)
-    said = f"{metric} on {row.dataset}, {bucket}: {title_of(statistic)} {cell.text} (n = {row.n:,})"
+    result = f"{metric} on {row.dataset}, {bucket}: {title_of(statistic)} {cell.text} (n = {row.n:,})"
     if cell.value is None:
-        raise AssertionError(f"{said} is undefined: {cell.note}")
+        raise AssertionError(f"{result} is undefined: {cell.note}")
     if cell.low is None or cell.high is None:
-        _too_little(f"{said} has no interval to hold against {bar:g}: {cell.note}")
+        _warn_too_little(f"{result} has no interval to hold against {bar:g}: {cell.note}")
     elif cell.high < bar:
-        raise AssertionError(f"{said} lies below {bar:g}")
+        raise AssertionError(f"{result} lies below {bar:g}")
     elif cell.low < bar:
-        _too_little(f"{said} may lie below or above {bar:g}")
+        _warn_too_little(f"{result} may lie below or above {bar:g}")
 
 
-def _hold_to_baseline(run: RunFolder, path: Path, settings: CheckSettings) -> None:
+def _check_baseline(run: RunFolder, path: Path, settings: CheckSettings) -> None:
+    """Raise AssertionError where the run is worse than a baseline or none exists; warn where the data cannot tell."""
     from assay.reports.check.baseline import read_baseline
     from assay.reports.check.cells import Verdict
     from assay.reports.check.checking import check
@@ -249,10 +278,14 @@ def _hold_to_baseline(run: RunFolder, path: Path, settings: CheckSettings) -> No
     if not report.passed:
         raise AssertionError(f"against {path} {headline(report)}\n\n{write(to_document(report), 'md')}")
     if any(cell.verdict is Verdict.too_little for cell in report.judged):
-        _too_little(f"against {path}: {headline(report)}")
+        _warn_too_little(f"against {path}: {headline(report)}")
 
 
-def _hold_to_rival(run: RunFolder, settings: CheckSettings) -> None:
+def _check_rival(run: RunFolder, settings: CheckSettings) -> None:
+    """Raise AssertionError where the run's first metric agrees less than its second by more than the margin.
+
+    Warn where the interval of the paired difference is too wide to tell.
+    """
     from assay.reports.check.cells import Verdict, judge
     from assay.reports.data import read_datasets
     from assay.reports.layout import Cell
@@ -262,7 +295,7 @@ def _hold_to_rival(run: RunFolder, settings: CheckSettings) -> None:
     (data,), (bucket,), (statistic,) = read_datasets(run), settings.buckets, settings.statistics
     pairs = data.within(bucket, settings.seed)
     first, second = data.scores
-    (found,) = compare(
+    (comparison,) = compare(
         pairs.take(data.oriented(first)),
         pairs.take(data.oriented(second)),
         pairs.labels,
@@ -273,17 +306,19 @@ def _hold_to_rival(run: RunFolder, settings: CheckSettings) -> None:
         seed=pairs.seed,
         groups=pairs.groups,
     )
-    difference = Cell(found.value, found.low, found.high, found.note).text
+    note = comparison.note
+    difference = Cell(comparison.value, comparison.low, comparison.high, note).text
     compared = f"{title_of(statistic)} of {first} less that of {second}"
-    said = f"{compared} on {data.name}, {bucket}: {difference} (n = {found.n:,})"
-    if found.value is None:
-        raise AssertionError(f"{said}: {found.note}")
-    verdict = judge(found.second, found.first, found.low, found.high, settings.margin)
+    result = f"{compared} on {data.name}, {bucket}: {difference} (n = {comparison.n:,})"
+    if comparison.value is None:
+        raise AssertionError(f"{result}: {note}")
+    verdict = judge(comparison.second, comparison.first, comparison.low, comparison.high, settings.margin)
     if verdict.fails:
-        raise AssertionError(f"{said}: {verdict} by more than {settings.margin:g}")
+        raise AssertionError(f"{result}: {verdict} by more than {settings.margin:g}")
     if verdict is Verdict.too_little:
-        _too_little(f"{said}{f'; {found.note}' if found.note else ''}")
+        _warn_too_little(f"{result}; {note}" if note else result)
 
 
-def _too_little(said: str) -> None:
-    warnings.warn(AgreementWarning(f"too little data to tell: {said}"), stacklevel=4)
+def _warn_too_little(result: str) -> None:
+    # the caller of assert_agreement: this function, the check and assert_agreement itself are in between
+    warnings.warn(AgreementWarning(f"too little data to tell: {result}"), stacklevel=4)

@@ -49,6 +49,8 @@ __all__ = [
 
 #: The page to look at.
 PAGE = "report.html"
+#: How often a folder is replaced anew where other runs write it at the same moment.
+MAX_ATTEMPTS = 20
 #: What a run folder holds; any other file is the user's own and is never removed.
 FILES = (
     "run.json",
@@ -109,8 +111,6 @@ def _dump(path: Path, value: object) -> None:
     # a name that is no UTF-8 is escaped
     path.write_text(json_text(value), encoding="utf-8", errors="backslashreplace")
 
-
-# The manifest: what was asked for, what came of it, and where.
 
 #: Packages that can change a number of a run.
 _PACKAGES = (
@@ -210,14 +210,12 @@ def _environment() -> Environment:
     )
 
 
-# Where a run may be written, and how the new folder replaces an older one.
-
-
 def check_target(folder: Path, digest: str | None) -> None:
-    """Return when a run may be written to *folder*: it is absent, empty, or holds the same request.
+    """Raise InputError unless *folder* is absent, empty, or holds a run of the same request, which may be replaced.
 
-    Raises:
-        InputError: the folder holds another run, or something else.
+    Args:
+        folder: where a run is to be written.
+        digest: of the request; None to accept a run of any request.
     """
     if folder.is_symlink() or folder.is_file():
         raise InputError(f"{folder}: is a file; give `out` another name")
@@ -245,10 +243,9 @@ def check_target(folder: Path, digest: str | None) -> None:
 
 
 def check_writable(path: Path) -> None:
-    """Return when *path* can be created.
+    """Raise InputError unless *path* can be created.
 
-    Raises:
-        InputError: its name is no UTF-8; a folder above it is a file, or may not be written to.
+    It cannot where its name is no UTF-8, or a folder above it is a file or may not be written to.
     """
     try:
         str(path.absolute()).encode()
@@ -271,7 +268,7 @@ def replace_folder(scratch: Path, folder: Path, digest: str) -> None:
         InputError: the folder holds something else, or others keep writing it; the older run cannot be moved back.
         OSError: the folder cannot be renamed; the older run is back in its place.
     """
-    for _ in range(20):
+    for _ in range(MAX_ATTEMPTS):
         aside = Path(tempfile.mkdtemp(prefix=f".{folder.name}.old.", dir=folder.parent))
         try:
             if folder.exists():
@@ -304,8 +301,6 @@ def _restore_or_remove(aside: Path, folder: Path) -> None:
                 ) from error
     shutil.rmtree(aside, ignore_errors=True)
 
-
-# The pairs and the scores as Parquet files.
 
 #: Scores written at a time.
 _ROWS = 1 << 16
@@ -347,6 +342,7 @@ def write_scores(datasets: tuple[DatasetScores, ...], path: Path) -> None:
 
 
 def _repeated(value: str, times: int) -> Any:
+    """Return an Arrow column of one text, as a dictionary that holds it once."""
     import numpy as np
     import pyarrow as pa
 
@@ -355,22 +351,12 @@ def _repeated(value: str, times: int) -> Any:
 
 def write_pairs(datasets: tuple[DatasetScores, ...], path: Path) -> None:
     """Write ``pairs.parquet``: the pairs with their dataset, their group and the buckets they are in."""
-    import numpy as np
     import pyarrow as pa
     import pyarrow.parquet as pq
 
     tables = []
     for dataset in datasets:
-        table = dataset.pairs.table
-        table = table.select([name for name in table.column_names if _is_kept(name, table.column(name))])
-        column = table.column("reference")
-        if not pa.types.is_list(column.type):
-            # the same type for all datasets: a list of gold answers
-            offsets = pa.array(np.arange(len(table) + 1, dtype=np.int32))
-            lists = pa.ListArray.from_arrays(offsets, column.combine_chunks().cast(pa.string()))
-            table = table.set_column(table.column_names.index("reference"), "reference", lists)
-        for name in set(table.column_names) - set(_KEPT):
-            table = table.set_column(table.column_names.index(name), name, table.column(name).cast(pa.string()))
+        table = _kept_columns(dataset.pairs.table)
         if dataset.group_column is not None:
             # always called `group`, whatever its name in the source
             group = dataset.pairs.column(dataset.group_column).cast(pa.string())
@@ -380,6 +366,25 @@ def write_pairs(datasets: tuple[DatasetScores, ...], path: Path) -> None:
         table = table.add_column(0, "dataset", names)
         tables.append(table.append_column("buckets", _memberships(dataset)))
     pq.write_table(pa.concat_tables(tables, promote_options="default") if tables else pa.table({}), path)
+
+
+def _kept_columns(table: Any) -> Any:
+    """Return the columns that go into the run folder, in types that are equal for all datasets of a run.
+
+    References become lists of gold answers, and columns beyond the pair columns text.
+    """
+    import numpy as np
+    import pyarrow as pa
+
+    table = table.select([name for name in table.column_names if _is_kept(name, table.column(name))])
+    references = table.column("reference")
+    if not pa.types.is_list(references.type):
+        offsets = pa.array(np.arange(len(table) + 1, dtype=np.int32))
+        lists = pa.ListArray.from_arrays(offsets, references.combine_chunks().cast(pa.string()))
+        table = table.set_column(table.column_names.index("reference"), "reference", lists)
+    for name in set(table.column_names) - set(_KEPT):
+        table = table.set_column(table.column_names.index(name), name, table.column(name).cast(pa.string()))
+    return table
 
 
 def _is_kept(name: str, column: Any) -> bool:

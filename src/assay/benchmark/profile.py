@@ -126,8 +126,8 @@ def fit_power(sizes: Sequence[float], seconds: Sequence[float]) -> Fit | None:
     x, y = x - x.mean(), y - y.mean()
     exponent = float((x @ y) / (x @ x))
     # rounded so that noise of the last bits does not stand in the files
-    whole, rest = float(y @ y), float(((y - exponent * x) ** 2).sum())
-    r_squared = None if len(x) < 3 or whole == 0 else round(1 - rest / whole, 6)
+    total, residual = float(y @ y), float(((y - exponent * x) ** 2).sum())
+    r_squared = None if len(x) < 3 or total == 0 else round(1 - residual / total, 6)
     return Fit(round(exponent, 6), r_squared, len(x))
 
 
@@ -150,7 +150,7 @@ def profile_metric(
     """
     job = {"metric": metric, "language": language, "points": settings.points(), "repeats": settings.repeats}
     job |= {"device": settings.device, "threads": settings.threads}
-    found = MetricProfile(metric, "failed")
+    profile = MetricProfile(metric, "failed")
     ended = False
     with tempfile.TemporaryFile() as errors:
         with subprocess.Popen(
@@ -163,16 +163,16 @@ def profile_metric(
                     ended = answer.pop("ended", False)
                     point = answer.pop("point", None)
                     if point is not None:
-                        found = replace(found, points=(*found.points, Point(**point)))
+                        profile = replace(profile, points=(*profile.points, Point(**point)))
                         advance(1)
-                    found = replace(found, **answer)
+                    profile = replace(profile, **answer)
                 code = child.wait()
             finally:
                 # an interrupted measurement must not go on alone
                 child.kill()
         if not ended:
-            found = replace(found, status="failed", reason=_last_words(code, errors))
-    return _fitted(found, settings)
+            profile = replace(profile, status="failed", reason=_why_it_ended(code, errors))
+    return _with_fits(profile, settings)
 
 
 def _send(stream: IO[bytes], job: dict[str, Any], pairs: Batch) -> None:
@@ -185,8 +185,8 @@ def _send(stream: IO[bytes], job: dict[str, Any], pairs: Batch) -> None:
             stream.write(json.dumps(row).encode() + b"\n")
 
 
-def _last_words(code: int, errors: IO[bytes]) -> str:
-    """Say how a process ended that gave no reason."""
+def _why_it_ended(code: int, errors: IO[bytes]) -> str:
+    """Return how a process ended that reported nothing itself: its signal, or its code and last line of stderr."""
     if code < 0:
         return f"its process was ended by signal {-code}" + (" (out of memory?)" if code == -9 else "")
     errors.seek(0)
@@ -194,11 +194,13 @@ def _last_words(code: int, errors: IO[bytes]) -> str:
     return f"its process ended with code {code}" + (f": {lines[-1].strip()}" if lines else "")
 
 
-def _fitted(found: MetricProfile, settings: ProfileSettings) -> MetricProfile:
-    plain = [point for point in found.points if point.length == 1]
-    longer = [point for point in found.points if point.pairs == settings.middle]
-    return replace(
-        found,
-        over_pairs=fit_power([one.pairs for one in plain], [one.seconds for one in plain]) if plain else None,
-        over_length=fit_power([one.characters for one in longer], [one.seconds for one in longer]) if longer else None,
-    )
+def _with_fits(profile: MetricProfile, settings: ProfileSettings) -> MetricProfile:
+    """Return a profile with the power laws of its points, each None where no point was measured for it."""
+    by_pairs = [point for point in profile.points if point.length == 1]
+    by_length = [point for point in profile.points if point.pairs == settings.middle]
+    over_pairs = over_length = None
+    if by_pairs:
+        over_pairs = fit_power([point.pairs for point in by_pairs], [point.seconds for point in by_pairs])
+    if by_length:
+        over_length = fit_power([point.characters for point in by_length], [point.seconds for point in by_length])
+    return replace(profile, over_pairs=over_pairs, over_length=over_length)

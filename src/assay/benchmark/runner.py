@@ -114,6 +114,7 @@ def _check_names(names: Iterable[str]) -> None:
 
 
 def _check_labels(pairs: Pairs) -> None:
+    """Raise InputError for a pair without a label."""
     missing = np.flatnonzero(~np.isfinite(pairs.labels))
     if len(missing):
         raise InputError(
@@ -123,6 +124,7 @@ def _check_labels(pairs: Pairs) -> None:
 
 
 def _score(request: Request, scorer: Scorer) -> tuple[list[PreparedDataset], list[MetricRecord]]:
+    """Return the datasets with their scores and the record of each metric; models are released in any case."""
     datasets = prepare(request)
     try:
         return datasets, score_all(request, datasets, scorer)
@@ -131,6 +133,8 @@ def _score(request: Request, scorer: Scorer) -> tuple[list[PreparedDataset], lis
 
 
 def _token_f1(dataset: PreparedDataset, scorer: Scorer) -> Callable[[], NDArray[np.float64]]:
+    """Return a function that gives the token F1 of each pair: that of the run, or computed when a bucket needs it."""
+
     def compute() -> NDArray[np.float64]:
         metric = load_metric("f1")
         if str(metric) in dataset.scores:
