@@ -49,19 +49,24 @@ class AnnotationGraph:
 
     @cached_property
     def _ends(self) -> tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.int64]]:
-        """Return where each node's rows start, the rows node by node, and the places of each row's two ends there."""
-        nodes = np.stack([self.first, self.second], axis=1).reshape(-1)
-        counted = np.ones(len(nodes), dtype=bool)
-        counted[1::2] = self.first != self.second
-        kept = np.flatnonzero(counted)
-        order = kept[np.argsort(nodes[kept], kind="stable")]
-        starts = np.zeros(len(self.texts) + 1, dtype=np.int64)
-        np.cumsum(np.bincount(nodes[kept], minlength=len(self.texts)), out=starts[1:])
-        place = np.empty(len(nodes), dtype=np.int64)
-        place[order] = np.arange(len(order))
-        places = place.reshape(-1, 2)
-        places[:, 1] = np.where(counted[1::2], places[:, 1], places[:, 0])
-        return starts, order // 2, places
+        """Return :attr:`starts`, :attr:`incident` and :attr:`places`: the rows of every node, as one sorted list.
+
+        Ends are numbered row by row: end 2i is the first text of row i, end 2i + 1 its second.
+        """
+        node_of_end = np.stack([self.first, self.second], axis=1).reshape(-1)
+        # a pair of a text with itself is one row of that text, so its second end does not count
+        is_pair_of_two = self.first != self.second
+        counts = np.ones(len(node_of_end), dtype=bool)
+        counts[1::2] = is_pair_of_two
+        ends = np.flatnonzero(counts)
+        ends_by_node = ends[np.argsort(node_of_end[ends], kind="stable")]
+        rows_per_node = np.bincount(node_of_end[ends], minlength=len(self.texts))
+        starts = np.concatenate([[0], np.cumsum(rows_per_node)]).astype(np.int64)
+        position_of_end = np.empty(len(node_of_end), dtype=np.int64)
+        position_of_end[ends_by_node] = np.arange(len(ends_by_node))
+        first_place, second_place = position_of_end[0::2], position_of_end[1::2]
+        places = np.stack([first_place, np.where(is_pair_of_two, second_place, first_place)], axis=1)
+        return starts, ends_by_node // 2, places
 
     @property
     def starts(self) -> NDArray[np.int64]:
@@ -148,8 +153,9 @@ def build_graph(
         raise ValueError(f"{len(references)} references and {len(candidates)} candidates; expected pairs")
     chunks = [pa.array([], pa.large_string())]
     for side in (references, candidates):
-        held = side.chunks if isinstance(side, pa.ChunkedArray) else [pa.array(side, pa.string())]
-        chunks += [chunk.cast(pa.large_string()) for chunk in held]
+        side_chunks = side.chunks if isinstance(side, pa.ChunkedArray) else [pa.array(side, pa.string())]
+        chunks += [chunk.cast(pa.large_string()) for chunk in side_chunks]
+    # one dictionary for both sides: a text is one node wherever it is
     encoded = pa.concat_arrays(chunks).dictionary_encode()
     first, second = np.split(np.asarray(encoded.indices.to_numpy(zero_copy_only=False), dtype=np.int64), 2)
     return AnnotationGraph(tuple(encoded.dictionary.to_pylist()), first, second, directed)
@@ -174,6 +180,7 @@ def graph_of(parts: Sequence[Pairs], *, directed: bool = False) -> AnnotationGra
 
 
 def _texts(part: Pairs, side: str) -> pa.ChunkedArray:
+    """Return the texts of a side; where a text is empty, its graph."""
     text = part.table.column(side)
     if f"{side}_graph" not in part.table.column_names:
         return text

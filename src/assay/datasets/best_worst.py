@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import re
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
@@ -74,15 +74,15 @@ def read_best_worst(path: str | Path) -> BestWorst:
     rows = [tuple(row) for row in _items(source)]
     best, worst = _texts(source, "best"), _texts(source, "worst")
     _refuse(source, _faults(rows, best, worst))
-    named = _texts(source, "tuple") if "tuple" in source.table.column_names else None
-    _refuse(source, _renamed(rows, named))
-    codes: dict[str, int] = {}
-    shown = np.array([[codes.setdefault(item, len(codes)) for item in row] for row in rows], dtype=np.intp)
-    keys: list[Any] = [frozenset(row) for row in rows] if named is None else list(named)
-    known: dict[Any, int] = {}
-    tuples = np.array([known.setdefault(key, len(known)) for key in keys], dtype=np.intp)
+    tuple_names = _texts(source, "tuple") if "tuple" in source.table.column_names else None
+    _refuse(source, _renamed(rows, tuple_names))
+    codes = _codes_by_first_appearance(item for row in rows for item in row)
+    shown = np.array([[codes[item] for item in row] for row in rows], dtype=np.intp)
+    keys: list[Any] = [frozenset(row) for row in rows] if tuple_names is None else list(tuple_names)
+    tuple_codes = _codes_by_first_appearance(keys)
+    tuples = np.array([tuple_codes[key] for key in keys], dtype=np.intp)
     annotators = _texts(source, "annotator") if "annotator" in source.table.column_names else None
-    found = BestWorst(
+    annotations = BestWorst(
         items=tuple(codes),
         shown=shown,
         best=np.array([codes[item] for item in best], dtype=np.intp),
@@ -91,10 +91,19 @@ def read_best_worst(path: str | Path) -> BestWorst:
         annotators=None if annotators is None else len(set(annotators)),
         warnings=tuple(_repeated(source, tuples, annotators)),
     )
-    return _with_frequencies(found, source)
+    return _with_frequencies(annotations, source)
+
+
+def _codes_by_first_appearance(keys: Iterable[Any]) -> dict[Any, int]:
+    """Return a number for each distinct key: 0 for the first, 1 for the next other one, and so on."""
+    codes: dict[Any, int] = {}
+    for key in keys:
+        codes.setdefault(key, len(codes))
+    return codes
 
 
 def _items(source: SourceTable) -> Iterator[list[str]]:
+    """Yield the items of each row, from the columns ``item1``, ``item2`` … or the lists of ``items``."""
     names = source.table.column_names
     numbered = sorted((int(match[1]), name) for name in names if (match := _ITEM.fullmatch(name)))
     if "items" in names and numbered:
@@ -113,6 +122,7 @@ def _items(source: SourceTable) -> Iterator[list[str]]:
 
 
 def _list(source: SourceTable, place: int, cell: Any) -> list[str]:
+    """Return the names in one cell of ``items``: a list, or one written as JSON."""
     try:
         value = json.loads(cell) if isinstance(cell, str) else cell
     except json.JSONDecodeError:
@@ -123,6 +133,7 @@ def _list(source: SourceTable, place: int, cell: Any) -> list[str]:
 
 
 def _texts(source: SourceTable, name: str) -> list[str]:
+    """Return a column as texts without space around them; raise InputError where it is missing or a cell is empty."""
     if name not in source.table.column_names:
         raise InputError(unknown(f"{source.name}: has no column", name, source.table.column_names))
     cells = ["" if cell is None else str(cell).strip() for cell in source.table.column(name).to_pylist()]
@@ -157,21 +168,24 @@ def _renamed(rows: list[tuple[str, ...]], named: list[str] | None) -> Iterator[t
 
 
 def _refuse(source: SourceTable, faults: Iterator[tuple[int, str]]) -> None:
-    found = list(faults)
-    if not found:
+    """Raise InputError for the first of some faults (row and what is wrong), with the number of all of them."""
+    all_faults = list(faults)
+    if not all_faults:
         return
-    place, said = found[0]
-    if len(found) > 1:
-        said += f" (impossible rows: {len(found):,}, the next is {source.number(found[1][0])})"
-    raise InputError(f"{source.where(place)}: {said}")
+    row, problem = all_faults[0]
+    if len(all_faults) > 1:
+        problem += f" (impossible rows: {len(all_faults):,}, the next is {source.number(all_faults[1][0])})"
+    raise InputError(f"{source.where(row)}: {problem}")
 
 
 def _repeated(source: SourceTable, tuples: Codes, annotators: list[str] | None) -> Iterator[str]:
-    counts: dict[tuple[int, str], int] = {}
+    """Yield a warning where annotators saw the same tuple more than once."""
+    seen: set[tuple[int, str]] = set()
     again = []
-    for place, key in enumerate(zip(tuples.tolist(), annotators or (), strict=False)):
-        if counts.setdefault(key, place) != place:
-            again.append(place)
+    for row, key in enumerate(zip(tuples.tolist(), annotators or (), strict=False)):
+        if key in seen:
+            again.append(row)
+        seen.add(key)
     if again:
         where = source.where(again[0])
         yield f"{where}: annotates a tuple again that its annotator has above; such rows: {len(again):,}"

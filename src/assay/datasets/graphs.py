@@ -90,12 +90,17 @@ def parse_graph_files(graphs: GraphFiles | str) -> dict[str, list[str]]:
 
 
 def _aligned(pairs: Pairs, side: str, blocks: Sequence[GraphBlock]) -> list[str]:
+    """Return the graph of each pair: by its ``::id``, or by row where no ``::id`` is a pair_id.
+
+    Raises:
+        InputError: some ids are pair_ids but not all pairs have one; by row, another number of graphs than of pairs.
+    """
     identifiers = pairs.table.column("pair_id").to_pylist()
     # pairs without names of their own are numbered, and a parser may number graphs from another start
     by_id = {} if _are_numbers_of_rows(identifiers) else _by_identifier(blocks, set(identifiers))
-    missing = next((one for one in identifiers if one not in by_id), None)
+    missing = next((pair_id for pair_id in identifiers if pair_id not in by_id), None)
     if missing is None:
-        return [by_id[one].text for one in identifiers]
+        return [by_id[pair_id].text for pair_id in identifiers]
     if by_id:
         raise InputError(
             f"{blocks[0].file}: the ::id of {len(by_id)} graphs is a pair_id of {pairs.name}, but the pair {missing!r}"
@@ -110,8 +115,11 @@ def _aligned(pairs: Pairs, side: str, blocks: Sequence[GraphBlock]) -> list[str]
 
 
 def _are_numbers_of_rows(identifiers: Sequence[str]) -> bool:
-    first = identifiers[0]
-    return first.isdecimal() and list(identifiers) == [str(int(first) + row) for row in range(len(identifiers))]
+    """Tell whether identifiers are consecutive whole numbers."""
+    if not identifiers[0].isdecimal():
+        return False
+    start = int(identifiers[0])
+    return list(identifiers) == [str(number) for number in range(start, start + len(identifiers))]
 
 
 def _by_identifier(blocks: Sequence[GraphBlock], wanted: Collection[str]) -> dict[str, GraphBlock]:
@@ -130,9 +138,9 @@ def _by_identifier(blocks: Sequence[GraphBlock], wanted: Collection[str]) -> dic
 
 
 def check_graph_cells(columns: Mapping[str, Any], source: SourceTable) -> None:
-    """Return when every graph among *columns* can be read; a cell may be empty.
+    """Check that every graph among *columns* can be read; a cell may be empty.
 
-    Where penman is not installed they are not looked at: a metric that reads graphs says so, the others need none.
+    Where penman is not installed nothing is checked: a metric that reads graphs reports it, the others need none.
 
     Raises:
         InputError: a broken graph, with file, row and column; or a pair with several gold answers.

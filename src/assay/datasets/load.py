@@ -1,4 +1,4 @@
-"""From a name, a file or data in memory to a pairs table."""
+"""Datasets loaded from a name, a file or data in memory, as a pairs table."""
 
 from __future__ import annotations
 
@@ -124,16 +124,22 @@ def load_card_splits(
     if columns is not None:
         raise InputError(f"`columns` is for your own files; the dataset {card.name!r} has its own reader")
     chosen = _splits(card, splits or (ALL,))
-    return {split: _from_card(card, (split,), offline, None, progress, hold=False) for split in chosen}
+    return {split: _from_card(card, (split,), offline, None, progress, check_rows=False) for split in chosen}
 
 
 def _wanted(split: str | Sequence[str] | None) -> tuple[str, ...] | None:
+    """Return the requested splits, of ``train+dev`` both; None where none was requested."""
     if split is None:
         return None
     return tuple(split.split("+")) if isinstance(split, str) else tuple(split)
 
 
 def _splits(card: Card, wanted: tuple[str, ...] | None) -> tuple[str, ...]:
+    """Return the splits of a card to load: the default one for None, every one for ``all``.
+
+    Raises:
+        InputError: a split that the card does not have, or one named twice.
+    """
     if wanted is None:
         return (card.default_split,)
     if wanted == (ALL,) and ALL not in card.splits:
@@ -153,8 +159,18 @@ def _from_card(
     name: str | None,
     progress: DownloadProgress | None,
     *,
-    hold: bool = True,
+    check_rows: bool = True,
 ) -> Pairs:
+    """Return the pairs of some splits of a card, one after the other; their files are fetched if need be.
+
+    Args:
+        card: the card.
+        wanted: the splits; None for the default one.
+        offline: forbid the network.
+        name: of the dataset in tables; None for that of the card.
+        progress: as for :func:`load_dataset`.
+        check_rows: whether a split with another number of rows than its card says is an error.
+    """
     reader = load_reader(card.reader)
     splits = _splits(card, wanted)
     tables: list[pa.Table] = []
@@ -169,7 +185,7 @@ def _from_card(
             except (OfflineError, InputError, UnavailableError):
                 continue  # the reader notes what it does without
         result = reader({file: found.path for file, found in here.items()}, split.options)
-        if hold and split.rows is not None and result.table.num_rows != split.rows:
+        if check_rows and split.rows is not None and result.table.num_rows != split.rows:
             raise InputError(
                 f"dataset {card.name}@{card.version}, split {title}: {result.table.num_rows} pairs were read;"
                 f" its card says {split.rows}"
@@ -178,7 +194,8 @@ def _from_card(
         notes += [f"{title}: {note}" if len(splits) > 1 else note for note in result.notes]
         used.update(here)
     table = tables[0] if len(tables) == 1 else pa.concat_tables(tables, promote_options="permissive")
-    notes += [f"passed over, not the file of the card: {other}" for one in used.values() for other in one.passed_over]
+    for located in used.values():
+        notes += [f"passed over, not the file of the card: {other}" for other in located.passed_over]
     if card.superseded_by:
         notes.append(f"version {card.version} is superseded by {card.superseded_by}")
     digest = hashlib.sha256("".join(found.sha256 for found in used.values()).encode()).hexdigest()
@@ -225,11 +242,16 @@ def _language(table: pa.Table) -> str | None:
     """Return the one language that all rows name, or None."""
     if "language" not in table.column_names:
         return None
-    found = table.column("language").unique().to_pylist()
-    return found[0] if len(found) == 1 and found[0] else None
+    languages = table.column("language").unique().to_pylist()
+    return languages[0] if len(languages) == 1 and languages[0] else None
 
 
 def _select(pairs: Pairs, wanted: tuple[str, ...] | None) -> Pairs:
+    """Return the rows whose column ``split`` is among the wanted, with a note; all for None and ``all``.
+
+    Raises:
+        InputError: there is no column ``split``, or no row of one of the splits.
+    """
     if wanted is None or wanted == (ALL,):
         return pairs
     if "split" not in pairs.table.column_names:

@@ -30,14 +30,14 @@ def read_bamboo(files: Mapping[str, Path], options: Mapping[str, Any]) -> Reader
     head = 0 if corpus == "sts" else 1
     rows = [line.split("\t") for line in texts.read_text(encoding="utf-8-sig").split("\n") if line][head:]
     scores = labels.read_text(encoding="utf-8").split()
-    _hold_count(labels, len(scores), head + len(rows) + 1, texts)
+    _check_count(labels, len(scores), head + len(rows) + 1, texts)
     columns: dict[str, Any] = {"pair_id": [str(place) for place in range(1, len(rows) + 1)]}
     for side, column in zip(("reference", "candidate"), _SENTENCES[corpus], strict=True):
         blocks = read_checked([files[options[side]]])
-        _hold_count(files[options[side]], len(blocks), head + len(rows) + 1, texts)
+        _check_count(files[options[side]], len(blocks), head + len(rows) + 1, texts)
         columns[side] = [row[column].strip() for row in rows]
         columns[f"{side}_graph"] = [block.text for block in blocks[head:-1]]
-        _hold_together(columns[side], blocks[head:-1])
+        _check_sentences(columns[side], blocks[head:-1])
     columns["label"] = [number(labels, place, "label", score) for place, score in enumerate(scores[head:-1], head + 1)]
     if corpus == "sts":
         columns["subset"] = [genre_of(row[0]) for row in rows]
@@ -46,12 +46,12 @@ def read_bamboo(files: Mapping[str, Path], options: Mapping[str, Any]) -> Reader
     return ReaderResult(pairs_of(columns))
 
 
-def _hold_count(path: Path, count: int, expected: int, texts: Path) -> None:
+def _check_count(path: Path, count: int, expected: int, texts: Path) -> None:
     if count != expected:
         raise InputError(f"{path}: has {count} rows; expected {expected}, for those of {texts}")
 
 
-def _hold_together(sentences: list[str], blocks: list[GraphBlock]) -> None:
+def _check_sentences(sentences: list[str], blocks: list[GraphBlock]) -> None:
     """Check that each graph is that of its sentence."""
     for sentence, block in zip(sentences, blocks, strict=True):
         if block.sentence != sentence:

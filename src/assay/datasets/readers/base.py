@@ -71,15 +71,12 @@ def load_reader(name: str) -> Reader:
 
 
 def pairs_of(columns: Mapping[str, Any]) -> pa.Table:
-    """Return a table of columns given as lists: text, but for ``label`` (float64)."""
-    return pa.table(
-        {
-            name: pa.array(values, pa.float64() if name == "label" else pa.string())
-            if isinstance(values, list)
-            else values
-            for name, values in columns.items()
-        }
-    )
+    """Return a table of columns: lists become text, or float64 for ``label``; Arrow arrays stay as they are."""
+    arrays = {}
+    for name, values in columns.items():
+        kind = pa.float64() if name == "label" else pa.string()
+        arrays[name] = pa.array(values, kind) if isinstance(values, list) else values
+    return pa.table(arrays)
 
 
 def number(path: Path, row: int, column: str, text: str) -> float:

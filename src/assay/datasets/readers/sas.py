@@ -14,6 +14,7 @@ __all__ = ["read_nq_relabelled", "read_sas"]
 
 
 def _columns(path: Path, names: tuple[str, ...]) -> dict[str, list[str]]:
+    """Return the cells of some columns of a CSV file, by column; raise InputError for a missing one."""
     table = read_delimited(path, delimiter=",").table
     missing = [name for name in names if name not in table.column_names]
     if missing:
