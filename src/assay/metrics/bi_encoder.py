@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -56,39 +55,41 @@ class BiEncoder(EncoderBased):
         """See :class:`ModelMetric`."""
         return True
 
-    def text_before(self) -> str:
-        """Return what is put before each text.
+    def resolve_prefix(self) -> str:
+        """Return the text that is put before each input, empty for none.
+
+        The first of these that there is: the option *prefix*; the prompt that the option *prompt* names, which is one
+        of the model's own or else one of :data:`KNOWN_PROMPTS`; the model's default prompt; the prompt of the E5 family
+        for its models.
 
         Raises:
             InputError: the model has no prompt of that name.
         """
         if self.prefix is not None:
             return self.prefix
-        described = self.description()
-        own: Mapping[str, str] = dict(described.prompts or ())
-        name = self.prompt or described.default_prompt
-        if name is None:
+        description = self.description()
+        prompt_name = self.prompt or description.default_prompt
+        if prompt_name is None:
             return KNOWN_PROMPTS["e5"] if _is_e5(str(self.subject)) else ""
-        if name in own:
-            return own[name]
-        if name in KNOWN_PROMPTS:
-            return KNOWN_PROMPTS[name]
-        problem = unknown(f"metric {self}: the model has no prompt", name, sorted({*own, *KNOWN_PROMPTS}))
-        raise InputError(f"{problem} Or give prefix=TEXT.")
+        prompts = KNOWN_PROMPTS | dict(description.prompts or ())
+        if prompt_name not in prompts:
+            problem = unknown(f"metric {self}: the model has no prompt", prompt_name, sorted(prompts))
+            raise InputError(f"{problem} Or give prefix=TEXT.")
+        return prompts[prompt_name]
 
     def view(self) -> View:
         """See :class:`EncoderBased`."""
         folder = self.located().folder
         lower = read_json(folder / "sentence_bert_config.json").get("do_lower_case") is True
-        prep = Prep(limit=self.limit(), prefix=self.text_before(), strip=True, lower=lower)
+        prep = Prep(limit=self.limit(), prefix=self.resolve_prefix(), strip=True, lower=lower)
         return View(prep, "sentence", self.resolve_layer(None))
 
     def data_signature(self) -> dict[str, str]:
         """See :class:`Metric`."""
         signature = super().data_signature() | {"pooling": self.description().pooling or "mean"}
-        before = self.text_before()
-        if before:
-            signature["before"] = before
+        prefix = self.resolve_prefix()
+        if prefix:
+            signature["before"] = prefix
         return signature
 
     def compare(

@@ -208,7 +208,7 @@ def hill_climbing(problem: Problem, *, restarts: int = 4, seed: int = 0) -> Alig
     random = np.random.default_rng(seed)
     best: Alignment | None = None
     for attempt in range(1 + restarts):
-        start = random.permutation(size) if attempt else _assigned(problem.unary, size)
+        start = random.permutation(size) if attempt else _best_single_pairs(problem.unary, size)
         mapping = mapping_of(problem, climb(problem, start))
         value = problem.value(mapping)
         if best is None or value > best.value:
@@ -256,7 +256,7 @@ def climb(problem: Problem, start: NDArray[np.intp]) -> NDArray[np.intp]:
         partners[[left, right]] = partners[[right, left]]
 
 
-def _assigned(unary: NDArray[np.float64], size: int) -> NDArray[np.intp]:
+def _best_single_pairs(unary: NDArray[np.float64], size: int) -> NDArray[np.intp]:
     """Return the assignment with the highest value pair by pair, as a permutation of *size* numbers."""
     square = np.zeros((size, size))
     square[: unary.shape[0], : unary.shape[1]] = unary

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import time
 from collections import OrderedDict
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from functools import cached_property
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import Any, NamedTuple, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -80,6 +80,20 @@ FRAMES: dict[str, tuple[str, str, str]] = {
 }
 
 
+class Relation(NamedTuple):
+    """A relation or an attribute that replaces a frame.
+
+    Attributes:
+        source: number of a node.
+        role: without the colon.
+        target: number of a node, or a constant.
+    """
+
+    source: int
+    role: str
+    target: int | str
+
+
 def standardized(graph: Graph) -> Graph:
     """Return the normalized graph with frames turned back into the relations that they stand for (dereification).
 
@@ -90,61 +104,81 @@ def standardized(graph: Graph) -> Graph:
     Source: AMR guidelines 1.2.6, "Reification"; Opitz 2023 (SMATCH++), section 3.
     """
     graph = normalized(graph)
-    replaced: dict[int, tuple[int, str, int | str]] = {}
+    relation_of: dict[int, Relation] = {}
     for node, concept in enumerate(graph.concepts):
         if concept in FRAMES and node != graph.root:
-            relation = _dereified(graph, node, FRAMES[concept])
+            relation = _relation_of_frame(graph, node, FRAMES[concept])
             if relation is not None:
-                replaced[node] = relation
-    return _with_relations(graph, replaced) if replaced else graph
+                relation_of[node] = relation
+    return _replace_frames(graph, relation_of) if relation_of else graph
 
 
-def _dereified(graph: Graph, node: int, rule: tuple[str, str, str]) -> tuple[int, str, int | str] | None:
-    """Return the relation (source, role, target) that the frame at *node* stands for, or None."""
+def _relation_of_frame(graph: Graph, node: int, rule: tuple[str, str, str]) -> Relation | None:
+    """Return the relation that the frame at *node* stands for, or None where no relation expresses all of it.
+
+    Args:
+        graph: normalized.
+        node: of the frame; not the root.
+        rule: role of the relation, argument of the frame that is its source, and argument that is its target.
+    """
     role, source_argument, target_argument = rule
     if any(target == node for _, _, target in graph.relations):
         return None
-    arguments: list[tuple[str, int | str]] = []
-    for source, name, target in graph.relations:
-        if source == node:
-            arguments.append((name, target))
-    for source, name, constant in graph.attributes:
-        if source == node:
-            arguments.append((name, constant))
+    arguments = _arguments_of(graph, node)
     if sorted(name for name, _ in arguments) != sorted((source_argument, target_argument)):
         return None
-    ends = dict(arguments)
-    start, end = ends[source_argument], ends[target_argument]
-    return (start, role, end) if isinstance(start, int) else None
+    value_of = dict(arguments)
+    source, target = value_of[source_argument], value_of[target_argument]
+    # a constant has no relations of its own
+    if isinstance(source, str):
+        return None
+    return Relation(source, role, target)
 
 
-def _with_relations(graph: Graph, replaced: dict[int, tuple[int, str, int | str]]) -> Graph:
-    """Return the graph with relations instead of the nodes of *replaced*; duplicates once."""
-    relations = [relation for relation in graph.relations if relation[0] not in replaced]
-    attributes = [attribute for attribute in graph.attributes if attribute[0] not in replaced]
-    for source, role, target in replaced.values():
+def _arguments_of(graph: Graph, node: int) -> list[tuple[str, int | str]]:
+    """Return role and value of every relation and attribute of a node: the number of another node, or a constant."""
+    arguments: list[tuple[str, int | str]] = []
+    for source, role, target in graph.relations:
+        if source == node:
+            arguments.append((role, target))
+    for source, role, constant in graph.attributes:
+        if source == node:
+            arguments.append((role, constant))
+    return arguments
+
+
+def _replace_frames(graph: Graph, relation_of: Mapping[int, Relation]) -> Graph:
+    """Return the graph with relations instead of the nodes that are the keys of *relation_of*; each triple once."""
+    relations = [relation for relation in graph.relations if relation[0] not in relation_of]
+    attributes = [attribute for attribute in graph.attributes if attribute[0] not in relation_of]
+    for source, role, target in relation_of.values():
         if isinstance(target, int):
             relations.append((source, role, target))
         else:
             attributes.append((source, role, target))
-    kept = [node for node in range(len(graph.variables)) if node not in replaced]
+    kept = [node for node in range(len(graph.variables)) if node not in relation_of]
+    # the nodes that stay are counted anew
     number = {node: index for index, node in enumerate(kept)}
+    renumbered_relations = [(number[source], role, number[target]) for source, role, target in relations]
+    renumbered_attributes = [(number[source], role, constant) for source, role, constant in attributes]
     return Graph(
         tuple(graph.variables[node] for node in kept),
         tuple(graph.concepts[node] for node in kept),
-        tuple(dict.fromkeys((number[source], role, number[target]) for source, role, target in relations)),
-        tuple(dict.fromkeys((number[source], role, constant) for source, role, constant in attributes)),
+        tuple(dict.fromkeys(renumbered_relations)),
+        tuple(dict.fromkeys(renumbered_attributes)),
         number[graph.root],
     )
 
 
 def lowered(graph: Graph) -> Graph:
     """Return the graph in lower case, each triple once; quotes stay."""
+    relations = [(source, role.lower(), target) for source, role, target in graph.relations]
+    attributes = [(source, role.lower(), constant.lower()) for source, role, constant in graph.attributes]
     return Graph(
         graph.variables,
         tuple(concept.lower() for concept in graph.concepts),
-        tuple(dict.fromkeys((source, role.lower(), target) for source, role, target in graph.relations)),
-        tuple(dict.fromkeys((source, role.lower(), constant.lower()) for source, role, constant in graph.attributes)),
+        tuple(dict.fromkeys(relations)),
+        tuple(dict.fromkeys(attributes)),
         graph.root,
     )
 
@@ -195,6 +229,7 @@ class PreparedGraph:
         )
 
     def _once(self, key: tuple[Any, ...], compute: Callable[[], T]) -> T:
+        """Return what *compute* returned the first time that it was asked for under this key."""
         if key not in self._computed:
             self._computed[key] = compute()
         value: T = self._computed[key]
@@ -251,11 +286,12 @@ class Comparer:
         return graph
 
     def _score(self, settings: AspectSettings, left: PreparedGraph, right: PreparedGraph) -> float:
+        """Return the similarity of two graphs in one aspect, in [0, 1]."""
         aspect, standard, iterations = settings.aspect, settings.standardize, settings.iterations
         if aspect in SETS:
             return set_f1(left.labels(aspect, standardize=standard), right.labels(aspect, standardize=standard))
         if aspect in ALIGNED:
-            return self._aligned(settings, left, right)
+            return self._f1_of_aligned(settings, left, right)
         if aspect == "wlk":
             return compare_surroundings(left.surroundings(iterations), right.surroundings(iterations))
         if aspect == "wwlk":
@@ -263,9 +299,11 @@ class Comparer:
             return compare_embeddings(left.embeddings(vectors, iterations), right.embeddings(vectors, iterations))
         if aspect in _FOCUS:
             return _FOCUS[aspect](left.normal, right.normal, self._node_vectors(settings))
-        return {"quantifiers": quantifiers, "bag-of-nodes": bag_of_nodes}[aspect](left.normal, right.normal)
+        if aspect == "quantifiers":
+            return quantifiers(left.normal, right.normal)
+        return bag_of_nodes(left.normal, right.normal)
 
-    def _aligned(self, settings: AspectSettings, left: PreparedGraph, right: PreparedGraph) -> float:
+    def _f1_of_aligned(self, settings: AspectSettings, left: PreparedGraph, right: PreparedGraph) -> float:
         """Return the F1 of aligned triples; for S2match, those of Smatch with graded concepts."""
         graded = settings.aspect == "s2match"
         part = "smatch" if graded else settings.aspect

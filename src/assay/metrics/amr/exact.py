@@ -90,7 +90,7 @@ class Bound:
     def __init__(self, problem: Problem) -> None:
         pairs = problem.unary.size
         self._problem = problem
-        #: Sources and targets of the matches, grouped by the relations of the first graph, and of the second.
+        # sources and targets of the matches, grouped by the relations of the first graph, and of the second
         self._sides = []
         for relation in (problem.first, problem.second):
             sources = _Ends(relation, problem.sources, pairs)
@@ -98,39 +98,32 @@ class Bound:
             self._sides.append((sources, targets))
         self._share = np.full(len(problem.sources), 0.5)
         self._stride = 1.0
+        #: Steps since the bound was last lowered.
         self._idle = 0
         self.value = np.inf
-        self._assign()
+        self._compute_bound()
 
     def step(self, reached: float) -> bool:
         """Move shares once, for a known alignment of value *reached*; return False where there is nothing to move."""
         problem = self._problem
         chosen = problem.chosen(mapping_of(problem, self.partners))
         slope = np.zeros(len(self._share))
-        for (source, target), is_lower in zip(self._sides, (self._low, ~self._low), strict=True):
-            slope[source.counted(self._share, chosen & is_lower)] += 1.0
-            slope[target.counted(1.0 - self._share, chosen & is_lower)] -= 1.0
+        is_counted_by = self._counts_by_first, ~self._counts_by_first
+        for (source, target), is_counted in zip(self._sides, is_counted_by, strict=True):
+            slope[source.counted(self._share, chosen & is_counted)] += 1.0
+            slope[target.counted(1.0 - self._share, chosen & is_counted)] -= 1.0
         length = float(slope @ slope)
         if not length:
             return False
         self._share -= self._stride * (self._latest - reached) / length * slope
-        self._assign()
+        self._compute_bound()
         return True
 
-    def _assign(self) -> None:
-        """Compute the bound under the current shares."""
+    def _compute_bound(self) -> None:
+        """Compute the bound under the current shares, and halve the step where it was not lowered for long."""
         unary = self._problem.unary
-        size = unary.size
-        # of each pair of nodes, what its matches give at most, seen from the relations of either graph
-        gains = []
-        for source, target in self._sides:
-            at_source = np.bincount(source.pair, source.largest(self._share), size)
-            at_target = np.bincount(target.pair, target.largest(1.0 - self._share), size)
-            gains.append(at_source + at_target)
-        self._low = gains[0] <= gains[1]
-        side = max(unary.shape)
-        square = np.zeros((side, side))
-        square[: unary.shape[0], : unary.shape[1]] = unary + np.minimum(*gains).reshape(unary.shape)
+        square = np.zeros((max(unary.shape),) * 2)
+        square[: unary.shape[0], : unary.shape[1]] = unary + self._highest_gains().reshape(unary.shape)
         rows, columns = linear_sum_assignment(square, maximize=True)
         self.partners = np.asarray(columns, dtype=np.intp)
         self._latest = float(square[rows, columns].sum())
@@ -140,6 +133,22 @@ class Bound:
         self._idle += 1
         if self._idle >= _PATIENCE:
             self._stride, self._idle = self._stride / 2, 0
+
+    def _highest_gains(self) -> NDArray[np.float64]:
+        """Return what the matches of each pair of nodes give at most, shape (pairs of nodes,).
+
+        Counted by the relations of the first graph or by those of the second, whichever gives less.
+        """
+        size = self._problem.unary.size
+        gains = []
+        for source, target in self._sides:
+            at_source = np.bincount(source.pair, source.largest(self._share), size)
+            at_target = np.bincount(target.pair, target.largest(1.0 - self._share), size)
+            gains.append(at_source + at_target)
+        by_first, by_second = gains
+        self._counts_by_first = by_first <= by_second
+        lower: NDArray[np.float64] = np.minimum(by_first, by_second)
+        return lower
 
 
 def optimal_alignment(problem: Problem) -> Alignment:
@@ -156,7 +165,7 @@ def optimal_alignment(problem: Problem) -> Alignment:
     if not rows or not columns:
         return Alignment((-1,) * rows, 0.0, optimal=True)
     if not len(problem.sources):
-        return _assigned(problem)
+        return _best_assignment(problem)
     bound = Bound(problem)
     best, mapping = -1.0, np.empty(0, dtype=np.intp)
     for step in range(_STEPS):
@@ -165,24 +174,30 @@ def optimal_alignment(problem: Problem) -> Alignment:
             value = problem.value(climbed)
             if value > best:
                 best, mapping = value, climbed
-        if _highest(problem, bound.value) <= best + _EQUAL:
+        if _highest_possible_value(problem, bound.value) <= best + _EQUAL:
             return Alignment(tuple(mapping.tolist()), best, optimal=True)
         if not bound.step(best):
             break
     return integer_program(problem, Alignment(tuple(mapping.tolist()), best, optimal=False), bound.value)
 
 
-def _assigned(problem: Problem) -> Alignment:
-    """Return the best alignment where no two pairs of nodes share a match."""
+def _best_assignment(problem: Problem) -> Alignment:
+    """Return an optimal alignment of a problem without matches of relations, by linear assignment.
+
+    The value is then the sum of the values of single pairs of nodes, which linear assignment maximises. Nodes that get
+    no partner, where the first graph is larger, are mapped to -1.
+    """
     mapping = np.full(problem.unary.shape[0], -1, dtype=np.intp)
     rows, columns = linear_sum_assignment(problem.unary, maximize=True)
     mapping[rows] = columns
     return Alignment(tuple(mapping.tolist()), problem.value(mapping), optimal=True)
 
 
-def _highest(problem: Problem, bound: float) -> float:
-    """Return the highest value that an alignment can have under a bound."""
-    return bound if not problem.unit else float(np.floor(bound / problem.unit + _EQUAL)) * problem.unit
+def _highest_possible_value(problem: Problem, bound: float) -> float:
+    """Return the highest value that an alignment can have under a bound: rounded down to a multiple of the unit."""
+    if not problem.unit:
+        return bound
+    return float(np.floor(bound / problem.unit + _EQUAL)) * problem.unit
 
 
 def integer_program(problem: Problem, known: Alignment | None = None, bound: float = np.inf) -> Alignment:
@@ -204,20 +219,10 @@ def integer_program(problem: Problem, known: Alignment | None = None, bound: flo
     """
     rows, columns = problem.unary.shape
     unary = problem.unary.ravel()
-    pairs = np.flatnonzero((unary > 0) | _occurs(problem))
-    variable_of = np.full(unary.size, -1, dtype=np.intp)
-    variable_of[pairs] = np.arange(len(pairs))
+    pairs = np.flatnonzero((unary > 0) | _is_end_of_match(problem))
     matches = len(problem.sources)
-    total = len(pairs) + matches
     gain = np.concatenate([unary[pairs], np.ones(matches)])
-    blocks = [_at_most_one(pairs // columns, total), _at_most_one(pairs % columns, total)]
-    upper = [np.ones(block.shape[0]) for block in blocks]
-    for relation in (problem.first, problem.second):
-        for end in (problem.sources, problem.targets):
-            block = _at_most_its_pair(relation * unary.size + end, variable_of[end], len(pairs), total)
-            blocks.append(block)
-            upper.append(np.zeros(block.shape[0]))
-    constraints = [LinearConstraint(vstack(blocks), -np.inf, np.concatenate(upper))]
+    constraints = [_alignment_constraint(problem, pairs)]
     gap = 0.0
     if known is not None and problem.unit:
         more = known.value + (1 - _SLACK) * problem.unit
@@ -236,9 +241,32 @@ def integer_program(problem: Problem, known: Alignment | None = None, bound: flo
     if solution.x is None or solution.status != 0:
         raise AssayError(f"no optimal alignment was found: {solution.message}")
     mapping = np.full(rows, -1, dtype=np.intp)
+    # solutions are 0 or 1 up to the solver's tolerance
     chosen = pairs[solution.x[: len(pairs)] > 0.5]
     mapping[chosen // columns] = chosen % columns
     return Alignment(tuple(mapping.tolist()), problem.value(mapping), optimal=True)
+
+
+def _alignment_constraint(problem: Problem, pairs: NDArray[np.intp]) -> LinearConstraint:
+    """Return the constraint that a solution is an alignment, and that its matches belong to it.
+
+    Args:
+        problem: with at least one match.
+        pairs: the pairs of nodes that have a variable, ascending; the variables of the matches follow.
+    """
+    size, columns = problem.unary.size, problem.unary.shape[1]
+    variable_of = np.full(size, -1, dtype=np.intp)
+    variable_of[pairs] = np.arange(len(pairs))
+    variables = len(pairs) + len(problem.sources)
+    # each node of either graph has at most one partner
+    blocks = [_at_most_one(pairs // columns, variables), _at_most_one(pairs % columns, variables)]
+    upper = [np.ones(block.shape[0]) for block in blocks]
+    for relation in (problem.first, problem.second):
+        for end in (problem.sources, problem.targets):
+            block = _at_most_its_pair(relation * size + end, variable_of[end], len(pairs), variables)
+            blocks.append(block)
+            upper.append(np.zeros(block.shape[0]))
+    return LinearConstraint(vstack(blocks), -np.inf, np.concatenate(upper))
 
 
 @contextlib.contextmanager
@@ -254,11 +282,12 @@ def _stdout_to_stderr() -> Iterator[None]:
         os.close(stdout)
 
 
-def _occurs(problem: Problem) -> NDArray[np.bool_]:
-    """Return which pairs of nodes are the end of a match."""
-    occurs = np.zeros(problem.unary.size, dtype=bool)
-    occurs[problem.sources] = occurs[problem.targets] = True
-    return occurs
+def _is_end_of_match(problem: Problem) -> NDArray[np.bool_]:
+    """Return which pairs of nodes are an end of a match, shape (pairs of nodes,)."""
+    is_end = np.zeros(problem.unary.size, dtype=bool)
+    is_end[problem.sources] = True
+    is_end[problem.targets] = True
+    return is_end
 
 
 def _at_most_one(groups: NDArray[np.intp], total: int) -> csr_array:

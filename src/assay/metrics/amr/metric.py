@@ -89,6 +89,13 @@ class Amr(Metric):
         super().__post_init__()
         if self.subject == _ALL:
             return
+        self._check_options()
+        self.redeclare(
+            aspect=self.subject, citation=_CITATIONS.get(self.subject, _GLOBAL), provider=self._packages_needed()
+        )
+
+    def _check_options(self) -> None:
+        """Refuse an aspect that does not exist, and options that do not fit it."""
         if self.subject not in _NAMES:
             raise InputError(unknown("metric 'amr' has no aspect", self.subject, (*_NAMES, _ALL)))
         for name, _ in self._changed():
@@ -99,6 +106,9 @@ class Amr(Metric):
             raise InputError(f"metric 'amr:{self.subject}' needs word vectors: write amr:{self.subject},vectors=FILE")
         if self.engine == "smatchpp" and (self.solver != "exact" or not self.standardize):
             raise InputError("metric 'amr:smatch': engine=smatchpp aligns optimally and standardizes only")
+
+    def _packages_needed(self) -> tuple[str, ...]:
+        """Return the packages that compute the aspect, for the signature: their versions may change a score."""
         packages = ["penman"]
         if self.subject in ALIGNED:
             packages.append("scipy")
@@ -106,7 +116,7 @@ class Amr(Metric):
             packages.append("POT")
         if self.engine == "smatchpp":
             packages.append("smatchpp")
-        self.redeclare(aspect=self.subject, citation=_CITATIONS.get(self.subject, _GLOBAL), provider=tuple(packages))
+        return tuple(packages)
 
     def expand(self) -> tuple[Metric, ...]:
         """Return the fifteen aspects for ``amr`` and ``amr:all``, each with the options that it takes; else itself.

@@ -63,9 +63,9 @@ class Workers:
         if self._processes == 1 or (self._pool is None and len(pairs) < FEW):
             return self._comparer.compare(aspects, pairs)
         chunks = [pairs[start : start + CHUNK] for start in range(0, len(pairs), CHUNK)]
-        pool = self._start()
+        pool = self._running_pool()
         try:
-            compared = list(pool.map(_compare, [tuple(aspects)] * len(chunks), chunks))
+            compared = list(pool.map(_compare_in_process, [tuple(aspects)] * len(chunks), chunks))
         except BrokenProcessPool as error:
             self.close()
             raise UnavailableError(
@@ -85,7 +85,8 @@ class Workers:
             self._pool = None
         self._comparer = Comparer()
 
-    def _start(self) -> ProcessPoolExecutor:
+    def _running_pool(self) -> ProcessPoolExecutor:
+        """Return the processes that compare, started when they are first needed."""
         if self._pool is None:
             # fork would copy locks that other threads hold, such as those of a progress bar
             context = multiprocessing.get_context("spawn")
@@ -109,11 +110,12 @@ def _end_with_parent(sentinel: int) -> None:
     os._exit(1)
 
 
-#: Of a process that compares.
+#: What a process of the pool keeps from one chunk to the next: prepared graphs and word vectors.
 _comparer: Comparer | None = None
 
 
-def _compare(aspects: tuple[AspectSettings, ...], pairs: Sequence[tuple[str, str]]) -> _Compared:
+def _compare_in_process(aspects: tuple[AspectSettings, ...], pairs: Sequence[tuple[str, str]]) -> _Compared:
+    """See :meth:`Comparer.compare`; what a process of the pool runs."""
     global _comparer
     if _comparer is None:
         _comparer = Comparer()

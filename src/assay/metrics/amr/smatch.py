@@ -108,37 +108,41 @@ def negation(graph: Graph) -> frozenset[str]:
 def unlabeled(graph: Graph) -> Triples:
     """Return the triples of a graph without the labels of its relations and attributes."""
     triples = triples_of(graph)
-    return Triples(
-        triples.concepts,
-        tuple(dict.fromkeys((source, _ANY, target) for source, _, target in triples.relations)),
-        tuple(dict.fromkeys((s, role if role == ROOT else _ANY, value) for s, role, value in triples.attributes)),
-    )
+    relations = [(source, _ANY, target) for source, _, target in triples.relations]
+    attributes = []
+    for source, role, constant in triples.attributes:
+        attributes.append((source, role if role == ROOT else _ANY, constant))
+    return Triples(triples.concepts, tuple(dict.fromkeys(relations)), tuple(dict.fromkeys(attributes)))
 
 
 def coreference(graph: Graph) -> Triples:
     """Return the relations to nodes with several incoming relations, and the concepts at their ends."""
     parents = Counter(target for _, _, target in graph.relations)
     shared = [relation for relation in graph.relations if parents[relation[2]] > 1]
-    return _part(graph, shared, [])
+    return _triples_with_concepts(graph, shared, [])
 
 
 def srl(graph: Graph) -> Triples:
     """Return the core arguments of predicates (``:ARG0`` and so on), and the concepts at their ends."""
     relations = [relation for relation in graph.relations if _CORE.match(relation[1])]
     attributes = [attribute for attribute in graph.attributes if _CORE.match(attribute[1])]
-    return _part(graph, relations, attributes)
+    return _triples_with_concepts(graph, relations, attributes)
 
 
-def _part(graph: Graph, relations: list[tuple[int, str, int]], attributes: list[tuple[int, str, str]]) -> Triples:
-    """Return the triples of some relations and attributes with the concepts at their ends."""
-    sources = {source for source, _, _ in (*relations, *attributes)}
-    targets = {target for _, _, target in relations}
-    kept = sorted(sources | targets)
+def _triples_with_concepts(
+    graph: Graph, relations: list[tuple[int, str, int]], attributes: list[tuple[int, str, str]]
+) -> Triples:
+    """Return the triples of some relations and attributes with the concepts at their ends; nodes are counted anew."""
+    nodes = {source for source, _, _ in (*relations, *attributes)}
+    nodes.update(target for _, _, target in relations)
+    kept = sorted(nodes)
     number = {node: index for index, node in enumerate(kept)}
+    renumbered_relations = [(number[source], role, number[target]) for source, role, target in relations]
+    renumbered_attributes = [(number[source], role, constant) for source, role, constant in attributes]
     return Triples(
         tuple(graph.concepts[node] for node in kept),
-        tuple(dict.fromkeys((number[source], role, number[target]) for source, role, target in relations)),
-        tuple(dict.fromkeys((number[source], role, constant) for source, role, constant in attributes)),
+        tuple(dict.fromkeys(renumbered_relations)),
+        tuple(dict.fromkeys(renumbered_attributes)),
     )
 
 

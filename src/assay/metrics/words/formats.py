@@ -55,7 +55,7 @@ def read_blocks(path: Path) -> Iterator[Block]:
             what was expected.
     """
     binary = find_format(path) == "binary"
-    with _opened(path) as stream:
+    with _open_unpacked(path) as stream:
         yield from _read_binary(path, stream) if binary else _read_text(path, stream)
 
 
@@ -71,7 +71,7 @@ def find_format(path: Path) -> Format:
     """
     if not path.is_file():
         raise InputError(f"{path}: there is no such file of word vectors")
-    with _opened(path) as stream:
+    with _open_unpacked(path) as stream:
         head = stream.read(1 << 16)
     if not head:
         raise InputError(f"{path}, line 1: expected word vectors, the file is empty")
@@ -92,7 +92,7 @@ def read_words(path: Path) -> Iterator[list[bytes]]:
     Raises:
         InputError: the file cannot be read, or a line is blank.
     """
-    with _opened(path) as stream:
+    with _open_unpacked(path) as stream:
         words: list[bytes] = []
         for number, line in enumerate(_lines(path, stream), 1):
             word = line.rstrip(b"\r\n")
@@ -141,7 +141,9 @@ def _read_text(path: Path, stream: BufferedIOBase) -> Iterator[Block]:
         count += len(part)
         words, numbers = [], array("d")
         for number, line in enumerate(part, start):
-            words.append(_read_line(path, number, line, dimensions, numbers))
+            word, line_numbers = _parse_line(path, number, line, dimensions)
+            words.append(word)
+            numbers.extend(line_numbers)
         with np.errstate(over="ignore"):
             values = np.frombuffer(numbers).reshape(len(part), dimensions).astype(np.float32)
         check_finite(path, values, "line", start)
@@ -152,20 +154,25 @@ def _read_text(path: Path, stream: BufferedIOBase) -> Iterator[Block]:
         )
 
 
-def _read_line(path: Path, number: int, line: bytes, dimensions: int, numbers: array[float]) -> bytes:
-    """Append the numbers of a line to *numbers*, and return the word before them."""
+def _parse_line(path: Path, line_number: int, line: bytes, dimensions: int) -> tuple[bytes, list[float]]:
+    """Return the word of a line and the numbers after it, as many as there are dimensions.
+
+    Raises:
+        InputError: the line has another number of fields, or a field that is no number.
+    """
     # split from the right, since a few words of GloVe's 840B file have spaces in them
     fields = line.rsplit(None, dimensions)
     word = fields[0] if len(fields) == dimensions + 1 else b""
-    if not word or (b" " in word and _is_number(word.rpartition(b" ")[2])):
+    # a number at the end of a word with spaces is one too many, not a part of the word
+    has_extra_number = b" " in word and _is_number(word.rpartition(b" ")[2])
+    if not word or has_extra_number:
         count = len(line.split())
-        raise InputError(f"{path}, line {number}: expected a word and {dimensions} numbers, found {count} fields")
+        raise InputError(f"{path}, line {line_number}: expected a word and {dimensions} numbers, found {count} fields")
     try:
-        numbers.extend(map(float, fields[1:]))
+        return word, [float(field) for field in fields[1:]]
     except ValueError:
         wrong = next(field for field in fields[1:] if not _is_number(field))
-        raise InputError(f"{path}, line {number}: expected a number, found {_shown(wrong)}") from None
-    return word
+        raise InputError(f"{path}, line {line_number}: expected a number, found {_shown(wrong)}") from None
 
 
 def _count_numbers(path: Path, line: bytes) -> int:
@@ -217,13 +224,23 @@ def _read_binary(path: Path, stream: BufferedIOBase) -> Iterator[Block]:
 def _header(line: bytes) -> tuple[int, int] | None:
     """Return n and d of a first line ``n d``, or None for another first line."""
     fields = line.split()
-    if len(fields) != 2 or not all(field.isdigit() and len(field) < 16 for field in fields):
+    if len(fields) != 2:
         return None
-    count, dimensions = map(int, fields)
-    return (count, dimensions) if count and 0 < dimensions <= _MOST_DIMENSIONS else None
+    # 16 digits are no number of words, but may be a word
+    if not all(field.isdigit() and len(field) < 16 for field in fields):
+        return None
+    count, dimensions = int(fields[0]), int(fields[1])
+    if count == 0 or not 0 < dimensions <= _MOST_DIMENSIONS:
+        return None
+    return count, dimensions
 
 
 def _lines(path: Path, stream: BufferedIOBase) -> Iterator[bytes]:
+    """Yield the lines of a file with their ends.
+
+    Raises:
+        InputError: a line is longer than any of a file of word vectors.
+    """
     for number in itertools.count(1):
         line = stream.readline(_LONGEST)
         if not line:
@@ -234,7 +251,12 @@ def _lines(path: Path, stream: BufferedIOBase) -> Iterator[bytes]:
 
 
 @contextmanager
-def _opened(path: Path) -> Iterator[BufferedIOBase]:
+def _open_unpacked(path: Path) -> Iterator[BufferedIOBase]:
+    """Open a file for reading bytes, unpacked where it is compressed with gzip.
+
+    Raises:
+        InputError: inside or here, the file cannot be read or unpacked.
+    """
     try:
         with path.open("rb") as raw:
             compressed = raw.read(2) == _GZIP
