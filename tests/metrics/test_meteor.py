@@ -125,7 +125,7 @@ def test_a_folder_that_nltk_refuses_is_named(monkeypatch):
     def refuse(root):
         raise PermissionError("writable by another account")
 
-    monkeypatch.setattr(wordnet, "_open", refuse)
+    monkeypatch.setattr(wordnet, "_open_reader", refuse)
     monkeypatch.setattr(wordnet, "find_wordnet", lambda: Path("dict"))
     with pytest.raises(UnavailableError, match="another account") as caught:
         wordnet.open_wordnet()
@@ -157,9 +157,9 @@ def test_a_folder_of_assay_data_comes_first(monkeypatch, tmp_path, paper):
     assert wordnet.wordnet_signature() == before
     assert before.startswith("3.")
     (folder / "noun.exc").write_bytes(b"geese goose\n")
-    wordnet._signature.cache_clear()
+    wordnet._version_and_digest.cache_clear()
     assert wordnet.wordnet_signature() != before
-    wordnet._signature.cache_clear()
+    wordnet._version_and_digest.cache_clear()
 
 
 @settings(suppress_health_check=[HealthCheck.function_scoped_fixture], max_examples=400, deadline=None)

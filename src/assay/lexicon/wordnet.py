@@ -55,7 +55,8 @@ def _complete(folder: Path) -> bool:
     return all((folder / name).is_file() for name in _FILES)
 
 
-def _located() -> Any:
+def _require_wordnet() -> Any:
+    """Return where this machine's WordNet is, as :func:`find_wordnet` does; raise UnavailableError without one."""
     root = find_wordnet()
     if root is None:
         raise UnavailableError("WordNet is not on this machine", REMEDY)
@@ -68,16 +69,17 @@ def open_wordnet() -> Any:
     Raises:
         UnavailableError: there is none, or NLTK refuses its permissions.
     """
-    root = _located()
+    root = _require_wordnet()
     try:
-        return _open(root)
+        return _open_reader(root)
     except PermissionError as error:
         reason = f"NLTK does not read the WordNet in {root} ({error})"
         raise UnavailableError(reason, f"chmod -R go-w {root}") from error
 
 
 @functools.lru_cache(maxsize=2)
-def _open(root: Any) -> Any:
+def _open_reader(root: Any) -> Any:
+    """Return NLTK's reader of the WordNet in a folder or an archive of NLTK's."""
     import warnings
 
     import nltk.data
@@ -96,27 +98,35 @@ def _open(root: Any) -> Any:
 def wordnet_signature() -> str:
     """Return version and digest of this machine's WordNet (``3.0-0123456789abcdef``), or ``absent``."""
     root = find_wordnet()
-    return "absent" if root is None else _signature(root)
+    return "absent" if root is None else _version_and_digest(root)
 
 
 @functools.lru_cache(maxsize=2)
-def _signature(root: Any) -> str:
+def _version_and_digest(root: Any) -> str:
+    """Return the version of a WordNet and the digest of its files, joined by a hyphen."""
     digest = hashlib.sha256()
     version = "unknown"
     for name in _FILES:
-        content = (root / name).read_bytes() if isinstance(root, Path) else _read(root, name)
+        content = _content_of(root, name)
         if name == "data.adj":
-            # The licence at the top of every data file names the version.
-            for part in content[:3000].decode("ascii", "replace").split("WordNet ")[1:]:
-                if " Copyright" in part[:16]:
-                    version = part.split()[0]
-                    break
+            version = _version_in_licence(content)
         digest.update(f"{name}:{len(content)}:".encode())
         digest.update(content)
     return f"{version}-{digest.hexdigest()[:16]}"
 
 
-def _read(root: Any, name: str) -> bytes:
+def _version_in_licence(content: bytes) -> str:
+    """Return the version that the licence at the top of a data file names, or ``unknown``."""
+    for part in content[:3000].decode("ascii", "replace").split("WordNet ")[1:]:
+        if " Copyright" in part[:16]:
+            return part.split()[0]
+    return "unknown"
+
+
+def _content_of(root: Any, name: str) -> bytes:
+    """Return the bytes of a file of WordNet, which is a folder or an archive of NLTK's."""
+    if isinstance(root, Path):
+        return (root / name).read_bytes()
     with root.join(name).open() as stream:
         content: bytes = stream.read()
     return content

@@ -69,13 +69,14 @@ def check_metric(metric: str | MetricName | Metric) -> list[ContractFinding]:
     loaded.check_available()
     if loaded not in loaded.expand():
         raise InputError(f"metric {str(loaded)!r} means several metrics; check one of them: {loaded.expand()[0]}")
-    findings = [_run(name, check, loaded) for name, check in _STATIC]
+    findings = [_run_check(name, check, loaded) for name, check in _STATIC]
     if isinstance(loaded, ColumnMetric):
         return [*findings, ContractFinding("scores", True, "not computed: a recorded score is read from the data")]
-    return findings + [_run(name, check, loaded) for name, check in _DYNAMIC]
+    return findings + [_run_check(name, check, loaded) for name, check in _DYNAMIC]
 
 
-def _run(name: str, check: Callable[[Metric], str], metric: Metric) -> ContractFinding:
+def _run_check(name: str, check: Callable[[Metric], str], metric: Metric) -> ContractFinding:
+    """Return the outcome of a check; whatever it raises counts as not passed."""
     try:
         return ContractFinding(name, True, check(metric))
     except _BrokenError as error:
@@ -110,6 +111,7 @@ def _graph(text: str) -> str:
 
 
 def _scores(metric: Metric, batch: Batch) -> NDArray[np.float64]:
+    """Return the scores of a batch, after a check of their type and shape."""
     import numpy as np
 
     scores = metric.score(batch)
@@ -121,7 +123,10 @@ def _scores(metric: Metric, batch: Batch) -> NDArray[np.float64]:
     return scores
 
 
-def _same(metric: Metric, left: NDArray[np.float64], right: NDArray[np.float64], batch: Batch, what: str) -> None:
+def _require_equal(
+    metric: Metric, left: NDArray[np.float64], right: NDArray[np.float64], batch: Batch, what: str
+) -> None:
+    """Require that two scores of each pair differ by no more than the metric's tolerance; *what* begins the message."""
     import numpy as np
 
     tolerance = metric.declaration.tolerance
@@ -132,31 +137,40 @@ def _same(metric: Metric, left: NDArray[np.float64], right: NDArray[np.float64],
         raise _BrokenError(f"{what}: {pair} has {left[row]:.6g} and {right[row]:.6g} ({len(differing)} pairs differ)")
 
 
+# The checks: each returns the detail of a promise that is kept, and raises _BrokenError for one that is not.
+
+
 def _name(metric: Metric) -> str:
-    again = load_metric(MetricName.parse(str(metric)))
-    _require(again == metric, f"{metric} is read back as another metric: {again!r}")
+    """Check that the metric's name is read back as the same metric."""
+    reloaded = load_metric(MetricName.parse(str(metric)))
+    _require(reloaded == metric, f"{metric} is read back as another metric: {reloaded!r}")
     return str(metric)
 
 
 def _pickle(metric: Metric) -> str:
-    again = pickle.loads(pickle.dumps(metric))
-    _require(again == metric and again.signature() == metric.signature(), "another metric comes back")
+    """Check that an equal metric comes out of a pickle."""
+    copy = pickle.loads(pickle.dumps(metric))
+    _require(copy == metric and copy.signature() == metric.signature(), "another metric comes back")
     return "equal after a round trip"
 
 
 def _signature(metric: Metric) -> str:
+    """Check that the signature is text and changes with every option that it should depend on."""
     signature = metric.signature()
     for key, value in signature.items():
         _require(isinstance(key, str) and isinstance(value, str), f"{key!r}: {value!r} is not text")
     _require("assay" in signature, "the version of assay is missing")
     for key, others in _other_values(metric).items():
-        changed = [other for other in others if _changes(metric, key, other, signature)]
+        if not others:
+            continue
         # one of them suffices: a default such as "auto" means one of the others
-        _require(bool(changed) or not others, f"it does not change with the option {key!r}")
+        changed = any(_changes_signature(metric, key, other, signature) for other in others)
+        _require(changed, f"it does not change with the option {key!r}")
     return metric.short_signature()
 
 
-def _changes(metric: Metric, key: str, value: object, signature: dict[str, str]) -> bool:
+def _changes_signature(metric: Metric, key: str, value: object, signature: dict[str, str]) -> bool:
+    """Tell whether the signature of the metric with another value of an option is another one."""
     try:
         return dataclasses.replace(metric, **{key: value}).signature() != signature
     except AssayError:
@@ -169,11 +183,12 @@ def _other_values(metric: Metric) -> dict[str, Sequence[object]]:
     others = {}
     for key, item in describe_options(type(metric)).items():
         if key != SUBJECT:
-            others[key] = _others(item, getattr(metric, key))
+            others[key] = _values_other_than(getattr(metric, key), item)
     return others
 
 
-def _others(item: Option, value: object) -> Sequence[object]:
+def _values_other_than(value: object, item: Option) -> Sequence[object]:
+    """Return all other choices of an option that has choices; else one other value, none where its range has none."""
     if item.kind == "choice":
         return [choice for choice in item.choices if choice != value]
     if item.kind == "bool":
@@ -191,16 +206,20 @@ def _others(item: Option, value: object) -> Sequence[object]:
 
 
 def _finite(metric: Metric) -> str:
+    """Check that every pair has a finite score."""
     import numpy as np
 
     batch = _batch()
     scores = _scores(metric, batch)
-    wrong = np.flatnonzero(~np.isfinite(scores))
-    _require(not len(wrong), f"{batch.references[wrong[0]]!r} has {scores[wrong[0]]}" if len(wrong) else "")
+    not_finite = np.flatnonzero(~np.isfinite(scores))
+    if len(not_finite):
+        row = int(not_finite[0])
+        raise _BrokenError(f"{batch.references[row]!r} has {scores[row]}")
     return f"{len(batch)} pairs"
 
 
 def _range(metric: Metric) -> str:
+    """Check that scores are in the declared range."""
     low, high = metric.declaration.low, metric.declaration.high
     scores = _scores(metric, _batch())
     slack = metric.declaration.tolerance
@@ -210,25 +229,30 @@ def _range(metric: Metric) -> str:
 
 
 def _perfect(metric: Metric) -> str:
+    """Check that identical texts have the perfect score, where one is declared."""
     import numpy as np
 
     expected = metric.declaration.perfect
     if expected is None:
         return "none declared"
     batch = _batch(tuple((text, text) for pair in _PAIRS for text in pair))
-    _same(metric, _scores(metric, batch), np.full(len(batch), expected), batch, "identical texts")
+    _require_equal(metric, _scores(metric, batch), np.full(len(batch), expected), batch, "identical texts")
     return f"{expected:g} for identical texts"
 
 
 def _symmetry(metric: Metric) -> str:
+    """Check that exchanging the texts changes no score, where symmetry is declared."""
     if not metric.declaration.symmetric:
         return "not declared"
     batch = _batch()
-    _same(metric, _scores(metric, batch), _scores(metric, batch.swapped()), batch, "declared symmetric, but exchanged")
+    _require_equal(
+        metric, _scores(metric, batch), _scores(metric, batch.swapped()), batch, "declared symmetric, but exchanged"
+    )
     return "symmetric"
 
 
 def _empty(metric: Metric) -> str:
+    """Check that empty texts have finite scores, and an empty batch none."""
     import numpy as np
 
     scores = _scores(metric, _batch(_EMPTY))
@@ -238,21 +262,25 @@ def _empty(metric: Metric) -> str:
 
 
 def _batch_and_order(metric: Metric) -> str:
+    """Check that a score does not depend on the other pairs of its batch, nor on their order."""
     import numpy as np
 
     batch = _batch()
     whole = _scores(metric, batch)
     alone = np.concatenate([_scores(metric, batch.take([i])) for i in range(len(batch))])
-    _same(metric, whole, alone, batch, "in the batch and alone")
+    _require_equal(metric, whole, alone, batch, "in the batch and alone")
     order = [*range(1, len(batch), 2), *range(0, len(batch), 2)]
-    _same(metric, whole[order], _scores(metric, batch.take(order)), batch.take(order), "in order and out of order")
+    _require_equal(
+        metric, whole[order], _scores(metric, batch.take(order)), batch.take(order), "in order and out of order"
+    )
     return "the same alone, in a batch and in another order"
 
 
 def _deterministic(metric: Metric) -> str:
+    """Check that the metric, loaded anew, gives the same scores."""
     batch = _batch()
-    again = load_metric(metric.name)
-    _same(metric, _scores(metric, batch), _scores(again, batch), batch, "scored twice")
+    reloaded = load_metric(metric.name)
+    _require_equal(metric, _scores(metric, batch), _scores(reloaded, batch), batch, "scored twice")
     return "the same twice"
 
 

@@ -78,24 +78,30 @@ class MetricName:
 
 
 def _split(text: str) -> tuple[str, str | None, tuple[tuple[str, str], ...]]:
-    """Return name, subject and options of a text."""
-    head = _NAME.match(text)
-    if head is None:
+    """Return name, subject (None without one) and options of a text ``NAME:SUBJECT,KEY=VALUE,…``.
+
+    Raises:
+        InputError: the text has another form, or gives an option twice.
+    """
+    name = _NAME.match(text)
+    if name is None:
         raise InputError(f"metric {text!r}: expected {_FORM}, starting with a letter or digit")
-    rest = text[head.end() :]
-    starts = list(_OPTION.finditer(rest))
-    before = rest[: starts[0].start()] if starts else rest
-    if before and not before.startswith(":"):
-        raise InputError(f"metric {text!r}: expected {_FORM}, found {before!r} after {head.group()!r}")
-    if before == ":":
+    rest = text[name.end() :]
+    option_starts = list(_OPTION.finditer(rest))
+    subject = rest[: option_starts[0].start()] if option_starts else rest
+    if subject and not subject.startswith(":"):
+        raise InputError(f"metric {text!r}: expected {_FORM}, found {subject!r} after {name.group()!r}")
+    if subject == ":":
         raise InputError(f"metric {text!r}: nothing follows the colon; expected {_FORM}")
-    ends = [match.start() for match in starts[1:]] + [len(rest)]
-    options = tuple((match.group(1), rest[match.end() : end]) for match, end in zip(starts, ends, strict=False))
-    keys = [key for key, _ in options]
-    for key in keys:
-        if keys.count(key) > 1:
+    options: dict[str, str] = {}
+    # a value ends where the next option starts
+    value_ends = [match.start() for match in option_starts[1:]] + [len(rest)]
+    for match, value_end in zip(option_starts, value_ends, strict=False):
+        key = match.group(1)
+        if key in options:
             raise InputError(f"metric {text!r}: the option {key!r} is given twice")
-    return head.group(), before[1:] or None, options
+        options[key] = rest[match.end() : value_end]
+    return name.group(), subject[1:] or None, tuple(options.items())
 
 
 def option(

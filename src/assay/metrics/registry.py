@@ -216,13 +216,22 @@ def describe_metric(name: str) -> list[str]:
     metric = load_metric(name) if buildable else None
     declaration = cls.declaration if metric is None else metric.declaration
     options = {key: item for key, item in describe_options(cls).items() if metric is None or metric.takes(key)}
-    lines = _declared(declaration, entry.origin)
+    lines = _declaration_lines(declaration, entry.origin)
     if declaration.subject:
         lines += _subject_lines(declaration, options.get(SUBJECT), optional=bool(by_language))
     for language, preset in by_language.items():
         for_whom = "any language" if language == "*" else language
         values = ", ".join(str(value) if key == SUBJECT else f"{key}={value}" for key, value in preset.items())
         lines.append(f"preset for {for_whom}: {values}")
+    lines += _option_lines(declaration, options)
+    if metric is not None:
+        lines.append(_signature_line(metric))
+    return lines
+
+
+def _option_lines(declaration: Declaration, options: dict[str, Option]) -> list[str]:
+    """Return a line for each option but the subject, and one for each option set."""
+    lines = []
     for key, item in options.items():
         if key != SUBJECT:
             default = "needed" if item.default is MISSING else f"default {format_value(item.default) or 'an empty one'}"
@@ -230,12 +239,11 @@ def describe_metric(name: str) -> list[str]:
     for title, option_set in declaration.option_sets.items():
         values = ", ".join(f"{key}={format_value(value)}" for key, value in option_set.items())
         lines.append(f"option set {declaration.name}:{title}: {values}")
-    if metric is not None:
-        lines.append(_signature(metric))
     return lines
 
 
-def _declared(declaration: Declaration, origin: str) -> list[str]:
+def _declaration_lines(declaration: Declaration, origin: str) -> list[str]:
+    """Return what a metric promises: range, symmetry, languages, what computes it, and its source."""
     languages = "any" if declaration.languages is None else ", ".join(sorted(declaration.languages))
     better = "higher" if declaration.higher_is_better else "lower"
     lines = [
@@ -265,7 +273,8 @@ def _yes(value: bool) -> str:
     return "yes" if value else "no"
 
 
-def _signature(metric: Metric) -> str:
+def _signature_line(metric: Metric) -> str:
+    """Return the metric's signature on this machine, or why it is unavailable."""
     try:
         metric.check_available()
     except UnavailableError as error:

@@ -149,22 +149,35 @@ class Static(Metric):
         for number, rows in enumerate(rows_of):
             start, end = end, end + len(rows)
             if rows:
-                known = table[index[start:end]].astype(np.float64)
-                pooled[number] = known.max(axis=0) if self.pooling == "max" else known.mean(axis=0)
+                word_vectors = table[index[start:end]].astype(np.float64)
+                pooled[number] = word_vectors.max(axis=0) if self.pooling == "max" else word_vectors.mean(axis=0)
         return pooled
 
     def _rows(self, vectors: WordVectors, texts: Sequence[str]) -> list[list[int]]:
         """Return the rows of the known words of each text, in order: of whole tokens, else of their parts."""
-        split = [split_text(text) for text in texts]
-        row_of = vectors.find(list(chain.from_iterable(split)), self.case)
-        parts = {token: split_parts(token) for token, row in row_of.items() if row < 0}
-        missing = [part for part in chain.from_iterable(parts.values()) if part not in row_of]
-        known = row_of | vectors.find(missing, self.case)
+        tokens_of_texts = [split_text(text) for text in texts]
+        row_of = vectors.find(list(chain.from_iterable(tokens_of_texts)), self.case)
+        rows_of_token = self._rows_of_tokens(vectors, row_of)
+        rows_of_texts = []
+        for tokens in tokens_of_texts:
+            rows_of_texts.append(list(chain.from_iterable(rows_of_token[token] for token in tokens)))
+        return rows_of_texts
+
+    def _rows_of_tokens(self, vectors: WordVectors, row_of: dict[str, int]) -> dict[str, list[int]]:
+        """Return the rows of each token: its own, else those of its parts that are known.
+
+        Args:
+            vectors: the table.
+            row_of: the row of each token, -1 where the table lacks it.
+        """
+        parts_of = {token: split_parts(token) for token, row in row_of.items() if row < 0}
+        new_parts = [part for part in chain.from_iterable(parts_of.values()) if part not in row_of]
+        row_of_word = row_of | vectors.find(new_parts, self.case)
         rows_of_token = {}
         for token in row_of:
-            rows = [known[part] for part in parts.get(token, [token])]
+            rows = [row_of_word[part] for part in parts_of.get(token, [token])]
             rows_of_token[token] = [row for row in rows if row >= 0]
-        return [list(chain.from_iterable(rows_of_token[token] for token in tokens)) for tokens in split]
+        return rows_of_token
 
 
 def split_text(text: str) -> list[str]:

@@ -21,8 +21,8 @@ WORDS, MEAN = Output("tokens", 2), Output("mean", 2)
 def packed(sizes: list[int]) -> Packed:
     """Return a batch of the model with nothing but the sizes, all that is read of it."""
     nothing = torch.zeros(0)
-    even = len(set(sizes)) == 1
-    return Packed(np.arange(len(sizes)), np.array(sizes, dtype=np.intp), nothing, nothing, None, even=even)
+    unpadded = len(set(sizes)) == 1
+    return Packed(np.arange(len(sizes)), np.array(sizes, dtype=np.intp), nothing, nothing, None, unpadded=unpadded)
 
 
 def values(batch: BatchEmbeddings) -> list[list[float]]:

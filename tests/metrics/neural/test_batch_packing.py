@@ -52,13 +52,13 @@ def test_a_batch_is_padded_on_the_right() -> None:
     assert batch.mask.tolist() == [[1, 1, 1], [1, 1, 0], [1, 0, 0]]
     assert batch.types is not None and batch.types.tolist() == [[0, 1, 1], [0, 0, 0], [1, 0, 0]]
     assert batch.inside.tolist() == [[True, True, True], [True, True, False], [True, False, False]]
-    assert not batch.even
+    assert not batch.unpadded
     assert {batch.ids.dtype, batch.mask.dtype, batch.types.dtype} == {torch.int64}
 
 
 def test_without_padding_a_batch_is_even() -> None:
     (batch,) = packed([Tokens([1, 2]), Tokens([3, 4])], 100)
-    assert batch.even and batch.types is None
+    assert batch.unpadded and batch.types is None
     assert batch.ids.tolist() == [[1, 2], [3, 4]] and batch.mask.tolist() == [[1, 1], [1, 1]]
 
 

@@ -67,7 +67,7 @@ def batch_of(lengths: list[int], *, types: bool = False, seed: int = 0) -> Packe
     mask = (torch.arange(max(lengths)) < torch.tensor(lengths)[:, None]).long()
     ids = torch.where(mask.bool(), torch.randint(3, 40, mask.shape, generator=generator), 1)
     kinds = torch.randint(0, 2, mask.shape, generator=generator) * mask if types else None
-    return Packed(np.arange(len(lengths)), sizes, ids, mask, kinds, even=len(set(lengths)) == 1)
+    return Packed(np.arange(len(lengths)), sizes, ids, mask, kinds, unpadded=len(set(lengths)) == 1)
 
 
 def one_by_one(model: Any, batch: Packed, row: int) -> dict[str, torch.Tensor]:
@@ -124,7 +124,7 @@ def test_layers_above_the_highest_are_left_out_where_that_changes_nothing(kind: 
 def test_what_fails_leaves_the_layers_there() -> None:
     model = make("bert")
     body, batch = TorchBody(model, "cpu"), batch_of([3])
-    broken = Packed(batch.items, batch.sizes, batch.ids + 1000, batch.mask, None, even=True)
+    broken = Packed(batch.items, batch.sizes, batch.ids + 1000, batch.mask, None, unpadded=True)
     with pytest.raises(IndexError):
         body.hidden(broken, {1})
     assert len(model.encoder.layer) == 3
@@ -152,8 +152,8 @@ def test_hidden_states_have_no_gradients() -> None:
 
 
 def test_the_arguments_of_a_model() -> None:
-    even, padded, typed = batch_of([2, 2]), batch_of([2, 1]), batch_of([2, 1], types=True)
-    assert set(inputs_of(even)) == {"input_ids"} and inputs_of(even)["input_ids"] is even.ids
+    unpadded, padded, typed = batch_of([2, 2]), batch_of([2, 1]), batch_of([2, 1], types=True)
+    assert set(inputs_of(unpadded)) == {"input_ids"} and inputs_of(unpadded)["input_ids"] is unpadded.ids
     assert set(inputs_of(padded)) == {"input_ids", "attention_mask"}
     assert inputs_of(padded)["attention_mask"] is padded.mask
     assert inputs_of(typed)["token_type_ids"] is typed.types

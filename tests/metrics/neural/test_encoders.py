@@ -249,7 +249,7 @@ def test_matching_that_runs_out_of_memory_takes_fewer_pairs(encoder: Path, monke
     batch = pairs(60)
     metric = load_metric(f"bertscore:{encoder},layer=2")
     expected = metric.score(batch)
-    matched, sizes = matching._matched, []
+    matched, sizes = matching._precision_and_recall, []
 
     def small(references: Any, candidates: Any) -> Any:
         if len(references[0]) > 3:
@@ -257,7 +257,7 @@ def test_matching_that_runs_out_of_memory_takes_fewer_pairs(encoder: Path, monke
         sizes.append(len(references[0]))
         return matched(references, candidates)
 
-    monkeypatch.setattr(matching, "_matched", small)
+    monkeypatch.setattr(matching, "_precision_and_recall", small)
     assert metric.score(batch) == pytest.approx(expected, abs=1e-6)
     assert max(sizes) <= 3 and sum(sizes) == len(batch)
 

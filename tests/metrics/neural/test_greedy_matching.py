@@ -140,7 +140,7 @@ def test_no_pairs() -> None:
 
 def batches(monkeypatch: pytest.MonkeyPatch, most: int = 10**6) -> list[tuple[int, int]]:
     """Return a list that receives pairs and longest text of every batch; more than *most* pairs do not fit."""
-    matched, seen = matching._matched, []
+    matched, seen = matching._precision_and_recall, []
 
     def watched(references: tuple[torch.Tensor, ...], candidates: tuple[torch.Tensor, ...]) -> object:
         seen.append((len(references[0]), max(references[0].shape[1], candidates[0].shape[1])))
@@ -148,7 +148,7 @@ def batches(monkeypatch: pytest.MonkeyPatch, most: int = 10**6) -> list[tuple[in
             raise torch.OutOfMemoryError
         return matched(references, candidates)
 
-    monkeypatch.setattr(matching, "_matched", watched)
+    monkeypatch.setattr(matching, "_precision_and_recall", watched)
     return seen
 
 

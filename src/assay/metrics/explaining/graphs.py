@@ -92,9 +92,9 @@ def _explain(metric: Amr, first: str, second: str, first_text: str, second_text:
         mapping = alignment.mapping
     else:
         alignment = solve(make_problem(second_triples, first_triples), metric.settings())
-        mapping = _inverted(alignment.mapping, len(first_triples.concepts))
+        mapping = _inverse(alignment.mapping, len(first_triples.concepts))
     forms = first_graph.form(standardize=standard), second_graph.form(standardize=standard)
-    triples = _triples(first_triples, second_triples, mapping, *forms)
+    triples = _aligned_triples(first_triples, second_triples, mapping, *forms)
     matched = sum(triple.reference is not None and triple.candidate is not None for triple in triples)
     return GraphExplanation(
         str(metric),
@@ -106,12 +106,12 @@ def _explain(metric: Amr, first: str, second: str, first_text: str, second_text:
         reference_triples=len(first_triples),
         candidate_triples=len(second_triples),
         optimal=alignment.optimal,
-        nodes=_nodes(mapping, *forms),
+        nodes=_aligned_nodes(mapping, *forms),
         triples=triples,
     )
 
 
-def _inverted(mapping: tuple[int, ...], size: int) -> tuple[int, ...]:
+def _inverse(mapping: tuple[int, ...], size: int) -> tuple[int, ...]:
     """Return the node of the first graph for each of *size* nodes of the second, -1 for none."""
     inverse = [-1] * size
     for node, partner in enumerate(mapping):
@@ -120,7 +120,7 @@ def _inverted(mapping: tuple[int, ...], size: int) -> tuple[int, ...]:
     return tuple(inverse)
 
 
-def _nodes(mapping: tuple[int, ...], first: Graph, second: Graph) -> tuple[AlignedNode, ...]:
+def _aligned_nodes(mapping: tuple[int, ...], first: Graph, second: Graph) -> tuple[AlignedNode, ...]:
     """Return the aligned nodes, then those of the first graph alone, then those of the second."""
 
     def name(graph: Graph, node: int) -> str:
@@ -138,14 +138,14 @@ def _nodes(mapping: tuple[int, ...], first: Graph, second: Graph) -> tuple[Align
     return (*aligned, *alone)
 
 
-def _triples(
+def _aligned_triples(
     first_triples: Triples, second_triples: Triples, mapping: tuple[int, ...], first: Graph, second: Graph
 ) -> tuple[AlignedTriple, ...]:
     """Return the triples that an alignment makes equal, then those of the first graph alone, then of the second."""
-    unmatched = _written(second_triples, second)
+    unmatched = _texts_of_triples(second_triples, second)
     matched: list[AlignedTriple] = []
     alone: list[AlignedTriple] = []
-    for (kind, source, role, target), text in _written(first_triples, first).items():
+    for (kind, source, role, target), text in _texts_of_triples(first_triples, first).items():
         end = mapping[target] if isinstance(target, int) else target
         partner = unmatched.pop((kind, mapping[source], role, end), None)
         if partner is None:
@@ -160,15 +160,16 @@ def _triples(
 _Key = tuple[str, int, str, int | str]
 
 
-def _written(triples: Triples, graph: Graph) -> dict[_Key, str]:
+def _texts_of_triples(triples: Triples, graph: Graph) -> dict[_Key, str]:
     """Return each triple as text; the kind keeps a constant from matching a concept."""
     names = graph.variables
     texts: dict[_Key, str] = {}
     for node, concept in enumerate(triples.concepts):
         texts["concept", node, "instance", concept] = f"{names[node]} :instance {concept}"
     for source, role, target in triples.relations:
-        ends = f"{names[source]}/{graph.concepts[source]}", f"{names[target]}/{graph.concepts[target]}"
-        texts["relation", source, role, target] = f"{ends[0]} :{role} {ends[1]}"
+        source_text = f"{names[source]}/{graph.concepts[source]}"
+        target_text = f"{names[target]}/{graph.concepts[target]}"
+        texts["relation", source, role, target] = f"{source_text} :{role} {target_text}"
     for source, role, constant in triples.attributes:
         is_root = role.startswith(":")
         source_text = names[source] if is_root else f"{names[source]}/{graph.concepts[source]}"

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, ClassVar, Literal, cast
+from typing import TYPE_CHECKING, Any, ClassVar, Literal, NamedTuple, cast
 
 from assay.metrics.base import Batch, Metric
 from assay.metrics.bertscore import BertScore
@@ -90,13 +90,18 @@ def explain_tokens(metric: BertScore, batch: Batch) -> list[TokenExplanation]:
     return explanations
 
 
-class _Side:
-    """The tokens of one text: unit embeddings (n, d), numbers and weights (n,)."""
+class _TextTokens(NamedTuple):
+    """The n tokens of one text.
 
-    def __init__(self, unit: NDArray[np.float64], ids: list[int], weights: NDArray[np.float64]) -> None:
-        self.unit = unit
-        self.ids = ids
-        self.weights = weights
+    Attributes:
+        unit: embeddings of length 1, shape (n, d); zero where a token has none.
+        ids: their numbers, n of them.
+        weights: what they count, shape (n,).
+    """
+
+    unit: NDArray[np.float64]
+    ids: list[int]
+    weights: NDArray[np.float64]
 
 
 class _Recorder:
@@ -104,7 +109,7 @@ class _Recorder:
 
     def __init__(self, metric: BertScore) -> None:
         self._metric = metric
-        self.pairs: list[tuple[_Side, _Side]] = []
+        self.pairs: list[tuple[_TextTokens, _TextTokens]] = []
 
     def view(self) -> View:
         return self._metric.view()
@@ -112,13 +117,17 @@ class _Recorder:
     def compare(
         self, embeddings: TextEmbeddings, left: NDArray[np.intp], right: NDArray[np.intp]
     ) -> NDArray[np.float64]:
+        """Keep the tokens of each pair; see :class:`~assay.metrics.neural.metric.EncoderBased`."""
         import numpy as np
 
-        for reference, candidate in zip(left, right, strict=True):
-            self.pairs.append((self._side(embeddings, int(reference)), self._side(embeddings, int(candidate))))
+        for left_text, right_text in zip(left, right, strict=True):
+            reference = self._tokens_of(embeddings, int(left_text))
+            candidate = self._tokens_of(embeddings, int(right_text))
+            self.pairs.append((reference, candidate))
         return np.zeros(len(left))
 
-    def _side(self, embeddings: TextEmbeddings, text: int) -> _Side:
+    def _tokens_of(self, embeddings: TextEmbeddings, text: int) -> _TextTokens:
+        """Return the tokens of the text of this number."""
         import numpy as np
 
         assert embeddings.starts is not None  # noqa: S101 - embeddings of tokens have starts
@@ -127,7 +136,7 @@ class _Recorder:
         values = embeddings.values[start : start + len(ids)].cpu().double().numpy()
         norms = np.linalg.norm(values, axis=1, keepdims=True)
         unit = np.divide(values, norms, out=np.zeros_like(values), where=norms > 0)
-        return _Side(unit, ids, self._metric.weights()(np.asarray(ids, dtype=np.int64)))
+        return _TextTokens(unit, ids, self._metric.weights()(np.asarray(ids, dtype=np.int64)))
 
 
 def _matches(

@@ -68,10 +68,11 @@ def explain_words(metric: CrossEncoder, batch: Batch) -> list[WordExplanation]:
 
 
 def _explain(metric: CrossEncoder, first: str, second: str) -> WordExplanation:
-    """Score the pair without each word of either text, and without each pair of words, in one batch.
+    """Return how each word of a pair changes its score, and which word of the other text it belongs together with.
 
-    Row and column 0 of the table of scores leave out nothing, so that its first row and column have the changes of
-    single words, and the rest their interactions. Where there are too many pairs of words, those stay NaN.
+    The pair is scored without each word of either text, and without each pair of words, in one batch. Row and column 0
+    of the table of scores leave out nothing, so that its first row and column have the changes of single words, and the
+    rest their interactions. Where there are too many pairs of words, those stay NaN.
     """
     first_words, second_words = _WORD.findall(first), _WORD.findall(second)
     references = [first, *_without_each(first)]

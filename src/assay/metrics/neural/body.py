@@ -50,7 +50,7 @@ class ScorerBody(Protocol):
 def inputs_of(batch: Packed) -> dict[str, Any]:
     """Return the arguments of a model of transformers; no mask where nothing is padded."""
     inputs: dict[str, Any] = {"input_ids": batch.ids}
-    if not batch.even:
+    if not batch.unpadded:
         inputs["attention_mask"] = batch.mask
     if batch.types is not None:
         inputs["token_type_ids"] = batch.types

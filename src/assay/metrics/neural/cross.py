@@ -75,8 +75,11 @@ class CrossSession(ModelSession[LoadedScorer, ScorerBody]):
         cross_encoders = [cast("CrossEncoder", metric) for metric in metrics]
         started = time.perf_counter()
         outputs: dict[CrossEncoder, tuple[NDArray[np.float64], NDArray[np.bool_]]] = {}
-        for limit in dict.fromkeys(metric.limit() for metric in cross_encoders):
-            outputs |= self._outputs([metric for metric in cross_encoders if metric.limit() == limit], batch, limit)
+        metrics_by_limit: dict[int, list[CrossEncoder]] = {}
+        for metric in cross_encoders:
+            metrics_by_limit.setdefault(metric.limit(), []).append(metric)
+        for limit, alike in metrics_by_limit.items():
+            outputs |= self._outputs(alike, batch, limit)
         seconds = time.perf_counter() - started
         columns, flags, asymmetry = [], [], []
         for metric in cross_encoders:

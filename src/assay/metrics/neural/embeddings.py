@@ -178,7 +178,7 @@ class BatchEmbeddings:
     def put_tokens(self, indices: NDArray[np.intp], hidden: torch.Tensor, batch: Packed, device: str) -> None:
         """Store the tokens of a batch, shape (k, l, d), on *device*, without the padding."""
         flat = hidden.reshape(-1, hidden.shape[-1])
-        if not batch.even:
+        if not batch.unpadded:
             flat = flat[to_device(np.flatnonzero(batch.inside), str(hidden.device))]
         self._put(self._rows(indices), flat, device)
 

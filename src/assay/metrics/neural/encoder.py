@@ -112,13 +112,17 @@ class EncoderSession(ModelSession[LoadedEncoder, Body]):
         self._meter.waited(time.perf_counter() - started)
 
     def _tokenize(self, prep: Prep, batch: Batch) -> dict[str, tuple[Key, Tokens]]:
+        """Return by text its tokens under a preparation, and the key under which its embeddings are cached.
+
+        The key is the prepared text; where it was cut, the limit belongs to it.
+        """
         texts = list(dict.fromkeys([*batch.references, *batch.candidates]))
         prepared = [prep.apply(text) for text in texts]
         tokens = tokenize(self._tokenizer, prepared, prep.limit, types=self._types)
         tokenized = {}
-        for text, ready, its_tokens in zip(texts, prepared, tokens, strict=True):
-            key = (ready, prep.limit if its_tokens.cut else None)
-            tokenized[text] = (key, its_tokens)
+        for text, prepared_text, text_tokens in zip(texts, prepared, tokens, strict=True):
+            key = (prepared_text, prep.limit if text_tokens.cut else None)
+            tokenized[text] = (key, text_tokens)
         return tokenized
 
     def _embed(
@@ -132,23 +136,20 @@ class EncoderSession(ModelSession[LoadedEncoder, Body]):
         texts = list(dict.fromkeys([*batch.references, *batch.candidates]))
         outputs = _outputs_of(views)
         collected: dict[Output, BatchEmbeddings] = {}
-        missing: dict[Key, tuple[Output, ...]] = {}
+        outputs_missing: dict[Key, tuple[Output, ...]] = {}
         for output, preps in outputs.items():
             collected[output] = BatchEmbeddings(output, dict(tokens[prep][text] for prep in preps for text in texts))
-            known = collected[output].load_from(self._cache, self._collecting_device)
+            cached = collected[output].load_from(self._cache, self._collecting_device)
             for key in collected[output].tokens:
-                if key not in known:
-                    missing[key] = (*missing.get(key, ()), output)
-        passes: dict[tuple[Output, ...], list[Key]] = {}
-        for key, lacking in missing.items():
-            passes.setdefault(lacking, []).append(key)
-        for lacking, keys in passes.items():
-            self._compute(keys, {output: collected[output] for output in lacking})
+                if key not in cached:
+                    outputs_missing[key] = (*outputs_missing.get(key, ()), output)
+        for missing, keys in _keys_by_outputs(outputs_missing).items():
+            self._compute(keys, {output: collected[output] for output in missing})
         for output, preps in outputs.items():
-            wanted: set[Key] = set()
+            needed_again: set[Key] = set()
             for prep in preps:
-                wanted.update(tokens[prep][text][0] for text in texts if text in again)
-            collected[output].save_to(self._cache, wanted)
+                needed_again.update(tokens[prep][text][0] for text in texts if text in again)
+            collected[output].save_to(self._cache, needed_again)
         embedded = {}
         for view in dict.fromkeys(views):
             batch_embeddings, tokenized = collected[Output(view.kind, view.layer)], tokens[view.prep]
@@ -161,9 +162,12 @@ class EncoderSession(ModelSession[LoadedEncoder, Body]):
         """Run texts through the model once and store all the outputs of that pass."""
         layers = {output.layer for output in collected}
         indices = {output: embeddings.indices(keys) for output, embeddings in collected.items()}
-        inputs = [next(iter(collected.values())).tokens[key] for key in keys]
+        # every output has the same tokens of a text
+        tokens_of = next(iter(collected.values())).tokens
+        inputs = [tokens_of[key] for key in keys]
 
         def step(number: int, body: Body, batch: Packed) -> None:
+            """Store the outputs of one batch, computed by the body of this number."""
             hidden = body.hidden(batch, layers)
             for output, embeddings in collected.items():
                 states, texts = hidden[output.layer], indices[output][batch.items]
@@ -179,7 +183,16 @@ class EncoderSession(ModelSession[LoadedEncoder, Body]):
         self._run(inputs, step)
 
 
+def _keys_by_outputs(outputs_missing: dict[Key, tuple[Output, ...]]) -> dict[tuple[Output, ...], list[Key]]:
+    """Return the texts that lack the same outputs, by these: each list is one pass through the model."""
+    keys_by_outputs: dict[tuple[Output, ...], list[Key]] = {}
+    for key, outputs in outputs_missing.items():
+        keys_by_outputs.setdefault(outputs, []).append(key)
+    return keys_by_outputs
+
+
 def _flags(batch: Batch, tokenized: dict[str, tuple[Key, Tokens]]) -> NDArray[np.uint8]:
+    """Return the flags of pairs, shape (n,): which of the texts are empty, and which were cut."""
     references_cut = [tokenized[text][1].cut for text in batch.references]
     candidates_cut = [tokenized[text][1].cut for text in batch.candidates]
     return flags_of(batch, references_cut, candidates_cut)
@@ -195,7 +208,8 @@ def _outputs_of(views: Sequence[View]) -> dict[Output, list[Prep]]:
 
 def _sentence(hidden: torch.Tensor, batch: Packed, tail: Sequence[Any]) -> torch.Tensor:
     """Return the sentence embeddings that the model's own modules make, shape (b, d)."""
-    if not any(parameter.dtype == hidden.dtype for module in tail for parameter in module.parameters()):
+    parameters = [parameter for module in tail for parameter in module.parameters()]
+    if not any(parameter.dtype == hidden.dtype for parameter in parameters):
         # no weights that need the reduced precision: pool in single precision
         hidden = hidden.float()
     features: dict[str, Any] = {"token_embeddings": hidden, "attention_mask": batch.mask, "input_ids": batch.ids}

@@ -55,26 +55,36 @@ def tokenize(
     """
     tokens: list[Tokens] = []
     for start in range(0, len(texts), SLICE):
-        part = list(texts[start : start + SLICE])
-        part_seconds = None if seconds is None else list(seconds[start : start + SLICE])
-        encoded = _encode(tokenizer, part, part_seconds, types=types)
+        firsts = list(texts[start : start + SLICE])
+        others = None if seconds is None else list(seconds[start : start + SLICE])
+        encoded = _encode(tokenizer, firsts, others, types=types)
+        # only these go through the tokenizer's own, slower way to cut
         too_long = [index for index, text in enumerate(encoded) if len(text.ids) > limit]
         if too_long:
-            # only these go through the tokenizer's own, slower way to cut
-            cut = tokenizer(
-                [part[index] for index in too_long],
-                None if part_seconds is None else [part_seconds[index] for index in too_long],
-                truncation=True,
-                max_length=limit,
-                return_token_type_ids=types,
-                return_attention_mask=False,
-                verbose=False,
-            )
-            segments = cut["token_type_ids"] if types else [None] * len(too_long)
-            for index, ids, segment in zip(too_long, cut["input_ids"], segments, strict=True):
-                encoded[index] = Tokens(ids, segment, cut=True)
+            long_firsts = [firsts[index] for index in too_long]
+            long_others = None if others is None else [others[index] for index in too_long]
+            cut = _encode_cut(tokenizer, long_firsts, long_others, limit, types=types)
+            for index, cut_tokens in zip(too_long, cut, strict=True):
+                encoded[index] = cut_tokens
         tokens += encoded
     return tokens
+
+
+def _encode_cut(
+    tokenizer: Any, texts: list[str], seconds: list[str] | None, limit: int, *, types: bool
+) -> list[Tokens]:
+    """Return the tokens of texts, or of pairs, that are longer than *limit*, cut by the tokenizer itself."""
+    output = tokenizer(
+        texts,
+        seconds,
+        truncation=True,
+        max_length=limit,
+        return_token_type_ids=types,
+        return_attention_mask=False,
+        verbose=False,
+    )
+    segments = output["token_type_ids"] if types else [None] * len(texts)
+    return [Tokens(ids, segment, cut=True) for ids, segment in zip(output["input_ids"], segments, strict=True)]
 
 
 def _encode(tokenizer: Any, texts: list[str], seconds: list[str] | None, *, types: bool) -> list[Tokens]:
@@ -90,7 +100,7 @@ def _encode(tokenizer: Any, texts: list[str], seconds: list[str] | None, *, type
     fast.no_padding()
     fast.no_truncation()
     inputs = texts if seconds is None else list(zip(texts, seconds, strict=True))
-    return [Tokens(each.ids, each.type_ids if types else None) for each in fast.encode_batch_fast(inputs)]
+    return [Tokens(encoding.ids, encoding.type_ids if types else None) for encoding in fast.encode_batch_fast(inputs)]
 
 
 @dataclass(frozen=True)
@@ -103,7 +113,7 @@ class Packed:
         ids: int64, shape (b, l), padded on the right.
         mask: int64, 1 for a token, shape (b, l).
         types: int64, shape (b, l), or None.
-        even: whether nothing is padded.
+        unpadded: whether nothing is padded.
     """
 
     items: NDArray[np.intp]
@@ -111,7 +121,7 @@ class Packed:
     ids: torch.Tensor
     mask: torch.Tensor
     types: torch.Tensor | None
-    even: bool
+    unpadded: bool
 
     @property
     def inside(self) -> NDArray[np.bool_]:
@@ -167,7 +177,8 @@ class Packer:
         Raises:
             torch.OutOfMemoryError: a single input does not fit.
         """
-        lengths = np.fromiter((len(each.ids) for each in inputs), dtype=np.intp, count=len(inputs))
+        lengths = np.fromiter((len(tokens.ids) for tokens in inputs), dtype=np.intp, count=len(inputs))
+        # workers take from the end
         waiting = list(plan_batches(lengths, self.budget))[::-1]
         if len(workers) == 1:
             self._work(inputs, lengths, waiting, *workers[0])
@@ -208,18 +219,21 @@ class Packer:
                 waiting.append(items)
 
     def _pack(self, inputs: Sequence[Tokens], items: NDArray[np.intp], sizes: NDArray[np.intp], device: str) -> Packed:
-        chosen = [inputs[item] for item in items]
-        inside, count = inside_of(sizes), int(sizes.sum())
+        """Return the inputs of the numbers *items*, which have *sizes* tokens, as one padded batch on a device."""
+        batch_inputs = [inputs[item] for item in items]
+        inside = inside_of(sizes)
 
-        def spread(lists: Iterable[Sequence[int]], padding: int) -> torch.Tensor:
+        def pad(rows: Iterable[Sequence[int]], padding: int) -> torch.Tensor:
             table = np.full(inside.shape, padding, dtype=np.int64)
-            table[inside] = np.fromiter(chain.from_iterable(lists), dtype=np.int64, count=count)
+            table[inside] = np.fromiter(chain.from_iterable(rows), dtype=np.int64, count=int(sizes.sum()))
             return to_device(table, device)
 
-        ids = spread((each.ids for each in chosen), self.pad)
-        types = None if chosen[0].types is None else spread((each.types or () for each in chosen), 0)
+        ids = pad((tokens.ids for tokens in batch_inputs), self.pad)
+        types = None
+        if batch_inputs[0].types is not None:
+            types = pad((tokens.types or () for tokens in batch_inputs), 0)
         mask = to_device(inside.astype(np.int64), device)
-        return Packed(items, sizes, ids, mask, types, even=count == inside.size)
+        return Packed(items, sizes, ids, mask, types, unpadded=bool(inside.all()))
 
 
 def inside_of(sizes: NDArray[np.intp]) -> NDArray[np.bool_]:

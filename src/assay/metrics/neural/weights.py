@@ -44,9 +44,9 @@ def whole_weights(folder: Path, use: Use) -> Iterator[None]:
     with _load_reports() as reports:
         yield
     for model, report in reports:
-        absent = [key for key in report["missing_keys"] if not _may_be_absent(key, model, use)]
         # of a mismatch the first item is the key, then come the shapes
-        absent += [key for key, *_ in report["mismatched_keys"] if not _may_be_absent(key, model, use)]
+        without_values = [*report["missing_keys"], *(key for key, *_ in report["mismatched_keys"])]
+        absent = [key for key in without_values if not _may_be_absent(key, model, use)]
         foreign = [key for key in report["unexpected_keys"] if _is_foreign(key, model)]
         if absent:
             reason = f"lacks {len(absent)} weights of its architecture ({_some(absent)})"
@@ -66,10 +66,10 @@ def _load_reports() -> Iterator[list[tuple[Any, dict[str, Any]]]]:
     from transformers import PreTrainedModel
 
     reports: list[tuple[Any, dict[str, Any]]] = []
-    plain = vars(PreTrainedModel)["from_pretrained"]
+    original = vars(PreTrainedModel)["from_pretrained"]
 
     def from_pretrained(cls: type, *args: Any, **settings: Any) -> Any:
-        model, report = plain.__func__(cls, *args, **settings | {"output_loading_info": True})
+        model, report = original.__func__(cls, *args, **settings | {"output_loading_info": True})
         reports.append((model, report))
         return model
 
@@ -78,10 +78,11 @@ def _load_reports() -> Iterator[list[tuple[Any, dict[str, Any]]]]:
         try:
             yield reports
         finally:
-            PreTrainedModel.from_pretrained = plain
+            PreTrainedModel.from_pretrained = original
 
 
 def _may_be_absent(key: str, model: Any, use: Use) -> bool:
+    """Tell whether nothing that is used depends on a weight: a pooler's, or those of a head that is trained anew."""
     if use == "head":
         return False
     if _POOLER.search(key):
@@ -103,5 +104,6 @@ def _is_foreign(key: str, model: Any) -> bool:
 
 
 def _some(keys: Iterable[str]) -> str:
+    """Return the first key in alphabetical order, for a message, and whether there are others."""
     first, *others = sorted(keys)
     return f"{first}, …" if others else first

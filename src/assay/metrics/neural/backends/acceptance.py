@@ -9,6 +9,7 @@ import math
 import platform
 from collections.abc import Callable, Sequence
 from contextlib import suppress
+from itertools import chain
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -157,11 +158,11 @@ def accept(folder: Path, engine: ModelEngine, reference: Callable[[], Outputs], 
         UnavailableError: its scores correlate less than :data:`LEAST`, or the correlation is undefined, or it cannot
             be run.
     """
-    key = {"cpu": _cpu(), "precision": engine.precision, "check": _check_digest(), "tokens": engine.tokens}
+    key = {"cpu": _cpu_kind(), "precision": engine.precision, "check": _check_digest(), "tokens": engine.tokens}
     path = folder / f"accepted-{hashlib.sha256(json.dumps(key).encode()).hexdigest()[:16]}.json"
-    value = _read(path)
+    value = _read_agreement(path)
     if value is None:
-        value = _compare(engine, reference, converted)
+        value = _agreement_with_torch(engine, reference, converted)
         with suppress(OSError):  # a cache that may only be read: checked again the next time
             write_json(path, key | {"spearman": value})
     if value is not None and value >= LEAST:
@@ -187,23 +188,26 @@ def check_scores(engine: ModelEngine, outputs: Outputs) -> NDArray[np.float64]:
 
     Of hidden states, the cosine of their means over the tokens; logits as they are. The batches are those of a run.
     """
-    pairs = [pair for kind in check_pairs().values() for pair in kind]
+    pairs = list(chain.from_iterable(check_pairs().values()))
+    first = [text for text, _ in pairs]
+    second = [text for _, text in pairs]
     if engine.reads_pairs:
-        first, second = [pair[0] for pair in pairs], [pair[1] for pair in pairs]
-        return np.stack([values[:, 0] for values in _computed(engine, outputs, first, second)])
-    texts = list(dict.fromkeys(text for pair in pairs for text in pair))
+        logits = _run_in_batches(engine, outputs, first, second)
+        return np.stack([values[:, 0] for values in logits])
+    texts = list(dict.fromkeys(chain.from_iterable(pairs)))
     row_of = {text: row for row, text in enumerate(texts)}
-    left = np.array([row_of[text] for text, _ in pairs])
-    right = np.array([row_of[text] for _, text in pairs])
-    return np.stack([_cosines(values, left, right) for values in _computed(engine, outputs, texts)])
+    left = np.array([row_of[text] for text in first])
+    right = np.array([row_of[text] for text in second])
+    means = _run_in_batches(engine, outputs, texts)
+    return np.stack([_cosines(vectors, left, right) for vectors in means])
 
 
-def _computed(
+def _run_in_batches(
     engine: ModelEngine, outputs: Outputs, texts: Sequence[str], seconds: Sequence[str] | None = None
 ) -> list[NDArray[np.float64]]:
     """Return each output for texts, or pairs of texts, in their order: means over the tokens (n, d), or logits (n, 1).
 
-    They are padded and batched as in a run, since a runtime may compute differently by the shape of a batch.
+    The texts are padded and batched as in a run, since a runtime may compute differently by the shape of a batch.
     """
     torch = import_torch()
     tokenizer = load_tokenizer(engine.folder, engine.digest)
@@ -223,9 +227,10 @@ def _computed(
 
     packer = Packer(int(tokenizer.pad_token_id or 0), engine.tokens)
     packer.run(tokenize(tokenizer, texts, limit, seconds, types=types), [("cpu", step)])
+    # batches come by length: the values of each output are joined and put back in the order of the texts
     original_order = np.argsort(np.concatenate([items for items, _ in computed]))
-    by_output = zip(*(rows for _, rows in computed), strict=True)
-    return [np.concatenate(rows)[original_order] for rows in by_output]
+    batches_of_outputs = zip(*[rows for _, rows in computed], strict=True)
+    return [np.concatenate(batches)[original_order] for batches in batches_of_outputs]
 
 
 def agreement(reference: NDArray[np.float64], converted: NDArray[np.float64]) -> float | None:
@@ -248,11 +253,16 @@ def agreement(reference: NDArray[np.float64], converted: NDArray[np.float64]) ->
     return least
 
 
-def _compare(engine: ModelEngine, reference: Callable[[], Outputs], converted: Outputs) -> float | None:
+def _agreement_with_torch(engine: ModelEngine, reference: Callable[[], Outputs], converted: Outputs) -> float | None:
+    """Return how far the converted model agrees with the reference on the check set; see :func:`agreement`.
+
+    Raises:
+        UnavailableError: the converted model does not run.
+    """
     with quiet():
         expected = check_scores(engine, reference())
         try:
-            got = check_scores(engine, converted)
+            computed = check_scores(engine, converted)
         except AssayError:
             raise
         except Exception as error:  # each runtime has errors of its own, without a common base
@@ -260,10 +270,11 @@ def _compare(engine: ModelEngine, reference: Callable[[], Outputs], converted: O
                 f"model {engine.folder}: its conversion for {engine.backend} does not run ({error_summary(error)})",
                 "take backend=torch",
             ) from error
-    return agreement(expected, got)
+    return agreement(expected, computed)
 
 
 def _cosines(rows: NDArray[np.float64], left: NDArray[np.intp], right: NDArray[np.intp]) -> NDArray[np.float64]:
+    """Return the cosine of the rows *left* and *right* of a table of vectors, shape (pairs,)."""
     # agreement() reports scores that are not finite
     with np.errstate(invalid="ignore", divide="ignore", over="ignore"):
         unit = rows / np.linalg.norm(rows, axis=1, keepdims=True)
@@ -271,7 +282,8 @@ def _cosines(rows: NDArray[np.float64], left: NDArray[np.intp], right: NDArray[n
     return cosines
 
 
-def _read(path: Path) -> float | None:
+def _read_agreement(path: Path) -> float | None:
+    """Return the agreement that an earlier check has kept, None where there is none or it cannot be read."""
     try:
         return float(json.loads(path.read_text(encoding="utf-8"))["spearman"])
     except (OSError, ValueError, KeyError, TypeError):
@@ -284,7 +296,7 @@ def _check_digest() -> str:
 
 
 @functools.cache
-def _cpu() -> str:
+def _cpu_kind() -> str:
     """Return what tells kinds of CPU apart; on a virtual machine the name alone does not."""
     try:
         first = Path("/proc/cpuinfo").read_text(encoding="utf-8", errors="replace").partition("\n\n")[0]

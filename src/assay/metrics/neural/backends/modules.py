@@ -71,5 +71,5 @@ class ScorerModule(torch.nn.Module):  # type: ignore[misc]
 
 
 def _batch(ids: torch.Tensor, mask: torch.Tensor, types: torch.Tensor | None) -> Packed:
-    # not even, so that the mask is part of what is converted
-    return Packed(np.arange(0), np.arange(0), ids, mask, types, even=False)
+    # declared as padded, so that the mask is part of what is converted
+    return Packed(np.arange(0), np.arange(0), ids, mask, types, unpadded=False)
