@@ -5,9 +5,10 @@ from __future__ import annotations
 import gzip
 import logging
 import re
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 from assay.errors import InputError, MissingExtraError
 
@@ -91,18 +92,49 @@ def parse_graph(text: str) -> Graph:
     _check_end(text)
     if tree.top is None:
         raise InputError("not a graph in Penman notation: it has no root")
-    node_of: dict[str, int] = {}
+    concepts = _concepts_of_variables(tree.triples)
+    node_of = {variable: number for number, variable in enumerate(concepts)}
+    relations, attributes = _relations_and_attributes(tree.triples, node_of, Model())
+    return Graph(
+        variables=tuple(concepts),
+        concepts=tuple(concepts.values()),
+        relations=tuple(relations),
+        attributes=tuple(attributes),
+        root=node_of[tree.top],
+    )
+
+
+def _concepts_of_variables(triples: Sequence[tuple[str, str, str | None]]) -> dict[str, str]:
+    """Return the concept of each variable, in the order in which the text names them; empty where it has none.
+
+    Raises:
+        InputError: a variable has two concepts.
+    """
     concepts: dict[str, str] = {}
-    for source, role, target in tree.triples:
+    for source, role, target in triples:
         if role == ":instance":
-            if source in node_of:
+            if source in concepts:
                 raise InputError(f"the variable {source} has two concepts, {concepts[source]} and {target}")
-            node_of[source] = len(node_of)
             concepts[source] = target or ""
-    model = Model()
+    return concepts
+
+
+def _relations_and_attributes(
+    triples: Sequence[tuple[str, str, str | None]], node_of: Mapping[str, int], model: Any
+) -> tuple[list[tuple[int, str, int]], list[tuple[int, str, str]]]:
+    """Return the triples that lead to another node, and those that lead to a constant.
+
+    Args:
+        triples: (source, role, target) as penman reads them.
+        node_of: the number of each variable.
+        model: penman's, which knows inverted roles.
+
+    Raises:
+        InputError: a triple has no target, or an inverted one starts from what is no variable.
+    """
     relations: list[tuple[int, str, int]] = []
     attributes: list[tuple[int, str, str]] = []
-    for source, role, target in tree.triples:
+    for source, role, target in triples:
         if role == ":instance":
             continue
         name = role.removeprefix(":")
@@ -114,13 +146,7 @@ def parse_graph(text: str) -> Graph:
             raise InputError(f"the relation {role} of {source} leads from {target}, which is no variable of the graph")
         else:
             attributes.append((node_of[source], name, str(target)))
-    return Graph(
-        variables=tuple(node_of),
-        concepts=tuple(concepts[variable] for variable in node_of),
-        relations=tuple(relations),
-        attributes=tuple(attributes),
-        root=node_of[tree.top],
-    )
+    return relations, attributes
 
 
 def _check_end(text: str) -> None:

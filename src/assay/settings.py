@@ -121,9 +121,10 @@ def declared(kind: type) -> dict[str, Declared]:
     then its own, then those of its bases in the order it has them.
     """
     fields = {field.name: field for field in dataclasses.fields(kind) if KEY in field.metadata}
-    positional = [name for name, field in fields.items() if not field.kw_only]
-    inherited = [name for base in kind.__mro__ for name in inspect.get_annotations(base) if name in fields]
-    names = dict.fromkeys([*positional, *inherited])
+    names = [name for name, field in fields.items() if not field.kw_only]
+    for base in kind.__mro__:
+        names += [name for name in inspect.get_annotations(base) if name in fields]
+    # a dictionary keeps the first place of a name
     return {name: fields[name].metadata[KEY] for name in names}
 
 
@@ -139,6 +140,7 @@ class Settings:
     """
 
     def __post_init__(self) -> None:
+        """Make sequences tuples, compare each value with its declaration, then call :meth:`check`."""
         for name, declaration in declared(type(self)).items():
             value = getattr(self, name)
             if self._is_sequence(name):
@@ -207,6 +209,7 @@ def is_whole(value: object) -> bool:
 
 
 def _check_value(name: str, value: Any, declaration: Declared) -> None:
+    """Raise InputError for a value out of range, outside the choices, or that cannot be parsed; None is allowed."""
     if value is None:
         return
     if declaration.choices and value not in declaration.choices:

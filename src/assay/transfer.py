@@ -126,24 +126,30 @@ def download(
         with _part(target, sha256 or "") as (part, stream):
             try:
                 _fill(url, stream, target.name, size, progress)
-                got = sha256_of(part)
-                if sha256 is not None and got != sha256:
+                if sha256 is not None and sha256_of(part) != sha256:
                     # what was there before may have been the start of another file: try once more from the start
                     _truncate(stream)
                     _fill(url, stream, target.name, size, progress)
-                    got = sha256_of(part)
-                    if got != sha256:
-                        _truncate(stream)
-                        part.unlink(missing_ok=True)
-                        raise DownloadError(
-                            f"{url} gives a file with the SHA-256 {got}; expected {sha256}", mismatch=True
-                        )
+                    _check_sha256(url, part, stream, sha256)
                 part.replace(target)
             except OSError as error:
                 if error.errno in (errno.ENOSPC, errno.EDQUOT):
                     part.unlink(missing_ok=True)
                 raise
     return target
+
+
+def _check_sha256(url: str, part: Path, stream: IO[bytes], sha256: str) -> None:
+    """Refuse a complete file with another checksum, and delete it.
+
+    Raises:
+        DownloadError: the address has another file.
+    """
+    got = sha256_of(part)
+    if got != sha256:
+        _truncate(stream)
+        part.unlink(missing_ok=True)
+        raise DownloadError(f"{url} gives a file with the SHA-256 {got}; expected {sha256}", mismatch=True)
 
 
 @contextmanager
@@ -192,44 +198,52 @@ def _fill(url: str, stream: IO[bytes], name: str, size: int | None, progress: Do
     Raises:
         DownloadError: the server refuses the file, or the last attempt failed as well.
     """
-    import requests
-    import urllib3
-
     problem = ""
     for attempt in range(ATTEMPTS):
         if attempt:
             time.sleep(0.2 * attempt)
-        have = stream.seek(0, os.SEEK_END)
-        if size is not None and have == size:
+        problem = _fill_once(url, stream, name, size, progress)
+        if not problem:
             return
-        if size is not None and have > size:
-            _truncate(stream)
-            have = 0
-        headers = {"Accept-Encoding": "identity"}  # so that sizes and ranges mean bytes of the file
-        if have:
-            headers["Range"] = f"bytes={have}-"
-        try:
-            with requests.get(url, headers=headers, stream=True, timeout=TIMEOUT) as answer:
-                if answer.status_code == 416:
-                    _truncate(stream)
-                    problem = "the server has no such range"
-                    continue
-                if answer.status_code >= 500:
-                    problem = f"the server answers {answer.status_code}"
-                    continue
-                if answer.status_code >= 400:
-                    raise DownloadError(f"the server answers {answer.status_code} for {url}")
-                if have and not _continues(answer, have):
-                    _truncate(stream)
-                    have = 0
-                _append(answer, stream, name, have, size, progress)
-        except (requests.RequestException, urllib3.exceptions.HTTPError) as error:
-            problem = _cause(error)
-            continue
-        if size is None or stream.tell() == size:
-            return
-        problem = f"{stream.tell()} of {size} bytes came"
     raise DownloadError(f"{url}: {problem} ({ATTEMPTS} attempts)")
+
+
+def _fill_once(url: str, stream: IO[bytes], name: str, size: int | None, progress: DownloadProgress | None) -> str:
+    """Append to *stream* in one attempt; return why another one is needed, or an empty text when the file is whole.
+
+    Raises:
+        DownloadError: the server refuses the file.
+    """
+    import requests
+    import urllib3
+
+    have = stream.seek(0, os.SEEK_END)
+    if size is not None and have == size:
+        return ""
+    if size is not None and have > size:
+        _truncate(stream)
+        have = 0
+    headers = {"Accept-Encoding": "identity"}  # so that sizes and ranges mean bytes of the file
+    if have:
+        headers["Range"] = f"bytes={have}-"
+    try:
+        with requests.get(url, headers=headers, stream=True, timeout=TIMEOUT) as answer:
+            if answer.status_code == 416:
+                _truncate(stream)
+                return "the server has no such range"
+            if answer.status_code >= 500:
+                return f"the server answers {answer.status_code}"
+            if answer.status_code >= 400:
+                raise DownloadError(f"the server answers {answer.status_code} for {url}")
+            if have and not _continues(answer, have):
+                _truncate(stream)
+                have = 0
+            _append(answer, stream, name, have, size, progress)
+    except (requests.RequestException, urllib3.exceptions.HTTPError) as error:
+        return _cause(error)
+    if size is None or stream.tell() == size:
+        return ""
+    return f"{stream.tell()} of {size} bytes came"
 
 
 def _continues(answer: object, have: int) -> bool:

@@ -32,19 +32,23 @@ def command(kind: type[Settings]) -> Callable[[Callable[..., None]], Callable[..
     """
 
     def decorate(function: Callable[..., None]) -> Callable[..., None]:
+        """Return a function whose signature, which typer reads, lists the options beside its own parameters."""
         hints = get_type_hints(function, include_extras=True)
-        own = [
-            parameter.replace(annotation=hints[name], kind=inspect.Parameter.KEYWORD_ONLY)
-            for name, parameter in inspect.signature(function).parameters.items()
-            if parameter.kind is not inspect.Parameter.VAR_KEYWORD
-        ]
+        own_parameters = []
+        for name, parameter in inspect.signature(function).parameters.items():
+            if parameter.kind is not inspect.Parameter.VAR_KEYWORD:
+                keyword = parameter.replace(annotation=hints[name], kind=inspect.Parameter.KEYWORD_ONLY)
+                own_parameters.append(keyword)
         options = _options(kind)
-        parameters = sorted([*own, *options.values()], key=lambda parameter: _place(parameter, own))
+        parameters = sorted(
+            [*own_parameters, *options.values()], key=lambda parameter: _place(parameter, own_parameters)
+        )
 
         @functools.wraps(function)
         def call(**values: Any) -> None:
             # typer has None for a sequence that is absent: it keeps the default of its settings
-            function(**{name: value for name, value in values.items() if value is not None or name not in options})
+            arguments = {name: value for name, value in values.items() if value is not None or name not in options}
+            function(**arguments)
 
         shown = guarded(call, flags_of(kind))
         shown.settings_class = kind  # type: ignore[attr-defined]

@@ -176,16 +176,18 @@ def check(
         for finding in findings:
             typer.echo(f"{finding.severity}: {finding.split}: {finding.message}")
             for example in finding.examples:
-                typer.echo(f"    {_one_line(example)}")
+                typer.echo(f"    {_example_line(example)}")
     errors = sum(finding.severity == "error" for finding in findings)
-    tell(f"{_counted(len(findings), 'finding')}, {_counted(errors, 'error')}")
+    tell(f"{_with_plural(len(findings), 'finding')}, {_with_plural(errors, 'error')}")
     if errors:
         raise typer.Exit(1)
 
 
-def _counted(number: int, thing: str) -> str:
-    return f"{number} {thing}" if number == 1 else f"{number} {thing}s"
+def _with_plural(number: int, noun: str) -> str:
+    """Return a number with its noun: ``1 error``, ``2 errors``."""
+    return f"{number} {noun}" if number == 1 else f"{number} {noun}s"
 
 
-def _one_line(example: dict[str, Any]) -> str:
+def _example_line(example: dict[str, Any]) -> str:
+    """Return the columns of a row with their values, on one line."""
     return ", ".join(f"{key}={value!r}" for key, value in example.items())

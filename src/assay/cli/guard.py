@@ -114,10 +114,7 @@ class OneLineErrors(TyperGroup):
         call = functools.partial(super().main, args, prog_name, complete_var, False, windows_expand_args, **extra)
         if not standalone_mode:
             return call()
-        if isinstance(sys.stdout, io.TextIOWrapper):
-            # what a terminal cannot show, such as ρ in Latin-1, is written as \u03c1, as on stderr. A program reads
-            # UTF-8, as in every file: there an escape would be another text, or no JSON
-            sys.stdout.reconfigure(errors="backslashreplace", encoding=None if sys.stdout.isatty() else "utf-8")
+        _set_encoding_of_stdout()
         try:
             code = call()
             sys.stdout.flush()
@@ -137,14 +134,33 @@ class OneLineErrors(TyperGroup):
             message = error.format_message() if hasattr(error, "format_message") else ""
             if not message:
                 raise
-            if "\n" in message:  # no arguments: the message is the help
-                tell(message)
-            else:
-                context = getattr(error, "ctx", None)
-                verb = context.command_path if context is not None else "assay"
-                tell(f"assay: {message.replace('Value error, ', '').removesuffix('.')} ({verb} --help)")
+            _tell_usage_error(message, getattr(error, "ctx", None))
             sys.exit(2)
         sys.exit(code if isinstance(code, int) else 0)
+
+
+def _set_encoding_of_stdout() -> None:
+    """Write UTF-8 to a file or pipe; on a terminal, escape what it cannot show.
+
+    A terminal in Latin-1 shows ρ as ``\\u03c1``, as on stderr. A program reads UTF-8, as in every file: there an escape
+    would be another text, or no JSON.
+    """
+    if isinstance(sys.stdout, io.TextIOWrapper):
+        sys.stdout.reconfigure(errors="backslashreplace", encoding=None if sys.stdout.isatty() else "utf-8")
+
+
+def _tell_usage_error(message: str, context: Any) -> None:
+    """Write what was wrong with the arguments in one line, with the verb whose help explains them.
+
+    Args:
+        message: of typer; of several lines where it is the help itself, since there were no arguments.
+        context: of typer, None where the error has none.
+    """
+    if "\n" in message:
+        tell(message)
+        return
+    verb = context.command_path if context is not None else "assay"
+    tell(f"assay: {message.replace('Value error, ', '').removesuffix('.')} ({verb} --help)")
 
 
 def show(renderable: Any) -> None:

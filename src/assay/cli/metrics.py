@@ -55,10 +55,11 @@ def _facts(entry: Entry) -> dict[str, str]:
         return facts(entry.name, error.reason, "", error.remedy)
     languages = "any" if declaration.languages is None else ", ".join(sorted(declaration.languages))
     name = entry.name + (f":{declaration.subject.upper()}" if declaration.subject else "")
-    return facts(name, declaration.summary, languages, _here(entry.name, declaration))
+    return facts(name, declaration.summary, languages, _availability(entry.name, declaration))
 
 
-def _here(name: str, declaration: Declaration) -> str:
+def _availability(name: str, declaration: Declaration) -> str:
+    """Return ``yes``, or what would make a metric usable; of one with a preset, whether that is available, too."""
     from assay.errors import UnavailableError
     from assay.metrics import load_metric
     from assay.metrics.presets import preset_languages

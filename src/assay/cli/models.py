@@ -60,7 +60,7 @@ def show_(model: Model, as_json: JsonOption = False) -> None:
     except OfflineError:
         # nobody forbade the network: this verb does not use it
         raise InputError(f"model {model} is not on this machine; get it with: assay models fetch {model}") from None
-    _print(_facts(located), as_json=as_json)
+    _print_facts(_facts(located), as_json=as_json)
 
 
 @app.command("fetch")
@@ -69,14 +69,14 @@ def fetch(model: Model, offline: OfflineOption = False, as_json: JsonOption = Fa
     """Bring a model onto this machine, checked."""
     from assay.metrics.models import locate
 
-    _print(_facts(locate(model, offline=offline)), as_json=as_json)
+    _print_facts(_facts(locate(model, offline=offline)), as_json=as_json)
 
 
 def _facts(located: LocatedModel) -> dict[str, object]:
     """Return what is known about a model; what it does not say is left out."""
     from assay.metrics.models import describe
 
-    reference, said = located.reference, describe(located.folder)
+    reference, description = located.reference, describe(located.folder)
     facts: dict[str, object] = {
         "reference": str(reference),
         "wheel": reference.full if reference.short else None,
@@ -84,22 +84,24 @@ def _facts(located: LocatedModel) -> dict[str, object]:
         "commit": located.revision,
         "digest": f"sha256:{located.digest}",
         "folder": str(located.folder),
-        "architecture": said.architecture,
-        "layers": said.layers,
-        "width": said.hidden_size,
-        "outputs": said.labels,
-        "pooling": said.pooling,
-        "max length": said.max_seq_length or said.max_positions,
-        "languages": list(said.languages) if said.languages else None,
+        "architecture": description.architecture,
+        "layers": description.layers,
+        "width": description.hidden_size,
+        "outputs": description.labels,
+        "pooling": description.pooling,
+        "max length": description.max_seq_length or description.max_positions,
+        "languages": list(description.languages) if description.languages else None,
     }
     return {key: value for key, value in facts.items() if value is not None}
 
 
-def _print(facts: dict[str, object], *, as_json: bool) -> None:
+def _print_facts(facts: dict[str, object], *, as_json: bool) -> None:
+    """Print facts to stdout, one a line, or as JSON."""
     if as_json:
         from assay.output import json_text
 
         typer.echo(json_text(facts), nl=False)
         return
     for key, value in facts.items():
-        typer.echo(f"{key}: {', '.join(map(str, value)) if isinstance(value, list) else value}")
+        text = ", ".join(str(item) for item in value) if isinstance(value, list) else value
+        typer.echo(f"{key}: {text}")

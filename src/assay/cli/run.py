@@ -42,33 +42,48 @@ def run(output: FormatOption = Format.table, quiet: QuietOption = False, **setti
 def _what_next(result: Result, folder: Path) -> list[str]:
     """Return lines on what can be done with the run folder; none where no metric gave scores."""
     rows = result.outcome.agreement
-    defined = {(row.dataset, row.metric) for row in rows if row.value is not None}
     if not rows:
         return []
     run = shlex.quote(str(folder))
     page = folder / "report.html"
     lines = [f"look at {page}" if page.exists() else f"a page to look at: assay report {run} --out page"]
+    margin = "next: "
+    for verb in _next_verbs(result, run):
+        lines.append(f"{margin}assay {verb}")
+        margin = " " * len(margin)
+    return lines
+
+
+def _next_verbs(result: Result, run: str) -> list[str]:
+    """Return verbs with their arguments that make something of the run; none where no agreement is defined.
+
+    Args:
+        result: of the run.
+        run: its folder, quoted for a shell.
+    """
+    defined = {(row.dataset, row.metric) for row in result.outcome.agreement if row.value is not None}
     if not defined:
-        return lines
-    several = len({dataset for dataset, _ in defined}) < len(defined)
-    verbs = [f"compare {run}"] if several else []
+        return []
+    datasets = {dataset for dataset, _ in defined}
+    a_dataset_has_two_metrics = len(datasets) < len(defined)
+    verbs = [f"compare {run}"] if a_dataset_has_two_metrics else []
     verbs += [f"errors {run}", f"baseline {run} --out baseline.json"]
     if all(dataset.pairs.kind != "own" for dataset in result.outcome.datasets):
         verbs.append(f"run --dataset FILE --columns reference=…,candidate=…,label=…{_metrics_hint(result)}")
-    return lines + [f"{'next: ' if not number else '      '}assay {verb}" for number, verb in enumerate(verbs)]
+    return verbs
 
 
 def _metrics_hint(result: Result) -> str:
     """Return the option for the metric with the highest Spearman over the human-labelled pairs, a good start."""
     human = {dataset.pairs.name for dataset in result.outcome.datasets if dataset.pairs.kind not in NOT_BY_PEOPLE}
-    values = {
-        row.metric: row.value
-        for row in result.outcome.agreement
-        if row.bucket == "all" and row.statistic == "spearman" and row.dataset in human and row.value
-    }
+    values = {}
+    for row in result.outcome.agreement:
+        if row.bucket == "all" and row.statistic == "spearman" and row.dataset in human and row.value:
+            values[row.metric] = row.value
     return f" --metric {max(values, key=lambda name: values[name])}" if values else ""
 
 
 def _default_folder(suite: str | None, datasets: list[str] | None) -> Path:
+    """Return ``runs/NAME-DATE-TIME`` for a run without ``--out``, named after the suite or the first dataset."""
     subject = Path(suite).stem if suite else Path((datasets or ["run"])[0]).stem.replace(":", "-")
     return Path("runs") / f"{subject}-{datetime.now():%Y%m%d-%H%M%S}"
