@@ -61,7 +61,7 @@ def crossval(settings: CrossvalSettings) -> Report:
         check_packages()
     makers = {recipe: _trainer(recipe, settings) for recipe in settings.train}
     with open_runs(settings.runs) if settings.runs else _scored(settings) as opened:
-        chosen = _chosen(opened, settings)
+        chosen = _requested_datasets(opened, settings)
         names = settings.metrics if settings.runs else ()
         trained = [_trainers(makers, data, settings) for _, data in chosen]
         subjects = []
@@ -91,7 +91,7 @@ def _trainers(
 
 
 def _trainer(recipe: str, settings: CrossvalSettings) -> Maker:
-    """Return what makes a recipe a method on a dataset."""
+    """Return a function from a dataset to a method that trains the recipe anew for every fold of it."""
     # torch is imported with them
     from assay.metrics.neural.runtime import Runtime
     from assay.training.pairwise.crossvalidation import FoldTrainer, read_recipe
@@ -127,7 +127,7 @@ def _examples(data: ScoredDataset, group_by: str | None) -> Examples:
 
 @contextmanager
 def _scored(settings: CrossvalSettings) -> Iterator[list[RunFolder]]:
-    """Give a run of the metrics on the datasets, for as long as it is read."""
+    """Yield a run of the metrics on the datasets, in a folder that is removed afterwards."""
     metrics = settings.metrics or ((BASELINE,) if settings.train else ())
     with tempfile.TemporaryDirectory(prefix="assay-") as scratch:
         folder = Path(scratch) / "run"
@@ -139,8 +139,8 @@ def _scored(settings: CrossvalSettings) -> Iterator[list[RunFolder]]:
         yield [opened]
 
 
-def _chosen(runs: list[RunFolder], settings: CrossvalSettings) -> list[tuple[str, ScoredDataset]]:
-    """Return the datasets asked for, each with what to call its run where there are several.
+def _requested_datasets(runs: list[RunFolder], settings: CrossvalSettings) -> list[tuple[str, ScoredDataset]]:
+    """Return the requested datasets of the runs, each with the title of its run ("" for a single run).
 
     Raises:
         InputError: a run is given twice, or no run has one of the datasets.

@@ -108,6 +108,11 @@ def profile(settings: ProfileSettings) -> Profile:
 
 
 def _load(name: str | MetricName | Metric) -> Metric | UnavailableError:
+    """Return a metric, or why it is unavailable.
+
+    Raises:
+        InputError: an unknown name, or a metric that cannot be profiled.
+    """
     try:
         metric = load_metric(name)
     except UnavailableError as error:
@@ -122,6 +127,7 @@ def _load(name: str | MetricName | Metric) -> Metric | UnavailableError:
 
 
 def _data(settings: ProfileSettings) -> Pairs:
+    """Return the pairs whose texts are scored; raise InputError where there are none."""
     dataset, columns = settings.dataset, settings.columns
     if isinstance(dataset, Pairs):
         return dataset
@@ -144,6 +150,7 @@ def _sample(data: Pairs, metric: Metric, most: int) -> tuple[Batch, int]:
 
 
 def _machine() -> dict[str, Any]:
+    """Return what decides speed: system, processor, cores, and the versions of Python and assay."""
     return {
         "system": platform.platform(),
         "processor": _processor(),

@@ -90,13 +90,14 @@ def check_distinct(rules: Sequence[str]) -> None:
 
 
 def check_columns(datasets: Sequence[Pairs], rules: Sequence[str]) -> None:
-    """Raise InputError for a rule that reads a column which no dataset has, or one has not of that kind."""
+    """Raise InputError for a rule whose column no dataset has, or is of a kind that the rule cannot read."""
     for rule in rules:
         terms = _read_from_columns(rule)
-        held = [pairs for pairs in datasets if not _lacks(pairs, rule)]
-        if not held and len(datasets) > 1:
-            raise _absent(rule, [term.name for term in terms], datasets)
-        for pairs in held or datasets:
+        having = [pairs for pairs in datasets if not _lacks(pairs, rule)]
+        if not having and len(datasets) > 1:
+            raise _no_such_column(rule, [term.name for term in terms], datasets)
+        # where the only dataset lacks it, this raises the error that names the column
+        for pairs in having or datasets:
             for term in terms:
                 _column(pairs, term)
 
@@ -113,6 +114,7 @@ def rules_for(pairs: Pairs, rules: Sequence[str]) -> tuple[tuple[str, ...], list
 
 
 def _read_from_columns(rule: str) -> list[_Term]:
+    """Return the terms of a rule that read a column of that name, and no quantity that is computed."""
     if rule in ("none", ALL):
         return []
     return [term for term in _parse(rule) if term.name not in (*QUANTITIES, "language")]
@@ -120,8 +122,8 @@ def _read_from_columns(rule: str) -> list[_Term]:
 
 def _lacks(pairs: Pairs, rule: str) -> list[str]:
     """Return the columns that a rule reads and a dataset does not have."""
-    held = pairs.source_columns
-    return [term.name for term in _read_from_columns(rule) if term.name not in held]
+    known = pairs.source_columns
+    return [term.name for term in _read_from_columns(rule) if term.name not in known]
 
 
 def reads_texts(rules: Sequence[str]) -> str | None:
@@ -161,6 +163,7 @@ def split_into_buckets(
 
 
 def _parse(rule: str) -> list[_Term]:
+    """Return the terms of a rule, which are joined by ``+``; raise InputError where one cannot be read."""
     terms = []
     for text in rule.split("+"):
         match = _TERM.fullmatch(text.strip())
@@ -190,6 +193,7 @@ def plain(value: float) -> str:
 
 
 def _number(rule: str, text: str) -> float:
+    """Return a number of a rule; raise InputError where it is none, or not finite."""
     try:
         value = float(text)
     except ValueError:
@@ -200,6 +204,7 @@ def _number(rule: str, text: str) -> float:
 
 
 def _partition(pairs: Pairs, term: _Term, token_f1: Callable[[], NDArray[np.float64]]) -> list[Bucket]:
+    """Return the buckets of one term: disjoint, and of all pairs but those with an empty cell or outside the edges."""
     if term.name == "number":
         has = has_number(pairs.table.column("reference"))
         return [Bucket("number=yes", has), Bucket("number=no", ~has)]
@@ -229,16 +234,18 @@ def _partition(pairs: Pairs, term: _Term, token_f1: Callable[[], NDArray[np.floa
 
 def _distinct(values: NDArray[np.float64], term: _Term) -> list[Any]:
     """Return the values a column has, in order, without empty cells of numbers."""
-    found = sorted({value for value in values.tolist() if value == value})
-    if len(found) > MOST:
+    # NaN, an empty cell, is the one value that does not equal itself
+    distinct = sorted({value for value in values.tolist() if value == value})
+    if len(distinct) > MOST:
         raise InputError(
-            f"bucket {term.text!r}: the column has {len(found):,} values; make ranges of them, such as "
-            f"{term.name}:0,1,2, or name one: {term.name}={found[0]}"
+            f"bucket {term.text!r}: the column has {len(distinct):,} values; make ranges of them, such as "
+            f"{term.name}:0,1,2, or name one: {term.name}={distinct[0]}"
         )
-    return found
+    return distinct
 
 
 def _between(term: _Term, values: NDArray[np.float64]) -> list[Bucket]:
+    """Return a bucket for each range between two edges; the upper edge belongs to the last range alone."""
     buckets = []
     for low, high in pairwise(term.edges):
         last = high == term.edges[-1]
@@ -247,12 +254,13 @@ def _between(term: _Term, values: NDArray[np.float64]) -> list[Bucket]:
     return buckets
 
 
-def _absent(rule: str, columns: Sequence[str], datasets: Sequence[Pairs]) -> InputError:
-    """Return the error of a rule that reads columns which none of these datasets has, or has all of."""
-    known = list(dict.fromkeys((*QUANTITIES, *(name for one in datasets for name in one.table.column_names))))
-    near = next((near for name in columns if name not in known and (near := suggest(name, known))), "")
+def _no_such_column(rule: str, columns: Sequence[str], datasets: Sequence[Pairs]) -> InputError:
+    """Return the error for a rule when no dataset has all the columns that it reads."""
+    known = list(dict.fromkeys((*QUANTITIES, *(name for pairs in datasets for name in pairs.table.column_names))))
+    suggestions = [suggest(name, known) for name in columns if name not in known]
+    near = next(filter(None, suggestions), "")
     return InputError(
-        f"bucket {rule!r}: none of {', '.join(one.name for one in datasets)} has "
+        f"bucket {rule!r}: none of {', '.join(pairs.name for pairs in datasets)} has "
         f"{' and '.join(f'a column {name!r}' for name in columns)}.{near} Buckets can be made of {', '.join(known)}."
     )
 
@@ -314,6 +322,7 @@ def _values(pairs: Pairs, term: _Term, token_f1: Callable[[], NDArray[np.float64
 
 
 def _words(pairs: Pairs, name: str) -> NDArray[np.int64]:
+    """Return the number of words of each text of a side, shape (n,); of several gold answers, of the longest."""
     import pyarrow.compute as pc
 
     texts, rows = laid_flat(pairs.table.column(name))
