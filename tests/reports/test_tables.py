@@ -78,7 +78,7 @@ MARKDOWN = r"""### a\|b\_\<script\>@1
 | all | m\_1\|x | .735 [.68, .78] | 2 of 3 pairs have a score |
 | all | *tie-free ceiling* | .887 | |
 
-- all: n = 3; labels 0: 2, 1: 1; 33% of couples tied; 2 groups
+- all: n = 3; labels 0: 2, 1: 1; 33% of comparisons are ties in the labels; 2 groups
 - gone: unavailable, no torch -\> pip install "assay[neural]"
 
 95% bootstrap intervals (expanded percentile) from 1,000 resamples. seed:0\|assay:0

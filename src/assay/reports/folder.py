@@ -134,7 +134,7 @@ def run_titles(runs: Sequence[RunFolder]) -> list[str]:
     return [name if names.count(name) == 1 else run.title for name, run in zip(names, runs, strict=True)]
 
 
-# What a run folder has twice, or what its manifest does not list: the mark of a file changed by hand.
+# Checks for files changed by hand: what a run folder has twice, or what its manifest does not list
 
 
 def check_strays(run: RunFolder, folder: Path) -> None:

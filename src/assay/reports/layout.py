@@ -263,7 +263,7 @@ def _bucket_facts(bucket: BucketRecord) -> list[str]:
         shown = ", ".join(f"{name}: {count}" for name, count in zip(names, counts, strict=True))
         facts.append(("label quartiles " if quartiles else "labels ") + shown)
     if bucket.ties is not None:
-        facts.append(f"{bucket.ties:.0%} of couples tied")
+        facts.append(f"{bucket.ties:.0%} of comparisons are ties in the labels")
     if bucket.reliability:
         reliability = bucket.reliability
         facts.append(

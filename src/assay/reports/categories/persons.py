@@ -112,7 +112,7 @@ def _written_out_initial(left: list[str], right: list[str]) -> str:
     return ""
 
 
-# Co-reference: one text points at, or describes, what the other one names.
+# Co-reference: one text points at, or describes, what the other one names
 
 _PRONOUN = re.compile(
     r"^(he|she|it|they|him|her|them|his|hers|theirs|er|sie|es|ihn|ihm|ihnen|dieser|diese|dieses|jener|jene)"
@@ -149,7 +149,7 @@ def coreferences(pair: Pair) -> Iterator[Tag]:
         if (
             _describes(text, pair.language, person)
             and not _describes(other, pair.language, who)
-            and _names(other, pair)
+            and _is_a_name(other, pair)
         ):
             yield Tag("co-reference", f"{text.clean!r} describes what {other.clean!r} names")
             return
@@ -172,7 +172,8 @@ def _describes(text: Text, language: str, person: bool) -> bool:
     return lexicon.is_common(head) and text.words[text.folded.index(head)].islower()
 
 
-def _names(text: Text, pair: Pair) -> bool:
+def _is_a_name(text: Text, pair: Pair) -> bool:
+    """Tell whether a text of at most four content words names a person or thing, by its capitals where it has any."""
     if not 1 <= len(text.content) <= 4:
         return False
     if reads_as_person(text, pair.question, pair.language):

@@ -16,7 +16,7 @@ from assay.reports.categories.vocabulary import Tag
 __all__ = ["expected", "kind_of_answer", "lists", "questions"]
 
 
-# What the question says: that it depends on the time it is asked, asks two things, or has readings of two kinds.
+# Imprecise questions: they depend on when they are asked, or have answers of two kinds
 
 _NOW = re.compile(
     r"\b(last|latest|newest|most recent|current|currently|now|next|this (?:year|season|month)|upcoming|coming out|"
@@ -29,11 +29,13 @@ _HOW_MANY = re.compile(r"\b(how|number|wie|anzahl|zahl)\b", re.IGNORECASE)
 def kind_of_answer(text: Text, question: Text, language: str) -> str:
     """Return ``time``, ``number``, ``place``, ``person``, or an empty string for anything else."""
     spoken = digits(text.clean, language)
-    if moments := [one for one in find_moments(spoken) if one.kind in ("date", "clock")]:
-        return "time" if sum(end - start for start, end in (m.span for m in moments)) * 2 > len(text.clean) else ""
+    if moments := [moment for moment in find_moments(spoken) if moment.kind in ("date", "clock")]:
+        # a time that is the smaller part of a text is not its answer
+        dated = sum(moment.span[1] - moment.span[0] for moment in moments)
+        return "time" if 2 * dated > len(text.clean) else ""
     if numbers := find_numbers(spoken, language):
-        return "number" if sum(one.end - one.start for one in numbers) * 2 > len(spoken) else ""
-    if any(one.name == text.phrase for one in find_places(text)):
+        return "number" if sum(number.end - number.start for number in numbers) * 2 > len(spoken) else ""
+    if any(place.name == text.phrase for place in find_places(text)):
         return "place"
     return "person" if reads_as_person(text, question, language) else ""
 
@@ -62,7 +64,7 @@ def questions(pair: Pair) -> Iterator[Tag]:
         yield Tag("imprecise question", f"{match[0]!r}: the answer depends on when the question is asked")
 
 
-# Answers that list several things, and answers that are a part of the other.
+# Answers that list several things, and answers that are a part of the other
 
 _AND = re.compile(r"\s*(?:[;/]|,(?!\d)|\b(?:and|und|sowie|as well as|plus)\b|&)\s*", re.IGNORECASE)
 _OR = re.compile(r"\s*\b(?:or|oder|bzw|alternatively)\b\s*", re.IGNORECASE)
@@ -92,7 +94,7 @@ def lists(pair: Pair) -> Iterator[Tag]:
     mine, others = (_items(text, _AND) for text, _ in pair.sides)
     several = [len(items) > 1 and not _one_thing(text) for items, (text, _) in zip((mine, others), pair.sides,
                                                                                    strict=True)]  # fmt: skip
-    if any(several) and (found := _listed(mine, others, several)):
+    if any(several) and (found := _list_difference(mine, others, several)):
         yield found
         return
     if not pair.shared and _ASKS_EXAMPLE.search(pair.question.clean):
@@ -132,7 +134,13 @@ def _plural_asked(question: Text) -> str:
     return ""
 
 
-def _listed(mine: list[str], others: list[str], several: list[bool]) -> Tag | None:
+def _list_difference(mine: list[str], others: list[str], several: list[bool]) -> Tag | None:
+    """Return a tag where a list has all of the other text and more, or where two lists share some members; else None.
+
+    Args:
+        mine, others: members of the reference and of the candidate.
+        several: whether reference and candidate are lists.
+    """
     left, right = set(mine), set(others)
     for part, whole, is_list in ((left, right, several[1]), (right, left, several[0])):
         if part < whole and is_list:
@@ -144,6 +152,7 @@ def _listed(mine: list[str], others: list[str], several: list[bool]) -> Tag | No
 
 
 def _items(text: Text, joint: re.Pattern[str]) -> list[str]:
+    """Return the members of a list that are joined by a pattern such as "and"; the whole text where it is none."""
     return [read(part).phrase for part in joint.split(text.clean) if part.strip()] or [text.phrase]
 
 

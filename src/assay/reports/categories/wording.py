@@ -13,13 +13,14 @@ __all__ = ["acronyms", "encodings", "negations", "translations"]
 
 # Acronyms.
 
+#: Letters of an acronym at most.
 _LONGEST = 10
 
 
 def acronyms(pair: Pair) -> Iterator[Tag]:
     """Tag a pair where one text has an acronym of the other.
 
-    Capitals (``NASA``, ``U.S.``) are held against the other text by the rule of Schwartz & Hearst, A Simple Algorithm
+    Capitals (``NASA``, ``U.S.``) are looked for in the other text by the rule of Schwartz & Hearst, A Simple Algorithm
     for Identifying Abbreviation Definitions in Biomedical Text (2003); words without capitals must be its initials.
     """
     for short, long in pair.sides:
@@ -91,6 +92,7 @@ def encodings(pair: Pair) -> Iterator[Tag]:
 
 
 def _other_form(first: Text, second: Text) -> tuple[str, str, str] | None:
+    """Return a word of each text that differ in the form of their characters alone, and in which form; else None."""
     if first.raw.isascii() and second.raw.isascii():
         return None
     mine, others = set(first.raw.split()), set(second.raw.split())
@@ -135,6 +137,7 @@ def translations(pair: Pair) -> Iterator[Tag]:
 
 
 def _script(text: Text) -> str:
+    """Return the script of a text, such as ``CYRILLIC``; an empty string where it has no letters."""
     letters = [letter for letter in text.clean if letter.isalpha() and not letter.isascii()]
     names = {unicodedata.name(letter, "").split()[0] for letter in letters}
     foreign = names - {"LATIN", "MODIFIER", "FEMININE", "MASCULINE", "MICRO", ""}
@@ -170,15 +173,18 @@ def negations(pair: Pair) -> Iterator[Tag]:
         else:
             yield Tag("negation", f"{(mine or others)[0]!r} stands in one text alone")
         return
-    for one in pair.only_reference:
-        for two in pair.only_candidate:
-            short, long = sorted((one, two), key=len)
-            if len(short) > 3 and (any(long == prefix + short for prefix in _PREFIXES) or _turned(one, two)):
+    for first in pair.only_reference:
+        for second in pair.only_candidate:
+            short, long = sorted((first, second), key=len)
+            if len(short) > 3 and (
+                any(long == prefix + short for prefix in _PREFIXES) or _have_opposite_suffixes(first, second)
+            ):
                 yield Tag("negation", f"{long!r} is the opposite of {short!r}")
                 return
 
 
 def _negators(text: Text) -> list[str]:
+    """Return the words of a text that deny, in order."""
     words = list(text.folded)
     # "no. 5" and "Dr. No" deny nothing
     if "no" in words and ("no." in text.clean.lower() or (len(words) > 1 and "No" in text.words[1:])):
@@ -186,9 +192,11 @@ def _negators(text: Text) -> list[str]:
     return [word for word in words if word in _NEGATORS or word.endswith(("n't", "n\u2019t"))]
 
 
-def _turned(one: str, two: str) -> bool:
-    return any(
-        one.endswith(a) and two.endswith(b) and one.removesuffix(a) == two.removesuffix(b)
-        for ends in _SUFFIXES
-        for a, b in (ends, ends[::-1])
-    )
+def _have_opposite_suffixes(first: str, second: str) -> bool:
+    """Tell whether two words differ in a suffix that says the opposite (careless, careful)."""
+    for without, full in _SUFFIXES:
+        for left, right in ((without, full), (full, without)):
+            same_stem = first.removesuffix(left) == second.removesuffix(right)
+            if first.endswith(left) and second.endswith(right) and same_stem:
+                return True
+    return False

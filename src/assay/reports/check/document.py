@@ -160,7 +160,7 @@ def _value(report: GateReport) -> dict[str, Any]:
     }
 
 
-# What the gate found, as JUnit XML: one test case a judged number, and one for each finding that fails.
+# The report of the gate as JUnit XML: one test case for each judged number and for each finding that fails
 
 #: What XML 1.0 cannot hold, escaped or not.
 _FORBIDDEN = re.compile("[^\t\n\r -\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")

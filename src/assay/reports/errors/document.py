@@ -14,6 +14,7 @@ from assay.statistics.coefficients import title_of
 
 __all__ = ["error_document"]
 
+#: Characters of a text that a table shows.
 _CUT = 60
 _ABOUT_SHARES = (
     "A pair may have several categories, or none. Shares with Wilson's interval, the ratio of the two shares with a "
@@ -30,13 +31,14 @@ def error_document(reports: Sequence[ErrorReport], *, top: int = 10, limit: int 
     """Return tables for a reader, and as records the diverging pairs.
 
     Args:
-        reports: one a dataset.
+        reports: one for each dataset.
         top: diverging pairs of each metric to show in the tables.
         limit: diverging pairs of each metric among the records; all by default.
     """
     sheets = [sheet for report in reports for sheet in _sheets(report, top)]
     missing = dict.fromkeys(line for report in reports for line in report.tagged.missing)
-    return Document(sheets, [one for report in reports for one in records(report, limit)], notes=list(missing))
+    pairs = [record for report in reports for record in records(report, limit)]
+    return Document(sheets, pairs, notes=list(missing))
 
 
 def _sheets(report: ErrorReport, top: int) -> Iterator[Sheet]:
@@ -54,8 +56,9 @@ def _title(report: ErrorReport) -> str:
 
 
 def _frequencies(report: ErrorReport, metric: str) -> Sheet:
-    found = report.divergences[metric]
-    n, low = len(found.rows), int(found.too_low.sum())
+    """Return the table of how frequent each category is among the pairs on which a metric and people diverge."""
+    divergence = report.divergences[metric]
+    n, low = len(divergence.rows), int(divergence.too_low.sum())
     rows = [
         [
             report.tagged.labels[row.category],
@@ -69,7 +72,7 @@ def _frequencies(report: ErrorReport, metric: str) -> Sheet:
     ]
     facts = [
         (
-            f"{n:,} of {int(found.considered.sum()):,} pairs diverge ({found.condition}): "
+            f"{n:,} of {int(divergence.considered.sum()):,} pairs diverge ({divergence.condition}): "
             f"{low:,} scored too low, {n - low:,} too high"
         )
     ]
@@ -86,19 +89,21 @@ def _frequencies(report: ErrorReport, metric: str) -> Sheet:
 
 
 def _worst(report: ErrorReport, metric: str, top: int) -> Sheet:
-    rows = [
-        [
-            one["side"],
-            f"{one['label']:g}",
-            f"{one['score']:.3f}",
-            _cut(one["question"]),
-            _cut(one["reference"]),
-            _cut(one["candidate"]),
-            "; ".join(_label(given) for given in one["categories"]) or "–",
-        ]
-        for one in records(report, top)
-        if one["metric"] == metric
-    ]
+    """Return the table of the first *top* pairs on which a metric and people diverge, the worst first."""
+    rows = []
+    for record in records(report, top):
+        if record["metric"] == metric:
+            rows.append(
+                [
+                    record["side"],
+                    f"{record['label']:g}",
+                    f"{record['score']:.3f}",
+                    _cut(record["question"]),
+                    _cut(record["reference"]),
+                    _cut(record["candidate"]),
+                    "; ".join(map(_label, record["categories"])) or "–",
+                ]
+            )
     heads = [("side", False), ("label", True), ("score", True), ("question", False), ("reference", False)]
     heads += [("candidate", False), ("categories", False)]
     return Sheet(
@@ -108,11 +113,13 @@ def _worst(report: ErrorReport, metric: str, top: int) -> Sheet:
     )
 
 
-def _label(given: dict[str, str]) -> str:
-    return given["category"] if given["source"] == "people" else label_of_rules(given["category"])
+def _label(category: dict[str, str]) -> str:
+    """Return what a reader sees of a category in a record."""
+    return category["category"] if category["source"] == "people" else label_of_rules(category["category"])
 
 
 def _inside(report: ErrorReport, metric: str) -> Sheet:
+    """Return the table of the agreement inside each category beside that of all other pairs."""
     heads = [head for name in report.statistics for head in (f"{title_of(name)} inside", "all but it")]
     rows = [
         ["all pairs", f"{report.everywhere.n:,}"]
@@ -136,6 +143,7 @@ def _inside(report: ErrorReport, metric: str) -> Sheet:
 
 
 def _numbers(report: ErrorReport) -> Iterator[Sheet]:
+    """Yield, for each statistic, the table of the agreement with and without pairs that have a number."""
     for name in report.statistics:
         rows = [
             [bucket, metric, *(_cell(part, metric, name) for part in (every, without, rest)), f"{rest.n:,}"]
@@ -151,16 +159,19 @@ def _numbers(report: ErrorReport) -> Iterator[Sheet]:
         )
 
 
-def _cleaning(report: ErrorReport, found: Cleaning) -> Sheet:
+def _cleaning(report: ErrorReport, cleaning: Cleaning) -> Sheet:
+    """Return the table of the agreement before and after labels were corrected."""
     rows = [
         [metric, title_of(name)]
-        + [_cell(part, metric, name) for part in (found.first, found.corrected, found.unchanged)]
+        + [_cell(part, metric, name) for part in (cleaning.first, cleaning.corrected, cleaning.unchanged)]
         for metric in report.divergences
         for name in report.statistics
     ]
     heads = ["first labels", "corrected labels", "without the changed"]
-    joined = f"{found.joined:,} pairs joined by their texts, {found.changed:,} with another label in {found.title}"
-    alone = f"{found.only_first:,} and {found.only_second:,} pairs stand in one run alone"
+    joined = (
+        f"{cleaning.joined:,} pairs joined by their texts, {cleaning.changed:,} with another label in {cleaning.title}"
+    )
+    alone = f"{cleaning.only_first:,} and {cleaning.only_second:,} pairs stand in one run alone"
     return Sheet(
         f"Agreement with corrected labels: {report.data.title}",
         [Column("metric"), Column("statistic"), *(Column(head, number=True) for head in heads)],
@@ -170,8 +181,8 @@ def _cleaning(report: ErrorReport, found: Cleaning) -> Sheet:
 
 
 def _cell(part: SubsetAgreement, metric: str, statistic: str) -> str:
-    one = part.of(metric, statistic)
-    return Cell(one.value, one.low, one.high, one.note).text
+    estimate = part.of(metric, statistic)
+    return Cell(estimate.value, estimate.low, estimate.high, estimate.note).text
 
 
 def _percent(share: Share) -> str:

@@ -40,12 +40,12 @@ def document(
     notes: Sequence[str],
     baseline: str | None,
 ) -> Document:
-    """Lay out comparisons.
+    """Return, for each statistic, an overview, the tests on each dataset, and how many comparisons each system wins.
 
     Args:
         samples: the results by dataset and statistic.
-        compared: what was found.
-        settings: how.
+        compared: the comparisons.
+        settings: of the tests.
         notes: what was left out on reading.
         baseline: the system that the others are compared with, or None for all pairs.
     """
@@ -119,6 +119,7 @@ def _numbered_tests(row: ComparedSystems) -> str:
 
 
 def _tests(samples: Samples, rows: Sequence[ComparedSystems]) -> Sheet:
+    """Return the table of every test on one dataset, one row for each pair of systems."""
     cells = [
         [
             row.first,
@@ -157,6 +158,7 @@ def _counts(rows: Sequence[ComparedSystems], systems: Sequence[str]) -> list[dic
 
 
 def _counts_sheet(statistic: str, counted: Sequence[dict[str, Any]]) -> Sheet:
+    """Return the table of wins and losses by test, from the records of :func:`_counts`."""
     tests = [*TESTS, "all"]
     return Sheet(
         f"{title_of(statistic)}: improvements / deteriorations",
@@ -179,7 +181,7 @@ def _level(value: float) -> str:
     return f"{value:.6g}".removeprefix("0")
 
 
-def _known(value: float) -> float | None:
+def _none_if_nan(value: float) -> float | None:
     return None if math.isnan(value) else value
 
 
@@ -195,6 +197,7 @@ def _result(samples: Samples, system: str, values: Floats) -> dict[str, Any]:
 
 
 def _record(row: ComparedSystems) -> dict[str, Any]:
+    """Return the flat record of one comparison: p-values before and after correction; None where undefined."""
     record: dict[str, Any] = {
         "dataset": row.dataset,
         "statistic": row.statistic,
@@ -207,14 +210,14 @@ def _record(row: ComparedSystems) -> dict[str, Any]:
     for name, sided in row.raw.items():
         key = {"U": "mann_whitney", "t": "welch"}.get(name, name)
         adjusted = row.adjusted[name]
-        record |= {f"p_{key}_better": _known(sided.better), f"p_{key}_worse": _known(sided.worse)}
+        record |= {f"p_{key}_better": _none_if_nan(sided.better), f"p_{key}_worse": _none_if_nan(sided.worse)}
         record |= {
-            f"adjusted_p_{key}_better": _known(adjusted.better),
-            f"adjusted_p_{key}_worse": _known(adjusted.worse),
+            f"adjusted_p_{key}_better": _none_if_nan(adjusted.better),
+            f"adjusted_p_{key}_worse": _none_if_nan(adjusted.worse),
         }
     return record | {
-        "p_brown_forsythe": _known(row.spread),
-        "adjusted_p_brown_forsythe": _known(row.adjusted_spread),
+        "p_brown_forsythe": _none_if_nan(row.spread),
+        "adjusted_p_brown_forsythe": _none_if_nan(row.adjusted_spread),
         "better_by": list(row.better),
         "worse_by": list(row.worse),
     }
@@ -223,6 +226,7 @@ def _record(row: ComparedSystems) -> dict[str, Any]:
 def _explanations(
     samples: Sequence[Samples], compared: Sequence[ComparedSystems], settings: SignificanceSettings
 ) -> Iterator[str]:
+    """Yield the notes below the tables: what the columns mean, the corrections, warnings of too few draws or seeds."""
     family = max(Counter(row.statistic for row in compared).values())
     level = corrected_confidence(settings.confidence, settings.corrected(family))
     yield (

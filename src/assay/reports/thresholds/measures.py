@@ -28,7 +28,7 @@ __all__ = [
 ]
 
 
-# What a yes/no decision is worth, from its four counts.
+# Measures of yes/no decisions, from their four counts
 
 
 @dataclass(frozen=True)
@@ -237,7 +237,7 @@ def resampled_average_precision(scores: Floats, positive: NDArray[np.bool_], blo
     return np.concatenate(found)
 
 
-# Whether a score can be read as a probability, and what it takes to make it one.
+# Calibration: whether a score can be read as a probability, and isotonic regression, which makes it one
 
 #: Bins of the reliability curve.
 BINS = 10
