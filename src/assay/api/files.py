@@ -94,7 +94,9 @@ def score_file(settings: ScoreSettings) -> list[str]:
             failures.append(f"metric {status.metric}: {status.reason}")
     if not scores:
         raise AssayError(f"{out}: not written, since no metric gave scores: {'; '.join(failures)}")
-    if SUFFIXES[file.suffix.lower()] == SUFFIXES[out.suffix.lower()] == "jsonl":
+    is_jsonl = [SUFFIXES[path.suffix.lower()] == "jsonl" for path in (file, out)]
+    if all(is_jsonl):
+        # the lines are copied from the file, so they must still be those that were scored
         if sha256_of(file) != digest:
             raise InputError(f"{file}: was changed while it was scored; run it again")
         write_scored_lines(file, scores, len(pairs), out)
@@ -106,6 +108,7 @@ def score_file(settings: ScoreSettings) -> list[str]:
 
 
 def _as_column(scores: np.ndarray[Any, np.dtype[np.float64]]) -> pa.Array:
+    """Return scores as Arrow, null for NaN."""
     import pyarrow as pa
 
     return pa.array(scores, from_pandas=True)
@@ -134,12 +137,14 @@ def agree_file(settings: AgreeSettings) -> Result:
             f"{file}: {reading} needs the texts and there is no column {' and no column '.join(absent)}; say which is "
             f"which: `columns={','.join(f'{name}={name.upper()}' for name in absent)}`"
         )
-    annotators = {part.strip() for source in mapping.get("label", ()) for part in source.split("+")}
+    annotators: set[str] = set()
+    for source in mapping.get("label", ()):
+        annotators.update(part.strip() for part in source.split("+"))
     numeric, numbering = _numeric(pairs)
     names = settings.scores or [name for name in numeric if name not in annotators]
     if not settings.scores and numbering:
-        left = f"taken for row numbers, no scores: {', '.join(numbering)} (named as a score, it is used)"
-        pairs = replace(pairs, notes=(*pairs.notes, left))
+        note = f"taken for row numbers, no scores: {', '.join(numbering)} (named as a score, it is used)"
+        pairs = replace(pairs, notes=(*pairs.notes, note))
     if not names:
         aside = f" ({numbering[0]} numbers the rows)" if numbering else ""
         raise InputError(
