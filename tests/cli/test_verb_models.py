@@ -19,6 +19,7 @@ FILES = {
     b'{"path": "1_Pooling", "type": "sentence_transformers.models.Pooling"}]',
     "1_Pooling/config.json": b'{"pooling_mode_mean_tokens": true}',
     "sentence_bert_config.json": b'{"max_seq_length": 32}',
+    "tokenizer.json": b"{}",
     "README.md": b"---\nlanguage: [en, de]\n---\n",
     "model.safetensors": len(HEADER).to_bytes(8, "little") + HEADER + bytes(8),
 }

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import sys
+
 import pytest
 
 from assay.errors import InputError
@@ -31,9 +33,12 @@ class Overlap(evaluate.Metric):
 
 @pytest.fixture(scope="module", autouse=True)
 def module_cache(tmp_path_factory):
-    """A folder for the copies that evaluate makes; one a process, since Python imports from it."""
+    """A folder for the copies that evaluate makes, from which Python imports them whatever it imported before."""
     cache = str(tmp_path_factory.mktemp("evaluate"))
     with pytest.MonkeyPatch.context() as patch:
+        for name in [name for name in sys.modules if name.partition(".")[0] == "evaluate_modules"]:
+            patch.delitem(sys.modules, name)
+        patch.syspath_prepend(cache)
         patch.setattr("evaluate.config.HF_MODULES_CACHE", cache)
         yield
 
