@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 import signal
 import subprocess
 import sys
@@ -39,3 +40,11 @@ def kill_in_training(out: Path, script: str, *arguments: object) -> None:
     time.sleep(0.4)
     kill(process)
     assert not out.exists()
+
+
+def assert_resumed(lines: list[str]) -> None:
+    """Check that a training resumed from a checkpoint, and evaluated no step before it again."""
+    shown = "\n".join(lines)
+    (start,) = re.findall(r"resumes from step (\d+)", shown)
+    evaluated = [int(step) for step in re.findall(r"step (\d+) of", shown)]
+    assert evaluated and min(evaluated) > int(start), lines

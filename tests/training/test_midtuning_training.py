@@ -15,7 +15,7 @@ from scipy.stats import spearmanr
 from assay.errors import InputError
 from assay.metrics import Batch, load_metric
 from assay.training.data import text_key
-from tests.training.killed import kill_in_training
+from tests.training.killed import assert_resumed, kill_in_training
 from tests.training.mid_run import tune_on, write_frames
 
 OBJECTIVES = ("triplet", "classification")
@@ -87,7 +87,7 @@ def test_a_killed_training_continues_to_the_same_model(tiny_base, tmp_path, whol
     with pytest.raises(InputError, match=r"unfinished training with another request .*settings"):
         tune_on(tiny_base, out, *files, epochs=4)
     progress, _ = tune_on(tiny_base, out, *files)
-    assert any("resumes from step" in line for line in progress.lines)
+    assert_resumed(progress.lines)
     whole, resumed = (load_file(folder / "model.safetensors") for folder in (complete, out))
     for name, values in whole.items():
         assert resumed[name] == pytest.approx(values, abs=1e-6), name

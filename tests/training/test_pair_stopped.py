@@ -13,7 +13,7 @@ import pytest
 from safetensors.numpy import load_file
 
 from assay.errors import InputError
-from tests.training.killed import kill_in_training
+from tests.training.killed import assert_resumed, kill_in_training
 from tests.training.pair_run import RECIPES, curve, train_on
 
 
@@ -26,7 +26,7 @@ def test_a_killed_training_continues_to_the_same_model_with_dropout(recipe, tiny
     with pytest.raises(InputError, match=r"unfinished training with another request .*settings"):
         train_on(recipe, tiny_base, out, *files, epochs=4)
     progress, _ = train_on(recipe, tiny_base, out, *files)
-    assert any("resumes from step" in line for line in progress.lines)
+    assert_resumed(progress.lines)
     whole, resumed = (load_file(folder / "model.safetensors") for folder in (complete, out))
     for name, values in whole.items():
         assert resumed[name] == pytest.approx(values, abs=1e-6), name

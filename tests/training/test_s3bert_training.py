@@ -18,7 +18,7 @@ from assay.metrics.aspects.layout import read_layout
 from assay.metrics.aspects.reference import read_reference
 from assay.reports.significance.reading import read_results
 from assay.training.s3bert.trainer import AspectTrainer
-from tests.training.killed import kill_in_training
+from tests.training.killed import assert_resumed, kill_in_training
 from tests.training.training_run import LetterScorer, train
 
 FILES = {
@@ -98,7 +98,7 @@ def test_a_killed_training_continues_to_the_same_model(tiny_base, tmp_path, whol
     with pytest.raises(InputError, match=r"unfinished training with another request .*settings"):
         train(tiny_base, out, *files, epochs=4)
     progress = train(tiny_base, out, *files)
-    assert any("resumes from step" in line for line in progress.lines)
+    assert_resumed(progress.lines)
     whole, resumed = (load_file(folder / "model.safetensors") for folder in (complete, out))
     for name, values in whole.items():
         assert resumed[name] == pytest.approx(values, abs=1e-6), name
