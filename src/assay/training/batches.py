@@ -16,7 +16,7 @@ from assay.errors import InputError, suggest
 __all__ = ["STRATEGIES", "Batch", "compose", "degree_subset", "random_subset"]
 
 
-# One epoch of batches: random ones, and those that keep pairs with a common text together.
+# One epoch of batches: random ones, and ones that keep pairs with a common text together.
 #
 # Source: Waldis, Beck and Gurevych 2022, Composing Structure-Aware Batches for Pairwise Sentence Classification,
 # sections 2.2 and 5.3. An instance is a row of the annotation graph.
@@ -27,7 +27,7 @@ Weights = NDArray[np.float64]
 
 @dataclass(frozen=True, eq=False)
 class Batch:
-    """What one step learns from: its loss is the sum of weights * loss of each row.
+    """The rows of one training step and their weights; the loss of the step is the weighted sum over its rows.
 
     Attributes:
         rows: distinct rows of the graph, int64, shape (k,).
@@ -79,7 +79,8 @@ def compose(strategy: str, graph: AnnotationGraph, batch_size: int, rng: np.rand
     return _COMPOSE[strategy](graph, batch_size, rng) if len(graph) else []
 
 
-def _base(graph: AnnotationGraph, batch_size: int, rng: np.random.Generator) -> list[Batch]:
+def _random_batches(graph: AnnotationGraph, batch_size: int, rng: np.random.Generator) -> list[Batch]:
+    """Return the batches of ``base``: two random orders of all rows, one after the other, cut to size."""
     number = len(graph)
     size = min(batch_size, number)
     first, second = rng.permutation(number), rng.permutation(number)
@@ -93,94 +94,111 @@ def _base(graph: AnnotationGraph, batch_size: int, rng: np.random.Generator) -> 
     return [Batch(part, np.full(len(part), 1 / len(part))) for part in parts]
 
 
-def _node(graph: AnnotationGraph, batch_size: int, rng: np.random.Generator) -> list[Batch]:
-    batch_of_node = _cut(len(graph.texts), batch_size, rng)
+def _node_batches(graph: AnnotationGraph, batch_size: int, rng: np.random.Generator) -> list[Batch]:
+    """Return the batches of ``node``: the rows at *batch_size* nodes each, random nodes together."""
+    batch_of_node = _random_batch_numbers(len(graph.texts), batch_size, rng)
     batch = np.concatenate([batch_of_node[graph.first], batch_of_node[graph.second]])
-    return _merged(batch, np.tile(np.arange(len(graph)), 2), 1 / np.bincount(batch)[batch])
+    return _merge_batches(batch, np.tile(np.arange(len(graph)), 2), 1 / np.bincount(batch)[batch])
 
 
-def _edge_1(graph: AnnotationGraph, batch_size: int, rng: np.random.Generator) -> list[Batch]:
-    batch = _cut(len(graph), batch_size, rng)
-    base, rows = _context(graph, rng)
-    where, rows = _distinct(batch[base], rows, len(graph))
-    return _with_base(batch, where, rows, 1 / np.bincount(where)[where])
+def _edge_1_batches(graph: AnnotationGraph, batch_size: int, rng: np.random.Generator) -> list[Batch]:
+    """Return the batches of ``edge-1``: base rows, and the mean over the distinct context rows of the batch."""
+    batch = _random_batch_numbers(len(graph), batch_size, rng)
+    base, rows = _draw_context(graph, rng)
+    context_batch, rows = _distinct_rows(batch[base], rows, len(graph))
+    return _with_base_rows(batch, context_batch, rows, 1 / np.bincount(context_batch)[context_batch])
 
 
-def _edge_2(graph: AnnotationGraph, batch_size: int, rng: np.random.Generator) -> list[Batch]:
-    batch = _cut(len(graph), batch_size, rng)
-    base, rows = _distinct(*_context(graph, rng), len(graph))
-    where = batch[base]
-    return _with_base(batch, where, rows, 1 / (np.bincount(base)[base] * np.bincount(batch)[where]))
+def _edge_2_batches(graph: AnnotationGraph, batch_size: int, rng: np.random.Generator) -> list[Batch]:
+    """Return the batches of ``edge-2``: base rows, and for each of them the mean over its own context rows."""
+    batch = _random_batch_numbers(len(graph), batch_size, rng)
+    base, rows = _distinct_rows(*_draw_context(graph, rng), len(graph))
+    context_batch = batch[base]
+    weights = 1 / (np.bincount(base)[base] * np.bincount(batch)[context_batch])
+    return _with_base_rows(batch, context_batch, rows, weights)
 
 
-def _cut(number: int, batch_size: int, rng: np.random.Generator) -> Rows:
-    """Return the batch of each of so many nodes or rows, in random order."""
-    places: Rows = rng.permutation(number)
-    return places // batch_size
+def _random_batch_numbers(number: int, batch_size: int, rng: np.random.Generator) -> Rows:
+    """Return the number of a batch for each of *number* nodes or rows, drawn so that batches have *batch_size*."""
+    order: Rows = rng.permutation(number)
+    return order // batch_size
 
 
-def _context(graph: AnnotationGraph, rng: np.random.Generator) -> tuple[Rows, Rows]:
-    """Draw the context of every row, once for each of its nodes; return base rows and the rows drawn for them."""
+def _draw_context(graph: AnnotationGraph, rng: np.random.Generator) -> tuple[Rows, Rows]:
+    """Return context rows drawn for every row: up to two other rows at each of its nodes.
+
+    Returns:
+        Base rows, each as often as it has context, and the context row drawn for each, both of shape (k,).
+    """
     nodes = np.stack([graph.first, graph.second])
     others = np.diff(graph.starts)[nodes] - 1
     others[1, graph.first == graph.second] = 0
-    # Two different places among the other rows of the node: the second is drawn from one place less and moved past
-    # the first, and both are moved past the base row.
-    one = rng.integers(0, np.maximum(others, 1))
-    two = rng.integers(0, np.maximum(others - 1, 1))
-    two += two >= one
-    own = graph.places.T - graph.starts[nodes]
+    # Two different positions among the other rows of the node: the second is drawn from one position less and moved
+    # past the first, and both are moved past the base row.
+    first = rng.integers(0, np.maximum(others, 1))
+    second = rng.integers(0, np.maximum(others - 1, 1))
+    second += second >= first
+    base_position = graph.places.T - graph.starts[nodes]
     bases, drawn = [], []
-    for needed, place in enumerate((one, two), start=1):
+    for needed, positions in enumerate((first, second), start=1):
         side, base = np.nonzero(others >= needed)
-        node, at = nodes[side, base], place[side, base]
-        drawn.append(graph.incident[graph.starts[node] + at + (at >= own[side, base])])
+        node, position = nodes[side, base], positions[side, base]
+        skip_base = position >= base_position[side, base]
+        drawn.append(graph.incident[graph.starts[node] + position + skip_base])
         bases.append(base)
     return np.concatenate(bases), np.concatenate(drawn)
 
 
-def _distinct(groups: Rows, rows: Rows, number: int) -> tuple[Rows, Rows]:
-    """Return each row of each group once; *number* is that of all rows."""
-    keys = np.unique(groups * number + rows)
+def _distinct_rows(groups: Rows, rows: Rows, number: int) -> tuple[Rows, Rows]:
+    """Return groups and rows without repeated combinations, sorted; *number* is the number of all rows."""
+    keys = np.unique(groups * number + rows)  # a group and a row as one integer
     return keys // number, keys % number
 
 
-def _with_base(batch: Rows, where: Rows, context: Rows, weights: Weights) -> list[Batch]:
-    """Return the batches of base rows, equal in weight, and of context rows with theirs."""
-    rows = np.arange(len(batch))
-    base = 1 / np.bincount(batch)[batch]
-    return _merged(np.concatenate([batch, where]), np.concatenate([rows, context]), np.concatenate([base, weights]))
+def _with_base_rows(batch: Rows, context_batch: Rows, context: Rows, weights: Weights) -> list[Batch]:
+    """Return batches of base rows, of equal weight, and of context rows with given weights.
+
+    Args:
+        batch: number of the batch of each base row, shape (n,).
+        context_batch, context, weights: batch number, row and weight of each context row, shape (k,).
+    """
+    base_weights = 1 / np.bincount(batch)[batch]
+    return _merge_batches(
+        np.concatenate([batch, context_batch]),
+        np.concatenate([np.arange(len(batch)), context]),
+        np.concatenate([base_weights, weights]),
+    )
 
 
-def _merged(batch: Rows, rows: Rows, weights: Weights) -> list[Batch]:
-    """Return one batch for each number, with the weights of a row that comes up several times added up."""
+def _merge_batches(batch: Rows, rows: Rows, weights: Weights) -> list[Batch]:
+    """Return one batch for each number in *batch*; the weights of a row that occurs in it repeatedly are summed."""
     number = int(rows.max()) + 1
-    keys, places = np.unique(batch * number + rows, return_inverse=True)
-    total = np.bincount(places.reshape(-1), weights=weights).astype(np.float64)
+    keys, inverse = np.unique(batch * number + rows, return_inverse=True)  # a batch and a row as one integer
+    total = np.bincount(inverse.reshape(-1), weights=weights).astype(np.float64)
     cuts = np.flatnonzero(np.diff(keys // number)) + 1
     parts = zip(np.split(keys % number, cuts), np.split(total, cuts), strict=True)
     return [Batch(rows, weights) for rows, weights in parts]
 
 
 _COMPOSE: dict[str, Callable[[AnnotationGraph, int, np.random.Generator], list[Batch]]] = {
-    "base": _base,
-    "node": _node,
-    "edge-1": _edge_1,
-    "edge-2": _edge_2,
+    "base": _random_batches,
+    "node": _node_batches,
+    "edge-1": _edge_1_batches,
+    "edge-2": _edge_2_batches,
 }
 
 #: The ways to compose batches.
 STRATEGIES = tuple(_COMPOSE)
 
 
-# Small training sets that keep the degrees of the whole annotation graph, and random ones to hold against them.
+# Small training sets that keep the degrees of the whole annotation graph, and random ones to compare them with.
 #
-# Source: Waldis, Beck and Gurevych 2022, section 4.2 and table 8, which does not say how the subsets were found. What
-# a subset reaches is told by ``graph.take(rows)``: its ``mean_degree`` and ``deviation``.
+# Source: Waldis, Beck and Gurevych 2022, section 4.2 and table 8, which does not say how the subsets were found. To see
+# how close a subset comes, compare ``mean_degree`` and ``deviation`` of ``graph.take(rows)``.
 
-#: Mean and deviation are reached where they are together this near: they are then equal as the paper prints them.
+#: The largest distance of mean and deviation, taken together, from the targets: two decimals, as the paper prints them.
 NEAR = 0.01
-#: How many random rows to grow from until they are reached; a start in a poor neighbourhood may not get there.
+#: The most random rows to grow from; one in a sparse neighbourhood may not reach the targets.
 STARTS = 10
 
 
@@ -206,7 +224,7 @@ def degree_subset(graph: AnnotationGraph, size: int, rng: np.random.Generator) -
         InputError: there are fewer than two rows asked for, or fewer edges than rows asked for.
     """
     edges = graph.edges
-    _check(size, len(edges), "edges")
+    _check_size(size, len(edges), "edges")
     nearest, least = np.zeros(0, dtype=np.int64), np.inf
     for _ in range(STARTS):
         growing = _Growing(graph)
@@ -224,17 +242,18 @@ def random_subset(graph: AnnotationGraph, size: int, rng: np.random.Generator) -
     Raises:
         InputError: there are fewer than two rows asked for, or fewer rows than asked for.
     """
-    _check(size, len(graph), "rows")
+    _check_size(size, len(graph), "rows")
     return np.sort(rng.permutation(len(graph))[:size])
 
 
-def _check(size: int, number: int, what: str) -> None:
+def _check_size(size: int, number: int, what: str) -> None:
+    """Raise InputError unless *size* is from 2 to *number*, the number of *what* there is."""
     if not 2 <= size <= number:
         raise InputError(f"a subset of {size} pairs cannot be drawn from {number} {what}; expected 2 to {number}")
 
 
 def _grow(growing: _Growing, size: int, rng: np.random.Generator) -> None:
-    """Choose so many edges, and exchange them while that brings the degrees nearer."""
+    """Add *size* edges, then exchange single ones until the degrees are near or a round brings them no nearer."""
     growing.add(int(rng.integers(len(growing.chosen))))
     for _ in range(size - 1):
         growing.add(growing.best(rng)[0])
@@ -242,17 +261,17 @@ def _grow(growing: _Growing, size: int, rng: np.random.Generator) -> None:
     while NEAR**2 < growing.distance() < before:
         before = growing.distance()
         for edge in rng.permutation(np.flatnonzero(growing.chosen)):
-            now = growing.distance()
+            distance = growing.distance()
             growing.remove(int(edge))
-            other, distance = growing.best(rng)
-            growing.add(other if distance < now else int(edge))
+            other, other_distance = growing.best(rng)
+            growing.add(other if other_distance < distance else int(edge))
 
 
 class _Growing:
     """The edges chosen so far, and how far their degrees are from the targets.
 
-    A mean and a deviation are functions of the number of nodes, the sum of the degrees (twice the edges) and the sum of
-    their squares, all of which an added edge changes by what its two nodes have: every edge is tried at once.
+    Mean and deviation depend on the number of nodes, the sum of the degrees and the sum of their squares. How an edge
+    changes these follows from the degrees of its two nodes, so that all edges are tried at once.
     """
 
     def __init__(self, graph: AnnotationGraph) -> None:
@@ -262,9 +281,11 @@ class _Growing:
         self.degrees = np.zeros(len(graph.texts), dtype=np.int64)
 
     def add(self, edge: int) -> None:
+        """Choose an edge."""
         self._change(edge, 1)
 
     def remove(self, edge: int) -> None:
+        """Give an edge back."""
         self._change(edge, -1)
 
     def _change(self, edge: int, by: int) -> None:
@@ -278,11 +299,16 @@ class _Growing:
         return float(self._distance(np.array(len(kept)), np.array(kept.sum()), np.array((kept**2).sum())))
 
     def best(self, rng: np.random.Generator) -> tuple[int, float]:
-        """Return the edge not chosen that brings the degrees nearest to the targets, and the distance then."""
-        one, two, loop = self.degrees[self.first], self.degrees[self.second], self.first == self.second
+        """Return the edge not chosen that brings the degrees nearest to the targets, and the distance then.
+
+        One is drawn where several are equally good.
+        """
+        first, second = self.degrees[self.first], self.degrees[self.second]
+        loop = self.first == self.second
         kept = self.degrees[self.degrees > 0]
-        count = len(kept) + (one == 0) + ((two == 0) & ~loop)
-        squares = (kept**2).sum() + np.where(loop, 4 * one + 4, 2 * one + 2 * two + 2)
+        count = len(kept) + (first == 0) + ((second == 0) & ~loop)
+        # what the squares grow by: (d + 2)² - d² for a loop, else (d + 1)² - d² at either node
+        squares = (kept**2).sum() + np.where(loop, 4 * first + 4, 2 * first + 2 * second + 2)
         distances = self._distance(count, kept.sum() + 2, squares)
         distances[self.chosen] = np.inf
         # Equal distances may differ in their last digits.
@@ -291,8 +317,9 @@ class _Growing:
         return edge, float(distances[edge])
 
     def _distance(self, count: Rows, total: Rows, squares: Rows) -> NDArray[np.float64]:
+        """Return the squared distance from the targets for numbers of nodes, sums of degrees and of their squares."""
         mean = total / count
         # One node has no deviation yet.
         deviation = np.sqrt(np.maximum(squares - total * mean, 0) / np.maximum(count - 1, 1))
-        away: NDArray[np.float64] = (mean - self.mean) ** 2 + (deviation - self.deviation) ** 2
-        return away
+        distance: NDArray[np.float64] = (mean - self.mean) ** 2 + (deviation - self.deviation) ** 2
+        return distance
