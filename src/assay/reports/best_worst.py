@@ -89,6 +89,8 @@ def _reliability(reliability: SplitHalf | None) -> dict[str, Any] | None:
 
 
 def _summary(annotated: Annotated, reliability: SplitHalf | None) -> Sheet:
+    """Return the table of facts on the annotations and their split-half reliability, with what limits it as notes."""
+
     def shown(value: Any) -> str:
         if isinstance(value, dict):
             least, most = value["least"], value["most"]
@@ -109,16 +111,17 @@ def _summary(annotated: Annotated, reliability: SplitHalf | None) -> Sheet:
     return Sheet(annotated.title, [Column("what"), Column("value", number=True)], rows, notes=notes)
 
 
-def _reservations(annotated: Annotated, found: SplitHalf) -> list[str]:
-    said = [f"{found.splits:,} random splits of the annotations of each tuple; ± standard deviation over them"]
-    if found.undefined:
-        said.append(f"undefined in {found.undefined:,} of them, where all scores of a half are equal")
-    if found.fewest < len(annotated.items):
-        said.append(f"an item that one half never saw is left out: at least {found.fewest:,} items are compared")
+def _reservations(annotated: Annotated, reliability: SplitHalf) -> list[str]:
+    """Return the notes on how the reliability was computed, and which splits, items and tuples limit it."""
+    notes = [f"{reliability.splits:,} random splits of the annotations of each tuple; ± standard deviation over them"]
+    if reliability.undefined:
+        notes.append(f"undefined in {reliability.undefined:,} of them, where all scores of a half are equal")
+    if reliability.fewest < len(annotated.items):
+        notes.append(f"an item that one half never saw is left out: at least {reliability.fewest:,} items are compared")
     alone = int(np.count_nonzero(annotated.per_tuple == 1))
     if alone:
-        said.append(f"tuples with one annotation, which falls to either half by chance: {alone:,}")
-    return said
+        notes.append(f"tuples with one annotation, which falls to either half by chance: {alone:,}")
+    return notes
 
 
 def _mean(value: float | None, deviation: float | None) -> str:
@@ -128,6 +131,11 @@ def _mean(value: float | None, deviation: float | None) -> str:
 
 
 def _ends(records: list[dict[str, Any]]) -> Sheet:
+    """Return the table of the highest and the lowest items, or of all where they are few.
+
+    Args:
+        records: of all items, the highest first.
+    """
     few = len(records) <= 2 * ENDS
     chosen = records if few else [*records[:ENDS], *records[-ENDS:]]
     return Sheet(
@@ -142,12 +150,12 @@ def _ends(records: list[dict[str, Any]]) -> Sheet:
         ],
         [
             (
-                one["item"],
-                short(one["score"], 3),
-                short(one["scaled"], 3),
-                *(f"{one[name]:,}" for name in ("best", "worst", "seen")),
+                item["item"],
+                short(item["score"], 3),
+                short(item["scaled"], 3),
+                *(f"{item[name]:,}" for name in ("best", "worst", "seen")),
             )
-            for one in chosen
+            for item in chosen
         ],
         facts=["score: (times best - times worst) / times seen, from -1 to 1; scaled: the same from 0 to 1"],
     )

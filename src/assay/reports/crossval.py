@@ -248,8 +248,11 @@ def _heads(settings: CrossvalSettings, beside: str) -> list[Column]:
 
 
 def _folds(subject: Subject, settings: CrossvalSettings) -> Sheet:
+    """Return the table of a dataset: each coefficient as the average over folds, and over all pairs together."""
     n = next(iter(subject.found.values())).n
-    undefined = [line for name, one in subject.found.items() for line in _undefined(name, one.average, one.pooled)]
+    undefined: list[str] = []
+    for name, validated in subject.found.items():
+        undefined += _undefined(name, validated.average, validated.pooled)
     return Sheet(
         f"{subject.title}: {subject.way}",
         [Column("metric"), *_heads(settings, "pooled")],
@@ -259,10 +262,10 @@ def _folds(subject: Subject, settings: CrossvalSettings) -> Sheet:
                 *(
                     text
                     for statistic in settings.statistics
-                    for text in (_mean(one.average[statistic]), _value(one.pooled[statistic]))
+                    for text in (_mean(validated.average[statistic]), _value(validated.pooled[statistic]))
                 ),
             )
-            for name, one in subject.found.items()
+            for name, validated in subject.found.items()
         ],
         facts=[
             f"{n:,} pairs, each scored in the fold that tests it",
@@ -272,12 +275,15 @@ def _folds(subject: Subject, settings: CrossvalSettings) -> Sheet:
     )
 
 
-def _sources(subject: Subject, name: str, one: Validated, settings: CrossvalSettings) -> Sheet:
-    undefined = [line for source in one.sources for line in _undefined(source.name, source.tested, source.left_out)]
+def _sources(subject: Subject, name: str, validated: Validated, settings: CrossvalSettings) -> Sheet:
+    """Return the table of one metric by source: tested in each fold, and left out of training altogether."""
+    undefined = [
+        line for source in validated.sources for line in _undefined(source.name, source.tested, source.left_out)
+    ]
     return Sheet(
         f"{subject.title}, {name}: by {settings.by}",
         [Column(str(settings.by)), Column("pairs", number=True), *_heads(settings, "left out")],
-        [(source.name, f"{source.n:,}", *_cells(source, settings)) for source in one.sources],
+        [(source.name, f"{source.n:,}", *_cells(source, settings)) for source in validated.sources],
         facts=[
             "each coefficient: on the pairs of the source in each fold, average ± standard deviation",
             "left out: the same on all pairs of the source, none of which was trained on",
