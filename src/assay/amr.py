@@ -12,8 +12,6 @@ from typing import Any
 
 from assay.errors import InputError, MissingExtraError
 
-__all__ = ["ASPECTS", "Graph", "GraphBlock", "check_block", "normalized", "parse_graph", "read_graph_file"]
-
 #: Comments and quoted constants, in which parentheses do not count, and the parentheses that do.
 _COMMENT = re.compile(r"^\s*#.*$", re.MULTILINE)
 _MARKS = re.compile(r"""^\s*\#.*$ | "(?:[^"\\]|\\.)*" | [()]""", re.MULTILINE | re.VERBOSE)

@@ -8,18 +8,6 @@ from __future__ import annotations
 import difflib
 from collections.abc import Iterable
 
-__all__ = [
-    "AssayError",
-    "ChecksumError",
-    "InputError",
-    "MissingExtraError",
-    "OfflineError",
-    "UnavailableError",
-    "suggest",
-    "summary_of",
-    "unknown",
-]
-
 
 class AssayError(Exception):
     """Something that was asked for failed; the rest, if any, was saved (exit code 1)."""

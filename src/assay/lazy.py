@@ -12,8 +12,6 @@ from importlib import import_module
 from importlib.resources import files
 from typing import Any
 
-__all__ = ["declared_in", "on_first_use"]
-
 
 def on_first_use(package: str) -> tuple[Callable[[str], Any], Callable[[], list[str]]]:
     """Return ``__getattr__`` and ``__dir__`` for a package that imports its names only under ``if TYPE_CHECKING:``.

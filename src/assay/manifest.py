@@ -23,23 +23,6 @@ from assay.errors import InputError
 from assay.statistics.coefficients import check_statistics
 from assay.tables import RUN_SCHEMA
 
-__all__ = [
-    "AGREEMENT_COLUMNS",
-    "AgreementRow",
-    "AnnotatorReliability",
-    "Asymmetry",
-    "BucketRecord",
-    "Cost",
-    "DatasetRecord",
-    "Environment",
-    "Manifest",
-    "MetricRecord",
-    "RecordedDeclaration",
-    "RequestRecord",
-    "RequestedDataset",
-    "Status",
-]
-
 Status = Literal["done", "failed", "unavailable", "not applicable"]
 
 

@@ -14,8 +14,6 @@ from typing import Any, Protocol
 
 from assay.errors import InputError
 
-__all__ = ["FileKind", "check_replaceable", "json_text", "write_records", "write_rows", "written_whole"]
-
 
 @contextmanager
 def written_whole(path: Path) -> Iterator[Path]:

@@ -5,8 +5,6 @@ from __future__ import annotations
 import os
 from pathlib import Path
 
-__all__ = ["cache_dir", "data_dirs"]
-
 
 def cache_dir() -> Path:
     """Return the folder for downloads and stored scores: ``$ASSAY_CACHE`` or the platform's cache folder.

@@ -4,8 +4,6 @@ from __future__ import annotations
 
 from typing import Protocol
 
-__all__ = ["Progress", "Silent"]
-
 
 class Progress(Protocol):
     """Receives the steps of a run, a training or a download."""

@@ -22,8 +22,6 @@ if TYPE_CHECKING:
     from assay.reports.check.settings import CheckSettings
     from assay.reports.folder import RunFolder
 
-__all__ = ["AgreementWarning", "assert_agreement"]
-
 #: pytest shows the line of the test, not those of this module.
 __tracebackhide__ = True
 

@@ -31,34 +31,6 @@ if TYPE_CHECKING:
     from assay.benchmark.scoring import Executor
     from assay.progress import Progress
 
-__all__ = [
-    "AgreementSettings",
-    "Declared",
-    "GoldAnswers",
-    "Graphs",
-    "Hardware",
-    "Limited",
-    "Offline",
-    "OwnData",
-    "Resampling",
-    "RunFolderToo",
-    "ScoreStore",
-    "Scoring",
-    "Seeded",
-    "Settings",
-    "WithProgress",
-    "check_level",
-    "check_resamples",
-    "check_seed",
-    "declared",
-    "flag_of",
-    "is_whole",
-    "on_command_line",
-    "parse_scale",
-    "setting",
-    "takes_settings",
-]
-
 P = ParamSpec("P")
 A = TypeVar("A")
 B = TypeVar("B")

@@ -4,15 +4,6 @@ from __future__ import annotations
 
 from typing import Final
 
-__all__ = [
-    "GRAPH_COLUMNS",
-    "NOT_BY_PEOPLE",
-    "OPTIONAL_PAIR_COLUMNS",
-    "PAIR_COLUMNS",
-    "RUN_SCHEMA",
-    "SCORE_COLUMNS",
-]
-
 #: One labelled pair a row.
 PAIR_COLUMNS: Final = ("pair_id", "reference", "candidate", "label")
 #: The AMR graphs of the two texts, in Penman notation.

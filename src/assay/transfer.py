@@ -20,19 +20,6 @@ from typing import IO
 
 from assay.errors import InputError, summary_of
 
-__all__ = [
-    "PINNED",
-    "DownloadError",
-    "DownloadProgress",
-    "WheelError",
-    "describe_mismatch",
-    "disk_errors",
-    "download",
-    "download_wheel",
-    "sha256_of",
-]
-
-
 CHUNK = 1 << 16
 ATTEMPTS = 4
 TIMEOUT = (10, 60)  # seconds to connect, and between two pieces

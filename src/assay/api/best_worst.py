@@ -18,8 +18,6 @@ from assay.reports.settings import BestWorstSettings
 from assay.settings import takes_settings
 from assay.statistics.best_worst import count, split_half
 
-__all__ = ["best_worst"]
-
 
 @takes_settings(BestWorstSettings)
 def best_worst(tuples: str | Path, settings: BestWorstSettings) -> Report:

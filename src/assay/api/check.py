@@ -16,8 +16,6 @@ from assay.reports.check.settings import CheckSettings
 from assay.reports.folder import read_run
 from assay.settings import takes_settings
 
-__all__ = ["Checked", "baseline", "check"]
-
 
 class Checked(Report):
     """What a check found.

@@ -16,8 +16,6 @@ from assay.reports.data import signed
 from assay.settings import takes_settings
 from assay.statistics.coefficients import check_statistics
 
-__all__ = ["compare"]
-
 #: Pairs shown on which two metrics differ most, shared by all metric pairs.
 SHOWN = 10
 

@@ -28,8 +28,6 @@ from assay.training.settings import check_packages
 if TYPE_CHECKING:
     from assay.training.pairwise.crossvalidation import FoldTrainer
 
-__all__ = ["crossval"]
-
 #: Makes a recipe a method on a dataset.
 Maker: TypeAlias = "Callable[[ScoredDataset], FoldTrainer]"
 

@@ -15,8 +15,6 @@ from assay.metrics import list_metrics, load_metric
 from assay.metrics.presets import preset_languages
 from assay.paths import cache_dir, data_dirs
 
-__all__ = ["DoctorFinding", "diagnose"]
-
 #: Package, extra and what it is for.
 _EXTRAS = (
     ("torch", "neural", "neural metrics"),

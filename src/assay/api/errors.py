@@ -14,8 +14,6 @@ from assay.reports.errors.report import errors_of
 from assay.reports.errors.settings import ErrorSettings, EvaluationSettings
 from assay.settings import takes_settings
 
-__all__ = ["evaluate_categories", "find_errors"]
-
 
 @takes_settings(ErrorSettings)
 def find_errors(run: str | Path, settings: ErrorSettings) -> Report:

@@ -23,8 +23,6 @@ from assay.reports.explain.settings import ExplainSettings
 from assay.settings import takes_settings
 from assay.tables import GRAPH_COLUMNS
 
-__all__ = ["Explained", "explain"]
-
 
 class Explained(Report):
     """Explanations of pairs, to read, to compute with, or as a picture.

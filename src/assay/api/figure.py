@@ -9,8 +9,6 @@ from assay.reports.figure.settings import FigureSettings
 from assay.reports.figure.write import write_figure
 from assay.settings import takes_settings
 
-__all__ = ["figure"]
-
 
 @takes_settings(FigureSettings)
 def figure(run: str | Path, out: str | Path, settings: FigureSettings) -> Path:

@@ -37,8 +37,6 @@ from assay.transfer import sha256_of
 if TYPE_CHECKING:
     import pyarrow as pa
 
-__all__ = ["agree_file", "load_scored", "open_runs", "score_file"]
-
 
 @takes_settings(ScoreSettings)
 def score_file(settings: ScoreSettings) -> list[str]:

@@ -17,8 +17,6 @@ from assay.reports.leaderboard.settings import LeaderboardSettings
 from assay.settings import takes_settings
 from assay.statistics.coefficients import check_statistics
 
-__all__ = ["leaderboard"]
-
 
 @takes_settings(LeaderboardSettings)
 def leaderboard(runs: str | Path | Sequence[str | Path], settings: LeaderboardSettings) -> Report:

@@ -26,8 +26,6 @@ from assay.settings import takes_settings
 if TYPE_CHECKING:
     from assay.metrics import Batch
 
-__all__ = ["Profile", "profile"]
-
 
 @dataclass(frozen=True)
 class Profile:

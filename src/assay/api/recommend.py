@@ -18,8 +18,6 @@ from assay.reports.settings import PairedTests
 from assay.settings import AgreementSettings, Graphs, Limited, OwnData, Scoring, takes_settings
 from assay.statistics.coefficients import DEFAULT_STATISTICS, check_statistics
 
-__all__ = ["recommend"]
-
 #: The suite whose metrics are compared where none is named.
 SUITE = "quickstart"
 

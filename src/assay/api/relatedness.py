@@ -20,8 +20,6 @@ from assay.reports.folder import read_run
 from assay.reports.relatedness import Measured, RelatednessSettings, to_document
 from assay.settings import Limited, Offline, OwnData, ScoreStore, takes_settings
 
-__all__ = ["relatedness"]
-
 
 @takes_settings(RelatednessSettings)
 def relatedness(settings: RelatednessSettings) -> Report:

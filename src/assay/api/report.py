@@ -10,8 +10,6 @@ from assay.reports.page.render import write_page
 from assay.reports.page.settings import PageSettings
 from assay.settings import takes_settings
 
-__all__ = ["report"]
-
 
 @takes_settings(PageSettings)
 def report(runs: str | Path | Sequence[str | Path], out: str | Path, settings: PageSettings) -> Path:

@@ -7,8 +7,6 @@ from assay.errors import InputError
 from assay.reports.reproduce import CellVerdict, PublishedTable, ReproduceSettings, compare, list_tables, load_table
 from assay.settings import takes_settings
 
-__all__ = ["list_published", "reproduce"]
-
 
 def list_published() -> list[PublishedTable]:
     """Return the published tables that assay can reproduce."""

@@ -19,8 +19,6 @@ from assay.tables import SCORE_COLUMNS
 if TYPE_CHECKING:
     import pandas as pd
 
-__all__ = ["MOST_PAIRS", "Result"]
-
 #: Pairs of a run whose page is written at once: more would make whoever waits for the tables wait for the page.
 MOST_PAIRS = 100_000
 

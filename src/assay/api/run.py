@@ -24,8 +24,6 @@ from assay.metrics.neural.runtime import Runtime, device_of, use_runtime
 from assay.progress import Silent
 from assay.settings import AgreementSettings, GoldAnswers, Limited, Offline, takes_settings
 
-__all__ = ["as_list", "load_metrics", "plan", "run"]
-
 
 def plan(settings: RunSettings) -> Request:
     """Return a request with the data and the metrics of the settings, loaded.

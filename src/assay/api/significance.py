@@ -13,8 +13,6 @@ from assay.reports.significance.settings import SignificanceSettings
 from assay.reports.significance.testing import compare_samples, group_results, system_pairs
 from assay.settings import takes_settings
 
-__all__ = ["compare_systems"]
-
 
 @takes_settings(SignificanceSettings)
 def compare_systems(results: str | Path | Sequence[str | Path], settings: SignificanceSettings) -> Report:

@@ -14,8 +14,6 @@ from assay.metrics import Context, Metric, MetricName, load_metric
 from assay.metrics.neural.metric import EncoderBased
 from assay.settings import AgreementSettings, Graphs, Limited, OwnData, ScoreStore, Scoring, takes_settings
 
-__all__ = ["layer_metrics", "sweep"]
-
 
 def layer_metrics(
     metric: str | MetricName | Metric, *, language: str | None = None, offline: bool = False

@@ -12,8 +12,6 @@ from assay.reports.thresholds.planning import find_thresholds
 from assay.reports.thresholds.settings import ThresholdSettings
 from assay.settings import takes_settings
 
-__all__ = ["thresholds"]
-
 
 @takes_settings(ThresholdSettings)
 def thresholds(run: str | Path, settings: ThresholdSettings) -> Report:

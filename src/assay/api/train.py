@@ -20,8 +20,6 @@ from assay.training.pairwise.settings import PairSettings
 from assay.training.s3bert.settings import S3BertSettings
 from assay.training.settings import TrainingSettings, check_packages
 
-__all__ = ["Train", "run_recipe", "train_augmented", "train_mid_tuning", "train_pairs", "train_s3bert"]
-
 Request_contra = TypeVar("Request_contra", contravariant=True)
 Request = TypeVar("Request")
 

@@ -17,8 +17,6 @@ from assay.settings import takes_settings
 from assay.training.settings import check_packages
 from assay.training.tuning.settings import TuneSettings
 
-__all__ = ["tune"]
-
 
 @takes_settings(TuneSettings)
 def tune(settings: TuneSettings) -> Report:

@@ -11,8 +11,6 @@ from assay.reports.sheets import Document
 if TYPE_CHECKING:
     import pandas as pd
 
-__all__ = ["Report", "Tables"]
-
 
 class Tables(ABC):
     """Tables to read in every format: what reports and results of runs have in common."""

@@ -31,8 +31,6 @@ from assay.reports.verify import (
 )
 from assay.settings import takes_settings
 
-__all__ = ["Verified", "verify"]
-
 #: Precisions in which a model's scores may move with the batch by more than its metric promises.
 _LOOSE = ("int8", "bf16", "fp16")
 

@@ -40,8 +40,6 @@ from assay.transfer import sha256_of
 if TYPE_CHECKING:
     import pyarrow as pa
 
-__all__ = ["Excerpt", "pairs_of", "rebuild_metric", "reload", "rescore", "retabulate", "trust_option", "verify_scores"]
-
 
 def pairs_of(data: ScoredDataset) -> Pairs:
     """Return the pairs of one dataset in a run folder, as they were scored."""

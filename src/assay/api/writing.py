@@ -24,8 +24,6 @@ from assay.tables import PAIR_COLUMNS
 if TYPE_CHECKING:
     import pyarrow as pa
 
-__all__ = ["check_held", "check_out", "write_scored_lines", "write_table"]
-
 _FORMATS = (".csv", ".tsv", ".jsonl", ".parquet")
 
 

@@ -34,11 +34,6 @@ if TYPE_CHECKING:
 
     from assay.datasets import Pairs
 
-__all__ = [
-    "ALL", "QUANTITIES", "Bucket", "check_columns", "check_distinct", "check_rules", "plain", "reads_texts",
-    "rules_for", "split_into_buckets",
-]  # fmt: skip
-
 ALL = "all"
 _NUMERIC = ("f1", "label", "length")
 #: What is not read from a column of that name as it stands.

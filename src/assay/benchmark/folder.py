@@ -37,16 +37,6 @@ from assay.metrics.provenance import version_of
 from assay.output import json_text, write_records
 from assay.tables import GRAPH_COLUMNS, RUN_SCHEMA
 
-__all__ = [
-    "PAGE",
-    "check_target",
-    "check_writable",
-    "describe_run",
-    "write_pairs",
-    "write_run",
-    "write_scores",
-]
-
 #: The page to look at.
 PAGE = "report.html"
 #: How often a folder is replaced anew where other runs write it at the same moment.

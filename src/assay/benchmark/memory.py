@@ -5,8 +5,6 @@ from __future__ import annotations
 import sys
 from pathlib import Path
 
-__all__ = ["peak_memory", "reset_peak"]
-
 
 def reset_peak() -> None:
     """Start the peak anew where the system can."""

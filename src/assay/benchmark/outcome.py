@@ -15,8 +15,6 @@ if TYPE_CHECKING:
     from assay.benchmark.request import Request
     from assay.datasets import Pairs
 
-__all__ = ["DatasetScores", "Outcome"]
-
 
 @dataclass(frozen=True)
 class DatasetScores:

@@ -23,8 +23,6 @@ if TYPE_CHECKING:
     from assay.datasets import Pairs
     from assay.metrics import ColumnMetric
 
-__all__ = ["DatasetPart", "PreparedDataset", "is_made_for", "prepare", "read_recorded"]
-
 
 def read_recorded(metric: ColumnMetric, pairs: Pairs) -> NDArray[np.float64] | None:
     """Return the recorded score of every pair, shape (n,), NaN where the cell is empty; None without that column.

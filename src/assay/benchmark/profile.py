@@ -17,8 +17,6 @@ if TYPE_CHECKING:
     from assay.benchmark.settings import ProfileSettings
     from assay.metrics import Batch
 
-__all__ = ["Fit", "MetricProfile", "Point", "fit_power", "profile_metric"]
-
 #: Called with the measuring process's own interpreter; -P keeps a user's own statistics.py from being imported.
 WORKER = ("-P", "-m", "assay.benchmark.profile_worker")
 

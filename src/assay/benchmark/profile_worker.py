@@ -17,8 +17,6 @@ if TYPE_CHECKING:
     from assay.metrics import Batch, Metric
     from assay.metrics.work import Engine
 
-__all__ = ["grow", "main"]
-
 Tell = Callable[[dict[str, Any]], None]
 
 

@@ -20,8 +20,6 @@ if TYPE_CHECKING:
     from assay.datasets import Pairs
     from assay.metrics import Metric
 
-__all__ = ["Request"]
-
 #: Bucket rules where none is named.
 DEFAULT_BUCKETS = ("f1",)
 

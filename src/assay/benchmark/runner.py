@@ -28,8 +28,6 @@ from assay.settings import check_level
 if TYPE_CHECKING:
     from assay.datasets import Pairs
 
-__all__ = ["run", "score_pairs"]
-
 
 def run(
     request: Request,

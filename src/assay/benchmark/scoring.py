@@ -22,8 +22,6 @@ from assay.metrics import Batch, Metric
 from assay.metrics.work import Engine, Flag, Scores, open_session, release_sessions, session_if_open
 from assay.progress import Progress
 
-__all__ = ["EngineUnavailableError", "Executor", "InProcess", "Scored", "Scorer", "ScoringJob", "Unit", "score_unit"]
-
 
 class EngineUnavailableError(UnavailableError):
     """The engine that metrics share cannot be opened: none of them can be scored, together or alone."""

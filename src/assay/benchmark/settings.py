@@ -24,8 +24,6 @@ from assay.settings import (
     setting,
 )
 
-__all__ = ["AgreeSettings", "ProfileSettings", "RunSettings", "ScoreSettings", "SweepSettings"]
-
 #: Help of settings that several of these verbs have, whose place among the arguments differs.
 METRICS = "A metric: name[:subject][,option=value]… Names: assay metrics list."
 DATASETS = "A dataset (NAME[@VERSION][:SPLIT]) or a CSV, TSV, JSONL, Parquet file."

@@ -26,8 +26,6 @@ if TYPE_CHECKING:
     from assay.datasets import Pairs
     from assay.metrics import Metric
 
-__all__ = ["ReferenceChoice", "Singles"]
-
 ReferenceChoice = Literal["best", "mean"]
 #: Rows that are turned from Arrow into Python strings at one time.
 SLICE = 8192

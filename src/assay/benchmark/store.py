@@ -20,8 +20,6 @@ from numpy.typing import NDArray
 from assay.errors import AssayError, InputError
 from assay.paths import cache_dir
 
-__all__ = ["DIGEST", "ScoreStore", "default_store"]
-
 #: NumPy type of a pair's digest: 16 raw bytes.
 DIGEST = np.dtype("V16")
 #: Digests looked up in one statement; SQLite's own default limit was 999 for long.

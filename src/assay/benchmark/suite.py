@@ -11,8 +11,6 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationError, model_valida
 
 from assay.errors import InputError, suggest, unknown
 
-__all__ = ["Suite", "load_suite"]
-
 
 class Suite(BaseModel):
     """A named set of things to run.

@@ -24,8 +24,6 @@ from assay.statistics.resampling import seed_of
 if TYPE_CHECKING:
     from assay.datasets import Pairs
 
-__all__ = ["mean_over", "tabulate"]
-
 NEGATED = "sign turned: lower is better"
 #: Labels listed one by one in the summary of a bucket.
 MAX_LISTED_LABELS = 10

@@ -24,8 +24,6 @@ from assay.manifest import Cost, MetricRecord, RecordedDeclaration, Status
 from assay.metrics import ColumnMetric, Context, Metric
 from assay.metrics.work import Engine
 
-__all__ = ["MetricRecords", "Task", "score_all"]
-
 
 @dataclass(frozen=True)
 class Task:

@@ -9,8 +9,6 @@ from assay.cli.command import command
 from assay.cli.guard import print_report, progress_on_stderr, tell
 from assay.cli.options import Format, FormatOption, QuietOption
 
-__all__ = ["agree"]
-
 
 @command(AgreeSettings)
 def agree(output: FormatOption = Format.table, quiet: QuietOption = False, **settings: Any) -> None:

@@ -10,8 +10,6 @@ import typer
 from assay.cli.guard import guarded, tell
 from assay.cli.options import QuietOption
 
-__all__ = ["baseline"]
-
 
 @guarded
 def baseline(

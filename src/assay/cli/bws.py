@@ -12,8 +12,6 @@ from assay.cli.guard import print_report, tell
 from assay.cli.options import QuietOption, ReportFormat, ReportFormatOption
 from assay.reports.settings import BestWorstSettings
 
-__all__ = ["bws"]
-
 
 @command(BestWorstSettings)
 def bws(

@@ -12,8 +12,6 @@ from assay.cli.guard import print_report, progress_on_stderr, tell
 from assay.cli.options import QuietOption, ReportFormat, ReportFormatOption
 from assay.reports.check.settings import CheckSettings
 
-__all__ = ["check"]
-
 #: Exit code of a gate that is not passed.
 FAILED = 3
 

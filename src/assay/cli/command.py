@@ -18,8 +18,6 @@ from assay.cli.guard import guarded
 from assay.errors import InputError
 from assay.settings import Declared, Settings, declared, flag_of, on_command_line
 
-__all__ = ["command", "flags_of"]
-
 #: Types that a word of the command line can become; the first one that a setting allows is taken.
 READABLE = (bool, int, float, str, Path)
 

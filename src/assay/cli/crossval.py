@@ -9,8 +9,6 @@ from assay.cli.guard import print_report, progress_on_stderr
 from assay.cli.options import QuietOption, ReportFormat, ReportFormatOption
 from assay.reports.crossval import CrossvalSettings
 
-__all__ = ["crossval"]
-
 
 @command(CrossvalSettings)
 def crossval(output: ReportFormatOption = ReportFormat.table, quiet: QuietOption = False, **settings: Any) -> None:

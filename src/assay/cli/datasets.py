@@ -11,8 +11,6 @@ import typer
 from assay.cli.guard import grid, guarded, show, tell
 from assay.cli.options import ColumnsOption, JsonOption, ListFormat, ListFormatOption, OfflineOption, QuietOption
 
-__all__ = ["app"]
-
 app = typer.Typer(
     add_completion=False,
     no_args_is_help=True,

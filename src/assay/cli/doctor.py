@@ -7,8 +7,6 @@ import typer
 from assay.cli.guard import grid, guarded, show
 from assay.cli.options import ListFormat, ListFormatOption
 
-__all__ = ["doctor"]
-
 
 @guarded
 def doctor(

@@ -15,8 +15,6 @@ from assay.errors import InputError
 from assay.reports.errors.settings import ErrorSettings, Rule
 from assay.settings import parse_scale
 
-__all__ = ["errors"]
-
 #: Options that count beside ``--evaluate``.
 _EVALUATED = ("run", "datasets", "scale", "tagger", "evaluate", "output")
 

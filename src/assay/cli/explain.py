@@ -12,8 +12,6 @@ from assay.cli.guard import print_report, tell
 from assay.cli.options import QuietOption, ReportFormat, ReportFormatOption
 from assay.reports.explain.settings import ExplainSettings
 
-__all__ = ["explain"]
-
 
 @command(ExplainSettings)
 def explain(

@@ -12,8 +12,6 @@ from assay.cli.guard import tell
 from assay.cli.options import QuietOption
 from assay.reports.figure.settings import FigureSettings
 
-__all__ = ["figure"]
-
 
 @command(FigureSettings)
 def figure(

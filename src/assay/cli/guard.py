@@ -27,8 +27,6 @@ if TYPE_CHECKING:
     from assay.cli.options import ReportFormat
     from assay.progress import Progress
 
-__all__ = ["OneLineErrors", "finish", "grid", "guarded", "print_report", "progress_on_stderr", "show", "tell"]
-
 Arguments = ParamSpec("Arguments")
 #: Characters in a line of a table where stdout is no terminal.
 PIPE_WIDTH = 110

@@ -12,8 +12,6 @@ from assay.cli.guard import print_report, progress_on_stderr
 from assay.cli.options import QuietOption, ReportFormat, ReportFormatOption
 from assay.reports.leaderboard.settings import LeaderboardSettings
 
-__all__ = ["leaderboard"]
-
 
 @command(LeaderboardSettings)
 def leaderboard(

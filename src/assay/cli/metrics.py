@@ -13,8 +13,6 @@ if TYPE_CHECKING:
     from assay.metrics.base import Declaration
     from assay.metrics.registry import Entry
 
-__all__ = ["app"]
-
 app = typer.Typer(
     add_completion=False,
     no_args_is_help=True,

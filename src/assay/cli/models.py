@@ -12,8 +12,6 @@ from assay.cli.options import JsonOption, ListFormat, ListFormatOption, OfflineO
 if TYPE_CHECKING:
     from assay.metrics.models import LocatedModel
 
-__all__ = ["app"]
-
 app = typer.Typer(
     add_completion=False,
     no_args_is_help=True,

@@ -9,20 +9,6 @@ import typer
 
 from assay.reports.formats import FORMATS
 
-__all__ = [
-    "ColumnsOption",
-    "Format",
-    "FormatOption",
-    "JsonOption",
-    "ListFormat",
-    "ListFormatOption",
-    "OfflineOption",
-    "QuietOption",
-    "ReportFormat",
-    "ReportFormatOption",
-    "scale_text",
-]
-
 if TYPE_CHECKING:
 
     class ReportFormat(StrEnum):

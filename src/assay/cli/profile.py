@@ -13,9 +13,6 @@ from assay.cli.guard import finish, print_report, progress_on_stderr, tell
 from assay.cli.options import QuietOption, ReportFormat, ReportFormatOption
 from assay.errors import InputError
 
-__all__ = ["profile"]
-
-
 #: Endings of a file and what is written there.
 ENDINGS: Final[dict[str, str]] = {".json": "json", ".csv": "csv", ".md": "md"}
 

@@ -9,8 +9,6 @@ from assay.cli.guard import print_report, progress_on_stderr
 from assay.cli.options import QuietOption, ReportFormat, ReportFormatOption
 from assay.reports.recommend import RecommendSettings
 
-__all__ = ["recommend"]
-
 
 @command(RecommendSettings)
 def recommend(output: ReportFormatOption = ReportFormat.table, quiet: QuietOption = False, **settings: Any) -> None:

@@ -12,8 +12,6 @@ from assay.cli.guard import tell
 from assay.cli.options import QuietOption
 from assay.reports.page.settings import PageSettings
 
-__all__ = ["report"]
-
 
 @command(PageSettings)
 def report(

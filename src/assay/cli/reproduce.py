@@ -11,8 +11,6 @@ from assay.cli.guard import finish, print_report, progress_on_stderr
 from assay.cli.options import Format, FormatOption, QuietOption
 from assay.reports.reproduce import ReproduceSettings
 
-__all__ = ["reproduce"]
-
 
 @command(ReproduceSettings)
 def reproduce(

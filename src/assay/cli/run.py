@@ -16,8 +16,6 @@ from assay.tables import NOT_BY_PEOPLE
 if TYPE_CHECKING:
     from assay import Result
 
-__all__ = ["run"]
-
 
 @command(RunSettings)
 def run(output: FormatOption = Format.table, quiet: QuietOption = False, **settings: Any) -> None:

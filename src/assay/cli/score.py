@@ -9,8 +9,6 @@ from assay.cli.command import command
 from assay.cli.guard import finish, progress_on_stderr
 from assay.cli.options import QuietOption
 
-__all__ = ["score"]
-
 
 @command(ScoreSettings)
 def score(quiet: QuietOption = False, **settings: Any) -> None:

@@ -11,8 +11,6 @@ from assay.cli.guard import print_report, progress_on_stderr
 from assay.cli.options import QuietOption, ReportFormat, ReportFormatOption
 from assay.reports.significance.settings import SignificanceSettings
 
-__all__ = ["significance"]
-
 
 @command(SignificanceSettings)
 def significance(

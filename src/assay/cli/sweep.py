@@ -9,8 +9,6 @@ from assay.cli.command import command
 from assay.cli.guard import finish, print_report, progress_on_stderr
 from assay.cli.options import Format, FormatOption, QuietOption
 
-__all__ = ["sweep"]
-
 
 @command(SweepSettings)
 def sweep(output: FormatOption = Format.table, quiet: QuietOption = False, **settings: Any) -> None:

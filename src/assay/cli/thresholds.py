@@ -12,8 +12,6 @@ from assay.cli.guard import print_report
 from assay.cli.options import ReportFormat, ReportFormatOption
 from assay.reports.thresholds.settings import ThresholdSettings
 
-__all__ = ["thresholds"]
-
 
 @command(ThresholdSettings)
 def thresholds(

@@ -16,8 +16,6 @@ from assay.training.midtuning.settings import MidTuningSettings
 from assay.training.pairwise.settings import PairSettings
 from assay.training.s3bert.settings import S3BertSettings
 
-__all__ = ["app", "print_training"]
-
 app = typer.Typer(
     add_completion=False,
     no_args_is_help=True,

@@ -13,8 +13,6 @@ from assay.cli.train import print_training
 from assay.training.pairwise.settings import PairRecipe
 from assay.training.tuning.settings import TuneSettings
 
-__all__ = ["tune"]
-
 
 @command(TuneSettings)
 def tune(

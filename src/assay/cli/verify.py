@@ -12,8 +12,6 @@ from assay.cli.guard import print_report, progress_on_stderr, tell
 from assay.cli.options import QuietOption, ReportFormat, ReportFormatOption
 from assay.reports.verify import VerifySettings
 
-__all__ = ["verify"]
-
 
 @command(VerifySettings)
 def verify(

@@ -16,8 +16,6 @@ from numpy.typing import NDArray
 from assay.datasets.pairs import Pairs
 from assay.errors import InputError
 
-__all__ = ["AnnotationGraph", "build_graph", "describe_graph", "graph_line", "graph_of"]
-
 
 @dataclass(frozen=True, eq=False)
 class AnnotationGraph:

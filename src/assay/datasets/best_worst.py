@@ -17,8 +17,6 @@ from assay.datasets.columns import SourceTable
 from assay.datasets.files import read_table_file
 from assay.errors import InputError, unknown
 
-__all__ = ["BestWorst", "read_best_worst"]
-
 Codes = NDArray[np.intp]
 _ITEM = re.compile(r"item([1-9]\d*)")
 

@@ -19,22 +19,6 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationError, field_valida
 from assay.errors import AssayError, InputError, suggest, unknown
 from assay.transfer import PINNED
 
-__all__ = [
-    "Card",
-    "DatasetEntry",
-    "FileEntry",
-    "Scale",
-    "SourceEntry",
-    "Split",
-    "card_from",
-    "fill",
-    "list_datasets",
-    "load_card",
-    "parse_spec",
-    "read_card",
-]
-
-
 Sha256 = Annotated[str, Field(pattern=r"^[0-9a-f]{64}$")]
 _NETWORK = ("hub", "https", "pypi")
 

@@ -15,9 +15,6 @@ from assay.datasets.annotation_graph import describe_graph, graph_line, graph_of
 from assay.datasets.card import Card
 from assay.datasets.pairs import Pairs, codes
 
-__all__ = ["DataFinding", "annotation_notes", "check_dataset", "encoding_findings", "looks_encoded_twice"]
-
-
 #: Lead bytes of UTF-8 read as Latin-1 or Windows-1252, then what their continuation bytes become there.
 _TAIL = (
     "\u0080-\u00bf\u20ac\u201a\u0192\u201e\u2026\u2020\u2021\u02c6\u2030\u0160\u2039\u0152\u017d"

@@ -14,8 +14,6 @@ import pyarrow as pa
 from assay.errors import InputError, suggest, unknown
 from assay.tables import OPTIONAL_PAIR_COLUMNS, PAIR_COLUMNS
 
-__all__ = ["FIELDS", "Misfit", "MissingColumnsError", "SourceTable", "columns_text", "parse_columns", "resolve_columns"]
-
 
 class Misfit(NamedTuple):
     """The first value of a column that can be no text: its place from 0, and what it is."""

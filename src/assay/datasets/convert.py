@@ -17,9 +17,6 @@ from assay.datasets.pairs import RENAMED
 from assay.errors import InputError
 from assay.tables import GRAPH_COLUMNS, OPTIONAL_PAIR_COLUMNS, PAIR_COLUMNS
 
-__all__ = ["annotator_labels", "one_label", "ordered_pairs", "pairs_table"]
-
-
 #: Characters of a cell that a message repeats.
 _CUT = 40
 

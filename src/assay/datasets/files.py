@@ -16,9 +16,6 @@ from assay.datasets.columns import Misfit, SourceTable
 from assay.datasets.readers.jsonl import column_of, misfit_of, table_of_columns, table_of_records
 from assay.errors import InputError
 
-__all__ = ["SUFFIXES", "is_table_file", "read_table_file", "table_from_memory"]
-
-
 #: Suffix to the way it is read.
 SUFFIXES = {
     ".csv": "csv",

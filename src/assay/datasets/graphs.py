@@ -16,8 +16,6 @@ from assay.datasets.pairs import Pairs
 from assay.errors import InputError, MissingExtraError
 from assay.tables import GRAPH_COLUMNS
 
-__all__ = ["GraphFiles", "check_graph_cells", "join_graphs", "parse_graph_files", "read_checked"]
-
 #: Files of graphs by the side whose texts they belong to: ``reference``, ``candidate``.
 GraphFiles = Mapping[str, Sequence[str | Path]]
 _SIDES = tuple(column.removesuffix("_graph") for column in GRAPH_COLUMNS)

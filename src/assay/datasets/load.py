@@ -21,8 +21,6 @@ from assay.datasets.sources import Located, locate
 from assay.errors import InputError, OfflineError, UnavailableError, unknown
 from assay.transfer import DownloadProgress, sha256_of
 
-__all__ = ["is_own_file", "load_card_splits", "load_dataset"]
-
 Columns = str | Mapping[str, str | Sequence[str]] | None
 ALL = "all"
 

@@ -17,8 +17,6 @@ import pyarrow.compute as pc
 from assay.errors import InputError, unknown
 from assay.tables import GRAPH_COLUMNS, OPTIONAL_PAIR_COLUMNS, PAIR_COLUMNS
 
-__all__ = ["RENAMED", "Pairs", "codes"]
-
 #: Key of the schema metadata that says which source column became which pair column.
 RENAMED = b"assay.renamed"
 

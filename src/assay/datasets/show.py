@@ -18,8 +18,6 @@ from assay.datasets.sources import is_here
 from assay.errors import AssayError
 from assay.tables import GRAPH_COLUMNS
 
-__all__ = ["describe_card", "describe_file"]
-
 
 def describe_card(card: Card, *, directed: bool = False) -> dict[str, Any]:
     """Return what a reader of a card wants to know, ready for JSON; nothing is fetched.

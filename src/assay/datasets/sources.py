@@ -28,28 +28,6 @@ from assay.transfer import (
     sha256_of,
 )
 
-__all__ = [
-    "Context",
-    "Located",
-    "MismatchMiss",
-    "OfflineMiss",
-    "SourceMiss",
-    "fetch_dataset",
-    "from_cache",
-    "from_data_dirs",
-    "from_hub",
-    "from_package",
-    "from_path",
-    "from_web",
-    "from_wheel",
-    "is_here",
-    "load_source",
-    "locate",
-    "read_member",
-    "store",
-    "verify",
-]
-
 
 class SourceMiss(Exception):  # noqa: N818  it is no error yet: the next source may have the file
     """This source does not have the file; the text says why."""

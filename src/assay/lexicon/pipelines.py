@@ -11,8 +11,6 @@ from assay.errors import InputError, MissingExtraError
 if TYPE_CHECKING:
     from spacy.language import Language
 
-__all__ = ["describe_pipeline", "load_pipeline"]
-
 
 def load_pipeline(name: str | Path, exclude: Sequence[str]) -> Language:
     """Return a spaCy pipeline that gives parts of speech, loaded without some of its components.

@@ -12,9 +12,6 @@ from numpy.typing import NDArray
 if TYPE_CHECKING:
     import pyarrow as pa
 
-__all__ = ["has_number", "in_order", "laid_flat", "pair_key", "text_key"]
-
-
 # Letters and digits with the combining marks that follow them: an accent, a vowel sign of Devanagari. A mark begins no
 # word: the variation selector of an emoji is one. regex's \w lacks superscripts and fractions, which are \p{N}.
 _WORD = regex.compile(r"[\p{L}\p{N}_][\p{L}\p{M}\p{N}_]*")

@@ -11,8 +11,6 @@ from typing import Any
 from assay.errors import UnavailableError
 from assay.paths import cache_dir, data_dirs
 
-__all__ = ["REMEDY", "find_wordnet", "open_wordnet", "wordnet_signature"]
-
 REMEDY = "sudo apt-get install wordnet-base, or python -m nltk.downloader wordnet"
 #: The folders of Debian's and Ubuntu's package wordnet-base, and of Fedora's wordnet.
 _SYSTEM = ("/usr/share/wordnet", "/usr/share/wordnet-3.0/dict")

@@ -9,8 +9,6 @@ from typing import Any
 
 from nltk.corpus.reader.wordnet import WordNetCorpusReader
 
-__all__ = ["EnglishReader", "Synonyms", "SynonymsWithin"]
-
 # the names of the lexicographer files, by number: NLTK's reader needs them, and Debian leaves the file out
 _LEXNAMES = """
     adj.all adj.pert adv.all noun.Tops noun.act noun.animal noun.artifact noun.attribute noun.body

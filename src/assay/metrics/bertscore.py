@@ -24,8 +24,6 @@ if TYPE_CHECKING:
     from assay.metrics.neural.embeddings import TextEmbeddings
     from assay.metrics.work import Engine
 
-__all__ = ["BertScore", "BertScoreTrained", "BertScoreVanilla"]
-
 _CORPUS = "corpus:"
 _PROVIDER = ("torch", "transformers", "sentence-transformers")
 

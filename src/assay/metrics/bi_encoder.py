@@ -17,8 +17,6 @@ if TYPE_CHECKING:
 
     from assay.metrics.neural.embeddings import TextEmbeddings
 
-__all__ = ["BiEncoder"]
-
 #: Texts that families of models were trained to see before each input, under a short name.
 KNOWN_PROMPTS = {"e5": "query: "}
 

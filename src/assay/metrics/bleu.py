@@ -9,8 +9,6 @@ from typing import ClassVar, Literal
 from assay.metrics.base import Declaration, option
 from assay.metrics.text import PreparedMetric, empty_score
 
-__all__ = ["Bleu"]
-
 
 @dataclass(frozen=True)
 class Bleu(PreparedMetric):

@@ -9,8 +9,6 @@ from typing import ClassVar
 from assay.metrics.base import Declaration, PairMetric, option
 from assay.metrics.text import empty_score
 
-__all__ = ["Chrf"]
-
 
 @dataclass(frozen=True)
 class Chrf(PairMetric):

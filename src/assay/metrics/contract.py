@@ -18,8 +18,6 @@ if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
 
-__all__ = ["ContractFinding", "check_metric"]
-
 # (reference, candidate): same, near, far; short and long; other scripts; numbers; nothing at all.
 _PAIRS = (
     ("Berlin", "Berlin"),

@@ -12,8 +12,6 @@ from assay.metrics.neural.metric import ModelMetric
 if TYPE_CHECKING:
     from assay.metrics.work import Engine
 
-__all__ = ["CrossEncoder", "Sas"]
-
 
 @dataclass(frozen=True)
 class CrossEncoder(ModelMetric):

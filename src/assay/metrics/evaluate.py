@@ -16,8 +16,6 @@ from assay.metrics.name import MetricName
 from assay.metrics.provenance import ABSENT
 from assay.metrics.registry import load_metric
 
-__all__ = ["EvaluateModule", "as_evaluate"]
-
 
 @dataclass(frozen=True)
 class EvaluateModule(PairMetric):

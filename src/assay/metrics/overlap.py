@@ -10,8 +10,6 @@ from typing import ClassVar
 from assay.metrics.base import Declaration, PairMetric, option
 from assay.metrics.text import tokenizer_signature, words
 
-__all__ = ["Dice", "Jaccard"]
-
 
 @dataclass(frozen=True)
 class _Overlap(PairMetric):

@@ -15,8 +15,6 @@ if TYPE_CHECKING:
 
     from assay.metrics.neural.embeddings import TextEmbeddings
 
-__all__ = ["Pooled"]
-
 
 @dataclass(frozen=True)
 class Pooled(EncoderBased):

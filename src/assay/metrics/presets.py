@@ -7,8 +7,6 @@ import tomllib
 from importlib import resources
 from typing import Any
 
-__all__ = ["preset_for", "preset_languages", "presets"]
-
 
 @functools.cache
 def presets() -> dict[str, dict[str, dict[str, Any]]]:

@@ -10,8 +10,6 @@ import sys
 from importlib import metadata
 from pathlib import Path
 
-__all__ = ["ABSENT", "ENTRY_POINTS", "file_digest", "origin_of", "own_version", "version_of"]
-
 #: The entry point group through which other distributions add metrics.
 ENTRY_POINTS = "assay.metrics"
 #: Stands for the version of what is not installed.

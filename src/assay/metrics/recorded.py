@@ -10,8 +10,6 @@ from typing import ClassVar
 from assay.errors import InputError
 from assay.metrics.base import ColumnMetric, Declaration, option
 
-__all__ = ["Recorded"]
-
 _FILE = re.compile(r"(?P<file>.+?\.(?:csv|tsv|txt|jsonl|json|parquet))#(?P<column>.*)", re.IGNORECASE | re.DOTALL)
 
 

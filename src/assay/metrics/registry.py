@@ -17,9 +17,6 @@ from assay.metrics.name import SUBJECT, MetricName, Option, describe_options, fo
 from assay.metrics.presets import presets
 from assay.metrics.provenance import ENTRY_POINTS
 
-__all__ = ["Entry", "Registry", "describe_metric", "list_metrics", "load_metric", "registry"]
-
-
 #: A class of a built-in metric and the name in its declaration.
 _METRIC = re.compile(
     r"^class (?P<attribute>\w+)(?:(?!^class ).)*?"

@@ -9,8 +9,6 @@ from typing import ClassVar, Literal
 from assay.metrics.base import Declaration, option
 from assay.metrics.text import PreparedMetric, tokenizer_signature, words
 
-__all__ = ["RougeL"]
-
 
 @dataclass(frozen=True)
 class RougeL(PreparedMetric):

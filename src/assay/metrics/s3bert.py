@@ -19,8 +19,6 @@ if TYPE_CHECKING:
 
     from assay.metrics.neural.embeddings import TextEmbeddings
 
-__all__ = ["S3Bert"]
-
 
 @dataclass(frozen=True)
 class S3Bert(BiEncoder):

@@ -12,9 +12,6 @@ from typing import ClassVar
 from assay.metrics.base import Declaration, PairMetric
 from assay.metrics.text import PreparedMetric
 
-__all__ = ["ExactMatch", "TokenF1", "answer_tokens"]
-
-
 _NO_PUNCTUATION = str.maketrans("", "", string.punctuation)
 _ARTICLES = re.compile(r"\b(?:a|an|the)\b")
 

@@ -21,8 +21,6 @@ if TYPE_CHECKING:
 
     from assay.metrics.words.vectors import WordVectors
 
-__all__ = ["Static", "split_parts", "split_text"]
-
 # Letters, marks, digits; the underscore that joins words in some tables; the joiners of Persian and Indic spelling.
 _LETTER: Final = r"[\p{L}\p{M}\p{N}_\u200C\u200D]"
 _TOKEN = regex.compile(

@@ -9,8 +9,6 @@ from typing import ClassVar
 
 from assay.metrics.base import Declaration, PairMetric, option
 
-__all__ = ["Ter"]
-
 
 @dataclass(frozen=True)
 class Ter(PairMetric):

@@ -11,9 +11,6 @@ import regex  # type: ignore[import-untyped,unused-ignore]
 
 from assay.metrics.base import PairMetric, option
 
-__all__ = ["PreparedMetric", "empty_score", "tokenizer_signature", "words"]
-
-
 # Scripts written without spaces: every character is a word.
 _SINGLE: Final = r"\p{Han}\p{Hiragana}\p{Katakana}"
 # Inside a word: apostrophes of both shapes, and the joiners of Persian and Indic spelling.

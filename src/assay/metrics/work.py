@@ -16,18 +16,6 @@ from assay.errors import AssayError
 if TYPE_CHECKING:
     from assay.metrics.base import Batch, Metric
 
-__all__ = [
-    "Engine",
-    "Flag",
-    "OwnSession",
-    "Scores",
-    "Session",
-    "open_session",
-    "release_sessions",
-    "scores_of",
-    "session_if_open",
-]
-
 
 class Flag(IntFlag):
     """A property of a pair's texts that qualifies its score; a pair may have several."""

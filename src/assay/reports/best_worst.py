@@ -12,8 +12,6 @@ from assay.reports.layout import short
 from assay.reports.sheets import Column, Document, Sheet
 from assay.statistics.best_worst import Codes, Counts, SplitHalf
 
-__all__ = ["COLUMNS", "Annotated", "to_document"]
-
 #: Columns of the table of items.
 COLUMNS = ("item", "score", "scaled", "best", "worst", "seen", "tuples")
 #: Items shown at either end.

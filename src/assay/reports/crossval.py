@@ -29,19 +29,6 @@ from assay.statistics.crossvalidation import (
     recorded_scores,
 )
 
-__all__ = [
-    "FOLDS",
-    "NO_SOURCE",
-    "CrossvalSettings",
-    "Subject",
-    "divide",
-    "methods_of",
-    "not_trained_on",
-    "study",
-    "to_document",
-]
-
-
 #: Folds by default, as in STR-2022.
 FOLDS = 5
 

@@ -22,22 +22,6 @@ from assay.statistics.resampling import seed_of
 if TYPE_CHECKING:
     import pyarrow as pa
 
-__all__ = [
-    "ALL",
-    "BucketPairs",
-    "ScoredDataset",
-    "cells_of",
-    "choose_datasets",
-    "draws_of",
-    "group_codes",
-    "group_names",
-    "pair_keys",
-    "read_datasets",
-    "same_pairs",
-    "signed",
-]
-
-
 # The pairs and scores of a run folder, as arrays.
 
 #: The bucket that holds every pair.

@@ -8,8 +8,6 @@ from markupsafe import Markup
 
 from assay.reports.sheets import Sheet
 
-__all__ = ["CHARACTER", "Figure", "Scale", "drawing", "element", "text"]
-
 #: Width of a character of text in pixels, about.
 CHARACTER = 6.6
 

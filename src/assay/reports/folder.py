@@ -15,8 +15,6 @@ from assay.errors import InputError
 from assay.manifest import AgreementRow, Manifest, MetricRecord
 from assay.tables import RUN_SCHEMA
 
-__all__ = ["RunFolder", "check_strays", "read_run", "run_titles"]
-
 
 @dataclass(frozen=True)
 class RunFolder:

@@ -21,8 +21,6 @@ if TYPE_CHECKING:
     from rich.table import Table
     from rich.text import Text
 
-__all__ = ["FORMATS", "latex", "markdown", "rich_text", "terminal", "to_rich", "write"]
-
 #: Name of a format -> a function that returns a document as text.
 FORMATS: dict[str, Callable[[Document], str]] = {}
 

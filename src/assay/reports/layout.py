@@ -14,21 +14,6 @@ from assay.reports.folder import RunFolder
 from assay.statistics.coefficients import STATISTICS, title_of
 from assay.tables import NOT_BY_PEOPLE
 
-__all__ = [
-    "Block",
-    "Cell",
-    "Section",
-    "fit",
-    "label_texts",
-    "lay_out",
-    "p_value",
-    "percent",
-    "short",
-    "short_names",
-    "signed",
-]
-
-
 # Names short enough for a figure; the list of signatures has them in full.
 
 #: Folders before the last part of a path or of a hub id, after the ``:`` of a subject or the ``=`` of an option.

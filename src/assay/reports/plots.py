@@ -18,28 +18,6 @@ from assay.reports.sweep import LayeredModel, best_layer
 from assay.reports.units import Unit
 from assay.statistics.concordance import Floats
 
-__all__ = [
-    "ABREAST",
-    "BINS",
-    "NOT_COMPUTED",
-    "Axis",
-    "Forest",
-    "ForestPanel",
-    "ForestRow",
-    "LayerCurve",
-    "Strip",
-    "axis_of",
-    "forest_of",
-    "layer_curves",
-    "layer_marks",
-    "log_range",
-    "log_ticks",
-    "range_of",
-    "strip_of",
-    "strips_by_label",
-    "ticks",
-]
-
 #: Panels side by side at the most; further ones are below.
 ABREAST = 3
 

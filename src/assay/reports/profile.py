@@ -7,8 +7,6 @@ from typing import Any
 
 from assay.reports.sheets import Column, Document, Sheet, number_columns
 
-__all__ = ["document"]
-
 #: What a record holds of the metric, of its two fits, and of one point.
 _WHOLE = ("metric", "status", "reason", "load_seconds", "parameters", "peak_memory_mb", "peak_gpu_memory_mb")
 _PLACE = ("device", "threads")

@@ -16,8 +16,6 @@ from assay.reports.sheets import Document, Sheet
 from assay.settings import AgreementSettings, Graphs, Limited, OwnData, RunFolderToo, Scoring, setting
 from assay.statistics.coefficients import title_of
 
-__all__ = ["Advice", "RecommendSettings", "advise", "parse_budget", "with_advice"]
-
 _BUDGET = re.compile(r"(?P<pairs>\d+(?:\.\d+)?(?:e\d+)?)\s*(?:/\s*(?P<unit>s|min|h))?")
 _SECONDS = {"s": 1.0, "min": 60.0, "h": 3600.0}
 

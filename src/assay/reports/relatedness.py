@@ -21,8 +21,6 @@ from assay.settings import Limited, Offline, OwnData, Resampling, ScoreStore, Wi
 from assay.statistics.agreement import Estimate, agreement
 from assay.statistics.concordance import Floats
 
-__all__ = ["LEAST_SHARE", "Measured", "RelatednessSettings", "to_document"]
-
 #: Parts of speech in no larger share of the pairs are left out, as in STR-2022.
 LEAST_SHARE = 0.1
 

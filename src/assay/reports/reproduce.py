@@ -18,9 +18,6 @@ from assay.manifest import AgreementRow
 from assay.reports.sheets import Column, Document, Sheet, number_columns
 from assay.settings import Offline, WithProgress, setting
 
-__all__ = ["CellVerdict", "PublishedTable", "compare", "document", "list_tables", "load_table", "summarise"]
-
-
 # Published tables beside reproduced ones, cell by cell.
 #
 # The published numbers live in TOML files with their source; a column is a dataset, a bucket and a statistic, a row a

@@ -7,8 +7,6 @@ from assay.reports.folder import RunFolder
 from assay.reports.layout import Section, lay_out, percent
 from assay.reports.sheets import Column, Document, Provenance, Sheet, number_columns
 
-__all__ = ["document"]
-
 #: Name of the row with the best that a score without ties could reach on these labels.
 CEILING = "tie-free ceiling"
 

@@ -13,16 +13,6 @@ from typing import ClassVar, Literal
 from assay.settings import Resampling, Seeded, Settings, check_resamples, setting
 from assay.statistics.coefficients import statistics_help
 
-__all__ = [
-    "CORRECTIONS",
-    "BestWorstSettings",
-    "BucketsOfRun",
-    "DatasetsOfRun",
-    "MetricsOfRun",
-    "NeededResampling",
-    "PairedTests",
-]
-
 #: Corrections for the number of tests, and what tables call them.
 CORRECTIONS = {
     "holm": "Holm",

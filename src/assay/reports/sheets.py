@@ -9,8 +9,6 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-__all__ = ["Column", "Document", "Provenance", "Sheet", "number_columns"]
-
 
 @dataclass(frozen=True)
 class Column:

@@ -12,9 +12,6 @@ from assay.reports.layout import Cell, lay_out
 from assay.reports.sheets import Document, Sheet, number_columns
 from assay.reports.units import Unit
 
-__all__ = ["LAYER", "LayerTable", "LayeredModel", "best_layer", "document", "layered_models", "layers_of"]
-
-
 # Metrics of a run that are the layers of one model.
 
 #: The layer in the name of a metric.

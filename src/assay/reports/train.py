@@ -9,9 +9,6 @@ from assay.reports.layout import p_value
 from assay.reports.sheets import Column, Document, Sheet
 from assay.tables import NOT_BY_PEOPLE
 
-__all__ = ["agreement_document", "agreement_sheet", "alignment_document", "aspects_document", "neighbours_document"]
-
-
 # Agreement with labels before and after a training.
 
 _NOTES = (

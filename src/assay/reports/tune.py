@@ -16,20 +16,6 @@ from assay.reports.plots import log_ticks, ticks
 from assay.reports.sheets import Column, Document, Sheet
 from assay.statistics.coefficients import title_of
 
-__all__ = [
-    "Study",
-    "Trial",
-    "draw_courses",
-    "draw_history",
-    "draw_settings",
-    "read_study",
-    "setting_text",
-    "study_document",
-    "study_html",
-    "trial_sheet",
-]
-
-
 # A study as read from ``study.json``.
 
 

@@ -15,9 +15,6 @@ from assay.reports.folder import RunFolder, run_titles
 from assay.reports.layout import Block, Cell, Section, label_texts, lay_out, short_names
 from assay.tables import NOT_BY_PEOPLE
 
-__all__ = ["LabelClasses", "Unit", "classify", "main_statistic", "read_units"]
-
-
 # Labels in a few classes, for colours, strips and filters.
 
 #: More different labels than this are cut into quarters.

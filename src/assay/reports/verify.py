@@ -15,25 +15,6 @@ from assay.reports.sheets import Column, Document, Sheet
 from assay.settings import Hardware, Offline, Seeded, WithProgress, setting
 from assay.statistics.concordance import Floats
 
-__all__ = [
-    "EXACT",
-    "Change",
-    "Outcome",
-    "Recomputed",
-    "ReloadedData",
-    "Verification",
-    "VerifiedMetric",
-    "VerifySettings",
-    "changes",
-    "compare_agreement",
-    "compare_scores",
-    "headline",
-    "likely_cause",
-    "not_recomputed",
-    "to_document",
-]
-
-
 #: How far two computations of a coefficient from the same scores and labels may lie apart.
 EXACT = 1e-12
 _ABSENT = "absent"

@@ -14,8 +14,6 @@ from assay.statistics.concordance import Floats
 from assay.statistics.prepared import PreparedScore
 from assay.statistics.resampling import Resampler
 
-__all__ = ["FEWEST", "PREPARED_BYTES", "Coefficients", "Estimate", "agreement", "measure", "percentile_interval"]
-
 #: Memory for the sorted orders of the scores that are resampled together.
 PREPARED_BYTES = 1 << 29
 #: Pairs, or groups of pairs, that an interval needs.

@@ -15,8 +15,6 @@ from numpy.typing import NDArray
 from assay.statistics.concordance import Floats
 from assay.statistics.reliability import SPLITS, random_halves, spearman_brown
 
-__all__ = ["Counts", "SplitHalf", "count", "split_half"]
-
 Codes = NDArray[np.intp]
 #: Splits that are counted together.
 _BLOCK = 64

@@ -14,8 +14,6 @@ import numpy as np
 
 from assay.statistics.concordance import Concordance, Floats, Indices, LevelPairs, LevelTree, add_runs, run_starts
 
-__all__ = ["Cells", "LabelCounts", "Labels", "RankCounts", "Ties", "Within", "score_codes"]
-
 #: Scores nearer than this, relative to their size, are tied: an arithmetic that reaches 2/7 by another way must not
 #: decide a rank. On published lexical scores the last bit alone moved Kendall's tau by .001.
 NOISE = 1e-12

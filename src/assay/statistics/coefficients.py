@@ -24,19 +24,6 @@ if TYPE_CHECKING:
     from assay.statistics.cells import RankCounts
     from assay.statistics.concordance import Floats
 
-__all__ = [
-    "DEFAULT_STATISTICS",
-    "STATISTICS",
-    "LabelKind",
-    "ResampledScore",
-    "Statistic",
-    "check_statistics",
-    "register",
-    "statistics_help",
-    "symbol_of",
-    "title_of",
-]
-
 
 class ResampledScore(Protocol):
     """One score and the labels under b resamples, as the sums that statistics are made of."""

@@ -12,8 +12,6 @@ from assay.statistics.agreement import FEWEST, Coefficients, percentile_interval
 from assay.statistics.concordance import Floats
 from assay.statistics.draws import Drawn, MetricPair, draw_all
 
-__all__ = ["POWER", "Difference", "average", "average_drawn", "compare", "compare_all", "summarise"]
-
 #: Differences nearer than this to the observed one count as equal to it.
 NOISE = 1e-12
 #: With this probability the smallest difference that the data could have shown would have been shown.

@@ -14,8 +14,6 @@ from typing import Self
 import numpy as np
 from numpy.typing import NDArray
 
-__all__ = ["Concordance", "Floats", "Indices", "LevelPairs", "LevelTree", "add_runs", "run_starts"]
-
 Floats = NDArray[np.float64]
 Indices = NDArray[np.intp]
 

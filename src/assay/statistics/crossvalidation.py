@@ -15,24 +15,6 @@ from assay.errors import InputError
 from assay.statistics.agreement import Estimate, agreement
 from assay.statistics.concordance import Floats
 
-__all__ = [
-    "Average",
-    "Fold",
-    "Partition",
-    "Rows",
-    "ScoresOf",
-    "SourceAgreement",
-    "Validated",
-    "codes_of",
-    "codes_of_groups",
-    "cross_validate",
-    "join_codes",
-    "leave_one_out",
-    "make_folds",
-    "recorded_scores",
-]
-
-
 Rows = NDArray[np.intp]
 
 

@@ -21,8 +21,6 @@ from assay.statistics.exchange import Exchange
 from assay.statistics.resampling import BLOCK
 from assay.statistics.significance import williams
 
-__all__ = ["Drawn", "MetricPair", "Swaps", "draw_all"]
-
 #: Bytes of an :class:`Exchange` a pair of texts, about.
 _EXCHANGE_BYTES = 400
 

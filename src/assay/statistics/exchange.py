@@ -21,8 +21,6 @@ from assay.statistics.cells import Cells, Labels, RankCounts, Within, score_code
 from assay.statistics.coefficients import STATISTICS
 from assay.statistics.concordance import Floats, Indices
 
-__all__ = ["Exchange"]
-
 
 @dataclass(frozen=True)
 class _Linear:

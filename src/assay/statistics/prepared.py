@@ -12,8 +12,6 @@ from assay.statistics.cells import Cells, LabelCounts, Labels, RankCounts, Withi
 from assay.statistics.coefficients import STATISTICS, LabelKind
 from assay.statistics.concordance import Floats, Indices
 
-__all__ = ["Moments", "PreparedScore", "Resampled"]
-
 #: A variance below this share of the mean square has lost digits as a difference of two sums, and is computed anew.
 LOSSY = 1e-3
 

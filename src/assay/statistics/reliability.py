@@ -14,17 +14,6 @@ from assay.statistics.agreement import agreement, measure
 from assay.statistics.coefficients import STATISTICS
 from assay.statistics.concordance import Floats
 
-__all__ = [
-    "SPLITS",
-    "Reliability",
-    "random_halves",
-    "spearman_brown",
-    "split_half_reliability",
-    "tie_free_ceiling",
-    "tie_share",
-]
-
-
 # What the labels allow.
 
 

@@ -12,8 +12,6 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-__all__ = ["Resampler", "seed_of"]
-
 #: Numbers in one block of multiplicities: 2**17 doubles are 1 MiB, so that the temporaries of one score stay
 #: in the cache of the processor while dozens of resamples are still handled at once.
 BLOCK = 1 << 17

@@ -13,24 +13,6 @@ import numpy as np
 
 from assay.statistics.concordance import Floats
 
-__all__ = [
-    "Correction",
-    "Order",
-    "Sided",
-    "adjust",
-    "almost_stochastic_order",
-    "bootstrap_means",
-    "brown_forsythe",
-    "corrected_confidence",
-    "mann_whitney",
-    "resampled",
-    "smallest_exact",
-    "violation_ratio",
-    "welch",
-    "williams",
-]
-
-
 # P-values corrected for the number of tests, and Williams' test for two correlations with one variable in common.
 
 Correction = Literal["holm", "benjamini-hochberg", "bonferroni", "none"]

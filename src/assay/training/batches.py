@@ -13,9 +13,6 @@ from numpy.typing import NDArray
 from assay.datasets.annotation_graph import AnnotationGraph
 from assay.errors import InputError, suggest
 
-__all__ = ["STRATEGIES", "Batch", "compose", "degree_subset", "random_subset"]
-
-
 # One epoch of batches: random ones, and ones that keep pairs with a common text together.
 #
 # Source: Waldis, Beck and Gurevych 2022, Composing Structure-Aware Batches for Pairwise Sentence Classification,

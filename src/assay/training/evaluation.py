@@ -12,16 +12,6 @@ from scipy.stats import ttest_1samp
 from assay.statistics.comparison import compare_all
 from assay.training.data import Examples
 
-__all__ = [
-    "CONFIDENCE",
-    "agreement_before_and_after",
-    "agreement_over_seeds",
-    "comparable_scores",
-    "merged",
-    "standard_deviation",
-    "t_test",
-]
-
 STATISTICS = ("pearson", "spearman", "kendall")
 #: Resamples of the paired bootstrap, and the level of its intervals.
 RESAMPLES, CONFIDENCE = 1000, 0.95

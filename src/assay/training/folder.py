@@ -25,22 +25,6 @@ from assay.paths import cache_dir
 from assay.training.ranks import follows, wait_for
 from assay.training.settings import TrainingSettings
 
-__all__ = [
-    "CHUNK",
-    "RESULTS",
-    "Render",
-    "Results",
-    "WorkFolder",
-    "cached_scores",
-    "locked",
-    "make_models",
-    "open_work_folder",
-    "report_full_disk",
-    "save_scores",
-    "write_json",
-    "write_results",
-]
-
 
 @contextmanager
 def locked(path: Path, busy: Callable[[], None]) -> Iterator[None]:

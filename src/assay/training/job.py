@@ -18,20 +18,6 @@ from assay.training.folder import Render, write_json, write_results
 from assay.training.ranks import own_device
 from assay.training.settings import TrainingSettings, versions
 
-__all__ = [
-    "CURVES",
-    "Card",
-    "Job",
-    "PairsJob",
-    "best_line",
-    "layers_line",
-    "take_device",
-    "write_card",
-    "write_curves",
-    "write_model",
-]
-
-
 # The card of a trained model: what it is, from what, how it was made, what it reached, and where its limits are.
 
 

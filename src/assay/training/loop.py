@@ -22,18 +22,6 @@ from assay.training.ranks import meet, processes
 if TYPE_CHECKING:
     from assay.progress import Progress
 
-__all__ = [
-    "SCORED_AT_ONCE",
-    "ResumableTrainer",
-    "Schedule",
-    "Trained",
-    "arguments",
-    "has_bfloat16",
-    "last_checkpoint",
-    "schedule_of",
-    "train",
-]
-
 #: The learnable parameters of the loss, beside the model in a checkpoint.
 LOSS_FILE = "loss.safetensors"
 #: Steps between two points of the training curve.

@@ -19,21 +19,6 @@ from assay.metrics.neural.loading import quiet
 from assay.metrics.neural.tokens import tokenize
 from assay.metrics.neural.weights import Use, whole_weights
 
-__all__ = [
-    "Inputs",
-    "TokenTable",
-    "alike",
-    "bi_inputs",
-    "cross_inputs",
-    "has_head",
-    "load_bi_encoder",
-    "load_cross_encoder",
-    "table_of_pairs",
-    "table_of_texts",
-    "train_last_layers",
-]
-
-
 # The tokens of all texts of a training, computed once: every batch is a gather, padded to its own longest text.
 
 

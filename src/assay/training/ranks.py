@@ -11,8 +11,6 @@ from collections.abc import Callable
 
 from assay.errors import UnavailableError
 
-__all__ = ["follows", "meet", "own_device", "processes", "wait_for"]
-
 #: Seconds that a follower waits for what the leader writes.
 PATIENCE = 600.0
 

@@ -20,19 +20,6 @@ from assay.metrics.neural.runtime import Runtime
 from assay.metrics.provenance import ABSENT, own_version, version_of
 from assay.settings import Hardware, Limited, Settings, WithProgress, setting
 
-__all__ = [
-    "FromBase",
-    "HeldOut",
-    "Learning",
-    "OnPairs",
-    "Output",
-    "OwnColumns",
-    "Passes",
-    "TrainingSettings",
-    "check_packages",
-    "versions",
-]
-
 #: Settings on which neither the model nor its evaluation depends: they are not compared when a training resumes, and
 #: are not written on the model's card.
 WHERE = ("out", "device", "threads")

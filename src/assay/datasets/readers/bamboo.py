@@ -12,8 +12,6 @@ from assay.datasets.readers.base import ReaderResult, number, pairs_of
 from assay.datasets.readers.stsb import genre_of
 from assay.errors import InputError
 
-__all__ = ["read_bamboo", "read_bamboo_role"]
-
 #: Columns of the two sentences, by the corpus that they are from.
 _SENTENCES = {"sts": (5, 6), "sick": (1, 2), "para": (3, 4)}
 

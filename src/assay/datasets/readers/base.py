@@ -16,8 +16,6 @@ import pyarrow as pa
 from assay.errors import InputError, UnavailableError, unknown
 from assay.lazy import declared_in
 
-__all__ = ["Reader", "ReaderResult", "built_in_readers", "load_reader", "number", "pairs_of"]
-
 
 @dataclass(frozen=True)
 class ReaderResult:

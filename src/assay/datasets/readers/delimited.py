@@ -14,8 +14,6 @@ import pyarrow as pa
 from assay.datasets.columns import SourceTable
 from assay.errors import InputError
 
-__all__ = ["check_encoding", "read_delimited"]
-
 BLOCK = 20_000
 _UTF16 = (codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)
 

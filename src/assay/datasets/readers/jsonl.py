@@ -14,8 +14,6 @@ from assay.datasets.columns import Misfit, SourceTable
 from assay.datasets.readers.delimited import check_encoding
 from assay.errors import InputError
 
-__all__ = ["column_of", "json_lines", "misfit_of", "read_jsonl", "table_of_columns", "table_of_records"]
-
 BLOCK = 20_000
 
 

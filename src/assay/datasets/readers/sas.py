@@ -10,8 +10,6 @@ from assay.datasets.readers.base import ReaderResult, number, pairs_of
 from assay.datasets.readers.delimited import read_delimited
 from assay.errors import InputError, unknown
 
-__all__ = ["read_nq_relabelled", "read_sas"]
-
 
 def _columns(path: Path, names: tuple[str, ...]) -> dict[str, list[str]]:
     """Return the cells of some columns of a CSV file, by column; raise InputError for a missing one."""

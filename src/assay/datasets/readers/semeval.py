@@ -9,8 +9,6 @@ from typing import Any
 from assay.datasets.readers.base import ReaderResult, number, pairs_of
 from assay.errors import InputError
 
-__all__ = ["read_sts"]
-
 
 def read_sts(files: Mapping[str, Path], options: Mapping[str, Any]) -> ReaderResult:
     """Read each ``….input.SOURCE.txt`` with its ``….gs.SOURCE.txt``; the subset is SOURCE.

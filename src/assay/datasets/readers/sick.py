@@ -10,8 +10,6 @@ from assay.datasets.readers.base import ReaderResult, number, pairs_of
 from assay.datasets.readers.delimited import read_delimited
 from assay.errors import InputError, unknown
 
-__all__ = ["read_sick"]
-
 
 def read_sick(files: Mapping[str, Path], options: Mapping[str, Any]) -> ReaderResult:
     """Read columns by name: ``pair_ID, sentence_A, sentence_B, relatedness_score`` and the entailment label.

@@ -10,8 +10,6 @@ from assay.datasets.readers.base import ReaderResult, number, pairs_of
 from assay.datasets.readers.delimited import read_delimited
 from assay.errors import InputError, unknown
 
-__all__ = ["read_str"]
-
 
 def read_str(files: Mapping[str, Path], options: Mapping[str, Any]) -> ReaderResult:
     """Read columns PairID, Text (two sentences, a newline between), Score; SourceID becomes the subset."""

@@ -10,8 +10,6 @@ from typing import Any
 from assay.datasets.readers.base import ReaderResult, number, pairs_of
 from assay.errors import InputError
 
-__all__ = ["genre_of", "read_stsb", "read_stsb_de"]
-
 
 def _lines(path: Path) -> list[list[str]]:
     """Split at \\n and tabs only: a text may hold quotes and every other kind of line end."""

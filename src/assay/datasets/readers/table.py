@@ -17,8 +17,6 @@ from assay.datasets.readers.base import ReaderResult
 from assay.datasets.readers.delimited import read_delimited
 from assay.errors import InputError, unknown
 
-__all__ = ["read_table"]
-
 _OPTIONS = {"columns", "quoted", "delimiter", "where"}
 
 

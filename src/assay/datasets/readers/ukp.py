@@ -12,8 +12,6 @@ from assay.datasets.readers.delimited import read_delimited
 from assay.errors import InputError
 from assay.tables import GRAPH_COLUMNS
 
-__all__ = ["CLASSES", "read_ukp_aspect"]
-
 #: The four classes on the scale of the card. Sentences of which one belongs to another topic, or on which
 #: the annotators could not decide, are as unlike as those on one topic that are not similar (the usual
 #: binary task also puts SS and HS against the two others).

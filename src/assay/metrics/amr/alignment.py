@@ -17,20 +17,6 @@ from scipy.optimize import linear_sum_assignment
 
 from assay.amr import Graph
 
-__all__ = [
-    "ROOT",
-    "Alignment",
-    "Problem",
-    "Triples",
-    "climb",
-    "hill_climbing",
-    "make_problem",
-    "mapping_of",
-    "same_label",
-    "triples_of",
-]
-
-
 #: The role of the triple that names the concept at the top; no role of a graph has a colon.
 ROOT = ":root"
 

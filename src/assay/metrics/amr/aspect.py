@@ -5,8 +5,6 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Literal
 
-__all__ = ["ALIGNED", "SETS", "WITH_VECTORS", "AspectSettings", "Solver"]
-
 Solver = Literal["exact", "hill-climbing"]
 
 #: Aspects that compare sets of labels.

@@ -29,9 +29,6 @@ from assay.metrics.amr.kernels import (
 from assay.metrics.amr.node_vectors import NodeVectors, max_degree, max_indegree, max_outdegree, root_similarity
 from assay.metrics.amr.smatch import LABEL_SETS, PARTS, ConceptSimilarity, quantifiers, set_f1, smatch_f1
 
-__all__ = ["FRAMES", "Comparer", "PreparedGraph", "lowered", "solve", "standardized"]
-
-
 T = TypeVar("T")
 
 #: Characters of a graph that an error shows.

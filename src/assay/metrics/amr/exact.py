@@ -23,9 +23,6 @@ from scipy.sparse import csr_array, vstack
 from assay.errors import AssayError
 from assay.metrics.amr.alignment import Alignment, Problem, climb, mapping_of
 
-__all__ = ["Bound", "integer_program", "optimal_alignment"]
-
-
 #: Bounds and shares that are nearer than this are equal but for rounding.
 _EQUAL_BOUNDS = 1e-12
 #: Values of alignments that are nearer than this are equal but for rounding.

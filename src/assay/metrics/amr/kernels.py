@@ -20,21 +20,6 @@ from assay.amr import Graph
 from assay.errors import MissingExtraError
 from assay.metrics.amr.node_vectors import NodeVectors, draw_uniform
 
-__all__ = [
-    "DRAWS",
-    "NodeEmbeddings",
-    "Surroundings",
-    "bag_of_nodes",
-    "compare_embeddings",
-    "compare_surroundings",
-    "prepare",
-    "surroundings",
-    "unfold_constants",
-    "wlk",
-    "wwlk",
-]
-
-
 #: Sets of what a graph has: labels and triples, then the labelled surroundings of each iteration.
 Surroundings = tuple[frozenset[Any], ...]
 

@@ -18,8 +18,6 @@ if TYPE_CHECKING:
 
     from assay.metrics.work import Engine
 
-__all__ = ["Amr"]
-
 _ALL: Final = "all"
 _NAMES: Final = (*ASPECTS, "bag-of-nodes", "s2match")
 #: Option -> the aspects that it changes; the others refuse it.

@@ -14,18 +14,6 @@ from numpy.typing import NDArray
 from assay.amr import Graph
 from assay.metrics.words import open_vectors
 
-__all__ = [
-    "NodeVectors",
-    "best_connected",
-    "draw_uniform",
-    "label_words",
-    "max_degree",
-    "max_indegree",
-    "max_outdegree",
-    "root_similarity",
-]
-
-
 _SENSE = re.compile(r"(?<=\D)-\d+$")
 _QUOTES = str.maketrans("", "", "\"'")
 #: The words for the constant of ``:polarity -``, as in the program of Opitz, Daza and Frank 2021.

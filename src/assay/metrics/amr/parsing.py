@@ -17,9 +17,6 @@ from assay.metrics.provenance import file_digest
 if TYPE_CHECKING:
     from assay.metrics.base import Batch
 
-__all__ = ["PARSER", "check_parser", "graphs_of", "load_parser", "load_parser_for", "parse_texts", "parser_digest"]
-
-
 PARSER = "amrlib:"
 
 #: Characters of a text that an error shows.

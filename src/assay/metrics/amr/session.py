@@ -28,9 +28,6 @@ if TYPE_CHECKING:
     from assay.metrics.amr.metric import Amr
     from assay.metrics.base import Batch, Metric
 
-__all__ = ["AmrEngine", "AmrSession", "SmatchppEngine", "SmatchppSession", "Workers"]
-
-
 #: Pairs that a process gets at a time: few beside a batch, so that all processes end at nearly the same time.
 CHUNK = 16
 #: Pairs below which starting processes takes longer than scoring in this one.

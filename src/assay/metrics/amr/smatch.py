@@ -20,9 +20,6 @@ from assay.amr import Graph
 from assay.metrics.amr.alignment import ROOT, Triples, triples_of
 from assay.metrics.amr.node_vectors import NodeVectors
 
-__all__ = ["LABEL_SETS", "PARTS", "ConceptSimilarity", "f1", "find_quantifiers", "quantifiers", "set_f1", "smatch_f1"]
-
-
 _FRAME = re.compile(r"-\d\d\Z")
 _CORE = re.compile(r"arg\d+\Z", re.IGNORECASE)
 #: The one label of all relations and attributes where labels do not count.

@@ -20,20 +20,6 @@ from assay.errors import InputError, unknown
 from assay.metrics.models import describe
 from assay.metrics.models.files import module_folders, read_json
 
-__all__ = [
-    "LAYOUT_FILE",
-    "OVERALL",
-    "RESIDUAL",
-    "Layout",
-    "embedding_size",
-    "even_layout",
-    "read_layout",
-    "read_layout_file",
-    "read_published",
-    "write_layout",
-]
-
-
 #: Names that no aspect can have: for the whole embedding, and for the dimensions of no aspect.
 OVERALL, RESIDUAL = "overall", "residual"
 _NAME = re.compile(r"[a-z0-9][a-z0-9-]*")

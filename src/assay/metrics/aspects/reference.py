@@ -13,20 +13,6 @@ from numpy.typing import NDArray
 from assay.errors import InputError
 from assay.metrics.aspects.layout import OVERALL, Layout
 
-__all__ = [
-    "ENDS",
-    "FEWEST",
-    "NEAREST",
-    "REFERENCE_FILE",
-    "Neighbours",
-    "Reference",
-    "Usual",
-    "find_neighbours",
-    "read_reference",
-    "write_reference",
-]
-
-
 #: The file in a model's folder. It decides no score.
 REFERENCE_FILE = "s3bert-reference.parquet"
 #: The key of that file's metadata for the digest of the layout.

@@ -13,8 +13,6 @@ from assay.metrics.base import Batch
 from assay.metrics.explaining.explanation import Explanation, notes_of, score_together
 from assay.metrics.s3bert import S3Bert
 
-__all__ = ["AspectExplanation", "AspectScore", "ComparedAspects", "explain_aspects"]
-
 NO_SET = (
     f"what is usual is not known: the model keeps no reference set ({REFERENCE_FILE}); assay train s3bert writes one, "
     "and docs/explain.md says how to make one for another model"

@@ -18,9 +18,6 @@ from assay.metrics.work import Flag, Scores, open_session
 if TYPE_CHECKING:
     import numpy as np
 
-__all__ = ["Explanation", "check_explainable", "explain_pairs", "notes_of", "score_together"]
-
-
 _EXPLAINABLE = (
     "s3bert:FOLDER (aspects), bertscore:MODEL (matches of tokens), cross-encoder:MODEL and sas (words left out), "
     "amr:smatch (alignment of graphs)"

@@ -15,8 +15,6 @@ from assay.metrics.amr.smatch import smatch_f1
 from assay.metrics.base import Batch
 from assay.metrics.explaining.explanation import Explanation
 
-__all__ = ["AlignedNode", "AlignedTriple", "GraphExplanation", "explain_graphs"]
-
 
 @dataclass(frozen=True)
 class AlignedNode:

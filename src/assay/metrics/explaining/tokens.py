@@ -17,8 +17,6 @@ if TYPE_CHECKING:
     from assay.metrics.neural.embeddings import TextEmbeddings
     from assay.metrics.neural.views import View
 
-__all__ = ["TokenExplanation", "TokenMatch", "explain_tokens"]
-
 
 @dataclass(frozen=True)
 class TokenMatch:

@@ -19,8 +19,6 @@ if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
 
-__all__ = ["WordChange", "WordExplanation", "explain_words"]
-
 #: Word pairs beyond which partners are not searched: each is a pass of the model.
 MOST = 900
 _WORD = re.compile(r"\S+")

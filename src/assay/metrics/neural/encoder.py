@@ -26,8 +26,6 @@ if TYPE_CHECKING:
 
     from assay.metrics.neural.metric import EncoderBased
 
-__all__ = ["EncoderEngine", "EncoderSession"]
-
 #: Under each preparation, the key and the tokens of each text of a batch.
 _Tokenized = dict[Prep, dict[str, tuple[Key, Tokens]]]
 

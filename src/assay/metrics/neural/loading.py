@@ -14,17 +14,6 @@ from assay.errors import AssayError, MissingExtraError, UnavailableError, summar
 from assay.metrics.neural.runtime import dtype_of
 from assay.metrics.neural.weights import whole_weights
 
-__all__ = [
-    "LoadedEncoder",
-    "LoadedModel",
-    "LoadedScorer",
-    "load_encoder",
-    "load_scorer",
-    "load_tokenizer",
-    "parameters_of",
-    "quiet",
-]
-
 
 @dataclass(frozen=True)
 class LoadedModel:

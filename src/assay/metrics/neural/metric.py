@@ -24,8 +24,6 @@ if TYPE_CHECKING:
     from assay.metrics.neural.views import View
     from assay.metrics.work import Engine
 
-__all__ = ["EncoderBased", "ModelMetric"]
-
 E = TypeVar("E", bound="ModelEngine")
 
 #: Families whose first two positions no token takes.

@@ -14,8 +14,6 @@ from typing import Any
 
 from assay.errors import InputError, MissingExtraError
 
-__all__ = ["Runtime", "current_runtime", "device_of", "free_cores", "import_torch", "set_threads", "use_runtime"]
-
 #: Tokens of a batch, padding included: on a CPU what stays in its cache, on a GPU what fills it.
 CPU_TOKENS, GPU_TOKENS = 1024, 65536
 #: Seconds over which the idle time of the machine is read.

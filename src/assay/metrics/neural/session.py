@@ -18,8 +18,6 @@ from assay.metrics.neural.runtime import import_torch, set_threads
 from assay.metrics.neural.tokens import Packed, Packer, Tokens
 from assay.metrics.work import Flag
 
-__all__ = ["Meter", "ModelEngine", "ModelSession", "blank_flags", "flags_of"]
-
 LoadedT = TypeVar("LoadedT", bound=LoadedModel)
 BodyT = TypeVar("BodyT", bound=Body | ScorerBody)
 

@@ -16,9 +16,6 @@ from assay.metrics.neural.runtime import import_torch
 if TYPE_CHECKING:
     import torch
 
-__all__ = ["Packed", "Packer", "Tokens", "inside_of", "plan_batches", "to_device", "tokenize"]
-
-
 #: Texts tokenized at one time.
 SLICE = 4096
 #: A batch whose texts fill this share of the budget ends where a shorter text comes: none of them is padded.

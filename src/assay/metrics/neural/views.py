@@ -8,8 +8,6 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Literal, NamedTuple
 
-__all__ = ["Kind", "Output", "Prep", "View"]
-
 Kind = Literal["tokens", "sentence", "mean", "max", "cls"]
 
 

@@ -14,8 +14,6 @@ from typing import Any, Literal
 
 from assay.errors import UnavailableError
 
-__all__ = ["Use", "whole_weights"]
-
 #: What is computed from a model: hidden states, the output of its head, or a head that is trained anew.
 Use = Literal["hidden states", "head", "new head"]
 

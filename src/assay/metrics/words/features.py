@@ -18,9 +18,6 @@ from numpy.typing import NDArray
 from assay.lexicon.pipelines import describe_pipeline, load_pipeline
 from assay.metrics.words.vectors import WordVectors
 
-__all__ = ["GROUPS", "OBJECTS", "PARTS", "SUBJECTS", "Feature", "Reader", "SpacyReader", "Word", "related_words"]
-
-
 #: Components of pipelines that are not needed here.
 _NEEDLESS = ("ner", "entity_linker", "lemmatizer", "trainable_lemmatizer", "textcat", "senter")
 _BATCH = 256

@@ -22,8 +22,6 @@ from numpy.typing import NDArray
 
 from assay.errors import InputError
 
-__all__ = ["Block", "check_finite", "find_format", "read_blocks", "read_words"]
-
 Format = Literal["text", "binary"]
 
 _FASTTEXT = struct.pack("<i", 793712314)

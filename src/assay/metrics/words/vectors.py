@@ -28,8 +28,6 @@ from assay.metrics.provenance import file_digest
 from assay.metrics.words.formats import check_finite, find_format, read_blocks, read_words
 from assay.paths import cache_dir
 
-__all__ = ["WordVectors", "check_source", "open_vectors", "source_digest"]
-
 _TABLE, _WORDS = "vectors.npy", "words.txt"
 _INDEX = ("ends.npy", "keys.npy", "rows.npy")
 #: Rows of a folder's table that are checked at a time.

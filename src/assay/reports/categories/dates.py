@@ -13,9 +13,6 @@ from assay.reports.categories.quantities import Quantity, find_quantities, unit_
 from assay.reports.categories.texts import Pair, fold
 from assay.reports.categories.vocabulary import Tag
 
-__all__ = ["Moment", "asks_when", "find_moments", "quantities", "times"]
-
-
 _MONTHS = {
     name: number
     for number, names in enumerate(

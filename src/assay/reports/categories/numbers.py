@@ -10,9 +10,6 @@ from dataclasses import dataclass
 from assay.reports.categories.texts import Pair, missing_package
 from assay.reports.categories.vocabulary import Tag
 
-__all__ = ["Number", "digits", "find_numbers", "number_tags", "vague_quantities"]
-
-
 #: Languages whose number words are read.
 _SPOKEN = ("en", "de", "fr", "es", "it", "pt", "nl")
 _SCALES = {

@@ -10,9 +10,6 @@ from assay.reports.categories.texts import FUNCTION_WORDS, Pair, Text, word_set
 from assay.reports.categories.vocabulary import Tag
 from assay.reports.categories.wordnet import words
 
-__all__ = ["asks_who", "coreferences", "persons", "reads_as_person"]
-
-
 _WHO = re.compile(r"\b(who|whom|whose|wer|wen|wem|wessen|wie hei(ss|ß)t der \w+er)\b", re.IGNORECASE)
 _PARTICLES = word_set("de la le van von der den del della da di dos du of the bin ibn al el st y and und ten ter zu")
 _TITLES = word_set("""

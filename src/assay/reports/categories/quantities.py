@@ -12,8 +12,6 @@ from typing import NamedTuple
 from assay.reports.categories.numbers import find_numbers
 from assay.reports.categories.vocabulary import Tag
 
-__all__ = ["Quantity", "find_quantities", "unit_tags"]
-
 #: How far a rounded conversion may be off, as a share of the greater.
 _TOLERANCE = 0.02
 
@@ -37,7 +35,7 @@ class Quantity:
     value: float
 
 
-class Unit(NamedTuple):
+class MeasurementUnit(NamedTuple):
     """What turns a number with this unit into an amount in the base unit: ``number * factor + offset``."""
 
     dimension: str
@@ -46,7 +44,7 @@ class Unit(NamedTuple):
 
 
 @functools.cache
-def _units() -> Mapping[str, Unit]:
+def _units() -> Mapping[str, MeasurementUnit]:
     """Return the unit that each word means, in lower case."""
     from scipy import constants as c
 
@@ -54,11 +52,11 @@ def _units() -> Mapping[str, Unit]:
     for dimension, words_by_factor in _unit_words().items():
         for factor, words in words_by_factor.items():
             for word in words.split():
-                units[word] = Unit(dimension, float(factor))
+                units[word] = MeasurementUnit(dimension, float(factor))
     temperatures = {
-        "°c celsius": Unit("temperature", 1.0, c.zero_Celsius),
-        "k kelvin": Unit("temperature", 1.0, 0.0),
-        "°f fahrenheit": Unit("temperature", c.degree_Fahrenheit, c.zero_Celsius - 32 * c.degree_Fahrenheit),
+        "°c celsius": MeasurementUnit("temperature", 1.0, c.zero_Celsius),
+        "k kelvin": MeasurementUnit("temperature", 1.0, 0.0),
+        "°f fahrenheit": MeasurementUnit("temperature", c.degree_Fahrenheit, c.zero_Celsius - 32 * c.degree_Fahrenheit),
     }
     for words, unit in temperatures.items():
         units.update(dict.fromkeys(words.split(), unit))
@@ -150,7 +148,7 @@ def _quantity(text: str, value: float, start: int, end: int) -> Quantity | None:
     return Quantity(number, match[0].strip(" -"), unit.dimension, value * unit.factor + unit.offset, value)
 
 
-def _matched_unit(match: re.Match[str]) -> Unit | None:
+def _matched_unit(match: re.Match[str]) -> MeasurementUnit | None:
     """Return the unit of a match of the unit pattern with its power and "per hour"; None for a word that is no unit."""
     word = ("°" + match["degrees"][0] if match["degrees"] else match["unit"]).lower()
     prefix = (match["square"] or "").lower()
@@ -168,12 +166,12 @@ def _matched_unit(match: re.Match[str]) -> Unit | None:
     if unit.dimension == "length" and (prefix or match["power"]):
         is_cubic = prefix in ("cubic", "cu", "kubik") or match["power"] in ("³", "3")
         dimension, power = ("volume", 3) if is_cubic else ("area", 2)
-        unit = Unit(dimension, unit.factor**power, unit.offset)
+        unit = MeasurementUnit(dimension, unit.factor**power, unit.offset)
     if match["per"]:
         per = match["per"].lower()
         seconds = 3600 if per.startswith("h") or per == "stunde" else 1
         dimension = "speed" if unit.dimension == "length" else f"{unit.dimension} per time"
-        unit = Unit(dimension, unit.factor / seconds, unit.offset)
+        unit = MeasurementUnit(dimension, unit.factor / seconds, unit.offset)
     return unit
 
 

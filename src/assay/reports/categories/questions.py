@@ -13,9 +13,6 @@ from assay.reports.categories.places import asks_where, find_places
 from assay.reports.categories.texts import Pair, Text, read
 from assay.reports.categories.vocabulary import Tag
 
-__all__ = ["expected", "kind_of_answer", "lists", "questions"]
-
-
 # Imprecise questions: they depend on when they are asked, or have answers of two kinds
 
 _NOW = re.compile(

@@ -22,9 +22,6 @@ from assay.reports.categories.wordnet import meanings, terms, words
 if TYPE_CHECKING:
     from spacy.tokens import Doc
 
-__all__ = ["RULES", "PartsOfSpeech", "Tagger", "suspicions"]
-
-
 #: Parts of a pipeline that no rule needs, and that take most of its time.
 _NEEDLESS = ("parser", "senter", "ner", "entity_linker", "lemmatizer", "trainable_lemmatizer", "textcat")
 _BATCH = 256

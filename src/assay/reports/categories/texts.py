@@ -10,23 +10,6 @@ import unicodedata
 from dataclasses import dataclass
 from functools import cached_property
 
-__all__ = [
-    "FUNCTION_WORDS",
-    "LANGUAGE_MARKS",
-    "PURPOSES",
-    "SMALL_WORDS",
-    "WORD",
-    "Pair",
-    "Text",
-    "damage",
-    "fold",
-    "missing_package",
-    "read",
-    "repair",
-    "word_set",
-]
-
-
 # Closed classes of words, English and German. Source: the grammars of the two languages; none is from test data.
 
 _ENGLISH = """

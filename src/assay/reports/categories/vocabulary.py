@@ -10,8 +10,6 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from types import MappingProxyType
 
-__all__ = ["CATEGORIES", "GROUPS", "LAST_RESORTS", "Tag", "from_people", "label_of_rules"]
-
 
 @dataclass(frozen=True)
 class Tag:

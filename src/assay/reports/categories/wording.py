@@ -8,9 +8,6 @@ from collections.abc import Iterator
 from assay.reports.categories.texts import LANGUAGE_MARKS, SMALL_WORDS, Pair, Text, damage, fold, word_set
 from assay.reports.categories.vocabulary import Tag
 
-__all__ = ["acronyms", "encodings", "negations", "translations"]
-
-
 # Acronyms.
 
 #: Letters of an acronym at most.

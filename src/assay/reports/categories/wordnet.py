@@ -12,9 +12,6 @@ from assay.lexicon.wordnet import find_wordnet, open_wordnet
 from assay.reports.categories.texts import Pair, Text, word_set
 from assay.reports.categories.vocabulary import Tag
 
-__all__ = ["PARTS", "Words", "fields_of", "meanings", "terms", "words"]
-
-
 # WordNet as the rules use it: how two words are related, and what kind of thing a word names; English only
 
 #: WordNet's letters of the parts of speech: nouns, verbs, adjectives (their satellites have one of their own), adverbs.

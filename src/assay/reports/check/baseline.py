@@ -18,21 +18,6 @@ from assay.reports.data import ScoredDataset, read_datasets
 from assay.reports.folder import RunFolder
 from assay.statistics.concordance import Floats
 
-__all__ = [
-    "BASELINE_SCHEMA",
-    "Baseline",
-    "BaselineDataset",
-    "BaselineMetric",
-    "digest_of",
-    "pack",
-    "read_baseline",
-    "rounded",
-    "take_baseline",
-    "to_text",
-    "unpack",
-    "without_speeds",
-]
-
 
 def rounded(scores: Floats) -> Floats:
     """Return scores, shape (n,), as a baseline keeps them: rounded to single precision; NaN where there is none."""

@@ -18,8 +18,6 @@ from assay.statistics.agreement import Estimate, agreement
 from assay.statistics.comparison import compare
 from assay.statistics.concordance import Floats
 
-__all__ = ["Cell", "Pairing", "Verdict", "cells_of", "judge", "unpaired_interval"]
-
 
 class Verdict(StrEnum):
     """Whether a number got better or worse, by the interval of its difference (now less before) and a margin."""

@@ -15,18 +15,6 @@ from assay.reports.check.settings import CheckSettings
 from assay.reports.data import ScoredDataset, read_datasets
 from assay.reports.folder import RunFolder
 
-__all__ = [
-    "CheckFinding",
-    "GateReport",
-    "about_metric",
-    "about_run",
-    "changed_data",
-    "changed_names",
-    "check",
-    "missing_metric",
-]
-
-
 #: A metric at less than this share of its old speed is reported. Speeds in a baseline have one digit, hence are up to
 #: a half off, and machines differ.
 SLOWER = 0.5

@@ -13,9 +13,6 @@ from assay.reports.layout import percent, short, signed
 from assay.reports.sheets import Column, Document, Sheet
 from assay.statistics.coefficients import title_of
 
-__all__ = ["headline", "to_document", "to_junit"]
-
-
 _HEADS = (
     Column("bucket"),
     Column("metric"),

@@ -11,8 +11,6 @@ from xml.etree import ElementTree as ET
 from assay.errors import InputError
 from assay.output import FileKind, written_whole
 
-__all__ = ["BASELINE", "JUNIT", "SUMMARY", "write_file", "write_summary"]
-
 
 def _is_baseline(path: Path) -> bool:
     try:

@@ -11,8 +11,6 @@ from assay.reports.settings import DatasetsOfRun, MetricsOfRun, NeededResampling
 from assay.settings import WithProgress, setting
 from assay.statistics.coefficients import check_statistics
 
-__all__ = ["CheckSettings"]
-
 
 @dataclass(frozen=True, kw_only=True)
 class CheckSettings(MetricsOfRun, DatasetsOfRun, NeededResampling, WithProgress):

@@ -21,18 +21,6 @@ from assay.statistics.concordance import Floats
 from assay.statistics.draws import MetricPair
 from assay.statistics.significance import adjust
 
-__all__ = [
-    "ComparedMetrics",
-    "Contest",
-    "Match",
-    "Verdict",
-    "check_buckets",
-    "compare_metrics",
-    "contests",
-    "match",
-    "used_buckets",
-]
-
 
 @dataclass(frozen=True)
 class Match:

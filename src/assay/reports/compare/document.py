@@ -17,8 +17,6 @@ from assay.statistics.coefficients import symbol_of
 from assay.statistics.comparison import POWER, Difference
 from assay.statistics.draws import MetricPair
 
-__all__ = ["FEW", "Disagreement", "disagreements", "document", "remarks"]
-
 
 @dataclass(frozen=True)
 class Disagreement:

@@ -7,8 +7,6 @@ from dataclasses import dataclass
 from assay.reports.settings import BucketsOfRun, MetricsOfRun, PairedTests
 from assay.settings import WithProgress, setting
 
-__all__ = ["CompareSettings"]
-
 
 @dataclass(frozen=True, kw_only=True)
 class CompareSettings(MetricsOfRun, BucketsOfRun, PairedTests, WithProgress):

@@ -19,19 +19,6 @@ from assay.statistics.agreement import FEWEST as FEWEST_UNITS
 from assay.statistics.agreement import percentile_interval
 from assay.statistics.resampling import Resampler
 
-__all__ = [
-    "FEWEST",
-    "Category",
-    "Frequency",
-    "Share",
-    "Tagged",
-    "categories_of_people",
-    "frequencies",
-    "tag_all",
-    "tag_by_rules",
-]
-
-
 # Categories of pairs: those that people gave, else those by the rules
 
 #: Pairs whose parts of speech are read at once.

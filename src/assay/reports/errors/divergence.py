@@ -11,8 +11,6 @@ from assay.errors import InputError
 from assay.reports.data import ScoredDataset
 from assay.reports.errors.settings import By, Rule
 
-__all__ = ["Divergence", "diverging", "label_scale"]
-
 
 @dataclass(frozen=True)
 class Divergence:

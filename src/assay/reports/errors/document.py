@@ -12,8 +12,6 @@ from assay.reports.sheets import Column, Document, Sheet
 from assay.statistics.agreement import FEWEST as FEWEST_UNITS
 from assay.statistics.coefficients import title_of
 
-__all__ = ["error_document"]
-
 #: Characters of a text that a table shows.
 _CUT = 60
 _ABOUT_SHARES = (

@@ -14,8 +14,6 @@ from assay.reports.errors.categories import categories_of_people, tag_by_rules
 from assay.reports.layout import short
 from assay.reports.sheets import Column, Document, Sheet
 
-__all__ = ["Agreement", "Evaluation", "evaluate", "evaluate_rules", "evaluation_document"]
-
 
 @dataclass(frozen=True)
 class Agreement:

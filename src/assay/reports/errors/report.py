@@ -22,21 +22,6 @@ from assay.settings import Resampling
 from assay.statistics.agreement import Estimate, agreement
 from assay.statistics.coefficients import check_statistics
 
-__all__ = [
-    "Cleaning",
-    "ErrorReport",
-    "SubsetAgreement",
-    "agreement_on",
-    "analyse",
-    "by_category",
-    "by_number",
-    "clean",
-    "errors_of",
-    "partner",
-    "records",
-]
-
-
 # Agreement on subsets of the pairs: inside a category, without it, and without numbers
 
 

@@ -15,8 +15,6 @@ from assay.settings import Resampling, Settings, setting
 if TYPE_CHECKING:
     from assay.manifest import MetricRecord
 
-__all__ = ["By", "ErrorSettings", "EvaluationSettings", "Rule", "Scale", "Tagging"]
-
 #: In what a metric and people are compared: scores with thresholds, or ranks.
 By = Literal["threshold", "rank"]
 #: Lowest and highest label.

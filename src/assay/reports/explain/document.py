@@ -8,8 +8,6 @@ from typing import Any
 from assay.reports.layout import short, signed
 from assay.reports.sheets import Column, Document, Sheet, number_columns
 
-__all__ = ["Explained", "notable", "to_document"]
-
 #: An explanation as plain values: what ``Explanation.as_dict`` of the metrics gives, with ``pair_id`` where the pairs
 #: have one.
 Explained = Mapping[str, Any]

@@ -15,9 +15,6 @@ from assay.reports.explain.document import Explained, notable
 from assay.reports.layout import short, signed
 from assay.reports.plots import ticks
 
-__all__ = ["to_svg"]
-
-
 # The picture: panels one below the other.
 
 #: Panels that one picture holds.

@@ -9,8 +9,6 @@ from typing import Any
 from assay.errors import InputError
 from assay.settings import Graphs, Hardware, Limited, Offline, OwnData, setting
 
-__all__ = ["ExplainSettings"]
-
 
 @dataclass(frozen=True)
 class ExplainSettings(OwnData, Graphs, Limited, Hardware, Offline):

@@ -41,9 +41,6 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
-__all__ = ["MOST_PANELS", "draw_agreement", "draw_layers", "draw_scores"]
-
-
 # The forest plot: agreement with its interval, a line a metric, a panel a bucket.
 
 

@@ -10,8 +10,6 @@ from assay.reports.folder import RunFolder
 from assay.reports.layout import Block, Cell, percent
 from assay.reports.units import Unit, main_statistic, read_units
 
-__all__ = ["Chosen", "choose", "choose_statistic", "legend"]
-
 
 @dataclass(frozen=True)
 class Chosen:

@@ -9,8 +9,6 @@ from assay.errors import InputError
 from assay.reports.settings import DatasetsOfRun
 from assay.settings import Settings, setting
 
-__all__ = ["KINDS", "FigureSettings"]
-
 KINDS = ("agreement", "layers", "scores")
 
 

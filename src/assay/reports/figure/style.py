@@ -20,22 +20,6 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
-__all__ = [
-    "LETTER",
-    "LINE_OF_TEXT",
-    "as_in_print",
-    "caption",
-    "check_matplotlib",
-    "check_target",
-    "fit_in",
-    "line_style",
-    "metric_labels",
-    "panels",
-    "safe",
-    "save",
-]
-
-
 # What all figures look like: panels, colours, and text that fits.
 
 #: Inches that a letter takes on average, and a line of text.

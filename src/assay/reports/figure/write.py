@@ -11,8 +11,6 @@ from assay.reports.figure.settings import FigureSettings
 from assay.reports.figure.style import as_in_print, check_matplotlib, check_target, save
 from assay.reports.folder import RunFolder
 
-__all__ = ["write_figure"]
-
 
 def write_figure(run: RunFolder, out: Path, settings: FigureSettings) -> None:
     """Draw a figure of a run and write it; the same run gives the same file.

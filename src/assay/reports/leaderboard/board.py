@@ -24,22 +24,6 @@ from assay.statistics.draws import Drawn, MetricPair, draw_all
 from assay.statistics.significance import adjust
 from assay.tables import NOT_BY_PEOPLE
 
-__all__ = [
-    "Board",
-    "Filters",
-    "Joined",
-    "Line",
-    "Rank",
-    "better",
-    "boards",
-    "enough_draws",
-    "front_of",
-    "join",
-    "missing_metrics",
-    "rank",
-    "work_of",
-]
-
 
 def front_of(points: Mapping[str, tuple[float | None, float]]) -> dict[str, bool | None]:
     """Tell which metrics are on the Pareto front: no other is at least as fast and as good, and better in one of these.

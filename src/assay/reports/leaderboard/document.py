@@ -12,8 +12,6 @@ from assay.reports.settings import CORRECTIONS, PairedTests
 from assay.reports.sheets import Column, Document, Sheet
 from assay.statistics.coefficients import title_of
 
-__all__ = ["document"]
-
 
 def document(boards: Sequence[Board], settings: PairedTests, by: str, absent: Sequence[str] = ()) -> Document:
     """Lay out boards; metrics that no other one beats stand out, and the front of cost and agreement has a column.

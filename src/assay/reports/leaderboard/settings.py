@@ -8,8 +8,6 @@ from dataclasses import dataclass
 from assay.reports.settings import BucketsOfRun, DatasetsOfRun, MetricsOfRun, PairedTests
 from assay.settings import WithProgress, setting
 
-__all__ = ["LeaderboardSettings"]
-
 
 @dataclass(frozen=True, kw_only=True)
 class LeaderboardSettings(MetricsOfRun, DatasetsOfRun, BucketsOfRun, PairedTests, WithProgress):

@@ -27,9 +27,6 @@ from assay.reports.sweep import LayeredModel
 from assay.reports.units import Unit
 from assay.statistics.coefficients import title_of
 
-__all__ = ["AgreementTable", "agreement_table", "draw_forest", "draw_layers", "forest"]
-
-
 # The agreement table of a dataset under one statistic: a line a metric, a column a bucket.
 
 

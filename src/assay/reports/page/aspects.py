@@ -21,9 +21,6 @@ from assay.reports.sheets import Column, Sheet, number_columns
 from assay.reports.units import Unit
 from assay.statistics.coefficients import title_of
 
-__all__ = ["RESIDUAL", "AspectModel", "Profile", "aspect_models", "draw_aspects", "draw_profile"]
-
-
 # Aspects of meaning against human labels, where metrics of a run are the aspects of one model.
 #
 # After figure 2 of Opitz and Frank (2022), "SBERT studies Meaning Representations": which aspects go with people's

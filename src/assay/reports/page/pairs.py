@@ -18,9 +18,6 @@ from assay.reports.errors.divergence import diverging, label_scale
 from assay.reports.errors.settings import Rule
 from assay.reports.units import Unit
 
-__all__ = ["MOST", "TagColumns", "pack", "tag_pairs"]
-
-
 # Categories of the pairs that the page lists, in columns for the browser.
 
 #: Pairs of a page that the rules look at; where there are more, those on which metrics and people differ most.

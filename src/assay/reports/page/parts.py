@@ -20,9 +20,6 @@ from assay.reports.sweep import layered_models
 from assay.reports.units import Unit
 from assay.statistics.coefficients import title_of
 
-__all__ = ["AspectPart", "RunPart", "UnitPart", "find"]
-
-
 # The page in a few sentences, computed from the numbers.
 
 #: Buckets that the summary speaks of.

@@ -26,19 +26,6 @@ from assay.reports.sheets import Document, Sheet
 from assay.reports.units import main_statistic, read_units
 from assay.statistics.coefficients import title_of
 
-__all__ = [
-    "GENERATOR",
-    "MOST_WORK",
-    "NAME",
-    "asset",
-    "environment",
-    "page_html",
-    "put_page",
-    "rank_metrics",
-    "write_page",
-]
-
-
 # The page: what it says is put together here, how it looks stands in ``templates`` and ``assets``.
 
 #: Says in the first lines of a page who wrote it.

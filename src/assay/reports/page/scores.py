@@ -18,9 +18,6 @@ from assay.reports.units import Unit
 from assay.statistics.coefficients import title_of
 from assay.statistics.concordance import Floats
 
-__all__ = ["CostFigure", "Spread", "by_dataset", "by_label", "draw_cost"]
-
-
 # How scores are spread: small multiples, a panel a metric, a strip a label or dataset.
 
 

@@ -6,8 +6,6 @@ from dataclasses import dataclass
 
 from assay.settings import Settings, setting
 
-__all__ = ["PageSettings"]
-
 
 @dataclass(frozen=True, kw_only=True)
 class PageSettings(Settings):

@@ -16,8 +16,6 @@ from assay.statistics.coefficients import title_of
 from assay.statistics.concordance import Floats
 from assay.statistics.significance import Sided, corrected_confidence, smallest_exact
 
-__all__ = ["document"]
-
 _HEADS = (
     Column("system"),
     Column("mean ± sd (seeds)", number=True),

@@ -13,8 +13,6 @@ from typing import Any
 from assay.errors import InputError
 from assay.reports.formats import terminal
 
-__all__ = ["RESULTS", "Row", "read_results"]
-
 #: What a training writes into the folder of each seed.
 RESULTS = "results.json"
 _COLUMNS = ("system", "dataset", "seed", "value")

@@ -9,8 +9,6 @@ from typing import Literal
 from assay.errors import InputError
 from assay.settings import Seeded, WithProgress, check_level, check_resamples, setting
 
-__all__ = ["SignificanceSettings"]
-
 #: No more resamples than this are drawn unless they are asked for: the draws of all systems are in memory.
 MOST_ADDED = 10_000
 #: No more resamples than this may be asked for.

@@ -26,17 +26,6 @@ from assay.statistics.significance import (
     welch,
 )
 
-__all__ = [
-    "FEWEST",
-    "TESTS",
-    "ComparedSystems",
-    "Samples",
-    "compare_samples",
-    "group_results",
-    "system_pairs",
-]
-
-
 #: Fewest seeds of a system: below it, spread is not known and no test can tell anything.
 FEWEST = 3
 

@@ -13,8 +13,6 @@ from assay.reports.thresholds.planning import Subject
 from assay.reports.thresholds.settings import ThresholdSettings
 from assay.reports.thresholds.study import Decision, Value
 
-__all__ = ["to_document"]
-
 _NAMES = {
     "f1-macro": "F1 macro",
     "f1": "F1 yes",

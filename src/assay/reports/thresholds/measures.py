@@ -11,23 +11,6 @@ from numpy.typing import NDArray
 
 from assay.statistics.concordance import Floats
 
-__all__ = [
-    "MEASURES",
-    "Bin",
-    "Calibration",
-    "Counts",
-    "Levels",
-    "average_precision",
-    "best_threshold",
-    "calibrate",
-    "decide",
-    "fit_isotonic",
-    "precision_recall",
-    "resampled_average_precision",
-    "roc",
-]
-
-
 # Measures of yes/no decisions, from their four counts
 
 

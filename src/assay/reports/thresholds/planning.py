@@ -18,9 +18,6 @@ from assay.statistics.agreement import FEWEST
 from assay.statistics.crossvalidation import Rows, join_codes
 from assay.statistics.resampling import seed_of
 
-__all__ = ["FOLDS", "Subject", "find_thresholds", "read_positive"]
-
-
 #: Folds where the user sets no other number.
 FOLDS = 5
 

@@ -8,8 +8,6 @@ from assay.errors import InputError
 from assay.reports.settings import DatasetsOfRun, MetricsOfRun
 from assay.settings import Resampling, setting
 
-__all__ = ["OPTIMISED", "ThresholdSettings"]
-
 #: Measures that a threshold can be chosen by; precision or recall alone would decide one way always.
 OPTIMISED = ("f1-macro", "f1", "accuracy", "youden", "mcc")
 

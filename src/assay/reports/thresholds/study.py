@@ -30,8 +30,6 @@ from assay.statistics.concordance import Floats
 from assay.statistics.crossvalidation import Rows, leave_one_out, make_folds
 from assay.statistics.resampling import Resampler
 
-__all__ = ["Decision", "ThresholdPart", "Value", "by_value", "folds", "one_part", "study"]
-
 
 @dataclass(frozen=True)
 class ThresholdPart:

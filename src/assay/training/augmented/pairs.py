@@ -19,22 +19,6 @@ from assay.datasets.files import read_table_file
 from assay.errors import InputError, MissingExtraError, suggest
 from assay.training.data import SHARE, pair_key, text_key
 
-__all__ = [
-    "MOST_ALIASES",
-    "SPLITS",
-    "Entities",
-    "Entity",
-    "Pair",
-    "families",
-    "near_numbers",
-    "number_pairs",
-    "pair_entities",
-    "read_entities",
-    "say_numbers",
-    "split_families",
-]
-
-
 # Entities, read from a file; entities that share a name or an alias form a family.
 
 #: An entity with more aliases keeps none: they then rather name several things (Mustafazade and Ebbinghaus 2022, 3.2).

@@ -28,9 +28,6 @@ from assay.training.pairwise.job import job_of
 from assay.training.pairwise.recipe import make_all
 from assay.training.ranks import follows
 
-__all__ = ["PAIRS", "Labeller", "as_sets", "label_pairs", "train_augmented", "write_pairs"]
-
-
 # Labels of random pairs: the scores of a cross-encoder, computed once and kept.
 
 

@@ -12,8 +12,6 @@ from assay.settings import declared, setting
 from assay.training.pairwise.settings import PairLearning, PairSettings
 from assay.training.settings import FromBase, TrainingSettings
 
-__all__ = ["AugmentedSettings"]
-
 #: Numbers of a range that can be cut into three splits with some in each.
 FEWEST = 20
 

@@ -23,19 +23,6 @@ from assay.metrics.provenance import file_digest
 from assay.training.data import Examples, Source, load_examples, text_key
 from assay.training.midtuning.settings import FRAME_FILES
 
-__all__ = [
-    "KINDS",
-    "Forms",
-    "Frame",
-    "SemanticForm",
-    "form_of_graph",
-    "make_frame",
-    "others_forms",
-    "read_forms",
-    "wrong_forms",
-]
-
-
 # Semantic forms: frames of predicates with their roles and fillers.
 
 #: Roles that belong to the sense of a predicate, in PropBank's and in AMR's spelling; they come first in a frame.

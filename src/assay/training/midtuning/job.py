@@ -30,25 +30,6 @@ from assay.training.models import Inputs, alike, load_bi_encoder, table_of_texts
 from assay.training.pairwise.losses import CPU_SPARE, CPU_TOKENS, GPU_SPARE, GPU_TOKENS, BiLoss, PairLoss, SoftmaxLoss
 from assay.training.pairwise.trainer import BatchPlan, by_length, train_pairs
 
-__all__ = [
-    "FILE",
-    "FORM",
-    "SENTENCE",
-    "MidTuningJob",
-    "Started",
-    "TripletLoss",
-    "embed",
-    "fit",
-    "make_loss",
-    "make_ready",
-    "name_prompt",
-    "nearest",
-    "prepare",
-    "read_queries",
-    "start",
-]
-
-
 # The encoder of sentences and forms: mean pooling, and a special token for each side.
 
 #: The paper's special tokens, before a sentence and before a PropBank form.

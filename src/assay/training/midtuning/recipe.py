@@ -33,9 +33,6 @@ from assay.training.midtuning.settings import MidTuningSettings
 from assay.training.pairwise.trainer import score_rows
 from assay.training.ranks import follows
 
-__all__ = ["describe", "train_mid_tuning"]
-
-
 _LEARNED = {
     "triplet": "by a triplet loss over squared distances (margin {margin:g}) against a wrong form",
     "classification": "by telling right from wrong forms with a linear layer over both embeddings and their "

@@ -10,8 +10,6 @@ from assay.errors import InputError
 from assay.settings import Settings, setting
 from assay.training.settings import FromBase, Learning, OwnColumns, TrainingSettings
 
-__all__ = ["FRAME_FILES", "OBJECTIVES", "MidTuningSettings"]
-
 #: What aligns a sentence with its form, the first being the default.
 OBJECTIVES = ("triplet", "classification")
 #: Files of frames, one JSON object a line.

@@ -25,8 +25,6 @@ from assay.training.pairwise.settings import LEARNING, LOSSES, PairSettings
 from assay.training.pairwise.trainer import score_rows
 from assay.training.settings import versions
 
-__all__ = ["FoldTrainer", "read_recipe"]
-
 Floats = NDArray[np.float64]
 
 

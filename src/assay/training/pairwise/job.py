@@ -35,8 +35,6 @@ from assay.training.pairwise.settings import PairSettings
 from assay.training.pairwise.trainer import BatchPlan, plan_epochs, score_rows, train_pairs
 from assay.training.settings import TrainingSettings
 
-__all__ = ["PairwiseJob", "fit", "job_of", "prepare", "start"]
-
 
 @dataclass(frozen=True, eq=False)
 class PairwiseJob(PairsJob):

@@ -14,8 +14,6 @@ from torch.nn import functional
 
 from assay.training.models import Inputs, alike
 
-__all__ = ["BiLoss", "CosentLoss", "CosineLoss", "CrossLoss", "PairLoss", "SoftmaxLoss", "make_loss"]
-
 #: The most tokens, padding included, of one forward and backward pass; and the most tokens of padding that a group of
 #: texts may have, since so many cost less than a further forward call.
 CPU_TOKENS, CPU_SPARE = 4096, 64

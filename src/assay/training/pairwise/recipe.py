@@ -19,9 +19,6 @@ from assay.training.pairwise.settings import PairSettings
 from assay.training.pairwise.trainer import score_rows
 from assay.training.ranks import follows
 
-__all__ = ["describe", "make_all", "train_on_pairs"]
-
-
 _TITLES = {"bi-encoder": "Bi-encoder", "cross-encoder": "Cross-encoder"}
 _LOSSES = {
     "cosine": "the squared difference of cosine and label",

@@ -12,8 +12,6 @@ from assay.settings import Settings, parse_scale, setting
 from assay.training.batches import STRATEGIES
 from assay.training.settings import FromBase, HeldOut, Learning, OnPairs, Passes, TrainingSettings
 
-__all__ = ["BATCHES", "LEARNING", "LOSSES", "LabelledPairs", "PairLearning", "PairRecipe", "PairSettings"]
-
 PairRecipe = Literal["bi-encoder", "cross-encoder"]
 
 #: How batches are made: pairs of like length together, or by the annotation graph.

@@ -36,22 +36,6 @@ from assay.training.models import TokenTable
 from assay.training.pairwise.losses import PairLoss
 from assay.training.ranks import processes
 
-__all__ = [
-    "ROWS",
-    "BatchPlan",
-    "Collate",
-    "DivergedError",
-    "PlanSampler",
-    "ReadRows",
-    "by_length",
-    "only_read_rows",
-    "plan_epochs",
-    "score_rows",
-    "train_pairs",
-    "with_whole_table",
-]
-
-
 # Epochs of batches: which rows a step learns from, and how much each weighs.
 
 #: Batches that are drawn at random together before their rows are sorted by length.

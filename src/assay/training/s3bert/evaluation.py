@@ -21,20 +21,6 @@ from assay.training.data import Examples
 from assay.training.evaluation import CONFIDENCE, merged, standard_deviation, t_test
 from assay.training.s3bert.targets import ScoredPairs
 
-__all__ = [
-    "SYSTEMS",
-    "Embedded",
-    "agreement_with_people",
-    "assign_dimensions",
-    "comparable_scores",
-    "cosines",
-    "dimension_weights",
-    "follow_aspects",
-    "random_dimensions",
-    "records_over_seeds",
-]
-
-
 Part = NDArray[np.int64]
 
 

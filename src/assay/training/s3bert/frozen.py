@@ -17,9 +17,6 @@ from torch import nn
 
 from assay.errors import InputError, UnavailableError
 
-__all__ = ["FAMILIES", "FrozenTexts", "Halves", "freeze", "split", "upper_embeddings"]
-
-
 # A sentence encoder cut in two: the layers that stay as they are, and the last ones, which are trained.
 
 #: Families of transformers whose layers are a plain stack: layer n reads what layer n - 1 gives and the mask.

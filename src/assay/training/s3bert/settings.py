@@ -10,8 +10,6 @@ from assay.errors import InputError
 from assay.settings import setting
 from assay.training.settings import FromBase, HeldOut, OnPairs, TrainingSettings
 
-__all__ = ["S3BertSettings"]
-
 
 @dataclass(frozen=True)
 class _OnGraphs(OnPairs):

@@ -23,8 +23,6 @@ from assay.progress import Progress
 from assay.training.data import Examples, pair_key
 from assay.training.folder import CHUNK, cached_scores
 
-__all__ = ["TARGETS", "AmrScorer", "AspectScorer", "ScoredPairs", "score_pairs", "write_targets"]
-
 #: The file in a model's folder.
 TARGETS = "targets.parquet"
 #: Pairs that exchange candidates for their negatives.

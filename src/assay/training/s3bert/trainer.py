@@ -24,9 +24,6 @@ from assay.training.s3bert.frozen import FrozenTexts, Halves, upper_embeddings
 from assay.training.s3bert.settings import S3BertSettings
 from assay.training.s3bert.targets import ScoredPairs
 
-__all__ = ["S3BertLoss", "TrainedAspects", "consistency", "decomposition", "embed_texts", "sub_cosines", "train_one"]
-
-
 # The loss of S3BERT (Opitz and Frank 2022, section 3): decomposition into aspects, consistency with the base.
 
 

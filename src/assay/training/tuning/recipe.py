@@ -35,8 +35,6 @@ from assay.training.tuning.study import (
 )
 from assay.training.tuning.trials import TrialOrder, run_in_processes, run_trials, without_test
 
-__all__ = ["SCHEMA", "STUDY", "search_and_train"]
-
 #: Version of the form of :data:`STUDY`.
 SCHEMA = 1
 #: The study as a file of the result.

@@ -14,20 +14,6 @@ from assay.errors import InputError, suggest
 from assay.settings import declared, setting
 from assay.training.pairwise.settings import BATCHES, LEARNING, LabelledPairs, PairSettings
 
-__all__ = [
-    "DEFAULT",
-    "OBJECTIVES",
-    "Choices",
-    "Dimension",
-    "Range",
-    "Search",
-    "Space",
-    "TuneSettings",
-    "plain_space",
-    "read_space",
-]
-
-
 # The space that is searched: settings of a training, each with choices or a range.
 
 _KEYS = ("choices", "low", "high", "log")

@@ -27,24 +27,6 @@ from sqlalchemy.exc import ArgumentError, SQLAlchemyError
 from assay.errors import InputError
 from assay.training.tuning.settings import Choices, Dimension, Space
 
-__all__ = [
-    "ERROR",
-    "RETRY_OF",
-    "RUNNER",
-    "SURPLUS",
-    "PlacedSampler",
-    "connect",
-    "file_address",
-    "give_up",
-    "number_begun",
-    "number_finished",
-    "open_study",
-    "quiet_optuna",
-    "suggest_all",
-    "without_password",
-]
-
-
 #: Attribute of a trial that tries once more what an ended process left unfinished: the number of that trial.
 RETRY_OF = "retry_of"
 

@@ -40,9 +40,6 @@ from assay.training.tuning.study import (
     suggest_all,
 )
 
-__all__ = ["TrialOrder", "TrialProgress", "run_in_processes", "run_trial", "run_trials", "without_test"]
-
-
 # One trial: a training with drawn settings, evaluated on the development set alone.
 
 
@@ -88,11 +85,13 @@ class Reporting(TrainerCallback):  # type: ignore[misc]  # transformers has no t
         self._trial, self._key = trial, key
 
     def on_train_begin(self, args: Any, state: Any, control: Any, **_: Any) -> None:
+        """Report the epochs that a resumed training has behind it."""
         for record in state.log_history:  # not empty where a training resumes from a checkpoint
             if self._key in record:
                 self._report_epoch(args, state, int(record["step"]), record[self._key])
 
     def on_evaluate(self, args: Any, state: Any, control: Any, metrics: Mapping[str, float], **_: Any) -> None:
+        """Report the epoch that an evaluation ends, and stop the training where the trial is pruned."""
         epoch_ended = self._report_epoch(args, state, int(state.global_step), metrics[self._key])
         # pruned after its last epoch, a training would save no time and lose its value
         if epoch_ended and state.global_step < state.max_steps and self._trial.should_prune():

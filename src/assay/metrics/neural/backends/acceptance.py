@@ -29,9 +29,6 @@ if TYPE_CHECKING:
 
     from assay.metrics.neural.session import ModelEngine
 
-__all__ = ["LEAST", "Outputs", "accept", "agreement", "check_pairs", "check_scores"]
-
-
 #: The least rank correlation with fp32 in torch.
 LEAST = 0.999
 #: Tokens at which a text of the check set is cut; only models with fewer positions cut any.

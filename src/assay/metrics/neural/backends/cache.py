@@ -22,8 +22,6 @@ from assay.output import written_whole
 from assay.paths import cache_dir
 from assay.transfer import disk_errors
 
-__all__ = ["Converter", "Pass", "error_summary", "import_backend", "keep", "opening", "write_json"]
-
 #: Raised when assay converts in another way, so that older files are not found.
 FORMAT = 1
 #: Seconds after which a half-written folder is what a killed process left.

@@ -22,8 +22,6 @@ if TYPE_CHECKING:
 
     from assay.metrics.neural.session import ModelEngine
 
-__all__ = ["ConvertedBody", "ConvertedScorerBody", "converter_of"]
-
 _INPUT_NAMES = ("input_ids", "attention_mask", "token_type_ids")
 
 

@@ -11,8 +11,6 @@ import torch
 from assay.metrics.neural.body import TorchBody, TorchScorerBody
 from assay.metrics.neural.tokens import Packed
 
-__all__ = ["EncoderModule", "ScorerModule", "example_of", "input_names"]
-
 
 def input_names(config: Any) -> tuple[str, ...]:
     """Return what a converted model of transformers' *config* takes; token types only where they differ."""

@@ -15,8 +15,6 @@ from assay.metrics.neural.backends.modules import example_of
 from assay.metrics.neural.runtime import import_torch
 from assay.metrics.provenance import version_of
 
-__all__ = ["OnnxRuntime"]
-
 OPSET = 17
 #: Weights that share a scale.
 BLOCK = 128

@@ -15,8 +15,6 @@ from assay.metrics.neural.backends.cache import Pass, import_backend, opening
 from assay.metrics.neural.backends.modules import example_of
 from assay.metrics.provenance import version_of
 
-__all__ = ["OpenVino"]
-
 _FILE = "model.xml"
 _TELEMETRY = "openvino_telemetry"
 _HINTS = {"fp32": "f32", "bf16": "bf16"}
