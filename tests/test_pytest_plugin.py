@@ -62,6 +62,7 @@ def project(pytester, monkeypatch, loaded):
     return run
 
 
+@pytest.mark.slow
 def test_above_the_bar(project):
     done = project("assert_agreement(score, pairs(300), at_least=0.6)")
     done.assert_outcomes(passed=1, warnings=0)
@@ -268,6 +269,7 @@ def other_speed_every_time(monkeypatch):
     monkeypatch.setattr("assay.reports.check.baseline.take_baseline", take)
 
 
+@pytest.mark.slow
 def test_tests_that_differ_by_margin_alone_share_a_baseline(project, pytester, other_speed_every_time):
     first, second = (f"assert_agreement(score, pairs(60), against='kept.json', margin={one})" for one in (0.1, 0.2))
     project(f"{first}\n\ndef test_too(assert_agreement):\n    {second}", "--assay-update").assert_outcomes(passed=2)

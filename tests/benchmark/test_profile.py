@@ -79,6 +79,7 @@ def test_a_metric_in_a_process_of_its_own():
     json.dumps(found.as_dict())
 
 
+@pytest.mark.slow
 def test_what_goes_wrong_is_in_the_result(tmp_path):
     absent = profile_metric("static:nowhere.txt", PAIRS, ProfileSettings(pairs=2))
     assert absent.status in ("unavailable", "failed") and "nowhere.txt" in absent.reason and not absent.points

@@ -25,6 +25,7 @@ def roles(workplace):
     Path("roles.csv").write_text(ROWS, encoding="utf-8")
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("head", "given"), [("group", ()), ("sentence", ("--group-by", "sentence"))])
 def test_groups_are_compared_within(assay, head, given):
     Path("roles.csv").write_text(ROWS.replace("sentence", head), encoding="utf-8")

@@ -64,6 +64,7 @@ def test_verbs_are_the_files_of_the_command_line():
     assert not {"command", "guard", "options"} & set(verbs())
 
 
+@pytest.mark.slow
 def test_help_is_light():
     code = (
         "import sys\n"

@@ -36,6 +36,7 @@ def runs(assay, workplace):
     return workplace
 
 
+@pytest.mark.slow
 def test_the_same_scores_pass(assay, runs):
     done = assay("check", "same", "--against", "baseline.json")
     assert done.code == 0
@@ -64,6 +65,7 @@ def test_worse_is_exit_code_3(runs):
     assert Path("out/check.md").read_text().startswith("### Gate FAILED: 1 worse")
 
 
+@pytest.mark.slow
 def test_a_wide_margin_forgives(assay, runs):
     assert assay("check", "worse", "--against", "baseline.json", "--margin", "0.9").code == 0
 
@@ -125,6 +127,7 @@ def test_a_spoilt_baseline(assay, runs, spoil, said):
     assert said in complaint
 
 
+@pytest.mark.slow
 def test_one_score_changed_by_hand(assay, runs):
     from assay.reports.check.baseline import pack, unpack
 
@@ -137,12 +140,14 @@ def test_one_score_changed_by_hand(assay, runs):
     assert "was changed by hand" in assay("check", "same", "--against", "baseline.json").complaint
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", ["run.json", "agreement.json", "pairs.parquet", "scores.parquet"])
 def test_a_run_folder_with_a_missing_file(assay, runs, name):
     Path("same", name).unlink()
     assert name in assay("check", "same", "--against", "baseline.json").complaint
 
 
+@pytest.mark.slow
 def test_bad_usage(assay, runs):
     assert "there is no such baseline" in assay("check", "same", "--against", "no.json").complaint
     assert "there is no such run folder" in assay("check", "no", "--against", "baseline.json").complaint
@@ -153,6 +158,7 @@ def test_bad_usage(assay, runs):
     )
 
 
+@pytest.mark.slow
 def test_other_data(assay, runs):
     Path("pairs.csv").write_text(Path("pairs.csv").read_text().replace("answer 7,", "answer seven,"))
     assert (
@@ -164,6 +170,7 @@ def test_other_data(assay, runs):
     assert assay("check", "o", "--against", "baseline.json", "--allow-changed-data").code == 0
 
 
+@pytest.mark.slow
 def test_nothing_judged_is_defined(assay, runs):
     # the labels have three levels, the coefficient needs two
     complaint = assay("check", "same", "--against", "baseline.json", "--statistic", "auc").complaint

@@ -25,6 +25,7 @@ def test_a_table_with_tests_and_the_pairs_they_differ_on(scored):
     assert "<script>" in done.out
 
 
+@pytest.mark.slow
 def test_every_format(scored):
     common = ("compare", scored, "--permutations", 100, "--resamples", 100, "-q", "--pairs", 2, "-f")
     held = json.loads(call(*common, "json").out)
@@ -40,12 +41,14 @@ def test_every_format(scored):
     assert "<script>" not in html
 
 
+@pytest.mark.slow
 def test_the_same_seed_gives_the_same_numbers(scored):
     lines = ("compare", scored, "--permutations", 100, "--resamples", 100, "-q", "-f", "csv")
     assert call(*lines).out == call(*lines).out
     assert call(*lines).out != call(*lines, "--seed", 1).out
 
 
+@pytest.mark.slow
 def test_bad_input_is_one_line(scored, tmp_path):
     assert "there is no such run folder" in call("compare", tmp_path / "nowhere", "-q").complaint
     assert "compare takes one or two" in call("compare", scored, scored, scored, "-q").complaint

@@ -150,6 +150,7 @@ def str_2022(tmp_path, monkeypatch):
     monkeypatch.setenv("ASSAY_DATA", str(folder.parent))
 
 
+@pytest.mark.slow
 def test_the_protocol_of_str_2022_from_its_file_on(assay, str_2022):
     done = assay(
         "crossval", "-d", "str-2022", "-m", "dice", "--by", "subset", "--statistic", "spearman", "-q", "-f", "csv"

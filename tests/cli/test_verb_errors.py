@@ -108,6 +108,7 @@ def test_what_cannot_be_is_refused_in_one_line(run, tmp_path):
     assert "pairs.parquet is missing" in call("errors", run).complaint
 
 
+@pytest.mark.slow
 def test_labels_that_are_all_equal_need_a_scale(tmp_path):
     file = tmp_path / "equal.csv"
     file.write_text("reference,candidate,label,score\n" + "".join(f"a{i},b{i},1,0.{i}\n" for i in range(1, 9)))

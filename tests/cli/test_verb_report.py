@@ -20,6 +20,7 @@ def folder(tmp_path):
     return tmp_path / "run"
 
 
+@pytest.mark.slow
 def test_it_writes_a_page_and_says_so(folder, tmp_path):
     done = call("report", folder, "--out", tmp_path / "page")
     assert (done.code, done.out) == (0, "")
@@ -71,6 +72,7 @@ def test_a_place_that_cannot_be_written(folder, tmp_path):
     assert "cannot be written" in said
 
 
+@pytest.mark.slow
 def test_without_a_place(folder):
     done = process("report", folder)
     assert done.code == 2

@@ -95,6 +95,7 @@ def test_smatch_and_role_confusion_on_bamboo(shared_data, monkeypatch, assay):
     assert {cell["verdict"] for (row, _), cell in cells.items() if row in ("S2match", "WWLK-k2")} == {"left out"}
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("form", "said"),
     [

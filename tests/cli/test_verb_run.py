@@ -34,6 +34,7 @@ def test_data_goes_to_stdout_and_the_rest_to_stderr():
     assert process(*OWN, "--out", "OUT", "--quiet", "--resamples", 100).err == ""
 
 
+@pytest.mark.slow
 def test_every_format(assay):
     given = (*OWN, "--quiet", "--resamples", 100)
     table = assay(*given, "--out", "a").out
@@ -68,6 +69,7 @@ def test_without_out_the_folder_has_the_name_of_the_file(assay):
     assert f"wrote {folder}" in done.err
 
 
+@pytest.mark.slow
 def test_the_same_seed_gives_the_same_intervals_and_another_seed_others(assay):
     given = ("run", "-d", "probe", "-m", "f1", "--limit", 40, "--bucket", "none", "--resamples", 200)
     given = (*given, "--format", "csv", "--quiet")
@@ -82,6 +84,7 @@ def test_the_same_seed_gives_the_same_intervals_and_another_seed_others(assay):
     assert values[0] == values[1]
 
 
+@pytest.mark.slow
 def test_a_second_run_takes_its_scores_from_the_store(assay):
     assay(*OWN, "--out", "a", "--resamples", 0)
     assay(*OWN, "--out", "b", "--resamples", 0)
@@ -107,6 +110,7 @@ def test_one_failing_metric_costs_the_others_nothing_and_gives_exit_code_1(assay
     assert {path.name for path in Path("OUT2").iterdir()} == FILES
 
 
+@pytest.mark.slow
 def test_what_is_next_fits_the_folder(assay):
     own = ("run", "--dataset", "own.csv", *COLUMNS, "--resamples", 0)
     done = assay(*own, "-m", "f1", "-m", "chrf", "--out", "a run").err.splitlines()
@@ -126,6 +130,7 @@ def test_what_is_next_fits_the_folder(assay):
     assert "look at" not in failed.err and "next:" not in failed.err
 
 
+@pytest.mark.slow
 def test_several_datasets_and_the_probe_by_subset(assay):
     done = assay(
         *("run", "--dataset", "own.csv", "--dataset", "probe", *COLUMNS, "--metric", "f1"),
@@ -179,6 +184,7 @@ def test_a_suite_of_ones_own(assay):
     assert {row["metric"] for row in replaced.rows} == {"dice"}
 
 
+@pytest.mark.slow
 def test_limit_and_duplicates(assay):
     Path("twice.csv").write_text("reference,candidate,label\na,a,1\na,a,1\na,a,0\nb,c,0\nb,b d,1\n", encoding="utf-8")
     given = ("run", "-d", "twice.csv", "-m", "f1", "--resamples", 0, "--format", "csv", "--bucket", "none", "--quiet")

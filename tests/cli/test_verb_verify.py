@@ -213,6 +213,7 @@ def test_columns_of_an_older_run_are_those_of_its_command_line(assay, made):
     assert (data["outcome"], data["says"]) == ("same", "")
 
 
+@pytest.mark.slow
 def test_a_changed_signature_is_named(assay, made):
     def change(manifest):
         (chrf,) = [one for one in manifest["metrics"] if one["metric"] == "chrf"]
@@ -256,6 +257,7 @@ def test_the_store_is_neither_read_nor_written(assay, made, own_cache):
     assert sqlite3.connect(store).execute("SELECT count(*), sum(score) FROM scores").fetchone() == before
 
 
+@pytest.mark.slow
 def test_a_sample_is_seeded(assay, made):
     found = verified(assay, "--sample", 5, "--seed", 1)
     assert found["same"] and (found["sample"], found["seed"]) == (5, 1)
@@ -431,6 +433,7 @@ def test_a_dataset_with_a_card(assay, shared_data, monkeypatch):
     assert {one["cause"] for one in found["metrics"]} == {"pairs.parquet was changed after the run: other candidate: 1"}
 
 
+@pytest.mark.slow
 def test_graphs_from_files_are_joined_again(assay):
     pytest.importorskip("penman", reason="penman is absent: pip install assay[amr]")
     for side in "ab":

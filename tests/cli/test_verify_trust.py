@@ -71,6 +71,7 @@ def rename_dataset(old: str, new: str) -> None:
         pq.write_table(table.set_column(table.column_names.index("dataset"), "dataset", names), path)
 
 
+@pytest.mark.slow
 def test_a_module_that_the_run_names_is_not_run(tmp_path):
     pytest.importorskip("evaluate")
 

@@ -53,6 +53,7 @@ def test_lines_of_jsonl(tmp_path: Path, line: str, words: str) -> None:
     assert words in message
 
 
+@pytest.mark.slow
 def test_the_line_is_right_beyond_a_block_of_rows(tmp_path: Path) -> None:
     path = tmp_path / "d.jsonl"
     path.write_text(GOOD * 20_500 + '{"reference": {}, "candidate": "b", "label": 1}\n', encoding="utf-8")

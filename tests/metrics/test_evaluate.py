@@ -64,6 +64,7 @@ def test_a_local_module_scores_each_pair_alone(write):
     assert [finding for finding in findings if not finding.passed] == []
 
 
+@pytest.mark.slow
 def test_references_in_lists_and_scores_in_lists(write):
     folder = write("overlap_list", '{"scores": [shared]}', references="datasets.Sequence(text)")
     assert load_metric(f"evaluate:{folder}").score(Batch(["abc"], ["bcd"])).tolist() == [2.0]

@@ -151,6 +151,7 @@ def test_ter_says_that_low_is_good():
     assert (declaration.higher_is_better, declaration.low, declaration.high) == (False, 0.0, math.inf)
 
 
+@pytest.mark.slow
 @given(st.lists(st.tuples(texts, texts), min_size=1, max_size=6))
 def test_bounds_symmetry_and_identity(pairs):
     batch = Batch(*zip(*pairs, strict=True))

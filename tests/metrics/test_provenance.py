@@ -60,6 +60,7 @@ def from_cell(monkeypatch):
     return run
 
 
+@pytest.mark.slow
 def test_a_helper_in_the_same_file_counts(from_file):
     before, again, after = (origin_of(from_file(source)) for source in (HEAD, HEAD, OTHER))
     assert set(before) == {"code"}

@@ -81,6 +81,7 @@ def test_the_contract(glove, options):
     assert [finding for finding in check_metric(f"static:{glove}{options}") if not finding.passed] == []
 
 
+@pytest.mark.slow
 @settings(suppress_health_check=[HealthCheck.function_scoped_fixture], max_examples=50, deadline=None)
 @given(texts=st.lists(st.lists(st.sampled_from([*WORDS, "xyzzy"]), max_size=40).map(" ".join), min_size=2, max_size=12))
 def test_a_score_is_the_same_to_the_last_bit_alone_swapped_and_in_any_batch(glove, texts):
@@ -132,6 +133,7 @@ def real(real_models):
     return real_models / "glove"
 
 
+@pytest.mark.slow
 def test_real_glove_by_hand(real):
     table, words = np.load(real / "vectors.npy"), (real / "words.txt").read_text(encoding="utf-8").split("\n")
 

@@ -161,6 +161,7 @@ def test_a_conversion_killed_half_way_leaves_nothing_that_is_taken_for_whole(tmp
     assert table.lookup(["w4999"]).tolist() == [4999]
 
 
+@pytest.mark.slow
 def test_two_processes_at_once_do_no_harm(tmp_path, own_cache):
     words = [f"w{number}" for number in range(4000)]
     path = write(tmp_path, "big.txt", text_of(words, np.full((4000, 3), 0.25, dtype=np.float32)))

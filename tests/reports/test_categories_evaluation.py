@@ -55,6 +55,7 @@ def test_against_the_77_annotated_pairs(shared_data):
         assert by_name[name].kappa >= kappa, name
 
 
+@pytest.mark.slow
 @needs_wordnet
 def test_against_the_probe_set():
     path = files("assay.datasets") / "probe" / "probe.tsv"

@@ -131,6 +131,7 @@ def test_runs_on_different_data_are_refused_and_can_be_forced(tmp_path):
     assert "not the same data" in contest.notes[0]
 
 
+@pytest.mark.slow
 def test_labels_that_differ_are_counted(tmp_path):
     first = run_of(tmp_path, "one", rows_of())
     second = run_of(tmp_path, "two", rows_of(changed=(3, 4)))

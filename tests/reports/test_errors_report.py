@@ -218,6 +218,7 @@ def test_the_ratio_of_few_groups_has_no_interval(units):
     assert (row.low is None, row.high is None, row.few) == (units < 10,) * 3
 
 
+@pytest.mark.slow
 def test_intervals_are_those_of_the_run(tmp_path):
     rng = np.random.default_rng(1)
     rows = [

@@ -48,6 +48,7 @@ def drawn(panel):
     return points, bars
 
 
+@pytest.mark.slow
 def test_a_forest_plot_shows_the_numbers_of_the_run(run):
     with as_in_print():
         figure = draw_agreement(choose(run, [], [], []), "spearman", 6.5)
@@ -168,6 +169,7 @@ def test_lower_is_better_and_scores_beyond_the_axis_are_said(tmp_path):
     assert ter.get_title(loc="left") == "ter (lower is better)"
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("width", [3, 6.5])
 def test_many_buckets_stand_below_each_other(tmp_path, width):
     rows = [
@@ -207,6 +209,7 @@ def test_twenty_eight_lines_are_told_apart():
     assert len({tuple(line_style(number).values()) for number in range(28)}) == 28
 
 
+@pytest.mark.slow
 def test_what_would_break_an_svg_is_spelt_out(tmp_path):
     kinds = ["x\x01y", "\u202eabc", "two\nlines"]
     rows = [{"reference": "a", "candidate": "b" * (i % 4), "label": i % 3, "kind": kinds[i % 3]} for i in range(60)]
@@ -215,6 +218,7 @@ def test_what_would_break_an_svg_is_spelt_out(tmp_path):
     assert {"kind=x\\u0001y", "kind=\\u202eabc", "kind=two lines"} <= found
 
 
+@pytest.mark.slow
 def test_letters_that_no_font_has(tmp_path):
     # of the private use area: no font that is looked for has it
     rows = [

@@ -224,6 +224,7 @@ def test_the_level_is_corrected_for_what_can_fail(run_of, labels):
     assert [cell.judged for cell in alone.cells] == [True, False]
 
 
+@pytest.mark.slow
 def test_groups_are_resampled_as_in_the_run(run_of, labels):
     rng = np.random.default_rng(3)
     group = np.arange(300) // 10
@@ -405,6 +406,7 @@ def test_junit_skips_what_cannot_be_told(run_of):
     assert root.find("testsuite/testcase/skipped").get("message").startswith("too little data to tell: ")
 
 
+@pytest.mark.slow
 def test_what_is_undefined_on_both_sides_is_no_pass(run_of, labels):
     rng = np.random.default_rng(1)
     scores = {"a": noisy(labels, rng, 1), "b": noisy(labels, rng, 1)}

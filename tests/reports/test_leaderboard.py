@@ -178,6 +178,7 @@ def test_two_runs_of_one_name_are_told_apart(tmp_path):
     assert sorted(joined.scores) == [f"chrf [{tmp_path / place / 'run'}]" for place in "ab"] + ["f1"]
 
 
+@pytest.mark.slow
 def test_many_metrics_can_be_told_apart(tmp_path):
     """12 metrics, 66 couples: 1,000 draws could not give a corrected p-value below .05."""
     rng = np.random.default_rng(0)

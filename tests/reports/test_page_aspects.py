@@ -42,6 +42,7 @@ def html(run):
     return page_html([read_run(run)], leaderboard=False)
 
 
+@pytest.mark.slow
 def test_the_manifest_says_which_metric_is_an_aspect_of_which(run, units):
     facts = units[0].data.metrics
     assert [(record.declared.aspect, record.declared.whole) for record in facts.values()] == [
@@ -98,6 +99,7 @@ def test_a_profile_is_the_mean_of_the_diverging_pairs_of_a_category(units):
     assert "negation: negation." in profile.figure.svg
 
 
+@pytest.mark.slow
 def test_without_categories_or_diverging_pairs_there_is_no_profile(units, tmp_path):
     unit, (model,) = units[0], aspect_models(units)
     tagged = tag_pairs(unit.data, 0)
@@ -158,6 +160,7 @@ def test_a_profile_shows_at_once_where_the_first_model_has_none(run, tmp_path):
     assert figures == [("1", ""), ("1", " data-alternative")]
 
 
+@pytest.mark.slow
 def test_the_page_has_the_view_and_escapes_names(html):
     assert '<li><a href="#aspects">Aspects</a></li>' in html
     assert "svg .below" in html
@@ -180,6 +183,7 @@ def test_a_declaration_of_another_kind_is_one_line(run, tmp_path):
         edit(copy, "run.json", lambda manifest: manifest["metrics"][1]["declared"].update(aspect=3))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "given",
     [

@@ -84,6 +84,7 @@ def test_nothing_is_loaded_from_elsewhere(folder):
     assert policy.startswith("default-src 'none'; ")
 
 
+@pytest.mark.slow
 def test_names_from_the_run_are_shown_as_text(folder):
     odd = '<img src=x onerror="alert(1)">&amp;'
 
@@ -151,6 +152,7 @@ def test_a_run_without_datasets(folder):
     assert "0 metrics held against people on 0 datasets" in page
 
 
+@pytest.mark.slow
 def test_several_runs(folder, tmp_path):
     other = make_run(tmp_path / "elsewhere", "other", resamples=0)
     page = page_html([read_run(folder), read_run(other)], leaderboard=False)
@@ -167,6 +169,7 @@ def test_runs_whose_folders_have_the_same_name(folder, tmp_path):
     assert f"data [{folder}]" in texts and f"data [{other}]" in texts
 
 
+@pytest.mark.slow
 def test_a_dataset_is_called_the_same_all_over_the_page(folder, tmp_path):
     changed = tmp_path / "changed"
     run = make_run(tmp_path, "alone")
@@ -190,10 +193,12 @@ def test_a_run_given_twice(folder):
         page_html([read_run(folder), read_run(folder / ".." / "run")])
 
 
+@pytest.mark.slow
 def test_the_same_run_gives_the_same_page(folder):
     assert page_html([read_run(folder)]) == page_html([read_run(folder)])
 
 
+@pytest.mark.slow
 def test_the_leaderboard_is_that_of_the_runs(folder):
     texts = _Outline(page_html([read_run(folder)])).texts
     assert "Metrics that tests cannot tell apart share a group of places" in " ".join(texts)
@@ -201,6 +206,7 @@ def test_the_leaderboard_is_that_of_the_runs(folder):
     assert "Leaderboard" not in _Outline(page_html([read_run(folder)], leaderboard=False)).texts
 
 
+@pytest.mark.slow
 def test_a_leaderboard_that_would_take_long_is_left_out(folder, monkeypatch):
     # 3 couples, 64 pairs and as many in f1=0 and f1>0 together, 2,000 draws
     monkeypatch.setattr("assay.reports.page.render.MOST_WORK", 3 * 128 * 2000)
@@ -211,6 +217,7 @@ def test_a_leaderboard_that_would_take_long_is_left_out(folder, monkeypatch):
     assert "could be" not in page
 
 
+@pytest.mark.slow
 def test_a_folder_of_its_own(folder, tmp_path):
     run = read_run(folder)
     out = tmp_path / "deep" / "page"

@@ -163,6 +163,7 @@ def test_bins_hold_equally_many_pairs(drawn):
     assert [one.n for one in tied] == [700, 300]
 
 
+@pytest.mark.slow
 def test_a_calibrated_score_stays_below_the_limit_as_often_as_stated():
     rng = np.random.default_rng(3)
     below = 0

@@ -36,6 +36,7 @@ def index(tmp_path, monkeypatch):
     return folder
 
 
+@pytest.mark.slow
 def test_a_wheel_comes_as_it_is(index, tmp_path):
     made = make_wheel(index)
     (tmp_path / "here").mkdir()
@@ -43,6 +44,7 @@ def test_a_wheel_comes_as_it_is(index, tmp_path):
     assert found.read_bytes() == made.read_bytes()
 
 
+@pytest.mark.slow
 def test_what_pip_says_is_passed_on(index, tmp_path):
     with pytest.raises(WheelError, match=r"pip says: .*absent==3"):
         download_wheel("absent==3", tmp_path)

@@ -59,6 +59,7 @@ def parser(monkeypatch, tmp_path, clock):
     parsing._model.cache_clear()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("engine", ["assay", "smatchpp"])
 def test_a_parser_is_loaded_apart(parser, engine):
     if engine == "smatchpp":

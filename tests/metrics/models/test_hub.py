@@ -169,6 +169,7 @@ def test_a_real_model(hub: Hub, tmp_path: Path) -> None:
     assert torch.equal(*vectors) and not torch.allclose(*vectors[0], atol=0.1), "one model, and it tells texts apart"
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("reset", [False, True], ids=["closed", "reset"])
 def test_a_cut_connection(hub: Hub, reset: bool) -> None:
     # huggingface_hub writes in pieces of 10 MiB: what came of the second one is lost, the first is not asked for again
@@ -201,6 +202,7 @@ def test_a_server_in_trouble(hub: Hub) -> None:
     assert out and len(hub.gets("model.safetensors")) == 2 and not hub.asked("config.json"), "it went on from there"
 
 
+@pytest.mark.slow
 def test_no_connection(hub: Hub) -> None:
     with socket.socket() as free:
         free.bind(("127.0.0.1", 0))
@@ -223,6 +225,7 @@ def test_a_gated_repository(hub: Hub, status: int, command: str, ending: str) ->
     )
 
 
+@pytest.mark.slow
 def test_access_refused_without_a_reason(hub: Hub) -> None:
     hub.serve(model_files())
     hub.site.status = Next(hub, "HEAD", "model.safetensors", [403])
