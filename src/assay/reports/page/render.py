@@ -5,6 +5,7 @@ from __future__ import annotations
 import base64
 import hashlib
 from collections.abc import Sequence
+from functools import cache
 from importlib import resources
 from pathlib import Path
 
@@ -93,8 +94,9 @@ def _assets(*, with_aspects: bool) -> dict[str, str]:
     }
 
 
+@cache
 def environment() -> Environment:
-    """Return what fills the templates: text is escaped, a name without a value is an error."""
+    """Return what fills the templates, which it compiles once: text is escaped, a name without a value is an error."""
     environment = Environment(
         loader=PackageLoader("assay.reports.page"),
         autoescape=True,
