@@ -113,9 +113,9 @@ def shown_pairs(page):
 
 def test_heads_sort_by_click(page, runs):
     values = {
-        row["metric"]: row["value"]
+        row.metric: row.value
         for row in read_run(runs[0]).agreement
-        if row["statistic"] == "spearman" and row["bucket"] == "all"
+        if row.statistic == "spearman" and row.bucket == "all"
     }
     best_first = sorted(values, key=lambda name: -values[name])
     assert column(page, 0) == best_first
