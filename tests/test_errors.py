@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from assay.errors import suggest, unknown
+from assay.errors import suggest, unknown_name
 
 
 @pytest.mark.parametrize(
@@ -16,7 +16,7 @@ from assay.errors import suggest, unknown
     ],
 )
 def test_an_unknown_name_is_answered_with_the_nearest_and_with_all(name: str, choices: list[str], line: str) -> None:
-    assert unknown("no suite", name, iter(choices)) == line
+    assert unknown_name("no suite", name, iter(choices)) == line
 
 
 def test_near_names_come_nearest_first() -> None:

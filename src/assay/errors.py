@@ -74,7 +74,7 @@ def suggest(word: str, choices: Iterable[str], limit: int = 3) -> str:
     return " Did you mean " + " or ".join(repr(name) for name in near) + "?"
 
 
-def unknown(lack: str, name: str, choices: Iterable[str]) -> str:
+def unknown_name(lack: str, name: str, choices: Iterable[str]) -> str:
     """Return the line for a name that is none of those there are: the nearest ones, and all that may be written.
 
     Args:
@@ -83,7 +83,7 @@ def unknown(lack: str, name: str, choices: Iterable[str]) -> str:
         choices: the names there are, in the order in which they are shown.
 
     Example:
-        >>> unknown("there is no suite", "defalt", ["default", "quick"])
+        >>> unknown_name("there is no suite", "defalt", ["default", "quick"])
         "there is no suite 'defalt'. Did you mean 'default'? Valid: default, quick."
     """
     valid = list(choices)

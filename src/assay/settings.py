@@ -286,7 +286,7 @@ def _with_settings(docstring: str, kind: type) -> str:
     return "\n".join([f"{head}Args:", *lines]) + blank + after
 
 
-def on_command_line(message: str, flags: Mapping[str, str]) -> str:
+def with_flags(message: str, flags: Mapping[str, str]) -> str:
     """Return a message in which settings, written `` `name` `` or `` `name=value` ``, are flags of the command line.
 
     Args:
@@ -326,7 +326,7 @@ def check_level(confidence: float, resamples: int = 0) -> None:
     """
     if not isinstance(confidence, Real) or not 0.5 < confidence < 1:
         raise InputError(f"`confidence={confidence}`: must lie between 0.5 and 1, such as 0.95")
-    # 1 - .95 is a little more than .05
+    # rounded, since 1 - .9 is a little less than .1, and one draw too many would be asked for
     needed = math.ceil(round(2 * DRAWS_BEYOND / (1 - confidence), 3))
     if 0 < resamples < needed:
         raise InputError(

@@ -9,7 +9,7 @@ from pathlib import Path
 from assay.api.values import Report
 from assay.api.verify_recompute import Excerpt, pairs_of, rebuild_metric, reload, rescore, retabulate, verify_scores
 from assay.benchmark.request import Request
-from assay.errors import AssayError, InputError, unknown
+from assay.errors import AssayError, InputError, unknown_name
 from assay.manifest import AgreementRow, Environment, Manifest, MetricRecord
 from assay.metrics import ColumnMetric, Metric
 from assay.metrics.neural.runtime import Runtime, device_of, use_runtime
@@ -149,12 +149,12 @@ def _datasets_to_verify(
     datasets = {data.name: data for data in scored}
     for name in settings.datasets:
         if name not in datasets:
-            raise InputError(unknown(f"{run.title}: has no dataset", name, datasets))
+            raise InputError(unknown_name(f"{run.title}: has no dataset", name, datasets))
     chosen = [data for name, data in datasets.items() if not settings.datasets or name in settings.datasets]
     known = list(dict.fromkeys(name for data in chosen for name in data.scores))
     for name in settings.metrics:
         if name not in known:
-            raise InputError(unknown(f"{run.title}: has no scores of", name, known))
+            raise InputError(unknown_name(f"{run.title}: has no scores of", name, known))
     wanted = settings.metrics or known
     return [(data, [name for name in data.scores if name in wanted]) for data in chosen]
 
@@ -164,7 +164,7 @@ def _check_trust(run: RunFolder, scored: Sequence[ScoredDataset], trust: Sequenc
     names = dict.fromkeys([*(name for data in scored for name in data.scores), *(data.name for data in scored)])
     for name in trust:
         if name not in names:
-            raise InputError(unknown(f"{run.title}: has no metric or dataset", name, names))
+            raise InputError(unknown_name(f"{run.title}: has no metric or dataset", name, names))
 
 
 def _rows_of(rows: Sequence[AgreementRow], data: ScoredDataset, metric: str) -> list[AgreementRow]:

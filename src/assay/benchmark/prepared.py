@@ -13,7 +13,7 @@ from assay.benchmark.buckets import rules_for
 from assay.benchmark.outcome import DatasetScores
 from assay.benchmark.request import Request
 from assay.benchmark.singles import Singles
-from assay.errors import InputError, UnavailableError, suggest, unknown
+from assay.errors import InputError, UnavailableError, suggest, unknown_name
 from assay.metrics import ColumnMetric, Metric
 from assay.statistics.coefficients import STATISTICS, LabelKind
 
@@ -38,7 +38,7 @@ def read_recorded(metric: ColumnMetric, pairs: Pairs) -> NDArray[np.float64] | N
         return _numbers(pairs.column(metric.column), pairs.source or pairs.name, metric.column, pairs)
     table = _score_file_rows(metric, pairs)
     if metric.column not in table.column_names:
-        raise InputError(unknown(f"{metric.file}: has no column", metric.column, table.column_names))
+        raise InputError(unknown_name(f"{metric.file}: has no column", metric.column, table.column_names))
     return _numbers(table.column(metric.column), metric.file, metric.column, pairs)
 
 

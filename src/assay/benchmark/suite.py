@@ -9,7 +9,7 @@ from pathlib import Path
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError, model_validator
 
-from assay.errors import InputError, suggest, unknown
+from assay.errors import InputError, suggest, unknown_name
 
 
 class Suite(BaseModel):
@@ -68,8 +68,8 @@ def load_suite(name: str) -> Suite:
         except (OSError, UnicodeDecodeError) as error:
             raise InputError(f"{name}: this suite cannot be read ({error})") from error
     raise InputError(
-        f"{unknown('there is no suite', name, sorted(shipped))} A suite of your own is a .toml file; a dataset or a "
-        f"file of pairs goes with `datasets={name}`"
+        f"{unknown_name('there is no suite', name, sorted(shipped))} A suite of your own is a .toml file; a dataset or "
+        f"a file of pairs goes with `datasets={name}`"
     )
 
 

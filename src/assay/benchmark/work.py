@@ -346,8 +346,10 @@ def _score_group(tasks: list[Task], scorer: Scorer, records: MetricRecords) -> N
                 engine_cost = cost if scored.scored else Cost()
                 finished.append((task, scored, _record_of_task(task, scored, engine_cost, names)))
     except StoreError:
+        # what is scored could no longer be kept: the run ends
         raise
     except Exception as error:  # noqa: BLE001 - whatever a metric raises must not cost the others
+        # one by one, an engine that is unavailable would fail for each of them alike
         if len(tasks) == 1 or isinstance(error, EngineUnavailableError):
             for task in tasks:
                 records.fail(*task.key, error)

@@ -16,7 +16,7 @@ import typer
 
 from assay.cli.guard import guarded
 from assay.errors import InputError
-from assay.settings import Declared, Settings, declared, flag_of, on_command_line
+from assay.settings import Declared, Settings, declared, flag_of, with_flags
 
 #: Types that a word of the command line can become; the first one that a setting allows is taken.
 READABLE = (bool, int, float, str, Path)
@@ -80,7 +80,7 @@ def _options(kind: type[Settings]) -> dict[str, inspect.Parameter]:
     for name, item in settings.items():
         default = defaults[name]
         readable = _readable(hints[name], item)
-        help = on_command_line(item.help, flags)
+        help = with_flags(item.help, flags)
         if _is_list(hints[name]) and not item.argument and "repeatable" not in help:
             help = f"{help.rstrip('.')}; repeatable."
         if default is dataclasses.MISSING:

@@ -47,10 +47,10 @@ def tell(line: str) -> None:
 
 def finish(failures: Sequence[str], notes: Sequence[str] = ()) -> None:
     """Write failures and notes to stderr, and end with exit code 1 where something failed and the rest is done."""
-    from assay.settings import on_command_line  # imports NumPy, which the help of the command line does not need
+    from assay.settings import with_flags  # imports NumPy, which the help of the command line does not need
 
     for failure in failures:
-        tell(f"assay: {on_command_line(failure, {})}")
+        tell(f"assay: {with_flags(failure, {})}")
     for note in notes:
         tell(note)
     if failures:
@@ -71,9 +71,9 @@ def guarded(verb: Callable[Arguments, None], flags: Mapping[str, str] | None = N
             verb(*args, **kwargs)
         except AssayError as error:
             # here, since it imports NumPy, which the help of the command line does not need
-            from assay.settings import on_command_line
+            from assay.settings import with_flags
 
-            tell(f"assay: {on_command_line(str(error), flags or {})}")
+            tell(f"assay: {with_flags(str(error), flags or {})}")
             raise typer.Exit(error.exit_code) from error
         except KeyboardInterrupt:
             tell("assay: stopped; what was scored so far is kept")

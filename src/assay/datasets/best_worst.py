@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 
 from assay.datasets.columns import SourceTable
 from assay.datasets.files import read_table_file
-from assay.errors import InputError, unknown
+from assay.errors import InputError, unknown_name
 
 Codes = NDArray[np.intp]
 _ITEM = re.compile(r"item([1-9]\d*)")
@@ -133,7 +133,7 @@ def _list(source: SourceTable, place: int, cell: Any) -> list[str]:
 def _texts(source: SourceTable, name: str) -> list[str]:
     """Return a column as texts without space around them; raise InputError where it is missing or a cell is empty."""
     if name not in source.table.column_names:
-        raise InputError(unknown(f"{source.name}: has no column", name, source.table.column_names))
+        raise InputError(unknown_name(f"{source.name}: has no column", name, source.table.column_names))
     cells = ["" if cell is None else str(cell).strip() for cell in source.table.column(name).to_pylist()]
     for place, cell in enumerate(cells):
         if not cell:

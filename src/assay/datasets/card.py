@@ -16,7 +16,7 @@ from typing import Annotated, Any, Literal
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError, field_validator, model_validator
 
-from assay.errors import AssayError, InputError, suggest, unknown
+from assay.errors import AssayError, InputError, suggest, unknown_name
 from assay.transfer import PINNED
 
 Sha256 = Annotated[str, Field(pattern=r"^[0-9a-f]{64}$")]
@@ -302,13 +302,13 @@ def load_card(name: str | Path, version: str | None = None) -> Card:
         if Path(text).is_file():
             raise InputError(f"{text}: is a file, and no card; a card is a .toml file")
         names = sorted({entry.name for entry in list_datasets()})
-        raise InputError(unknown("there is no file and no dataset", text, names))
+        raise InputError(unknown_name("there is no file and no dataset", text, names))
     if version is None:
         return _default_version(cards)
     for card in cards:
         if card.version == version:
             return card
-    raise InputError(unknown(f"dataset {text!r} has no version", version, [card.version for card in cards]))
+    raise InputError(unknown_name(f"dataset {text!r} has no version", version, [card.version for card in cards]))
 
 
 def _default_version(cards: list[Card]) -> Card:

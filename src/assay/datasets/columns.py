@@ -11,7 +11,7 @@ from typing import Any, NamedTuple
 import numpy as np
 import pyarrow as pa
 
-from assay.errors import InputError, suggest, unknown
+from assay.errors import InputError, suggest, unknown_name
 from assay.tables import OPTIONAL_PAIR_COLUMNS, PAIR_COLUMNS
 
 
@@ -139,7 +139,7 @@ def columns_text(columns: str | Mapping[str, str | Sequence[str]] | None) -> str
 
 def _add(found: dict[str, list[str]], name: str, sources: list[str]) -> None:
     if name not in FIELDS:
-        raise InputError(unknown("`columns`: a pairs table has no column", name, FIELDS))
+        raise InputError(unknown_name("`columns`: a pairs table has no column", name, FIELDS))
     if name in found:
         raise InputError(f"`columns`: {name} is given twice")
     if not sources or (len(sources) > 1 and name != "label"):
@@ -175,7 +175,7 @@ def resolve_columns(
             parts = [part.strip() for part in parts[0].split("+")]
         for part in parts:
             if part not in have:
-                raise InputError(unknown(f"{where}, for {name}={'+'.join(parts)}: has no column", part, have))
+                raise InputError(unknown_name(f"{where}, for {name}={'+'.join(parts)}: has no column", part, have))
         resolved[name] = parts
     for name in FIELDS:
         if name not in resolved and name in have:

@@ -18,7 +18,7 @@ from assay.datasets.files import is_table_file, read_table_file, table_from_memo
 from assay.datasets.pairs import Pairs
 from assay.datasets.readers.base import load_reader
 from assay.datasets.sources import Located, locate
-from assay.errors import InputError, OfflineError, UnavailableError, unknown
+from assay.errors import InputError, OfflineError, UnavailableError, unknown_name
 from assay.transfer import DownloadProgress, sha256_of
 
 Columns = str | Mapping[str, str | Sequence[str]] | None
@@ -144,7 +144,7 @@ def _splits(card: Card, wanted: tuple[str, ...] | None) -> tuple[str, ...]:
         return tuple(card.splits)
     for split in wanted:
         if split not in card.splits:
-            raise InputError(unknown(f"dataset {card.name}@{card.version} has no split", split, card.splits))
+            raise InputError(unknown_name(f"dataset {card.name}@{card.version} has no split", split, card.splits))
     if len(set(wanted)) < len(wanted):
         raise InputError(f"dataset {card.name}: a split is named twice in {'+'.join(wanted)}")
     return wanted
@@ -258,7 +258,7 @@ def _select(pairs: Pairs, wanted: tuple[str, ...] | None) -> Pairs:
     for title in wanted:
         if title not in values:
             known = sorted({str(value) for value in values if value is not None})
-            raise InputError(unknown(f"{pairs.name}: has no split", title, known))
+            raise InputError(unknown_name(f"{pairs.name}: has no split", title, known))
     chosen = np.flatnonzero(np.isin(values.astype(str), wanted))
     return replace(
         pairs.take(chosen), split="+".join(wanted), notes=(*pairs.notes, f"rows of split {'+'.join(wanted)} only")

@@ -14,7 +14,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from assay.errors import InputError, unknown
+from assay.errors import InputError, unknown_name
 from assay.tables import GRAPH_COLUMNS, OPTIONAL_PAIR_COLUMNS, PAIR_COLUMNS
 
 #: Key of the schema metadata that says which source column became which pair column.
@@ -127,7 +127,7 @@ class Pairs:
         renamed: dict[str, str] = json.loads((self.table.schema.metadata or {}).get(RENAMED, b"{}"))
         if name in renamed:
             return self.table.column(renamed[name])
-        raise InputError(unknown(f"{self.name}: has no column", name, [*names, *renamed]))
+        raise InputError(unknown_name(f"{self.name}: has no column", name, [*names, *renamed]))
 
     def with_column(self, name: str, values: Any) -> Pairs:
         """Return the pairs with one column more (Arrow or NumPy, shape (n,)), or with that column replaced."""

@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from assay.datasets.card import Card, FileEntry, SourceEntry, fill, load_card, parse_spec
-from assay.errors import ChecksumError, InputError, OfflineError, UnavailableError, unknown
+from assay.errors import ChecksumError, InputError, OfflineError, UnavailableError, unknown_name
 from assay.output import written_whole
 from assay.paths import cache_dir, data_dirs
 from assay.transfer import (
@@ -205,20 +205,28 @@ def _present(path: Path) -> Path:
 
 
 def from_web(source: SourceEntry, entry: FileEntry, context: Context) -> Path:
-    """Download a file into the cache (or take it out of an archive that is downloaded)."""
+    """Download a file, or the archive that holds it, into the cache and return the path of the file.
+
+    Raises:
+        OfflineMiss: the network is forbidden.
+        MismatchMiss: size or checksum are not those of the card.
+        SourceMiss: it cannot be downloaded.
+    """
     context.need_network()
     target = context.cache_path(entry.name)
+    archive = context.cache_path("archives") / source.url.rsplit("/", 1)[-1]
     try:
-        if not source.archive:
+        if source.archive:
+            size, sha256 = source.archive_bytes, source.archive_sha256
+            download(source.url, archive, size=size, sha256=sha256, progress=context.progress)
+        else:
             url = fill(source.url, source.path_of(entry.name))
             download(url, target, size=entry.bytes, sha256=entry.sha256, progress=context.progress)
-            return target
-        archive = context.cache_path("archives") / source.url.rsplit("/", 1)[-1]
-        download(
-            source.url, archive, size=source.archive_bytes, sha256=source.archive_sha256, progress=context.progress
-        )
     except DownloadError as error:
-        raise (MismatchMiss if error.mismatch else SourceMiss)(str(error)) from None
+        miss = MismatchMiss if error.mismatch else SourceMiss
+        raise miss(str(error)) from None
+    if not source.archive:
+        return target
     # The archive stays: the other files of the card are in it as well.
     return store(read_member(archive, source.path_of(entry.name), entry), target, entry)
 
@@ -399,7 +407,7 @@ def fetch_dataset(
     if splits is not None and splits != ("all",):
         for title in splits:
             if title not in card.splits:
-                raise InputError(unknown(f"dataset {card.name} has no split", title, card.splits))
+                raise InputError(unknown_name(f"dataset {card.name} has no split", title, card.splits))
         names = [name for title in splits for name in card.splits[title].files]
     else:
         optional: set[str] = set()

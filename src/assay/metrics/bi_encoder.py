@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from assay.errors import InputError, unknown
+from assay.errors import InputError, unknown_name
 from assay.metrics.base import Declaration, option
 from assay.metrics.models.files import read_json
 from assay.metrics.neural.metric import EncoderBased
@@ -71,7 +71,7 @@ class BiEncoder(EncoderBased):
             return KNOWN_PROMPTS["e5"] if _is_e5(str(self.subject)) else ""
         prompts = KNOWN_PROMPTS | dict(description.prompts or ())
         if prompt_name not in prompts:
-            problem = unknown(f"metric {self}: the model has no prompt", prompt_name, sorted(prompts))
+            problem = unknown_name(f"metric {self}: the model has no prompt", prompt_name, sorted(prompts))
             raise InputError(f"{problem} Or give prefix=TEXT.")
         return prompts[prompt_name]
 

@@ -10,7 +10,7 @@ from dataclasses import MISSING, dataclass
 from importlib import import_module, metadata
 from typing import Any
 
-from assay.errors import InputError, UnavailableError, unknown
+from assay.errors import InputError, UnavailableError, unknown_name
 from assay.lazy import declared_in
 from assay.metrics.base import Declaration, Metric
 from assay.metrics.name import SUBJECT, MetricName, Option, describe_options, format_value, read_value
@@ -111,7 +111,7 @@ class Registry:
         try:
             return self._entries[name]
         except KeyError:
-            raise InputError(unknown("there is no metric", name, sorted(self._entries))) from None
+            raise InputError(unknown_name("there is no metric", name, sorted(self._entries))) from None
 
     def build(self, name: MetricName) -> Metric:
         """Return the metric that *name* describes.
@@ -133,7 +133,7 @@ class Registry:
             key = typed.replace("-", "_")
             if key not in options or key == SUBJECT:
                 known = sorted(set(options) - {SUBJECT})
-                raise InputError(unknown(f"metric {name.name!r} has no option", typed, known))
+                raise InputError(unknown_name(f"metric {name.name!r} has no option", typed, known))
             if key in seen:
                 raise InputError(f"metric {str(name)!r}: the option {key!r} is given twice")
             seen.add(key)
@@ -155,7 +155,7 @@ def _subject(cls: type[Metric], name: str, subject: str) -> dict[str, object]:
         return dict(sets[subject])
     if SUBJECT in describe_options(cls):
         return {SUBJECT: subject}
-    raise InputError(unknown(f"metric {name!r} has no option set", subject, sorted(sets)))
+    raise InputError(unknown_name(f"metric {name!r} has no option set", subject, sorted(sets)))
 
 
 @functools.cache

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import NDArray
 
-from assay.errors import InputError, unknown
+from assay.errors import InputError, unknown_name
 from assay.lexicon.texts import pair_key, text_key
 from assay.manifest import DatasetRecord, MetricRecord
 from assay.reports.folder import RunFolder
@@ -146,7 +146,7 @@ class ScoredDataset:
         """
         for name in wanted:
             if name not in self.scores:
-                raise InputError(unknown(f"{self.run.title}: {self.name} has no scores of", name, self.scores))
+                raise InputError(unknown_name(f"{self.run.title}: {self.name} has no scores of", name, self.scores))
         return list(dict.fromkeys(wanted)) or list(self.scores)
 
     def take(self, rows: NDArray[np.intp]) -> ScoredDataset:
@@ -192,7 +192,7 @@ def choose_datasets(run: RunFolder, wanted: Sequence[str]) -> list[ScoredDataset
     found = {data.name: data for data in read_datasets(run)}
     for name in wanted:
         if name not in found:
-            raise InputError(unknown(f"{run.title}: has no dataset", name, found))
+            raise InputError(unknown_name(f"{run.title}: has no dataset", name, found))
     if not found:
         raise InputError(f"{run.title}: has no dataset; nothing was scored")
     return [found[name] for name in dict.fromkeys(wanted)] or list(found.values())
@@ -345,7 +345,7 @@ def cells_of(data: ScoredDataset, column: str) -> list[object]:
     """
     names = data.table.column_names
     if column not in names:
-        raise InputError(unknown(f"{data.run.title}: {data.name} has no column", column, names))
+        raise InputError(unknown_name(f"{data.run.title}: {data.name} has no column", column, names))
     cells: list[object] = data.table.column(column).to_pylist()
     if any(isinstance(cell, list) for cell in cells):
         raise InputError(f"{data.run.title}: the column {column!r} of {data.name} holds lists, which name no groups")

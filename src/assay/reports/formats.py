@@ -12,7 +12,7 @@ import unicodedata
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
-from assay.errors import InputError, unknown
+from assay.errors import InputError, unknown_name
 from assay.output import json_text, write_records
 from assay.reports.sheets import Column, Document, Sheet
 
@@ -32,7 +32,7 @@ def write(document: Document, form: str) -> str:
         InputError: there is no format of that name.
     """
     if form not in FORMATS:
-        raise InputError(unknown("there is no format", form, FORMATS))
+        raise InputError(unknown_name("there is no format", form, FORMATS))
     return FORMATS[form](document)
 
 

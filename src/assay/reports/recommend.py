@@ -200,7 +200,8 @@ def _headline(advice: Advice) -> str:
 
 
 def _reasons(advice: Advice, budget: float | None, by: str) -> list[str]:
-    """Return the lines below the headline: the value of the metric, and each group of others with theirs."""
+    """Return the lines below the headline: the highest metric with value and cost, the others by
+    how they compare with it, and the warning, if any."""
 
     def value(line: Line) -> str:
         return Cell(*line.values[by], "").text

@@ -13,7 +13,7 @@ from typing import Literal
 
 from pydantic import BaseModel, ConfigDict, Field, model_validator
 
-from assay.errors import InputError, unknown
+from assay.errors import InputError, unknown_name
 from assay.manifest import AgreementRow
 from assay.reports.sheets import Column, Document, Sheet, number_columns
 from assay.settings import Offline, WithProgress, setting
@@ -175,7 +175,7 @@ def load_table(name: str) -> PublishedTable:
     """
     known = _folder()
     if name not in known:
-        raise InputError(unknown("there is no published table", name, sorted(known)))
+        raise InputError(unknown_name("there is no published table", name, sorted(known)))
     return PublishedTable.model_validate(tomllib.loads(known[name].read_text(encoding="utf-8")))
 
 

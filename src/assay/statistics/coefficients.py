@@ -18,7 +18,7 @@ from dataclasses import dataclass
 from enum import Enum, auto
 from typing import TYPE_CHECKING, Final, Protocol
 
-from assay.errors import InputError, unknown
+from assay.errors import InputError, unknown_name
 
 if TYPE_CHECKING:
     from assay.statistics.cells import RankCounts
@@ -125,7 +125,7 @@ def check_statistics(names: Sequence[str]) -> tuple[str, ...]:
     """
     for name in names:
         if name not in STATISTICS:
-            raise InputError(unknown("there is no statistic", name, STATISTICS))
+            raise InputError(unknown_name("there is no statistic", name, STATISTICS))
     return tuple(dict.fromkeys(names or DEFAULT_STATISTICS))
 
 

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from assay.amr import parse_graph
 from assay.metrics.amr import exact
 from assay.metrics.amr.alignment import Alignment, Triples, hill_climbing, make_problem, triples_of
-from assay.metrics.amr.exact import Bound, integer_program, optimal_alignment
+from assay.metrics.amr.exact import Bound, optimal_alignment, solve_integer_program
 from tests.metrics.amr.amr_data import bamboo
 
 
@@ -70,10 +70,10 @@ def test_no_alignment_is_worth_more(first, second, by_degrees):
     assert climbed.value <= best + 1e-9
     assert worth(first, second, climbed.mapping, similarity) == pytest.approx(climbed.value, abs=1e-9)
     if len(problem.sources):
-        assert integer_program(problem).value == pytest.approx(best, abs=1e-9)
+        assert solve_integer_program(problem).value == pytest.approx(best, abs=1e-9)
         # asked for more than a known one: of the first climb, and of nothing at all
         for known in (climbed, Alignment((-1,) * len(first.concepts), 0.0, optimal=False)):
-            told = integer_program(problem, known, best + 3)
+            told = solve_integer_program(problem, known, best + 3)
             assert told.optimal
             assert told.value == pytest.approx(best, abs=1e-9)
         bound = Bound(problem)
@@ -115,7 +115,7 @@ def test_unrelated_graphs_that_need_the_program(shared_data, row):
     for _ in range(48):
         bound.step(found.value)
     assert bound.value - found.value >= 1
-    assert found.value == integer_program(problem).value
+    assert found.value == solve_integer_program(problem).value
 
 
 def test_what_highs_prints_goes_to_stderr(capfd, monkeypatch):
@@ -128,7 +128,7 @@ def test_what_highs_prints_goes_to_stderr(capfd, monkeypatch):
     monkeypatch.setattr(exact, "milp", noisy)
     problem = make_problem(*(Triples(("a",) * 3, ((0, "x", 1), (1, "x", 2)), ()) for _ in range(2)))
     print("data")
-    assert integer_program(problem).value == 5
+    assert solve_integer_program(problem).value == 5
     print("more data")
     out, err = capfd.readouterr()
     assert out == "data\nmore data\n"

@@ -13,7 +13,7 @@ from typing import Any
 
 import pyarrow as pa
 
-from assay.errors import InputError, UnavailableError, unknown
+from assay.errors import InputError, UnavailableError, unknown_name
 from assay.lazy import declared_in
 
 
@@ -61,7 +61,7 @@ def load_reader(name: str) -> Reader:
         return getattr(import_module(module), function)  # type: ignore[no-any-return]
     points = {point.name: point for point in entry_points(group=GROUP)}
     if name not in points:
-        raise InputError(unknown("there is no reader", name, [*sorted(readers), *sorted(points)]))
+        raise InputError(unknown_name("there is no reader", name, [*sorted(readers), *sorted(points)]))
     try:
         return points[name].load()  # type: ignore[no-any-return]
     except Exception as error:  # whatever another package's code raises is reported

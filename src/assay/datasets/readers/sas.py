@@ -8,7 +8,7 @@ from typing import Any
 
 from assay.datasets.readers.base import ReaderResult, number, pairs_of
 from assay.datasets.readers.delimited import read_delimited
-from assay.errors import InputError, unknown
+from assay.errors import InputError, unknown_name
 
 
 def _columns(path: Path, names: tuple[str, ...]) -> dict[str, list[str]]:
@@ -16,7 +16,7 @@ def _columns(path: Path, names: tuple[str, ...]) -> dict[str, list[str]]:
     table = read_delimited(path, delimiter=",").table
     missing = [name for name in names if name not in table.column_names]
     if missing:
-        raise InputError(unknown(f"{path}: has no column", missing[0], table.column_names))
+        raise InputError(unknown_name(f"{path}: has no column", missing[0], table.column_names))
     return {name: table.column(name).to_pylist() for name in names}
 
 

@@ -8,7 +8,7 @@ from typing import Any
 
 from assay.datasets.readers.base import ReaderResult, number, pairs_of
 from assay.datasets.readers.delimited import read_delimited
-from assay.errors import InputError, unknown
+from assay.errors import InputError, unknown_name
 
 
 def read_sick(files: Mapping[str, Path], options: Mapping[str, Any]) -> ReaderResult:
@@ -22,7 +22,7 @@ def read_sick(files: Mapping[str, Path], options: Mapping[str, Any]) -> ReaderRe
     entailment = next((n for n in ("entailment_judgment", "entailment_label") if n in names), None)
     for name in ("pair_ID", "sentence_A", "sentence_B", "relatedness_score"):
         if name not in names:
-            raise InputError(unknown(f"{path}: has no column", name, names))
+            raise InputError(unknown_name(f"{path}: has no column", name, names))
     if entailment is None:
         raise InputError(f"{path}: has no column of entailment labels; it has {', '.join(names)}")
     part = options.get("part")

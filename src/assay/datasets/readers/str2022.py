@@ -8,7 +8,7 @@ from typing import Any
 
 from assay.datasets.readers.base import ReaderResult, number, pairs_of
 from assay.datasets.readers.delimited import read_delimited
-from assay.errors import InputError, unknown
+from assay.errors import InputError, unknown_name
 
 
 def read_str(files: Mapping[str, Path], options: Mapping[str, Any]) -> ReaderResult:
@@ -18,7 +18,7 @@ def read_str(files: Mapping[str, Path], options: Mapping[str, Any]) -> ReaderRes
     names = source.table.column_names
     for name in ("PairID", "Text", "Score"):
         if name not in names:
-            raise InputError(unknown(f"{path}: has no column", name, names))
+            raise InputError(unknown_name(f"{path}: has no column", name, names))
     cells = {name: source.table.column(name).to_pylist() for name in names}
     texts = []
     for place, text in enumerate(cells["Text"]):

@@ -15,7 +15,7 @@ from assay.datasets.convert import pairs_table
 from assay.datasets.files import read_table_file
 from assay.datasets.readers.base import ReaderResult
 from assay.datasets.readers.delimited import read_delimited
-from assay.errors import InputError, unknown
+from assay.errors import InputError, unknown_name
 
 _OPTIONS = {"columns", "quoted", "delimiter", "where"}
 
@@ -29,7 +29,7 @@ def read_table(files: Mapping[str, Path], options: Mapping[str, Any]) -> ReaderR
     """
     wrong = set(options) - _OPTIONS
     if wrong:
-        raise InputError(unknown("reader 'table' has no option", min(wrong), sorted(_OPTIONS)))
+        raise InputError(unknown_name("reader 'table' has no option", min(wrong), sorted(_OPTIONS)))
     tables = []
     for path in files.values():
         source: SourceTable
@@ -48,7 +48,9 @@ def _only(source: SourceTable, wanted: Mapping[str, str]) -> SourceTable:
     """Return the rows whose cells are as *wanted* says, by column."""
     for column, value in wanted.items():
         if column not in source.table.column_names:
-            raise InputError(unknown(f"{source.name}, for where: has no column", column, source.table.column_names))
+            raise InputError(
+                unknown_name(f"{source.name}, for where: has no column", column, source.table.column_names)
+            )
         kept = pc.fill_null(pc.equal(source.table.column(column).cast(pa.string()), value), False)
         numbers = source.numbers()[kept.to_numpy(zero_copy_only=False)]
         if not len(numbers):

@@ -175,7 +175,7 @@ def optimal_alignment(problem: Problem) -> Alignment:
             return Alignment(tuple(mapping.tolist()), best, optimal=True)
         if not bound.step(best):
             break
-    return integer_program(problem, Alignment(tuple(mapping.tolist()), best, optimal=False), bound.value)
+    return solve_integer_program(problem, Alignment(tuple(mapping.tolist()), best, optimal=False), bound.value)
 
 
 def _best_assignment(problem: Problem) -> Alignment:
@@ -197,7 +197,7 @@ def _highest_possible_value(problem: Problem, bound: float) -> float:
     return float(np.floor(bound / problem.unit + _EQUAL)) * problem.unit
 
 
-def integer_program(problem: Problem, known: Alignment | None = None, bound: float = np.inf) -> Alignment:
+def solve_integer_program(problem: Problem, known: Alignment | None = None, bound: float = np.inf) -> Alignment:
     """Return the optimum of a problem with matches of relations by its integer program, as HiGHS finds it.
 
     It has a variable for each pair of nodes and each match. Of the matches of one relation at one pair of nodes, at

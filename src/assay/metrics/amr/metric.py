@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Final, Literal
 
 from assay.amr import ASPECTS
-from assay.errors import AssayError, InputError, unknown
+from assay.errors import AssayError, InputError, unknown_name
 from assay.metrics.amr.aspect import ALIGNED, SETS, WITH_VECTORS, AspectSettings
 from assay.metrics.base import Batch, Declaration, Metric, option
 from assay.metrics.provenance import version_of
@@ -95,7 +95,7 @@ class Amr(Metric):
     def _check_options(self) -> None:
         """Refuse an aspect that does not exist, and options that do not fit it."""
         if self.subject not in _NAMES:
-            raise InputError(unknown("metric 'amr' has no aspect", self.subject, (*_NAMES, _ALL)))
+            raise InputError(unknown_name("metric 'amr' has no aspect", self.subject, (*_NAMES, _ALL)))
         for name, _ in self._changed():
             if not self.takes(name):
                 aspects = ", ".join(_ASPECTS_WITH[name])

@@ -16,7 +16,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from assay.errors import InputError, unknown
+from assay.errors import InputError, unknown_name
 from assay.metrics.models import describe
 from assay.metrics.models.files import module_folders, read_json
 
@@ -121,7 +121,7 @@ class Layout:
             InputError: there is no such part.
         """
         if part not in self.parts:
-            raise InputError(unknown("the layout has no aspect", part, self.parts))
+            raise InputError(unknown_name("the layout has no aspect", part, self.parts))
         if part == RESIDUAL:
             return self.residual
         return next((first, stop) for name, first, stop in self.aspects if name == part)

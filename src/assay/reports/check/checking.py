@@ -8,7 +8,7 @@ from typing import Literal
 
 import numpy as np
 
-from assay.errors import InputError, unknown
+from assay.errors import InputError, unknown_name
 from assay.reports.check.baseline import Baseline, BaselineDataset, BaselineMetric
 from assay.reports.check.cells import Cell, Pairing, Verdict, cells_of
 from assay.reports.check.settings import CheckSettings
@@ -200,7 +200,7 @@ def _check_known(setting: str, wanted: Sequence[str], known: Iterable[str]) -> N
     names = dict.fromkeys(known)
     for name in wanted:
         if name not in names:
-            raise InputError(unknown(f"`{setting}`: neither run nor baseline has", name, names))
+            raise InputError(unknown_name(f"`{setting}`: neither run nor baseline has", name, names))
 
 
 def _pair_all(

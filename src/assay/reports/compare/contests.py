@@ -12,7 +12,7 @@ from typing import Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from assay.errors import InputError, unknown
+from assay.errors import InputError, unknown_name
 from assay.reports.data import ScoredDataset, read_datasets
 from assay.reports.folder import RunFolder, run_titles
 from assay.reports.settings import PairedTests
@@ -68,7 +68,10 @@ def _keys(data: ScoredDataset) -> list[tuple[str, int]]:
     seen: Counter[str] = Counter()
     keys = []
     for cells in zip(*(data.table.column(name).to_pylist() for name in columns), strict=True):
-        text = json.dumps(cells[-2:] if cells[0] is None else cells, ensure_ascii=False)
+        # an empty question counts as none, so that the pair equals that of a run without the column
+        without_question = cells[0] is None
+        reference_and_candidate = cells[-2:]
+        text = json.dumps(reference_and_candidate if without_question else cells, ensure_ascii=False)
         keys.append((text, seen[text]))
         seen[text] += 1
     return keys
@@ -232,7 +235,7 @@ def _check_known(metrics: Sequence[str], datasets: Sequence[ScoredDataset], wher
     known = list(dict.fromkeys(name for data in datasets for name in data.scores))
     for name in metrics:
         if name not in known:
-            raise InputError(unknown(f"{where}: has no scores of", name, known))
+            raise InputError(unknown_name(f"{where}: has no scores of", name, known))
 
 
 def compare_metrics(

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from assay.errors import InputError, unknown
+from assay.errors import InputError, unknown_name
 from assay.lexicon.texts import has_number
 from assay.reports.categories import PartsOfSpeech
 from assay.reports.data import ALL, ScoredDataset, choose_datasets, read_datasets
@@ -273,7 +273,7 @@ def analyse(
     """
     names = data.find_metrics(list(metrics))
     if bucket not in data.buckets:
-        raise InputError(unknown(f"{data.run.title}: {data.name} has no bucket", bucket, data.buckets))
+        raise InputError(unknown_name(f"{data.run.title}: {data.name} has no bucket", bucket, data.buckets))
     inside, seed = data.buckets[bucket], data.within(bucket, drawing.seed).seed
     tagged = tag_all(data, rule.scale, speech)
     divergences = {name: diverging(data, name, rule, inside) for name in names}

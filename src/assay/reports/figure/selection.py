@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 
-from assay.errors import InputError, unknown
+from assay.errors import InputError, unknown_name
 from assay.reports.folder import RunFolder
 from assay.reports.layout import Block, Cell, percent
 from assay.reports.units import Unit, main_statistic, read_units
@@ -58,7 +58,7 @@ def _check(
     known = list(dict.fromkeys(name for unit in units for name in names(unit)))
     for name in wanted:
         if name not in known:
-            raise InputError(unknown(f"{run.title}: has no {what}", name, known))
+            raise InputError(unknown_name(f"{run.title}: has no {what}", name, known))
 
 
 def choose_statistic(run: RunFolder, statistic: str | None) -> str:
@@ -71,7 +71,7 @@ def choose_statistic(run: RunFolder, statistic: str | None) -> str:
     if statistic is None:
         return main_statistic(computed)
     if statistic not in computed:
-        raise InputError(unknown(f"{run.title}: has no statistic", statistic, computed))
+        raise InputError(unknown_name(f"{run.title}: has no statistic", statistic, computed))
     return statistic
 
 

@@ -12,7 +12,7 @@ from statistics import harmonic_mean
 import numpy as np
 from numpy.typing import NDArray
 
-from assay.errors import InputError, unknown
+from assay.errors import InputError, unknown_name
 from assay.manifest import MetricRecord
 from assay.reports.compare.contests import check_buckets, used_buckets
 from assay.reports.data import ScoredDataset, read_datasets
@@ -171,7 +171,7 @@ def _check_metrics(chosen: Sequence[ScoredDataset], filters: Filters, scored: Se
     names = list(dict.fromkeys(name for data in chosen for name in data.scores))
     for name in filters.metrics if scored else filters.metrics[:1]:
         if name not in names:
-            raise InputError(unknown("`metrics`: no run has scores of", name, names))
+            raise InputError(unknown_name("`metrics`: no run has scores of", name, names))
     if not scored:
         raise InputError(f"no metric is left. The runs have {', '.join(names) or 'none'}")
 

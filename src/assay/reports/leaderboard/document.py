@@ -64,6 +64,7 @@ def _span(first: int, last: int) -> str:
 
 
 def _sheet(board: Board, heads: Sequence[Column], settings: PairedTests, priced: bool) -> Sheet:
+    """Return one board as a sheet; metrics that no other one beats are marked, notes say why others have no rank."""
     groups = _groups(board)
     rows = [_cells(line, groups.get(line.metric, "–"), settings, priced) for line in board.lines]
     unbeaten = frozenset(place for place, line in enumerate(board.lines) if line.rank and line.rank.low == 1)

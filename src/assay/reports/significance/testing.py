@@ -10,7 +10,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from assay.errors import InputError, unknown
+from assay.errors import InputError, unknown_name
 from assay.reports.significance.reading import Row
 from assay.reports.significance.settings import SignificanceSettings
 from assay.statistics.concordance import Floats
@@ -103,7 +103,7 @@ def system_pairs(samples: Sequence[Samples], baseline: str | None, all_pairs: bo
         return list(combinations(systems, 2))
     against = systems[0] if baseline is None else baseline
     if against not in systems:
-        raise InputError(unknown("`baseline`: the results have no system", against, systems))
+        raise InputError(unknown_name("`baseline`: the results have no system", against, systems))
     return [(system, against) for system in systems if system != against]
 
 

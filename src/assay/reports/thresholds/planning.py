@@ -9,7 +9,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from assay.errors import InputError, unknown
+from assay.errors import InputError, unknown_name
 from assay.reports.data import ALL, ScoredDataset, group_codes, group_names, pair_keys, read_datasets, same_pairs
 from assay.reports.folder import RunFolder
 from assay.reports.thresholds.settings import ThresholdSettings
@@ -110,7 +110,7 @@ def find_thresholds(run: RunFolder, settings: ThresholdSettings) -> list[Subject
 
     def find(name: str, setting: str) -> ScoredDataset:
         if name not in datasets:
-            raise InputError(unknown(f"`{setting}`: {run.title} has no dataset", name, datasets))
+            raise InputError(unknown_name(f"`{setting}`: {run.title} has no dataset", name, datasets))
         return datasets[name]
 
     if settings.tune is not None and settings.test is not None:
@@ -138,7 +138,7 @@ def _subject(tune: ScoredDataset, test: ScoredDataset, settings: ThresholdSettin
     for metric in test.find_metrics(list(settings.metrics)):
         try:
             if metric not in tune.scores:
-                raise InputError(unknown(f"{tune.run.title}: {tune.name} has no scores of", metric, tune.scores))
+                raise InputError(unknown_name(f"{tune.run.title}: {tune.name} has no scores of", metric, tune.scores))
             decisions[metric], way, unscored = _decide(metric, tune, test, rule, settings)
         except InputError as error:
             # a metric that the user named must work; of all metrics, those that do not are left out
