@@ -52,10 +52,19 @@ def test_rows_of_the_real_files(with_shared: Path, name: str) -> None:
         assert pairs.scale == (card.scale.low, card.scale.high)
         assert np.nanmin(pairs.labels) >= card.scale.low and np.nanmax(pairs.labels) <= card.scale.high
         assert pairs.kind == "human" and pairs.language == ("de" if name in ("stsb-de", "germanquad-sas") else "en")
-    whole = load_dataset(f"{name}:all", offline=True)
-    assert len(set(whole.column("pair_id").to_pylist())) == sum(ROWS[name].values())
     errors = [f for f in check_dataset(splits, card) if f.severity == "error" and f.name != "replacement-character"]
     assert errors == []
+
+
+#: Cards of every reader; their files are read once more, so those with the many graphs of BAMBOO are left out.
+JOINED = [name for name in ROWS if not name.startswith("bamboo") or name == "bamboo-role-sts"]
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("name", JOINED)
+def test_all_splits_together_have_each_pair_once(with_shared: Path, name: str) -> None:
+    whole = load_dataset(f"{name}:all", offline=True)
+    assert len(set(whole.column("pair_id").to_pylist())) == sum(ROWS[name].values())
 
 
 OWN = [f"{entry.name}@{entry.version}" for entry in list_datasets() if entry.origin == "assay"]

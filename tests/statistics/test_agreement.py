@@ -255,7 +255,7 @@ def test_intervals_cover_the_truth_in_93_to_97_of_100_cases(draw, truths):
 def test_group_bootstrap_covers_where_the_plain_one_fails():
     # score and label of a pair are jointly normal with a correlation of .7 * .5
     truths = normal_truth(0.35)
-    by_group = coverage(grouped, truths, cases=500, grouped=True)
+    by_group = coverage(grouped, truths, cases=300, grouped=True)
     plain = coverage(grouped, truths, cases=200)
     assert all(0.93 <= share <= 0.97 for share in by_group.values()), by_group
     assert all(share < 0.85 for share in plain.values()), plain

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import KW_ONLY, dataclass
 from pathlib import Path
 from typing import Any
@@ -132,7 +132,7 @@ def _whole_numbers(name: str, value: str | int | Sequence[int]) -> tuple[int, ..
             raise InputError(f"`{name}={value}`: must be whole numbers with commas, such as 64,256,1024")
         numbers = tuple(map(int, parts))
     else:
-        numbers = (value,) if is_whole(value) else tuple(value)  # type: ignore[arg-type, assignment]
+        numbers = tuple(value) if isinstance(value, Iterable) else (value,)
     if not numbers or not all(is_whole(number) and number >= 1 for number in numbers):
         written = ",".join(map(str, numbers)) or "nothing"
         raise InputError(f"`{name}={written}`: must be whole numbers of at least 1")

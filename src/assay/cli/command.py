@@ -49,6 +49,7 @@ def command(kind: type[Settings]) -> Callable[[Callable[..., None]], Callable[..
             function(**arguments)
 
         shown = guarded(call, flags_of(kind))
+        # what the tests of all verbs read
         shown.settings_class = kind  # type: ignore[attr-defined]
         shown.__signature__ = inspect.Signature(parameters)  # type: ignore[attr-defined]
         shown.__annotations__ = {parameter.name: parameter.annotation for parameter in parameters}

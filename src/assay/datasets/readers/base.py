@@ -58,14 +58,16 @@ def load_reader(name: str) -> Reader:
     readers = built_in_readers()
     if name in readers:
         module, _, function = readers[name].partition(":")
-        return getattr(import_module(module), function)  # type: ignore[no-any-return]
+        built_in: Reader = getattr(import_module(module), function)
+        return built_in
     points = {point.name: point for point in entry_points(group=GROUP)}
     if name not in points:
         raise InputError(unknown_name("there is no reader", name, [*sorted(readers), *sorted(points)]))
     try:
-        return points[name].load()  # type: ignore[no-any-return]
+        reader: Reader = points[name].load()
     except Exception as error:  # whatever another package's code raises is reported
         raise UnavailableError(f"the reader {name!r} ({points[name].value}) cannot be loaded: {error}") from error
+    return reader
 
 
 def pairs_of(columns: Mapping[str, Any]) -> pa.Table:

@@ -192,15 +192,10 @@ def hill_climbing(problem: Problem, *, restarts: int = 4, seed: int = 0) -> Alig
     rows, columns = problem.unary.shape
     size = max(rows, columns)
     random = np.random.default_rng(seed)
-    best: Alignment | None = None
-    for attempt in range(1 + restarts):
-        start = random.permutation(size) if attempt else _best_single_pairs(problem.unary, size)
-        mapping = mapping_of(problem, climb(problem, start))
-        value = problem.value(mapping)
-        if best is None or value > best.value:
-            best = Alignment(tuple(mapping.tolist()), value, optimal=False)
-    assert best is not None  # noqa: S101 - there is at least one climb
-    return best
+    starts = [_best_single_pairs(problem.unary, size), *(random.permutation(size) for _ in range(restarts))]
+    mappings = [mapping_of(problem, climb(problem, start)) for start in starts]
+    best = max(mappings, key=problem.value)
+    return Alignment(tuple(best.tolist()), problem.value(best), optimal=False)
 
 
 def climb(problem: Problem, start: NDArray[np.intp]) -> NDArray[np.intp]:
