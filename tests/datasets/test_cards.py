@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import csv
 import json
 import sys
 from collections import Counter
@@ -136,6 +137,30 @@ def test_corrected_labels_of_nq_open(with_shared: Path) -> None:
     assert questions.count(None) == 54
     assert all(g == q if q is not None else g.startswith("pair ") for q, g in zip(questions, groups, strict=True))
     assert len({q for q in questions if q is not None}) == 863
+
+
+def test_questions_of_the_recorded_scores_of_nq_open(with_shared: Path) -> None:
+    """Text by text and by score they are pairs of the file with the questions; its 863 questions are the groups."""
+    pairs = load_dataset("nq-open-sas-recorded")
+    questions = pairs.column("question").to_pylist()
+    assert pairs.column("group").to_pylist() == questions
+    assert questions.count(None) == 84 and len(set(questions) - {None}) == 853
+    (note,) = pairs.notes
+    assert "question of 3,475 of 3,559 pairs" in note and "84 pairs" in note
+    file = with_shared / "sas" / "recorded" / "nq_open_with_questions.csv"
+    with file.open(encoding="utf-8", newline="") as lines:
+        scores = {(row["question"], row["answer1"]): [] for row in csv.DictReader(lines)}
+        lines.seek(0)
+        for row in csv.DictReader(lines):
+            scores[row["question"], row["answer1"]].append(float(row["sas"]))
+    exact = 0
+    for question, reference, score in zip(
+        questions, pairs.column("reference").to_pylist(), pairs.column("sas").to_pylist(), strict=True
+    ):
+        if (question, reference) in scores:
+            nearest = min(abs(float(score) - other) for other in scores[question, reference])
+            exact += nearest < 1e-6
+    assert exact > 3000, "scores of the same answers under the same question, recorded twice"
 
 
 def test_sick_versions_agree(with_shared: Path) -> None:

@@ -73,6 +73,25 @@ def test_rows_of_one_split_of_a_file(tmp_path: Path) -> None:
         read_table({"pairs": path}, {"where": {"split": "x"}})
 
 
+def test_a_column_of_another_file_joins_by_the_texts(tmp_path: Path) -> None:
+    path, other = tmp_path / "pairs.csv", tmp_path / "questions.csv"
+    path.write_text("gold,answer,label\na,b,1\n1999-2000,c d,0\ne,f,0.5\ng,h,1\n")
+    # the second row was written with another dash and space, the fourth belongs to two questions
+    other.write_text("question,gold,answer\nq1,a,b\nq2,1999–2000,c\u00a0d\nq3,g,h\nq4,g,h\n", encoding="utf-8")
+    files = {"pairs.csv": path, "more/questions.csv": other}
+    columns = {"reference": "gold", "candidate": "answer", "group": "question"}
+    join = {"file": "more/questions.csv", "by": ["gold", "answer"], "take": "question"}
+    read = read_table(files, {"columns": columns, "join": join})
+    assert read.table.column("question").to_pylist() == ["q1", "q2", None, None]
+    assert read.table.column("group").to_pylist() == ["q1", "q2", None, None]
+    (note,) = read.notes
+    assert note.startswith("question of 2 of 4 pairs joined from questions.csv, of 1 by their words alone; 2 pairs")
+    with pytest.raises(InputError, match=r"questions.csv, for join: has no column 'topic'"):
+        read_table(files, {"columns": columns, "join": join | {"take": "topic"}})
+    with pytest.raises(InputError, match="join needs file"):
+        read_table(files, {"columns": columns, "join": {"file": "more/questions.csv"}})
+
+
 def test_a_fault_in_a_kept_row_has_its_number(tmp_path: Path) -> None:
     path = tmp_path / "pairs.csv"
     path.write_text("reference,candidate,label,part\na,b,1,x\nc,d,0,y\ne,f,high,x\n")
