@@ -256,13 +256,27 @@ class MetricRecord(_Record):
 
 
 class AnnotatorReliability(_Record):
-    """Split-half reliability of the annotators of a bucket; see :mod:`assay.statistics.reliability`."""
+    """Split-half reliability of the mean label in a bucket; see :mod:`assay.statistics.reliability`.
+
+    Attributes:
+        pearson, spearman: reliability; None where it cannot be estimated.
+        annotators: largest number of labels of a pair.
+        n: pairs with at least two labels.
+        splits: number of splits.
+        lengths: of first half, second half and whole, by which the correlation of halves was stepped up. Older folders
+            do not have them: they took the whole as twice a half, too little where numbers of annotators are odd.
+        bound_pearson, bound_spearman: the highest correlation that a metric can have with the mean label, the square
+            root of its reliability; None where that is unknown.
+    """
 
     pearson: float | None
     spearman: float | None
     annotators: int
     n: int = 0
     splits: int = 0
+    lengths: list[float] | None = None
+    bound_pearson: float | None = None
+    bound_spearman: float | None = None
 
 
 class BucketRecord(_Record):

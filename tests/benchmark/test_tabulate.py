@@ -11,6 +11,7 @@ from scipy import stats
 
 import assay
 from assay.errors import InputError
+from assay.manifest import AnnotatorReliability
 from assay.statistics.reliability import split_half_reliability
 from tests.benchmark.six_pairs import ROWS, value
 
@@ -30,7 +31,7 @@ def test_ter_is_turned_and_says_so():
 
 
 @pytest.mark.slow
-def test_annotators_give_the_mean_label_and_the_human_ceiling():
+def test_annotators_give_the_mean_label_and_its_reliability():
     rng = np.random.default_rng(0)
     rows = [
         {"reference": "a b", "candidate": "a" * (i % 9), "x": i % 3 + rng.normal(), "y": i % 3 + rng.normal()}
@@ -40,8 +41,11 @@ def test_annotators_give_the_mean_label_and_the_human_ceiling():
     held = result.outcome.buckets[0].reliability
     assert held.annotators == 2
     direct = np.corrcoef([row["x"] for row in rows], [row["y"] for row in rows])[0, 1]
-    # two annotators have one way to be halved, with random sides for each pair
-    assert held.pearson == pytest.approx(2 * direct / (1 + direct), abs=0.1)
+    # two annotators have one way to be halved
+    assert held.pearson == pytest.approx(2 * direct / (1 + direct), abs=1e-12)
+    assert held.bound_pearson == pytest.approx(held.pearson**0.5, abs=1e-12)
+    written = AnnotatorReliability.model_validate_json(held.model_dump_json())
+    assert written == held and written.lengths == [1, 1, 2]
 
 
 @pytest.mark.slow

@@ -10,6 +10,7 @@ import pyarrow.parquet as pq
 import pytest
 
 from assay.reports.folder import read_run
+from assay.reports.run import document
 from tests.cli.calling import COLUMNS, agreement
 
 ROWS = [
@@ -58,7 +59,7 @@ def test_several_gold_answers(assay, choice, expected):
 
 
 @pytest.mark.slow
-def test_several_annotators_give_their_mean_and_a_human_ceiling(assay):
+def test_several_annotators_give_their_mean_and_its_reliability(assay):
     lines = ["reference,candidate,a,b,c"]
     lines += [f"word{i},{'word' + str(i) if i % 2 else 'x'},{i % 3},{(i + i // 5) % 3},{i % 3}" for i in range(24)]
     Path("many.csv").write_text("\n".join(lines) + "\n", encoding="utf-8")
@@ -66,7 +67,17 @@ def test_several_annotators_give_their_mean_and_a_human_ceiling(assay):
     assert done.code == 0, done.err
     labels = pq.read_table("OUT/pairs.parquet").column("label").to_pylist()
     assert labels[5] == pytest.approx((2 + 0 + 2) / 3)
-    assert "human ceiling (split-half, 3 annotators)" in " ".join(done.out.split())
+    shown = " ".join(done.out.split())
+    assert "reliability of the labels (split-half, 3 annotators) r .747" in shown
+    assert "upper bound for a metric r .864" in shown and "ceiling (split-half" not in shown
+    # a folder of an older version: its reliability takes halves as equal, and no bound follows
+    manifest = json.loads(Path("OUT/run.json").read_text(encoding="utf-8"))
+    for bucket in manifest["buckets"]:
+        if bucket["reliability"]:
+            bucket["reliability"] = {"pearson": 0.725, "spearman": 0.7, "annotators": 3, "n": 24, "splits": 1000}
+    Path("OUT/run.json").write_text(json.dumps(manifest), encoding="utf-8")
+    older = " ".join(document(read_run(Path("OUT"))).sheets[0].groups["all"])
+    assert "(split-half, 3 annotators, as if halves were equal) r .725" in older and "bound" not in older
     # what one annotator said is no score of a metric
     complaint = assay("agree", "many.csv", "--columns", "label=a+b+c").complaint
     assert "no numeric column beside the label" in complaint

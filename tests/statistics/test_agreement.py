@@ -7,7 +7,7 @@ import pytest
 from scipy import stats
 
 from assay.statistics.agreement import agreement, percentile_interval
-from assay.statistics.reliability import split_half_reliability, tie_free_ceiling, tie_share
+from assay.statistics.reliability import tie_free_ceiling, tie_share
 from assay.statistics.resampling import Resampler
 
 THREE = ("pearson", "spearman", "kendall")
@@ -121,24 +121,6 @@ def test_ceiling_is_reached_by_a_perfect_order_and_by_no_other():
     best = max(stats.kendalltau(rng.permutation(10), labels).statistic for _ in range(300))
     assert best <= ceiling["kendall"] + 1e-12
     assert tie_share(labels) == pytest.approx((10 + 3 + 1) / 45)
-
-
-def test_split_half_reliability_of_parallel_annotators():
-    # k parallel annotators with reliability rho each: Spearman-Brown gives k rho / (1 + (k - 1) rho)
-    rng = np.random.default_rng(3)
-    truth = rng.normal(size=4000)
-    annotations = truth[:, None] + rng.normal(size=(4000, 6))
-    found = split_half_reliability(annotations, splits=50)
-    assert found.pearson == pytest.approx(6 * 0.5 / (1 + 5 * 0.5), abs=0.01)
-    assert split_half_reliability(annotations[:, :1]) is None
-
-
-@pytest.mark.slow
-def test_annotators_who_contradict_each_other_have_no_ceiling():
-    found = split_half_reliability(np.array([[0.0, 1], [1, 0], [2, 0], [0, 2], [1, 2], [2, 1]]))
-    assert (found.pearson, found.spearman) == (None, None)
-    flat = split_half_reliability(np.array([[1.0, 2], [1, 2], [1, 2]]))
-    assert flat is None or flat.pearson is None
 
 
 def test_interval_of_a_partly_known_score_is_that_of_the_pairs_it_has():

@@ -118,6 +118,20 @@ def test_reliability_rises_with_annotations_as_spearman_brown_says():
     assert spearman_brown(one, 4) - one > 0.2
 
 
+def test_three_annotations_are_not_stepped_up_as_four():
+    """Halves of one and two annotations; the truth is the correlation of three with three other ones."""
+    rng = np.random.default_rng(12)
+    n = 20_000
+    values = rng.normal(0, 0.35, size=n)
+    tuples = design(n, 2, rng)
+    three = split_half(*annotate(tuples, values, 3, rng), n, splits=8, seed=1)
+    six = split_half(*annotate(tuples, values, 6, rng), n, splits=8, seed=2)
+    assert three.times > 2.1
+    # three standard errors of both; stepped up twice it is .027 less
+    assert three.stepped_up == pytest.approx(six.pearson, abs=0.018)
+    assert three.upper_bound == pytest.approx(three.stepped_up**0.5)
+
+
 def test_spearman_brown_by_hand():
     assert spearman_brown(0.5) == pytest.approx(2 / 3)
     assert spearman_brown(0.5, 4) == pytest.approx(0.8)

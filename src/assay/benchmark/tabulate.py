@@ -225,4 +225,6 @@ def _annotations(pairs: Pairs) -> NDArray[np.float64] | None:
 def _reliability(annotations: NDArray[np.float64]) -> AnnotatorReliability | None:
     """Return how far annotators agree with each other; None where that is undefined."""
     reliability = split_half_reliability(annotations)
-    return None if reliability is None else AnnotatorReliability(**asdict(reliability))
+    if reliability is None:
+        return None
+    return AnnotatorReliability(**asdict(reliability) | {"lengths": list(reliability.lengths)})

@@ -83,7 +83,9 @@ def _span(counts: Codes) -> dict[str, float]:
 
 
 def _reliability(reliability: SplitHalf | None) -> dict[str, Any] | None:
-    return None if reliability is None else vars(reliability) | {"stepped_up": reliability.stepped_up}
+    if reliability is None:
+        return None
+    return vars(reliability) | {"stepped_up": reliability.stepped_up, "upper_bound": reliability.upper_bound}
 
 
 def _summary(annotated: Annotated, reliability: SplitHalf | None) -> Sheet:
@@ -101,9 +103,10 @@ def _summary(annotated: Annotated, reliability: SplitHalf | None) -> Sheet:
         notes.append("no split-half reliability: no tuple has two annotations")
     else:
         rows += [
-            ("split-half reliability, Spearman ρ", _mean(reliability.spearman, reliability.spearman_deviation)),
-            ("split-half reliability, Pearson r", _mean(reliability.pearson, reliability.pearson_deviation)),
-            ("Pearson r of all annotations (Spearman-Brown)", _mean(reliability.stepped_up, None)),
+            ("correlation of split halves, Spearman ρ", _mean(reliability.spearman, reliability.spearman_deviation)),
+            ("correlation of split halves, Pearson r", _mean(reliability.pearson, reliability.pearson_deviation)),
+            ("reliability of the scores (Spearman-Brown, of Pearson r)", _mean(reliability.stepped_up, None)),
+            ("upper bound for a metric (its square root), Pearson r", _mean(reliability.upper_bound, None)),
         ]
         notes += _reservations(annotated, reliability)
     return Sheet(annotated.title, [Column("what"), Column("value", number=True)], rows, notes=notes)

@@ -9,7 +9,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Protocol
 
-from assay.manifest import AgreementRow, BucketRecord, DatasetRecord, MetricRecord
+from assay.manifest import AgreementRow, AnnotatorReliability, BucketRecord, DatasetRecord, MetricRecord
 from assay.reports.folder import RunFolder
 from assay.statistics.coefficients import STATISTICS, title_of
 from assay.tables import NOT_BY_PEOPLE
@@ -250,11 +250,17 @@ def _bucket_facts(bucket: BucketRecord) -> list[str]:
     if bucket.ties is not None:
         facts.append(f"{bucket.ties:.0%} of comparisons are ties in the labels")
     if bucket.reliability:
-        reliability = bucket.reliability
-        facts.append(
-            f"human ceiling (split-half, {reliability.annotators} annotators) r {_known(reliability.pearson)}, "
-            f"ρ {_known(reliability.spearman)}"
-        )
+        facts += _reliability_facts(bucket.reliability)
     if bucket.groups is not None:
         facts.append(f"{bucket.groups:,} groups")
     return facts
+
+
+def _reliability_facts(reliability: AnnotatorReliability) -> list[str]:
+    values = f"r {_known(reliability.pearson)}, ρ {_known(reliability.spearman)}"
+    kind = f"split-half, {reliability.annotators} annotators"
+    if reliability.lengths is None:
+        # of an older run, which stepped all halves up to twice their length: too little for odd numbers of annotators
+        return [f"reliability of the labels ({kind}, as if halves were equal) {values}"]
+    bounds = f"r {_known(reliability.bound_pearson)}, ρ {_known(reliability.bound_spearman)}"
+    return [f"reliability of the labels ({kind}) {values}", f"upper bound for a metric {bounds}"]

@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from assay.statistics.concordance import Floats
-from assay.statistics.reliability import SPLITS, random_halves, spearman_brown
+from assay.statistics.reliability import SPLITS, random_halves, relative_length, spearman_brown, upper_bound
 
 Codes = NDArray[np.intp]
 #: Splits that are counted together.
@@ -52,6 +52,8 @@ class SplitHalf:
         undefined: splits in which the scores of a half are all equal; the means leave them out.
         fewest: items that were compared, in the split where they are fewest: an item that one half never saw has no
             score there.
+        times: how much longer all annotations are than a half of them, as
+            :func:`~assay.statistics.reliability.relative_length` measures it by the times that an item was seen.
     """
 
     spearman: float | None
@@ -61,11 +63,20 @@ class SplitHalf:
     splits: int
     undefined: int
     fewest: int
+    times: float = 2.0
 
     @property
     def stepped_up(self) -> float | None:
-        """Pearson stepped up from a half to all annotations (Spearman-Brown), in (0, 1]; None where not positive."""
-        return spearman_brown(self.pearson) if self.pearson is not None and self.pearson > 0 else None
+        """Reliability of the scores from all annotations: Pearson stepped up (Spearman-Brown), in (0, 1].
+
+        None where Pearson is not positive.
+        """
+        return spearman_brown(self.pearson, self.times) if self.pearson is not None and self.pearson > 0 else None
+
+    @property
+    def upper_bound(self) -> float | None:
+        """Highest Pearson correlation that a metric can have with the scores, in (0, 1]; None where unknown."""
+        return upper_bound(self.stepped_up)
 
 
 def count(shown: Codes, best: Codes, worst: Codes, items: int) -> Counts:
@@ -103,26 +114,39 @@ def split_half(
         raise ValueError(f"{splits} splits")
     spearman: list[float] = []
     pearson: list[float] = []
+    lengths: list[float] = []
     fewest = items
-    for first, second in _scores_of_halves(shown, best, worst, tuples, items, splits, seed):
-        both = ~np.isnan(first) & ~np.isnan(second)
+    for first, second in _counts_of_halves(shown, best, worst, tuples, items, splits, seed):
+        both = (first.seen > 0) & (second.seen > 0)
         fewest = min(fewest, int(np.count_nonzero(both)))
-        rho, r = _correlations(first[both], second[both])
+        rho, r = _correlations(first.scores[both], second.scores[both])
         spearman.append(rho)
         pearson.append(r)
+        if both.any():
+            halves = np.concatenate([first.seen[both], second.seen[both]])
+            lengths.append(relative_length((first.seen + second.seen)[both], halves))
     return SplitHalf(
         *_mean_and_deviation(spearman),
         *_mean_and_deviation(pearson),
         splits=splits,
         undefined=int(np.isnan(pearson).sum()),
         fewest=fewest,
+        times=float(np.mean(lengths)) if lengths else 2.0,
     )
 
 
-def _scores_of_halves(
+@dataclass(frozen=True, eq=False)
+class _Bin:
+    """The annotations of one bin: scores of the items, NaN where it never saw them, and how often it saw them."""
+
+    scores: Floats
+    seen: Floats
+
+
+def _counts_of_halves(
     shown: Codes, best: Codes, worst: Codes, tuples: Codes, items: int, splits: int, seed: int
-) -> Iterator[tuple[Floats, Floats]]:
-    """Yield the scores of both bins of each split, shape (items,) each, NaN for an item that a bin never saw."""
+) -> Iterator[tuple[_Bin, _Bin]]:
+    """Yield both bins of each split, arrays of shape (items,)."""
     from scipy.sparse import csr_array
 
     rng = np.random.default_rng(seed)
@@ -144,10 +168,14 @@ def _scores_of_halves(
         for column in range(in_first.shape[1]):
             in_first[order, column] = random_halves(known, rng)[known]
         first_chosen, first_seen = chosen @ in_first, seen @ in_first
+        second_chosen, second_seen = all_chosen - first_chosen, all_seen - first_seen
         with np.errstate(invalid="ignore", divide="ignore"):
-            first_scores = first_chosen / first_seen
-            second_scores = (all_chosen - first_chosen) / (all_seen - first_seen)
-        yield from zip(first_scores.T, second_scores.T, strict=True)
+            first_scores, second_scores = first_chosen / first_seen, second_chosen / second_seen
+        for column in range(in_first.shape[1]):
+            yield (
+                _Bin(first_scores[:, column], first_seen[:, column]),
+                _Bin(second_scores[:, column], second_seen[:, column]),
+            )
 
 
 def _correlations(first: Floats, second: Floats) -> tuple[float, float]:

@@ -1,10 +1,12 @@
-"""How high agreement could be: the best that a tie-free score could reach on the labels, and how far annotators
-agree with each other.
+"""How high agreement could be: the best that a tie-free score could reach on the labels, how reliable labels of several
+annotators are, and what that allows a metric.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import itertools
+import math
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -60,25 +62,30 @@ def tie_free_ceiling(
     return ceilings
 
 
-# How far annotators agree with each other: the human ceiling.
+# How far annotators agree with each other, and what that allows a metric.
 
 #: Random splits, as in Abdalla, Vishnubhotla & Mohammad (2023).
 SPLITS = 1000
 #: Pairs times splits that are worth their time: of large data, a few splits tell as much as many.
 BUDGET = 5_000_000
+#: So many pairs have their labels all in ascending (or all in descending) order only where somebody sorted them.
+FEWEST_SORTED = 20
 
 
 @dataclass(frozen=True)
 class Reliability:
-    """Split-half reliability of the mean label.
+    """Split-half reliability of the mean label: the share of its variance that is not noise of the annotators.
 
     Attributes:
-        pearson: mean over the splits of r between the halves, stepped up to full length (Spearman-Brown), in (0, 1];
-            None where that mean is not positive: such labels have no reliability to step up.
-        spearman: the same for the rank correlation.
-        annotators: number of annotators.
+        pearson: mean over the splits of r between the halves, stepped up to the mean label, in (0, 1]; None where that
+            mean is not positive: such labels have no reliability to step up.
+        spearman: the same for the rank correlation, to which the step-up applies approximately.
+        annotators: largest number of labels of a pair.
         n: pairs that have at least two labels.
-        splits: number of random splits.
+        splits: number of splits.
+        lengths: of first half, second half and whole; see :class:`Halves`.
+        bound_pearson, bound_spearman: the highest correlation that a metric can have with the mean label; see
+            :func:`upper_bound`.
     """
 
     pearson: float | None
@@ -86,45 +93,145 @@ class Reliability:
     annotators: int
     n: int
     splits: int
+    lengths: tuple[float, float, float]
+    bound_pearson: float | None
+    bound_spearman: float | None
+
+
+def upper_bound(reliability: float | None) -> float | None:
+    """Return the highest correlation that a metric can have with labels of a reliability: its square root.
+
+    A metric that gave the expected label of each pair would reach it, since the labels differ from that by the
+    annotators' noise alone; no other function of the texts correlates more. In a sample, a metric may exceed it by
+    chance. Source: Spearman, The Proof and Measurement of Association between Two Things (1904).
+
+    Args:
+        reliability: in [0, 1], or None where it is unknown.
+    """
+    return None if reliability is None else math.sqrt(reliability)
 
 
 def split_half_reliability(annotations: Floats, *, splits: int | None = None, seed: int = 0) -> Reliability | None:
-    """Return how the mean labels of two random halves of the annotators correlate, over many random splits.
+    """Return how reliable the mean labels are, from the correlation of two halves of the labels.
 
-    Sources: Spearman (1910) and Brown (1910) for the correction to full length; Abdalla, Vishnubhotla & Mohammad
-    (2023), section 3.3, for the mean over random splits.
+    Sources: Spearman (1910), Brown (1910) and Horst (1951) for the step-up; Abdalla, Vishnubhotla & Mohammad (2023),
+    section 3.3, for the mean over random splits.
 
     Args:
         annotations: shape (n, annotators), NaN where an annotator gave no label.
-        splits: number of random splits; by default 1,000, for large data fewer but at least 50.
+        splits: largest number of splits; by default 1,000, for large data fewer but at least 50.
         seed: seeds the splits.
 
     Returns:
         None where fewer than three pairs have two labels.
     """
-    usable = annotations[np.count_nonzero(~np.isnan(annotations), axis=1) >= 2]
-    n, annotators = usable.shape
-    if n < 3:
+    halves = Halves.of(annotations)
+    if halves is None:
         return None
-    splits = splits or max(50, min(SPLITS, BUDGET // n))
-    rng = np.random.default_rng(seed)
+    n = len(halves.annotations)
     pearson: list[float] = []
     spearman: list[float] = []
-    for _ in range(splits):
-        first, second = _mean_labels_of_halves(usable, rng)
+    for first, second in halves.draw(splits or max(50, min(SPLITS, BUDGET // n)), np.random.default_rng(seed)):
         coefficients = measure({"half": first}, second, statistics=("pearson", "spearman"), resamples=0, seed=(0,))
         r, rho = coefficients["half"].values.tolist()
         pearson.append(r)
         spearman.append(rho)
-    return Reliability(_step_up(pearson), _step_up(spearman), annotators, n, splits)
+    stepped_up = halves.step_up(pearson), halves.step_up(spearman)
+    bounds = upper_bound(stepped_up[0]), upper_bound(stepped_up[1])
+    return Reliability(*stepped_up, annotations.shape[1], n, len(pearson), halves.lengths, *bounds)
 
 
-def _mean_labels_of_halves(annotations: Floats, rng: np.random.Generator) -> tuple[Floats, Floats]:
-    """Return the mean labels of two random halves of each pair's annotators, each of shape (n,)."""
-    known = ~np.isnan(annotations)
-    first = random_halves(known, rng)
-    second = known & ~first
-    return _mean_labels(annotations, first), _mean_labels(annotations, second)
+@dataclass(frozen=True, eq=False)
+class Halves:
+    """The labels of the n pairs that have at least two, and the ways to halve them.
+
+    Where each annotator labelled every pair, the annotators are halved: one who is more generous than others moves all
+    labels of a half alike, which is no noise. Else the labels of each pair are halved at random.
+
+    Attributes:
+        annotations: shape (n, annotators), NaN where an annotator gave no label.
+        rows: which of all pairs these are, shape (all pairs,).
+        lengths: how many labels of each pair the first half, the second half and the whole have: harmonic means over
+            the pairs. The noise of a mean of k labels has a variance proportional to 1 / k, so that it is the mean of
+            1 / k that counts. Of pairs with three labels that are halved at random, both halves have length 4 / 3.
+        are_annotators: whether columns are halved.
+    """
+
+    annotations: Floats
+    rows: NDArray[np.bool_]
+    lengths: tuple[float, float, float]
+    are_annotators: bool
+
+    @classmethod
+    def of(cls, annotations: Floats) -> Halves | None:
+        """Return the halves of annotations, shape (pairs, annotators); None where fewer than three pairs have two."""
+        counts = np.count_nonzero(~np.isnan(annotations), axis=1)
+        rows = counts >= 2
+        if np.count_nonzero(rows) < 3:
+            return None
+        smaller = counts[rows] // 2
+        larger = counts[rows] - smaller
+        are_annotators = _are_annotators(annotations)
+        if are_annotators:
+            lengths = float(smaller[0]), float(larger[0]), float(annotations.shape[1])
+        else:
+            half = _harmonic_mean(np.concatenate([smaller, larger]))
+            # the mean label of a pair with one label counts, though it cannot be halved
+            lengths = half, half, _harmonic_mean(counts[counts > 0])
+        return cls(annotations[rows], rows, lengths, are_annotators)
+
+    def draw(self, splits: int, rng: np.random.Generator) -> Iterator[tuple[Floats, Floats]]:
+        """Yield the mean labels of both halves, each of shape (n,), for at most *splits* splits.
+
+        Args:
+            splits: largest number; of few annotators there are fewer, each of which comes once.
+            rng: draws the splits.
+        """
+        known = ~np.isnan(self.annotations)
+        if not self.are_annotators:
+            for _ in range(splits):
+                first = random_halves(known, rng)
+                yield _mean_labels(self.annotations, first), _mean_labels(self.annotations, known & ~first)
+            return
+        for columns in _halves_of_columns(known.shape[1], splits, rng):
+            yield self.annotations[:, columns].mean(axis=1), self.annotations[:, ~columns].mean(axis=1)
+
+    def step_up(self, correlations: Sequence[float]) -> float | None:
+        """Return the reliability of the whole from correlations of halves, NaN where undefined.
+
+        None where their mean is not positive.
+        """
+        defined = [value for value in correlations if not np.isnan(value)]
+        mean = float(np.mean(defined)) if defined else 0.0
+        return step_up(mean, *self.lengths) if mean > 0 else None
+
+
+def _are_annotators(annotations: Floats) -> bool:
+    """Tell whether each column is an annotator who labelled every pair.
+
+    Lists of labels that somebody sorted have the lowest label of each pair first: their columns are no annotators.
+    """
+    if np.isnan(annotations).any():
+        return False
+    steps = np.diff(annotations, axis=1)
+    is_sorted = bool((steps >= 0).all() or (steps <= 0).all())
+    return not (is_sorted and len(annotations) >= FEWEST_SORTED)
+
+
+def _halves_of_columns(columns: int, most: int, rng: np.random.Generator) -> Iterator[NDArray[np.bool_]]:
+    """Yield which columns are in the smaller half, shape (columns,): every way once, or *most* random ones."""
+    size = columns // 2
+    if math.comb(columns, size) <= 2 * most:
+        chosen: Iterable[Sequence[int]] = itertools.combinations(range(columns), size)
+        if columns == 2 * size:
+            # the other half of these are the same splits with the halves exchanged
+            chosen = itertools.islice(chosen, math.comb(columns, size) // 2)
+    else:
+        chosen = (rng.permutation(columns)[:size].tolist() for _ in range(most))
+    for half in chosen:
+        mask = np.zeros(columns, dtype=bool)
+        mask[list(half)] = True
+        yield mask
 
 
 def _mean_labels(annotations: Floats, chosen: NDArray[np.bool_]) -> Floats:
@@ -151,6 +258,20 @@ def random_halves(known: NDArray[np.bool_], rng: np.random.Generator) -> NDArray
     return first
 
 
+def _harmonic_mean(counts: NDArray[np.intp]) -> float:
+    return float(1 / np.mean(1 / counts))
+
+
+def relative_length(counts: Floats, half_counts: Floats) -> float:
+    """Return how much longer means of *counts* values are than means of *half_counts*, by harmonic means.
+
+    Args:
+        counts: values behind each mean, all above 0.
+        half_counts: likewise of the halves, either half of each mean.
+    """
+    return float(np.mean(1 / half_counts) / np.mean(1 / counts))
+
+
 def spearman_brown(correlation: float, times: float = 2.0) -> float:
     """Return the reliability that a measurement would have at *times* its length.
 
@@ -161,8 +282,21 @@ def spearman_brown(correlation: float, times: float = 2.0) -> float:
     return times * correlation / (1 + (times - 1) * correlation)
 
 
-def _step_up(values: list[float]) -> float | None:
-    """Return the Spearman-Brown reliability of the whole from the correlations of halves, NaN where undefined."""
-    defined = [value for value in values if not np.isnan(value)]
-    mean = float(np.mean(defined)) if defined else 0.0
-    return spearman_brown(mean) if mean > 0 else None
+def step_up(correlation: float, first: float, second: float, whole: float) -> float:
+    """Return the reliability of a mean of *whole* labels from the correlation of means of *first* and *second* labels.
+
+    A mean of k labels has the reliability 1 / (1 + x / k), x being the variance of one label's noise over that of the
+    true score, and two means correlate by the geometric mean of their reliabilities: that is solved for x. For equal
+    halves it is the formula of Spearman (1910) and Brown (1910), for halves that add up to the whole that of Horst,
+    Estimating Total Test Reliability from Parts of Unequal Length (1951).
+
+    Args:
+        correlation: in (0, 1].
+        first, second, whole: lengths, above 0.
+    """
+    # (1 + x / first) (1 + x / second) = 1 / correlation²
+    linear = 1 / first + 1 / second
+    quadratic = 1 / (first * second)
+    excess = 1 / correlation**2 - 1
+    noise = 2 * excess / (linear + math.sqrt(linear**2 + 4 * quadratic * excess))
+    return 1 / (1 + noise / whole)

@@ -199,7 +199,7 @@ class UnitPart:
 
     @property
     def notes(self) -> list[str]:
-        """What a reader should know of buckets: labels, ties, the human ceiling, groups."""
+        """What a reader should know of buckets: labels, ties, reliability of the labels, groups."""
         return [f"{block.bucket}: {'; '.join(block.facts)}" for block in self.unit.section.blocks]
 
 
