@@ -97,6 +97,7 @@ class DatasetRecord(_Record):
         digest: of the pairs.
         notes: what a reader should know of the data.
         group: the column whose values were resampled whole; None where single pairs were.
+        grouping: a hint, where single pairs were resampled and a column looks like groups; else empty.
     """
 
     name: str
@@ -114,6 +115,7 @@ class DatasetRecord(_Record):
     notes: list[str]
     duplicates_dropped: int = 0
     group: str | None
+    grouping: str = ""
 
     @property
     def title(self) -> str:

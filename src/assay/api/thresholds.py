@@ -29,4 +29,4 @@ def thresholds(run: str | Path, settings: ThresholdSettings) -> Report:
         datasets = [data for data in read_datasets(opened) if data.name in names]
         metrics = dict.fromkeys(metric for subject in subjects for metric in subject.decisions)
         draws = draws_of(resamples=settings.resamples, confidence=settings.confidence, seed=settings.seed)
-        return Report(signed(to_document(subjects, settings), datasets, metrics, draws))
+        return Report(signed(to_document(subjects, settings), datasets, metrics, draws, group_by=settings.group_by))

@@ -31,6 +31,8 @@ from typing import Any
 
 from assay.benchmark.buckets import ALL
 from assay.benchmark.outcome import DatasetScores, Outcome
+from assay.benchmark.request import Request
+from assay.datasets.grouping import suggest_groups
 from assay.errors import InputError
 from assay.manifest import AGREEMENT_COLUMNS, DatasetRecord, Environment, Manifest
 from assay.metrics.provenance import version_of
@@ -138,7 +140,7 @@ def describe_run(outcome: Outcome) -> Manifest:
         request=request.record(),
         request_digest=request.digest(),
         signature=_run_signature(outcome),
-        datasets=[_describe_dataset(dataset) for dataset in outcome.datasets],
+        datasets=[_describe_dataset(dataset, request) for dataset in outcome.datasets],
         metrics=list(outcome.metrics),
         buckets=list(outcome.buckets),
         failures=outcome.failures,
@@ -164,8 +166,9 @@ def _run_signature(outcome: Outcome) -> str:
     return "|".join(f"{key}:{value}" for key, value in parts.items())
 
 
-def _describe_dataset(dataset: DatasetScores) -> DatasetRecord:
+def _describe_dataset(dataset: DatasetScores, request: Request) -> DatasetRecord:
     pairs = dataset.pairs
+    suggested = suggest_groups(pairs) if request.group_by is None else None
     return DatasetRecord(
         name=pairs.name,
         version=pairs.version,
@@ -181,6 +184,7 @@ def _describe_dataset(dataset: DatasetScores) -> DatasetRecord:
         notes=list(pairs.notes),
         duplicates_dropped=dataset.duplicates_dropped,
         group=dataset.group_column,
+        grouping="" if suggested is None else suggested.message,
     )
 
 

@@ -155,15 +155,16 @@ def check(
     offline: OfflineOption = False,
     as_json: JsonOption = False,
 ) -> None:
-    """Check rows, labels, duplicates, conflicts, swapped pairs, leaks between splits, encodings; exit 1 on errors."""
+    """Check rows, labels, groups, duplicates, conflicts, swapped pairs, leaks, encodings; exit 1 on errors."""
     from assay.datasets import check_dataset, load_card, load_card_splits
-    from assay.datasets.checks import annotation_notes
+    from assay.datasets.checks import annotation_notes, group_notes
     from assay.datasets.load import is_own_file
     from assay.output import json_text
 
     splits = load_card_splits(name, columns=columns, offline=offline)
     card = None if is_own_file(name) else load_card(name)
-    findings, notes = check_dataset(splits, card), annotation_notes(splits, directed=directed)
+    findings = check_dataset(splits, card)
+    notes = [*annotation_notes(splits, directed=directed), *group_notes(splits)]
     if as_json:
         typer.echo(json_text([vars(finding) for finding in [*findings, *notes]]), nl=False)
     else:

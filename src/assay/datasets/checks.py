@@ -13,6 +13,7 @@ import pyarrow.compute as pc
 
 from assay.datasets.annotation_graph import describe_graph, graph_line, graph_of
 from assay.datasets.card import Card
+from assay.datasets.grouping import column_codes, effect_text, labels_effect, suggest_groups
 from assay.datasets.pairs import Pairs, codes
 
 #: Lead bytes of UTF-8 read as Latin-1 or Windows-1252, then what their continuation bytes become there.
@@ -104,8 +105,8 @@ class DataFinding:
 
     Attributes:
         name: ``rows``, ``unlabelled``, ``out-of-scale``, ``duplicates``, ``swapped-duplicates``,
-            ``conflicting-labels``, ``leaks``, ``blank-texts`` or one of the encoding checks; ``annotation-graph`` for
-            a measure that is not a fault.
+            ``conflicting-labels``, ``no-groups``, ``leaks``, ``blank-texts`` or one of the encoding checks;
+            ``annotation-graph`` and ``design-effect`` for measures that are not faults.
         severity: ``error`` (the data is not what it should be), ``warning`` (numbers may mislead), ``note``.
         split: where; several are joined by ``+``.
         count: how many; in the unit of the message.
@@ -131,6 +132,7 @@ def check_dataset(pairs_by_split: Mapping[str, Pairs], card: Card | None = None)
         findings += _rows(split, pairs, card)
         findings += _labels(split, pairs)
         findings += _repeats(split, pairs)
+        findings += _missing_groups(split, pairs)
         findings += [
             DataFinding(name, severity, split, len(found), f"{len(found)} {what}", _examples(pairs, found))
             for name, severity, found, what in encoding_findings(pairs.table)
@@ -158,6 +160,26 @@ def annotation_notes(pairs_by_split: Mapping[str, Pairs], *, directed: bool = Fa
         line = graph_line(describe_graph(graph))
         notes.append(DataFinding("annotation-graph", "note", split, len(graph.texts), line))
     return notes
+
+
+def group_notes(pairs_by_split: Mapping[str, Pairs]) -> list[DataFinding]:
+    """Return a note on the groups of each split that has any: their design effect. ``count`` is their number."""
+    notes = []
+    for split, pairs in pairs_by_split.items():
+        codes = column_codes(pairs, "group") if "group" in pairs.table.column_names else None
+        effect = None if codes is None else labels_effect(pairs, codes)
+        if codes is not None and effect is not None:
+            groups = int(codes.max()) + 1
+            line = f"{groups:,} groups; {effect_text(effect)}"
+            notes.append(DataFinding("design-effect", "note", split, groups, line))
+    return notes
+
+
+def _missing_groups(split: str, pairs: Pairs) -> list[DataFinding]:
+    suggested = suggest_groups(pairs)
+    if suggested is None:
+        return []
+    return [DataFinding("no-groups", "warning", split, suggested.groups, suggested.message)]
 
 
 def _examples(pairs: Pairs, rows: Any) -> tuple[dict[str, Any], ...]:

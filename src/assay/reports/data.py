@@ -410,17 +410,28 @@ def draws_of(*, resamples: int, confidence: float, seed: int) -> str:
     return f"resamples:{resamples}|confidence:{confidence}|seed:{seed}" if resamples else "resamples:none"
 
 
-def signed(document: Document, datasets: Sequence[ScoredDataset], metrics: Iterable[str], draws: str) -> Document:
-    """Return a document that ends with its signatures.
+def signed(
+    document: Document,
+    datasets: Sequence[ScoredDataset],
+    metrics: Iterable[str],
+    draws: str,
+    *,
+    group_by: str | None = None,
+) -> Document:
+    """Return a document that ends with what its data lacks, if it should have groups, and with its signatures.
 
     Args:
         document: the tables.
         datasets: the data that they are about.
         metrics: the metrics it is about; those that a dataset lacks are left out there.
         draws: how intervals and tests were drawn.
+        group_by: the column whose values the report itself keeps together; None where it takes the groups of the run.
     """
     names = list(metrics)
-    lines = [
+    lines = []
+    if group_by is None:
+        lines = [f"{data.title}: {data.facts.grouping}" for data in datasets if data.facts.grouping]
+    lines += [
         f"{data.title}: n:{len(data)}|digest:{data.facts.digest[:16]}|{data.run.manifest.signature}"
         for data in datasets
     ]
