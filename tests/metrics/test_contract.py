@@ -17,6 +17,7 @@ NAMES = [
         "bleu:paper",
         "rouge-l:paper",
         "meteor:paper",
+        "dice:paper",
         "chrf,word_order=2",
         "ter,normalized=true",
         "recorded:sas",

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 import random
+import re
 
 import numpy as np
 import pytest
@@ -55,6 +56,15 @@ def test_libraries_called_directly(reference, candidate):
         assert one(name, reference, candidate) == pytest.approx(rouge)
 
 
+@given(texts, texts)
+def test_the_published_lexical_overlap_is_its_formula(reference, candidate):
+    """2 |A ∩ B| / (|A| + |B|) of the sets of unigrams (Abdalla, Vishnubhotla & Mohammad 2023, section 6)."""
+    first, second = (set(re.findall(r"\w+", text.lower())) for text in (reference, candidate))
+    if first or second:
+        expected = 2 * len(first & second) / (len(first) + len(second))
+        assert one("dice:paper", reference, candidate) == pytest.approx(expected)
+
+
 @pytest.mark.parametrize(
     ("metric", "reference", "candidate", "expected"),
     [
@@ -71,6 +81,21 @@ def test_libraries_called_directly(reference, candidate):
         ("jaccard", "a a b", "a c", 1 / 3),
         ("jaccard,multiset=true", "a a b", "a c", 1 / 4),
         ("dice", "Ä", "ä", 1.0),
+        # words as lower-case runs of \\w, as in the lexical overlap published for STR-2022
+        ("dice:paper", "I don't", "I do not", 2 * 1 / (3 + 3)),
+        ("dice", "I don't", "I do not", 2 * 1 / (2 + 3)),
+        ("dice:paper", "It isn't", "it isn t", 1.0),
+        ("dice:paper", "3.14 km", "3.15 km", 2 * 2 / (3 + 3)),
+        ("dice", "3.14 km", "3.15 km", 2 * 1 / (2 + 2)),
+        ("dice:paper", "the U.S. army", "The US army", 2 * 2 / (4 + 3)),
+        ("dice:paper", "a_b a b", "A_B", 2 * 1 / (3 + 1)),
+        ("dice:paper", "Ein Ärgernis", "ein ärgernis!", 1.0),
+        ("dice:paper", "a a b", "a c", 0.5),
+        ("dice:paper,multiset=true", "a a b", "a c", 0.4),
+        ("dice:paper,lowercase=false", "A b", "a b", 0.5),
+        ("dice:paper", "...", "...", 1.0),
+        ("dice:paper", "...", "!!!", 0.0),
+        ("dice:paper", "", "a", 0.0),
         ("dice,lowercase=false", "Ä", "ä", 0.0),
         ("ter", "a b c d", "a b x d", 0.25),
         ("ter", "a", "b c d e", 4.0),

@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+import re
 from collections import Counter
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import ClassVar
+from typing import ClassVar, Literal
 
 from assay.metrics.base import Declaration, PairMetric, option
 from assay.metrics.text import tokenizer_signature, words
+
+_RUN = re.compile(r"\w+")
 
 
 @dataclass(frozen=True)
@@ -27,11 +30,10 @@ class _Overlap(PairMetric):
 
     def scorer(self) -> Callable[[str, str], float]:
         """Return the function (reference, candidate) -> score."""
-        multiset, lowercase = self.multiset, self.lowercase
+        multiset, words_of = self.multiset, self._words
 
         def score(reference: str, candidate: str) -> float:
-            left = Counter(words(reference, lowercase=lowercase))
-            right = Counter(words(candidate, lowercase=lowercase))
+            left, right = Counter(words_of(reference)), Counter(words_of(candidate))
             if not left and not right:
                 return float(reference.strip() == candidate.strip())
             if not multiset:
@@ -40,6 +42,9 @@ class _Overlap(PairMetric):
 
         return score
 
+    def _words(self, text: str) -> list[str]:
+        return words(text, lowercase=self.lowercase)
+
     @staticmethod
     def _share(common: int, left: int, right: int) -> float:
         raise NotImplementedError
@@ -47,7 +52,13 @@ class _Overlap(PairMetric):
 
 @dataclass(frozen=True)
 class Dice(_Overlap):
-    """Dice coefficient of the words: twice the common ones over all of both texts."""
+    """Dice coefficient of the words: twice the common ones over all of both texts.
+
+    The option set ``paper`` is the lexical overlap of Abdalla, Vishnubhotla and Mohammad 2023, whose words are runs of
+    letters, digits and underscores in lower case: ``don't`` is two of them, and so is ``3.14``.
+    """
+
+    tokenizer: Literal["unicode", "runs"] = option("unicode", r"what a word is: a Unicode word, or a run of \w")
 
     declaration: ClassVar[Declaration] = Declaration(
         name="dice",
@@ -56,8 +67,14 @@ class Dice(_Overlap):
         symmetric=True,
         perfect=1.0,
         citation="Dice 1945, Measures of the Amount of Ecologic Association Between Species",
+        option_sets={"paper": {"tokenizer": "runs"}},
         provider=("regex",),
     )
+
+    def _words(self, text: str) -> list[str]:
+        if self.tokenizer == "unicode":
+            return super()._words(text)
+        return _RUN.findall(text.lower() if self.lowercase else text)
 
     @staticmethod
     def _share(common: int, left: int, right: int) -> float:
