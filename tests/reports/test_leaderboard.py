@@ -361,3 +361,15 @@ def test_equal_metrics_are_split_no_more_often_than_stated(names, least):
         found = rank(values, better(drawn, SETTINGS_OF_ONE, "spearman"))
         split += max(one.rank for one in found.values()) > 1
     assert least <= split <= 30
+
+
+def test_a_rare_label_is_noted_on_the_board(tmp_path):
+    rng = np.random.default_rng(0)
+    rows = [
+        {"reference": f"a {n}", "candidate": f"b {n}", "label": float(n < 4), "one": rng.random(), "two": rng.random()}
+        for n in range(50)
+    ]
+    assay.run([rows], ["recorded:one", "recorded:two"], buckets="none", out=tmp_path / "run", resamples=0)
+    report = assay.leaderboard([tmp_path / "run"], resamples=100, permutations=100)
+    text = write(report.document, "md")
+    assert "4 pairs with the rarer label: intervals are too narrow" in text

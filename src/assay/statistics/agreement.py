@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import cached_property
 
 import numpy as np
 from numpy.typing import NDArray
 
 from assay.statistics.cells import LabelCounts, Labels
-from assay.statistics.coefficients import STATISTICS, LabelKind
+from assay.statistics.coefficients import STATISTICS, LabelKind, ObservedValue
 from assay.statistics.concordance import Floats
 from assay.statistics.prepared import PreparedScore
 from assay.statistics.resampling import Resampler
@@ -18,6 +19,9 @@ from assay.statistics.resampling import Resampler
 PREPARED_BYTES = 1 << 29
 #: Pairs, or groups of pairs, that an interval needs.
 FEWEST = 10
+#: Pairs, or groups of pairs, outside of the most frequent label below which bootstrap intervals are too narrow:
+#: ``docs/statistics.md`` has the simulation.
+FEWEST_RARE = 10
 
 
 @dataclass(frozen=True)
@@ -28,7 +32,7 @@ class Estimate:
         metric: name of the score.
         statistic: name of the statistic.
         value: on the pairs themselves; None where undefined, with the reason in *note*.
-        low: lower bound of the percentile interval; None where there is none.
+        low: lower bound of the interval; None where there is none.
         high: upper bound.
         n: pairs that were counted.
         note: reason or reservation, or an empty string.
@@ -58,7 +62,7 @@ def agreement(
 
     Args:
         scores, labels, statistics, resamples, seed, groups, advance: as for :func:`measure`.
-        confidence: level of the expanded percentile intervals, in (0, 1).
+        confidence: level of the intervals, in (0, 1): expanded percentile ones, or a statistic's own.
     """
     measured = measure(
         scores, labels, statistics=statistics, resamples=resamples, seed=seed, groups=groups, advance=advance
@@ -82,17 +86,66 @@ def _estimate(
     low = high = None
     if coefficients.resampled is not None:
         units, unit = coefficients.units[index]
-        resampled = coefficients.resampled[index]
-        undefined = int(np.isnan(resampled).sum())
+        undefined = int(np.isnan(coefficients.resampled[index]).sum())
         if units < FEWEST:
             notes.append(f"no interval below {FEWEST} {unit}")
-        elif undefined:
-            notes.append(f"undefined in {undefined} of {len(resampled)} resamples")
-        low, high = percentile_interval(resampled, units, confidence) or (None, None)
+        elif undefined and not coefficients.has_own_interval(index):
+            notes.append(f"undefined in {undefined} of {len(coefficients.resampled[index])} resamples")
+        low, high = coefficients.interval(index, confidence) or (None, None)
+    if reservation := coefficients.reservation(index):
+        notes.append(reservation)
     return Estimate(metric, statistic, value, low, high, n, "; ".join(notes))
 
 
 # What is measured of each score: values on the pairs and on each resample.
+
+
+@dataclass(frozen=True)
+class LabelUnits:
+    """How many pairs have each label, from the lowest.
+
+    Attributes:
+        pairs: pairs with each label.
+        units: groups that hold each label; the pairs again where there are no groups.
+        rarer: groups, or pairs without groups, that hold a label other than the most frequent one.
+        grouped: whether there are groups.
+    """
+
+    pairs: tuple[int, ...]
+    units: tuple[int, ...]
+    rarer: int
+    grouped: bool
+
+    @classmethod
+    def of(cls, labels: Labels, groups: NDArray[np.intp] | None) -> LabelUnits:
+        """Count sorted labels of n > 0 pairs, in groups given by codes of shape (n,) or in none."""
+        pairs = np.bincount(labels.codes, minlength=labels.levels)
+        rarer_pairs = labels.codes != np.argmax(pairs)
+        counted = tuple(pairs.tolist())
+        if groups is None:
+            return cls(counted, counted, int(rarer_pairs.sum()), False)
+        labels_of_groups = np.unique(np.stack([labels.codes, groups]), axis=1)[0]
+        units = np.bincount(labels_of_groups, minlength=labels.levels)
+        return cls(counted, tuple(units.tolist()), len(np.unique(groups[rarer_pairs])), True)
+
+    @property
+    def few_rarer(self) -> bool:
+        """Whether at least half of the pairs share a label and fewer than :data:`FEWEST_RARE` units have another one.
+
+        Where labels are continuous, or spread over several levels, no label is that frequent.
+        """
+        return self.rarer < FEWEST_RARE and 2 * max(self.pairs) >= sum(self.pairs)
+
+    @property
+    def rarity(self) -> str:
+        """How many units have the rarer label, in words."""
+        unit = "group" if self.grouped else "pair"
+        return f"{self.rarer} {unit}{'' if self.rarer == 1 else 's'} with the rarer label"
+
+    @property
+    def reservation(self) -> str:
+        """What a reader should know of bootstrap intervals; empty where they keep their level."""
+        return f"{self.rarity}: intervals are too narrow" if self.few_rarer else ""
 
 
 @dataclass(frozen=True)
@@ -106,6 +159,8 @@ class Coefficients:
         n: pairs that have a score.
         units: for each statistic, how many pairs or groups of pairs it rests on, and what they are called.
         reasons: for each statistic, why it is undefined; empty where it is not.
+        statistics: their names; empty for means over datasets.
+        labels: how many pairs have each label; None for means over datasets.
     """
 
     values: Floats
@@ -114,12 +169,32 @@ class Coefficients:
     n: int
     units: tuple[tuple[int, str], ...]
     reasons: tuple[str, ...] = ()
+    statistics: tuple[str, ...] = ()
+    labels: LabelUnits | None = None
+
+    def has_own_interval(self, index: int) -> bool:
+        """Tell whether the statistic at *index* has an interval of its own; no mean over datasets has."""
+        return bool(self.statistics) and STATISTICS[self.statistics[index]].interval is not None
 
     def interval(self, index: int, confidence: float) -> tuple[float, float] | None:
         """Return the interval of the statistic at *index*, None where there is none."""
-        if self.resampled is None or np.isnan(self.values[index]):
+        value, units = float(self.values[index]), self.units[index][0]
+        if self.resampled is None or np.isnan(value):
             return None
-        return percentile_interval(self.resampled[index], self.units[index][0], confidence)
+        own = STATISTICS[self.statistics[index]].interval if self.statistics else None
+        if own is None or self.labels is None:
+            return percentile_interval(self.resampled[index], units, confidence)
+        if units < FEWEST:
+            return None
+        labels = self.labels
+        observed = ObservedValue(value, labels.pairs, labels.units, self.resampled[index], units, labels.grouped)
+        return own(observed, confidence)
+
+    def reservation(self, index: int) -> str:
+        """Return what a reader should know of the interval of the statistic at *index*, or an empty string."""
+        if self.resampled is None or self.labels is None or not self.labels.few_rarer:
+            return ""
+        return self.labels.rarity if self.has_own_interval(index) else self.labels.reservation
 
 
 def measure(
@@ -161,6 +236,8 @@ def measure(
                 len(weights),
                 tuple(score.units(name) for name in statistics),
                 _reasons(score, statistics, values),
+                tuple(statistics),
+                score.rows.label_units,
             )
     undefined = _undefined_coefficients(statistics, "no pair has a score" if n else "no pairs")
     return {metric: measured.get(metric, undefined) for metric in scores}
@@ -206,6 +283,11 @@ class _KnownRows:
     mask: NDArray[np.bool_] | None
     labels: Labels
     groups: NDArray[np.intp] | None
+
+    @cached_property
+    def label_units(self) -> LabelUnits:
+        """How many of these pairs have each label."""
+        return LabelUnits.of(self.labels, self.groups)
 
     @classmethod
     def of(cls, known: NDArray[np.bool_], labels: Floats, groups: NDArray[np.intp] | None) -> _KnownRows:

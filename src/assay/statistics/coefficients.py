@@ -53,6 +53,27 @@ class LabelKind(Enum):
 
 
 @dataclass(frozen=True)
+class ObservedValue:
+    """One value with what an interval of a statistic's own may use.
+
+    Attributes:
+        value: on the pairs themselves, not NaN.
+        label_counts: pairs with each label, from the lowest label.
+        label_units: groups that hold each label; the same as *label_counts* without groups.
+        resampled: on each resample, shape (resamples,), NaN where undefined.
+        units: how many pairs, or groups of pairs, were drawn.
+        grouped: whether whole groups were drawn.
+    """
+
+    value: float
+    label_counts: tuple[int, ...]
+    label_units: tuple[int, ...]
+    resampled: Floats
+    units: int
+    grouped: bool
+
+
+@dataclass(frozen=True)
 class Statistic:
     """One statistic of agreement between a score and labels; the highest value is 1.
 
@@ -69,6 +90,8 @@ class Statistic:
         chance: its mean over all permutations of the labels: a number, or a function of the share of comparisons that
             are ties in the labels and of the share that are ties in the score.
         tied_labels_cap_it: whether tied labels keep a score without ties below 1 even if it orders them perfectly.
+        interval: returns the interval of an observed value at a level in (0, 1), for a statistic that has a better one
+            than the percentiles of its resamples; None for these.
     """
 
     name: str
@@ -80,6 +103,7 @@ class Statistic:
     labels: LabelKind = LabelKind.any
     chance: float | Callable[[float, float], float] = 0.0
     tied_labels_cap_it: bool = False
+    interval: Callable[[ObservedValue, float], tuple[float, float]] | None = None
 
     def chance_level(self, label_ties: float | None, score_ties: float = 0.0) -> float | None:
         """Return what a score that ignores the pairs reaches on average: the mean over permutations of the labels.
@@ -272,6 +296,16 @@ def _auc(score: ResampledScore) -> Floats:
     return area
 
 
+def _auc_interval(observed: ObservedValue, confidence: float) -> tuple[float, float]:
+    """Return Newcombe's interval; for grouped pairs with the design effect of the resampled groups."""
+    from assay.statistics.auc_interval import newcombe_interval, newcombe_interval_of_groups
+
+    if observed.grouped:
+        return newcombe_interval_of_groups(observed, confidence)
+    first, second = observed.label_counts
+    return newcombe_interval(observed.value, first, second, confidence)
+
+
 register(
     Statistic(
         "auc",
@@ -282,6 +316,7 @@ register(
         lowest=0.0,
         labels=LabelKind.binary,
         chance=0.5,
+        interval=_auc_interval,
     )
 )
 

@@ -12,7 +12,8 @@ from assay.reports.compare.contests import ComparedMetrics, Contest
 from assay.reports.layout import p_value, percent, short
 from assay.reports.settings import CORRECTIONS, PairedTests
 from assay.reports.sheets import Column, Document, Sheet
-from assay.statistics.agreement import agreement
+from assay.statistics.agreement import LabelUnits, agreement
+from assay.statistics.cells import Labels
 from assay.statistics.coefficients import symbol_of
 from assay.statistics.comparison import POWER, Difference
 from assay.statistics.draws import MetricPair
@@ -80,6 +81,8 @@ def remarks(contest: Contest, bucket: str, rows: Sequence[ComparedMetrics], lett
     units, unit = _units(contest, bucket)
     if units < FEW:
         lines.append(f"{units:,} {unit}, fewer than {FEW}: trust neither the tests nor the intervals much")
+    if reservation := _label_units(contest, bucket).reservation:
+        lines.append(reservation)
     return list(dict.fromkeys(lines))
 
 
@@ -88,6 +91,12 @@ def _units(contest: Contest, bucket: str) -> tuple[int, str]:
     inside = contest.data.buckets[bucket]
     groups = contest.data.groups
     return (int(inside.sum()), "pairs") if groups is None else (len(np.unique(groups[inside])), "groups")
+
+
+def _label_units(contest: Contest, bucket: str) -> LabelUnits:
+    """Return how many pairs, or groups, have each label in a bucket."""
+    inside, groups = contest.data.buckets[bucket], contest.data.groups
+    return LabelUnits.of(Labels.of(contest.data.labels[inside]), None if groups is None else groups[inside])
 
 
 def _on_row(contest: Contest, row: ComparedMetrics, letters: Mapping[str, str]) -> list[str]:

@@ -244,6 +244,7 @@ class Line:
         on_front: whether it has a value and no other metric is both better and faster; None where an unknown cost
             leaves that open, see :func:`~assay.reports.leaderboard.board.front_of`, or nothing is ranked.
         missing: datasets that the metric has no score on.
+        reservations: what a reader should know of its intervals.
     """
 
     metric: str
@@ -256,6 +257,7 @@ class Line:
     rank: Rank | None = None
     on_front: bool | None = None
     missing: tuple[str, ...] = ()
+    reservations: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -433,10 +435,20 @@ def _line(
         value = drawn.values[place]
         low, high = drawn.interval(place, settings.confidence) or (None, None)
         values[statistic] = (None if np.isnan(value) else float(value), low, high)
+    reservations = dict.fromkeys(drawn.reservation(place) for place in range(len(settings.statistics)))
     kind = parts[0].joined.records[name].declared.kind
     signatures = dict.fromkeys(part.joined.records[name].short_signature for part in parts)
     chance = dict(zip(settings.statistics, drawn.chance.tolist(), strict=True))
-    return Line(name, kind, values, chance, drawn.n, pairs_per_second, "; ".join(signatures))
+    return Line(
+        name,
+        kind,
+        values,
+        chance,
+        drawn.n,
+        pairs_per_second,
+        "; ".join(signatures),
+        reservations=tuple(filter(None, reservations)),
+    )
 
 
 def _mean_speed(name: str, parts: Sequence[_Cell]) -> float | None:

@@ -70,6 +70,7 @@ def _sheet(board: Board, heads: Sequence[Column], settings: PairedTests, priced:
     unbeaten = frozenset(place for place, line in enumerate(board.lines) if line.rank and line.rank.low == 1)
     notes = [board.unranked] if board.unranked else []
     notes += [f"{line.metric}: no score on {', '.join(line.missing)}" for line in board.lines if line.missing]
+    notes += dict.fromkeys(reservation for line in board.lines for reservation in line.reservations)
     for line in board.lines:
         if not line.missing and line.n < board.n:
             consequence = "" if line.rank else ", hence no rank"

@@ -1,0 +1,94 @@
+"""The interval of an area under the ROC curve, which keeps its level where one of the two labels is rare.
+
+Resamples of three pairs with the rarer label are few, and none is better than the best of the three: percentiles of
+them are too narrow. A Wilson-type interval takes the variance at each candidate area, not at the observed one, so that
+it does not shrink to a point where the order is perfect.
+
+Sources: Newcombe, Confidence intervals for an effect size measure based on the Mann-Whitney statistic. Part 2:
+asymptotic methods and evaluation, Statistics in Medicine 25 (2006), method 5; Hanley & McNeil, The meaning and use of
+the area under a receiver operating characteristic curve (1982), for the variance.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import numpy as np
+
+from assay.statistics.coefficients import ObservedValue
+
+
+def newcombe_variance(area: float, first: float, second: float) -> float:
+    """Return the variance of an observed area, by Hanley and McNeil's exponential model with Newcombe's mean size.
+
+    Args:
+        area: the true area, in [0, 1].
+        first: pairs with one label.
+        second: pairs with the other one.
+    """
+    mean_size = (first + second) / 2
+    spread = 1 + (mean_size - 1) * ((1 - area) / (2 - area) + area / (1 + area))
+    return area * (1 - area) * spread / (first * second)
+
+
+def newcombe_interval(
+    area: float, first: float, second: float, confidence: float, inflation: float = 1.0
+) -> tuple[float, float]:
+    """Return the areas that differ from the observed one by no more than its standard error there times the quantile.
+
+    Args:
+        area: observed, in [0, 1].
+        first: pairs with one label.
+        second: pairs with the other one.
+        confidence: level of the interval, in (0, 1).
+        inflation: how many times the squared quantile of a normal variable and the variance of independent pairs the
+            squared difference may be.
+    """
+    from scipy.special import ndtri
+
+    quantile = float(ndtri((1 + confidence) / 2))
+
+    def excess(candidate: float) -> float:
+        return (candidate - area) ** 2 - quantile**2 * inflation * newcombe_variance(candidate, first, second)
+
+    return _crossing(excess, 0.0, area), _crossing(excess, 1.0, area)
+
+
+def _crossing(excess: Callable[[float], float], outside: float, inside: float) -> float:
+    """Return where a function crosses 0, by halving: it is positive *outside* and not positive *inside*."""
+    if excess(outside) <= 0:
+        return outside
+    while True:
+        middle = (outside + inside) / 2
+        if middle in (outside, inside):
+            return middle
+        if excess(middle) > 0:
+            outside = middle
+        else:
+            inside = middle
+
+
+def newcombe_interval_of_groups(observed: ObservedValue, confidence: float) -> tuple[float, float]:
+    """Return the interval of an area where whole groups of pairs were drawn.
+
+    The variance is inflated by the design effect: how many times the variance of the resampled groups is that of
+    independent pairs, at least 1. Of a perfect order no resample differs: there the groups that hold a label are
+    counted in place of its pairs. The spread of few groups is corrected as in
+    :func:`~assay.statistics.agreement.expanded_tail`.
+
+    Source: Obuchowski, Nonparametric analysis of clustered ROC curve data (1997), for the effective number of pairs;
+    its variance is here that of the bootstrap over groups.
+    """
+    from scipy.special import ndtri, stdtrit
+
+    area, units = observed.value, observed.units
+    tail = (1 - confidence) / 2
+    few_groups = units / (units - 1) * (stdtrit(units - 1, tail) / ndtri(tail)) ** 2
+    first, second = observed.label_counts
+    independent = newcombe_variance(area, first, second)
+    resampled_variance = float(np.nanvar(observed.resampled, ddof=1))
+    if not (independent and resampled_variance):
+        first, second = observed.label_units
+        return newcombe_interval(area, first, second, confidence, few_groups)
+    design_effect = max(1.0, resampled_variance / independent)
+    return newcombe_interval(area, first, second, confidence, design_effect * few_groups)
