@@ -32,7 +32,7 @@ def many(workplace):
     return "many.csv"
 
 
-TESTS = ("--permutations", 100, "--resamples", 100, "--quiet")
+TESTS = ("--resamples", 100, "--quiet")
 
 
 def test_advice_with_its_evidence(assay, many):
@@ -113,7 +113,7 @@ def test_a_model_is_loaded_once_and_loading_is_no_part_of_its_speed():
     release_sessions()
     openings.clear()
     rows = [{"reference": f"r{i}", "candidate": "c" * (i % 3 + i % 7) + f"{i:02}", "label": i % 3} for i in range(30)]
-    found = recommend(rows, [Loaded()], permutations=100, resamples=100, language="en")
+    found = recommend(rows, [Loaded()], resamples=100, language="en")
     assert openings == ["opened"]
     assert [row["pairs_per_second"] for row in found.document.records] == [1000.0] * len(found.document.records)
 

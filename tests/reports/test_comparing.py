@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
-from scipy.stats import rankdata
+from scipy.stats import rankdata, t
 
 import assay
 from assay import compare
@@ -13,10 +15,10 @@ from assay.reports.compare.contests import compare_metrics, contests, match
 from assay.reports.compare.document import disagreements, document
 from assay.reports.data import read_datasets
 from assay.reports.folder import read_run
-from assay.reports.settings import PairedTests
+from assay.reports.settings import PermutationTests
 from assay.statistics.significance import adjust
 
-SETTINGS = PairedTests(statistics=("pearson", "spearman"), permutations=200, resamples=200)
+SETTINGS = PermutationTests(statistics=("pearson", "spearman"), permutations=200, resamples=200)
 
 
 @pytest.fixture(autouse=True)
@@ -58,8 +60,9 @@ def test_every_couple_in_every_bucket_with_corrected_p_values(tmp_path):
     found = compare_metrics(contest, SETTINGS)
     assert {row.bucket for row in found} == {"all", "label<2", "label>=2"}
     family = [row for row in found if (row.bucket, row.difference.statistic) == ("all", "spearman")]
-    raw = np.array([row.difference.p_permutation for row in family])
-    assert [row.p_permutation for row in family] == adjust(raw, "holm").tolist()
+    for test in ("p_jackknife", "p_permutation"):
+        raw = np.array([getattr(row.difference, test) for row in family])
+        assert [getattr(row, test) for row in family] == adjust(raw, "holm").tolist()
     assert [row.verdict for row in family] == ["cannot be told apart", "first", "first"]
     (constant,) = {row.verdict for row in found if row.bucket == "label>=2"}
     assert constant == "undefined", "one label has no correlation"
@@ -174,7 +177,7 @@ def test_where_nothing_differs_no_pairs_are_shown_and_nothing_is_detectable(tmp_
     assert (held.sheets[-1].rows, held.value["pairs"]) == ((), [])
     assert held.sheets[-1].facts == ("nowhere: every pair that has both scores has the same rank under both",)
     assert "A, B: the same scores on all pairs" in held.sheets[0].notes
-    assert {row["detectable"] for row in held.records} == {None}, "no spread among resamples: not a tiny difference"
+    assert {row["detectable"] for row in held.records} == {None}, "nothing varies: not a tiny difference"
     assert {row[-2] for row in held.sheets[0].rows} == {"–"}
 
 
@@ -204,7 +207,7 @@ def test_few_pairs_are_said(tmp_path, n, few):
 def test_settings_out_of_range():
     for wrong in ({"permutations": 10}, {"resamples": 99}, {"confidence": 1.0}, {"seed": -1}):
         with pytest.raises(InputError, match=next(iter(wrong))):
-            PairedTests(statistics=("pearson",), **wrong)
+            PermutationTests(statistics=("pearson",), **wrong)
 
 
 def test_the_python_function_reads_runs_and_files_of_scores(tmp_path):
@@ -217,3 +220,53 @@ def test_the_python_function_reads_runs_and_files_of_scores(tmp_path):
     (same,) = compare(file, statistics=["spearman"], permutations=200, resamples=200).document.records
     (held,) = frame[(frame.bucket == "all") & (frame.statistic == "spearman")].to_dict("records")
     assert same["difference"] == pytest.approx(held["difference"], abs=1e-12)
+
+
+def test_detectable_is_at_the_level_that_the_correction_asks_of_the_smallest_p(tmp_path):
+    """Three metric pairs: Holm compares the smallest p-value with .05 / 3."""
+    run = run_of(tmp_path, "run", rows_of())
+    (contest,) = contests([run])
+    for correction, level in (("holm", 0.05 / 3), ("bonferroni", 0.05 / 3), ("none", 0.05)):
+        settings = replace(SETTINGS, correction=correction)
+        for row in compare_metrics(contest, settings, buckets=["all"]):
+            error = row.difference.error
+            # 80 pairs, power .8
+            assert row.detectable == pytest.approx((t.ppf(1 - level / 2, 79) + t.ppf(0.8, 79)) * error)
+
+
+def test_the_t_test_decides_and_shared_zeros_do_not_hide_a_difference(tmp_path):
+    """Half of the pairs share no word, and both metrics give 0: exchanges make two different numbers of it."""
+    rng = np.random.default_rng(2)
+    n = 200
+    labels = rng.integers(3, size=n)
+    overlap = rng.random(n) < np.array([0.2, 0.6, 0.7])[labels]
+    rows = [
+        {"reference": f"gold {i}", "candidate": f"answer {i}", "label": int(labels[i])}
+        | {
+            name: float(np.exp(labels[i] + noise * rng.normal())) if overlap[i] else 0.0
+            for name, noise in (("good", 0.5), ("near", 1.5))
+        }
+        for i in range(n)
+    ]
+    run = run_of(tmp_path, "run", rows, metrics=("recorded:good", "recorded:near"))
+    (contest,) = contests([run])
+    found = compare_metrics(contest, SETTINGS, buckets=["all"])
+    (row,) = [row for row in found if row.difference.statistic == "spearman"]
+    assert row.p_jackknife < 0.01
+    assert row.p_permutation > 0.05
+    assert row.verdict == "first"
+
+
+@pytest.mark.parametrize(("groups", "said"), [(10, True), (20, False)])
+def test_the_smallest_p_that_few_groups_can_be_exchanged_to_is_said(tmp_path, groups, said):
+    rows = [row | {"group": f"g{number % groups}"} for number, row in enumerate(rows_of())]
+    settings = PermutationTests(statistics=("spearman",), resamples=200)
+    (contest,) = contests([run_of(tmp_path, "run", rows)])
+    held = document([(contest, compare_metrics(contest, settings))], settings, 0)
+    expected = (
+        "10 groups can be exchanged in 2^10 = 1,024 ways, two of which leave the size of a difference as it is: no p "
+        "perm. below 0.002, none below 0.0059 as the smallest of 3; p jack. has no such limit"
+    )
+    assert (expected in held.sheets[0].notes) == said
+    assert "p_bootstrap" not in held.records[0]
+    assert {"p_jackknife", "adjusted_p_jackknife", "standard_error"} <= set(held.records[0])

@@ -26,7 +26,7 @@ def test_a_kept_folder_is_read_and_reported_on(folder):
     assert len(set(data.groups.tolist())) == 6
     assert not data.metrics["ter"].declared.higher_is_better
     held = {(row.metric, row.statistic): row.value for row in run.agreement if row.bucket == "all"}
-    report = leaderboard(folder, permutations=100, resamples=100, buckets=["all"])
+    report = leaderboard(folder, resamples=100, buckets=["all"])
     for record in report.document.records:
         for statistic in ("pearson", "spearman", "kendall"):
             assert record[statistic] == pytest.approx(held[record["metric"], statistic], abs=1e-12)

@@ -33,7 +33,7 @@ def test_table_and_page_say_it(run):
 
 
 def test_the_leaderboards_mean_leaves_them_out(run):
-    settings = PairedTests(statistics=("spearman",), permutations=100, resamples=100)
+    settings = PairedTests(statistics=("spearman",), resamples=100)
     found = boards(join([run], Filters()), settings, by="spearman", buckets=["all"])
     *single, mean = ({line.metric: line.values["spearman"][0] for line in board.lines} for board in found)
     machine, *human = (values["levenshtein"] for values in single)

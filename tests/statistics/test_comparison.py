@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 from scipy import stats
 
+from assay.reports.settings import PairedTests
 from assay.statistics import coefficients as registry
 from assay.statistics.agreement import Coefficients, agreement, measure
 from assay.statistics.cells import Labels
@@ -55,12 +56,18 @@ def test_permutations_and_resamples_are_those_of_scipy_on_the_same_draws(decimal
         assert difference.p_permutation == (1 + hits) / 100
         rows = [np.repeat(np.arange(60), column) for column in drawn.T]
         resampled = np.array([coefficient(first[r], labels[r]) - coefficient(second[r], labels[r]) for r in rows])
-        side = min((resampled <= 0).sum(), (resampled >= 0).sum())
-        assert difference.p_bootstrap == min(1, 2 * (1 + side) / 100)
         assert difference.low < difference.value < difference.high
         assert np.quantile(resampled, 0.01) < difference.low < np.quantile(resampled, 0.07)
-        # of a test at .1 with power .8: the normal quantiles of .95 and of .8 in standard errors
-        assert difference.detectable == pytest.approx((1.6448536 + 0.8416212) * resampled.std(ddof=1), rel=1e-6)
+        left = [np.delete(np.arange(60), unit) for unit in range(60)]
+        without = np.array([coefficient(first[r], labels[r]) - coefficient(second[r], labels[r]) for r in left])
+        pseudo = 60 * observed - 59 * without
+        # Arvesen's test of the mean of the pseudo-values, with the difference in its place
+        t, p = stats.ttest_1samp(pseudo - pseudo.mean() + observed, 0)
+        assert difference.p_jackknife == pytest.approx(p, rel=1e-6)
+        assert difference.error == pytest.approx(observed / t)
+        # at .1 with power .8: the quantiles of .95 and of .8 of Student's t with 59 degrees of freedom
+        quantiles = stats.t.ppf(0.95, 59) + stats.t.ppf(0.8, 59)
+        assert difference.detectable(0.1) == pytest.approx(quantiles * observed / t, rel=1e-6)
 
 
 @pytest.mark.parametrize("name", registry.STATISTICS)
@@ -97,19 +104,21 @@ def test_all_couples_see_the_same_draws_as_one_alone():
 
 
 @pytest.mark.slow
-def test_the_detectable_difference_is_detected_in_four_of_five_cases():
-    """The scores differ by what 200 pairs can show: the interval then misses 0 with probability .8."""
+@pytest.mark.parametrize(("noise", "comparisons"), [(1.5, 1), (1.71, 6)])
+def test_the_detectable_difference_is_detected_in_four_of_five_cases(noise, comparisons):
+    """The scores differ by what 200 pairs can show; with six comparisons, at the level of Holm's first step."""
     rng = np.random.default_rng(0)
-    settings = {"statistics": ["pearson"], "permutations": 0, "resamples": 200, "confidence": 0.95}
-    # r of a label and itself plus noise s is 1 / sqrt(1 + s^2): .707 and .563
-    noise, true = (1.0, 1.468), 1 / np.sqrt(2) - 1 / np.sqrt(1 + 1.468**2)
+    settings = {"statistics": ["pearson"], "permutations": 0, "resamples": 0, "confidence": 0.95}
+    # r of a label and itself plus noise s is 1 / sqrt(1 + s^2): .707, and .555 or .505
+    true = 1 / np.sqrt(2) - 1 / np.sqrt(1 + noise**2)
+    level = PairedTests().first_level(comparisons)
     seen, sizes = 0, []
     for case in range(300):
         labels = rng.normal(size=200)
-        first, second = (labels + scale * rng.normal(size=200) for scale in noise)
+        first, second = (labels + scale * rng.normal(size=200) for scale in (1.0, noise))
         (one,) = compare(first, second, labels, seed=(case,), **settings)
-        seen += one.low > 0
-        sizes.append(one.detectable)
+        seen += one.value > 0 and one.p_jackknife <= level
+        sizes.append(one.detectable(level))
     assert np.median(sizes) == pytest.approx(true, rel=0.05)
     assert seen / 300 == pytest.approx(POWER, abs=0.07), "three standard errors of 300 cases"
 
@@ -131,7 +140,7 @@ def test_many_draws_come_near_all_permutations():
         first, second, labels, statistics=["pearson"], permutations=20_000, resamples=0, confidence=0.95, seed=(0,)
     )
     assert found.p_permutation == pytest.approx(exact, abs=4 * np.sqrt(exact * (1 - exact) / 20_000))
-    assert (found.low, found.p_bootstrap) == (None, None)
+    assert (found.low, found.p_jackknife, found.error) == (None, None, None), "nine pairs are too few"
 
 
 @pytest.mark.slow
@@ -152,7 +161,7 @@ def test_a_worse_score_is_found_out():
     for one in compare(
         first, second, labels, statistics=STATISTICS, permutations=499, resamples=499, confidence=0.95, seed=(0,)
     ):
-        assert one.p_permutation == 1 / 500 and one.p_bootstrap < 0.01 and one.low > 0
+        assert one.p_permutation == 1 / 500 and one.p_jackknife < 0.01 and one.low > 0
         assert (one.p_williams is None) == (one.statistic != "pearson")
         back = compare(
             second,
@@ -194,8 +203,8 @@ def test_a_score_does_not_differ_from_itself():
     for one in compare(
         score, score, labels, statistics=STATISTICS, permutations=99, resamples=99, confidence=0.95, seed=(0,)
     ):
-        assert (one.value, one.low, one.high, one.detectable) == (0, 0, 0, 0)
-        assert (one.p_permutation, one.p_bootstrap) == (1, 1)
+        assert (one.value, one.low, one.high, one.error, one.detectable(0.05)) == (0, 0, 0, 0, None)
+        assert (one.p_permutation, one.p_jackknife) == (1, 1)
 
 
 def test_the_mean_over_datasets():
@@ -250,7 +259,7 @@ def test_what_cannot_be_compared_says_so():
     (some,) = compare(half, second, labels, **settings)
     assert some.n == 15
     (few,) = compare(first[:6], second[:6], labels[:6], **settings)
-    assert few.low is None and "no interval below 10 pairs" in few.note
+    assert few.low is None and "no interval and no t-test below 10 pairs" in few.note
 
 
 @pytest.mark.filterwarnings("error")

@@ -51,8 +51,8 @@ def test_seeds_are_one_record_with_both_tests():
     assert (found["trained"], found["over_full"]) == (60.5, 10.5)
     assert found["p_full"] == pytest.approx(ttest_1samp([10, 11], 0).pvalue)
     # over the pairs nothing is shown, however alike the seeds are
-    assert (found["low_full"], found["high_full"], found["p_bootstrap_full"]) == (-2.0, 23.0, 0.2)
-    assert (found["low_ilp"], found["p_bootstrap_ilp"]) == (None, None)
+    assert (found["low_full"], found["high_full"], found["p_pairs_full"]) == (-2.0, 23.0, 0.2)
+    assert (found["low_ilp"], found["p_pairs_ilp"]) == (None, None)
     shown = write(aspects_document({"aspects": [found], "people": [], "seeds": [0, 1]}), "md")
     assert shown.count("p seeds") == 3, "two heads and the note"
     assert "a test of the order of the batches alone, not of the choice of pairs" in shown
@@ -61,7 +61,7 @@ def test_seeds_are_one_record_with_both_tests():
 
 def test_one_model_has_the_bootstrap_alone():
     shown = write(aspects_document({"aspects": a_seed(60.0, -2.0, 21.0, 0.2), "people": [], "seeds": [0]}), "md")
-    assert "p: paired bootstrap over the test pairs" in shown
+    assert "p: jackknife t-test over the test pairs" in shown
     assert "Student" not in shown
     assert RESAMPLES >= 500
 

@@ -11,7 +11,7 @@ from assay.api.values import Report
 from assay.errors import InputError
 from assay.progress import Silent
 from assay.reports.data import signed
-from assay.reports.leaderboard.board import Filters, boards, enough_draws, join, missing_metrics, work_of
+from assay.reports.leaderboard.board import Filters, boards, join, missing_metrics, work_of
 from assay.reports.leaderboard.document import document
 from assay.reports.leaderboard.settings import LeaderboardSettings
 from assay.settings import takes_settings
@@ -22,7 +22,7 @@ from assay.statistics.coefficients import check_statistics
 def leaderboard(runs: str | Path | Sequence[str | Path], settings: LeaderboardSettings) -> Report:
     """Rank metrics over any number of runs, per dataset and bucket and over all datasets.
 
-    Metrics that tests cannot tell apart share a rank.
+    Each rank has the confidence set that tests of every two metrics leave open.
 
     Args:
         runs: run folders, or files with a label and score columns.
@@ -44,7 +44,6 @@ def leaderboard(runs: str | Path | Sequence[str | Path], settings: LeaderboardSe
     with open_runs(paths) as opened:
         joined = join(opened, filters)
         progress.begin("comparing metrics", work_of(joined, settings, buckets))
-        tests = enough_draws(joined, settings)
-        ranked = boards(joined, tests, by=by, buckets=buckets, advance=progress.advance)
-        laid_out = document(ranked, tests, by, missing_metrics(opened))
-        return Report(signed(laid_out, [dataset.data for dataset in joined], (), tests.signature))
+        ranked = boards(joined, settings, by=by, buckets=buckets, advance=progress.advance)
+        laid_out = document(ranked, settings, by, missing_metrics(opened))
+        return Report(signed(laid_out, [dataset.data for dataset in joined], (), settings.signature))

@@ -11,7 +11,7 @@ from assay.errors import UnavailableError
 from assay.progress import Silent
 from assay.reports.data import signed
 from assay.reports.folder import read_run
-from assay.reports.leaderboard.board import Filters, boards, enough_draws, join, missing_metrics, work_of
+from assay.reports.leaderboard.board import Filters, boards, join, missing_metrics, work_of
 from assay.reports.leaderboard.document import document
 from assay.reports.recommend import RecommendSettings, advise, parse_budget, with_advice
 from assay.reports.settings import PairedTests
@@ -63,7 +63,7 @@ def recommend(settings: RecommendSettings) -> Report:
         if not opened.manifest.has_scores:
             raise UnavailableError("no metric gave scores", "; ".join(missing_metrics([opened])))
         joined = join([opened], Filters())
-        tests = enough_draws(joined, PairedTests(**{**settings.values_of(PairedTests), "statistics": statistics}))
+        tests = PairedTests(**{**settings.values_of(PairedTests), "statistics": statistics})
         progress.begin("comparing metrics", work_of(joined, tests))
         ranked = boards(joined, tests, by=settings.by, advance=progress.advance)
     advice = [advise(board, budget, settings.by) for board in ranked]

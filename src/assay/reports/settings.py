@@ -63,14 +63,43 @@ class NeededResampling(Resampling):
 
 @dataclass(frozen=True, kw_only=True)
 class PairedTests(NeededResampling):
-    """How scores of the same pairs are compared: permutation tests, corrected, and paired intervals."""
+    """How scores of the same pairs are compared: jackknife t-tests, corrected, and paired intervals."""
 
     statistics: Sequence[str] = setting(statistics_help(), (), flags=("--statistic",), metavar="NAME")
-    permutations: int = setting(
-        "Draws of the permutation test; more where the correction for many metric pairs needs them.", 1000
-    )
     correction: Literal["holm", "benjamini-hochberg", "bonferroni", "none"] = setting(
         "For the number of metric pairs in a table.", "holm", choices=CORRECTIONS
+    )
+
+    @property
+    def signature(self) -> str:
+        """One line that lets another person draw the same."""
+        return f"seed:{self.seed}|resamples:{self.resamples}|confidence:{self.confidence}|correction:{self.correction}"
+
+    @property
+    def level(self) -> float:
+        """Error rate of a family of tests."""
+        return 1 - self.confidence
+
+    def first_level(self, tests: int) -> float:
+        """Return the level that the smallest of several p-values has to reach.
+
+        That is the first step of Holm's correction, as of Bonferroni's and of Benjamini and Hochberg's: the level of
+        the family divided by the number of tests.
+        """
+        return self.level if self.correction == "none" else self.level / max(tests, 1)
+
+    def rejects(self, p: float | None) -> bool:
+        """Tell whether a corrected p-value, NaN or None where there is none, counts as more than chance."""
+        # 1 - .95 is a little more than .05: a p-value on the level counts in either case
+        return p is not None and p <= self.level + 1e-9
+
+
+@dataclass(frozen=True, kw_only=True)
+class PermutationTests(PairedTests):
+    """How scores are compared where permutation tests stand beside the others."""
+
+    permutations: int = setting(
+        "Draws of the permutation test; more where the correction for many metric pairs needs them.", 1000
     )
 
     def check(self) -> None:
@@ -81,25 +110,17 @@ class PairedTests(NeededResampling):
     @property
     def signature(self) -> str:
         """One line that lets another person draw the same."""
-        return (
-            f"seed:{self.seed}|permutations:{self.permutations}|resamples:{self.resamples}"
-            f"|confidence:{self.confidence}|correction:{self.correction}"
-        )
+        return f"{super().signature}|permutations:{self.permutations}"
 
     def permutations_for(self, pairs: int) -> int:
         """Return how many permutations the tests of a number of metric pairs need.
 
         The smallest p-value of r draws is 1 / (r + 1). Corrected for k metric pairs it has to stay well below the
-        level, or nothing could be told apart: r is at least twice k / (1 - confidence).
+        level, or none could be significant: r is at least twice k / (1 - confidence).
         """
         if self.correction == "none":
             return self.permutations
-        return max(self.permutations, math.ceil(2 * pairs / (1 - self.confidence)))
-
-    def rejects(self, p: float | None) -> bool:
-        """Tell whether a corrected p-value, NaN or None where there is none, counts as more than chance."""
-        # 1 - .95 is a little more than .05: a p-value on the level counts in either case
-        return p is not None and p <= 1 - self.confidence + 1e-9
+        return max(self.permutations, math.ceil(2 * pairs / self.level))
 
 
 @dataclass(frozen=True, kw_only=True)

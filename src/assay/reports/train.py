@@ -12,8 +12,8 @@ from assay.tables import NOT_BY_PEOPLE
 # Agreement with labels before and after a training.
 
 _NOTES = (
-    "gain: with the paired bootstrap over the test pairs, whole groups where the data has them; p is two-sided and not "
-    "corrected for the number of lines."
+    "gain: with the paired bootstrap over the test pairs, whole groups where the data has them; p is that of the "
+    "jackknife t-test over the same, two-sided and not corrected for the number of lines."
 )
 _OVER_SEEDS = (
     "Bounds are the outermost of any seed's interval, p the largest of any seed; p seeds: Student's t over the seeds, "
@@ -107,10 +107,10 @@ _SYSTEMS = {"full": "full", "random": "random", "ILP": "ilp", "ILP, even": "ilp_
 
 #: What p is: of one model, and of several seeds.
 _TESTS = (
-    ("p: paired bootstrap over the test pairs.",),
+    ("p: jackknife t-test over the test pairs.",),
     (
         "p seeds: Student's t over the seeds, a test of the order of the batches alone, not of the choice of pairs.",
-        "p pairs: the largest p that a paired bootstrap over the test pairs gives for any seed.",
+        "p pairs: the largest p that a jackknife t-test over the test pairs gives for any seed.",
     ),
 )
 
@@ -161,9 +161,11 @@ def _aspect_row(record: Mapping[str, Any], key: str, systems: Any, rivals: Seque
     cells += [_aspect_number(record["sd_trained"])] if seeds > 1 else []
     for rival in rivals:
         cells.append(_aspect_number(record[f"over_{rival}"], sign=True))
-        for head in ("p", "p_bootstrap") if seeds > 1 else ("p",):
-            p = record[f"{head}_{rival}"]
-            cells.append("–" if p is None else f"{p:.3f}")
+        p_values = [record[f"p_{rival}"]]
+        if seeds > 1:
+            # results of version 0.1 call it p_bootstrap, which it was
+            p_values.append(record.get(f"p_pairs_{rival}", record.get(f"p_bootstrap_{rival}")))
+        cells += ["–" if p is None else f"{p:.3f}" for p in p_values]
     return cells
 
 

@@ -185,6 +185,23 @@ class RankCounts:
         tied: Floats = (np.einsum("kb,kb->b", self.cells, self.cells) - self.label.total) / 2
         return tied
 
+    @property
+    def score_levels(self) -> Floats:
+        """Distinct scores that have pairs."""
+        levels: Floats = np.count_nonzero(self.score_counts, axis=0).astype(np.float64)
+        return levels
+
+    @property
+    def label_levels(self) -> Floats:
+        """Distinct labels that have pairs."""
+        levels: Floats = np.count_nonzero(self.label_counts, axis=0).astype(np.float64)
+        return levels
+
+    @property
+    def labels_in_all(self) -> int:
+        """Distinct labels of all pairs, drawn or not."""
+        return len(self.label_counts)
+
 
 @dataclass(frozen=True)
 class Cells:

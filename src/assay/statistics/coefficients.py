@@ -21,15 +21,55 @@ from typing import TYPE_CHECKING, Final, Protocol
 from assay.errors import InputError, unknown_name
 
 if TYPE_CHECKING:
-    from assay.statistics.cells import RankCounts
+    from assay.statistics.cells import Ties
     from assay.statistics.concordance import Floats
+
+
+class RankSums(Protocol):
+    """What rank statistics are made of, under b resamples; arrays have shape (b,)."""
+
+    @property
+    def score(self) -> Ties:
+        """Ties of the score."""
+
+    @property
+    def label(self) -> Ties:
+        """Ties of the label."""
+
+    @property
+    def comparisons(self) -> Floats:
+        """Comparisons of two pairs, n (n - 1) / 2."""
+
+    @property
+    def balance(self) -> Floats:
+        """Concordant less discordant comparisons."""
+
+    @property
+    def rank_product(self) -> Floats:
+        """Sum of products of the centred mid-ranks of score and label."""
+
+    @property
+    def tied_in_both(self) -> Floats:
+        """Comparisons that are ties in both score and label."""
+
+    @property
+    def score_levels(self) -> Floats:
+        """Distinct scores in the resample."""
+
+    @property
+    def label_levels(self) -> Floats:
+        """Distinct labels in the resample."""
+
+    @property
+    def labels_in_all(self) -> int:
+        """Distinct labels of all pairs, drawn or not."""
 
 
 class ResampledScore(Protocol):
     """One score and the labels under b resamples, as the sums that statistics are made of."""
 
     @property
-    def ranks(self) -> RankCounts:
+    def ranks(self) -> RankSums:
         """Numbers of ties, concordant less discordant comparisons, and rank products."""
 
     @property
@@ -83,8 +123,8 @@ class Statistic:
         symbol: where there is little room, such as ``τ-b``.
         help: what it is, in a few words.
         compute: returns the values under b resamples, shape (b,), NaN where undefined. For scores without ties it must
-            be linear in the balance and the rank product of :class:`~assay.statistics.cells.RankCounts`: permutation
-            tests rely on it, and ``tests/statistics/test_comparison.py`` checks it for every statistic.
+            be linear in the balance and the rank product of :class:`RankSums`: permutation tests rely on it, and
+            ``tests/statistics/test_comparison.py`` checks it for every statistic.
         lowest: the lowest value, -1 or 0.
         labels: what labels it is defined for.
         chance: its mean over all permutations of the labels: a number, or a function of the share of comparisons that
@@ -229,9 +269,7 @@ def _tau_c(score: ResampledScore) -> Floats:
     import numpy as np
 
     ranks = score.ranks
-    score_levels = np.count_nonzero(ranks.score_counts, axis=0)
-    label_levels = np.count_nonzero(ranks.label_counts, axis=0)
-    levels = np.minimum(score_levels, label_levels).astype(np.float64)
+    levels = np.minimum(ranks.score_levels, ranks.label_levels)
     with np.errstate(invalid="ignore", divide="ignore"):
         tau: Floats = 2 * ranks.balance / (ranks.label.total**2 * (levels - 1) / levels)
     return np.where(levels > 1, np.clip(tau, -1, 1), np.nan)
@@ -288,11 +326,11 @@ def _auc(score: ResampledScore) -> Floats:
     import numpy as np
 
     ranks = score.ranks
-    if len(ranks.label_counts) != 2:
+    if ranks.labels_in_all != 2:
         return np.full(ranks.balance.shape, np.nan)
-    low, high = ranks.label_counts
+    # a comparison of two labels that differ is one of a lower with a higher label
     with np.errstate(invalid="ignore", divide="ignore"):
-        area: Floats = (ranks.balance / (low * high) + 1) / 2
+        area: Floats = (ranks.balance / (ranks.comparisons - ranks.label.tied) + 1) / 2
     return area
 
 

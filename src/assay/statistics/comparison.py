@@ -11,6 +11,7 @@ import numpy as np
 from assay.statistics.agreement import FEWEST, Coefficients, percentile_interval
 from assay.statistics.concordance import Floats
 from assay.statistics.draws import Drawn, MetricPair, draw_all
+from assay.statistics.jackknife import DifferenceVariance
 
 #: Differences nearer than this to the observed one count as equal to it.
 NOISE = 1e-12
@@ -29,11 +30,11 @@ class Difference:
         low: lower bound of the paired bootstrap's interval of the difference; None where there is none.
         high: upper bound.
         p_permutation: two-sided, by PERM-BOTH; None where undefined or not asked for.
-        p_bootstrap: two-sided: twice the share of resamples on the other side of 0.
+        p_jackknife: two-sided, by Student's t of the difference over its jackknife standard error; None where undefined
+            or below :data:`~assay.statistics.agreement.FEWEST` units.
         p_williams: two-sided, for Pearson only, and only where pairs are independent.
-        detectable: the smallest difference that so many pairs would have shown with probability :data:`POWER`, by a
-            two-sided test at the level of the interval, from the spread of the resampled differences (normal
-            approximation); None where there is no interval.
+        error: the jackknife standard error; None where there is no such test.
+        degrees: degrees of freedom of that test: units less one; None where there is no such test.
         n: pairs with both scores.
         note: reason or reservation, or an empty string.
     """
@@ -44,9 +45,10 @@ class Difference:
     low: float | None
     high: float | None
     p_permutation: float | None
-    p_bootstrap: float | None
+    p_jackknife: float | None
     p_williams: float | None
-    detectable: float | None
+    error: float | None
+    degrees: float | None
     n: int
     note: str
 
@@ -54,6 +56,19 @@ class Difference:
     def value(self) -> float | None:
         """The difference, or None where one of the coefficients is undefined."""
         return None if self.first is None or self.second is None else self.first - self.second
+
+    def detectable(self, level: float) -> float | None:
+        """Return the smallest difference that so many pairs would have shown with probability :data:`POWER`.
+
+        By the two-sided t-test at *level*, which is that of one test: where several are corrected, the level of the
+        family divided by their number. None without the test, or where no leave-one-out value differs, which tells
+        nothing of the size of a difference.
+        """
+        from scipy.special import stdtrit
+
+        if not self.error or self.degrees is None:
+            return None
+        return float((stdtrit(self.degrees, 1 - level / 2) + stdtrit(self.degrees, POWER)) * self.error)
 
 
 def compare(first: Floats, second: Floats, labels: Floats, **settings: Any) -> list[Difference]:
@@ -101,7 +116,9 @@ def average_drawn(parts: Sequence[Drawn]) -> Drawn:
     """Return two scores compared by the mean of each coefficient over datasets; without Williams' test."""
     first = average([part.first for part in parts])
     second = average([part.second for part in parts])
-    return Drawn(first, second, _mean_or_none([part.permuted for part in parts]), np.nan)
+    variances = [part.variance for part in parts if part.variance is not None]
+    variance = DifferenceVariance.of_mean(variances) if len(variances) == len(parts) else None
+    return Drawn(first, second, _mean_or_none([part.permuted for part in parts]), np.nan, variance)
 
 
 def _mean_or_none(arrays: Sequence[Floats | None]) -> Floats | None:
@@ -118,10 +135,6 @@ def summarise(drawn: Drawn, statistics: Sequence[str], confidence: float) -> lis
 def _difference(name: str, index: int, drawn: Drawn, confidence: float) -> Difference:
     """Return the difference in the statistic *name*, which is at *index* of what was drawn."""
     first, second = drawn.first.values[index], drawn.second.values[index]
-    undefined = bool(np.isnan(first) or np.isnan(second))
-    note = ""
-    if undefined:
-        note = "undefined" if drawn.first.n else "no pair has both scores"
     difference = Difference(
         statistic=name,
         first=_none_if_nan(first),
@@ -129,48 +142,50 @@ def _difference(name: str, index: int, drawn: Drawn, confidence: float) -> Diffe
         low=None,
         high=None,
         p_permutation=None,
-        p_bootstrap=None,
+        p_jackknife=None,
         p_williams=None,
-        detectable=None,
+        error=None,
+        degrees=None,
         n=drawn.first.n,
-        note=note,
+        note="",
     )
-    if undefined:
-        return difference
-    if drawn.first.resampled is not None and drawn.second.resampled is not None:
-        resampled = drawn.first.resampled[index] - drawn.second.resampled[index]
-        difference = _with_interval(difference, resampled, drawn.first.units[index], confidence)
+    if difference.value is None:
+        return replace(difference, note="undefined" if drawn.first.n else "no pair has both scores")
     if drawn.permuted is not None:
-        p_permutation = _p_permutation(float(first - second), drawn.permuted[index])
+        p_permutation = _p_permutation(difference.value, drawn.permuted[index])
         difference = replace(difference, p_permutation=p_permutation)
     if name == "pearson":
         difference = replace(difference, p_williams=_none_if_nan(drawn.p_williams))
+    units, units_name = drawn.first.units[index]
+    if units < FEWEST:
+        return replace(difference, note=f"no interval and no t-test below {FEWEST} {units_name}")
+    if drawn.variance is not None:
+        difference = _with_t_test(difference, drawn.variance, index)
+    if drawn.first.resampled is not None and drawn.second.resampled is not None:
+        resampled = drawn.first.resampled[index] - drawn.second.resampled[index]
+        low, high = percentile_interval(resampled, units, confidence) or (None, None)
+        difference = replace(difference, low=low, high=high)
     return difference
 
 
-def _with_interval(
-    difference: Difference, resampled: Floats, units_and_name: tuple[int, str], confidence: float
-) -> Difference:
-    """Return the difference with what its resamples show: interval, p-value and the smallest detectable difference.
+def _with_t_test(difference: Difference, variance: DifferenceVariance, index: int) -> Difference:
+    """Return the difference with its t-test, from the variance of the statistic at *index*.
 
-    Args:
-        difference: without them.
-        resampled: the difference on each resample, shape (resamples,), NaN where undefined.
-        units_and_name: how many units were drawn, and what they are called.
-        confidence: level of the interval, in (0, 1).
+    Arvesen (1969) tests the mean of the pseudo-values. The difference itself stands here instead, which is what the
+    tables show; the two differ by a bias of the order of one in the number of units.
     """
-    units, units_name = units_and_name
-    if units < FEWEST:
-        return replace(difference, note=f"no interval below {FEWEST} {units_name}")
-    interval = percentile_interval(resampled, units, confidence)
-    if interval is None:
-        return difference
-    low, high = interval
-    defined = resampled[~np.isnan(resampled)]
-    on_smaller_side = min(int((defined <= 0).sum()), int((defined >= 0).sum()))
-    p_bootstrap = min(1.0, 2 * (1 + on_smaller_side) / (1 + len(defined)))
-    detectable = _detectable_difference(defined, confidence)
-    return replace(difference, low=low, high=high, p_bootstrap=p_bootstrap, detectable=detectable)
+    from scipy.special import stdtr
+
+    squared_error, degrees = float(variance.variances[index]), float(variance.degrees[index])
+    size = abs(difference.value or 0.0)
+    if np.isnan(squared_error):
+        return replace(difference, note="no t-test: undefined without one of the pairs or groups")
+    error = float(np.sqrt(squared_error))
+    if error <= NOISE:
+        # a perfect metric and a perfectly wrong one: no more certain than if the sign of each unit had been counted
+        p = 1.0 if size <= NOISE else float(2.0**-degrees)
+        return replace(difference, p_jackknife=p, error=0.0, degrees=degrees)
+    return replace(difference, p_jackknife=float(2 * stdtr(degrees, -size / error)), error=error, degrees=degrees)
 
 
 def _p_permutation(observed: float, permuted: Floats) -> float:
@@ -178,18 +193,6 @@ def _p_permutation(observed: float, permuted: Floats) -> float:
     null = permuted[~np.isnan(permuted)]
     as_extreme = np.abs(null) >= abs(observed) - NOISE
     return float(1 + as_extreme.sum()) / (1 + len(null))
-
-
-def _detectable_difference(resampled: Floats, confidence: float) -> float:
-    """Return the difference that a test at this level would show with probability :data:`POWER`.
-
-    Args:
-        resampled: the difference on each resample, shape (resamples,), finite; its spread is the standard error.
-        confidence: level of the test, in (0, 1).
-    """
-    from scipy.special import ndtri
-
-    return float((ndtri((1 + confidence) / 2) + ndtri(POWER)) * resampled.std(ddof=1))
 
 
 def _none_if_nan(value: float) -> float | None:

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Self
 
 import numpy as np
@@ -242,3 +243,64 @@ class LevelTree(Concordance):
         ranked *= cells
         of_level = np.add.reduceat(ranked, self.label_starts, axis=0)
         return balance, np.einsum("lb,lb->b", of_level, label_ranks)
+
+
+# The balance of single items.
+
+
+@dataclass(frozen=True)
+class ItemBalance:
+    """Scores and labels of items, sorted so that the balance of any point with all of them is found by bisection.
+
+    Attributes:
+        scores: codes of the scores, shape (n,).
+        labels: codes of the labels, shape (n,).
+        blocks: None, or codes of shape (n,): only items of one block are compared with each other.
+    """
+
+    scores: Indices
+    labels: Indices
+    blocks: Indices | None = None
+
+    def of_all(self) -> Floats:
+        """Return for each item how many others it is concordant with, less discordant, shape (n,)."""
+        return self.at(self.scores, self.labels, self.blocks)
+
+    def at(self, scores: Indices, labels: Indices, blocks: Indices | None = None) -> Floats:
+        """Return the same for points of the plane, given by codes of shape (m,); O((m + n) log(levels) log(n))."""
+        points = self._node(labels, blocks)
+        balance = np.zeros(len(scores))
+        # two different labels meet at the highest bit in which they differ
+        for bit, sides in enumerate(self._sorted_keys):
+            node = points >> (bit + 1)
+            is_upper = (points >> bit & 1).astype(bool)
+            for items, others, sign in ((is_upper, sides[0], 1), (~is_upper, sides[1], -1)):
+                start = node[items] * self._stride
+                keys = start + scores[items]
+                smaller = np.searchsorted(others, keys, side="left") - np.searchsorted(others, start)
+                larger = np.searchsorted(others, start + self._stride) - np.searchsorted(others, keys, side="right")
+                balance[items] += sign * (smaller - larger)
+        return balance
+
+    @cached_property
+    def _bits(self) -> int:
+        return int(self.labels.max()).bit_length()
+
+    @cached_property
+    def _stride(self) -> int:
+        return int(self.scores.max()) + 1
+
+    def _node(self, labels: Indices, blocks: Indices | None) -> Indices:
+        """Return the codes of labels, with those of their blocks in the bits above."""
+        return labels if blocks is None else (blocks << self._bits) | labels
+
+    @cached_property
+    def _sorted_keys(self) -> list[tuple[Indices, Indices]]:
+        """Numbers for (labels above a bit, score), sorted: of items with the bit unset, and of those with it set."""
+        node = self._node(self.labels, self.blocks)
+        sides = []
+        for bit in range(self._bits):
+            keys = (node >> (bit + 1)) * self._stride + self.scores
+            is_upper = (node >> bit & 1).astype(bool)
+            sides.append((np.sort(keys[~is_upper]), np.sort(keys[is_upper])))
+        return sides

@@ -1,4 +1,4 @@
-"""Draws that compare metrics two by two: resamples that all of them share, and exchanges of each two.
+"""What compares metrics two by two: resamples and leave-one-out values that all share, and exchanges of each two.
 
 The permutation test exchanges the two scores of a pair, or of a whole group of pairs, with probability one half, both
 scores standardised: PERM-BOTH of Deutsch, Dror & Roth, A Statistical Analysis of Summarization Evaluation Metrics using
@@ -18,6 +18,7 @@ from assay.statistics.agreement import PREPARED_BYTES, Coefficients, measure
 from assay.statistics.cells import score_codes
 from assay.statistics.concordance import Floats
 from assay.statistics.exchange import Exchange
+from assay.statistics.jackknife import DifferenceVariance, leave_one_out
 from assay.statistics.resampling import BLOCK
 from assay.statistics.significance import williams
 
@@ -69,12 +70,14 @@ class Drawn:
         second: of the second score, on the same pairs and under the same resamples.
         permuted: first less second after each exchange, shape (statistics, permutations), or None.
         p_williams: of Pearson's r, NaN where undefined, not asked for, or pairs are not independent.
+        variance: of the differences, by the jackknife over pairs or groups; None where no pair has both scores.
     """
 
     first: Coefficients
     second: Coefficients
     permuted: Floats | None
     p_williams: float
+    variance: DifferenceVariance | None = None
 
     @property
     def sides(self) -> tuple[Coefficients, Coefficients]:
@@ -147,6 +150,7 @@ def _draw_on_same_rows(
     """Return what is drawn of metrics that all have a score of every row, shape (n,); n may be 0."""
     n = len(labels)
     coefficients = measure(scores, labels, statistics=statistics, resamples=resamples, seed=seed, groups=groups)
+    left_out = leave_one_out(scores, labels, statistics=statistics, groups=groups) if n else {}
     permuted: dict[MetricPair, Floats] = {}
     if permutations and n:
         swaps = Swaps(n, permutations, (*seed, 1), groups)
@@ -160,7 +164,11 @@ def _draw_on_same_rows(
             first_r, second_r = coefficients[first].values[index], coefficients[second].values[index]
             p_williams = _p_williams(scores[first], scores[second], first_r, second_r)
         drawn[first, second] = Drawn(
-            coefficients[first], coefficients[second], permuted.get((first, second)), p_williams
+            coefficients[first],
+            coefficients[second],
+            permuted.get((first, second)),
+            p_williams,
+            DifferenceVariance.of(left_out[first], left_out[second]) if n else None,
         )
     return drawn
 

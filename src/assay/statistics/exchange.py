@@ -19,7 +19,7 @@ import numpy as np
 
 from assay.statistics.cells import Cells, Labels, RankCounts, Within, score_codes
 from assay.statistics.coefficients import STATISTICS
-from assay.statistics.concordance import Floats, Indices
+from assay.statistics.concordance import Floats, Indices, ItemBalance
 
 
 @dataclass(frozen=True)
@@ -87,7 +87,7 @@ class Exchange:
             Cells.of(joined, doubled),
             (_Linear.of(rows[0]), _Linear.of(rows[1]), _Linear.of(rows[2])),
             (float(rows[0].sum()), float(rows[1].sum()), float(rows[2].sum())),
-            _excess(_balance_of_each(codes, doubled.codes)),
+            _excess(ItemBalance(codes, doubled.codes).of_all()),
             _excess(_rank_product_of_each(codes, ranks[doubled.codes])),
             None if groups is None else _accuracy_difference(first, second, labels, groups),
         )
@@ -216,27 +216,6 @@ def _accuracy_difference(first: Floats, second: Floats, labels: Floats, groups: 
         return None
     difference = (within_first.ordered - within_second.ordered) / within_first.comparisons.sum()
     return _Linear(float(difference.sum()), -2 * difference)
-
-
-def _balance_of_each(scores: Indices, labels: Indices) -> Floats:
-    """Return for each value how many others it is concordant with, less discordant, from codes of shape (k,)."""
-    stride = int(scores.max()) + 1
-    balance = np.zeros(len(scores))
-    # two different labels meet at the highest bit in which they differ
-    for bit in range(int(labels.max()).bit_length()):
-        node = labels >> (bit + 1)
-        is_upper = (labels >> bit & 1).astype(bool)
-        keys = node * stride + scores
-        for items, sign in ((is_upper, 1), (~is_upper, -1)):
-            other_keys = np.sort(keys[~items])
-            smaller_end = np.searchsorted(other_keys, keys[items], side="left")
-            larger_start = np.searchsorted(other_keys, keys[items], side="right")
-            node_start = np.searchsorted(other_keys, node[items] * stride)
-            node_end = np.searchsorted(other_keys, (node[items] + 1) * stride)
-            smaller = smaller_end - node_start
-            larger = node_end - larger_start
-            balance[items] += sign * (smaller - larger)
-    return balance
 
 
 def _rank_product_of_each(scores: Indices, label_ranks: Floats) -> Floats:

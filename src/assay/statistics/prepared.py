@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
 import numpy as np
 
 from assay.statistics.cells import Cells, LabelCounts, Labels, RankCounts, Within
-from assay.statistics.coefficients import STATISTICS, LabelKind
+from assay.statistics.coefficients import STATISTICS, LabelKind, RankSums
 from assay.statistics.concordance import Floats, Indices
 
 #: A variance below this share of the mean square has lost digits as a difference of two sums, and is computed anew.
@@ -139,15 +139,25 @@ class Moments:
         x, y = _standardise(scores), _standardise(labels)
         return cls(np.stack([x, x * x, x * y, y, y * y]), x, y)
 
-    def pearson(self, weights: Floats, ranks: RankCounts) -> Floats:
+    def pearson(self, weights: Floats, ranks: RankSums) -> Floats:
         """Return Pearson's r, shape (b,), in [-1, 1]; NaN where score or label is constant.
 
         Args:
             weights: multiplicities, shape (n, b).
             ranks: of the same score under the same weights: they tell what is constant.
         """
+        return self.pearson_of_sums(self.rows @ weights, ranks, lambda resample: weights[:, resample])
+
+    def pearson_of_sums(self, sums: Floats, ranks: RankSums, weights_of: Callable[[int], Floats]) -> Floats:
+        """Return Pearson's r from what the rows add up to, shape (b,), in [-1, 1]; NaN where one is constant.
+
+        Args:
+            sums: shape (5, b).
+            ranks: of the same score under the same multiplicities.
+            weights_of: returns the multiplicities of one of the b, shape (n,), which rarely are needed.
+        """
         with np.errstate(invalid="ignore"):  # no pair with a score was drawn
-            mean_x, square_x, product, mean_y, square_y = (self.rows @ weights) / ranks.label.total
+            mean_x, square_x, product, mean_y, square_y = sums / ranks.label.total
         variance_x = square_x - mean_x**2
         variance_y = square_y - mean_y**2
         covariance = product - mean_x * mean_y
@@ -155,7 +165,7 @@ class Moments:
         # where a resample misses the few values that spread the score, the difference above loses its digits
         lossy = ~constant & ((variance_x < LOSSY * square_x) | (variance_y < LOSSY * square_y))
         for resample in np.flatnonzero(lossy):
-            multiplicities, total = weights[:, resample], ranks.label.total[resample]
+            multiplicities, total = weights_of(int(resample)), ranks.label.total[resample]
             dx, dy = self.x - mean_x[resample], self.y - mean_y[resample]
             variance_x[resample] = multiplicities @ (dx * dx) / total
             variance_y[resample] = multiplicities @ (dy * dy) / total

@@ -23,7 +23,8 @@ def agreement_before_and_after(
 ) -> list[dict[str, Any]]:
     """Return for each test dataset and statistic the agreement with its labels, and its gain.
 
-    The paired bootstrap draws pairs, or whole groups where the data has them; its p is two-sided.
+    Intervals are of the paired bootstrap over pairs, or over whole groups where the data has them; p is that of the
+    two-sided jackknife t-test over the same.
 
     Args:
         test: n pairs.
@@ -67,7 +68,7 @@ def _coefficients(
     for difference in differences:
         record: dict[str, Any] = {"statistic": difference.statistic}
         record |= {"before": difference.second, "after": difference.first, "gain": difference.value}
-        record |= {"low": difference.low, "high": difference.high, "p": difference.p_bootstrap}
+        record |= {"low": difference.low, "high": difference.high, "p": difference.p_jackknife}
         if before is None:
             record |= dict.fromkeys(("before", *_GAIN))
         records.append(record)

@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 from assay.errors import InputError, unknown_name
 from assay.reports.data import ScoredDataset, read_datasets
 from assay.reports.folder import RunFolder, run_titles
-from assay.reports.settings import PairedTests
+from assay.reports.settings import PermutationTests
 from assay.statistics.comparison import Difference, compare_all
 from assay.statistics.concordance import Floats
 from assay.statistics.draws import MetricPair
@@ -120,8 +120,11 @@ class ComparedMetrics:
         dataset, split, bucket: where.
         first, second: the names of the scores.
         difference: first less second.
-        p_permutation, p_bootstrap, p_williams: corrected for the number of metric pairs in the bucket.
-        verdict: which is better by the corrected permutation test.
+        p_jackknife, p_permutation, p_williams: corrected for the number of metric pairs in the bucket.
+        detectable: the smallest difference that so many pairs would have shown with probability
+            :data:`~assay.statistics.comparison.POWER`, had its p-value been the smallest of the bucket; None where
+            there is no t-test.
+        verdict: which is better by the corrected t-test on leave-one-out values.
     """
 
     dataset: str
@@ -130,9 +133,10 @@ class ComparedMetrics:
     first: str
     second: str
     difference: Difference
+    p_jackknife: float | None
     p_permutation: float | None
-    p_bootstrap: float | None
     p_williams: float | None
+    detectable: float | None
     verdict: Verdict
 
 
@@ -240,7 +244,7 @@ def _check_known(metrics: Sequence[str], datasets: Sequence[ScoredDataset], wher
 
 def compare_metrics(
     contest: Contest,
-    settings: PairedTests,
+    settings: PermutationTests,
     *,
     buckets: Sequence[str] = (),
     advance: Callable[[int], None] | None = None,
@@ -290,7 +294,7 @@ def check_buckets(datasets: Sequence[ScoredDataset], buckets: Sequence[str]) -> 
 
 
 def _corrected(
-    where: tuple[str, str, str], differences: Mapping[MetricPair, Difference], settings: PairedTests
+    where: tuple[str, str, str], differences: Mapping[MetricPair, Difference], settings: PermutationTests
 ) -> Iterator[ComparedMetrics]:
     """Yield one coefficient of all metric pairs of a bucket, with corrected p-values and verdicts.
 
@@ -300,29 +304,31 @@ def _corrected(
         settings: of the tests.
     """
     found = list(differences.values())
+    jackknife = _adjusted([difference.p_jackknife for difference in found], settings)
     permutation = _adjusted([difference.p_permutation for difference in found], settings)
-    bootstrap = _adjusted([difference.p_bootstrap for difference in found], settings)
     williams = _adjusted([difference.p_williams for difference in found], settings)
+    level = settings.first_level(sum(p is not None for p in jackknife))
     for place, (names, difference) in enumerate(differences.items()):
         yield ComparedMetrics(
             *where,
             *names,
             difference,
+            p_jackknife=jackknife[place],
             p_permutation=permutation[place],
-            p_bootstrap=bootstrap[place],
             p_williams=williams[place],
-            verdict=_verdict(difference.value, permutation[place], settings),
+            detectable=difference.detectable(level),
+            verdict=_verdict(difference.value, jackknife[place], settings),
         )
 
 
-def _adjusted(p_values: Sequence[float | None], settings: PairedTests) -> list[float | None]:
+def _adjusted(p_values: Sequence[float | None], settings: PermutationTests) -> list[float | None]:
     """Return p-values corrected for their number; None where there is none."""
     numbers = np.array([np.nan if p is None else p for p in p_values])
     return [None if np.isnan(p) else float(p) for p in adjust(numbers, settings.correction)]
 
 
-def _verdict(value: float | None, p: float | None, settings: PairedTests) -> Verdict:
-    if value is None or p is None:
+def _verdict(value: float | None, p: float | None, settings: PermutationTests) -> Verdict:
+    if value is None:
         return "undefined"
     if value == 0 or not settings.rejects(p):
         return "cannot be told apart"

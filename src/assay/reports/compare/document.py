@@ -10,12 +10,12 @@ import numpy as np
 
 from assay.reports.compare.contests import ComparedMetrics, Contest
 from assay.reports.layout import p_value, percent, short
-from assay.reports.settings import CORRECTIONS, PairedTests
+from assay.reports.settings import CORRECTIONS, PermutationTests
 from assay.reports.sheets import Column, Document, Sheet
 from assay.statistics.agreement import LabelUnits, agreement
 from assay.statistics.cells import Labels
 from assay.statistics.coefficients import symbol_of
-from assay.statistics.comparison import POWER, Difference
+from assay.statistics.comparison import POWER
 from assay.statistics.draws import MetricPair
 
 
@@ -68,7 +68,13 @@ def disagreements(contest: Contest, names: MetricPair, limit: int, buckets: Sequ
 FEW = 50
 
 
-def remarks(contest: Contest, bucket: str, rows: Sequence[ComparedMetrics], letters: Mapping[str, str]) -> list[str]:
+def remarks(
+    contest: Contest,
+    bucket: str,
+    rows: Sequence[ComparedMetrics],
+    letters: Mapping[str, str],
+    settings: PermutationTests,
+) -> list[str]:
     """Return lines below the table of a bucket: reservations, why a coefficient is undefined, how few pairs there are.
 
     Args:
@@ -76,14 +82,28 @@ def remarks(contest: Contest, bucket: str, rows: Sequence[ComparedMetrics], lett
         bucket: where.
         rows: what was found there.
         letters: of each score.
+        settings: of the tests.
     """
     lines = [line for row in rows for line in _on_row(contest, row, letters)]
     units, unit = _units(contest, bucket)
+    lines += _fewest_exchanges(units, unit, len(contest.metric_pairs), settings)
     if units < FEW:
         lines.append(f"{units:,} {unit}, fewer than {FEW}: trust neither the tests nor the intervals much")
     if reservation := _label_units(contest, bucket).reservation:
         lines.append(reservation)
     return list(dict.fromkeys(lines))
+
+
+def _fewest_exchanges(units: int, unit: str, metric_pairs: int, settings: PermutationTests) -> list[str]:
+    """Return the smallest p-value that the permutation test can give, where the units limit it and not the draws."""
+    if 2.0 ** (1 - units) <= 1 / (1 + settings.permutations_for(metric_pairs)):
+        return []
+    smallest = 2.0 ** (1 - units)
+    line = f"{units} {unit} can be exchanged in 2^{units} = {2**units:,} ways, two of which leave the size of a "
+    line += f"difference as it is: no p perm. below {smallest:.2g}"
+    if settings.correction in ("holm", "bonferroni") and metric_pairs > 1:
+        line += f", none below {min(1.0, smallest * metric_pairs):.2g} as the smallest of {metric_pairs:,}"
+    return [f"{line}; p jack. has no such limit"]
 
 
 def _units(contest: Contest, bucket: str) -> tuple[int, str]:
@@ -135,8 +155,8 @@ _HEADS = (
     Column("first", number=True),
     Column("second", number=True),
     Column("difference", number=True),
+    Column("p jack.", number=True),
     Column("p perm.", number=True),
-    Column("p boot.", number=True),
     Column("p Will.", number=True),
     Column("detectable", number=True),
     Column("better"),
@@ -155,7 +175,7 @@ _PAIR_HEADS = (
 
 
 def document(
-    compared: Sequence[tuple[Contest, Sequence[ComparedMetrics]]], settings: PairedTests, pairs: int
+    compared: Sequence[tuple[Contest, Sequence[ComparedMetrics]]], settings: PermutationTests, pairs: int
 ) -> Document:
     """Lay out comparisons.
 
@@ -172,7 +192,9 @@ def document(
         buckets = list(dict.fromkeys(row.bucket for row in rows))
         for bucket in buckets:
             inside = [row for row in rows if row.bucket == bucket]
-            sheets.append(_sheet(contest, bucket, inside, letters, contest.notes if bucket == buckets[0] else ()))
+            notes = list(contest.notes) if bucket == buckets[0] else []
+            notes += remarks(contest, bucket, inside, letters, settings)
+            sheets.append(_sheet(contest, bucket, inside, letters, notes))
         records += [_record(row) for row in rows]
         for names in contest.metric_pairs if pairs else ():
             shown = disagreements(contest, names, pairs, buckets)
@@ -184,28 +206,28 @@ def document(
     return Document(sheets, records, _explanations(settings, most), value)
 
 
-def _explanations(settings: PairedTests, metric_pairs: int) -> list[str]:
-    level = f"{1 - settings.confidence:.2g}"
+def _explanations(settings: PermutationTests, metric_pairs: int) -> list[str]:
+    level = f"{settings.level:.2g}"
     interval = (
         f"difference: first less second, with the {percent(settings.confidence)} interval of the paired bootstrap "
-        f"({settings.resamples:,} resamples, expanded percentile)"
+        f"({settings.resamples:,} resamples, expanded percentile), which is of one metric pair and not corrected"
     )
     tests = (
-        f"p perm.: permutation of the paired scores (PERM-BOTH, {settings.permutations_for(metric_pairs):,} draws); "
-        "p boot.: paired bootstrap; p Will.: Williams' test, for Pearson of independent pairs; all two-sided, "
-        f"corrected over the metric pairs of a bucket ({CORRECTIONS[settings.correction]})"
+        "p jack.: t-test of the difference over its jackknife standard error, from the values without each pair or "
+        f"group; p perm.: permutation of the paired scores (PERM-BOTH, {settings.permutations_for(metric_pairs):,} "
+        "draws); p Will.: Williams' test, for Pearson of independent pairs; all two-sided, corrected over the metric "
+        f"pairs of a bucket ({CORRECTIONS[settings.correction]})"
     )
     power = (
-        "detectable: the smallest difference that so many pairs would have shown with probability "
-        f"{short(POWER, 1)} at {level}; better: by the corrected permutation test at {level}, ? where they cannot be "
-        "told apart"
+        f"better: by p jack. at {level}, ? where they cannot be told apart; detectable: the smallest difference that "
+        f"so many pairs would have shown by it with probability {short(POWER, 1)}, as the smallest p-value of the "
+        "bucket, hence at the level that the correction asks of that one"
     )
     disagreeing = (
-        "p perm. and the interval may disagree: the test supposes that, without a difference, the standardised scores "
-        "of the two metrics could be exchanged pair by pair (where many pairs share one score, such as 0, exchanges "
-        "break these ties and it misses differences of ranks); the interval supposes that other pairs would be like "
-        "these, drawn anew, and is of one metric pair, not corrected. Take a difference that only one of them sees as "
-        f"not settled; below {FEW} pairs or groups trust neither much"
+        "p perm. is another question: it supposes that, without a difference, the standardised scores of the two "
+        "metrics could be exchanged pair by pair. Where many pairs share one score, such as 0, exchanges break these "
+        "ties, and it misses differences of ranks; where the two have scores of another shape, it sees differences of "
+        f"Pearson's r that are none. Below {FEW} pairs or groups trust no test much"
     )
     return [interval, tests, power, disagreeing]
 
@@ -228,13 +250,8 @@ def _sheet(
         _HEADS,
         [_cells(row, letters) for row in rows],
         facts=(f"n = {n:,}; {legend}",),
-        notes=(*notes, *remarks(contest, bucket, rows, letters)),
+        notes=tuple(notes),
     )
-
-
-def _detectable(difference: Difference) -> float | None:
-    """Return the detectable difference; None where no resample had any, which tells nothing of its size."""
-    return difference.detectable or None
 
 
 def _cells(row: ComparedMetrics, letters: dict[str, str]) -> list[str]:
@@ -249,10 +266,10 @@ def _cells(row: ComparedMetrics, letters: dict[str, str]) -> list[str]:
         _known(difference.first),
         _known(difference.second),
         value,
+        p_value(row.p_jackknife),
         p_value(row.p_permutation),
-        p_value(row.p_bootstrap),
         p_value(row.p_williams),
-        _known(_detectable(difference)),
+        _known(row.detectable),
         {"first": first, "second": second, "cannot be told apart": "?", "undefined": "–"}[row.verdict],
     ]
 
@@ -275,13 +292,14 @@ def _record(row: ComparedMetrics) -> dict[str, Any]:
         "difference": difference.value,
         "low": difference.low,
         "high": difference.high,
+        "standard_error": difference.error,
+        "p_jackknife": difference.p_jackknife,
         "p_permutation": difference.p_permutation,
-        "p_bootstrap": difference.p_bootstrap,
         "p_williams": difference.p_williams,
+        "adjusted_p_jackknife": row.p_jackknife,
         "adjusted_p_permutation": row.p_permutation,
-        "adjusted_p_bootstrap": row.p_bootstrap,
         "adjusted_p_williams": row.p_williams,
-        "detectable": _detectable(difference),
+        "detectable": row.detectable,
         "n": difference.n,
         "verdict": row.verdict,
         "note": difference.note,

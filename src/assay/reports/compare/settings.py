@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from assay.reports.settings import BucketsOfRun, MetricsOfRun, PairedTests
+from assay.reports.settings import BucketsOfRun, MetricsOfRun, PermutationTests
 from assay.settings import WithProgress, setting
 
 
 @dataclass(frozen=True, kw_only=True)
-class CompareSettings(MetricsOfRun, BucketsOfRun, PairedTests, WithProgress):
+class CompareSettings(MetricsOfRun, BucketsOfRun, PermutationTests, WithProgress):
     """What of one or two runs is compared, and how.
 
     Raises:

@@ -1,4 +1,4 @@
-"""The leaderboard: the scores of several runs joined, ranked with ties, and averaged over datasets."""
+"""The leaderboard: the scores of several runs joined, ranked as far as tests allow, and averaged over datasets."""
 
 from __future__ import annotations
 
@@ -8,6 +8,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from itertools import combinations
 from statistics import harmonic_mean
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -21,6 +22,7 @@ from assay.reports.settings import PairedTests
 from assay.statistics.agreement import Coefficients, measure
 from assay.statistics.comparison import average, average_drawn, summarise
 from assay.statistics.draws import Drawn, MetricPair, draw_all
+from assay.statistics.ranks import Rank, rank
 from assay.statistics.significance import adjust
 from assay.tables import NOT_BY_PEOPLE
 
@@ -49,49 +51,6 @@ def front_of(points: Mapping[str, tuple[float | None, float]]) -> dict[str, bool
         else:
             on_front[name] = True
     return on_front
-
-
-@dataclass(frozen=True)
-class Rank:
-    """Where a metric stands among k.
-
-    Attributes:
-        rank: 1 and one more for each metric in the groups above.
-        low: the best rank it could have: 1 and one more for each metric that is better by the test.
-        high: the worst one: k less one for each metric that is worse by the test.
-    """
-
-    rank: int
-    low: int
-    high: int
-
-
-def rank(values: Mapping[str, float], better: Mapping[MetricPair, int]) -> dict[str, Rank]:
-    """Rank metrics in tied groups, the best first, from tests of every metric pair.
-
-    Metrics that cannot be told apart share a rank, so that equal metrics are split only where the tests err.
-
-    Source: the rank clusters of the WMT metrics shared tasks: a group ends where everything above is better than
-    everything below, by a corrected test.
-
-    Args:
-        values: agreement by metric.
-        better: for each pair of these metrics 1 where the first is better by a corrected test, -1 where the second is,
-            0 where they cannot be told apart.
-    """
-    order = sorted(values, key=lambda name: -values[name])
-    sign = dict(better)
-    sign |= {(second, first): -result for (first, second), result in better.items()}
-    ranks = {}
-    start_of_group = 0
-    for place, name in enumerate(order):
-        if all(sign[above, below] > 0 for above in order[:place] for below in order[place:]):
-            start_of_group = place
-        others = [sign[other, name] for other in order if other != name]
-        better_ones = sum(result > 0 for result in others)
-        worse_ones = sum(result < 0 for result in others)
-        ranks[name] = Rank(start_of_group + 1, 1 + better_ones, len(order) - worse_ones)
-    return ranks
 
 
 @dataclass(frozen=True)
@@ -283,7 +242,7 @@ class Board:
 
 @dataclass(frozen=True)
 class _Cell:
-    """One bucket of one dataset: what was drawn of each metric and each metric pair."""
+    """One bucket of one dataset: what was drawn of each metric, and each metric pair compared."""
 
     joined: Joined
     bucket: str
@@ -292,16 +251,10 @@ class _Cell:
     paired: dict[MetricPair, Drawn]  # none where nothing is ranked
 
 
-def enough_draws(joined: Sequence[Joined], settings: PairedTests) -> PairedTests:
-    """Return settings with as many permutations as the widest table needs: tables that are averaged see the same."""
-    most = max((dataset.metric_pairs for dataset in joined), default=0)
-    return replace(settings, permutations=settings.permutations_for(most))
-
-
 def work_of(joined: Sequence[Joined], settings: PairedTests, buckets: Sequence[str] = ()) -> int:
-    """Return how many permutations :func:`boards` will make, over all metric pairs and buckets."""
-    tests = sum(dataset.metric_pairs * len(used_buckets(dataset.data, buckets)) for dataset in joined)
-    return tests * enough_draws(joined, settings).permutations
+    """Return how many resamples :func:`boards` will draw, over all metrics and buckets."""
+    tables = sum(len(dataset.scores) * len(used_buckets(dataset.data, buckets)) for dataset in joined)
+    return tables * settings.resamples
 
 
 def boards(
@@ -323,13 +276,12 @@ def boards(
         settings: of the tests.
         by: the coefficient that ranks, one of the settings' statistics.
         buckets: which; all by default.
-        advance: receives the permutations that were drawn.
+        advance: receives the resamples that were drawn.
 
     Raises:
         InputError: a bucket that no dataset has.
     """
     check_buckets([dataset.data for dataset in joined], buckets)
-    settings = enough_draws(joined, settings)
     cells = []
     for dataset in joined:
         for bucket in used_buckets(dataset.data, buckets):
@@ -354,32 +306,14 @@ def _to_average(cells: Sequence[_Cell]) -> list[_Cell]:
 
 
 def _draw(joined: Joined, bucket: str, settings: PairedTests, advance: Callable[[int], None] | None) -> _Cell:
-    """Draw resamples of every metric, and permutations of every metric pair where metrics are ranked."""
+    """Draw resamples of every metric, and compare every two where metrics are ranked."""
     pairs = joined.data.within(bucket, settings.seed)
     scores = {name: pairs.take(values) for name, values in joined.scores.items()}
-    statistics, resamples = settings.statistics, settings.resamples
-    paired = draw_all(
-        scores,
-        pairs.labels,
-        statistics=statistics,
-        permutations=settings.permutations,
-        resamples=resamples,
-        seed=pairs.seed,
-        groups=pairs.groups,
-        metric_pairs=() if joined.unranked else None,
-        advance=advance,
-    )
-    # most scores were drawn on all pairs beside some other one already
-    alone: dict[str, Coefficients] = {}
-    for names, drawn in paired.items():
-        for name, coefficients in zip(names, drawn.sides, strict=True):
-            if coefficients.n == len(pairs):
-                alone[name] = coefficients
-    rest = {name: values for name, values in scores.items() if name not in alone}
-    alone |= measure(
-        rest, pairs.labels, statistics=statistics, resamples=resamples, seed=pairs.seed, groups=pairs.groups
-    )
-    return _Cell(joined, bucket, len(pairs), {name: alone[name] for name in scores}, paired)
+    drawing: dict[str, Any] = {"statistics": settings.statistics, "seed": pairs.seed, "groups": pairs.groups}
+    alone = measure(scores, pairs.labels, resamples=settings.resamples, advance=advance, **drawing)
+    metric_pairs = () if joined.unranked else None
+    paired = draw_all(scores, pairs.labels, permutations=0, resamples=0, metric_pairs=metric_pairs, **drawing)
+    return _Cell(joined, bucket, len(pairs), alone, paired)
 
 
 def _board(cell: _Cell, settings: PairedTests, by: str) -> Board:
@@ -423,8 +357,7 @@ def _drawn_of(part: _Cell, first: str, second: str) -> Drawn:
     if (first, second) in part.paired:
         return part.paired[first, second]
     drawn = part.paired[second, first]
-    permuted = None if drawn.permuted is None else -drawn.permuted
-    return replace(drawn, first=drawn.second, second=drawn.first, permuted=permuted)
+    return replace(drawn, first=drawn.second, second=drawn.first)
 
 
 def _line(
@@ -491,10 +424,10 @@ def _ranked(
 
 
 def better(paired: Mapping[MetricPair, Drawn], settings: PairedTests, by: str) -> dict[MetricPair, int]:
-    """Return for each metric pair 1 or -1 where one is better by the corrected permutation test, else 0."""
+    """Return for each metric pair 1 or -1 where one is better by the corrected jackknife t-test, else 0."""
     place = list(settings.statistics).index(by)
     differences = [summarise(drawn, settings.statistics, settings.confidence)[place] for drawn in paired.values()]
-    p_values = np.array([np.nan if item.p_permutation is None else item.p_permutation for item in differences])
+    p_values = np.array([np.nan if item.p_jackknife is None else item.p_jackknife for item in differences])
     adjusted = adjust(p_values, settings.correction)
     signs = {}
     for names, difference, p in zip(paired, differences, adjusted, strict=True):

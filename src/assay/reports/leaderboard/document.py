@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Iterator, Sequence
 from typing import Any
 
@@ -11,6 +10,7 @@ from assay.reports.leaderboard.board import Board, Line
 from assay.reports.settings import CORRECTIONS, PairedTests
 from assay.reports.sheets import Column, Document, Sheet
 from assay.statistics.coefficients import title_of
+from assay.statistics.ranks import groups_of_places, letters
 
 
 def document(boards: Sequence[Board], settings: PairedTests, by: str, absent: Sequence[str] = ()) -> Document:
@@ -24,8 +24,8 @@ def document(boards: Sequence[Board], settings: PairedTests, by: str, absent: Se
     """
     priced = any(line.pairs_per_second is not None for board in boards for line in board.lines)
     heads = [
-        Column("group", number=True),
-        Column("could be", number=True),
+        Column("rank", number=True),
+        Column("alike"),
         Column("metric"),
         *[Column(title_of(name), number=True) for name in settings.statistics],
         *([Column("pairs/s", number=True), Column("front")] if priced else []),
@@ -48,15 +48,9 @@ def _why_left_out(board: Board) -> str:
     return f"{board.title}, {board.bucket}: no table, since no metric has a value there: {why}"
 
 
-def _groups(board: Board) -> dict[str, str]:
-    """Return the places that the group of each ranked metric takes, such as ``1–3``; its ranks lie within them."""
-    sizes = Counter(line.rank.rank for line in board.lines if line.rank)
-    groups = {}
-    for line in board.lines:
-        if line.rank:
-            first = line.rank.rank
-            groups[line.metric] = _span(first, first + sizes[first] - 1)
-    return groups
+def _ranked(board: Board) -> list[str]:
+    """Return the metrics that have a rank, the best first."""
+    return [line.metric for line in board.lines if line.rank]
 
 
 def _span(first: int, last: int) -> str:
@@ -65,8 +59,8 @@ def _span(first: int, last: int) -> str:
 
 def _sheet(board: Board, heads: Sequence[Column], settings: PairedTests, priced: bool) -> Sheet:
     """Return one board as a sheet; metrics that no other one beats are marked, notes say why others have no rank."""
-    groups = _groups(board)
-    rows = [_cells(line, groups.get(line.metric, "–"), settings, priced) for line in board.lines]
+    alike = letters(_ranked(board), board.compared)
+    rows = [_cells(line, alike.get(line.metric, "–"), settings, priced) for line in board.lines]
     unbeaten = frozenset(place for place, line in enumerate(board.lines) if line.rank and line.rank.low == 1)
     notes = [board.unranked] if board.unranked else []
     notes += [f"{line.metric}: no score on {', '.join(line.missing)}" for line in board.lines if line.missing]
@@ -80,18 +74,19 @@ def _sheet(board: Board, heads: Sequence[Column], settings: PairedTests, priced:
     )
 
 
-def _cells(line: Line, group: str, settings: PairedTests, priced: bool) -> list[str]:
+def _cells(line: Line, alike: str, settings: PairedTests, priced: bool) -> list[str]:
     values = [Cell(*line.values[name], "").text for name in settings.statistics]
     cost = []
     if priced:
         speed = "–" if line.pairs_per_second is None else f"{line.pairs_per_second:,.0f}"
         cost = [speed, "–" if line.on_front is None else "yes" if line.on_front else ""]
-    could_be = _span(line.rank.low, line.rank.high) if line.rank else "–"
-    return [group, could_be, line.metric, *values, *cost]
+    rank = f"{line.rank.rank} ({_span(line.rank.low, line.rank.high)})" if line.rank else "–"
+    return [rank, alike, line.metric, *values, *cost]
 
 
 def _records(board: Board) -> Iterator[dict[str, Any]]:
-    groups = _groups(board)
+    ranked = _ranked(board)
+    alike, groups = letters(ranked, board.compared), groups_of_places(ranked, board.compared)
     for line in board.lines:
         record: dict[str, Any] = {
             "dataset": board.title,
@@ -99,7 +94,8 @@ def _records(board: Board) -> Iterator[dict[str, Any]]:
             "rank": line.rank.rank if line.rank else None,
             "rank_low": line.rank.low if line.rank else None,
             "rank_high": line.rank.high if line.rank else None,
-            "group": groups.get(line.metric),
+            "alike": alike.get(line.metric),
+            "group": _span(*groups[line.metric]) if line.metric in groups else None,
             "metric": line.metric,
             "kind": line.kind,
         }
@@ -115,14 +111,13 @@ def _records(board: Board) -> Iterator[dict[str, Any]]:
 
 
 def _explanations(settings: PairedTests, by: str, boards: Sequence[Board], priced: bool) -> Iterator[str]:
-    yield (
-        f"ranked by {title_of(by)}; group: the places that its metrics share: a group ends where all above are "
-        f"better than all below by the permutation test of paired scores ({settings.permutations:,} draws, "
-        f"{CORRECTIONS[settings.correction]} over the metric pairs of a table, {1 - settings.confidence:.2g}); "
-        "could be: the places of the group that the tests leave open to one metric, below each that is better and "
-        "above each that is worse"
-    )
     level = percent(settings.confidence)
+    yield (
+        f"rank: by {title_of(by)}, with the {level} confidence set of the true ranks of all metrics of a table at once "
+        "(Mogstad et al. 2024): below each metric that is better and above each that is worse, by jackknife t-tests "
+        f"of every two ({CORRECTIONS[settings.correction]}); alike: two metrics share a letter where these tests "
+        "cannot tell them apart; bold: no other metric is better"
+    )
     yield f"{level} bootstrap intervals (expanded percentile) from {settings.resamples:,} resamples"
     if priced:
         yield (

@@ -16,7 +16,7 @@ from assay.errors import InputError
 from assay.output import written_whole
 from assay.reports.folder import RunFolder, run_titles
 from assay.reports.formats import write
-from assay.reports.leaderboard.board import Filters, Joined, boards, enough_draws, join
+from assay.reports.leaderboard.board import Filters, Joined, boards, join
 from assay.reports.leaderboard.document import document
 from assay.reports.page.aspects import aspect_models
 from assay.reports.page.pairs import MOST
@@ -129,34 +129,33 @@ def _table(sheet: Sheet) -> Markup:
 
 #: Buckets that are ranked: all pairs, F1 = 0 and F1 > 0.
 BUCKETS = 3
-#: Metric pairs times pairs of texts times draws; more would take longer than a minute.
+#: Metrics times pairs of texts times resamples; more would take longer than a minute.
 MOST_WORK = 1_500_000_000
 
 
 def rank_metrics(runs: Sequence[RunFolder], statistic: str) -> Document | str:
     """Return the leaderboard of some runs under one statistic, or why there is none.
 
-    Ranks stand on permutation tests of every metric pair in the first three buckets of each dataset.
+    Ranks stand on tests of every metric pair in the first three buckets of each dataset.
     """
     scored = any(run.manifest.has_scores for run in runs)
     joined = join(runs, Filters()) if scored else []
-    settings = enough_draws(joined, PairedTests(statistics=(statistic,)))
+    settings = PairedTests(statistics=(statistic,))
     buckets = list(dict.fromkeys(name for dataset in joined for name in list(dataset.data.buckets)[:BUCKETS]))
     work = sum(_work(dataset, buckets, settings) for dataset in joined)
     if not work:
         return "There is nothing to rank: no dataset has scores of two metrics."
     if work > MOST_WORK:
-        return "Ranks need a test of every pair of metrics, long on so many pairs: assay leaderboard does it."
+        return "Ranks and their intervals take long on so many pairs: assay leaderboard computes them."
     return document(boards(joined, settings, by=statistic, buckets=buckets), settings, statistic)
 
 
 def _work(dataset: Joined, buckets: Sequence[str], settings: PairedTests) -> int:
-    """Return the work of the tests in some buckets; without tests, intervals alone are drawn, metric by metric."""
+    """Return how many pairs the resamples of all metrics in some buckets have; the tests take less than these."""
     if len(dataset.scores) < 2:
         return 0
     pairs = sum(int(mask.sum()) for name, mask in dataset.data.buckets.items() if name in buckets)
-    tests = dataset.metric_pairs * (settings.permutations + settings.resamples)
-    return pairs * (tests or len(dataset.scores) * settings.resamples)
+    return pairs * len(dataset.scores) * settings.resamples
 
 
 # Where the page is written: a folder of its own.

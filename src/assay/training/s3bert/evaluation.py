@@ -132,9 +132,9 @@ def follow_aspects(
 
     Table 1 of Opitz and Frank 2022: ``full`` is the cosine of the base's whole embeddings, ``random`` and ``ilp`` are
     partitions of the base (``ilp_even``: with as many dimensions an aspect as the trained model has), chosen on the
-    development pairs. The differences of the trained model to ``full`` and ``ilp`` have a paired bootstrap over the
-    pairs, two-sided. Pairs that exchanged candidates are drawn together; what other pairs share, a sentence or a group
-    of the data, is not allowed for: where much is shared, the intervals are too short.
+    development pairs. The differences of the trained model to ``full`` and ``ilp`` have a paired bootstrap and a
+    two-sided jackknife t-test over the pairs. Pairs that exchanged candidates are drawn together; what other pairs
+    share, a sentence or a group of the data, is not allowed for: where much is shared, the intervals are too short.
 
     Returns:
         A record an aspect: ``aspect``, a value for each of :data:`SYSTEMS` (None where undefined), and for each rival
@@ -213,8 +213,8 @@ def records_over_seeds(runs: Sequence[Sequence[Mapping[str, Any]]], key: str) ->
 
     All seeds have the same test pairs. ``p_RIVAL``, of :func:`~assay.training.evaluation.t_test` over the differences
     to a rival, therefore tests the order of the batches alone and not the drawing of the pairs. For that,
-    ``low_RIVAL``, ``high_RIVAL`` and ``p_bootstrap_RIVAL`` are the lowest, highest and largest that the paired
-    bootstrap gave for any seed: wider than an interval of the mean would be.
+    ``low_RIVAL``, ``high_RIVAL`` and ``p_pairs_RIVAL`` are the lowest, highest and largest that the paired bootstrap
+    and the jackknife t-test over the pairs gave for any seed: wider than an interval of the mean would be.
 
     Args:
         runs: what :func:`follow_aspects` or :func:`agreement_with_people` gave, by seed.
@@ -246,7 +246,7 @@ def _rival_over_seeds(of_seeds: Sequence[Mapping[str, Any]], rival: str) -> dict
         f"p_{rival}": t_test(values("over")),
         f"low_{rival}": merged(values("low"), min),
         f"high_{rival}": merged(values("high"), max),
-        f"p_bootstrap_{rival}": merged(values("p"), max),
+        f"p_pairs_{rival}": merged(values("p"), max),
     }
 
 
@@ -284,7 +284,7 @@ def _compared(
         record[f"over_{rival}"] = _hundred(difference.value)
         record[f"low_{rival}"] = _hundred(difference.low)
         record[f"high_{rival}"] = _hundred(difference.high)
-        record[f"p_{rival}"] = difference.p_bootstrap
+        record[f"p_{rival}"] = difference.p_jackknife
     return record
 
 

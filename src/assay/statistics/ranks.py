@@ -1,0 +1,115 @@
+"""Ranks with the places that tests leave open, letters for what cannot be told apart, and groups of places.
+
+All are read from tests of every two metrics that are corrected together, so that with the stated confidence no test
+errs. Then all of the following holds at once.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from itertools import pairwise
+from string import ascii_letters
+
+from assay.statistics.draws import MetricPair
+
+
+@dataclass(frozen=True)
+class Rank:
+    """Where a metric stands among k.
+
+    Attributes:
+        rank: by value: 1 and one more for each metric with a higher one.
+        low: the best rank that the tests leave open: 1 and one more for each metric that is better by them.
+        high: the worst one: k less one for each metric that is worse by them.
+    """
+
+    rank: int
+    low: int
+    high: int
+
+
+def rank(values: Mapping[str, float], better: Mapping[MetricPair, int]) -> dict[str, Rank]:
+    """Return the ranks of metrics, the best first, with the confidence sets of their true ranks.
+
+    The sets are simultaneous: the true ranks of all metrics lie in them with the confidence of the family of tests.
+    Source: Mogstad, Romano, Shaikh & Wilhelm, Inference for ranks with applications to mobility across neighbourhoods
+    and academic achievement across countries, Review of Economic Studies (2024): the rank of a metric lies between one
+    more than the number of those that are significantly better and k less the number of those that are significantly
+    worse, by tests of all pairs that control the family-wise error rate. (They test in steps by the bootstrap; here
+    the tests are those of the tables.)
+
+    Args:
+        values: agreement by metric.
+        better: for each pair of these metrics 1 where the first is better by a corrected test, -1 where the second is,
+            0 where they cannot be told apart.
+    """
+    sign = _both_ways(better)
+    ranks = {}
+    for name in sorted(values, key=lambda name: -values[name]):
+        others = [other for other in values if other != name]
+        higher = sum(values[other] > values[name] for other in others)
+        better_ones = sum(sign[other, name] > 0 for other in others)
+        worse_ones = sum(sign[other, name] < 0 for other in others)
+        ranks[name] = Rank(1 + higher, 1 + better_ones, len(values) - worse_ones)
+    return ranks
+
+
+def letters(order: Sequence[str], better: Mapping[MetricPair, int]) -> dict[str, str]:
+    """Return letters for each metric: two of them share a letter exactly where the tests cannot tell them apart.
+
+    Source: Piepho, An algorithm for a letter-based representation of all-pairwise comparisons (2004): one letter for
+    all, which every difference splits into two; what another letter's metrics contain is absorbed.
+
+    Args:
+        order: the metrics, the best first.
+        better: as for :func:`rank`.
+    """
+    columns = [frozenset(order)]
+    for (first, second), sign in better.items():
+        if sign:
+            columns = _split(columns, first, second)
+    place = {name: index for index, name in enumerate(order)}
+    columns.sort(key=lambda column: sorted(place[name] for name in column))
+    of_metric = dict.fromkeys(order, "")
+    for index, column in enumerate(columns):
+        for name in column:
+            of_metric[name] += ascii_letters[index] if index < len(ascii_letters) else f"({index + 1})"
+    return of_metric
+
+
+def _split(columns: Sequence[frozenset[str]], first: str, second: str) -> list[frozenset[str]]:
+    """Return columns of which none holds both of two names, and none is part of another."""
+    split = []
+    for column in columns:
+        both = first in column and second in column
+        split += [column - {first}, column - {second}] if both else [column]
+    kept: list[frozenset[str]] = []
+    for column in sorted(set(split), key=len, reverse=True):
+        if not any(column <= larger for larger in kept):
+            kept.append(column)
+    return kept
+
+
+def groups_of_places(order: Sequence[str], better: Mapping[MetricPair, int]) -> dict[str, tuple[int, int]]:
+    """Return the first and the last place of each metric's group; one ends where all above are better than all below.
+
+    Args:
+        order: the metrics, the best first.
+        better: as for :func:`rank`.
+    """
+    sign = _both_ways(better)
+    starts = []
+    for index in range(len(order)):
+        if all(sign[above, below] > 0 for above in order[:index] for below in order[index:]):
+            starts.append(index)
+    groups = {}
+    for start, end in pairwise([*starts, len(order)]):
+        for name in order[start:end]:
+            groups[name] = (start + 1, end)
+    return groups
+
+
+def _both_ways(better: Mapping[MetricPair, int]) -> dict[MetricPair, int]:
+    """Return what the tests say of each pair in both orders."""
+    return {**better, **{(second, first): -sign for (first, second), sign in better.items()}}
