@@ -78,6 +78,7 @@ class RequestRecord(_Record):
     drop_duplicates: bool
     seed: int
     limit: int | None
+    sample: int | None = None
     references: Literal["best", "mean"]
     graphs: dict[str, list[str]] = {}
 
@@ -93,10 +94,12 @@ class DatasetRecord(_Record):
         n: pairs that were used.
         source: where the pairs were read.
         sha256: of the file.
-        columns: the ``columns`` setting that the file was read with; None where there was none.
+        columns, separator, labels, drop_unlabelled: the settings that the file was read with; ``columns`` is None in
+            folders of an assay that did not record it.
         digest: of the pairs.
         notes: what a reader should know of the data.
         group: the column whose values were resampled whole; None where single pairs were.
+        hints: what the user may have meant otherwise, such as several gold answers that were read as one.
         grouping: a hint, where single pairs were resampled and a column looks like groups; else empty.
     """
 
@@ -111,10 +114,14 @@ class DatasetRecord(_Record):
     source: str
     sha256: str
     columns: str | None = None
+    separator: str | None = None
+    labels: str | None = None
+    drop_unlabelled: bool = False
     digest: str
     notes: list[str]
     duplicates_dropped: int = 0
     group: str | None
+    hints: list[str] = Field(default_factory=list)
     grouping: str = ""
 
     @property

@@ -374,12 +374,27 @@ def parse_scale(text: str) -> tuple[float, float]:
 
 
 @dataclass(frozen=True, kw_only=True)
-class OwnData(Settings):
-    """How data of the user's own is read."""
+class OwnColumns(Settings):
+    """How a table of the user's own is read: its columns and cells."""
 
     columns: str | Mapping[str, str] | None = setting(
         "Which columns are what: reference=answer1,candidate=answer2,label=a1+a2,question=q", None
     )
+    separator: str | None = setting(
+        "What stands between several gold answers of a reference: '|'; json where some cells are lists.",
+        None,
+        metavar="TEXT",
+    )
+    labels: str | Mapping[str, float] | None = setting(
+        "The number of each word that is a label: no=0,partly=1,yes=2", None, metavar="WORD=NUMBER,…"
+    )
+    drop_unlabelled: bool = setting("Leave out rows without a label.", False)
+
+
+@dataclass(frozen=True, kw_only=True)
+class OwnData(OwnColumns):
+    """How data of the user's own is read, with its language."""
+
     language: str | None = setting("Language of your own data, such as en or de.", None)
 
 
@@ -450,6 +465,9 @@ class AgreementSettings(Resampling):
     statistics: Sequence[str] = setting(statistics_help(), (), flags=("--statistic",), metavar="NAME")
     group_by: str | None = setting(
         "Resample whole groups of this column [default: the data's own group]; none.", None, metavar="COLUMN"
+    )
+    sample: int | None = setting(
+        "So many pairs of each dataset, drawn at random by the seed; groups stay whole.", None, at_least=1, metavar="N"
     )
     drop_duplicates: bool | None = setting(
         "Drop pairs that repeat with the same label.", None, flags=("--drop-duplicates/--keep-duplicates",)

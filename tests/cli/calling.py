@@ -66,9 +66,10 @@ def command(*args: object) -> list[str]:
     return [sys.executable, "-m", "assay", *(str(arg) for arg in args)]
 
 
-def process(*args: object, **environment: str) -> Done:
+def process(*args: object, stdin: str | None = None, **environment: str) -> Done:
+    env = {**os.environ, **environment}
     done = subprocess.run(
-        command(*args), capture_output=True, text=True, encoding="utf-8", env={**os.environ, **environment}, timeout=120
+        command(*args), input=stdin, capture_output=True, text=True, encoding="utf-8", env=env, timeout=120
     )
     return Done(done.returncode, done.stdout, done.stderr)
 

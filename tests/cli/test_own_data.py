@@ -11,7 +11,7 @@ import pytest
 
 from assay.reports.folder import read_run
 from assay.reports.run import document
-from tests.cli.calling import COLUMNS, agreement
+from tests.cli.calling import COLUMNS, agreement, process
 
 ROWS = [
     {"gold": "None", "answer": "None", "human": 2.0, "ask": "q1"},
@@ -126,3 +126,57 @@ def test_what_the_data_says_of_itself_is_used(assay):
     }  # fmt: skip
     assert read_run(Path("OUT")).manifest.datasets[0].group == "group"
     assert pq.read_table("OUT/pairs.parquet").column("pair_id").to_pylist() == ["p1", "p2", "p3", "p4"]
+
+
+WORDS = "reference,candidate,label,question\n" + "".join(
+    f"{gold},{answer},{label},q{number}\n"
+    for number in range(6)
+    for gold, answer, label in (("a|b", "b", "yes"), ("c d|e", "d", ""), ("f", "g", "no"), ("h|i", "i", "Yes"))
+)
+READING = ("--separator", "|", "--drop-unlabelled", "--group-by", "question", "--resamples", 0, "-b", "none")
+
+
+def test_a_run_records_how_its_file_was_read_and_verify_reads_it_so(assay):
+    Path("words.csv").write_text(WORDS, encoding="utf-8")
+    done = assay("run", "-d", "mine=words.csv", *READING, "-m", "em", "--sample", 10, "--seed", 5, "--out", "OUT")
+    assert done.code == 0, done.err
+    assert "6 of 24 rows without a label left out" in done.out and "labels: no as 0, yes as 1" in done.out
+    (record,) = read_run(Path("OUT")).manifest.datasets
+    assert (record.name, record.n, record.separator, record.drop_unlabelled) == ("mine", 9, "|", True)
+    verified = assay("verify", "OUT", "--quiet", "--format", "json")
+    assert verified.code == 0, verified.out
+    Path("words.csv").write_text(WORDS.replace("a|b", "a|x"), encoding="utf-8")
+    assert assay("verify", "OUT", "--quiet").code == 1
+
+
+def test_a_wrong_reading_is_announced_by_every_report(assay):
+    Path("words.csv").write_text(WORDS.replace("|e", ""), encoding="utf-8")
+    done = assay("run", "-d", "words.csv", *READING, "-m", "em", "-m", "f1", "--out", "A")
+    assert done.code == 0 and "hold '|'" not in done.out
+    assert assay("run", "-d", "words.csv", *READING[2:], "-m", "em", "-m", "f1", "--out", "B").code == 0
+    for verb in (("compare", "B", "--resamples", 100, "--permutations", 100), ("leaderboard", "B"), ("errors", "B")):
+        done = assay(*verb, "--format", "md")
+        assert done.code == 0, done.err
+        assert "--separator '|'" in done.out.replace("\\", ""), verb
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("form", ["csv", "jsonl"])
+def test_standard_input(form):
+    path = Path(write(form))
+    columns = [str(part) for part in MAPPED]
+    args = ["run", "-d", "-", *columns, "-m", "em", "--resamples", "0", "-b", "none", "--out", "OUT"]
+    done = process(*args, stdin=path.read_text(encoding="utf-8"))
+    assert done.code == 0, done.err
+    assert "stdin" in done.out
+    assert pq.read_table("OUT/scores.parquet").column("score").to_pylist() == [1, 0, 0, 1]
+    empty = process(*args[:-1], "OTHER", stdin="")
+    assert empty.code == 2 and "standard input is empty" in empty.complaint
+
+
+def test_settings_of_own_files_are_refused_for_cards(assay):
+    for setting in (("--separator", "|"), ("--labels", "no=0,yes=1"), ("--drop-unlabelled",)):
+        done = assay("run", "-d", "probe", "-m", "f1", *setting)
+        assert f"{setting[0]} is for files of your own" in done.complaint
+    done = assay("run", "-d", "probe", "-m", "f1", "--limit", 5, "--sample", 5)
+    assert "give one of them" in done.complaint

@@ -20,7 +20,7 @@ from assay.metrics.neural.runtime import Runtime, use_runtime
 from assay.reports.explain.document import to_document
 from assay.reports.explain.picture import to_svg
 from assay.reports.explain.settings import ExplainSettings
-from assay.settings import takes_settings
+from assay.settings import OwnData, takes_settings
 from assay.tables import GRAPH_COLUMNS
 
 
@@ -106,9 +106,7 @@ def _load(settings: ExplainSettings) -> Pairs:
     data = settings.pairs
     if data is None:
         data = [{"reference": settings.reference, "candidate": settings.candidate}]
-    return load_dataset(
-        data, columns=settings.columns, language=settings.language, offline=settings.offline, allow_unlabelled=True
-    )
+    return load_dataset(data, **settings.values_of(OwnData), offline=settings.offline, allow_unlabelled=True)
 
 
 def _gold(data: Pairs) -> Callable[[], list[str]]:

@@ -22,15 +22,24 @@ from assay.benchmark.runner import run, score_pairs
 from assay.benchmark.scoring import InProcess
 from assay.benchmark.settings import AgreeSettings, ScoreSettings
 from assay.datasets import Pairs, join_graphs, load_dataset, read_table_file
-from assay.datasets.columns import MissingColumnsError, columns_text, parse_columns, resolve_columns
-from assay.datasets.convert import pairs_table
-from assay.datasets.files import SUFFIXES, is_table_file
+from assay.datasets.columns import MissingColumnsError, parse_columns, resolve_columns
+from assay.datasets.files import SUFFIXES, file_of, is_standard_input, is_table_file
+from assay.datasets.load import own_pairs
+from assay.datasets.reading import Reading
 from assay.errors import AssayError, InputError
 from assay.metrics.neural.runtime import Runtime, use_runtime
 from assay.metrics.recorded import Recorded
 from assay.progress import Silent
 from assay.reports.folder import RunFolder, read_run
-from assay.settings import AgreementSettings, GoldAnswers, Limited, Offline, takes_settings
+from assay.settings import (
+    AgreementSettings,
+    GoldAnswers,
+    Limited,
+    Offline,
+    OwnColumns,
+    OwnData,
+    takes_settings,
+)
 from assay.tables import OPTIONAL_PAIR_COLUMNS, PAIR_COLUMNS
 from assay.transfer import sha256_of
 
@@ -61,12 +70,15 @@ def score_file(settings: ScoreSettings) -> list[str]:
             or unknown.
         AssayError: no metric gave scores; nothing is written.
     """
-    file, out = Path(settings.file), Path(settings.out)
+    file, out = file_of(settings.file), Path(settings.out)
     check_out(file, out)
     metrics, absent = load_metrics(settings.metrics, offline=settings.offline)
     table = read_table_file(file).table
-    pairs = load_dataset(str(file), columns=settings.columns, language=settings.language, allow_unlabelled=True)
-    check_held(out, pairs, table.column_names, settings.columns)
+    own = settings.values_of(OwnData)
+    if own.pop("drop_unlabelled"):
+        raise InputError("`drop_unlabelled`: every row of the file gets its scores, with a label or without")
+    pairs = load_dataset(str(file), **own, allow_unlabelled=True)
+    check_held(out, pairs, table.column_names, Reading(settings.columns, settings.separator, settings.labels))
     digest = pairs.sha256
     if settings.graphs is not None:
         pairs = join_graphs(pairs, settings.graphs)
@@ -127,7 +139,7 @@ def agree_file(settings: AgreeSettings) -> Result:
     """
     file = Path(settings.file)
     mapping = parse_columns(settings.columns)
-    pairs, absent = load_scored(file, mapping)
+    pairs, absent = load_scored(file, Reading(**settings.values_of(OwnColumns)))
     bucket = reads_texts(settings.buckets)
     reading = f"bucket {bucket!r}" if bucket else "dropping duplicates" if settings.drop_duplicates else None
     if absent and reading:
@@ -164,22 +176,21 @@ def agree_file(settings: AgreeSettings) -> Result:
     return result
 
 
-def load_scored(file: Path, mapping: dict[str, list[str]]) -> tuple[Pairs, list[str]]:
+def load_scored(file: Path, reading: Reading) -> tuple[Pairs, list[str]]:
     """Return the pairs of a file that needs a label alone, and which texts it lacks; those are empty."""
     import pyarrow as pa
 
     source = read_table_file(file)
     table = source.table
+    mapping = parse_columns(reading.columns)
     # before columns are added, so that a message names those of the file alone
     resolve_columns(mapping, table.column_names, where=source.name, need_label=True, need_texts=False)
     absent = [name for name in ("reference", "candidate") if name not in table.column_names and name not in mapping]
     for name in absent:
         table = table.append_column(name, pa.array([""] * len(table)))
-    pairs = pairs_table(replace(source, table=table), mapping)
-    return (
-        Pairs(pairs, name=file.stem, source=str(file), sha256=sha256_of(file), columns=columns_text(mapping) or ""),
-        absent,
-    )
+    name, origin = ("stdin", "standard input") if is_standard_input(file) else (file.stem, str(file))
+    pairs = own_pairs(replace(source, table=table), reading, name=name, origin=origin)
+    return replace(pairs, sha256=sha256_of(file_of(file))), absent
 
 
 def _numeric(pairs: Pairs) -> tuple[list[str], list[str]]:

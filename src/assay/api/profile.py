@@ -21,7 +21,7 @@ from assay.metrics import ColumnMetric, Context, Metric, MetricName, load_metric
 from assay.metrics.neural.runtime import Runtime, use_runtime
 from assay.metrics.provenance import own_version
 from assay.progress import Silent
-from assay.settings import takes_settings
+from assay.settings import OwnData, takes_settings
 
 if TYPE_CHECKING:
     from assay.metrics import Batch
@@ -126,15 +126,11 @@ def _load(name: str | MetricName | Metric) -> Metric | UnavailableError:
 
 def _data(settings: ProfileSettings) -> Pairs:
     """Return the pairs whose texts are scored; raise InputError where there are none."""
-    dataset, columns = settings.dataset, settings.columns
+    dataset, own = settings.dataset, settings.values_of(OwnData)
     if isinstance(dataset, Pairs):
         return dataset
     card = isinstance(dataset, str | Path) and not is_table_file(dataset)
-    if card and columns is not None:
-        raise InputError(f"`columns` is for files of your own; {dataset} has its own reader")
-    data = load_dataset(
-        dataset, columns=columns, language=settings.language, offline=settings.offline, allow_unlabelled=not card
-    )
+    data = load_dataset(dataset, **own, offline=settings.offline, allow_unlabelled=not card)
     if not len(data):
         raise InputError(f"{dataset}: has no pairs")
     return data

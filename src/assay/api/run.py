@@ -22,7 +22,7 @@ from assay.errors import InputError, OfflineError, UnavailableError
 from assay.metrics import Metric, MetricName, load_metric
 from assay.metrics.neural.runtime import Runtime, device_of, use_runtime
 from assay.progress import Silent
-from assay.settings import AgreementSettings, GoldAnswers, Limited, Offline, takes_settings
+from assay.settings import AgreementSettings, GoldAnswers, Limited, Offline, OwnData, takes_settings
 
 
 def plan(settings: RunSettings) -> Request:
@@ -69,10 +69,9 @@ def _check_asked(specs: list[Any], names: Sequence[Any], settings: RunSettings) 
     if not names:
         raise InputError("no metric: give `metrics=NAME` (assay metrics list shows them)")
     if all(_is_card(spec) for spec in specs):
-        if settings.columns is not None:
-            raise InputError("`columns` is for files of your own; the datasets named here have their own readers")
-        if settings.language is not None:
-            raise InputError("`language` is for data of your own; the datasets named here say their own")
+        for name, value in settings.values_of(OwnData).items():
+            if value not in (None, False):
+                raise InputError(f"`{name}` is for files of your own; the datasets named here have their own reader")
 
 
 def _load_datasets(specs: list[Any], settings: RunSettings) -> tuple[list[Pairs], dict[str, str]]:
@@ -98,11 +97,11 @@ def _load_datasets(specs: list[Any], settings: RunSettings) -> tuple[list[Pairs]
 
 
 def _load_dataset(spec: Any, settings: RunSettings) -> Pairs:
-    """Return the pairs of one spec; ``columns`` is for files and data in memory, since a card has its own reader."""
+    """Return the pairs of one spec; how columns are read is for files and data in memory: a card has its own reader."""
     if isinstance(spec, Pairs):
         return spec
-    columns = None if _is_card(spec) else settings.columns
-    return load_dataset(spec, columns=columns, offline=settings.offline, language=settings.language)
+    own = {"language": settings.language} if _is_card(spec) else settings.values_of(OwnData)
+    return load_dataset(spec, **own, offline=settings.offline)
 
 
 def load_metrics(
@@ -191,6 +190,8 @@ def run(settings: RunSettings) -> Result:
         metrics: metric names, such as ``"f1"`` or ``"bleu:paper"``.
         suite: a named set of both; what is given beside it replaces its part.
         columns: ``"reference=answer1,candidate=answer2,label=score"``, or a mapping.
+        separator: what stands between several gold answers of a reference, such as ``"|"``.
+        labels: the number of each word that is a label: ``"no=0,partly=1,yes=2"``, or a mapping.
         graphs: AMR graphs of the texts of one dataset: ``"reference=A.amr,candidate=B.amr"``, or a mapping.
         buckets: rules, see :mod:`assay.benchmark.buckets`; ``("f1",)`` by default, ``("none",)`` for all pairs only.
         drop_duplicates: keep the first of pairs equal in question, reference, candidate and label.

@@ -12,7 +12,7 @@ from assay.datasets import Pairs, load_dataset
 from assay.errors import InputError
 from assay.metrics import Context, Metric, MetricName, load_metric
 from assay.metrics.neural.metric import EncoderBased
-from assay.settings import AgreementSettings, Graphs, Limited, OwnData, ScoreStore, Scoring, takes_settings
+from assay.settings import AgreementSettings, Graphs, Limited, OwnColumns, OwnData, ScoreStore, Scoring, takes_settings
 
 
 def layer_metrics(
@@ -79,7 +79,7 @@ def _language_of(settings: SweepSettings) -> tuple[list[Pairs], str | None]:
     loaded = []
     for dataset in as_list(settings.datasets):
         if not isinstance(dataset, Pairs):
-            dataset = load_dataset(dataset, columns=settings.columns, offline=settings.offline)
+            dataset = load_dataset(dataset, **settings.values_of(OwnColumns), offline=settings.offline)
         loaded.append(dataset)
     languages = {pairs.language for pairs in loaded}
     if len(languages) > 1:

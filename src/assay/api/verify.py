@@ -132,6 +132,8 @@ def _request_of(manifest: Manifest, offline: bool) -> Request:
         drop_duplicates=record.drop_duplicates,
         seed=record.seed,
         limit=record.limit,
+        sample=record.sample,
+        group_by=record.group_by,
         references=record.references,
         offline=offline,
         graphs=record.graphs,

@@ -25,8 +25,8 @@ from assay.benchmark.store import ScoreStore
 from assay.benchmark.tabulate import tabulate
 from assay.benchmark.work import score_all
 from assay.datasets import Pairs, join_graphs, load_card, load_dataset
-from assay.datasets.columns import parse_columns
 from assay.datasets.files import is_table_file
+from assay.datasets.reading import Reading
 from assay.errors import AssayError, InputError, UnavailableError
 from assay.manifest import AgreementRow, Manifest, MetricRecord
 from assay.metrics import ColumnMetric, Metric, load_metric
@@ -344,10 +344,12 @@ def _from_file(data: ScoredDataset, path: Path, argv: list[str]) -> Pairs:
         InputError: the file lacks a column of texts that the run had.
     """
     # older runs recorded no more than their command line
-    columns = data.facts.columns or None if "columns" in data.facts.model_fields_set else _columns_of(argv)
-    if data.facts.split:
-        return load_dataset(path, columns=columns, split=data.facts.split)
-    pairs, absent = load_scored(path, parse_columns(columns))
+    facts = data.facts
+    columns = facts.columns or None if "columns" in facts.model_fields_set else _columns_of(argv)
+    reading = Reading(columns, facts.separator, facts.labels, facts.drop_unlabelled)
+    if facts.split:
+        return load_dataset(path, **vars(reading), split=facts.split)
+    pairs, absent = load_scored(path, reading)
     for name in absent:
         # a run of score columns alone has no texts
         if any(any(cell) if isinstance(cell, list) else cell for cell in data.table.column(name).to_pylist()):
@@ -367,8 +369,7 @@ def _columns_of(argv: list[str]) -> str | None:
 
 def _compare(data: ScoredDataset, pairs: Pairs, request: Request, manifest: Manifest, source: str) -> ReloadedData:
     """Return whether the data is the same, was changed at its source, or was changed in the run folder."""
-    used = pairs.drop_duplicates()[0] if request.drop_duplicates else pairs
-    used = used.limit(request.limit)
+    used, _ = request.choose_rows(pairs)
     counts = {what: count for what, count in _count_differences(data, used).items() if count}
     if used.digest != data.facts.digest:
         says = "" if counts else "the same texts and labels; their order, or annotations, are others"

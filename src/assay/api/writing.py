@@ -13,8 +13,9 @@ from numpy.typing import NDArray
 
 from assay.benchmark.folder import check_writable
 from assay.datasets import Pairs, read_table_file
-from assay.datasets.convert import pairs_table
+from assay.datasets.convert import convert
 from assay.datasets.readers.jsonl import json_lines
+from assay.datasets.reading import Reading
 from assay.errors import InputError
 from assay.metrics import MetricName
 from assay.metrics.registry import registry
@@ -45,28 +46,28 @@ def check_out(file: Path, out: Path) -> None:
     check_writable(out)
 
 
-def check_held(out: Path, pairs: Pairs, have: list[str], columns: str | Mapping[str, str] | None) -> None:
+def check_held(out: Path, pairs: Pairs, have: list[str], reading: Reading) -> None:
     """Raise InputError where *out* holds anything but scores of the same pairs: it would be lost.
 
     Args:
         out: where scores are to be written; it need not exist.
         pairs: what is scored; the file may hold fewer or more of their rows.
         have: the columns that these were read from.
-        columns: which of them is which, as for :func:`assay.run`.
+        reading: how they were read.
     """
-    if out.exists() and not _holds_scores(out, pairs, have, columns):
+    if out.exists() and not _holds_scores(out, pairs, have, reading):
         raise InputError(
             f"{out}: holds something else than scores of these pairs; give `out` another name or remove it"
         )
 
 
-def _holds_scores(out: Path, pairs: Pairs, have: list[str], columns: str | Mapping[str, str] | None) -> bool:
+def _holds_scores(out: Path, pairs: Pairs, have: list[str], reading: Reading) -> bool:
     try:
         source = read_table_file(out)
         added = [name for name in source.table.column_names if name not in have]
         for name in added:
             registry().find(MetricName.parse(name).name)
-        held = pairs_table(source, columns, allow_unlabelled=True)
+        held = convert(source, reading, allow_unlabelled=True).table
     except InputError:
         return False
     rows = min(len(pairs), held.num_rows)

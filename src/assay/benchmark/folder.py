@@ -179,11 +179,12 @@ def _describe_dataset(dataset: DatasetScores, request: Request) -> DatasetRecord
         n=len(pairs),
         source=pairs.source,
         sha256=pairs.sha256,
-        columns=pairs.columns,
+        **(pairs.reading or {"columns": ""}),
         digest=pairs.digest,
         notes=list(pairs.notes),
         duplicates_dropped=dataset.duplicates_dropped,
         group=dataset.group_column,
+        hints=list(pairs.hints),
         grouping="" if suggested is None else suggested.message,
     )
 

@@ -256,34 +256,13 @@ def _check_groups(request: Request, datasets: list[PreparedDataset]) -> None:
 
 
 def _prepare(request: Request, pairs: Pairs, recorded: dict[str, NDArray[np.float64]]) -> PreparedDataset:
-    """Return one dataset without duplicates and rows over the limit, as requested, and with its usable rules."""
+    """Return one dataset with the rows that are requested, and with its usable rules."""
     kept, dropped = pairs, 0
-    if request.drop_duplicates or request.limit is not None:
-        numbered = pairs.with_column(_ROW, np.arange(len(pairs)))
-        if request.drop_duplicates:
-            numbered, dropped = numbered.drop_duplicates()
-        numbered = numbered.limit(request.limit)
+    if request.drop_duplicates or request.limit is not None or request.sample is not None:
+        numbered, dropped = request.choose_rows(pairs.with_column(_ROW, np.arange(len(pairs))))
         rows = np.asarray(numbered.table.column(_ROW), dtype=np.intp)
         recorded = {name: scores[rows] for name, scores in recorded.items()}
         kept = replace(numbered, table=numbered.table.drop_columns([_ROW]))
     rules, notes = rules_for(kept, request.buckets)
     kept = replace(kept, notes=(*kept.notes, *notes))
-    return PreparedDataset(kept, recorded, dropped, _group_column(request, kept), rules)
-
-
-def _group_column(request: Request, pairs: Pairs) -> str | None:
-    """Return the column whose values are resampled whole: the requested one, else ``group``; None for neither.
-
-    Raises:
-        InputError: the data lacks the requested column.
-    """
-    names = pairs.table.column_names
-    if request.group_by == "none":
-        return None
-    if request.group_by is None:
-        return "group" if "group" in names else None
-    try:
-        pairs.column(request.group_by)
-    except InputError as error:
-        raise InputError(f"`group_by={request.group_by}`: {error}") from None
-    return request.group_by
+    return PreparedDataset(kept, recorded, dropped, request.group_column(kept), rules)

@@ -59,12 +59,39 @@ class Request(AgreementSettings, Limited, GoldAnswers, Offline):
         object.__setattr__(self, "buckets", self.buckets or DEFAULT_BUCKETS)
         check_rules(self.buckets)
         object.__setattr__(self, "statistics", check_statistics(self.statistics))
+        if self.sample is not None and self.limit is not None:
+            raise InputError("`sample` draws pairs at random and `limit` takes the first: give one of them")
         metric = _first_repeated([str(metric) for metric in self.metrics])
         if metric is not None:
             raise InputError(f"the metric {metric} is asked for twice")
         dataset = _first_repeated([pairs.name for pairs in self.pairs])
         if dataset is not None:
             raise InputError(f"two datasets are called {dataset}; leave one out or give it another name")
+
+    def group_column(self, pairs: Pairs) -> str | None:
+        """Return the column whose values are resampled whole: the requested one, else ``group``; None for neither.
+
+        Raises:
+            InputError: the data lacks the requested column.
+        """
+        if self.group_by == "none":
+            return None
+        if self.group_by is None:
+            return "group" if "group" in pairs.table.column_names else None
+        try:
+            pairs.column(self.group_by)
+        except InputError as error:
+            raise InputError(f"`group_by={self.group_by}`: {error}") from None
+        return self.group_by
+
+    def choose_rows(self, pairs: Pairs) -> tuple[Pairs, int]:
+        """Return the pairs that the run uses, and how many duplicates were left out."""
+        dropped = 0
+        if self.drop_duplicates:
+            pairs, dropped = pairs.drop_duplicates()
+        if self.sample is not None:
+            pairs = pairs.sample(self.sample, self.seed, self.group_column(pairs))
+        return pairs.limit(self.limit), dropped
 
     def record(self) -> RequestRecord:
         """Return the request as the manifest records it."""
@@ -97,6 +124,7 @@ class Request(AgreementSettings, Limited, GoldAnswers, Offline):
             drop_duplicates=bool(self.drop_duplicates),
             seed=self.seed,
             limit=self.limit,
+            sample=self.sample,
             references=self.references,
             graphs={side: [str(file) for file in files] for side, files in self.graphs.items()},
         )
@@ -107,6 +135,9 @@ class Request(AgreementSettings, Limited, GoldAnswers, Offline):
         Paths of files of graphs are left out; the graphs are in the digests of the datasets.
         """
         decisive = self.record().model_dump(exclude={"graphs"})
+        if self.sample is None:
+            # so that folders of an assay without samples are still those of the same request
+            del decisive["sample"]
         text = json.dumps(decisive, sort_keys=True, ensure_ascii=False)
         return hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest()
 

@@ -15,6 +15,7 @@ from assay.settings import (
     Hardware,
     Limited,
     Offline,
+    OwnColumns,
     OwnData,
     RunFolderToo,
     ScoreStore,
@@ -56,7 +57,7 @@ class ScoreSettings(OwnData, Graphs, Limited, Scoring, ScoreStore):
 
 
 @dataclass(frozen=True)
-class AgreeSettings(RunFolderToo, AgreementSettings, Limited, WithProgress):
+class AgreeSettings(RunFolderToo, OwnColumns, AgreementSettings, Limited, WithProgress):
     """Settings of ``assay agree``."""
 
     file: str | Path = setting("CSV, TSV, JSONL or Parquet with a label and score columns.", argument=True)
@@ -64,7 +65,6 @@ class AgreeSettings(RunFolderToo, AgreementSettings, Limited, WithProgress):
     scores: Sequence[str] = setting(
         "A score column [default: every numeric one].", (), flags=("--score",), metavar="COLUMN"
     )
-    columns: Any = setting("Which column is the label, and which are texts: label=human,reference=gold", None)
 
 
 @dataclass(frozen=True)

@@ -9,7 +9,16 @@ from typing import Annotated, Any
 import typer
 
 from assay.cli.guard import grid, guarded, show, tell
-from assay.cli.options import ColumnsOption, JsonOption, ListFormat, ListFormatOption, OfflineOption, QuietOption
+from assay.cli.options import (
+    ColumnsOption,
+    JsonOption,
+    LabelsOption,
+    ListFormat,
+    ListFormatOption,
+    OfflineOption,
+    QuietOption,
+    SeparatorOption,
+)
 
 app = typer.Typer(
     add_completion=False,
@@ -72,21 +81,28 @@ def _list_json() -> None:
 
 @app.command("show")
 @guarded
-def show_(name: Name, columns: ColumnsOption = None, directed: Directed = False, as_json: JsonOption = False) -> None:
+def show_(
+    name: Name,
+    columns: ColumnsOption = None,
+    separator: SeparatorOption = None,
+    labels: LabelsOption = None,
+    directed: Directed = False,
+    as_json: JsonOption = False,
+) -> None:
     """Show a card (labels, licence, citation, splits, sources), or what a file of pairs has (rows, columns, labels).
 
     The annotation graph is measured where the files are here.
     """
     from assay.datasets import describe_card, describe_file, load_card
-    from assay.datasets.load import is_own_file
-    from assay.errors import InputError
+    from assay.datasets.load import check_own_settings, is_own_file
+    from assay.datasets.reading import Reading
     from assay.output import json_text
 
+    reading = Reading(columns, separator, labels)
     if is_own_file(name):
-        shown = describe_file(name, columns=columns, directed=directed)
-    elif columns is not None:
-        raise InputError(f"--columns is for one's own files; the dataset {name!r} has its own reader")
+        shown = describe_file(name, reading=reading, directed=directed)
     else:
+        check_own_settings(reading, name)
         shown = describe_card(load_card(name), directed=directed)
     if as_json:
         typer.echo(json_text(shown), nl=False)
@@ -151,6 +167,8 @@ def _download_progress() -> Callable[[str, int, int | None], None] | None:
 def check(
     name: Name,
     columns: ColumnsOption = None,
+    separator: SeparatorOption = None,
+    labels: LabelsOption = None,
     directed: Directed = False,
     offline: OfflineOption = False,
     as_json: JsonOption = False,
@@ -159,9 +177,10 @@ def check(
     from assay.datasets import check_dataset, load_card, load_card_splits
     from assay.datasets.checks import annotation_notes, group_notes
     from assay.datasets.load import is_own_file
+    from assay.datasets.reading import Reading
     from assay.output import json_text
 
-    splits = load_card_splits(name, columns=columns, offline=offline)
+    splits = load_card_splits(name, reading=Reading(columns, separator, labels), offline=offline)
     card = None if is_own_file(name) else load_card(name)
     findings = check_dataset(splits, card)
     notes = [*annotation_notes(splits, directed=directed), *group_notes(splits)]
@@ -170,6 +189,8 @@ def check(
     else:
         for split, pairs in splits.items():
             typer.echo(f"{split}: {len(pairs):,} pairs")
+            for line in (*pairs.notes, *pairs.hints):
+                typer.echo(f"{split}: {line}")
         for note in notes:
             typer.echo(f"{note.split}: {note.message}")
         for finding in findings:

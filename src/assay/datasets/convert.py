@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import math
 from collections.abc import Mapping, Sequence
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 import pyarrow as pa
@@ -14,59 +14,105 @@ import pyarrow.compute as pc
 from assay.datasets.columns import SourceTable, parse_columns, resolve_columns
 from assay.datasets.graphs import check_graph_cells
 from assay.datasets.pairs import RENAMED
+from assay.datasets.reading import (
+    Columns,
+    Reading,
+    numbers_of_words,
+    separator_hint,
+    split_answers,
+    words_text,
+)
 from assay.errors import InputError
 from assay.tables import GRAPH_COLUMNS, OPTIONAL_PAIR_COLUMNS, PAIR_COLUMNS
 
 #: Characters of a cell that a message repeats.
 _CUT = 40
+#: Different words in a column of labels, up to which the message names the setting that gives each a number.
+_MOST_WORDS = 8
 
 
-def one_label(source: SourceTable, name: str, *, allow_missing: bool) -> pa.Array:
-    """Return a column as finite float64; null where there is no label, if that is allowed.
+class Converted(NamedTuple):
+    """A table of the user's own as pairs.
+
+    Attributes:
+        table: a pairs table, see ``Pairs.table``.
+        notes: what was read in a way that a reader should know, such as labels that are words.
+        hints: what may have been read in another way than the user meant, with the setting that reads it so.
+    """
+
+    table: pa.Table
+    notes: tuple[str, ...]
+    hints: tuple[str, ...]
+
+
+# Labels.
+
+
+def _labels(
+    source: SourceTable, names: Sequence[str], reading: Reading, *, allow_missing: bool
+) -> tuple[dict[str, Any], list[str]]:
+    """Return the columns ``label`` and, of several annotators, ``annotations``, and notes about them.
+
+    The label of several annotators is their mean. An annotator may have left a pair out (null in the list); a pair that
+    all left out has no label.
 
     Raises:
-        InputError: the first label that is not a number, or the rows without one.
+        InputError: the first label that is neither a number nor a known word, or the rows without one.
     """
-    values = _numbers(source, name)
-    missing = np.flatnonzero(np.isnan(values))
-    if len(missing) and not allow_missing:
-        raise InputError(
-            f"{source.name}, column {name}: {len(missing)} of {len(values)} rows have no label"
-            f" ({source.some(missing)}); expected a number in each"
-        )
-    return pa.array(values, mask=np.isnan(values))
-
-
-def annotator_labels(source: SourceTable, names: list[str], *, allow_missing: bool) -> tuple[pa.Array, pa.Array]:
-    """Return the mean label of several annotators, float64, and what each gave, list<float64>.
-
-    An annotator may have left a pair out (null in the list); a pair that all left out has no label.
-    """
-    values = np.column_stack([_numbers(source, name) for name in names])
-    given = ~np.isnan(values)
-    counts = given.sum(axis=1)
+    words = _numbers_of_words(source, names, reading)
+    values = np.column_stack([_numbers(source, name, words) for name in names])
+    known = ~np.isnan(values)
+    counts = known.sum(axis=1)
     missing = np.flatnonzero(counts == 0)
-    if len(missing) and not allow_missing:
+    notes = [words_text(words)] if words else []
+    if len(missing) and not allow_missing and not reading.drop_unlabelled:
+        columns = f"column {names[0]}" if len(names) == 1 else f"columns {', '.join(names)}"
+        lacking = "no label" if len(names) == 1 else "no label from anyone"
+        wanted = "a number in each" if len(names) == 1 else "a number from at least one annotator"
         raise InputError(
-            f"{source.name}, columns {', '.join(names)}: {len(missing)} of {len(values)} rows have no label from"
-            f" anyone ({source.some(missing)}); expected a number from at least one annotator"
+            f"{source.name}, {columns}: {len(missing)} of {len(values)} rows have {lacking} ({source.some(missing)}); "
+            f"expected {wanted}, or `drop_unlabelled` to leave these rows out"
         )
-    mean = np.where(counts > 0, np.where(given, values, 0.0).sum(axis=1) / np.maximum(counts, 1), np.nan)
-    flat = pa.array(values.reshape(-1), mask=~given.reshape(-1))
-    offsets = pa.array(np.arange(0, values.size + 1, len(names), dtype=np.int32))
-    return pa.array(mean, mask=np.isnan(mean)), pa.ListArray.from_arrays(offsets, flat)
+    mean = np.where(counts > 0, np.where(known, values, 0.0).sum(axis=1) / np.maximum(counts, 1), np.nan)
+    made: dict[str, Any] = {"label": pa.array(mean, mask=np.isnan(mean))}
+    if len(names) > 1:
+        flat = pa.array(values.reshape(-1), mask=~known.reshape(-1))
+        offsets = pa.array(np.arange(0, values.size + 1, len(names), dtype=np.int32))
+        made["annotations"] = pa.ListArray.from_arrays(offsets, flat)
+    return made, notes
 
 
-def _numbers(source: SourceTable, name: str) -> np.ndarray[Any, np.dtype[np.float64]]:
+def _numbers_of_words(source: SourceTable, names: Sequence[str], reading: Reading) -> dict[str, float]:
+    """Return the number of each word in some label columns; empty where they hold numbers.
+
+    Raises:
+        InputError: labels were given, and a cell is neither one of their words nor are all cells numbers.
+    """
+    words: dict[str, None] = {}
+    for name in names:
+        column = source.table.column(name)
+        if _is_text(_plain_type(column.type)):
+            words.update(dict.fromkeys(cell.strip() for cell in column.unique().to_pylist() if cell and cell.strip()))
+    if all(map(_is_finite_number, words)) and not any(word in reading.numbers_of_words() for word in words):
+        return {}
+    return numbers_of_words(reading, list(words)) or {}
+
+
+def _numbers(source: SourceTable, name: str, words: Mapping[str, float]) -> np.ndarray[Any, np.dtype[np.float64]]:
     """Return a column as float64 of shape (n,), NaN where the cell is empty; numbers written as text are read.
+
+    Args:
+        source: the table.
+        name: of the column.
+        words: the number of each word that the column may hold instead of numbers.
 
     Raises:
         InputError: a cell that is no finite number, or a column of another kind, such as lists.
     """
     column = source.table.column(name)
-    kind = column.type
-    if pa.types.is_dictionary(kind):
-        column, kind = column.cast(kind.value_type), kind.value_type
+    kind = _plain_type(column.type)
+    if kind != column.type:
+        column = column.cast(kind)
     if pa.types.is_null(kind):
         return np.full(len(column), np.nan)
     if _is_numeric(kind):
@@ -81,6 +127,8 @@ def _numbers(source: SourceTable, name: str) -> np.ndarray[Any, np.dtype[np.floa
         except pa.ArrowException:
             raise InputError(f"{source.name}, column {name}: holds {kind}; expected numbers") from None
     text = pc.utf8_trim_whitespace(column)
+    if words:
+        return np.array([words[cell] if cell else np.nan for cell in text.to_pylist()], dtype=np.float64)
     blank = pc.or_kleene(pc.is_null(text), pc.equal(text, ""))
     try:
         numbers = pc.if_else(pc.fill_null(blank, True), None, text).cast(pa.float64())
@@ -91,6 +139,11 @@ def _numbers(source: SourceTable, name: str) -> np.ndarray[Any, np.dtype[np.floa
         if not wrong.any():
             return values
     raise _not_a_number(source, name, text)
+
+
+def _plain_type(kind: pa.DataType) -> pa.DataType:
+    """Return the type of the values of a column, also where it is encoded by a dictionary."""
+    return kind.value_type if pa.types.is_dictionary(kind) else kind
 
 
 def _is_numeric(kind: pa.DataType) -> bool:
@@ -116,7 +169,7 @@ def _not_a_number(source: SourceTable, name: str, texts: pa.ChunkedArray) -> Inp
     for chunk in texts.chunks:
         for cell in chunk.to_pylist():
             if cell and not _is_finite_number(cell):
-                hint = f" (a decimal point: {cell.replace(',', '.')})" if _is_comma_number(cell) else ""
+                hint = f" (a decimal point: {cell.replace(',', '.')})" if _is_comma_number(cell) else _words_hint(texts)
                 shown = cell if len(cell) <= _CUT else f"{cell[:_CUT]}…"
                 return InputError(
                     f"{source.where(row)}, column {name}: the label {shown!r} is not a number;"
@@ -124,6 +177,18 @@ def _not_a_number(source: SourceTable, name: str, texts: pa.ChunkedArray) -> Inp
                 )
             row += 1
     return InputError(f"{source.name}, column {name}: holds a label that is not a number")
+
+
+def _words_hint(texts: pa.ChunkedArray) -> str:
+    """Return the setting that gives each word of a column a number; empty where its cells are no words for labels."""
+    words = [word for word in texts.unique().to_pylist() if word]
+    if len(words) > _MOST_WORDS or not all(map(_is_word, words)):
+        return ""
+    return f"; if the labels are words: `labels={','.join(f'{word}=NUMBER' for word in words)}`"
+
+
+def _is_word(cell: str) -> bool:
+    return len(cell) <= _CUT / 2 and not any(sign in cell for sign in ",=\n") and any(map(str.isalpha, cell))
 
 
 def _is_finite_number(cell: str) -> bool:
@@ -143,26 +208,26 @@ def _is_comma_number(cell: str) -> bool:
 _ORDER = (*PAIR_COLUMNS, *OPTIONAL_PAIR_COLUMNS)
 
 
-def pairs_table(
-    source: SourceTable,
-    columns: str | Mapping[str, str | Sequence[str]] | None = None,
-    *,
-    allow_unlabelled: bool = False,
-) -> pa.Table:
+def pairs_table(source: SourceTable, columns: Columns = None) -> pa.Table:
+    """Return a pairs table made of the columns of *source*, every row of which has a label; see :func:`convert`."""
+    return convert(source, Reading(columns)).table
+
+
+def convert(source: SourceTable, reading: Reading, *, allow_unlabelled: bool = False) -> Converted:
     """Return a pairs table (see ``Pairs.table``) made of the columns of *source*.
 
-    Rows keep their order and none is left out. A pair without ``pair_id`` is named by its row number in
-    the file (by its place, from 0, for data in memory).
+    Rows keep their order, and none is left out but those without a label, where the reading drops them. A pair without
+    ``pair_id`` is named by its row number in the file (by its place, from 0, for data in memory).
 
     Raises:
         InputError: a missing column, a missing text, a label that is not a number or is missing, a pair_id
             that appears twice; one line with file, row and column.
     """
     table = source.table
-    if not isinstance(columns, str | Mapping | None):
-        raise InputError(f"columns: {columns!r}; expected a text such as 'reference=answer1', or a mapping")
+    if not isinstance(reading.columns, str | Mapping | None):
+        raise InputError(f"columns: {reading.columns!r}; expected a text such as 'reference=answer1', or a mapping")
     mapping = resolve_columns(
-        parse_columns(columns), table.column_names, where=source.name, need_label=not allow_unlabelled
+        parse_columns(reading.columns), table.column_names, where=source.name, need_label=not allow_unlabelled
     )
     for name, parts in mapping.items():
         if len(set(parts)) < len(parts):
@@ -171,22 +236,41 @@ def pairs_table(
                 f"{source.name}: {name}={'+'.join(parts)} takes the column {twice!r} twice; name each annotator once"
             )
     made: dict[str, Any] = {}
-    for name in ("reference", "candidate", "question"):
+    for name in ("candidate", "question"):
         if name in mapping:
-            made[name] = _texts(source, mapping[name][0], several=name == "reference", refuse_null=name != "question")
+            made[name] = _texts(source, mapping[name][0], refuse_null=name != "question")
+    hints = []
+    if "reference" in mapping:
+        made["reference"] = _references(source, mapping["reference"][0], reading.separator)
+        if reading.separator is None and "candidate" in made and _is_text(made["reference"].type):
+            hints = [line for line in [separator_hint(made["reference"], made["candidate"])] if line]
     made["pair_id"] = _identifiers(source, mapping.get("pair_id"))
-    parts = mapping.get("label", [])
-    if not parts:
-        made["label"] = pa.nulls(table.num_rows, pa.float64())
-    elif len(parts) == 1:
-        made["label"] = one_label(source, parts[0], allow_missing=allow_unlabelled)
-    else:
-        made["label"], made["annotations"] = annotator_labels(source, parts, allow_missing=allow_unlabelled)
+    made["label"], notes = pa.nulls(table.num_rows, pa.float64()), list[str]()
+    if "label" in mapping:
+        labels, notes = _labels(source, mapping["label"], reading, allow_missing=allow_unlabelled)
+        made |= labels
     for name in ("subset", "split", "language", "group", *GRAPH_COLUMNS):
         if name in mapping:
-            made[name] = _texts(source, mapping[name][0], several=False, refuse_null=False)
+            made[name] = _texts(source, mapping[name][0], refuse_null=False)
     check_graph_cells(made, source)
-    return _assemble(table, made, mapping)
+    pairs = _assemble(table, made, mapping)
+    if reading.drop_unlabelled:
+        pairs, dropped = _labelled(source, pairs)
+        notes += dropped
+    return Converted(pairs, tuple(notes), tuple(hints))
+
+
+def _labelled(source: SourceTable, pairs: pa.Table) -> tuple[pa.Table, list[str]]:
+    """Return the pairs that have a label, and a note where that leaves any out.
+
+    Raises:
+        InputError: none has a label.
+    """
+    labelled = pairs.filter(pc.is_valid(pairs.column("label")))
+    missing = len(pairs) - len(labelled)
+    if not len(labelled):
+        raise InputError(f"{source.name}: no row has a label, and `drop_unlabelled` leaves nothing")
+    return labelled, [f"{missing:,} of {len(pairs):,} rows without a label left out"] if missing else []
 
 
 def _assemble(table: pa.Table, made: dict[str, Any], mapping: dict[str, list[str]]) -> pa.Table:
@@ -223,14 +307,30 @@ def ordered_pairs(columns: Mapping[str, Any]) -> pa.Table:
     return pa.table({name: columns[name] for name in (*first, *(n for n in columns if n not in first))})
 
 
-def _texts(source: SourceTable, name: str, *, several: bool, refuse_null: bool) -> pa.ChunkedArray:
+def _references(source: SourceTable, name: str, separator: str | None) -> pa.ChunkedArray:
+    """Return a column of gold answers, as strings or as lists of strings where cells hold several.
+
+    Raises:
+        InputError: as for :func:`_texts`; a separator where the cells are lists already.
+    """
+    column = _texts(source, name, refuse_null=True, several=True)
+    if separator is None:
+        return _json_lists(source, name, column) if _is_text(column.type) else column
+    if not _is_text(column.type):
+        raise InputError(
+            f"{source.name}, column {name}: holds lists of gold answers already; leave `separator={separator}` out"
+        )
+    return split_answers(source, name, column, separator)
+
+
+def _texts(source: SourceTable, name: str, *, refuse_null: bool, several: bool = False) -> pa.ChunkedArray:
     """Return a column as strings, or as lists of strings where it holds several gold answers.
 
     Args:
         source: the table, with what is needed to name a row.
         name: of the column in it.
-        several: whether lists are allowed.
         refuse_null: whether a missing cell is an error; otherwise it stays null.
+        several: whether lists of texts are allowed.
 
     Raises:
         InputError: a missing cell, or a value that cannot be read as text without changing it.
@@ -263,8 +363,6 @@ def _texts(source: SourceTable, name: str, *, several: bool, refuse_null: bool) 
         )
     if column.type != pa.string():
         column = column.cast(pa.string())
-    if several and _is_text(kind):
-        return _json_lists(source, name, column)
     return column
 
 
@@ -332,7 +430,7 @@ def _identifiers(source: SourceTable, parts: list[str] | None) -> pa.ChunkedArra
     """
     if parts is None:
         return pa.chunked_array([pa.array(source.numbers()).cast(pa.string())])
-    column = _texts(source, parts[0], several=False, refuse_null=True)
+    column = _texts(source, parts[0], refuse_null=True)
     counts = column.combine_chunks().dictionary_encode()
     if isinstance(counts, pa.ChunkedArray):
         counts = counts.combine_chunks()

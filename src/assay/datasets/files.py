@@ -6,6 +6,10 @@ One block of rows at a time is held as Python strings; the rest is Arrow.
 
 from __future__ import annotations
 
+import atexit
+import functools
+import sys
+import tempfile
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
@@ -16,6 +20,8 @@ from assay.datasets.columns import Misfit, SourceTable
 from assay.datasets.readers.jsonl import column_of, misfit_of, table_of_columns, table_of_records
 from assay.errors import InputError
 
+#: The name of standard input.
+STANDARD_INPUT = "-"
 #: Suffix to the way it is read.
 SUFFIXES = {
     ".csv": "csv",
@@ -28,8 +34,37 @@ SUFFIXES = {
 
 
 def is_table_file(path: str | Path) -> bool:
-    """Tell whether the name ends as a file of pairs does."""
-    return Path(path).suffix.lower() in SUFFIXES
+    """Tell whether the name ends as a file of pairs does, or stands for standard input."""
+    return str(path) == STANDARD_INPUT or Path(path).suffix.lower() in SUFFIXES
+
+
+def is_standard_input(path: str | Path) -> bool:
+    """Tell whether a name stands for standard input: ``-``, or ``-`` with an ending, such as ``-.jsonl``."""
+    return str(path) == STANDARD_INPUT or (is_table_file(path) and Path(path).stem == STANDARD_INPUT)
+
+
+def file_of(path: str | Path) -> Path:
+    """Return where a file of rows is; what comes from standard input is written to a file that lasts for this process.
+
+    Without an ending its format is seen from the first byte: an object of JSONL, or CSV.
+
+    Raises:
+        InputError: nothing comes from standard input.
+    """
+    return _file_of_standard_input(str(path)) if is_standard_input(path) else Path(path)
+
+
+@functools.cache
+def _file_of_standard_input(name: str) -> Path:
+    content = sys.stdin.buffer.read()
+    if not content.strip():
+        raise InputError(f"{name}: standard input is empty; expected a header and at least one row")
+    ending = Path(name).suffix or (".jsonl" if content.lstrip().startswith(b"{") else ".csv")
+    folder = tempfile.TemporaryDirectory(prefix="assay-")
+    atexit.register(folder.cleanup)
+    path = Path(folder.name) / f"standard-input{ending}"
+    path.write_bytes(content)
+    return path
 
 
 def read_table_file(path: str | Path) -> SourceTable:
@@ -45,7 +80,7 @@ def read_table_file(path: str | Path) -> SourceTable:
 
     if "\0" in str(path):
         raise InputError(f"{str(path)!r}: no file name holds a null character")
-    path = Path(path)
+    path = file_of(path)
     form = SUFFIXES.get(path.suffix.lower())
     if path == Path():
         raise InputError(f"the name of a file is empty (or '.'); expected one that ends in {', '.join(SUFFIXES)}")

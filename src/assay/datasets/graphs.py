@@ -55,7 +55,11 @@ def join_graphs(pairs: Pairs, graphs: GraphFiles | str) -> Pairs:
         raise several_answers(pairs.name)
     for name in GRAPH_COLUMNS:
         if pairs.kind == "own" and name in pairs.table.column_names:
-            held = "`columns` names" if name in parse_columns(pairs.columns or None) else f"{pairs.name} has"
+            held = (
+                "`columns` names"
+                if name in parse_columns(pairs.reading.get("columns") or None)
+                else f"{pairs.name} has"
+            )
             raise InputError(f"`graphs`: {held} {name} already; give the graphs in one way")
     for side in _SIDES:
         texts = _aligned(pairs, side, read_checked([Path(file) for file in files[side]]))

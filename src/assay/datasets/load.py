@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Mapping, Sequence
+import re
+from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -12,28 +13,41 @@ import numpy as np
 import pyarrow as pa
 
 from assay.datasets.card import Card, load_card, parse_spec
-from assay.datasets.columns import columns_text
-from assay.datasets.convert import pairs_table
-from assay.datasets.files import is_table_file, read_table_file, table_from_memory
+from assay.datasets.columns import SourceTable
+from assay.datasets.convert import convert
+from assay.datasets.files import file_of, is_standard_input, is_table_file, read_table_file, table_from_memory
 from assay.datasets.pairs import Pairs
 from assay.datasets.readers.base import load_reader
+from assay.datasets.reading import Columns, Labels, Reading
 from assay.datasets.sources import Located, locate
 from assay.errors import InputError, OfflineError, UnavailableError, unknown_name
 from assay.transfer import DownloadProgress, sha256_of
 
-Columns = str | Mapping[str, str | Sequence[str]] | None
 ALL = "all"
 
 
 def is_own_file(spec: str) -> bool:
-    """Tell whether a text names a file of pairs, perhaps with a split behind a colon, and no card."""
-    return is_table_file(spec) or is_table_file(parse_spec(spec)[0])
+    """Tell whether a text names a file of pairs, perhaps as ``NAME=FILE`` or ``FILE:SPLIT``, and no card."""
+    file = named_file(spec)[1]
+    return is_table_file(file) or is_table_file(parse_spec(file)[0])
+
+
+def named_file(spec: str) -> tuple[str | None, str]:
+    """Return the name and the file of ``NAME=FILE``; None and the text where it is no such thing."""
+    match = re.fullmatch(r"(\w[\w .-]*)=(.+)", spec)
+    if match is None or Path(spec).exists():
+        return None, spec
+    named, file = match.groups()
+    return (named, file) if is_table_file(file) or is_table_file(parse_spec(file)[0]) else (None, spec)
 
 
 def load_dataset(
     spec: Any,
     *,
     columns: Columns = None,
+    separator: str | None = None,
+    labels: Labels = None,
+    drop_unlabelled: bool = False,
     split: str | Sequence[str] | None = None,
     version: str | None = None,
     offline: bool = False,
@@ -46,10 +60,15 @@ def load_dataset(
 
     Args:
         spec: ``NAME[@VERSION][:SPLIT[+SPLIT]]`` of a card (``:all`` for every split); the path of a card
-            (.toml) or of a CSV, TSV, JSONL or Parquet file; a list of dicts or of tuples (reference,
-            candidate[, label]); a DataFrame, an Arrow table or a Hugging Face dataset.
+            (.toml) or of a CSV, TSV, JSONL or Parquet file, which may be ``NAME=FILE``; ``-`` for rows of CSV or JSONL
+            from standard input (``-.tsv`` for another format); a list of dicts or of tuples (reference, candidate[,
+            label]); a DataFrame, an Arrow table or a Hugging Face dataset.
         columns: for your own data, which column is which: ``reference=answer1,candidate=answer2`` or a
             mapping. ``label=a1+a2`` is the mean of two annotators.
+        separator: for your own data, what stands between several gold answers of a reference, such as ``|``; ``json``
+            where only some cells are JSON lists.
+        labels: for your own data, the number of each word: ``no=0,partly=1,yes=2``, or a mapping.
+        drop_unlabelled: for your own data, leave out rows without a label.
         split: split or splits of a card, in place of ``:SPLIT``; for your own data with a column
             ``split``, the rows to keep.
         version: version of a card, in place of ``@VERSION``.
@@ -66,36 +85,50 @@ def load_dataset(
     """
     if not isinstance(language, str | None):
         raise InputError(f"language: {language!r} is not a language code; expected one such as 'de'")
+    reading = Reading(columns, separator, labels, drop_unlabelled)
     if isinstance(spec, Card):
         return _from_card(spec, _wanted(split), offline, name, progress)
     if isinstance(spec, str | Path):
-        text = str(spec)
+        own_name, text = named_file(str(spec))
+        name = name or own_name
         if not text:
             raise InputError("the name of a dataset is empty; expected a dataset (assay datasets list) or a file")
         if is_table_file(text):
-            pairs = _from_file(Path(text), columns, name, language, allow_unlabelled)
+            pairs = _from_file(Path(text), reading, name, language, allow_unlabelled)
             return _select(pairs, _wanted(split))
         card_name, inner, splits = parse_spec(text)
         if is_table_file(card_name):  # FILE:SPLIT
-            pairs = _from_file(Path(card_name), columns, name, language, allow_unlabelled)
+            pairs = _from_file(Path(card_name), reading, name, language, allow_unlabelled)
             return _select(pairs, _wanted(split) or splits)
         exists = Path(text).is_file() and not text.endswith(".toml")
         if exists or ("/" in card_name and not card_name.endswith(".toml")):
             read_table_file(card_name)  # its message says which endings are read
-        if columns is not None:
-            raise InputError(f"`columns` is for your own files; the dataset {card_name!r} has its own reader")
+        check_own_settings(reading, card_name)
         card = load_card(card_name, version or inner)
         return _from_card(card, _wanted(split) or splits, offline, name, progress)
     source = table_from_memory(spec, name or "data in memory")
-    table = pairs_table(source, columns, allow_unlabelled=allow_unlabelled)
-    pairs = Pairs(table, name=name or "data", language=language or _language(table), source="data in memory")
+    pairs = own_pairs(
+        source,
+        reading,
+        name=name or "data",
+        origin="data in memory",
+        language=language,
+        allow_unlabelled=allow_unlabelled,
+    )
     return _select(pairs, _wanted(split))
+
+
+def check_own_settings(reading: Reading, card: str) -> None:
+    """Raise InputError for a setting of one's own data where a dataset has a card."""
+    for setting, value in vars(reading).items():
+        if value not in (None, False):
+            raise InputError(f"`{setting}` is for your own files; the dataset {card!r} has its own reader")
 
 
 def load_card_splits(
     spec: str | Card,
     *,
-    columns: Columns = None,
+    reading: Reading | None = None,
     offline: bool = False,
     version: str | None = None,
     progress: DownloadProgress | None = None,
@@ -103,13 +136,14 @@ def load_card_splits(
     """Return every split of a card (or those named in ``NAME:SPLIT``) by its name, as ``check_dataset`` takes it.
 
     The rows are not compared with the card here: ``check_dataset`` reports them. A file that is no card is
-    split by its column ``split``, or else is one split named ``data``; *columns* says which of its columns are what.
+    split by its column ``split``, or else is one split named ``data``; *reading* says how it is read.
 
     Raises:
         InputError: as for :func:`load_dataset`.
     """
+    reading = reading or Reading()
     if isinstance(spec, str) and is_own_file(spec):
-        pairs = load_dataset(spec, columns=columns, allow_unlabelled=True)
+        pairs = load_dataset(spec, **vars(reading), allow_unlabelled=True)
         if "split" not in pairs.table.column_names:
             return {"data": pairs}
         titles = [str(title) for title in pairs.table.column("split").unique().to_pylist() if title is not None]
@@ -119,8 +153,7 @@ def load_card_splits(
     else:
         name, inner, splits = parse_spec(spec)
         card = load_card(name, version or inner)
-    if columns is not None:
-        raise InputError(f"`columns` is for your own files; the dataset {card.name!r} has its own reader")
+    check_own_settings(reading, card.name)
     chosen = _splits(card, splits or (ALL,))
     return {split: _from_card(card, (split,), offline, None, progress, check_rows=False) for split in chosen}
 
@@ -223,16 +256,38 @@ def _with_split(table: pa.Table, title: str, *, single: bool) -> pa.Table:
     return ordered_pairs(columns)
 
 
-def _from_file(path: Path, columns: Columns, name: str | None, language: str | None, allow_unlabelled: bool) -> Pairs:
-    source = read_table_file(path)
-    table = pairs_table(source, columns, allow_unlabelled=allow_unlabelled)
+def _from_file(path: Path, reading: Reading, name: str | None, language: str | None, allow_unlabelled: bool) -> Pairs:
+    from_input = is_standard_input(path)
+    pairs = own_pairs(
+        read_table_file(path),
+        reading,
+        name=name or ("stdin" if from_input else path.stem),
+        origin="standard input" if from_input else str(path),
+        language=language,
+        allow_unlabelled=allow_unlabelled,
+    )
+    return replace(pairs, sha256=sha256_of(file_of(path)))
+
+
+def own_pairs(
+    source: SourceTable,
+    reading: Reading,
+    *,
+    name: str,
+    origin: str,
+    language: str | None = None,
+    allow_unlabelled: bool = False,
+) -> Pairs:
+    """Return a table of the user's own as pairs; *origin* is what it was read from."""
+    table, notes, hints = convert(source, reading, allow_unlabelled=allow_unlabelled)
     return Pairs(
         table,
-        name=name or path.stem,
+        name=name,
         language=language or _language(table),
-        source=str(path),
-        sha256=sha256_of(path),
-        columns=columns_text(columns) or "",
+        source=origin,
+        notes=notes,
+        hints=hints,
+        reading=reading.record(),
     )
 
 

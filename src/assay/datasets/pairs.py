@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from numbers import Integral
@@ -15,6 +15,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from assay.errors import InputError, unknown_name
+from assay.statistics.crossvalidation import codes_of_groups
 from assay.tables import GRAPH_COLUMNS, OPTIONAL_PAIR_COLUMNS, PAIR_COLUMNS
 
 #: Key of the schema metadata that says which source column became which pair column.
@@ -41,7 +42,9 @@ class Pairs:
         source: what was read.
         sha256: of the files read, in order; an empty string for data in memory.
         notes: what a reader of the numbers should know, such as rows left out.
-        columns: which columns of a user's file are what, in the form of ``--columns``; empty where none was given.
+        hints: what may have been read in another way than the user meant, with the setting that reads it so.
+        reading: how a table of the user's own was read, see :meth:`~assay.datasets.reading.Reading.record`; empty for a
+            card.
     """
 
     table: pa.Table
@@ -54,7 +57,8 @@ class Pairs:
     source: str = ""
     sha256: str = ""
     notes: tuple[str, ...] = field(default=())
-    columns: str = ""
+    hints: tuple[str, ...] = field(default=())
+    reading: Mapping[str, Any] = field(default_factory=dict)
 
     def __len__(self) -> int:
         return int(self.table.num_rows)
@@ -151,6 +155,26 @@ class Pairs:
             raise InputError(f"a limit of {n} rows leaves nothing; expected 1 or more")
         note = f"the first {n} of {len(self)} rows"
         return replace(self, table=self.table.slice(0, n), notes=(*self.notes, note))
+
+    def sample(self, n: int, seed: int, group: str | None = None) -> Pairs:
+        """Return *n* rows drawn at random, in their order, with a note; all of them where there are no more.
+
+        Args:
+            n: how many, at least 1.
+            seed: the same one draws the same rows of the same data.
+            group: a column whose values stay whole: as many of them as make no more than *n* rows, and at least one.
+        """
+        if n >= len(self):
+            return self
+        cells = range(len(self)) if group is None else self.column(group).to_pylist()
+        codes = codes_of_groups(cells)
+        sizes = np.bincount(codes)
+        order = np.random.default_rng(seed).permutation(len(sizes))
+        count = max(1, int(np.searchsorted(np.cumsum(sizes[order]), n, side="right")))
+        rows = np.flatnonzero(np.isin(codes, order[:count]))
+        whole = "" if group is None else f" in {count:,} of {len(sizes):,} groups by {group}"
+        note = f"{len(rows):,} of {len(self):,} pairs{whole}, drawn with seed {seed}"
+        return replace(self.take(rows), notes=(*self.notes, note))
 
     def drop_duplicates(self) -> tuple[Pairs, int]:
         """Return the pairs without repeated rows and how many rows that left out.

@@ -12,8 +12,9 @@ from assay.datasets.annotation_graph import describe_graph, graph_of
 from assay.datasets.card import Card, parse_spec
 from assay.datasets.columns import MissingColumnsError
 from assay.datasets.files import is_table_file, read_table_file
-from assay.datasets.load import Columns, load_card_splits, load_dataset
+from assay.datasets.load import load_card_splits, load_dataset, named_file
 from assay.datasets.pairs import Pairs
+from assay.datasets.reading import Reading
 from assay.datasets.sources import is_here
 from assay.errors import AssayError
 from assay.tables import GRAPH_COLUMNS
@@ -57,25 +58,26 @@ def describe_card(card: Card, *, directed: bool = False) -> dict[str, Any]:
     return shown
 
 
-def describe_file(spec: str, *, columns: Columns = None, directed: bool = False) -> dict[str, Any]:
+def describe_file(spec: str, *, reading: Reading | None = None, directed: bool = False) -> dict[str, Any]:
     """Return what a file of pairs has, ready for JSON: rows, columns, and of the pairs what is there of labels, splits,
     groups, languages, gold answers and graphs.
 
-    Where columns that make a pair are not there under their names and *columns* does not say which they are, the pairs
+    Where columns that make a pair are not there under their names and *reading* does not say which they are, the pairs
     are not described, and ``problem`` has the reason and the remedy.
 
     Args:
         spec: the file, perhaps with a split behind a colon.
-        columns: as for :func:`assay.datasets.load_dataset`.
+        reading: how it is read.
         directed: whether the order of two texts matters in the annotation graph.
 
     Raises:
-        InputError: the file cannot be read, a cell of it is wrong, or *columns* does not fit it.
+        InputError: the file cannot be read, a cell of it is wrong, or *reading* does not fit it.
     """
-    table = read_table_file(spec if is_table_file(spec) else parse_spec(spec)[0]).table
+    file = named_file(spec)[1]
+    table = read_table_file(file if is_table_file(file) else parse_spec(file)[0]).table
     shown: dict[str, Any] = {"file": spec, "rows": table.num_rows, "columns": list(table.column_names)}
     try:
-        pairs = load_dataset(spec, columns=columns, allow_unlabelled=True)
+        pairs = load_dataset(spec, **vars(reading or Reading()), allow_unlabelled=True)
     except MissingColumnsError as error:
         return shown | {"problem": str(error)}
     return shown | _pairs(pairs) | {"annotation_graph": _measured(lambda: [pairs], directed)}
@@ -85,6 +87,8 @@ def _pairs(pairs: Pairs) -> dict[str, Any]:
     """Return what is there of some pairs."""
     names = pairs.table.column_names
     shown: dict[str, Any] = {"pairs": len(pairs)}
+    if pairs.notes or pairs.hints:
+        shown["notes"] = [*pairs.notes, *pairs.hints]
     given = pairs.labels[~np.isnan(pairs.labels)]
     if len(given):
         shown["labels"] = {

@@ -418,7 +418,7 @@ def signed(
     *,
     group_by: str | None = None,
 ) -> Document:
-    """Return a document that ends with what its data lacks, if it should have groups, and with its signatures.
+    """Return a document that ends with hints on its data, such as missing groups, and with its signatures.
 
     Args:
         document: the tables.
@@ -428,9 +428,9 @@ def signed(
         group_by: the column whose values the report itself keeps together; None where it takes the groups of the run.
     """
     names = list(metrics)
-    lines = []
+    lines = [f"{data.title}: {hint}" for data in datasets for hint in data.facts.hints]
     if group_by is None:
-        lines = [f"{data.title}: {data.facts.grouping}" for data in datasets if data.facts.grouping]
+        lines += [f"{data.title}: {data.facts.grouping}" for data in datasets if data.facts.grouping]
     lines += [
         f"{data.title}: n:{len(data)}|digest:{data.facts.digest[:16]}|{data.run.manifest.signature}"
         for data in datasets

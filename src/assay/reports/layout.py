@@ -206,7 +206,7 @@ def _facts(dataset: DatasetRecord) -> list[str]:
         facts.append(NOT_BY_PEOPLE[dataset.kind])
     if dataset.group:
         facts.append(f"resampled by {dataset.group}")
-    return facts + dataset.notes + ([dataset.grouping] if dataset.grouping else [])
+    return facts + dataset.notes + dataset.hints + ([dataset.grouping] if dataset.grouping else [])
 
 
 def _block(bucket: BucketRecord, rows: list[AgreementRow], statistics: list[str]) -> Block:
