@@ -7,11 +7,12 @@ import sys
 from dataclasses import replace
 from importlib import metadata
 
+import numpy as np
 import pytest
 
 import assay
 from assay.pytest_plugin import assert_agreement
-from assay.reports.check.baseline import take_baseline
+from assay.reports.check.baseline import follow, read_baseline, take_baseline, to_text
 from assay.reports.layout import Cell
 
 pytest_plugins = ["pytester"]
@@ -85,6 +86,36 @@ def test_too_little_data_passes_with_a_warning(project):
     )
     # the warning stands at the line of the test
     done.stdout.fnmatch_lines(["*test_it.py:4: AgreementWarning*"])
+
+
+@pytest.mark.slow
+def test_strict_is_no_warning(project):
+    done = project("assert_agreement(score, pairs(30), at_least=0.7, strict=True)")
+    done.assert_outcomes(failed=1)
+    done.stdout.fnmatch_lines(["*AssertionError: too little data to tell: *"])
+
+
+@pytest.mark.slow
+def test_an_update_keeps_the_first_baseline_of_a_chain(tmp_path):
+    rng = np.random.default_rng(0)
+    labels = rng.normal(size=200)
+    rows = [(f"r {number}", "c", label) for number, label in enumerate(labels)]
+    path = tmp_path / "kept.json"
+
+    def updated(scores):
+        def mine(references, candidates):
+            return scores
+
+        assert_agreement(mine, rows, against=path, update=True)
+        return read_baseline(path)
+
+    first, second = updated(labels), updated(labels + rng.normal(size=200))
+    assert second.origin is None, "no chain was begun"
+    path.write_text(to_text(follow(second, first)), encoding="utf-8")
+    third = updated(labels + rng.normal(size=200))
+    origin = third.origin.datasets["data"].metrics["recorded:mine()"]
+    assert origin.scores == pytest.approx(labels, abs=1e-6)
+    assert third.datasets["data"].metrics["recorded:mine()"].scores != pytest.approx(labels, abs=0.1)
 
 
 def test_the_warning_can_be_made_an_error(project):

@@ -19,6 +19,7 @@ import pytest
 if TYPE_CHECKING:
     from assay.datasets import Pairs
     from assay.metrics import Metric, MetricName
+    from assay.reports.check.baseline import Baseline
     from assay.reports.check.settings import CheckSettings
     from assay.reports.folder import RunFolder
 
@@ -84,6 +85,7 @@ def assert_agreement(
     at_least: float | None = None,
     against: str | Path | ScoreFunction | Metric | MetricName | None = None,
     margin: float = 0.01,
+    strict: bool = False,
     statistic: str = "spearman",
     bucket: str = "all",
     columns: str | Mapping[str, str] | None = None,
@@ -105,6 +107,7 @@ def assert_agreement(
             written by ``pytest --assay-update`` or ``assay baseline``), or another metric on the same pairs. Fails
             where the whole interval of the paired difference lies below ``-margin``.
         margin: what may be lost, 0 or more.
+        strict: fail, too, where the data cannot tell, instead of a warning.
         statistic: a coefficient of :data:`assay.statistics.coefficients.STATISTICS`.
         bucket: one condition, such as ``"f1=0"`` or ``"label<2"``; all pairs by default.
         columns, language, group_by: as for :func:`assay.run`.
@@ -146,6 +149,7 @@ def assert_agreement(
             raise InputError(f"against={str(second)!r}: is the metric itself")
     settings = CheckSettings(
         margin=margin,
+        strict=strict,
         metrics=(str(first),),
         datasets=(pairs.name,),
         buckets=(bucket,),
@@ -178,11 +182,24 @@ def assert_agreement(
         if at_least is not None:
             _check_bar(run, str(first), settings, at_least)
         if baseline is not None and update:
-            (write_file if update is True else update)(baseline, to_text(take_baseline(run)))
+            (write_file if update is True else update)(baseline, to_text(_follow_chain(take_baseline(run), baseline)))
         elif baseline is not None:
             _check_baseline(run, baseline, settings)
         elif against is not None:
             _check_rival(run, settings)
+
+
+def _follow_chain(taken: Baseline, path: Path) -> Baseline:
+    """Return a baseline with the first one of its chain, where the file that it replaces is one of a chain."""
+    from assay.errors import InputError
+    from assay.reports.check.baseline import follow, read_baseline
+
+    try:
+        old = read_baseline(path)
+    except InputError:
+        # there is none yet, or it was changed by hand: writing it anew is the remedy
+        return taken
+    return taken if old.origin is None else follow(taken, old)
 
 
 def _with_scores(pairs: Pairs, metric: Any, taken: str = "") -> tuple[Pairs, Any]:
@@ -255,11 +272,11 @@ def _check_bar(run: RunFolder, metric: str, settings: CheckSettings, bar: float)
     if cell.value is None:
         raise AssertionError(f"{result} is undefined: {cell.note}")
     if cell.low is None or cell.high is None:
-        _warn_too_little(f"{result} has no interval to hold against {bar:g}: {cell.note}")
+        _warn_too_little(settings, f"{result} has no interval to hold against {bar:g}: {cell.note}")
     elif cell.high < bar:
         raise AssertionError(f"{result} lies below {bar:g}")
     elif cell.low < bar:
-        _warn_too_little(f"{result} may lie below or above {bar:g}")
+        _warn_too_little(settings, f"{result} may lie below or above {bar:g}")
 
 
 def _check_baseline(run: RunFolder, path: Path, settings: CheckSettings) -> None:
@@ -267,7 +284,7 @@ def _check_baseline(run: RunFolder, path: Path, settings: CheckSettings) -> None
     from assay.reports.check.baseline import read_baseline
     from assay.reports.check.cells import Verdict
     from assay.reports.check.checking import check
-    from assay.reports.check.document import headline, to_document
+    from assay.reports.check.document import headline, missed_loss, to_document
     from assay.reports.formats import write
 
     if not path.exists():
@@ -276,7 +293,7 @@ def _check_baseline(run: RunFolder, path: Path, settings: CheckSettings) -> None
     if not report.passed:
         raise AssertionError(f"against {path} {headline(report)}\n\n{write(to_document(report), 'md')}")
     if any(cell.verdict is Verdict.too_little for cell in report.judged):
-        _warn_too_little(f"against {path}: {headline(report)}")
+        _warn_too_little(settings, f"against {path}: {headline(report)}; {missed_loss(report)}")
 
 
 def _check_rival(run: RunFolder, settings: CheckSettings) -> None:
@@ -314,9 +331,13 @@ def _check_rival(run: RunFolder, settings: CheckSettings) -> None:
     if verdict.fails:
         raise AssertionError(f"{result}: {verdict} by more than {settings.margin:g}")
     if verdict is Verdict.too_little:
-        _warn_too_little(f"{result}; {note}" if note else result)
+        _warn_too_little(settings, f"{result}; {note}" if note else result)
 
 
-def _warn_too_little(result: str) -> None:
+def _warn_too_little(settings: CheckSettings, result: str) -> None:
+    """Warn that the data cannot tell, or raise AssertionError where the assertion is strict."""
+    text = f"too little data to tell: {result}"
+    if settings.strict:
+        raise AssertionError(text)
     # the caller of assert_agreement: this function, the check and assert_agreement itself are in between
-    warnings.warn(AgreementWarning(f"too little data to tell: {result}"), stacklevel=4)
+    warnings.warn(AgreementWarning(text), stacklevel=4)

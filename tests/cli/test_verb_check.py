@@ -71,6 +71,22 @@ def test_a_wide_margin_forgives(assay, runs):
 
 
 @pytest.mark.slow
+def test_strict_and_a_chain(assay, runs):
+    assert assay("check", "same", "--against", "baseline.json", "--strict").code == 0
+    # the same pairs with noise that changes little, and that these pairs cannot show to be within a margin of 0
+    done = assay("check", "worse", "--against", "baseline.json", "--strict", "--margin", "0.45")
+    lenient = assay("check", "worse", "--against", "baseline.json", "--margin", "0.45")
+    assert (done.code, lenient.code) == (3, 0)
+    assert "1 too little data to tell" in done.err
+    assert "a smaller one could be missed" in " ".join(lenient.out.split())
+    done = assay("baseline", "worse", "--out", "baseline.json", "--baseline-of", "baseline.json")
+    assert done.code == 0, done.err
+    # nothing changed since the last baseline, much since the first
+    assert assay("check", "worse", "--against", "baseline.json").code == 3
+    assert "no such baseline" in assay("baseline", "worse", "--out", "b.json", "--baseline-of", "no.json").complaint
+
+
+@pytest.mark.slow
 @pytest.mark.parametrize("form", ["table", "csv"])
 def test_formats(assay, runs, form):
     done = assay("check", "same", "--against", "baseline.json", "-f", form, "-q")

@@ -5,9 +5,10 @@ from __future__ import annotations
 from pathlib import Path
 
 from assay.api.values import Report
+from assay.errors import InputError
 from assay.output import check_replaceable
 from assay.progress import Silent
-from assay.reports.check.baseline import read_baseline, take_baseline, to_text
+from assay.reports.check.baseline import follow, other_pairs, read_baseline, take_baseline, to_text
 from assay.reports.check.checking import GateReport
 from assay.reports.check.checking import check as check_run
 from assay.reports.check.document import headline, to_document, to_junit
@@ -43,16 +44,34 @@ class Checked(Report):
         return to_junit(self.found)
 
 
-def baseline(run: str | Path, out: str | Path) -> Path:
+def baseline(run: str | Path, out: str | Path, *, baseline_of: str | Path | None = None) -> Path:
     """Write the agreement and the scores of a run to one small file and return it.
 
     An earlier baseline that stands there is replaced, nothing else is.
 
+    Args:
+        run: a run folder.
+        out: the file to write.
+        baseline_of: the baseline that this one takes the place of, which may be the file that is replaced. The first of
+            such a chain is kept in the new one, and :func:`check` compares with it, too: small losses, each within the
+            margin, do not add up unseen.
+
     Raises:
-        InputError: the run cannot be read, or the file cannot be written or holds something else.
+        InputError: the run or the earlier baseline cannot be read, the pairs of a dataset differ between them, or the
+            file cannot be written or holds something else.
     """
     check_replaceable(Path(out), BASELINE)
-    write_file(Path(out), to_text(take_baseline(read_run(Path(run)))))
+    taken = take_baseline(read_run(Path(run)))
+    if baseline_of is not None:
+        old = read_baseline(Path(baseline_of))
+        for name, dataset in taken.datasets.items():
+            if name in old.datasets and other_pairs(dataset, old.datasets[name]):
+                raise InputError(
+                    f"`baseline_of={baseline_of}`: {name} has other pairs there, so that nothing can be compared with "
+                    "the first baseline any more; leave it out to begin a new chain"
+                )
+        taken = follow(taken, old)
+    write_file(Path(out), to_text(taken))
     return Path(out)
 
 

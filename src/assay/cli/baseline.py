@@ -18,15 +18,24 @@ def baseline(
         Path,
         typer.Option("--out", "-o", help="The file to write, such as baseline.json; an earlier baseline is replaced."),
     ],
+    baseline_of: Annotated[
+        Path | None,
+        typer.Option(
+            help="The baseline that this one replaces; assay check then compares with the first of the chain, too.",
+            metavar="FILE",
+        ),
+    ] = None,
     quiet: QuietOption = False,
 ) -> None:
     """Write the agreement and the scores of a run to one small file, for assay check.
 
     assay baseline runs/main --out baseline.json
+
+    assay baseline runs/next --out baseline.json --baseline-of baseline.json
     """
     import assay
 
-    assay.baseline(run, out)
+    assay.baseline(run, out, baseline_of=baseline_of)
     if not quiet:
         tell(f"wrote {out}")
         tell(f"next: assay check RUN --against {out}")

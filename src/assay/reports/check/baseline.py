@@ -7,7 +7,7 @@ import bz2
 import hashlib
 import json
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -65,6 +65,8 @@ def _raw(scores: Floats) -> bytes:
 #   assay       version that wrote it
 #   run         signature of the run: how it resampled, what it left out
 #   confidence  level of the intervals below
+#   origin      the first of a chain of baselines, without its own origin: of the metrics whose scores differ from those
+#               here; absent where no scores differ, and in a baseline that begins a chain
 #   datasets    by name: version, split, n, digest of pairs and labels, and metrics by name; of each metric its
 #               signature, pairs_per_second (one digit), agreement (by bucket and statistic: value, low, high), scores
 #               (single precision) and the digest of all of these
@@ -114,12 +116,13 @@ class BaselineDataset:
 
 @dataclass(frozen=True)
 class Baseline:
-    """See the module; datasets by their name."""
+    """See the module; datasets by their name, and the first of its chain where that has other scores."""
 
     assay: str
     run: str
     confidence: float
     datasets: dict[str, BaselineDataset]
+    origin: Baseline | None = None
 
 
 def take_baseline(run: RunFolder) -> Baseline:
@@ -134,6 +137,42 @@ def take_baseline(run: RunFolder) -> Baseline:
         confidence=run.manifest.request.confidence,
         datasets={data.name: _dataset(data) for data in read_datasets(run)},
     )
+
+
+def follow(baseline: Baseline, old: Baseline) -> Baseline:
+    """Return a baseline that takes the place of an old one and remembers the first of their chain.
+
+    Small losses, each within the margin of a check, would add up where each is compared with the baseline before it
+    alone. What cannot be compared with the old baseline begins a chain of its own: other pairs, new metrics.
+
+    Args:
+        baseline: the new one.
+        old: the one before it, which may have an origin itself.
+    """
+    origins = {}
+    for name, dataset in baseline.datasets.items():
+        before = old.datasets.get(name)
+        if before is None or other_pairs(dataset, before):
+            continue
+        firsts = dict(before.metrics)
+        if old.origin is not None and name in old.origin.datasets:
+            firsts.update(old.origin.datasets[name].metrics)
+        changed = {}
+        for metric, first in firsts.items():
+            now = dataset.metrics.get(metric)
+            if now is not None and not np.array_equal(now.scores, first.scores, equal_nan=True):
+                changed[metric] = first
+        if changed:
+            origins[name] = replace(before, metrics=changed)
+    if not origins:
+        return replace(baseline, origin=None)
+    source = old if old.origin is None else old.origin
+    return replace(baseline, origin=replace(source, datasets=origins, origin=None))
+
+
+def other_pairs(dataset: BaselineDataset, before: BaselineDataset) -> bool:
+    """Tell whether a dataset has other pairs than it had in an earlier baseline."""
+    return (dataset.n, dataset.digest) != (before.n, before.digest)
 
 
 def _dataset(data: ScoredDataset) -> BaselineDataset:
@@ -162,6 +201,14 @@ def _agreement(data: ScoredDataset, metric: str) -> dict[str, dict[str, list[flo
 
 def to_text(baseline: Baseline) -> str:
     """Return the file of a baseline; it holds no time and no fact of the machine but speeds of one digit."""
+    value: dict[str, Any] = {"schema": BASELINE_SCHEMA, **_plain(baseline)}
+    if baseline.origin is not None:
+        value["origin"] = _plain(baseline.origin)
+    return _laid_out(value, 0) + "\n"
+
+
+def _plain(baseline: Baseline) -> dict[str, Any]:
+    """Return a baseline as plain values, without its origin."""
     datasets = {}
     for name, dataset in sorted(baseline.datasets.items()):
         metrics = {}
@@ -175,14 +222,12 @@ def to_text(baseline: Baseline) -> str:
             "digest": dataset.digest,
             "metrics": metrics,
         }
-    value = {
-        "schema": BASELINE_SCHEMA,
+    return {
         "assay": baseline.assay,
         "run": baseline.run,
         "confidence": baseline.confidence,
         "datasets": datasets,
     }
-    return _laid_out(value, 0) + "\n"
 
 
 def without_speeds(text: str) -> dict[str, Any]:
@@ -191,10 +236,11 @@ def without_speeds(text: str) -> dict[str, Any]:
     The digest of each metric goes with them: it is one of its speed, too, and of nothing else that is left out.
     """
     value: dict[str, Any] = json.loads(text)
-    for dataset in value["datasets"].values():
-        for metric in dataset["metrics"].values():
-            metric.pop("pairs_per_second", None)
-            del metric["digest"]
+    for baseline in (value, value.get("origin", {"datasets": {}})):
+        for dataset in baseline["datasets"].values():
+            for metric in dataset["metrics"].values():
+                metric.pop("pairs_per_second", None)
+                del metric["digest"]
     return value
 
 
@@ -258,16 +304,24 @@ class _BaselineReader:
             raise self.fail(place, f"has another kind of {key!r} than a baseline")
         return held[key]
 
-    def baseline(self, value: dict[str, Any]) -> Baseline:
-        datasets = self.take(value, "datasets", dict, "")
-        confidence = self.take(value, "confidence", (int, float), "")
+    def baseline(self, value: dict[str, Any], place: str = "") -> Baseline:
+        datasets = self.take(value, "datasets", dict, place)
+        confidence = self.take(value, "confidence", (int, float), place)
         if not 0 < confidence < 1:
-            raise self.fail("", f"has the confidence {confidence}, which is not between 0 and 1")
+            raise self.fail(place, f"has the confidence {confidence}, which is not between 0 and 1")
+        origin = None
+        if "origin" in value and not place:
+            origin = self.baseline(self.take(value, "origin", dict, ""), "origin")
+        prefix = f"{place}: " if place else ""
+        read = {}
+        for name in datasets:
+            read[name] = self.dataset(self.take(datasets, name, dict, prefix + name), prefix + name)
         return Baseline(
-            assay=self.take(value, "assay", str, ""),
-            run=self.take(value, "run", str, ""),
+            assay=self.take(value, "assay", str, place),
+            run=self.take(value, "run", str, place),
             confidence=float(confidence),
-            datasets={name: self.dataset(self.take(datasets, name, dict, name), name) for name in datasets},
+            datasets=read,
+            origin=origin,
         )
 
     def dataset(self, held: dict[str, Any], place: str) -> BaselineDataset:

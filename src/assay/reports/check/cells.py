@@ -54,6 +54,11 @@ class Cell:
         confidence: its level, after the correction for the number of cells judged.
         n: pairs.
         verdict: what that says.
+        detectable: the loss that a check of such data fails with probability
+            :data:`POWER`, margin included: a smaller one may pass. None where there is no interval, or no score
+            changed.
+        strict: whether it fails, too, where it is not shown to be no worse.
+        first: whether it is compared with the first baseline of a chain, and not with the baseline itself.
         note: reason or reservation, or an empty string.
     """
 
@@ -69,6 +74,9 @@ class Cell:
     confidence: float
     n: int
     verdict: Verdict
+    detectable: float | None = None
+    strict: bool = False
+    first: bool = False
     note: str = ""
 
     @property
@@ -79,7 +87,12 @@ class Cell:
     @property
     def fails(self) -> bool:
         """Whether it fails the gate."""
-        return self.judged and self.verdict.fails
+        return self.judged and (self.verdict.fails or (self.strict and self.verdict.says_nothing))
+
+    @property
+    def is_skipped(self) -> bool:
+        """Whether it is judged and neither passes nor fails."""
+        return self.judged and self.verdict.says_nothing and not self.fails
 
 
 def judge(before: float | None, now: float | None, low: float | None, high: float | None, margin: float) -> Verdict:
@@ -104,6 +117,30 @@ def judge(before: float | None, now: float | None, low: float | None, high: floa
     if low > 0:
         return Verdict.better
     return Verdict.no_worse if low >= -margin else Verdict.too_little
+
+
+#: With this probability the check fails a loss that is called detectable.
+POWER = 0.8
+
+
+def detectable_loss(low: float | None, high: float | None, confidence: float, margin: float) -> float | None:
+    """Return the loss that a check fails with probability :data:`POWER`, None where there is no interval.
+
+    It fails where the whole interval lies below the margin. Half of the interval is a normal quantile times the
+    standard error, so that the loss is the margin, that half, and the quantile of the power times the error (Lachin,
+    Introduction to Sample Size Determination and Power Analysis for Clinical Trials, 1981).
+
+    Args:
+        low, high: interval of the difference.
+        confidence: its level.
+        margin: what may be lost.
+    """
+    from scipy.special import ndtri
+
+    if low is None or high is None:
+        return None
+    half = (high - low) / 2
+    return margin + half * (1 + float(ndtri(POWER) / ndtri((1 + confidence) / 2)))
 
 
 def unpaired_interval(
@@ -141,6 +178,7 @@ class Pairing:
         old: the metric in the baseline.
         changed: in which way the pairs differ; an empty string where they are the same.
         old_confidence: level of the intervals in the baseline.
+        first: whether the baseline is the first of a chain, which only what is judged is compared with.
     """
 
     data: ScoredDataset
@@ -148,6 +186,7 @@ class Pairing:
     old: BaselineMetric
     changed: str
     old_confidence: float
+    first: bool = False
 
     @cached_property
     def now(self) -> Floats:
@@ -187,7 +226,7 @@ def cells_of(pairing: Pairing, settings: CheckSettings, family: int) -> Iterator
         rest = [name for name in shown if name not in judged]
         if judged:
             yield from _cells(pairing, settings, _Part(bucket, judged, True, corrected, enough))
-        if rest:
+        if rest and not pairing.first:
             yield from _cells(pairing, settings, _Part(bucket, rest, False, settings.confidence, settings.resamples))
 
 
@@ -204,10 +243,12 @@ def _cells(pairing: Pairing, settings: CheckSettings, part: _Part) -> Iterator[C
     else:
         changes = _paired_changes(pairing, settings, part)
     for change in changes:
+        detectable = None
         if pairing.same_scores and change.now is not None:
             verdict = Verdict.unchanged
         else:
             verdict = judge(change.before, change.now, change.low, change.high, settings.margin)
+            detectable = detectable_loss(change.low, change.high, part.confidence, settings.margin)
         yield Cell(
             dataset=pairing.data.name,
             bucket=part.bucket,
@@ -221,6 +262,10 @@ def _cells(pairing: Pairing, settings: CheckSettings, part: _Part) -> Iterator[C
             confidence=part.confidence,
             n=change.n,
             verdict=verdict,
+            detectable=detectable,
+            # what did not change is no worse, even where it is undefined
+            strict=settings.strict and not pairing.same_scores,
+            first=pairing.first,
             note=change.note,
         )
 

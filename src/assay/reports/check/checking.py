@@ -264,4 +264,15 @@ def _pair(data: ScoredDataset, baseline: Baseline, settings: CheckSettings) -> t
             before = old.metrics[metric]
             findings += about_metric(data, metric, before, same_data=not changed)
             pairings.append(Pairing(data, metric, before, changed, baseline.confidence))
+            first = _first_of_chain(data, metric, baseline)
+            if first is not None:
+                pairings.append(Pairing(data, metric, first, "", baseline.confidence, first=True))
     return pairings, findings
+
+
+def _first_of_chain(data: ScoredDataset, metric: str, baseline: Baseline) -> BaselineMetric | None:
+    """Return a metric in the first baseline of the chain; None where that is this baseline, or has other pairs."""
+    if baseline.origin is None or data.name not in baseline.origin.datasets:
+        return None
+    origin = baseline.origin.datasets[data.name]
+    return None if changed_data(data, origin) else origin.metrics.get(metric)

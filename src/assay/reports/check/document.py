@@ -7,7 +7,7 @@ from collections import Counter
 from typing import Any
 from xml.etree import ElementTree as ET
 
-from assay.reports.check.cells import Cell, Verdict
+from assay.reports.check.cells import POWER, Cell, Verdict
 from assay.reports.check.checking import GateReport
 from assay.reports.layout import percent, short, signed
 from assay.reports.sheets import Column, Document, Sheet
@@ -20,6 +20,7 @@ _HEADS = (
     Column("before", number=True),
     Column("now", number=True),
     Column("difference", number=True),
+    Column("detectable loss", number=True),
     Column("verdict"),
 )
 
@@ -39,9 +40,11 @@ def to_document(report: GateReport) -> Document:
     settings = report.settings
     sheets = [Sheet(f"Gate {headline(report)}", (), (), facts=_facts(report))]
     for dataset in dict.fromkeys(cell.dataset for cell in report.cells):
-        cells = [cell for cell in report.judged if cell.dataset == dataset]
-        if cells:
-            sheets.append(_sheet(report.titles.get(dataset, dataset), cells, _level(report, dataset)))
+        title = report.titles.get(dataset, dataset)
+        for first, head in ((False, title), (True, f"{title}: against the first baseline of the chain")):
+            cells = [cell for cell in report.judged if (cell.dataset, cell.first) == (dataset, first)]
+            if cells:
+                sheets.append(_sheet(head, cells, _level(report, dataset)))
     if report.findings:
         rows = [
             (finding.dataset or "–", finding.metric or "–", finding.kind, finding.text) for finding in report.findings
@@ -68,10 +71,24 @@ def _facts(report: GateReport) -> list[str]:
     settings = report.settings
     statistics = ", ".join(title_of(name) for name in settings.statistics)
     bar = signed(-settings.margin)
-    return [
+    facts = [
         f"judged: {statistics} in {', '.join(settings.buckets)}; all else is shown only",
         f"worse: the interval of the difference (now less before) lies below {bar}; no worse: it lies above",
     ]
+    return [*facts, missed_loss(report)] if any(cell.detectable is not None for cell in report.judged) else facts
+
+
+def missed_loss(report: GateReport) -> str:
+    """Return in one line how large a loss this check could have missed, of the judged number with least data."""
+    cell = max(report.judged, key=lambda cell: cell.detectable or 0.0)
+    loss = short(cell.detectable or 0.0, 3)
+    where = f"{cell.metric} on {cell.dataset}, {cell.bucket} (n = {cell.n:,})"
+    if report.settings.strict:
+        return f"strict: what is not shown to be no worse fails; detectable as worse: a loss of {loss}, {where}"
+    return (
+        f"not strict: a loss of {loss} would fail in {POWER:.0%} of cases, a smaller one could be missed: {where}; "
+        "--strict fails what is not shown to be no worse"
+    )
 
 
 def _level(report: GateReport, dataset: str) -> str:
@@ -111,7 +128,8 @@ def _shown(value: float | None, absent: str) -> str:
 
 def _row(cell: Cell) -> tuple[str, ...]:
     before, now = _shown(cell.before, "–"), _shown(cell.now, "–")
-    return cell.bucket, cell.metric, title_of(cell.statistic), before, now, difference_text(cell), str(cell.verdict)
+    numbers = before, now, difference_text(cell), _shown(cell.detectable, "–")
+    return cell.bucket, cell.metric, title_of(cell.statistic), *numbers, str(cell.verdict)
 
 
 def difference_text(cell: Cell) -> str:
@@ -139,6 +157,9 @@ def _record(cell: Cell) -> dict[str, Any]:
         "low": cell.low,
         "high": cell.high,
         "confidence": cell.confidence,
+        "detectable": cell.detectable,
+        "against": "first" if cell.first else "baseline",
+        "fails": cell.fails,
         "n": cell.n,
         "note": cell.note,
     }
@@ -150,6 +171,7 @@ def _value(report: GateReport) -> dict[str, Any]:
         "passed": report.passed,
         "summary": headline(report),
         "margin": settings.margin,
+        "strict": settings.strict,
         "confidence": settings.confidence,
         "family": report.family,
         "cells": [_record(cell) for cell in report.cells],
@@ -166,12 +188,13 @@ _FORBIDDEN = re.compile("[^\t\n\r -\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
 def to_junit(report: GateReport) -> str:
     """Return JUnit XML as the services for continuous integration read it.
 
-    A number with too little data, or undefined in both, is skipped; warnings are in the suite's ``system-out``.
+    A number with too little data, or undefined in both, is skipped unless the check is strict; warnings are in the
+    suite's ``system-out``.
     """
     failing = [finding for finding in report.findings if finding.fails]
     warnings = [finding for finding in report.findings if not finding.fails]
     failures = sum(cell.fails for cell in report.judged) + len(failing)
-    skipped = sum(cell.verdict.says_nothing for cell in report.judged)
+    skipped = sum(cell.is_skipped for cell in report.judged)
     counts = {
         "name": "assay check",
         "tests": str(len(report.judged) + len(failing)),
@@ -196,15 +219,19 @@ def to_junit(report: GateReport) -> str:
 
 def _add_cell(suite: ET.Element, cell: Cell, margin: float) -> None:
     name = f"{cell.metric}: {cell.statistic} in {cell.bucket}"
+    if cell.first:
+        name += ", against the first baseline"
     case = ET.SubElement(suite, "testcase", {"classname": _clean(cell.dataset), "name": _clean(name)})
     before, now = _shown(cell.before, "undefined"), _shown(cell.now, "undefined")
     message = (
         f"{cell.verdict}: {before} before, {now} now, difference {difference_text(cell)}, margin {margin:g}, n {cell.n}"
     )
+    if cell.detectable is not None:
+        message += f", detectable loss {_shown(cell.detectable, '')}"
     message = _clean(f"{message}; {cell.note}" if cell.note else message)
     if cell.fails:
         ET.SubElement(case, "failure", {"message": message, "type": str(cell.verdict)})
-    elif cell.verdict.says_nothing:
+    elif cell.is_skipped:
         ET.SubElement(case, "skipped", {"message": message})
     ET.SubElement(case, "system-out").text = message
 

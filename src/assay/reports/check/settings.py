@@ -24,6 +24,7 @@ class CheckSettings(MetricsOfRun, DatasetsOfRun, NeededResampling, WithProgress)
     """
 
     margin: float = setting("What a coefficient may lose, 0 or more.", 0.01)
+    strict: bool = setting("Fail what is not shown to be no worse, too: too little data is no pass.", False)
     buckets: Sequence[str] = setting(
         "A bucket to judge; repeatable [default: the one named all].", (), flags=("--bucket", "-b"), metavar="BUCKET"
     )

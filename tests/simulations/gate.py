@@ -1,0 +1,112 @@
+"""How often ``assay check`` lets a known loss pass, strict or not, and losses that add up over a chain of baselines.
+
+python -m tests.simulations.gate
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+
+from assay.reports.check.cells import Verdict, detectable_loss, judge
+from assay.reports.check.settings import CheckSettings
+from assay.statistics.comparison import compare
+
+REPEATS, RESAMPLES = 300, 200
+#: Spearman's correlation of the score with the labels before any loss.
+BEFORE = 0.6
+#: Checks one after the other, each after a loss that the margin allows, and pairs, margin and loss of each.
+RELEASES, CHAIN_PAIRS, CHAIN_MARGIN, CHAIN_LOSS = 6, 2000, 0.02, 0.015
+CHAIN_REPEATS = 50
+
+
+def pearson_of(spearman: float) -> float:
+    """Return the correlation of two normal variables by their rank correlation."""
+    return float(2 * np.sin(np.pi * spearman / 6))
+
+
+def scores_with(labels: np.ndarray, spearman: Sequence[float], rng: np.random.Generator) -> list[np.ndarray]:
+    """Return scores with falling rank correlations with normal labels: each is the one before it, with more noise."""
+    noise = np.zeros(len(labels))
+    variance = 0.0
+    scores = []
+    for value in spearman:
+        wanted = 1 / pearson_of(value) ** 2 - 1
+        noise = noise + np.sqrt(wanted - variance) * rng.normal(size=len(labels))
+        variance = wanted
+        scores.append(labels + noise)
+    return scores
+
+
+def equal_scores(labels: np.ndarray, rng: np.random.Generator) -> list[np.ndarray]:
+    """Return two scores with the same rank correlation, whose noise has nine tenths of its variance in common."""
+    variance = 1 / pearson_of(BEFORE) ** 2 - 1
+    shared = labels + np.sqrt(0.9 * variance) * rng.normal(size=len(labels))
+    return [shared + np.sqrt(0.1 * variance) * rng.normal(size=len(labels)) for _ in range(2)]
+
+
+def checked(now: np.ndarray, before: np.ndarray, labels: np.ndarray, settings: CheckSettings) -> tuple[Verdict, float]:
+    """Return what the check says of two scores, and the loss that it calls detectable."""
+    (change,) = compare(
+        now,
+        before,
+        labels,
+        statistics=settings.statistics,
+        permutations=0,
+        resamples=RESAMPLES,
+        confidence=settings.confidence,
+        seed=(settings.seed,),
+    )
+    verdict = judge(change.second, change.first, change.low, change.high, settings.margin)
+    return verdict, detectable_loss(change.low, change.high, settings.confidence, settings.margin) or np.nan
+
+
+def losses(pairs: int, loss: float, margin: float) -> tuple[float, float, float]:
+    """Return the shares of checks that pass, and that pass if strict, and the mean of the detectable loss."""
+    passed, strict, detectable = [], [], []
+    settings = CheckSettings(margin=margin)
+    for repeat in range(REPEATS):
+        rng = np.random.default_rng((pairs, round(1000 * loss), repeat))
+        labels = rng.normal(size=pairs)
+        before, now = scores_with(labels, [BEFORE, BEFORE - loss], rng)
+        if not loss:
+            before, now = equal_scores(labels, rng)
+        verdict, found = checked(now, before, labels, settings)
+        passed.append(not verdict.fails)
+        strict.append(not (verdict.fails or verdict.says_nothing))
+        detectable.append(found)
+    return float(np.mean(passed)), float(np.mean(strict)), float(np.mean(detectable))
+
+
+def chain() -> tuple[list[float], list[float]]:
+    """Return by release the share of chains that failed by then: against the last baseline, and the first as well."""
+    settings = CheckSettings(margin=CHAIN_MARGIN)
+    last_failed = np.zeros((CHAIN_REPEATS, RELEASES), dtype=bool)
+    first_failed = np.zeros((CHAIN_REPEATS, RELEASES), dtype=bool)
+    for repeat in range(CHAIN_REPEATS):
+        rng = np.random.default_rng((1, repeat))
+        labels = rng.normal(size=CHAIN_PAIRS)
+        scores = scores_with(labels, [BEFORE - number * CHAIN_LOSS for number in range(RELEASES + 1)], rng)
+        for release in range(RELEASES):
+            last_failed[repeat, release] = checked(scores[release + 1], scores[release], labels, settings)[0].fails
+            first_failed[repeat, release] = checked(scores[release + 1], scores[0], labels, settings)[0].fails
+    by_last = np.logical_or.accumulate(last_failed, axis=1).mean(axis=0)
+    by_both = np.logical_or.accumulate(last_failed | first_failed, axis=1).mean(axis=0)
+    return by_last.tolist(), by_both.tolist()
+
+
+if __name__ == "__main__":
+    print("| pairs | margin | true loss | passes | passes `--strict` | detectable loss, mean |")
+    print("|---:|---:|---:|---:|---:|---:|")
+    for pairs, margin in ((100, 0.01), (300, 0.01), (1000, 0.01), (1000, 0.05)):
+        for loss in (0.0, 0.02, 0.08):
+            passed, strict, detectable = losses(pairs, loss, margin)
+            print(f"| {pairs:,} | {margin:g} | {loss:g} | {passed:.0%} | {strict:.0%} | {detectable:.3f} |")
+    print()
+    by_last, by_both = chain()
+    print("| release | " + " | ".join(map(str, range(1, RELEASES + 1))) + " |")
+    print("|---|" + "---:|" * RELEASES)
+    print("| lost since the first | " + " | ".join(f"{CHAIN_LOSS * n:.3f}" for n in range(1, RELEASES + 1)) + " |")
+    print("| failed, last baseline only | " + " | ".join(f"{share:.0%}" for share in by_last) + " |")
+    print("| failed, with `--baseline-of` | " + " | ".join(f"{share:.0%}" for share in by_both) + " |")
