@@ -276,6 +276,9 @@ class AnnotatorReliability(_Record):
             do not have them: they took the whole as twice a half, too little where numbers of annotators are odd.
         bound_pearson, bound_spearman: the highest correlation that a metric can have with the mean label, the square
             root of its reliability; None where that is unknown.
+        alpha: Krippendorff's alpha by level of measurement; empty for older folders.
+        annotators_pearson, annotators_spearman: of each annotator with the mean of the others; empty where it is
+            unknown who gave which label, and for older folders.
     """
 
     pearson: float | None
@@ -286,6 +289,9 @@ class AnnotatorReliability(_Record):
     lengths: list[float] | None = None
     bound_pearson: float | None = None
     bound_spearman: float | None = None
+    alpha: dict[str, float | None] = {}
+    annotators_pearson: list[float | None] = []
+    annotators_spearman: list[float | None] = []
 
 
 class BucketRecord(_Record):

@@ -17,6 +17,7 @@ from assay.errors import InputError
 from assay.manifest import AgreementRow, AnnotatorReliability, BucketRecord
 from assay.progress import Progress
 from assay.statistics.agreement import Estimate, agreement
+from assay.statistics.annotators import LEVELS, each_with_the_others, krippendorff_alpha
 from assay.statistics.crossvalidation import codes_of_groups
 from assay.statistics.reliability import split_half_reliability, tie_free_ceiling, tie_share
 from assay.statistics.resampling import seed_of
@@ -223,8 +224,14 @@ def _annotations(pairs: Pairs) -> NDArray[np.float64] | None:
 
 
 def _reliability(annotations: NDArray[np.float64]) -> AnnotatorReliability | None:
-    """Return how far annotators agree with each other; None where that is undefined."""
+    """Return how reliable the labels are and how far annotators agree; None where that is undefined."""
     reliability = split_half_reliability(annotations)
     if reliability is None:
         return None
-    return AnnotatorReliability(**asdict(reliability) | {"lengths": list(reliability.lengths)})
+    each = each_with_the_others(annotations)
+    return AnnotatorReliability(
+        **asdict(reliability) | {"lengths": list(reliability.lengths)},
+        alpha={level: krippendorff_alpha(annotations, level) for level in LEVELS},
+        annotators_pearson=[annotator.pearson for annotator in each],
+        annotators_spearman=[annotator.spearman for annotator in each],
+    )

@@ -263,4 +263,22 @@ def _reliability_facts(reliability: AnnotatorReliability) -> list[str]:
         # of an older run, which stepped all halves up to twice their length: too little for odd numbers of annotators
         return [f"reliability of the labels ({kind}, as if halves were equal) {values}"]
     bounds = f"r {_known(reliability.bound_pearson)}, ρ {_known(reliability.bound_spearman)}"
-    return [f"reliability of the labels ({kind}) {values}", f"upper bound for a metric {bounds}"]
+    facts = [f"reliability of the labels ({kind}) {values}", f"upper bound for a metric {bounds}"]
+    if reliability.alpha:
+        alphas = ", ".join(f"{level} {_known(value)}" for level, value in reliability.alpha.items())
+        facts.append(f"Krippendorff's α {alphas}")
+    if reliability.annotators_spearman:
+        facts.append(f"an annotator with the mean of the others ρ {_spread(reliability.annotators_spearman)}")
+    return facts
+
+
+#: Annotators whose numbers are listed one by one.
+MAX_LISTED_ANNOTATORS = 5
+
+
+def _spread(values: list[float | None]) -> str:
+    """Return the values of few annotators one by one, of more the lowest and the highest."""
+    defined = [value for value in values if value is not None]
+    if len(values) <= MAX_LISTED_ANNOTATORS or not defined:
+        return ", ".join("–" if value is None else short(value, 3) for value in values)
+    return f"{short(min(defined), 3)} to {short(max(defined), 3)} ({len(values)} annotators)"

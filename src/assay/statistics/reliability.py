@@ -171,7 +171,8 @@ class Halves:
             return None
         smaller = counts[rows] // 2
         larger = counts[rows] - smaller
-        are_annotators = _are_annotators(annotations)
+        # the columns of labels that are sorted hold the lowest label of each pair, not those of one annotator
+        are_annotators = not (np.isnan(annotations).any() or are_sorted(annotations))
         if are_annotators:
             lengths = float(smaller[0]), float(larger[0]), float(annotations.shape[1])
         else:
@@ -206,16 +207,16 @@ class Halves:
         return step_up(mean, *self.lengths) if mean > 0 else None
 
 
-def _are_annotators(annotations: Floats) -> bool:
-    """Tell whether each column is an annotator who labelled every pair.
+def are_sorted(annotations: Floats) -> bool:
+    """Tell whether somebody sorted the labels of each pair, so that its first label is its lowest (or highest) one.
 
-    Lists of labels that somebody sorted have the lowest label of each pair first: their columns are no annotators.
+    Args:
+        annotations: shape (pairs, annotators), NaN where there is none.
     """
-    if np.isnan(annotations).any():
-        return False
+    with_two = int((np.count_nonzero(~np.isnan(annotations), axis=1) >= 2).sum())
     steps = np.diff(annotations, axis=1)
-    is_sorted = bool((steps >= 0).all() or (steps <= 0).all())
-    return not (is_sorted and len(annotations) >= FEWEST_SORTED)
+    steps = steps[~np.isnan(steps)]
+    return with_two >= FEWEST_SORTED and bool((steps >= 0).all() or (steps <= 0).all())
 
 
 def _halves_of_columns(columns: int, most: int, rng: np.random.Generator) -> Iterator[NDArray[np.bool_]]:
