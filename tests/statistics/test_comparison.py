@@ -70,7 +70,9 @@ def test_permutations_and_resamples_are_those_of_scipy_on_the_same_draws(decimal
         assert difference.detectable(0.1) == pytest.approx(quantiles * observed / t, rel=1e-6)
 
 
-@pytest.mark.parametrize("name", registry.STATISTICS)
+@pytest.mark.parametrize(
+    "name", [name for name, statistic in registry.STATISTICS.items() if not statistic.is_calibrated]
+)
 @pytest.mark.parametrize("decimals", [1, 9])
 def test_every_statistic_after_an_exchange_is_that_of_the_exchanged_scores(decimals, name):
     first, second, labels = data(40, decimals=decimals)

@@ -8,7 +8,7 @@ NumPy is imported inside the functions, because ``assay --help`` reads this file
 
 Sources: Kendall, The treatment of ties in ranking problems (1945), for tau-b and the mid-rank form of Spearman's rho;
 Stuart (1953) for tau-c; Somers, A new asymmetric measure of association for ordinal variables (1962), for D; Deutsch,
-Foster & Freitag, Ties Matter (2023), for pairwise accuracy with ties; BAMBOO 0.2 for pair accuracy.
+Foster & Freitag, Ties Matter (2023), for pairwise accuracy with tie calibration; BAMBOO 0.2 for pair accuracy.
 """
 
 from __future__ import annotations
@@ -25,8 +25,11 @@ if TYPE_CHECKING:
     from assay.statistics.concordance import Floats
 
 
-class RankSums(Protocol):
-    """What rank statistics are made of, under b resamples; arrays have shape (b,)."""
+class Comparisons(Protocol):
+    """Comparisons of two pairs, counted under b resamples; all arrays have shape (b,).
+
+    Either as the scores are, or with small differences of the score as ties: the same formulas serve both.
+    """
 
     @property
     def score(self) -> Ties:
@@ -35,10 +38,6 @@ class RankSums(Protocol):
     @property
     def label(self) -> Ties:
         """Ties of the label."""
-
-    @property
-    def comparisons(self) -> Floats:
-        """Comparisons of two pairs, n (n - 1) / 2."""
 
     @property
     def balance(self) -> Floats:
@@ -51,6 +50,14 @@ class RankSums(Protocol):
     @property
     def tied_in_both(self) -> Floats:
         """Comparisons that are ties in both score and label."""
+
+    @property
+    def comparisons(self) -> Floats:
+        """Comparisons of two pairs, n (n - 1) / 2."""
+
+
+class RankSums(Comparisons, Protocol):
+    """What rank statistics are made of, under b resamples; arrays have shape (b,)."""
 
     @property
     def score_levels(self) -> Floats:
@@ -71,6 +78,13 @@ class ResampledScore(Protocol):
     @property
     def ranks(self) -> RankSums:
         """Numbers of ties, concordant less discordant comparisons, and rank products."""
+
+    @property
+    def calibrated(self) -> Comparisons:
+        """The same where differences up to a threshold are ties, see :mod:`~assay.statistics.tie_calibration`.
+
+        NaN where there are too few pairs or groups to choose a threshold out of fold.
+        """
 
     @property
     def product_moment(self) -> Floats:
@@ -124,7 +138,7 @@ class Statistic:
         help: what it is, in a few words.
         compute: returns the values under b resamples, shape (b,), NaN where undefined. For scores without ties it must
             be linear in the balance and the rank product of :class:`RankSums`: permutation tests rely on it, and
-            ``tests/statistics/test_comparison.py`` checks it for every statistic.
+            ``tests/statistics/test_comparison.py`` checks it for every statistic that is not calibrated.
         lowest: the lowest value, -1 or 0.
         labels: what labels it is defined for.
         chance: its mean over all permutations of the labels: a number, or a function of the share of comparisons that
@@ -132,6 +146,8 @@ class Statistic:
         tied_labels_cap_it: whether tied labels keep a score without ties below 1 even if it orders them perfectly.
         interval: returns the interval of an observed value at a level in (0, 1), for a statistic that has a better one
             than the percentiles of its resamples; None for these.
+        calibrates: name of the statistic of which this one is the form with calibrated ties; empty where it is no such
+            form. Calibrated ones have no permutation test: an exchange mixes two scores of different thresholds.
     """
 
     name: str
@@ -144,6 +160,12 @@ class Statistic:
     chance: float | Callable[[float, float], float] = 0.0
     tied_labels_cap_it: bool = False
     interval: Callable[[ObservedValue, float], tuple[float, float]] | None = None
+    calibrates: str = ""
+
+    @property
+    def is_calibrated(self) -> bool:
+        """Whether small differences of the score are ties, up to a threshold that is chosen by the labels."""
+        return bool(self.calibrates)
 
     def chance_level(self, label_ties: float | None, score_ties: float = 0.0) -> float | None:
         """Return what a score that ignores the pairs reaches on average: the mean over permutations of the labels.
@@ -202,6 +224,17 @@ def statistics_help() -> str:
     return f"{', '.join(DEFAULT_STATISTICS)} (these by default); {'; '.join(others)}."
 
 
+def calibrated_form(name: str) -> str | None:
+    """Return the name of the statistic that is *name* with calibrated ties; None where ties neither help nor harm it.
+
+    That of a calibrated statistic is itself.
+    """
+    for statistic in STATISTICS.values():
+        if statistic.is_calibrated and name in (statistic.name, statistic.calibrates):
+            return statistic.name
+    return None
+
+
 def title_of(name: str) -> str:
     """Return the title of a statistic; a name that is none, such as ``accuracy`` in a table of results, is its own."""
     return STATISTICS[name].title if name in STATISTICS else name
@@ -223,10 +256,13 @@ register(Statistic("pearson", "Pearson r", "r", "product-moment correlation", _p
 
 
 def _spearman(score: ResampledScore) -> Floats:
+    return _rho(score.ranks)
+
+
+def _rho(ranks: Comparisons) -> Floats:
     """Return Pearson's r of mid-ranks."""
     import numpy as np
 
-    ranks = score.ranks
     with np.errstate(invalid="ignore", divide="ignore"):
         spread = np.sqrt(ranks.score.rank_variation) * np.sqrt(ranks.label.rank_variation)  # 0 for a constant
         rho: Floats = np.clip(ranks.rank_product / spread, -1, 1)
@@ -239,10 +275,13 @@ register(
 
 
 def _kendall(score: ResampledScore) -> Floats:
+    return _tau_b(score.ranks)
+
+
+def _tau_b(ranks: Comparisons) -> Floats:
     """Return concordant less discordant comparisons, over the geometric mean of those that either side does not tie."""
     import numpy as np
 
-    ranks = score.ranks
     with np.errstate(invalid="ignore", divide="ignore"):
         tau: Floats = (
             ranks.balance
@@ -291,10 +330,13 @@ register(
 
 
 def _pairwise_accuracy(score: ResampledScore) -> Floats:
+    return _share_that_agrees(score.ranks)
+
+
+def _share_that_agrees(ranks: Comparisons) -> Floats:
     """Return the share of comparisons on which score and label agree about larger, smaller or tied."""
     import numpy as np
 
-    ranks = score.ranks
     tied_in_both = ranks.tied_in_both
     untied = ranks.comparisons - ranks.score.tied - ranks.label.tied + tied_in_both
     with np.errstate(invalid="ignore", divide="ignore"):
@@ -310,9 +352,9 @@ def _chance_of_pairwise_accuracy(label_ties: float, score_ties: float) -> float:
 register(
     Statistic(
         "pairwise-accuracy",
-        "pairwise accuracy (ties counted)",
+        "pairwise accuracy (no tie calibration)",
         "pairwise accuracy",
-        "share of comparisons of two items with the same outcome, ties included",
+        "share of comparisons of two items with the same outcome, where only equal scores are ties",
         _pairwise_accuracy,
         lowest=0.0,
         chance=_chance_of_pairwise_accuracy,
@@ -403,5 +445,73 @@ register(
         "D",
         "concordant less discordant share of the comparisons that are no ties in the labels",
         _somers_d,
+    )
+)
+
+
+# With calibrated ties: small differences of the score are ties, as in tie_calibration.py.
+
+
+def _acc_eq(score: ResampledScore) -> Floats:
+    """Return the share that agrees; NaN for a constant label, where the largest threshold would always be right."""
+    import numpy as np
+
+    ranks = score.calibrated
+    label_varies = ranks.label.tied < ranks.comparisons
+    return np.where(label_varies, _share_that_agrees(ranks), np.nan)
+
+
+def _chance_of_acc_eq(label_ties: float, score_ties: float) -> float:
+    """Return how often a score agrees that ignores the pairs, under the better of no and of the largest threshold.
+
+    The share of right comparisons is then linear in the share of ties, so that the best threshold is at either end.
+    Where both ends are about equal, the few pairs of a sample choose between them by chance, and the mean over permuted
+    labels is a little lower.
+    """
+    return max(label_ties, _chance_of_pairwise_accuracy(label_ties, score_ties))
+
+
+register(
+    Statistic(
+        "acc-eq",
+        "pairwise accuracy with tie calibration (acc-eq)",
+        "acc-eq",
+        "share of comparisons of two items with the same outcome, where differences up to a threshold are ties",
+        _acc_eq,
+        lowest=0.0,
+        chance=_chance_of_acc_eq,
+        calibrates="pairwise-accuracy",
+    )
+)
+
+
+def _kendall_eq(score: ResampledScore) -> Floats:
+    return _tau_b(score.calibrated)
+
+
+register(
+    Statistic(
+        "kendall-eq",
+        "Kendall τ-b (ties calibrated)",
+        "τ-b eq",
+        "τ-b where differences up to the threshold of acc-eq are ties",
+        _kendall_eq,
+        calibrates="kendall",
+    )
+)
+
+
+def _spearman_eq(score: ResampledScore) -> Floats:
+    return _rho(score.calibrated)
+
+
+register(
+    Statistic(
+        "spearman-eq",
+        "Spearman ρ (ties calibrated)",
+        "ρ eq",
+        "ρ where differences up to the threshold of acc-eq are ties",
+        _spearman_eq,
+        calibrates="spearman",
     )
 )

@@ -188,9 +188,14 @@ def _with_t_test(difference: Difference, variance: DifferenceVariance, index: in
     return replace(difference, p_jackknife=float(2 * stdtr(degrees, -size / error)), error=error, degrees=degrees)
 
 
-def _p_permutation(observed: float, permuted: Floats) -> float:
-    """Return the two-sided p-value of an observed difference among those after exchanges, NaN where undefined."""
+def _p_permutation(observed: float, permuted: Floats) -> float | None:
+    """Return the two-sided p-value of an observed difference among those after exchanges, NaN where undefined.
+
+    None where it is undefined after all of them.
+    """
     null = permuted[~np.isnan(permuted)]
+    if not len(null):
+        return None
     as_extreme = np.abs(null) >= abs(observed) - NOISE
     return float(1 + as_extreme.sum()) / (1 + len(null))
 

@@ -20,6 +20,7 @@ import numpy as np
 from assay.statistics.cells import Cells, Labels, RankCounts, Within, score_codes
 from assay.statistics.coefficients import STATISTICS
 from assay.statistics.concordance import Floats, Indices, ItemBalance
+from assay.statistics.tie_calibration import CalibratedCounts
 
 
 @dataclass(frozen=True)
@@ -100,7 +101,8 @@ class Exchange:
             statistics: names out of :data:`~assay.statistics.coefficients.STATISTICS`.
 
         Returns:
-            Shape (statistics, b), NaN where undefined.
+            Shape (statistics, b), NaN where undefined, as calibrated statistics are: the two scores have thresholds of
+            their own, and what is exchanged has neither.
         """
         exchanged = _Exchanged(self, swaps)
         first, second = _Side(exchanged, 0), _Side(exchanged, 1)
@@ -178,6 +180,10 @@ class _Side:
     @property
     def ranks(self) -> RankCounts:
         return self.exchanged.ranks[self.index]
+
+    @property
+    def calibrated(self) -> CalibratedCounts:
+        return CalibratedCounts.undefined(self.exchanged.swaps.shape[1])
 
     @property
     def product_moment(self) -> Floats:

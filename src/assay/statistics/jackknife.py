@@ -23,6 +23,7 @@ from assay.statistics.coefficients import STATISTICS, LabelKind
 from assay.statistics.concordance import Floats, Indices, ItemBalance
 from assay.statistics.prepared import PreparedScore
 from assay.statistics.resampling import BLOCK
+from assay.statistics.tie_calibration import CalibratedCounts
 
 
 def leave_one_out(
@@ -147,8 +148,17 @@ def _without_each(prepared: PreparedScore, units: _Units, statistics: Sequence[s
     left = _LeftOut(prepared, units)
     large = np.flatnonzero(units.is_large)
     of_large = _without_large(prepared, units, large, statistics)
+    by_multiplicities = {}
+    if not units.are_pairs:
+        calibrated = [name for name in statistics if STATISTICS[name].is_calibrated]
+        every_unit = np.arange(len(units.sizes))
+        without = _without_large(prepared, units, every_unit, calibrated) if calibrated else ()
+        by_multiplicities = dict(zip(calibrated, without, strict=True))
     values = []
     for name, at_large in zip(statistics, of_large, strict=True):
+        if name in by_multiplicities:
+            values.append(by_multiplicities[name])
+            continue
         value = STATISTICS[name].compute(left).copy()
         value[large] = at_large
         if STATISTICS[name].labels is LabelKind.grouped and prepared.within is not None:
@@ -182,6 +192,14 @@ class _LeftOut:
     def ranks(self) -> _LeftOutRanks:
         """Numbers of ties, concordant less discordant comparisons, and rank products."""
         return _LeftOutRanks(score_codes(self.prepared.scores), self.prepared.labels.codes, self.units)
+
+    @property
+    def calibrated(self) -> CalibratedCounts:
+        """The same with small differences as ties; NaN for groups, which are left out by multiplicities."""
+        cells = self.prepared.calibrated
+        if cells is None or not self.units.are_pairs:
+            return CalibratedCounts.undefined(len(self.units.sizes))
+        return cells.without_each_pair(self.prepared.labels, self.ranks.label)
 
     @property
     def product_moment(self) -> Floats:

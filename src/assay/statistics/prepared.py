@@ -11,6 +11,7 @@ import numpy as np
 from assay.statistics.cells import Cells, LabelCounts, Labels, RankCounts, Within
 from assay.statistics.coefficients import STATISTICS, LabelKind, RankSums
 from assay.statistics.concordance import Floats, Indices
+from assay.statistics.tie_calibration import FOLDS, CalibratedCells, CalibratedCounts, Thresholds
 
 #: A variance below this share of the mean square has lost digits as a difference of two sums, and is computed anew.
 LOSSY = 1e-3
@@ -25,7 +26,8 @@ class PreparedScore:
         cells: the distinct (label, score) values.
         moments: for Pearson's r.
         scores: shape (n,), finite.
-        groups: codes of the groups within which pair accuracy compares, shape (n,); None where there are none.
+        groups: codes of the groups within which pair accuracy compares, and which the choice of a threshold for ties
+            does not divide, shape (n,); None where there are none.
     """
 
     labels: Labels
@@ -43,6 +45,12 @@ class PreparedScore:
     def within(self) -> Within | None:
         """The comparisons within groups; None without groups."""
         return None if self.groups is None else Within.of(self.scores, self.labels.values, self.groups)
+
+    @cached_property
+    def calibrated(self) -> CalibratedCells | None:
+        """The score with small differences as ties; None where there are too few pairs or groups for a threshold."""
+        thresholds = Thresholds.of(self.scores, self.labels, self.groups)
+        return None if thresholds is None else CalibratedCells.of(self.scores, self.labels, thresholds)
 
     def under(self, weights: Floats, label_counts: LabelCounts) -> Resampled:
         """Return the score under b vectors of multiplicities.
@@ -68,7 +76,14 @@ class PreparedScore:
             return "the label is not binary"
         if kind is LabelKind.grouped:
             return "there are no groups" if self.groups is None else "no group has two labels"
-        return "constant score" if len(self.cells.score_starts) == 1 else "undefined"
+        if len(self.cells.score_starts) == 1:
+            return "constant score"
+        if STATISTICS[statistic].is_calibrated:
+            if self.calibrated is None:
+                units = "pairs" if self.groups is None else "groups"
+                return f"fewer than {FOLDS} {units} to choose a threshold for ties"
+            return "the best threshold for ties makes every comparison a tie"
+        return "undefined"
 
 
 @dataclass(frozen=True)
@@ -89,6 +104,12 @@ class Resampled:
     def ranks(self) -> RankCounts:
         """Numbers of ties, concordant less discordant comparisons, and rank products."""
         return self.prepared.cells.count(self.label_counts)
+
+    @cached_property
+    def calibrated(self) -> CalibratedCounts:
+        """The same where differences up to a threshold are ties; NaN where none could be chosen."""
+        cells = self.prepared.calibrated
+        return CalibratedCounts.undefined(self.weights.shape[1]) if cells is None else cells.count(self.label_counts)
 
     @property
     def product_moment(self) -> Floats:

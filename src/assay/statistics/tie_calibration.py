@@ -1,0 +1,372 @@
+"""Ties up to a calibrated threshold, under any multiplicities: what pairwise accuracy, tau-b and rho are made of then.
+
+One threshold a score, chosen to maximise pairwise accuracy (:mod:`~assay.statistics.tie_thresholds`), out of fold: the
+pairs, or whole groups of them, are divided into :data:`FOLDS` folds, and a comparison of two pairs is judged by the
+threshold that was chosen without the folds of either. Every comparison counts once, so that the values are those of all
+pairs, and none of them has seen the threshold that judges it. The threshold that is shown is the one chosen on all
+pairs.
+
+Under resamples, and without each pair or group in turn, the thresholds stay those of the pairs themselves, and
+comparisons are weighted. The spread therefore leaves out what another choice of the threshold would add: intervals and
+tests are those of a metric whose threshold is fixed.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+
+from assay.statistics.cells import NOISE, LabelCounts, Labels, Ties, score_codes
+from assay.statistics.concordance import Floats, Indices, add_runs, run_starts
+from assay.statistics.resampling import BLOCK
+from assay.statistics.tie_thresholds import best_thresholds, holds_out
+
+#: Folds of pairs or groups; there must be as many pairs or groups.
+FOLDS = 5
+#: Seeds the division into folds: the same for all scores of the same pairs.
+SEED = 0
+
+
+@dataclass(frozen=True)
+class Thresholds:
+    """Up to which difference two scores are tied.
+
+    Attributes:
+        shown: the best threshold on all pairs, at least 0.
+        fitted: pairwise accuracy of all pairs under it: the published value, which the choice makes a little high.
+        folds: fold of each pair, codes 0 to :data:`FOLDS` - 1, shape (n,).
+        out_of_fold: for a comparison of two folds, the best threshold on the pairs of the others, symmetric, shape
+            (FOLDS, FOLDS); infinite where it makes all of their comparisons ties.
+    """
+
+    shown: float
+    fitted: float
+    folds: Indices
+    out_of_fold: Floats
+
+    @classmethod
+    def of(cls, scores: Floats, labels: Labels, groups: Indices | None = None) -> Thresholds | None:
+        """Choose the thresholds of finite scores, shape (n,); None with fewer than :data:`FOLDS` pairs or groups.
+
+        Args:
+            scores: shape (n,), n > 0.
+            labels: of the same pairs.
+            groups: None, or codes of shape (n,): groups are never divided.
+        """
+        units = np.arange(len(scores)) if groups is None else np.unique(groups, return_inverse=True)[1]
+        unit_count = int(units.max()) + 1
+        if unit_count < FOLDS:
+            return None
+        fold_of_unit = np.random.default_rng(SEED).permutation(unit_count) % FOLDS
+        folds = fold_of_unit[units].astype(np.intp)
+        kept = holds_out(FOLDS)
+        best = best_thresholds(scores, labels.codes, folds, kept)
+        chosen = best.thresholds.copy()
+        for row, subset in enumerate(kept.astype(bool)):
+            # the largest difference of other pairs, which is a tie as well, may be larger
+            inside = scores[subset[folds]]
+            if chosen[row] >= np.ptp(inside) - NOISE * np.abs(inside).max():
+                chosen[row] = np.inf
+        out_of_fold = np.empty((FOLDS, FOLDS))
+        first, second = np.triu_indices(FOLDS)
+        out_of_fold[first, second] = out_of_fold[second, first] = chosen[1:]
+        comparisons = len(scores) * (len(scores) - 1) / 2
+        return cls(float(best.thresholds[0]), float(best.agreeing[0]) / comparisons, folds, out_of_fold)
+
+
+@dataclass(frozen=True)
+class CalibratedCounts:
+    """What rank coefficients are made of where small differences are ties, per resample; all arrays have shape (b,).
+
+    The attributes are those of :class:`~assay.statistics.cells.RankCounts` of the same names. The mid-rank of a pair is
+    half the sum of the signs of its differences to all others, and the sign of a tie is 0.
+    """
+
+    score: Ties
+    label: Ties
+    balance: Floats
+    rank_product: Floats
+    tied_in_both: Floats
+
+    @property
+    def comparisons(self) -> Floats:
+        """Comparisons of two pairs, n (n - 1) / 2."""
+        comparisons: Floats = self.label.total * (self.label.total - 1) / 2
+        return comparisons
+
+    @classmethod
+    def undefined(cls, resamples: int) -> CalibratedCounts:
+        """Return counts that are NaN."""
+        nothing = np.full(resamples, np.nan)
+        ties = Ties(nothing, nothing, nothing)
+        return cls(ties, ties, nothing, nothing, nothing)
+
+
+@dataclass(frozen=True)
+class _Neighbours:
+    """For each cell and each fold, where cells that it ties with begin and end among the cells it may be tied with.
+
+    Attributes:
+        order: the cells it is compared with, in the order whose running counts are read, shape (m,).
+        starts: shape (FOLDS, k).
+        ends: likewise.
+    """
+
+    order: Indices
+    starts: Indices
+    ends: Indices
+
+    @classmethod
+    def of(cls, cells: _Layout, nodes: Indices, members: Indices, readers: Indices) -> _Neighbours:
+        """Lay out the *readers* against the *members*, both cells, where these have the same node code."""
+        stride = len(cells.values) + 1
+        keys = (nodes[members] * FOLDS + cells.folds[members]) * stride + cells.codes[members]
+        order = np.argsort(keys, kind="stable")
+        sorted_keys = keys[order]
+        starts, ends = np.empty((2, FOLDS, len(readers)), dtype=np.intp)
+        for fold in range(FOLDS):
+            node_and_fold = (nodes[readers] * FOLDS + fold) * stride
+            starts[fold] = np.searchsorted(sorted_keys, node_and_fold + cells.lowest_tied[fold, readers])
+            ends[fold] = np.searchsorted(sorted_keys, node_and_fold + cells.first_above[fold, readers])
+        return cls(members[order], starts, ends)
+
+    def running(self, counts: Floats) -> Floats:
+        """Return running counts of the cells compared with: shape (k, b) to (m + 1, b)."""
+        sums = np.zeros((len(self.order) + 1, counts.shape[1]))
+        np.cumsum(counts.take(self.order, axis=0), axis=0, out=sums[1:])
+        return sums
+
+
+@dataclass(frozen=True)
+class _Layout:
+    """Cells of pairs with the same label, fold and score, and the scores that each of them ties with in each fold.
+
+    Attributes:
+        values: the distinct scores, ascending, shape (g,).
+        codes: of the score of each cell, shape (k,).
+        labels: its label code, shape (k,).
+        folds: its fold, shape (k,).
+        lowest_tied: code of the lowest score that a cell ties with in a fold, shape (FOLDS, k).
+        first_above: code of the lowest score that is higher and no tie, shape (FOLDS, k).
+    """
+
+    values: Floats
+    codes: Indices
+    labels: Indices
+    folds: Indices
+    lowest_tied: Indices
+    first_above: Indices
+
+    @classmethod
+    def of(cls, values: Floats, codes: Indices, labels: Indices, thresholds: Thresholds, folds: Indices) -> _Layout:
+        """Look up which scores are ties."""
+        distance = thresholds.out_of_fold[:, folds] + NOISE * float(np.abs(values).max())
+        scores = values[codes]
+        lowest_tied = np.searchsorted(values, scores - distance, side="left").astype(np.intp)
+        first_above = np.searchsorted(values, scores + distance, side="right").astype(np.intp)
+        return cls(values, codes, labels, folds, lowest_tied, first_above)
+
+
+@dataclass(frozen=True)
+class CalibratedCells:
+    """A score with calibrated ties, sorted once so that any multiplicities can be counted.
+
+    Attributes:
+        thresholds: up to which difference scores are tied.
+        order: sorting order by (label, fold, score), shape (n,).
+        starts: where in *order* each cell of equal ones begins, shape (k,).
+        label_starts: where among the cells each label begins, shape (levels,).
+        in_all: which cells are tied with which, whatever their labels.
+        in_label: the same among the cells of one label.
+        bits: for each bit of the label codes, the cells that have it against those that lack it and have the same
+            higher bits.
+    """
+
+    thresholds: Thresholds
+    order: Indices
+    starts: Indices
+    label_starts: Indices
+    in_all: _Neighbours
+    in_label: _Neighbours
+    bits: tuple[_Bit, ...]
+
+    @classmethod
+    def of(cls, scores: Floats, labels: Labels, thresholds: Thresholds) -> CalibratedCells:
+        """Sort finite scores of shape (n,) against labels of the same n > 0."""
+        codes = score_codes(scores)
+        order = np.lexsort((codes, thresholds.folds, labels.codes)).astype(np.intp)
+        sorted_keys = (labels.codes[order], thresholds.folds[order], codes[order])
+        changes = np.logical_or.reduce([np.diff(key) != 0 for key in sorted_keys])
+        starts = run_starts(changes)
+        cell_labels, cell_folds, cell_codes = (key[starts] for key in sorted_keys)
+        values = np.full(int(codes.max()) + 1, np.inf)
+        np.minimum.at(values, codes, scores)
+        layout = _Layout.of(values, cell_codes, cell_labels, thresholds, cell_folds)
+        everything = np.arange(len(starts))
+        return cls(
+            thresholds,
+            order,
+            starts,
+            run_starts(np.diff(cell_labels) != 0),
+            _Neighbours.of(layout, np.zeros_like(cell_labels), everything, everything),
+            _Neighbours.of(layout, cell_labels, everything, everything),
+            tuple(_Bit.of(layout, bit) for bit in range(int(cell_labels.max()).bit_length())),
+        )
+
+    def count(self, labels: LabelCounts) -> CalibratedCounts:
+        """Count under the multiplicities of *labels*."""
+        cells = self._cells_of(labels.weights)
+        ranks = self._signed_sums(cells) / 2
+        ranked = ranks * cells
+        of_label = np.add.reduceat(ranked, self.label_starts, axis=0)
+        return CalibratedCounts(
+            Ties(labels.ties.total, self._tied(self.in_all, cells), np.einsum("kb,kb->b", ranked, ranks)),
+            labels.ties,
+            sum((bit.balance(cells) for bit in self.bits), np.zeros(cells.shape[1])),
+            np.einsum("lb,lb->b", of_label, labels.ranks),
+            self._tied(self.in_label, cells),
+        )
+
+    def without_each_pair(self, labels: Labels, label_ties: Ties) -> CalibratedCounts:
+        """Count without each pair in turn, under the same thresholds; arrays of shape (n,).
+
+        With x and y for the centred mid-ranks of score and label, s for the sign of a difference in the score and l in
+        the label, the ranks without a pair u are x_i - s(i, u) / 2 and y_i - l(i, u) / 2. The sums of their products
+        and squares, multiplied out, are sums over i of single signs, and of s(i, u) l(i, u).
+
+        Args:
+            labels: of the pairs.
+            label_ties: of the labels without each pair.
+        """
+        n = len(self.order)
+        counts = labels.count(np.ones((n, 1)))
+        whole = self.count(counts)
+        tied = self._at_pairs(self._tied_with(self.in_all, self._cells_of(counts.weights)))[:, 0] - 1
+        tied_in_both = self._at_pairs(self._tied_with(self.in_label, self._cells_of(counts.weights)))[:, 0] - 1
+        x, y = self._signed(counts.weights)[:, 0] / 2, counts.ranks[labels.codes, 0]
+        signed_y, signed_x = self._signed(np.stack([y, x], axis=1)).T
+        x_of_label = np.bincount(labels.codes, weights=x)
+        below = np.cumsum(x_of_label) - x_of_label
+        label_signed_x = (2 * below + x_of_label - x_of_label.sum())[labels.codes]
+        balance = self._balance_of_each(labels.codes)
+        tied_left = whole.score.tied - tied
+        variation = whole.score.rank_variation - x**2 + signed_x + (n - 1 - tied) / 4
+        # a constant has ranks that do not vary at all, whatever the sums above are rounded to
+        variation = np.where(tied_left == (n - 1) * (n - 2) / 2, 0.0, variation)
+        return CalibratedCounts(
+            Ties(label_ties.total, tied_left, variation),
+            label_ties,
+            whole.balance - balance,
+            whole.rank_product - x * y + (signed_y + label_signed_x) / 2 + balance / 4,
+            whole.tied_in_both - tied_in_both,
+        )
+
+    def _cells_of(self, values: Floats) -> Floats:
+        """Sum values of the pairs over each cell: shape (n, b) to (k, b)."""
+        return add_runs(values[self.order], self.starts)
+
+    def _at_pairs(self, values: Floats) -> Floats:
+        """Return for each pair the value of its cell: shape (k, b) to (n, b)."""
+        of_pairs = np.empty((len(self.order), values.shape[1]))
+        of_pairs[self.order] = np.repeat(values, np.diff(np.append(self.starts, len(self.order))), axis=0)
+        return of_pairs
+
+    def _signed(self, values: Floats) -> Floats:
+        """Return for each pair the sum of values, shape (n, b), over lower scores less that over higher ones."""
+        return self._at_pairs(self._signed_sums(self._cells_of(values)))
+
+    def _balance_of_each(self, labels: Indices) -> Floats:
+        """Return for each pair with how many others it is concordant, less discordant, from codes of the labels."""
+        levels = int(labels.max()) + 1
+        width = max(1, BLOCK // len(labels))
+        balance = np.zeros(len(labels))
+        for start in range(0, levels, width):
+            others = np.arange(start, min(start + width, levels))
+            signed = self._signed((labels[:, None] == others).astype(np.float64))
+            balance += np.einsum("nl,nl->n", signed, np.sign(labels[:, None] - others))
+        return balance
+
+    def _signed_sums(self, values: Floats) -> Floats:
+        """Return for each cell the sum of values over lower cells less that over higher ones, shape (k, b)."""
+        running = self.in_all.running(values)
+        sums = np.zeros_like(values)
+        for fold in range(FOLDS):
+            sums += running.take(self.in_all.starts[fold], axis=0)
+            sums += running.take(self.in_all.ends[fold], axis=0)
+        signed: Floats = sums - running[-1] - 2 * self._before_each_fold(running)
+        return signed
+
+    @cached_property
+    def _fold_starts(self) -> Indices:
+        """Where each fold begins in the order of *in_all*, shape (FOLDS,)."""
+        folds = self.thresholds.folds[self.order[self.starts]][self.in_all.order]
+        return np.searchsorted(folds, np.arange(FOLDS)).astype(np.intp)
+
+    def _before_each_fold(self, running: Floats) -> Floats:
+        """Return the pairs before the start of each fold, summed over the folds, shape (b,)."""
+        before: Floats = running[self._fold_starts].sum(axis=0)
+        return before
+
+    def _tied(self, neighbours: _Neighbours, cells: Floats) -> Floats:
+        """Return the comparisons that are ties, among the cells of *neighbours*, shape (b,)."""
+        tied_with = self._tied_with(neighbours, cells)
+        tied: Floats = (np.einsum("kb,kb->b", cells, tied_with) - cells.sum(axis=0)) / 2
+        return tied
+
+    def _tied_with(self, neighbours: _Neighbours, cells: Floats) -> Floats:
+        """Return how many pairs each cell is tied with, its own among them: shape (k, b) to (k, b)."""
+        running = neighbours.running(cells)
+        tied_with = np.zeros_like(cells)
+        for fold in range(FOLDS):
+            tied_with += running.take(neighbours.ends[fold], axis=0)
+            tied_with -= running.take(neighbours.starts[fold], axis=0)
+        return tied_with
+
+
+@dataclass(frozen=True)
+class _Bit:
+    """Cells with one bit of the label code against those that lack it and have the same higher bits.
+
+    Attributes:
+        readers: the cells with the bit that have any to be compared with, by node, shape (m,).
+        neighbours: where they stand among those without.
+        nodes: where among the readers those with the same higher bits begin.
+        bounds: where among the cells without the bit each fold of each node begins, and one more for its end, shape
+            (FOLDS + 1, nodes).
+    """
+
+    readers: Indices
+    neighbours: _Neighbours
+    nodes: Indices
+    bounds: Indices
+
+    @classmethod
+    def of(cls, cells: _Layout, bit: int) -> _Bit:
+        """Lay out one bit; the cells are in order of their labels."""
+        node = cells.labels >> (bit + 1)
+        has_bit = (cells.labels >> bit & 1).astype(bool)
+        has_both = np.isin(node, np.intersect1d(node[has_bit], node[~has_bit]))
+        readers, members = np.flatnonzero(has_bit & has_both), np.flatnonzero(~has_bit & has_both)
+        neighbours = _Neighbours.of(cells, node, members, readers)
+        nodes = run_starts(np.diff(node[readers]) != 0)
+        keys = (node * FOLDS + cells.folds)[neighbours.order]
+        first_keys = node[readers[nodes]] * FOLDS
+        bounds = np.stack([np.searchsorted(keys, first_keys + fold) for fold in range(FOLDS + 1)]).astype(np.intp)
+        return cls(readers, neighbours, nodes, bounds)
+
+    def balance(self, cells: Floats) -> Floats:
+        """Return concordant less discordant comparisons across the bit: shape (k, b) to (b,)."""
+        running = self.neighbours.running(cells)
+        both = np.zeros((len(self.readers), cells.shape[1]))
+        for fold in range(FOLDS):
+            both += running.take(self.neighbours.starts[fold], axis=0)
+            both += running.take(self.neighbours.ends[fold], axis=0)
+        readers = cells.take(self.readers, axis=0)
+        of_node = np.add.reduceat(readers, self.nodes, axis=0)
+        # lower + not higher - all, where running counts start at the first cell and not at each fold
+        bounds = running[self.bounds]
+        constant = 2 * bounds[:-1].sum(axis=0) + bounds[-1] - bounds[0]
+        balance: Floats = np.einsum("kb,kb->b", readers, both) - np.einsum("kb,kb->b", of_node, constant)
+        return balance
