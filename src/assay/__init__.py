@@ -36,7 +36,7 @@ if TYPE_CHECKING:
     from assay.api.verify import verify
     from assay.datasets import Pairs, load_dataset
     from assay.errors import AssayError, InputError, UnavailableError
-    from assay.metrics import Batch, Metric, MetricName, as_evaluate, list_metrics, load_metric
+    from assay.metrics import Batch, Metric, MetricName, as_evaluate, list_metrics, load_metric, metric
 else:
     __getattr__, __dir__ = on_first_use(__name__)
 
@@ -73,6 +73,7 @@ __all__ = [
     "list_published",
     "load_dataset",
     "load_metric",
+    "metric",
     "profile",
     "recommend",
     "relatedness",

@@ -6,6 +6,7 @@ A message is one line that names what was wrong, where (file, row, column) and w
 from __future__ import annotations
 
 import difflib
+import traceback
 from collections.abc import Iterable
 
 
@@ -64,6 +65,12 @@ def summary_of(error: BaseException, limit: int = 300, *, skip: str | None = Non
     informative = [line for line in lines if skip is None or not line.startswith(skip)]
     text = (informative or lines or ["no reason given"])[0]
     return f"{type(error).__name__}: {text[:limit]}"
+
+
+def raised_at(error: BaseException) -> str:
+    """Return the last line of code that an error passed, as ``FILE, line 7``."""
+    frames = traceback.extract_tb(error.__traceback__)
+    return f"{frames[-1].filename}, line {frames[-1].lineno}" if frames else "nowhere"
 
 
 def suggest(word: str, choices: Iterable[str], limit: int = 3) -> str:

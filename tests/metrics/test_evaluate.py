@@ -125,3 +125,13 @@ def test_nothing_to_score_is_told():
     with pytest.raises(InputError, match="metric f1: compute takes predictions and references"):
         metric.compute(predictions=["a"])
     assert metric.compute(predictions=["a"], references=["a"]) == {"f1": 1.0, "scores": [1.0]}
+
+
+def test_several_references_give_the_best_score() -> None:
+    bridge = as_evaluate("f1")
+    result = bridge.compute(predictions=["a b", "c"], references=[["x", "a b", "a"], ["d"]])
+    assert result["scores"] == [1.0, 0.0] and result["f1"] == 0.5
+    worse = as_evaluate("ter").compute(predictions=["a b"], references=[["x y", "a b"]])
+    assert worse["scores"] == [0.0], "of a metric where a low score is good, the lowest"
+    with pytest.raises(InputError, match="the prediction at 1 has no reference"):
+        bridge.compute(predictions=["a", "b"], references=[["a"], []])

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
+from assay.api.files import Run, open_runs
 from assay.api.values import Report
 from assay.errors import InputError
 from assay.output import check_replaceable
@@ -14,7 +15,6 @@ from assay.reports.check.checking import check as check_run
 from assay.reports.check.document import headline, to_document, to_junit
 from assay.reports.check.files import BASELINE, write_file
 from assay.reports.check.settings import CheckSettings
-from assay.reports.folder import read_run
 from assay.settings import takes_settings
 
 
@@ -44,13 +44,13 @@ class Checked(Report):
         return to_junit(self.found)
 
 
-def baseline(run: str | Path, out: str | Path, *, baseline_of: str | Path | None = None) -> Path:
+def baseline(run: Run, out: str | Path, *, baseline_of: str | Path | None = None) -> Path:
     """Write the agreement and the scores of a run to one small file and return it.
 
     An earlier baseline that stands there is replaced, nothing else is.
 
     Args:
-        run: a run folder.
+        run: a run folder, a file with a label and score columns, or a result.
         out: the file to write.
         baseline_of: the baseline that this one takes the place of, which may be the file that is replaced. The first of
             such a chain is kept in the new one, and :func:`check` compares with it, too: small losses, each within the
@@ -61,7 +61,8 @@ def baseline(run: str | Path, out: str | Path, *, baseline_of: str | Path | None
             file cannot be written or holds something else.
     """
     check_replaceable(Path(out), BASELINE)
-    taken = take_baseline(read_run(Path(run)))
+    with open_runs(run) as (opened,):
+        taken = take_baseline(opened)
     if baseline_of is not None:
         old = read_baseline(Path(baseline_of))
         for name, dataset in taken.datasets.items():
@@ -76,11 +77,11 @@ def baseline(run: str | Path, out: str | Path, *, baseline_of: str | Path | None
 
 
 @takes_settings(CheckSettings)
-def check(run: str | Path, against: str | Path, settings: CheckSettings) -> Checked:
+def check(run: Run, against: str | Path, settings: CheckSettings) -> Checked:
     """Compare a run with a baseline: does a metric agree less with people, beyond margin and chance?
 
     Args:
-        run: a run folder.
+        run: a run folder, a file with a label and score columns, or a result.
         against: the file that :func:`baseline` wrote.
 
     Raises:
@@ -88,7 +89,8 @@ def check(run: str | Path, against: str | Path, settings: CheckSettings) -> Chec
             outside its range.
     """
     progress = settings.progress or Silent()
-    opened, before = read_run(Path(run)), read_baseline(Path(against))
-    metrics = sum(metric.is_done for metric in opened.manifest.metrics)
-    progress.begin("comparing with the baseline", metrics)
-    return Checked(check_run(opened, before, settings, progress.advance))
+    before = read_baseline(Path(against))
+    with open_runs(run) as (opened,):
+        metrics = sum(metric.is_done for metric in opened.manifest.metrics)
+        progress.begin("comparing with the baseline", metrics)
+        return Checked(check_run(opened, before, settings, progress.advance))

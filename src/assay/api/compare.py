@@ -4,9 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import replace
-from pathlib import Path
 
-from assay.api.files import open_runs
+from assay.api.files import Run, open_runs
 from assay.api.values import Report
 from assay.progress import Silent
 from assay.reports.compare.contests import check_buckets, compare_metrics, contests, used_buckets
@@ -21,19 +20,19 @@ SHOWN = 10
 
 
 @takes_settings(CompareSettings)
-def compare(runs: str | Path | Sequence[str | Path], settings: CompareSettings) -> Report:
+def compare(runs: Run | Sequence[Run], settings: CompareSettings) -> Report:
     """Say which metric of a run, or which of two runs, agrees better with people, and whether that is more than chance.
 
     Args:
-        runs: run folders, or files with a label and score columns: one, whose metrics are compared two by two, or two,
-            of which each metric is compared with itself.
+        runs: run folders, results of :func:`assay.run`, or files with a label and score columns: one, whose metrics are
+            compared two by two, or two, of which each metric is compared with itself.
         statistics: coefficients; those of the first run by default.
 
     Raises:
         InputError: runs on different data, an unknown metric, or a value outside its range.
     """
     progress = settings.progress or Silent()
-    with open_runs([runs] if isinstance(runs, str | Path) else runs) as opened:
+    with open_runs(runs) as opened:
         compared = contests(opened, settings.metrics, force=settings.force)
         check_buckets([contest.data for contest in compared], settings.buckets)
         chosen = tuple(settings.statistics or opened[0].manifest.request.statistics)

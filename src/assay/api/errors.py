@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-from pathlib import Path
-
-from assay.api.files import open_runs
+from assay.api.files import Run, open_runs
 from assay.api.values import Report
 from assay.reports.categories import PartsOfSpeech
 from assay.reports.data import choose_datasets, draws_of, signed
@@ -16,11 +14,11 @@ from assay.settings import takes_settings
 
 
 @takes_settings(ErrorSettings)
-def find_errors(run: str | Path, settings: ErrorSettings) -> Report:
+def find_errors(run: Run, settings: ErrorSettings) -> Report:
     """Find the pairs on which metrics and people diverge, with categories that say why.
 
     Args:
-        run: a run folder, or a file with a label and score columns.
+        run: a run folder, a result of :func:`assay.run`, or a file with a label and score columns.
         statistics: coefficients of the tables by category; Kendall by default, whose published values are compared.
 
     Raises:
@@ -49,16 +47,16 @@ def find_errors(run: str | Path, settings: ErrorSettings) -> Report:
 
 
 @takes_settings(EvaluationSettings)
-def evaluate_categories(run: str | Path, settings: EvaluationSettings) -> Report:
+def evaluate_categories(run: Run, settings: EvaluationSettings) -> Report:
     """Compare the rules that give categories with the categories that people gave the pairs of a run.
 
     Args:
-        run: a run folder, or a file with a label, a category and score columns.
+        run: a run folder, a result of :func:`assay.run`, or a file with a label, a category and score columns.
 
     Raises:
         InputError: the run cannot be read, or has no categories of people; there is no such pipeline.
         MissingExtraError: a pipeline is named and spaCy is not installed.
     """
     speech = PartsOfSpeech(settings.tagger) if settings.tagger is not None else None
-    with open_runs([run]) as (opened,):
+    with open_runs(run) as (opened,):
         return Report(evaluation_document(choose_datasets(opened, settings.datasets), settings.scale, speech))

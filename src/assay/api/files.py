@@ -16,7 +16,7 @@ from assay.api.result import Result
 from assay.api.run import load_metrics
 from assay.api.writing import check_held, check_out, write_scored_lines, write_table
 from assay.benchmark.buckets import reads_texts
-from assay.benchmark.folder import check_target
+from assay.benchmark.folder import check_target, write_run
 from assay.benchmark.request import Request
 from assay.benchmark.runner import run, score_pairs
 from assay.benchmark.scoring import InProcess
@@ -231,22 +231,33 @@ def _all_numbers(column: pa.ChunkedArray) -> bool:
     return bool(values)
 
 
+#: What a report is made of: a run folder, a file with a label and scores, or what :func:`assay.run` returned.
+Run = str | Path | Result
+
+
 @contextmanager
-def open_runs(paths: Sequence[str | Path]) -> Iterator[list[RunFolder]]:
-    """Yield the runs of some paths: run folders, or files with a label and scores, read as ``assay agree`` reads them.
+def open_runs(runs: Run | Sequence[Run]) -> Iterator[list[RunFolder]]:
+    """Yield one run or several: folders, files with a label and scores (as ``assay agree`` reads them), or results.
 
     Args:
-        paths: of either kind. A file becomes a run for as long as the context lasts; one whose columns have other names
-            goes through ``assay agree FILE --columns … --out RUN`` first.
+        runs: of any kind. A file, or a result that was not saved, becomes a folder for as long as the context lasts; a
+            file whose columns have other names goes through ``assay agree FILE --columns … --out RUN`` first.
 
     Raises:
         InputError: a path is neither, or cannot be read.
     """
+    listed = [runs] if isinstance(runs, Run) else list(runs)
     with tempfile.TemporaryDirectory(prefix="assay-") as scratch:
-        yield [_open(Path(path), Path(scratch) / str(number)) for number, path in enumerate(paths)]
+        yield [_open(run, Path(scratch) / str(number)) for number, run in enumerate(listed)]
 
 
-def _open(path: Path, scratch: Path) -> RunFolder:
+def _open(run: Run, scratch: Path) -> RunFolder:
+    if isinstance(run, Result):
+        if run.folder is not None:
+            return read_run(run.folder)
+        write_run(run.outcome, scratch)
+        return replace(read_run(scratch), source=Path("the result"))
+    path = Path(run)
     if path.is_dir() or not is_table_file(path):
         return read_run(path)
     folder = scratch / path.stem

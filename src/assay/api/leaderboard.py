@@ -4,9 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import replace
-from pathlib import Path
 
-from assay.api.files import open_runs
+from assay.api.files import Run, open_runs
 from assay.api.values import Report
 from assay.errors import InputError
 from assay.progress import Silent
@@ -19,20 +18,19 @@ from assay.statistics.coefficients import check_statistics
 
 
 @takes_settings(LeaderboardSettings)
-def leaderboard(runs: str | Path | Sequence[str | Path], settings: LeaderboardSettings) -> Report:
+def leaderboard(runs: Run | Sequence[Run], settings: LeaderboardSettings) -> Report:
     """Rank metrics over any number of runs, per dataset and bucket and over all datasets.
 
     Each rank has the confidence set that tests of every two metrics leave open.
 
     Args:
-        runs: run folders, or files with a label and score columns.
+        runs: run folders, results of :func:`assay.run`, or files with a label and score columns.
         statistics: coefficients to show; Pearson, Spearman and Kendall by default.
 
     Raises:
         InputError: a run that cannot be read, a filter that leaves nothing, or a value outside its range.
     """
-    paths = [runs] if isinstance(runs, str | Path) else list(runs)
-    if not paths:
+    if not isinstance(runs, Run) and not runs:
         raise InputError("no run: give one run folder or more")
     progress = settings.progress or Silent()
     by, buckets = settings.by, settings.buckets
@@ -41,7 +39,7 @@ def leaderboard(runs: str | Path | Sequence[str | Path], settings: LeaderboardSe
     filters = Filters(
         tuple(settings.metrics), tuple(settings.datasets), tuple(settings.languages), tuple(settings.kinds)
     )
-    with open_runs(paths) as opened:
+    with open_runs(runs) as opened:
         joined = join(opened, filters)
         progress.begin("comparing metrics", work_of(joined, settings, buckets))
         ranked = boards(joined, settings, by=by, buckets=buckets, advance=progress.advance)

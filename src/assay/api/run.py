@@ -19,7 +19,7 @@ from assay.datasets import Pairs, join_graphs, load_dataset
 from assay.datasets.graphs import parse_graph_files
 from assay.datasets.load import is_own_file
 from assay.errors import InputError, OfflineError, UnavailableError
-from assay.metrics import Metric, MetricName, load_metric
+from assay.metrics import Metric, load_metric
 from assay.metrics.neural.runtime import Runtime, device_of, use_runtime
 from assay.progress import Silent
 from assay.settings import AgreementSettings, GoldAnswers, Limited, Offline, OwnData, takes_settings
@@ -105,7 +105,7 @@ def _load_dataset(spec: Any, settings: RunSettings) -> Pairs:
 
 
 def load_metrics(
-    names: Iterable[str | MetricName | Metric], *, offline: bool = False
+    names: Iterable[Any], *, offline: bool = False
 ) -> tuple[tuple[Metric, ...], dict[str, UnavailableError]]:
     """Return the metrics that are available, each followed by its aspects, and by name the error of each other one.
 
@@ -118,8 +118,6 @@ def load_metrics(
     loaded: list[Metric] = []
     absent: dict[str, UnavailableError] = {}
     for name in names:
-        if not isinstance(name, str | MetricName | Metric):
-            raise InputError(f"metrics: {name!r} is no name; expected a name or a list of names")
         try:
             loaded.extend(_with_aspects(load_metric(name), offline=offline))
         except UnavailableError as error:
@@ -187,7 +185,8 @@ def run(settings: RunSettings) -> Result:
     Args:
         datasets: one dataset or a list of them: a card name (``"stsb:test"``), a file, a DataFrame, an Arrow table,
             a Hugging Face dataset, :class:`~assay.datasets.Pairs`, or a list of dicts as the only dataset.
-        metrics: metric names, such as ``"f1"`` or ``"bleu:paper"``.
+        metrics: metric names, such as ``"f1"`` or ``"bleu:paper"``; metrics and metric classes; functions of
+            (reference, candidate) that return a number, see :func:`assay.metric`.
         suite: a named set of both; what is given beside it replaces its part.
         columns: ``"reference=answer1,candidate=answer2,label=score"``, or a mapping.
         separator: what stands between several gold answers of a reference, such as ``"|"``.

@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-from pathlib import Path
-
-from assay.api.files import open_runs
+from assay.api.files import Run, open_runs
 from assay.api.values import Report
 from assay.reports.data import draws_of, read_datasets, signed
 from assay.reports.thresholds.document import to_document
@@ -14,16 +12,16 @@ from assay.settings import takes_settings
 
 
 @takes_settings(ThresholdSettings)
-def thresholds(run: str | Path, settings: ThresholdSettings) -> Report:
+def thresholds(run: Run, settings: ThresholdSettings) -> Report:
     """Find the threshold of each metric that decides best between yes and no, and test it on other pairs.
 
     Args:
-        run: a run folder, or a file with a label and score columns.
+        run: a run folder, a result of :func:`assay.run`, or a file with a label and score columns.
 
     Raises:
         InputError: the run cannot be read, or settings that do not fit it.
     """
-    with open_runs([run]) as (opened,):
+    with open_runs(run) as (opened,):
         subjects = find_thresholds(opened, settings)
         names = {subject.dataset for subject in subjects} | {settings.tune}
         datasets = [data for data in read_datasets(opened) if data.name in names]

@@ -222,6 +222,8 @@ class Scorer:
         scores, flags = np.full(shape, np.nan), np.zeros(shape, dtype=np.uint8)
         if not self.fresh:
             for index, key in enumerate(keys):
+                if not job.metrics[index].is_stored:
+                    continue
                 scores[index] = self.store.get(key, job.singles.digests)
                 flags[index] = self.store.get_flags(key, job.singles.digests)
         return _JobState(job, keys, scores, flags, np.isnan(scores), np.zeros(len(keys)))
@@ -238,7 +240,8 @@ class Scorer:
             missing = state.missing[index, rows]
             new = rows[missing]
             values, flags = scores.values[missing, column], scores.flags[missing, column]
-            self.store.put(state.keys[index], state.job.singles.digests[new], values, flags)
+            if state.job.metrics[index].is_stored:
+                self.store.put(state.keys[index], state.job.singles.digests[new], values, flags)
             state.scores[index, new], state.flags[index, new] = values, flags
             state.seconds[index] += scores.seconds[column]
             if scores.asymmetry is not None and not np.isnan(scores.asymmetry[:, column]).any():

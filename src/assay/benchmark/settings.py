@@ -35,7 +35,7 @@ class RunSettings(OwnData, Graphs, AgreementSettings, Limited, Scoring, ScoreSto
     """Settings of ``assay run``."""
 
     datasets: Any | Sequence[Any] = setting(DATASETS, (), flags=("--dataset", "-d"), metavar="DATASET")
-    metrics: Sequence[str | MetricName | Metric] = setting(METRICS, (), flags=("--metric", "-m"), metavar="METRIC")
+    metrics: Sequence[Any] = setting(METRICS, (), flags=("--metric", "-m"), metavar="METRIC")
     _: KW_ONLY
     suite: str | None = setting("quickstart, answer-similarity, sts, or a suite's .toml file.", None, argument=True)
     out: str | Path | None = setting("The run folder [default: runs/NAME-TIME].", None, flags=("--out", "-o"))
@@ -47,7 +47,7 @@ class ScoreSettings(OwnData, Graphs, Limited, Scoring, ScoreStore):
     """Settings of ``assay score``."""
 
     file: str | Path = setting("CSV, TSV, JSONL or Parquet with pairs, labelled or not.", argument=True)
-    metrics: Sequence[str] = setting(METRICS, flags=("--metric", "-m"), metavar="METRIC")
+    metrics: Sequence[Any] = setting(METRICS, flags=("--metric", "-m"), metavar="METRIC")
     out: str | Path = setting("Where to: the ending says the format.", flags=("--out", "-o"), metavar="FILE")
 
     def check(self) -> None:
@@ -87,7 +87,7 @@ class ProfileSettings(OwnData, Hardware, Offline, WithProgress):
         InputError: a number below 1, or none at all.
     """
 
-    metrics: Sequence[str | MetricName | Metric] = setting(METRICS, (), flags=("--metric", "-m"), metavar="METRIC")
+    metrics: Sequence[Any] = setting(METRICS, (), flags=("--metric", "-m"), metavar="METRIC")
     dataset: Any = setting(
         "Where the texts come from: a dataset or a file.", "probe", flags=("--dataset", "-d"), metavar="DATASET"
     )

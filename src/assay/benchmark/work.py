@@ -148,9 +148,18 @@ def _record_of_task(task: Task, scored: Scored, engine_cost: Cost, together: lis
         signature=metric.signature(),
         declared=_recorded_declaration(metric),
         says=_remark_on(task),
-        flags=scored.flags,
+        flags=scored.flags | _outside(metric, scored),
         cost=_cost_of_metric(task.name, scored, engine_cost, together),
     )
+
+
+def _outside(metric: Metric, scored: Scored) -> dict[str, int]:
+    """Return how many scores are outside of the range that their metric declares, as a flag; empty where none is."""
+    declared = metric.declaration
+    low, high = declared.low - declared.tolerance, declared.high + declared.tolerance
+    outside = int(((scored.scores < low) | (scored.scores > high)).sum())
+    phrase = f"score outside of the declared range, {declared.low:g} to {declared.high:g}"
+    return {phrase: outside} if outside else {}
 
 
 def _cost_of_metric(name: str, scored: Scored, engine_cost: Cost, together: list[str]) -> Cost:

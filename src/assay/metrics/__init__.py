@@ -13,6 +13,7 @@ if TYPE_CHECKING:
     from assay.metrics.base import Batch, ColumnMetric, Context, Declaration, Metric, PairMetric, option
     from assay.metrics.contract import ContractFinding, check_metric
     from assay.metrics.evaluate import as_evaluate
+    from assay.metrics.function import metric
     from assay.metrics.name import MetricName
     from assay.metrics.registry import Entry, describe_metric, list_metrics, load_metric
 else:
@@ -33,5 +34,6 @@ __all__ = [
     "describe_metric",
     "list_metrics",
     "load_metric",
+    "metric",
     "option",
 ]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+import functools
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -150,6 +151,26 @@ class Declaration:
             raise UnavailableError(f"the package {package} is not installed", f"pip install {package}")
 
 
+def _is_column(texts: Any) -> bool:
+    """Tell whether something is a sequence of texts."""
+    return isinstance(texts, Sequence) and not isinstance(texts, str) and all(isinstance(text, str) for text in texts)
+
+
+def _taking_columns(score: Callable[..., Any]) -> Callable[..., Any]:
+    """Return a method ``score`` that takes a batch, or the columns that make one."""
+
+    @functools.wraps(score)
+    def call(self: Metric, batch: Any, *columns: Any, **named: Any) -> Any:
+        if isinstance(batch, Batch):
+            return score(self, batch, *columns, **named)
+        given = (batch, *columns, *named.values())
+        if not all(map(_is_column, given)):
+            raise InputError(f"metric {self}: score takes references and candidates, a list of texts each, or a Batch")
+        return score(self, Batch(batch, *columns, **named))
+
+    return call
+
+
 @dataclass(frozen=True)
 class Metric(ABC):
     """Base of all metrics: a frozen dataclass whose fields are its options.
@@ -162,6 +183,14 @@ class Metric(ABC):
     """
 
     declaration: ClassVar[Declaration]
+    #: Whether the score store keeps its scores for later runs; only where the signature has all that changes them.
+    is_stored: ClassVar[bool] = True
+
+    def __init_subclass__(cls, **settings: Any) -> None:
+        """Let ``score`` take columns of texts, as a user writes them, beside a batch."""
+        super().__init_subclass__(**settings)
+        if "score" in vars(cls):
+            cls.score = _taking_columns(cls.score)  # type: ignore[method-assign]
 
     def __post_init__(self) -> None:
         for name, item in describe_options(type(self)).items():
@@ -172,7 +201,8 @@ class Metric(ABC):
     def score(self, batch: Batch) -> NDArray[np.float64]:
         """Return one score a pair: float64, shape ``(len(batch),)``.
 
-        The score of a pair depends on that pair alone: not on the rest of the batch, nor on its order.
+        The score of a pair depends on that pair alone: not on the rest of the batch, nor on its order. Whoever calls it
+        may give the columns of a batch in its place: ``metric.score(references, candidates)``.
         """
 
     def expand(self) -> tuple[Metric, ...]:

@@ -9,7 +9,7 @@ import re
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, NamedTuple
 
-from assay.errors import AssayError, InputError
+from assay.errors import AssayError, InputError, raised_at
 from assay.metrics.base import Batch, ColumnMetric, Metric
 from assay.metrics.name import SUBJECT, MetricName, Option, describe_options
 from assay.metrics.registry import load_metric
@@ -80,7 +80,7 @@ def _run_check(name: str, check: Callable[[Metric], str], metric: Metric) -> Con
     except _BrokenError as error:
         return ContractFinding(name, False, str(error))
     except (Exception, SystemExit) as error:  # noqa: BLE001 - whatever a plugin raises is the outcome of the check
-        return ContractFinding(name, False, f"raised {type(error).__name__}: {error}")
+        return ContractFinding(name, False, f"raised {type(error).__name__}: {error} ({raised_at(error)})")
 
 
 class _BrokenError(Exception):
@@ -212,17 +212,24 @@ def _finite(metric: Metric) -> str:
     not_finite = np.flatnonzero(~np.isfinite(scores))
     if len(not_finite):
         row = int(not_finite[0])
-        raise _BrokenError(f"{batch.references[row]!r} has {scores[row]}")
+        raise _BrokenError(f"{(batch.references[row], batch.candidates[row])} has {scores[row]}")
     return f"{len(batch)} pairs"
 
 
 def _range(metric: Metric) -> str:
     """Check that scores are in the declared range."""
+    import numpy as np
+
     low, high = metric.declaration.low, metric.declaration.high
-    scores = _scores(metric, _batch())
+    batch = _batch()
+    scores = _scores(metric, batch)
     slack = metric.declaration.tolerance
-    inside = bool((scores >= low - slack).all() and (scores <= high + slack).all())
-    _require(inside, f"declared {low:g} to {high:g}, found {scores.min():.6g} to {scores.max():.6g}")
+    outside = np.flatnonzero(~((scores >= low - slack) & (scores <= high + slack)))  # NaN is in no range
+    if len(outside):
+        row = int(outside[0])
+        pair = (batch.references[row], batch.candidates[row])
+        found = f"found {scores.min():.6g} to {scores.max():.6g}: {pair} has {scores[row]:.6g}"
+        raise _BrokenError(f"declared {low:g} to {high:g}, {found} ({len(outside)} pairs are outside)")
     return f"{low:g} to {high:g}"
 
 

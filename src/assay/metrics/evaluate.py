@@ -5,16 +5,20 @@ from __future__ import annotations
 import functools
 import hashlib
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar
 
 from assay.errors import InputError, MissingExtraError
 from assay.metrics.base import Batch, Declaration, Metric, PairMetric, option
 from assay.metrics.name import MetricName
 from assay.metrics.provenance import ABSENT
 from assay.metrics.registry import load_metric
+
+if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
 
 
 @dataclass(frozen=True)
@@ -137,9 +141,10 @@ def _load(script: str, digest: str) -> tuple[Any, bool]:
 def as_evaluate(metric: str | MetricName | Metric) -> Any:
     """Return a metric as an ``evaluate.Metric``, with ``compute``, ``add`` and ``add_batch``.
 
-    ``compute(predictions=…, references=…)`` returns the mean under the metric's name as typed, and every
-    pair's score under ``scores``. A metric that reads the question takes ``questions`` as well. Nothing
-    is fetched, and nothing is written to disk. ``compute`` raises InputError where there is no pair to score.
+    ``compute(predictions=…, references=…)`` returns the mean under the metric's name as typed, and every pair's score
+    under ``scores``. A list of references for each prediction gives the best of their scores. A metric that reads the
+    question takes ``questions`` as well. Nothing is fetched, and nothing is written to disk. ``compute`` raises
+    InputError where there is no pair to score.
 
     Raises:
         MissingExtraError: ``evaluate`` is not installed.
@@ -163,6 +168,13 @@ def _bridge_class() -> type:
     import datasets
     import evaluate
 
+    def _features(columns: list[str], *, several: bool = False) -> Any:
+        text = datasets.Value("string")
+        kinds: dict[str, Any] = dict.fromkeys(columns, text)
+        if several:
+            kinds["references"] = datasets.Sequence(text)
+        return datasets.Features(kinds)
+
     class AssayMetric(evaluate.Metric):  # type: ignore[misc]
         """An assay metric for ``evaluate``; a text a cell."""
 
@@ -177,26 +189,49 @@ def _bridge_class() -> type:
                 module_name=str(self.metric),
                 description=declaration.summary,
                 citation=declaration.citation,
-                inputs_description="predictions and references: a text each",
-                features=datasets.Features({name: datasets.Value("string") for name in columns}),
+                inputs_description="predictions and references: a text each, or several references as a list",
+                features=[_features(columns), _features(columns, several=True)],
             )
 
         def compute(self, *, predictions: Any = None, references: Any = None, **further: Any) -> Any:
             """Score these pairs, or those that were added."""
             if (predictions is None) != (references is None):
                 raise InputError(f"metric {self.metric}: compute takes predictions and references, one of each a pair")
-            if predictions is None and self.buf_writer is None:
+            nothing = self.buf_writer is None if predictions is None else not len(predictions)
+            if nothing:
                 raise InputError(f"metric {self.metric}: there is no pair to score; give predictions and references")
             return super().compute(predictions=predictions, references=references, **further)
 
         def _compute(
-            self, predictions: list[str], references: list[str], questions: list[str] | None = None
+            self, predictions: list[str], references: list[str] | list[list[str]], questions: list[str] | None = None
         ) -> dict[str, Any]:
             if not len(predictions):
                 raise InputError(f"metric {self.metric}: there is no pair to score; give predictions and references")
-            from assay.metrics.work import scores_of
-
-            scores = scores_of(self.metric, Batch(list(references), list(predictions), questions))
+            scores = _best_scores(self.metric, list(predictions), list(references), questions)
             return {str(self.metric): float(scores.mean()), "scores": scores.tolist()}
 
     return AssayMetric
+
+
+def _best_scores(
+    metric: Metric, candidates: list[str], references: Sequence[str | Sequence[str]], questions: list[str] | None
+) -> NDArray[np.float64]:
+    """Return the best score of each candidate over its references, shape (candidates,).
+
+    Raises:
+        InputError: a candidate has no reference.
+    """
+    import numpy as np
+
+    from assay.metrics.work import scores_of
+
+    golds = [[reference] if isinstance(reference, str) else list(reference) for reference in references]
+    if not all(golds):
+        raise InputError(f"metric {metric}: the prediction at {golds.index([])} has no reference")
+    owners = [row for row, texts in enumerate(golds) for _ in texts]
+    asked = None if questions is None else [questions[row] for row in owners]
+    batch = Batch([text for texts in golds for text in texts], [candidates[row] for row in owners], asked)
+    scores = scores_of(metric, batch)
+    starts = np.cumsum([0, *(len(texts) for texts in golds[:-1])])
+    best = np.maximum if metric.declaration.higher_is_better else np.minimum
+    return best.reduceat(scores, starts)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import dataclasses
 import functools
 import re
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from dataclasses import MISSING, dataclass
 from importlib import import_module, metadata
 from typing import Any
@@ -97,6 +97,10 @@ class Registry:
             note = f"not usable: the name {entry.name!r} belongs to {holder.origin}"
             self._refused.append(dataclasses.replace(entry, note=note))
 
+    def replace(self, entry: Entry) -> None:
+        """Add an entry in place of the one that has its name."""
+        self._entries[entry.name] = entry
+
     def entries(self) -> list[Entry]:
         """Return all entries by name, those that cannot be used last among their name."""
         everything = [*self._entries.values(), *self._refused]
@@ -123,7 +127,18 @@ class Registry:
             InputError: unknown metric, option set or option, a value an option cannot have, or no subject.
             UnavailableError: a third party's metric cannot be imported.
         """
-        cls = self.find(name.name).load()
+        return self._build(self.find(name.name).load(), name)
+
+    def build_class(self, cls: type[Metric]) -> Metric:
+        """Return the metric of a class with its default options.
+
+        Raises:
+            InputError: an option has no default.
+        """
+        name = MetricName(cls.declaration.name)
+        return self._build(cls, name)
+
+    def _build(self, cls: type[Metric], name: MetricName) -> Metric:
         options = describe_options(cls)
         values: dict[str, object] = {}
         if name.subject is not None:
@@ -170,11 +185,12 @@ def registry() -> Registry:
     return Registry(own + sorted(others, key=lambda entry: (entry.name, entry.origin)))
 
 
-def load_metric(metric: str | MetricName | Metric) -> Metric:
+def load_metric(metric: str | MetricName | Metric | type[Metric] | Callable[..., Any]) -> Metric:
     """Return the metric of a name such as ``f1``, ``bleu:paper`` or ``recorded:sas``.
 
     Args:
-        metric: the text, the parsed name, or a metric (returned as it is).
+        metric: the text, the parsed name, a metric (returned as it is), a metric class whose options have defaults, or
+            a function of (reference, candidate), see :func:`~assay.metrics.function.metric`.
 
     Raises:
         InputError: no name, unknown name (with the nearest ones), unknown option or option set, bad value.
@@ -186,8 +202,17 @@ def load_metric(metric: str | MetricName | Metric) -> Metric:
     """
     if isinstance(metric, Metric):
         return metric
+    if isinstance(metric, type) and issubclass(metric, Metric):
+        return registry().build_class(metric)
+    if callable(metric) and not isinstance(metric, type):
+        from assay.metrics.function import function_metric
+
+        return function_metric(metric)
     if not isinstance(metric, str | MetricName):
-        raise InputError(f"metric {metric!r}: expected a name such as 'f1', or a metric, not {type(metric).__name__}")
+        raise InputError(
+            f"metric {metric!r}: expected a name such as 'f1', a metric, or a function of two texts, "
+            f"not {type(metric).__name__}"
+        )
     name = metric if isinstance(metric, MetricName) else MetricName.parse(metric)
     return registry().build(name)
 

@@ -1,0 +1,164 @@
+"""Python functions, classes and objects as metrics, and scores of plain lists."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+import assay
+from assay.errors import InputError
+from assay.metrics.base import Batch, Declaration, PairMetric
+from assay.metrics.registry import registry
+
+ROWS = [(f"text {number}", "text " + "1" * (number % 4), number % 4 % 3) for number in range(20)]
+
+
+@pytest.fixture(autouse=True)
+def own_registry() -> Iterator[None]:
+    registry.cache_clear()
+    yield
+    registry.cache_clear()
+
+
+def closeness(reference: str, candidate: str) -> float:
+    """How near two texts are in length."""
+    return -abs(len(reference) - len(candidate))
+
+
+def lengths(references: list[str], candidates: list[str]) -> list[float]:
+    return [len(reference) / (1 + len(candidate)) for reference, candidate in zip(references, candidates, strict=True)]
+
+
+@dataclass(frozen=True)
+class Same(PairMetric):
+    declaration = Declaration(name="same-text", summary="equal or not")
+
+    def scorer(self):  # type: ignore[no-untyped-def]
+        return lambda reference, candidate: float(reference == candidate)
+
+
+def scores(result: Any, metric: str) -> list[float]:
+    (data,) = result.outcome.datasets
+    return data.scores[metric].tolist()
+
+
+def test_functions_classes_and_objects_are_metrics() -> None:
+    result = assay.run([ROWS], [closeness, lengths, Same, "f1"], resamples=0)
+    assert [metric.status for metric in result.outcome.metrics] == ["done"] * 4
+    assert scores(result, "closeness") == [closeness(reference, candidate) for reference, candidate, _ in ROWS]
+    assert scores(result, "lengths") == lengths(*map(list, list(zip(*ROWS, strict=True))[:2]))
+    assert scores(result, "same-text") == scores(assay.run([ROWS], [Same()], resamples=0), "same-text")
+
+
+def test_a_function_is_computed_anew_each_time() -> None:
+    """What it reads beside its arguments may have changed: no signature tells."""
+    factor = 1.0
+
+    def scaled(reference: str, candidate: str) -> float:
+        return factor * len(candidate)
+
+    first = scores(assay.run([ROWS], [scaled], resamples=0), "scaled")
+    factor = 2.0
+    assert scores(assay.run([ROWS], [scaled], resamples=0), "scaled") == [2 * score for score in first]
+
+
+def test_a_registered_function_has_a_name_and_a_range() -> None:
+    @assay.metric(name="half", low=0, high=1, symmetric=True)
+    def anything(reference: str, candidate: str) -> float:
+        return 0.5
+
+    assert anything("a", "b") == 0.5, "the function stays what it was"
+    assert assay.load_metric("half").declaration.high == 1
+    assert any(entry.name == "half" and entry.origin == "this process" for entry in assay.list_metrics())
+
+    @assay.metric
+    def half(reference: str, candidate: str) -> float:
+        return 0.25
+
+    assert assay.load_metric("half").score(["a"], ["b"]).tolist() == [0.25], "the later one counts"
+
+
+def test_the_pair_on_which_a_function_raises_is_named_and_others_go_on() -> None:
+    def fragile(reference: str, candidate: str) -> float:
+        return 1 / (len(reference) - 6)
+
+    rows = [("abc", "b", 0), ("sixsix", "the bad one", 1), ("abcd", "c", 2)] * 4
+    result = assay.run([rows], [fragile, "f1"], resamples=0)
+    (failure,) = result.failures
+    assert "fragile" in failure and "ZeroDivisionError" in failure
+    assert "reference 'sixsix', candidate 'the bad one'" in failure and "test_function.py, line" in failure
+    assert len(scores(result, "f1")) == 12
+
+
+@pytest.mark.parametrize(
+    ("metric", "problem"),
+    [
+        (lambda a, b: 1.0, "a lambda has no name"),
+        (3, "expected a name such as 'f1', a metric, or a function"),
+        (dict, "expected a name such as 'f1', a metric, or a function"),
+    ],
+)
+def test_what_is_no_metric(metric: Any, problem: str) -> None:
+    with pytest.raises(InputError, match=problem):
+        assay.run([ROWS], [metric], resamples=0)
+
+
+def test_names_of_others_are_refused() -> None:
+    def f1(reference: str, candidate: str) -> float:
+        return 0.0
+
+    with pytest.raises(InputError, match="the name 'f1' belongs to assay"):
+        assay.run([ROWS], [f1], resamples=0)
+    with pytest.raises(InputError, match="the name 'f1' belongs to assay"):
+        assay.metric(f1)
+    with pytest.raises(InputError, match="cannot be the name of a metric"):
+        assay.metric(name="a:b")(closeness)
+
+
+def test_a_result_that_is_no_number() -> None:
+    def words(reference: str, candidate: str) -> Any:
+        return candidate
+
+    (failure,) = assay.run([ROWS, "probe"], [words, "f1"], resamples=0).failures[:1]
+    assert "could not convert string to float" in failure
+
+
+def test_scores_of_lists() -> None:
+    metric = assay.load_metric("chrf")
+    expected = metric.score(Batch(["Berlin", "a b"], ["Berlin", "b"]))
+    np.testing.assert_array_equal(metric.score(["Berlin", "a b"], ["Berlin", "b"]), expected)  # type: ignore[call-arg]
+    np.testing.assert_array_equal(
+        metric.score(["Berlin", "a b"], candidates=["Berlin", "b"]),  # type: ignore[call-arg]
+        expected,
+    )
+    with pytest.raises(InputError, match="a list of texts each"):
+        metric.score("Berlin", "Berlin")  # type: ignore[call-arg, arg-type]
+    with pytest.raises(InputError, match="2 references, 1 candidates"):
+        metric.score(["a", "b"], ["c"])  # type: ignore[call-arg]
+    with pytest.raises(InputError, match="a list of texts each"):
+        metric.score([1], ["c"])  # type: ignore[list-item, call-arg]
+
+
+def test_scores_outside_of_the_declared_range_are_told() -> None:
+    @assay.metric(low=0, high=1)
+    def wide(reference: str, candidate: str) -> float:
+        return len(candidate) - 6
+
+    (record,) = assay.run([ROWS], ["wide"], resamples=0).outcome.metrics
+    assert record.flags == {"score outside of the declared range, 0 to 1": 10}
+
+
+def test_reports_take_results(tmp_path: Path) -> None:
+    result = assay.run([ROWS], [closeness, "f1"], resamples=200)
+    assert result.folder is None
+    table = assay.compare(result, permutations=200, resamples=200).to_markdown()
+    assert "closeness" in table
+    assert "closeness" in assay.leaderboard([result], resamples=200).to_markdown()
+    kept = assay.baseline(result, tmp_path / "baseline.json")
+    assert assay.check(result, kept, resamples=200).passed
+    assert "f1" in assay.thresholds(result, positive="label>=1", metrics=["f1"], resamples=200).to_markdown()
