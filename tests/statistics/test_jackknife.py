@@ -10,6 +10,7 @@ from assay.statistics.agreement import measure
 from assay.statistics.coefficients import STATISTICS, LabelKind
 from assay.statistics.comparison import compare
 from assay.statistics.jackknife import DifferenceVariance, leave_one_out
+from tests.simulations.metrics_alike import Population
 
 N = 60
 
@@ -96,6 +97,20 @@ def test_the_variance_of_a_mean_over_datasets_is_that_of_welch():
     welch = stats.ttest_ind(first, second, equal_var=False)
     assert found.degrees == pytest.approx([welch.df])
     assert np.sqrt(found.variances) == pytest.approx(abs(first.mean() - second.mean()) / abs(welch.statistic) / 2)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("name", ["spearman", "pearson"])
+def test_equal_metrics_on_fifteen_groups_are_told_apart_no_more_often_than_stated(name):
+    """400 samples, of which the bootstrap told 8 in 100 apart: 20 are expected, with a standard error of 4.4."""
+    population = Population("15 groups", 90, groups=15)
+    settings = {"statistics": [name], "permutations": 0, "resamples": 0, "confidence": 0.95}
+    rejected = 0
+    for case in range(400):
+        (first, second), labels, groups = population.draw(np.random.default_rng((case, 90, 15)), (1.0, 1.0))
+        (one,) = compare(first, second, labels, groups=groups, seed=(case,), **settings)
+        rejected += one.p_jackknife <= 0.05
+    assert 8 <= rejected <= 29
 
 
 def test_where_nothing_varies_the_test_is_no_more_certain_than_signs():
