@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from assay.api.figure import figure
     from assay.api.files import agree_file, score_file
     from assay.api.leaderboard import leaderboard
+    from assay.api.power import power
     from assay.api.profile import profile
     from assay.api.recommend import recommend
     from assay.api.relatedness import relatedness
@@ -74,6 +75,7 @@ __all__ = [
     "load_dataset",
     "load_metric",
     "metric",
+    "power",
     "profile",
     "recommend",
     "relatedness",

@@ -1,0 +1,39 @@
+"""Numbers of pairs that tell metrics apart, from a pilot run."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+from pathlib import Path
+
+from assay.api.files import open_runs
+from assay.api.values import Report
+from assay.reports.compare.contests import check_buckets, contests
+from assay.reports.data import signed
+from assay.reports.power import PowerSettings, document, planned
+from assay.settings import takes_settings
+from assay.statistics.coefficients import check_statistics
+
+
+@takes_settings(PowerSettings)
+def power(runs: str | Path | Sequence[str | Path], settings: PowerSettings) -> Report:
+    """Say how many labelled pairs it takes to tell metrics apart, from a pilot run.
+
+    Args:
+        runs: run folders, or files with a label and score columns: one, whose metrics are compared two by two, or two,
+            of which each metric is compared with itself.
+        statistics: coefficients; those of the first run by default.
+
+    Raises:
+        InputError: runs on different data, an unknown metric or bucket, or a value outside its range.
+    """
+    with open_runs([runs] if isinstance(runs, str | Path) else runs) as opened:
+        compared = contests(opened, settings.metrics)
+        check_buckets([contest.data for contest in compared], settings.buckets)
+        statistics = tuple(settings.statistics or opened[0].manifest.request.statistics)
+        shown = max(len(contest.metric_pairs) for contest in compared)
+        settings = replace(settings, statistics=check_statistics(statistics), comparisons=settings.comparisons or shown)
+        found = [row for contest in compared for row in planned(contest, settings)]
+        sides = [side for contest in compared for side in (contest.data, contest.other) if side is not None]
+        metrics = dict.fromkeys(name for contest in compared for name in contest.metrics)
+        return Report(signed(document(found, settings), sides, metrics, settings.signature))

@@ -1,0 +1,268 @@
+"""How many pairs it takes to tell two metrics apart: the share of significant results to expect, from a pilot run."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from assay.errors import InputError
+from assay.reports.compare.contests import Contest, used_buckets
+from assay.reports.data import ALL
+from assay.reports.layout import percent, short
+from assay.reports.settings import MetricsOfRun
+from assay.reports.sheets import Column, Document, Sheet, number_columns
+from assay.settings import check_level, setting
+from assay.statistics.agreement import FEWEST, measure
+from assay.statistics.coefficients import statistics_help, symbol_of
+from assay.statistics.jackknife import leave_one_out
+from assay.statistics.power import Pilot, Plan, plan
+
+#: Numbers of pairs that are shown where none is given.
+SIZES = (100, 300, 1000, 3000)
+
+
+@dataclass(frozen=True, kw_only=True)
+class PowerSettings(MetricsOfRun):
+    """Which difference is to be shown, and by what test.
+
+    Raises:
+        InputError: a value outside its range.
+    """
+
+    statistics: Sequence[str] = setting(statistics_help(), (), flags=("--statistic",), metavar="NAME")
+    n: Sequence[int] = setting("A number of labelled pairs to plan for.", SIZES, flags=("--n", "-n"), at_least=FEWEST)
+    effect: float | None = setting(
+        "The smallest difference of interest, such as .05 [default: the one that the pilot shows].", None, above=0
+    )
+    power: float = setting("The share of significant results that is wanted.", 0.8)
+    comparisons: int | None = setting(
+        "Metric pairs that will be tested together, for the correction [default: those shown].", None, at_least=1
+    )
+    buckets: Sequence[str] = setting(
+        "A bucket of the run, such as f1=0; repeatable [default: that of all pairs].",
+        (),
+        flags=("--bucket", "-b"),
+        metavar="BUCKET",
+    )
+    confidence: float = setting("One minus the level of the tests; also the level of the intervals.", 0.95)
+
+    def check(self) -> None:
+        """Refuse a power and a level outside their range."""
+        check_level(self.confidence)
+        level = round(1 - self.confidence, 12)
+        if not level < self.power < 1:
+            raise InputError(f"`power={self.power}`: must lie between the level of the test ({level:.3g}) and 1")
+        super().check()
+
+    @property
+    def signature(self) -> str:
+        """One line that lets another person compute the same."""
+        effect = "pilot" if self.effect is None else self.effect
+        return f"effect:{effect}|power:{self.power}|comparisons:{self.comparisons}|confidence:{self.confidence}"
+
+
+@dataclass(frozen=True)
+class PlannedComparison:
+    """One coefficient of two scores of a pilot, and what to expect of new samples.
+
+    Attributes:
+        dataset, split, bucket: where.
+        first, second: the names of the scores.
+        statistic: the coefficient.
+        pairs: of the pilot that have both scores.
+        units: pairs, or groups of pairs that are drawn as wholes.
+        grouped: whether they are groups.
+        pilot: the difference; None where there is no test.
+        plan: what to expect; None without a pilot.
+    """
+
+    dataset: str
+    split: str
+    bucket: str
+    first: str
+    second: str
+    statistic: str
+    pairs: int
+    units: int
+    grouped: bool
+    pilot: Pilot | None
+    plan: Plan | None
+
+    def pairs_of(self, units: int | None) -> int | None:
+        """Return how many pairs a number of units has, where a new sample has as many pairs a group as the pilot."""
+        return None if units is None else int(np.ceil(units * self.pairs / self.units))
+
+
+def planned(contest: Contest, settings: PowerSettings) -> Iterator[PlannedComparison]:
+    """Yield every metric pair and coefficient of the chosen buckets, of that of all pairs by default."""
+    level = level_of(settings)
+    for bucket in used_buckets(contest.data, settings.buckets or (ALL,)):
+        for first, second in contest.metric_pairs:
+            inside = contest.data.buckets[bucket]
+            known = inside & np.isfinite(contest.scores[first]) & np.isfinite(contest.scores[second])
+            scores = {name: contest.scores[name][known] for name in (first, second)}
+            for statistic in settings.statistics:
+                pilot, units = _pilot(contest, known, scores, statistic)
+                sizes = [size * units / max(int(known.sum()), 1) for size in settings.n]
+                expected = None
+                if pilot is not None:
+                    expected = plan(
+                        pilot,
+                        sizes,
+                        level=level,
+                        power=settings.power,
+                        confidence=settings.confidence,
+                        effect=settings.effect,
+                    )
+                yield PlannedComparison(
+                    dataset=contest.data.name,
+                    split=contest.data.facts.split,
+                    bucket=bucket,
+                    first=first,
+                    second=second,
+                    statistic=statistic,
+                    pairs=int(known.sum()),
+                    units=units,
+                    grouped=contest.data.groups is not None,
+                    pilot=pilot,
+                    plan=expected,
+                )
+
+
+def level_of(settings: PowerSettings) -> float:
+    """Return the level of one test after correction: Bonferroni's, which is that of the first step of Holm's."""
+    # 1 - .95 is a little more than .05
+    return round(1 - settings.confidence, 12) / (settings.comparisons or 1)
+
+
+def _pilot(
+    contest: Contest, known: np.ndarray[Any, np.dtype[np.bool_]], scores: dict[str, Any], statistic: str
+) -> tuple[Pilot | None, int]:
+    """Return the difference of two scores on some pairs, None where there is no test, and the units that it rests on.
+
+    Args:
+        contest: the data.
+        known: the pairs, shape (n,).
+        scores: both scores of those pairs, the first less the second.
+        statistic: the coefficient.
+    """
+    labels = contest.data.labels[known]
+    if not len(labels):
+        return None, 0
+    groups = None
+    if contest.data.groups is not None:
+        groups = np.unique(contest.data.groups[known], return_inverse=True)[1].reshape(-1)
+    measured = measure(scores, labels, statistics=(statistic,), resamples=0, seed=(0,), groups=groups)
+    without = leave_one_out(scores, labels, statistics=(statistic,), groups=groups)
+    (first, second), (first_without, second_without) = measured.values(), without.values()
+    values = float(first.values[0]), float(second.values[0])
+    return Pilot.of(*values, first_without[0], second_without[0]), len(first_without[0])
+
+
+# The plan laid out: a line a metric pair and coefficient, a column a number of pairs.
+
+
+def document(found: Sequence[PlannedComparison], settings: PowerSettings) -> Document:
+    """Return a table a dataset and bucket; the records have a row for each number of pairs."""
+    places = dict.fromkeys((row.dataset, row.split, row.bucket) for row in found)
+    sheets = []
+    for place in places:
+        rows = [row for row in found if (row.dataset, row.split, row.bucket) == place]
+        sheets.append(_sheet(rows, settings))
+    records = [record for row in found for record in _records(row, settings)]
+    notes = [
+        "shares of samples of n pairs, drawn like the pilot, in which the t-test of assay compare would be significant",
+        f"brackets: what the pilot leaves open at {percent(settings.confidence)}",
+    ]
+    if settings.effect is None:
+        notes.append(
+            "the true difference is taken to be the observed one, which is too large where it was picked for its size; "
+            "give the smallest difference of interest with effect (--effect) instead"
+        )
+    return Document(sheets, records, notes)
+
+
+def _sheet(rows: Sequence[PlannedComparison], settings: PowerSettings) -> Sheet:
+    where = rows[0]
+    split = f" ({where.split})" if where.split else ""
+    unit = "groups" if where.grouped else "pairs"
+    sizes = f"{where.pairs:,} pairs" + (f" in {where.units:,} groups" if where.grouped else "")
+    level = f"level {level_of(settings):.3g}"
+    facts = [
+        f"pilot of {sizes}",
+        level if settings.comparisons == 1 else f"{level} of each of {settings.comparisons:,} tests",
+    ]
+    if settings.effect is not None:
+        facts.append(f"true difference {short(settings.effect, 3)}")
+    heads = [Column("first"), Column("second"), Column("")]
+    heads += number_columns(
+        ["difference", *(f"n = {size:,}" for size in settings.n), f"n for power {settings.power:g}"]
+    )
+    if where.grouped:
+        heads.append(Column("groups", number=True))
+    lines, warnings = [], []
+    for row in rows:
+        head = [row.first, row.second, symbol_of(row.statistic)]
+        if row.pilot is None or row.plan is None:
+            lines.append([*head, "–"])
+            warnings.append(f"{row.first}, {row.second}: {_why(row, unit)}")
+            continue
+        low, high = row.pilot.interval(settings.confidence)
+        cells = [f"{short(row.pilot.difference, 3)} [{short(low, 2)}, {short(high, 2)}]"]
+        cells += [short(share, 2) for share, _, _ in row.plan.shares]
+        bounds = row.plan.needed, row.plan.needed_low, row.plan.needed_high
+        cells.append(_needed(*(row.pairs_of(units) for units in bounds)))
+        if row.grouped:
+            cells.append("no limit" if row.plan.needed is None else f"{row.plan.needed:,}")
+        lines.append([*head, *cells])
+    return Sheet(f"{where.dataset}{split}, {where.bucket}", heads, lines, facts=facts, warnings=warnings)
+
+
+def _why(row: PlannedComparison, unit: str) -> str:
+    if row.units < FEWEST:
+        return f"no plan below {FEWEST} {unit} in the pilot ({row.units})"
+    return "no plan: the difference is undefined, or never changes without a pair"
+
+
+def _needed(needed: int | None, low: int | None, high: int | None) -> str:
+    """Return a number with its bounds: ``310 [140, no limit]``."""
+    if low is None:
+        return "no limit"
+    middle, upper = ("no limit" if number is None else f"{number:,}" for number in (needed, high))
+    return f"{middle} [{low:,}, {upper}]"
+
+
+def _records(row: PlannedComparison, settings: PowerSettings) -> Iterator[dict[str, Any]]:
+    """Yield a record for each number of pairs."""
+    low, high = (None, None) if row.pilot is None else row.pilot.interval(settings.confidence)
+    for place, size in enumerate(settings.n):
+        expected = row.plan
+        share, least, most = (None, None, None) if expected is None else expected.shares[place]
+        yield {
+            "dataset": row.dataset,
+            "split": row.split,
+            "bucket": row.bucket,
+            "first": row.first,
+            "second": row.second,
+            "statistic": row.statistic,
+            "pilot_pairs": row.pairs,
+            "pilot_units": row.units,
+            "unit": "group" if row.grouped else "pair",
+            "difference": None if row.pilot is None else row.pilot.difference,
+            "low": low,
+            "high": high,
+            "effect": None if expected is None else expected.effect,
+            "level": level_of(settings),
+            "n": size,
+            "share": share,
+            "share_low": least,
+            "share_high": most,
+            "power": settings.power,
+            "needed": None if expected is None else row.pairs_of(expected.needed),
+            "needed_low": None if expected is None else row.pairs_of(expected.needed_low),
+            "needed_high": None if expected is None else row.pairs_of(expected.needed_high),
+            "needed_units": None if expected is None else expected.needed,
+        }
