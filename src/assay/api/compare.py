@@ -13,7 +13,7 @@ from assay.reports.compare.document import document
 from assay.reports.compare.settings import CompareSettings
 from assay.reports.data import signed
 from assay.settings import takes_settings
-from assay.statistics.coefficients import check_statistics
+from assay.statistics.coefficients import calibrate, check_statistics
 
 #: Pairs shown on which two metrics differ most, shared by all metric pairs.
 SHOWN = 10
@@ -36,7 +36,10 @@ def compare(runs: Run | Sequence[Run], settings: CompareSettings) -> Report:
         compared = contests(opened, settings.metrics, force=settings.force)
         check_buckets([contest.data for contest in compared], settings.buckets)
         chosen = tuple(settings.statistics or opened[0].manifest.request.statistics)
-        settings = replace(settings, statistics=check_statistics(chosen))
+        statistics = check_statistics(chosen)
+        if settings.calibrate_ties:
+            statistics = calibrate(statistics)
+        settings = replace(settings, statistics=statistics)
         results = []
         for contest in compared:
             tests = len(contest.metric_pairs) * len(used_buckets(contest.data, settings.buckets))

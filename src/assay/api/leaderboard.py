@@ -14,7 +14,7 @@ from assay.reports.leaderboard.board import Filters, boards, join, missing_metri
 from assay.reports.leaderboard.document import document
 from assay.reports.leaderboard.settings import LeaderboardSettings
 from assay.settings import takes_settings
-from assay.statistics.coefficients import check_statistics
+from assay.statistics.coefficients import calibrate, check_statistics
 
 
 @takes_settings(LeaderboardSettings)
@@ -34,8 +34,10 @@ def leaderboard(runs: Run | Sequence[Run], settings: LeaderboardSettings) -> Rep
         raise InputError("no run: give one run folder or more")
     progress = settings.progress or Silent()
     by, buckets = settings.by, settings.buckets
-    shown = check_statistics(tuple(settings.statistics))
-    settings = replace(settings, statistics=check_statistics(tuple(dict.fromkeys([*shown, by]))))
+    shown = check_statistics((*check_statistics(settings.statistics), by))
+    if settings.calibrate_ties:
+        (by,), shown = calibrate([by]), calibrate(shown)
+    settings = replace(settings, statistics=shown)
     filters = Filters(
         tuple(settings.metrics), tuple(settings.datasets), tuple(settings.languages), tuple(settings.kinds)
     )

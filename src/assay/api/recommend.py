@@ -16,7 +16,7 @@ from assay.reports.leaderboard.document import document
 from assay.reports.recommend import RecommendSettings, advise, parse_budget, with_advice
 from assay.reports.settings import PairedTests
 from assay.settings import AgreementSettings, Graphs, Limited, OwnData, Scoring, takes_settings
-from assay.statistics.coefficients import DEFAULT_STATISTICS, check_statistics
+from assay.statistics.coefficients import DEFAULT_STATISTICS, calibrate, check_statistics
 
 #: The suite whose metrics are compared where none is named.
 SUITE = "quickstart"
@@ -42,7 +42,9 @@ def recommend(settings: RecommendSettings) -> Report:
     """
     progress = settings.progress or Silent()
     budget = None if settings.budget is None else parse_budget(settings.budget)
-    statistics = check_statistics([*(settings.statistics or DEFAULT_STATISTICS), settings.by])
+    by, statistics = settings.by, check_statistics([*(settings.statistics or DEFAULT_STATISTICS), settings.by])
+    if settings.calibrate_ties:
+        (by,), statistics = calibrate([by]), calibrate(statistics)
     scoring = settings.values_of(OwnData, Graphs, AgreementSettings, Limited, Scoring)
     scoring["statistics"] = statistics
     if settings.out is None:
@@ -65,8 +67,8 @@ def recommend(settings: RecommendSettings) -> Report:
         joined = join([opened], Filters())
         tests = PairedTests(**{**settings.values_of(PairedTests), "statistics": statistics})
         progress.begin("comparing metrics", work_of(joined, tests))
-        ranked = boards(joined, tests, by=settings.by, advance=progress.advance)
-    advice = [advise(board, budget, settings.by) for board in ranked]
-    tables = document(ranked, tests, settings.by, missing_metrics([opened]))
+        ranked = boards(joined, tests, by=by, advance=progress.advance)
+    advice = [advise(board, budget, by) for board in ranked]
+    tables = document(ranked, tests, by, missing_metrics([opened]))
     evidence = signed(tables, [subject.data for subject in joined], (), tests.signature)
-    return Report(with_advice(evidence, advice, budget, settings.by))
+    return Report(with_advice(evidence, advice, budget, by))

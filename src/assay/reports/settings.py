@@ -69,6 +69,11 @@ class PairedTests(NeededResampling):
     correction: Literal["holm", "benjamini-hochberg", "bonferroni", "none"] = setting(
         "For the number of metric pairs in a table.", "holm", choices=CORRECTIONS
     )
+    calibrate_ties: bool = setting(
+        "Spearman, Kendall and pairwise accuracy with small differences of a score as ties, up to the threshold of "
+        "acc-eq: the order then does not depend on how often a metric returns equal scores.",
+        False,
+    )
 
     @property
     def signature(self) -> str:

@@ -161,6 +161,9 @@ class Coefficients:
         reasons: for each statistic, why it is undefined; empty where it is not.
         statistics: their names; empty for means over datasets.
         labels: how many pairs have each label; None for means over datasets.
+        ties: share of the comparisons of two pairs that are ties in the score, NaN where there are none.
+        tie_threshold: up to which difference the calibrated statistics take two scores as tied: the best threshold on
+            all pairs; None without such a statistic, and for means over datasets.
     """
 
     values: Floats
@@ -171,6 +174,8 @@ class Coefficients:
     reasons: tuple[str, ...] = ()
     statistics: tuple[str, ...] = ()
     labels: LabelUnits | None = None
+    ties: float = np.nan
+    tie_threshold: float | None = None
 
     def has_own_interval(self, index: int) -> bool:
         """Tell whether the statistic at *index* has an interval of its own; no mean over datasets has."""
@@ -238,6 +243,8 @@ def measure(
                 _reasons(score, statistics, values),
                 tuple(statistics),
                 score.rows.label_units,
+                observed.score_ties,
+                score.prepared.tie_threshold(statistics),
             )
     undefined = _undefined_coefficients(statistics, "no pair has a score" if n else "no pairs")
     return {metric: measured.get(metric, undefined) for metric in scores}

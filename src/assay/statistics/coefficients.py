@@ -235,6 +235,11 @@ def calibrated_form(name: str) -> str | None:
     return None
 
 
+def calibrate(names: Sequence[str]) -> tuple[str, ...]:
+    """Return *names*, those that have a form with calibrated ties in that form, without repetitions."""
+    return tuple(dict.fromkeys(calibrated_form(name) or name for name in names))
+
+
 def title_of(name: str) -> str:
     """Return the title of a statistic; a name that is none, such as ``accuracy`` in a table of results, is its own."""
     return STATISTICS[name].title if name in STATISTICS else name
@@ -474,7 +479,7 @@ def _chance_of_acc_eq(label_ties: float, score_ties: float) -> float:
 register(
     Statistic(
         "acc-eq",
-        "pairwise accuracy with tie calibration (acc-eq)",
+        "pairwise accuracy (ties calibrated)",
         "acc-eq",
         "share of comparisons of two items with the same outcome, where differences up to a threshold are ties",
         _acc_eq,

@@ -109,6 +109,7 @@ def average(parts: Sequence[Coefficients]) -> Coefficients:
         _mean_or_none([part.resampled for part in parts]),
         sum(part.n for part in parts),
         fewest_units,
+        ties=float(np.mean([part.ties for part in parts])),
     )
 
 

@@ -52,6 +52,11 @@ class PreparedScore:
         thresholds = Thresholds.of(self.scores, self.labels, self.groups)
         return None if thresholds is None else CalibratedCells.of(self.scores, self.labels, thresholds)
 
+    def tie_threshold(self, statistics: Sequence[str]) -> float | None:
+        """Return the best threshold for ties on all pairs; None where none of the statistics has calibrated ties."""
+        is_calibrated = any(STATISTICS[name].is_calibrated for name in statistics)
+        return self.calibrated.thresholds.shown if is_calibrated and self.calibrated is not None else None
+
     def under(self, weights: Floats, label_counts: LabelCounts) -> Resampled:
         """Return the score under b vectors of multiplicities.
 
@@ -126,6 +131,12 @@ class Resampled:
         """Return the statistics of these names, shape (statistics, b), NaN where undefined."""
         return np.stack([STATISTICS[name].compute(self) for name in statistics])
 
+    @property
+    def score_ties(self) -> float:
+        """Share of the comparisons that are ties in the score, in the first of the resamples; NaN without any."""
+        comparisons = float(self.ranks.comparisons[0])
+        return float(self.ranks.score.tied[0]) / comparisons if comparisons else np.nan
+
     def chance(self, statistics: Sequence[str]) -> Floats:
         """Return their means over permutations of the labels, shape (statistics,), in the first of the resamples.
 
@@ -135,8 +146,7 @@ class Resampled:
         if comparisons < 1:
             return np.full(len(statistics), np.nan)
         label_ties = float(self.ranks.label.tied[0] / comparisons)
-        score_ties = float(self.ranks.score.tied[0] / comparisons)
-        levels = [STATISTICS[name].chance_level(label_ties, score_ties) for name in statistics]
+        levels = [STATISTICS[name].chance_level(label_ties, self.score_ties) for name in statistics]
         return np.array(levels, dtype=np.float64)
 
 

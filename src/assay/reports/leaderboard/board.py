@@ -18,6 +18,7 @@ from assay.manifest import MetricRecord
 from assay.reports.compare.contests import check_buckets, used_buckets
 from assay.reports.data import ScoredDataset, read_datasets
 from assay.reports.folder import RunFolder, run_titles
+from assay.reports.leaderboard.ties import Calibrated, calibrated, mean_calibrated
 from assay.reports.settings import PairedTests
 from assay.statistics.agreement import Coefficients, measure
 from assay.statistics.comparison import average, average_drawn, summarise
@@ -204,6 +205,9 @@ class Line:
             leaves that open, see :func:`~assay.reports.leaderboard.board.front_of`, or nothing is ranked.
         missing: datasets that the metric has no score on.
         reservations: what a reader should know of its intervals.
+        ties: share of the comparisons of two pairs that it ties, NaN where there are none.
+        tie_threshold: up to which difference its scores are tied, see
+            :class:`~assay.statistics.agreement.Coefficients`.
     """
 
     metric: str
@@ -217,6 +221,8 @@ class Line:
     on_front: bool | None = None
     missing: tuple[str, ...] = ()
     reservations: tuple[str, ...] = ()
+    ties: float = np.nan
+    tie_threshold: float | None = None
 
 
 @dataclass(frozen=True)
@@ -230,6 +236,7 @@ class Board:
         lines: the best first, those without a rank last; in the order of the run where none is ranked.
         compared: what the tests say of each metric pair with a value, see :func:`better`.
         unranked: why none is ranked; empty where they are.
+        calibrated: metrics under the calibrated form of that coefficient, where ties decide the order; else empty.
     """
 
     title: str
@@ -238,6 +245,7 @@ class Board:
     lines: tuple[Line, ...]
     compared: Mapping[MetricPair, int]
     unranked: str = ""
+    calibrated: Mapping[str, Calibrated] = field(default_factory=dict)
 
 
 @dataclass(frozen=True)
@@ -249,6 +257,7 @@ class _Cell:
     n: int
     alone: dict[str, Coefficients]
     paired: dict[MetricPair, Drawn]  # none where nothing is ranked
+    calibrated: dict[str, Calibrated]
 
 
 def work_of(joined: Sequence[Joined], settings: PairedTests, buckets: Sequence[str] = ()) -> int:
@@ -285,7 +294,7 @@ def boards(
     cells = []
     for dataset in joined:
         for bucket in used_buckets(dataset.data, buckets):
-            cells.append(_draw(dataset, bucket, settings, advance))
+            cells.append(_draw(dataset, bucket, settings, by, advance))
     ranked = [_board(cell, settings, by) for cell in cells]
     for bucket in dict.fromkeys(cell.bucket for cell in cells):
         parts = _to_average([cell for cell in cells if cell.bucket == bucket])
@@ -305,7 +314,7 @@ def _to_average(cells: Sequence[_Cell]) -> list[_Cell]:
     return list(largest.values())
 
 
-def _draw(joined: Joined, bucket: str, settings: PairedTests, advance: Callable[[int], None] | None) -> _Cell:
+def _draw(joined: Joined, bucket: str, settings: PairedTests, by: str, advance: Callable[[int], None] | None) -> _Cell:
     """Draw resamples of every metric, and compare every two where metrics are ranked."""
     pairs = joined.data.within(bucket, settings.seed)
     scores = {name: pairs.take(values) for name, values in joined.scores.items()}
@@ -313,7 +322,8 @@ def _draw(joined: Joined, bucket: str, settings: PairedTests, advance: Callable[
     alone = measure(scores, pairs.labels, resamples=settings.resamples, advance=advance, **drawing)
     metric_pairs = () if joined.unranked else None
     paired = draw_all(scores, pairs.labels, permutations=0, resamples=0, metric_pairs=metric_pairs, **drawing)
-    return _Cell(joined, bucket, len(pairs), alone, paired)
+    with_ties = {} if joined.unranked else calibrated(scores, pairs.labels, pairs.groups, alone, by)
+    return _Cell(joined, bucket, len(pairs), alone, paired, with_ties)
 
 
 def _board(cell: _Cell, settings: PairedTests, by: str) -> Board:
@@ -323,7 +333,8 @@ def _board(cell: _Cell, settings: PairedTests, by: str) -> Board:
         lines.append(_line(name, [cell], coefficients, settings, joined.records[name].cost.pairs_per_second))
     if joined.unranked:
         return Board(joined.title, cell.bucket, cell.n, tuple(lines), {}, joined.unranked)
-    return _ranked(joined.title, cell.bucket, cell.n, lines, cell.paired, settings, by)
+    board = _ranked(joined.title, cell.bucket, cell.n, lines, cell.paired, settings, by)
+    return replace(board, calibrated=cell.calibrated)
 
 
 def _overall(bucket: str, parts: Sequence[_Cell], settings: PairedTests, by: str) -> Board:
@@ -341,7 +352,8 @@ def _overall(bucket: str, parts: Sequence[_Cell], settings: PairedTests, by: str
     for first, second in combinations(complete, 2):
         paired[first, second] = average_drawn([_drawn_of(part, first, second) for part in parts])
     title = f"mean over {len(parts)} datasets that count the same"
-    return _ranked(title, bucket, sum(part.n for part in parts), lines, paired, settings, by)
+    board = _ranked(title, bucket, sum(part.n for part in parts), lines, paired, settings, by)
+    return replace(board, calibrated=mean_calibrated([part.calibrated for part in parts]))
 
 
 def _incomplete_line(name: str, parts: Sequence[_Cell], settings: PairedTests) -> Line:
@@ -381,6 +393,8 @@ def _line(
         pairs_per_second,
         "; ".join(signatures),
         reservations=tuple(filter(None, reservations)),
+        ties=drawn.ties,
+        tie_threshold=drawn.tie_threshold,
     )
 
 

@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator, Sequence
+from dataclasses import replace
 from typing import Any
 
 from assay.reports.layout import Cell, percent
 from assay.reports.leaderboard.board import Board, Line
+from assay.reports.leaderboard.ties import threshold_note, tie_note
 from assay.reports.settings import CORRECTIONS, PairedTests
 from assay.reports.sheets import Column, Document, Sheet
 from assay.statistics.coefficients import title_of
@@ -31,7 +34,7 @@ def document(boards: Sequence[Board], settings: PairedTests, by: str, absent: Se
         *([Column("pairs/s", number=True), Column("front")] if priced else []),
     ]
     filled = [board for board in boards if any(map(_has_value, board.lines))]
-    sheets = [_sheet(board, heads, settings, priced) for board in filled]
+    sheets = [_with_ties(_sheet(board, heads, settings, priced), board, by) for board in filled]
     records = [record for board in boards for record in _records(board)]
     empty = [_why_left_out(board) for board in boards if board not in filled]
     return Document(sheets, records, [*absent, *empty, *_explanations(settings, by, filled, priced)])
@@ -74,6 +77,14 @@ def _sheet(board: Board, heads: Sequence[Column], settings: PairedTests, priced:
     )
 
 
+def _with_ties(sheet: Sheet, board: Board, by: str) -> Sheet:
+    """Return the sheet of a board with what its metrics tie in its notes."""
+    ties = {line.metric: line.ties for line in board.lines if line.rank}
+    thresholds = {line.metric: line.tie_threshold for line in board.lines}
+    notes = [*sheet.notes, *tie_note(ties, board.calibrated, by), *threshold_note(thresholds)]
+    return replace(sheet, notes=notes)
+
+
 def _cells(line: Line, alike: str, settings: PairedTests, priced: bool) -> list[str]:
     values = [Cell(*line.values[name], "").text for name in settings.statistics]
     cost = []
@@ -106,6 +117,8 @@ def _records(board: Board) -> Iterator[dict[str, Any]]:
             "pairs_per_second": line.pairs_per_second,
             "front": line.on_front,
             "missing": "; ".join(line.missing),
+            "ties": None if math.isnan(line.ties) else line.ties,
+            "tie_threshold": line.tie_threshold,
             "signature": line.signature,
         }
 
