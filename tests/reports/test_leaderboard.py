@@ -105,6 +105,22 @@ def test_over_datasets_every_one_counts_the_same_and_a_missing_one_is_missing(tm
 
 
 @pytest.mark.slow
+def test_from_three_datasets_on_a_random_effects_mean_stands_beside_the_fixed_one(tmp_path):
+    three = [rows_of(60), rows_of(200, seed=1), rows_of(90, seed=2)]
+    report = assay.leaderboard(run_of(tmp_path, "run", *three).path, by="spearman", resamples=200)
+    *_, fixed, random = report.document.sheets
+    assert fixed.title == "fixed mean over 3 datasets that count the same, all"
+    assert random.title == "random-effects mean over 3 datasets, all"
+    assert [row[0] for row in random.rows] == [row[2] for row in fixed.rows]
+    record = report.records.dropna(subset=["spearman_random"]).iloc[0]
+    assert record["dataset"] == "fixed mean over 3 datasets that count the same"
+    assert record["spearman_new_low"] < record["spearman_random_low"] < record["spearman_random"]
+    # three datasets tell little of others: t with two degrees of freedom
+    assert record["spearman_random_low"] < record["spearman_low"]
+    two = assay.leaderboard(run_of(tmp_path, "two", *three[:2]).path, by="spearman", resamples=200)
+    assert not any("random-effects" in sheet.title for sheet in two.document.sheets)
+
+
 def test_metrics_of_several_runs_stand_in_one_table(tmp_path):
     first = run_of(tmp_path, "one", rows_of(), metrics=("recorded:good",))
     second = run_of(tmp_path, "two", rows_of(), metrics=("recorded:noise", "recorded:good", "f1"))

@@ -23,6 +23,7 @@ from assay.reports.settings import PairedTests
 from assay.statistics.agreement import Coefficients, measure
 from assay.statistics.comparison import average, average_drawn, summarise
 from assay.statistics.draws import Drawn, MetricPair, draw_all
+from assay.statistics.random_effects import RandomEffects, over_datasets
 from assay.statistics.ranks import Rank, rank
 from assay.statistics.significance import adjust
 from assay.tables import NOT_BY_PEOPLE
@@ -208,6 +209,7 @@ class Line:
         ties: share of the comparisons of two pairs that it ties, NaN where there are none.
         tie_threshold: up to which difference its scores are tied, see
             :class:`~assay.statistics.agreement.Coefficients`.
+        random: by statistic, the random-effects mean over the datasets of a mean; what has none is not there.
     """
 
     metric: str
@@ -223,6 +225,7 @@ class Line:
     reservations: tuple[str, ...] = ()
     ties: float = np.nan
     tie_threshold: float | None = None
+    random: Mapping[str, RandomEffects] = field(default_factory=dict)
 
 
 @dataclass(frozen=True)
@@ -344,16 +347,28 @@ def _overall(bucket: str, parts: Sequence[_Cell], settings: PairedTests, by: str
     lines = []
     for name in complete:
         mean = average([part.alone[name] for part in parts])
-        lines.append(_line(name, parts, mean, settings, _mean_speed(name, parts)))
+        line = _line(name, parts, mean, settings, _mean_speed(name, parts))
+        lines.append(replace(line, random=_random(name, parts, settings)))
     for name in names:
         if name not in complete:
             lines.append(_incomplete_line(name, parts, settings))
     paired = {}
     for first, second in combinations(complete, 2):
         paired[first, second] = average_drawn([_drawn_of(part, first, second) for part in parts])
-    title = f"mean over {len(parts)} datasets that count the same"
+    title = f"fixed mean over {len(parts)} datasets that count the same"
     board = _ranked(title, bucket, sum(part.n for part in parts), lines, paired, settings, by)
     return replace(board, calibrated=mean_calibrated([part.calibrated for part in parts]))
+
+
+def _random(name: str, parts: Sequence[_Cell], settings: PairedTests) -> dict[str, RandomEffects]:
+    """Return the random-effects mean of a metric over datasets by statistic, of those that have one."""
+    alone = [part.alone[name] for part in parts]
+    found = {}
+    for place, statistic in enumerate(settings.statistics):
+        mean = over_datasets(alone, place, statistic, settings.confidence)
+        if mean is not None:
+            found[statistic] = mean
+    return found
 
 
 def _incomplete_line(name: str, parts: Sequence[_Cell], settings: PairedTests) -> Line:

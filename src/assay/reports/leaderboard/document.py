@@ -7,11 +7,11 @@ from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from typing import Any
 
-from assay.reports.layout import Cell, percent
+from assay.reports.layout import Cell, percent, short
 from assay.reports.leaderboard.board import Board, Line
 from assay.reports.leaderboard.ties import threshold_note, tie_note
 from assay.reports.settings import CORRECTIONS, PairedTests
-from assay.reports.sheets import Column, Document, Sheet
+from assay.reports.sheets import Column, Document, Sheet, number_columns
 from assay.statistics.coefficients import title_of
 from assay.statistics.ranks import groups_of_places, letters
 
@@ -34,7 +34,11 @@ def document(boards: Sequence[Board], settings: PairedTests, by: str, absent: Se
         *([Column("pairs/s", number=True), Column("front")] if priced else []),
     ]
     filled = [board for board in boards if any(map(_has_value, board.lines))]
-    sheets = [_with_ties(_sheet(board, heads, settings, priced), board, by) for board in filled]
+    sheets = []
+    for board in filled:
+        sheets.append(_with_ties(_sheet(board, heads, settings, priced), board, by))
+        if any(by in line.random for line in board.lines):
+            sheets.append(_random_sheet(board, by))
     records = [record for board in boards for record in _records(board)]
     empty = [_why_left_out(board) for board in boards if board not in filled]
     return Document(sheets, records, [*absent, *empty, *_explanations(settings, by, filled, priced)])
@@ -95,6 +99,27 @@ def _cells(line: Line, alike: str, settings: PairedTests, priced: bool) -> list[
     return [rank, alike, line.metric, *values, *cost]
 
 
+def _random_sheet(board: Board, by: str) -> Sheet:
+    """Return the random-effects means over datasets of the coefficient that ranks, in the order of the board."""
+    heads = [Column("metric"), *number_columns([title_of(by), "new dataset", "deviation (z)"])]
+    rows = []
+    datasets = 0
+    for line in board.lines:
+        mean = line.random.get(by)
+        if mean is None:
+            rows.append([line.metric, "–"])
+            continue
+        datasets = mean.datasets
+        new = f"{short(mean.new_low, 2)} to {short(mean.new_high, 2)}"
+        rows.append([line.metric, Cell(mean.mean, mean.low, mean.high, "").text, new, short(mean.deviation, 2)])
+    notes = (
+        "the datasets are taken as a sample of others like them; the fixed mean above is of these datasets alone",
+        "deviation between datasets by Paule and Mandel, on Fisher's z; interval by Hartung and Knapp",
+        "new dataset: where the coefficient on one more of them is expected (Higgins et al. 2009)",
+    )
+    return Sheet(f"random-effects mean over {datasets} datasets, {board.bucket}", heads, rows, notes=notes)
+
+
 def _records(board: Board) -> Iterator[dict[str, Any]]:
     ranked = _ranked(board)
     alike, groups = letters(ranked, board.compared), groups_of_places(ranked, board.compared)
@@ -112,6 +137,10 @@ def _records(board: Board) -> Iterator[dict[str, Any]]:
         }
         for name, (value, low, high) in line.values.items():
             record |= {name: value, f"{name}_low": low, f"{name}_high": high}
+        for name, mean in line.random.items():
+            record |= {f"{name}_random": mean.mean, f"{name}_random_low": mean.low, f"{name}_random_high": mean.high}
+            record |= {f"{name}_new_low": mean.new_low, f"{name}_new_high": mean.new_high}
+            record[f"{name}_deviation"] = mean.deviation
         yield record | {
             "n": line.n,
             "pairs_per_second": line.pairs_per_second,

@@ -1,0 +1,135 @@
+"""A coefficient over datasets that are a sample of others: its mean, and what a new dataset would show.
+
+The fixed mean over datasets asks how a metric does on these very datasets; its interval shrinks with their pairs. The
+random-effects mean takes them as drawn from many such datasets, whose coefficients differ.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from assay.statistics.agreement import FEWEST, Coefficients
+from assay.statistics.coefficients import STATISTICS
+from assay.statistics.concordance import Floats
+
+#: Datasets that such a mean needs: of two, nothing is known of how much others differ.
+FEWEST_DATASETS = 3
+#: Squared standard deviations below this are those of coefficients that do not vary, which have no such mean.
+LEAST_VARIANCE = 1e-12
+
+
+@dataclass(frozen=True)
+class RandomEffects:
+    """A random-effects mean over datasets.
+
+    Attributes:
+        mean: over the datasets that there might be.
+        low, high: its interval.
+        new_low, new_high: where the coefficient on a new dataset is expected.
+        deviation: standard deviation between datasets, on the scale on which they were combined.
+        datasets: how many there are.
+    """
+
+    mean: float
+    low: float
+    high: float
+    new_low: float
+    new_high: float
+    deviation: float
+    datasets: int
+
+
+def combine(values: Floats, variances: Floats, confidence: float) -> RandomEffects:
+    """Return the random-effects mean of independent estimates that are about normal.
+
+    The variance between datasets is that of Paule & Mandel (1982), with which the weighted sum of squares is what it
+    should be on average. The interval is that of Hartung & Knapp (2001), never narrower than the one without their
+    factor (Röver, Knapp & Friede 2015); the prediction interval that of Higgins, Thompson & Spiegelhalter (2009,
+    equation 12).
+
+    Args:
+        values: of the datasets, shape (k,), k ≥ 3.
+        variances: their squared standard errors, shape (k,), above 0.
+        confidence: level of both intervals, in (0, 1).
+    """
+    from scipy.special import stdtrit
+
+    k = len(values)
+    between = _between(values, variances)
+    weights = 1 / (variances + between)
+    mean = float(np.average(values, weights=weights))
+    factor = max(float((weights * (values - mean) ** 2).sum()) / (k - 1), 1.0)
+    error = (factor / float(weights.sum())) ** 0.5
+    margin = float(stdtrit(k - 1, (1 + confidence) / 2)) * error
+    spread = float(stdtrit(k - 2, (1 + confidence) / 2)) * (between + error**2) ** 0.5
+    return RandomEffects(mean, mean - margin, mean + margin, mean - spread, mean + spread, between**0.5, k)
+
+
+def _between(values: Floats, variances: Floats) -> float:
+    """Return the variance between datasets of Paule and Mandel, 0 where they vary less than their errors explain."""
+
+    def excess(between: float) -> float:
+        weights = 1 / (variances + between)
+        mean = np.average(values, weights=weights)
+        return float((weights * (values - mean) ** 2).sum()) - (len(values) - 1)
+
+    if excess(0.0) <= 0:
+        return 0.0
+    low, high = 0.0, float(np.ptp(values)) ** 2
+    while excess(high) > 0:
+        high *= 2
+    # the sum falls as the variance grows
+    for _ in range(60):
+        middle = (low + high) / 2
+        low, high = (middle, high) if excess(middle) > 0 else (low, middle)
+    return (low + high) / 2
+
+
+def over_datasets(parts: Sequence[Coefficients], index: int, statistic: str, confidence: float) -> RandomEffects | None:
+    """Return the random-effects mean of one statistic over datasets.
+
+    They are combined as Fisher's z, the scale on which a correlation varies alike everywhere; a statistic from 0 to 1
+    is stretched to -1 to 1 before, which makes z half its logit. Standard errors are those of the resamples.
+
+    Args:
+        parts: one dataset each, drawn independently.
+        index: of the statistic in them.
+        statistic: its name.
+        confidence: level of both intervals, in (0, 1).
+
+    Returns:
+        None below :data:`FEWEST_DATASETS`, or where one of them has too few units for an interval, resamples that do
+        not vary, or a value at an end of the scale.
+    """
+    if len(parts) < FEWEST_DATASETS:
+        return None
+    lowest = STATISTICS[statistic].lowest
+    values, variances = [], []
+    for part in parts:
+        value = _stretched(part.values[index], lowest)
+        if part.resampled is None or part.units[index][0] < FEWEST or not abs(value) < 1:
+            return None
+        resampled = _stretched(part.resampled[index], lowest)
+        inside = resampled[np.abs(resampled) < 1]
+        if 2 * len(inside) < len(resampled):
+            return None
+        values.append(float(np.arctanh(value)))
+        variances.append(float(np.arctanh(inside).var(ddof=1)))
+    if min(variances) < LEAST_VARIANCE:
+        return None
+    on_z = combine(np.array(values), np.array(variances), confidence)
+    bounds = (_back(value, lowest) for value in (on_z.mean, on_z.low, on_z.high, on_z.new_low, on_z.new_high))
+    return RandomEffects(*bounds, on_z.deviation, on_z.datasets)
+
+
+def _stretched(values: Floats, lowest: float) -> Floats:
+    """Return values from *lowest* to 1 on the scale from -1 to 1."""
+    stretched: Floats = 2 * (np.asarray(values) - lowest) / (1 - lowest) - 1
+    return stretched
+
+
+def _back(z: float, lowest: float) -> float:
+    return float(lowest + (np.tanh(z) + 1) / 2 * (1 - lowest))

@@ -1,0 +1,104 @@
+"""The random-effects mean against statsmodels and published formulas, on the scale of a coefficient; its coverage."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from scipy.stats import norm, t
+
+from assay.statistics.agreement import Coefficients
+from assay.statistics.random_effects import combine, over_datasets
+
+
+@pytest.mark.parametrize(
+    ("values", "variances", "between", "mean", "low", "high"),
+    [
+        # statsmodels 0.15.0, combine_effects(values, variances, method_re="iterated", use_t=True), which stops at 1e-6
+        (
+            [0.1, 0.3, 0.35, 0.65, 0.45, 0.15],
+            [0.03, 0.03, 0.05, 0.01, 0.05, 0.02],
+            *(0.02316116381132982, 0.3511545171667313, 0.114797, 0.587512),
+        ),
+        (
+            [0.62, 0.48, 0.55, 0.20],
+            [0.004, 0.002, 0.006, 0.003],
+            *(0.030433737930223893, 0.4596324286278419, 0.165704, 0.753560),
+        ),
+        # less apart than their errors: the fixed-effect mean, its error not made smaller by Knapp and Hartung's factor
+        ([0.3, 0.32, 0.31], [0.01, 0.02, 0.01], 0.0, 0.308, 0.035876, 0.580124),
+    ],
+)
+def test_means_of_statsmodels(values, variances, between, mean, low, high):
+    found = combine(np.array(values), np.array(variances), 0.95)
+    assert found.deviation**2 == pytest.approx(between, abs=1e-6)
+    assert found.mean == pytest.approx(mean, abs=1e-6)
+    assert (found.low, found.high) == pytest.approx((low, high), abs=2e-6)
+
+
+def test_the_prediction_interval_is_its_formula():
+    values, variances = np.array([0.62, 0.48, 0.55, 0.20]), np.array([0.004, 0.002, 0.006, 0.003])
+    found = combine(values, variances, 0.9)
+    weights = 1 / (variances + found.deviation**2)
+    assert (weights * (values - found.mean) ** 2).sum() == pytest.approx(3), "Paule and Mandel's equation"
+    # Higgins et al. (2009), equation 12: t of k - 2 degrees of freedom
+    half = t.ppf(0.95, 2) * np.sqrt(found.deviation**2 + 1 / weights.sum())
+    assert (found.new_low, found.new_high) == pytest.approx((found.mean - half, found.mean + half))
+
+
+def measured(value, error, n=500, seed=0, units=100):
+    """Return a coefficient whose resamples are normal as Fisher's z, with this standard error."""
+    z = np.arctanh(value) + error * norm.ppf((np.arange(n) + 0.5) / n)
+    return Coefficients(np.array([value]), np.zeros(1), np.tanh(z)[None, :], units, ((units, "pairs"),))
+
+
+def test_correlations_are_combined_as_fishers_z():
+    parts = [measured(0.5, 0.1), measured(0.8, 0.05), measured(0.3, 0.08), measured(0.6, 0.2)]
+    found = over_datasets(parts, 0, "spearman", 0.95)
+    on_z = combine(np.arctanh([0.5, 0.8, 0.3, 0.6]), np.array([0.1, 0.05, 0.08, 0.2]) ** 2, 0.95)
+    assert found.mean == pytest.approx(np.tanh(on_z.mean), abs=1e-3)
+    assert found.high == pytest.approx(np.tanh(on_z.high), abs=2e-3)
+    assert found.new_low == pytest.approx(np.tanh(on_z.new_low), abs=5e-3)
+    assert found.deviation == pytest.approx(on_z.deviation, abs=1e-3)
+    assert found.datasets == 4
+    assert -1 < found.new_low < found.low < found.mean < found.high < found.new_high < 1
+
+
+def test_shares_are_combined_as_half_their_logits():
+    shares = np.array([0.6, 0.75, 0.9])
+    parts = [
+        Coefficients(np.array([share]), np.zeros(1), (1 + part.resampled) / 2, 100, ((100, "pairs"),))
+        for share, part in ((share, measured(2 * share - 1, 0.1)) for share in shares)
+    ]
+    found = over_datasets(parts, 0, "auc", 0.95)
+    on_z = combine(np.log(shares / (1 - shares)) / 2, np.full(3, 0.01), 0.95)
+    assert found.mean == pytest.approx(1 / (1 + np.exp(-2 * on_z.mean)), abs=1e-3)
+    assert 0 < found.new_low < found.new_high < 1
+
+
+def test_where_there_is_none():
+    parts = [measured(0.5, 0.1), measured(0.8, 0.05), measured(0.3, 0.08)]
+    assert over_datasets(parts, 0, "spearman", 0.95) is not None
+    assert over_datasets(parts[:2], 0, "spearman", 0.95) is None, "two datasets"
+    assert over_datasets([*parts, measured(0.3, 0.08, units=9)], 0, "spearman", 0.95) is None, "nine pairs"
+    perfect = Coefficients(np.ones(1), np.zeros(1), np.ones((1, 500)), 100, ((100, "pairs"),))
+    constant = Coefficients(np.full(1, 0.5), np.zeros(1), np.full((1, 500), 0.5), 100, ((100, "pairs"),))
+    single = Coefficients(np.full(1, 0.5), np.zeros(1), None, 100, ((100, "pairs"),))
+    for other in (perfect, constant, single):
+        assert over_datasets([*parts, other], 0, "spearman", 0.95) is None
+
+
+@pytest.mark.slow
+def test_the_intervals_cover_the_mean_and_a_new_dataset():
+    """800 samples of eight datasets: the share covered has a standard error of .008."""
+    rng = np.random.default_rng(0)
+    errors = rng.uniform(0.02, 0.06, size=8)
+    covered = new_covered = fixed_covered = 0
+    for _ in range(800):
+        values = 0.5 + 0.1 * rng.normal(size=8) + errors * rng.normal(size=8)
+        found = combine(values, errors**2, 0.95)
+        covered += found.low <= 0.5 <= found.high
+        new_covered += found.new_low <= 0.5 + 0.1 * rng.normal() <= found.new_high
+        fixed_covered += abs(values.mean() - 0.5) <= 1.96 * np.sqrt((errors**2).sum()) / 8
+    assert covered / 800 == pytest.approx(0.95, abs=0.024)
+    assert new_covered / 800 == pytest.approx(0.95, abs=0.024)
+    assert fixed_covered / 800 < 0.7, "the fixed mean knows nothing of other datasets"
