@@ -6,6 +6,8 @@ declared here is ignored, so that a newer assay may add some. A default stands f
 
 from __future__ import annotations
 
+import re
+from collections.abc import Mapping
 from typing import Annotated, Any, Literal
 
 from pydantic import (
@@ -56,7 +58,7 @@ class RequestRecord(_Record):
 
     Attributes:
         unavailable: datasets that could not be loaded: name to reason.
-        metrics: names, in the order of the tables.
+        metrics: names as they were typed, in the order of the tables; with an alias ``ALIAS=NAME``.
         recorded_files: SHA-256 of the files that recorded scores were read from, by path.
         buckets: rules.
         statistics: names of coefficients, in the order of the tables.
@@ -203,6 +205,33 @@ class Cost(_Record):
 
 def _present(values: dict[str, Any]) -> dict[str, Any]:
     return {key: value for key, value in values.items() if value not in (None, [])}
+
+
+#: A version of a package in a signature: three numbers or more.
+_VERSION = re.compile(r"\d+(\.\d+){2,}\S*")
+#: Parts of a signature that are digests of what the subject names: the path to it does not matter then.
+_DIGESTS = frozenset({"digest", "vectors"})
+
+
+def identity_of(
+    signature: Mapping[str, str], *, weights: bool = True, versions: bool = False
+) -> tuple[tuple[str, str], ...]:
+    """Return what makes a metric the same in two runs: its signature without versions of packages and without paths.
+
+    Args:
+        signature: of the metric.
+        weights: whether the digest of its model counts; without it other weights of one kind are the same.
+        versions: whether the versions of packages count as well.
+    """
+    keys = {key.rpartition(".")[2] for key in signature}
+    parts = []
+    for key, value in signature.items():
+        part = key.rpartition(".")[2]
+        is_path = part == "subject" and keys & _DIGESTS
+        is_version = _VERSION.fullmatch(value) is not None
+        if not is_path and (versions or not is_version) and (weights or part not in _DIGESTS):
+            parts.append((key, value))
+    return tuple(sorted(parts))
 
 
 class MetricRecord(_Record):

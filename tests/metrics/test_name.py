@@ -32,7 +32,7 @@ def test_text_is_kept_as_typed(text):
         name = MetricName.parse(text)
     except InputError:
         return
-    assert str(name) == text
+    assert name.text == text and str(name) == (name.alias or text)
 
 
 @pytest.mark.parametrize(

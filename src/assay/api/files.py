@@ -256,7 +256,7 @@ def _open(run: Run, scratch: Path) -> RunFolder:
         if run.folder is not None:
             return read_run(run.folder)
         write_run(run.outcome, scratch)
-        return replace(read_run(scratch), source=Path("the result"))
+        return replace(read_run(scratch), source=Path(f"result {int(scratch.name) + 1}"))
     path = Path(run)
     if path.is_dir() or not is_table_file(path):
         return read_run(path)

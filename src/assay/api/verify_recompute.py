@@ -211,7 +211,7 @@ def rebuild_metric(name: str, data: ScoredDataset, *, trusted: bool) -> Metric |
             # by its parts: the name of a column may hold what reads as options
             turned = signature.get("lower_is_better") == "true"
             return Recorded(subject=signature.get("subject", ""), lower_is_better=turned)
-        metric = load_metric(name)
+        metric = load_metric(_as_typed(name, data.run.manifest.request.metrics))
     except AssayError as error:
         return error
     code = metric.foreign_code()
@@ -221,6 +221,11 @@ def rebuild_metric(name: str, data: ScoredDataset, *, trusted: bool) -> Metric |
             f"if you trust it: {trust_option(name)}",
         )
     return metric
+
+
+def _as_typed(name: str, typed: Sequence[str]) -> str:
+    """Return the name of a metric as it was typed, which may begin with what tables call it."""
+    return next((text for text in typed if text.startswith(f"{name}=")), name)
 
 
 def trust_option(name: str) -> str:

@@ -114,7 +114,7 @@ class Request(AgreementSettings, Limited, GoldAnswers, Offline):
             suite=self.suite,
             datasets=datasets,
             unavailable=dict(self.unavailable),
-            metrics=[str(metric) for metric in (*self.metrics, *self.absent)],
+            metrics=[*(metric.name.text for metric in self.metrics), *self.absent],
             recorded_files=recorded_files,
             buckets=list(self.buckets),
             statistics=list(self.statistics),

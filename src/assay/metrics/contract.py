@@ -140,7 +140,7 @@ def _require_equal(
 
 def _name(metric: Metric) -> str:
     """Check that the metric's name is read back as the same metric."""
-    reloaded = load_metric(MetricName.parse(str(metric)))
+    reloaded = load_metric(MetricName.parse(metric.name.text))
     _require(reloaded == metric, f"{metric} is read back as another metric: {reloaded!r}")
     return str(metric)
 

@@ -14,7 +14,9 @@ from assay.errors import InputError, suggest
 
 _NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9_.-]*")
 _OPTION = re.compile(r",([A-Za-z_][A-Za-z0-9_-]*)=")
-_FORM = "name[:subject][,option=value]…"
+_FORM = "[alias=]name[:subject][,option=value]…"
+#: A name that the user gives a metric; what follows is the name of the metric.
+_ALIAS = re.compile(r"(?P<alias>[A-Za-z0-9][A-Za-z0-9_.-]*)=(?=[A-Za-z0-9])")
 
 #: The field that holds the model, file or column a metric is about.
 SUBJECT = "subject"
@@ -23,7 +25,7 @@ _TRUE, _FALSE, _NONE = "true", "false", "none"
 
 @dataclass(frozen=True, eq=False)
 class MetricName:
-    """The parts of a name as it was typed: ``name[:subject][,option=value]…``.
+    """The parts of a name as it was typed: ``[alias=]name[:subject][,option=value]…``.
 
     The subject is a model, a file, a column or a named option set. It may hold commas and colons: an
     option starts only at ``,word=``. A value ends where the next option starts. Two names are equal when
@@ -33,6 +35,7 @@ class MetricName:
         name: the metric's name in the registry.
         subject: the text after the first colon, or None.
         options: pairs (option, value as text) in the order typed.
+        alias: what tables call it, and ``str()`` returns; empty for the name itself.
         text: the whole name as typed.
 
     Raises:
@@ -46,26 +49,30 @@ class MetricName:
     name: str
     subject: str | None = None
     options: tuple[tuple[str, str], ...] = ()
+    alias: str = ""
     text: str = field(init=False)
 
     def __post_init__(self) -> None:
         subject = "" if self.subject is None else f":{self.subject}"
         text = self.name + subject + "".join(f",{key}={value}" for key, value in self.options)
-        object.__setattr__(self, "text", text)
+        object.__setattr__(self, "text", f"{self.alias}={text}" if self.alias else text)
         if _split(text) != (self.name, self.subject, self.options):
             raise InputError(f"the metric name {text!r} cannot be read back as {_FORM}")
 
     @classmethod
     def parse(cls, text: str) -> MetricName:
-        """Read a name; ``str()`` of the result is *text*.
+        """Read a name; ``str()`` of the result is *text*, or its alias.
 
         Raises:
             InputError: *text* has not the form, or gives an option twice.
         """
-        return cls(*_split(text))
+        alias = _ALIAS.match(text)
+        if alias is None:
+            return cls(*_split(text))
+        return cls(*_split(text[alias.end() :]), alias=alias["alias"])
 
     def __str__(self) -> str:
-        return self.text
+        return self.alias or self.text
 
     def __hash__(self) -> int:
         return hash(self.text)

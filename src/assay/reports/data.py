@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Iterable, Iterator, Sequence
+from collections.abc import Hashable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import TYPE_CHECKING
@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from assay.errors import InputError, unknown_name
 from assay.lexicon.texts import pair_key, text_key
-from assay.manifest import DatasetRecord, MetricRecord
+from assay.manifest import DatasetRecord, MetricRecord, identity_of
 from assay.reports.folder import RunFolder
 from assay.reports.sheets import Document
 from assay.statistics.concordance import Floats
@@ -148,6 +148,29 @@ class ScoredDataset:
             if name not in self.scores:
                 raise InputError(unknown_name(f"{self.run.title}: {self.name} has no scores of", name, self.scores))
         return list(dict.fromkeys(wanted)) or list(self.scores)
+
+    def with_names_of(self, known: Mapping[str, Mapping[str, str]]) -> ScoredDataset:
+        """Return the dataset with its metrics under the names that another run has for them.
+
+        A metric is the same where its name is, and else where its signature is but for versions and paths, such as a
+        model that lies in another folder now.
+
+        Args:
+            known: the signatures of the other run's metrics, by name.
+        """
+        name_of: dict[object, str] = {}
+        for name, signature in known.items():
+            if name not in self.scores and signature:
+                name_of[identity_of(signature)] = name
+        names: dict[str, str] = {}
+        for name, record in self.metrics.items():
+            other = None if name in known else name_of.pop(identity_of(record.signature), None)
+            names[name] = other or name
+        return replace(
+            self,
+            scores={names[name]: scores for name, scores in self.scores.items()},
+            metrics={names[name]: record for name, record in self.metrics.items()},
+        )
 
     def take(self, rows: NDArray[np.intp]) -> ScoredDataset:
         """Return the pairs at *rows*, in that order, with their scores."""

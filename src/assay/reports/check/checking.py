@@ -9,6 +9,7 @@ from typing import Literal
 import numpy as np
 
 from assay.errors import InputError, unknown_name
+from assay.manifest import identity_of
 from assay.reports.check.baseline import Baseline, BaselineDataset, BaselineMetric
 from assay.reports.check.cells import Cell, Pairing, Verdict, cells_of
 from assay.reports.check.settings import CheckSettings
@@ -40,6 +41,7 @@ class CheckFinding:
         "missing",
         "missing scores",
         "new",
+        "other name",
         "slower",
     ]
     dataset: str
@@ -81,11 +83,27 @@ def changed_names(data: ScoredDataset, old: BaselineDataset) -> str:
     return "; ".join(f"{name} {before!r} -> {after!r}" for name, before, after in names if before != after)
 
 
-def missing_metric(data: ScoredDataset, metric: str) -> CheckFinding:
+def signatures_of(old: BaselineDataset) -> dict[str, dict[str, str]]:
+    """Return the signatures of a baseline's metrics by name."""
+    return {name: dict(metric.signature) for name, metric in old.metrics.items()}
+
+
+def _why_not_asked(data: ScoredDataset, old: BaselineMetric) -> str:
+    """Return that the run was not asked for a metric, and what it has of the same kind with other weights."""
+    for name, record in data.metrics.items():
+        kind = identity_of(record.signature, weights=False)
+        if kind == identity_of(old.signature, weights=False):
+            return (
+                f"the run has {name}, the same but for its weights: {_changed_parts(old.signature, record.signature)}"
+            )
+    return "the run was not asked for it"
+
+
+def missing_metric(data: ScoredDataset, metric: str, old: BaselineMetric) -> CheckFinding:
     """Return that a metric of the baseline has no scores in the run, and why."""
     records = {record.metric: record for record in data.run.manifest.metrics if record.dataset == data.name}
     missing = metric in records and not records[metric].is_done
-    why = records[metric].why_missing if missing else "the run was not asked for it"
+    why = records[metric].why_missing if missing else _why_not_asked(data, old)
     return CheckFinding("missing", data.name, metric, f"in the baseline, not in the run ({why})", fails=True)
 
 
@@ -113,10 +131,11 @@ def about_metric(data: ScoredDataset, metric: str, old: BaselineMetric, *, same_
 
 
 def _changed_parts(old: Mapping[str, str], new: Mapping[str, str]) -> str:
+    same = identity_of(old) == identity_of(new)  # a subject is then another path to the same
     return "; ".join(
         f"{key} {old.get(key, 'absent')} -> {new.get(key, 'absent')}"
         for key in dict.fromkeys([*old, *new])
-        if old.get(key) != new.get(key)
+        if old.get(key) != new.get(key) and not (key == "subject" and same)
     )
 
 
@@ -247,6 +266,12 @@ def _pair(data: ScoredDataset, baseline: Baseline, settings: CheckSettings) -> t
             "possible; write a new baseline with: assay baseline RUN --out FILE, or give `allow_changed_data`"
         )
     pairings, findings = [], []
+    called = dict(zip(data.scores, data.with_names_of(signatures_of(old)).scores, strict=True))
+    data = data.with_names_of(signatures_of(old))
+    for now, before_name in called.items():
+        if now != before_name:
+            text = f"called {now} in the run: the same signature"
+            findings.append(CheckFinding("other name", data.name, before_name, text))
     if names:
         text = names if changed else f"{names}; the pairs are the same"
         findings.append(CheckFinding("changed version", data.name, "", text))
@@ -257,7 +282,7 @@ def _pair(data: ScoredDataset, baseline: Baseline, settings: CheckSettings) -> t
         if settings.metrics and metric not in settings.metrics:
             continue
         if metric not in data.scores:
-            findings.append(missing_metric(data, metric))
+            findings.append(missing_metric(data, metric, old.metrics[metric]))
         elif metric not in old.metrics:
             findings.append(CheckFinding("new", data.name, metric, "not in the baseline"))
         else:

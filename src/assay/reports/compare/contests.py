@@ -187,6 +187,7 @@ def _between(first: RunFolder, second: RunFolder, metrics: Sequence[str], force:
         other = others.get((data.name, data.facts.split))
         if other is None:
             continue
+        other = other.with_names_of({name: record.signature for name, record in data.metrics.items()})
         matched = match(data, other)
         if not matched.same and not force:
             raise InputError(

@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from assay.errors import InputError, unknown_name
-from assay.manifest import MetricRecord
+from assay.manifest import MetricRecord, identity_of
 from assay.reports.compare.contests import check_buckets, used_buckets
 from assay.reports.data import ScoredDataset, read_datasets
 from assay.reports.folder import RunFolder, run_titles
@@ -99,14 +99,21 @@ class Joined:
 
 
 def join(runs: Sequence[RunFolder], filters: Filters) -> list[Joined]:
-    """Join runs: a dataset is the same where its digest is, a metric where its name and signature are.
+    """Join runs: a dataset is the same where its digest is, a metric where its signature is.
 
     A metric whose signature differs between runs stands there once for each, with the name of its run.
 
     Raises:
         InputError: a filter that leaves nothing.
     """
-    datasets = [data for run in runs for data in read_datasets(run)]
+    datasets: list[ScoredDataset] = []
+    signatures: dict[str, dict[str, str]] = {}
+    for run in runs:
+        renamed = [data.with_names_of(signatures) for data in read_datasets(run)]
+        for data in renamed:
+            for name, record in data.metrics.items():
+                signatures.setdefault(name, record.signature)
+        datasets += renamed
     chosen = [data for data in datasets if _is_wanted(data, filters)]
     if not chosen:
         names = {f"{data.name} ({data.facts.language or 'unknown or several languages'})" for data in datasets}
@@ -174,7 +181,7 @@ def _labels(chosen: Sequence[ScoredDataset], marks: dict[int, str]) -> dict[tupl
 
 
 def _signature(record: MetricRecord) -> str:
-    return repr(sorted(record.signature.items()))
+    return repr(identity_of(record.signature, versions=True))
 
 
 def _add(joined: Joined, data: ScoredDataset, filters: Filters, labels: Mapping[tuple[str, str], str]) -> None:
