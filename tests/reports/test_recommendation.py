@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
+import numpy as np
 import pytest
 
 from assay.errors import InputError
 from assay.reports.leaderboard.board import Board, Line, Rank
 from assay.reports.recommend import advise, parse_budget, with_advice
 from assay.reports.sheets import Document
+from assay.statistics.agreement import measure
 
 
 def line(name, value, speed, low=0.1):
@@ -22,11 +26,14 @@ def board(*lines, compared=None):
 SLOW, GOOD, FAST = line("slow", 0.8, 10.0), line("good", 0.7, 500.0), line("fast", 0.6, 5000.0)
 
 
+ALL_APART = {("slow", "good"): 1, ("slow", "fast"): 1, ("good", "fast"): 1}
+
+
 def test_the_best_within_the_budget():
-    free = advise(board(SLOW, GOOD, FAST), None, "spearman")
+    free = advise(board(SLOW, GOOD, FAST, compared=ALL_APART), None, "spearman")
     assert (free.use, free.too_slow) == (SLOW, ())
     some = advise(board(SLOW, GOOD, FAST), 100.0, "spearman")
-    assert (some.use, some.too_slow, some.alike) == (GOOD, (SLOW,), (FAST,))
+    assert (some.highest, some.too_slow, some.alike) == (GOOD, (SLOW,), (FAST,))
     tight = advise(board(SLOW, GOOD, FAST), 1000.0, "spearman")
     assert (tight.use, tight.too_slow) == (FAST, (SLOW, GOOD))
     none = advise(board(SLOW, GOOD, FAST), 1e6, "spearman")
@@ -101,3 +108,76 @@ def test_no_metric_is_recommended_that_is_not_known_to_be_better_than_chance():
     assert lower.endswith("at all; with a lower value, known to: two"), "such as a score of two values"
     assert headline(line("one", 0.2, 9.0, low=None)).records[0]["use"] is None
     assert headline(line("one", 0.2, 9.0)).sheets[0].title == "own, all: use one"
+
+
+def test_the_cheapest_metric_that_cannot_be_told_from_the_highest_is_recommended():
+    not_fast = {("slow", "good"): 0, ("slow", "fast"): 1, ("good", "fast"): 1}
+    advice = advise(board(SLOW, GOOD, FAST, compared=not_fast), None, "spearman")
+    assert (advice.use, advice.highest) == (GOOD, SLOW)
+    (sheet,), (record,) = (lambda made: (made.sheets, made.records))(
+        with_advice(Document([], []), [advice], None, "spearman")
+    )
+    assert sheet.title == "own, all: use good"
+    assert sheet.facts[0] == (
+        "Spearman ρ .700 [.10, .90] on a new sample, 500 pairs/s: 50 times as fast as slow, and the tests cannot tell "
+        "the two apart"
+    )
+    assert sheet.facts[1].startswith("highest: slow, Spearman ρ .800 [.10, .90] on 50 pairs, 10 pairs/s")
+    assert (record["use"], record["use_value"], record["use_pairs_per_second"]) == ("good", 0.7, 500.0)
+    assert (record["highest"], record["spearman"], record["pairs_per_second"]) == ("slow", 0.8, 10.0)
+    assert record["why"].startswith("50 times as fast as slow")
+    assert advise(board(SLOW, GOOD, FAST), None, "spearman").use == FAST
+
+
+def test_a_cheap_metric_that_may_be_no_better_than_chance_replaces_none():
+    weak = line("weak", 0.6, 5000.0, low=-0.1)
+    assert advise(board(SLOW, GOOD, weak), None, "spearman").use == GOOD
+    assert advise(board(SLOW, weak), None, "spearman").use == SLOW
+    assert advise(board(weak, line("weaker", 0.5, 9000.0)), None, "spearman").use is None
+
+
+def board_of_equal_metrics(seed, metrics=10, n=60):
+    """Return a board of metrics that all have a true correlation of .5, with its resamples."""
+    rng = np.random.default_rng(seed)
+    labels = rng.normal(size=n)
+    scores = {f"m{i}": 0.5 * labels + np.sqrt(0.75) * rng.normal(size=n) for i in range(metrics)}
+    measured = measure(scores, labels, statistics=("spearman",), resamples=200, seed=(seed,))
+    lines = []
+    for name, found in measured.items():
+        low, high = found.interval(0, 0.95)
+        value = float(found.values[0])
+        ranked = Rank(1, 1, metrics)
+        lines.append(Line(name, "lexical", {"spearman": (value, low, high)}, {"spearman": 0.0}, n, 1.0, name, ranked))
+    lines.sort(key=lambda one: -one.values["spearman"][0])
+    resampled = {name: found.resampled[0] for name, found in measured.items()}
+    return Board("own", "all", n, tuple(lines), {}, resampled=resampled, units=n)
+
+
+@pytest.mark.slow
+def test_the_winner_of_equal_metrics_is_shown_with_what_a_new_sample_would_give():
+    truth = 6 / np.pi * np.arcsin(0.25)
+    own = corrected = above = 0
+    for seed in range(100):
+        advice = advise(board_of_equal_metrics(seed), None, "spearman")
+        _, low, high = advice.highest.values["spearman"]
+        own += low <= truth <= high
+        value, low, high = advice.new_sample[advice.highest.metric]
+        corrected += low <= truth <= high
+        above += value > truth
+    assert own < 85, "the interval on the pairs that chose it"
+    assert corrected >= 90  # Binomial(100, .95) reaches 90 in 99 % of cases
+    assert 35 <= above <= 65
+
+
+def test_what_the_choice_flatters_is_said():
+    advice = advise(board_of_equal_metrics(0), None, "spearman")
+    (sheet,) = with_advice(Document([], []), [advice], None, "spearman").sheets
+    (record,) = with_advice(Document([], []), [advice], None, "spearman").records
+    assert record["highest_value"] < record["spearman"]
+    assert record["highest_low"] < record["spearman_low"]
+    assert "on a new sample" in sheet.facts[0]
+    assert "which the choice flatters" in sheet.facts[1]
+    alone = replace(advice.board, lines=advice.board.lines[:1])
+    assert advise(alone, None, "spearman").new_sample == {alone.lines[0].metric: alone.lines[0].values["spearman"]}, (
+        "of one metric nothing was chosen"
+    )

@@ -68,7 +68,7 @@ def recommend(settings: RecommendSettings) -> Report:
         tests = PairedTests(**{**settings.values_of(PairedTests), "statistics": statistics})
         progress.begin("comparing metrics", work_of(joined, tests))
         ranked = boards(joined, tests, by=by, advance=progress.advance)
-    advice = [advise(board, budget, by) for board in ranked]
+    advice = [advise(board, budget, by, settings.confidence) for board in ranked]
     tables = document(ranked, tests, by, missing_metrics([opened]))
     evidence = signed(tables, [subject.data for subject in joined], (), tests.signature)
     return Report(with_advice(evidence, advice, budget, by))

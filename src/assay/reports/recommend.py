@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import math
 import re
-from collections.abc import Sequence
-from dataclasses import KW_ONLY, dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import KW_ONLY, dataclass, field
 from pathlib import Path
 from typing import Any
 
@@ -14,10 +15,15 @@ from assay.reports.leaderboard.board import Board, Line
 from assay.reports.settings import PairedTests
 from assay.reports.sheets import Document, Sheet
 from assay.settings import AgreementSettings, Graphs, Limited, OwnData, RunFolderToo, Scoring, setting
-from assay.statistics.coefficients import title_of
+from assay.statistics.coefficients import STATISTICS, title_of
+from assay.statistics.winners import of_highest
 
 _BUDGET = re.compile(r"(?P<pairs>\d+(?:\.\d+)?(?:e\d+)?)\s*(?:/\s*(?P<unit>s|min|h))?")
 _SECONDS = {"s": 1.0, "min": 60.0, "h": 3600.0}
+
+#: Value, lower and upper bound; None where there is none.
+Bounds = tuple[float | None, float | None, float | None]
+_NONE: Bounds = (None, None, None)
 
 
 def parse_budget(text: str) -> float:
@@ -70,7 +76,10 @@ class Advice:
         too_slow: metrics with a higher agreement that the budget leaves out.
         unknown: metrics whose cost is not known, with a higher agreement, that a budget leaves out.
         warning: why the advice is weak; an empty string where it is not.
-        known: whether that metric is known to agree with people better than chance does.
+        use: the metric to use: the cheapest one that the tests cannot tell from the highest and that is known to agree
+            with people better than chance does; None where the highest is not known to.
+        new_sample: value, lower and upper bound that the highest metric would show on a new sample, by metric; and
+            that of *use*.
     """
 
     board: Board
@@ -79,21 +88,18 @@ class Advice:
     too_slow: tuple[Line, ...]
     unknown: tuple[Line, ...]
     warning: str
-    known: bool = False
-
-    @property
-    def use(self) -> Line | None:
-        """The metric to use; None where there is none, or none is known to be better than chance."""
-        return self.highest if self.known else None
+    use: Line | None = None
+    new_sample: Mapping[str, Bounds] = field(default_factory=dict)
 
 
-def advise(board: Board, budget: float | None, by: str) -> Advice:
+def advise(board: Board, budget: float | None, by: str, confidence: float = 0.95) -> Advice:
     """Choose a metric.
 
     Args:
         board: with the cost of its metrics.
         budget: pairs per second that the metric must reach, or None.
         by: the coefficient that decides.
+        confidence: level of the intervals, in (0, 1).
     """
     ranked = [line for line in board.lines if line.rank is not None]
     affordable = [line for line in ranked if budget is None or (line.pairs_per_second or 0.0) >= budget]
@@ -104,15 +110,54 @@ def advise(board: Board, budget: float | None, by: str) -> Advice:
     better = ranked[: ranked.index(best)]
     alike = [line for line in affordable[1:] if not _is_told_apart(board, best, line)]
     alike.sort(key=lambda line: -(line.pairs_per_second or 0.0))
+    bounds = _of_highest(board, affordable, by, confidence)
+    use = _cheapest(best, alike, by) if _beats_chance(best, bounds, by) else None
+    new_sample = {best.metric: bounds}
+    if use is not None and use is not best:
+        # its cost chose it, not its value
+        new_sample[use.metric] = use.values[by]
     return Advice(
         board,
         best,
         tuple(alike),
         too_slow=tuple(line for line in better if line.pairs_per_second is not None),
         unknown=tuple(line for line in better if line.pairs_per_second is None),
-        warning=_warning(board, affordable, alike, within_budget=budget is not None, by=by),
-        known=_beats_chance(best, by),
+        warning=_warning(board, affordable, alike, bounds, within_budget=budget is not None, by=by),
+        use=use,
+        new_sample=new_sample,
     )
+
+
+def _of_highest(board: Board, affordable: Sequence[Line], by: str, confidence: float) -> Bounds:
+    """Return value and bounds that the highest of the affordable metrics would show on a new sample.
+
+    Where nothing was chosen, or nothing drawn, they are its own.
+    """
+    own = affordable[0].values[by]
+    values = {}
+    for line in affordable:
+        value = line.values[by][0]
+        if value is not None and line.metric in board.resampled:
+            values[line.metric] = value
+    if len(affordable) == 1 or len(values) < len(affordable):
+        return own
+    found = of_highest(values, board.resampled, lowest=STATISTICS[by].lowest, units=board.units, confidence=confidence)
+    return own if found is None else (found.value, found.low, found.high)
+
+
+def _cheapest(best: Line, alike: Sequence[Line], by: str) -> Line:
+    """Return the fastest of the metrics that are no worse than the best one as far as the tests can tell.
+
+    A metric whose cost is not known is not replaced, and replaces none.
+    """
+    if best.pairs_per_second is None:
+        return best
+    cheapest = best
+    for line in alike:
+        faster = (line.pairs_per_second or 0.0) > (cheapest.pairs_per_second or 0.0)
+        if faster and _beats_chance(line, line.values[by], by):
+            cheapest = line
+    return cheapest
 
 
 def _why_none(board: Board, ranked: Sequence[Line]) -> str:
@@ -128,17 +173,19 @@ def _why_none(board: Board, ranked: Sequence[Line]) -> str:
     return "no metric has an agreement: scores or labels do not vary"
 
 
-def _warning(board: Board, affordable: Sequence[Line], alike: Sequence[Line], *, within_budget: bool, by: str) -> str:
-    """Return why the advice to use the first of the affordable metrics is weak; nothing where it is not."""
+def _warning(
+    board: Board, affordable: Sequence[Line], alike: Sequence[Line], bounds: Bounds, *, within_budget: bool, by: str
+) -> str:
+    """Return why the advice to use one of the affordable metrics is weak; nothing where it is not."""
     best = affordable[0]
-    _, low, high = best.values[by]
+    _, low, high = bounds
     chance = best.chance[by]
     if low is None or high is None:
         return "too few pairs for an interval: label more before you rely on it"
     if high < chance:
         return "it agrees less with people than chance would: look at the labels and at what a high score means"
     if low <= chance:
-        others = [line.metric for line in affordable if _beats_chance(line, by)]
+        others = [line.metric for line in affordable[1:] if _beats_chance(line, line.values[by], by)]
         if others:
             rest = f"; with a lower value, known to: {', '.join(others)}"
         else:
@@ -152,9 +199,9 @@ def _warning(board: Board, affordable: Sequence[Line], alike: Sequence[Line], *,
     return ""
 
 
-def _beats_chance(line: Line, by: str) -> bool:
-    """Tell whether a metric is known to agree with people better than chance does."""
-    low = line.values[by][1]
+def _beats_chance(line: Line, bounds: Bounds, by: str) -> bool:
+    """Tell whether a metric with these bounds is known to agree with people better than chance does."""
+    low = bounds[1]
     return low is not None and low > line.chance[by]
 
 
@@ -172,23 +219,43 @@ def with_advice(document: Document, advice: Sequence[Advice], budget: float | No
 
 
 def _record(advice: Advice, by: str) -> dict[str, Any]:
-    highest = advice.highest
-    value, low, high = highest.values[by] if highest else (None, None, None)
+    highest, use = advice.highest, advice.use
+    value, low, high = highest.values[by] if highest else _NONE
+    highest_new, highest_new_low, highest_new_high = advice.new_sample[highest.metric] if highest else _NONE
+    use_new, use_new_low, use_new_high = advice.new_sample[use.metric] if use else _NONE
     return {
         "dataset": advice.board.title,
         "bucket": advice.board.bucket,
-        "use": advice.use.metric if advice.use else None,
+        "use": use.metric if use else None,
+        "use_value": use_new,
+        "use_low": use_new_low,
+        "use_high": use_new_high,
+        "use_pairs_per_second": use.pairs_per_second if use else None,
+        "use_signature": use.signature if use else None,
         "highest": highest.metric if highest else None,
         by: value,
         f"{by}_low": low,
         f"{by}_high": high,
+        "highest_value": highest_new,
+        "highest_low": highest_new_low,
+        "highest_high": highest_new_high,
         "pairs_per_second": highest.pairs_per_second if highest else None,
         "signature": highest.signature if highest else None,
         "cannot_be_told_apart": "; ".join(line.metric for line in advice.alike),
         "too_slow": "; ".join(line.metric for line in advice.too_slow),
+        "why": _why(advice),
         "warning": advice.warning,
         "n": advice.board.n,
     }
+
+
+def _why(advice: Advice) -> str:
+    """Return why a metric other than the highest is recommended; an empty string where none is."""
+    highest, use = advice.highest, advice.use
+    if highest is None or use is None or use is highest:
+        return ""
+    times = (use.pairs_per_second or 0.0) / (highest.pairs_per_second or math.inf)
+    return f"{times:.2g} times as fast as {highest.metric}, and the tests cannot tell the two apart"
 
 
 def _headline(advice: Advice) -> str:
@@ -199,26 +266,38 @@ def _headline(advice: Advice) -> str:
     return f"{advice.board.title}, {advice.board.bucket}: {verdict}"
 
 
+def _speed(line: Line) -> str:
+    return "unknown cost" if line.pairs_per_second is None else f"{line.pairs_per_second:,.0f} pairs/s"
+
+
 def _reasons(advice: Advice, budget: float | None, by: str) -> list[str]:
-    """Return the lines below the headline: the highest metric with value and cost, the others by
-    how they compare with it, and the warning, if any."""
+    """Return the lines below the headline: what the metric to use would show on a new sample, and why it is not the
+    highest; the highest metric with its value on these pairs; the others by how they compare with it; the warning.
+    """
 
     def value(line: Line) -> str:
         return Cell(*line.values[by], "").text
 
-    def speed(line: Line) -> str:
-        return f"{line.pairs_per_second or 0:,.0f} pairs/s"
+    def expected(line: Line) -> str:
+        return f"{Cell(*advice.new_sample[line.metric], '').text} on a new sample"
 
     lines = []
-    if advice.highest:
-        cost = "at unknown cost" if advice.highest.pairs_per_second is None else speed(advice.highest)
+    highest, use = advice.highest, advice.use
+    if use and use is not highest:
+        lines.append(f"{title_of(by)} {expected(use)}, {_speed(use)}: {_why(advice)}")
+    if highest:
         within = "" if budget is None else f", the highest of those that reach {budget:,.4g} pairs/s"
-        name = "" if advice.use else f"highest: {advice.highest.metric}, "
-        number = f"{title_of(by)} {value(advice.highest)} on {advice.board.n:,} pairs"
-        lines.append(f"{name}{number}, {cost}{within}")
+        name = "" if use is highest else f"highest: {highest.metric}, "
+        number = f"{title_of(by)} {value(highest)} on {advice.board.n:,} pairs"
+        corrected = advice.new_sample[highest.metric] != highest.values[by]
+        if corrected:
+            number = f"{title_of(by)} {expected(highest)}"
+        lines.append(f"{name}{number}, {_speed(highest)}{within}")
+        if corrected:
+            lines.append(f"on the {advice.board.n:,} pairs that chose it: {value(highest)}, which the choice flatters")
     groups = {
-        "cannot be told from it": [f"{line.metric} ({speed(line)})" for line in advice.alike],
-        "higher, but too slow": [f"{line.metric} ({value(line)}, {speed(line)})" for line in advice.too_slow],
+        "cannot be told from the highest": [f"{line.metric} ({_speed(line)})" for line in advice.alike],
+        "higher, but too slow": [f"{line.metric} ({value(line)}, {_speed(line)})" for line in advice.too_slow],
         "higher, at unknown cost": [f"{line.metric} ({value(line)})" for line in advice.unknown],
     }
     lines += [f"{what}: {', '.join(metrics)}" for what, metrics in groups.items() if metrics]

@@ -247,6 +247,9 @@ class Board:
         compared: what the tests say of each metric pair with a value, see :func:`better`.
         unranked: why none is ranked; empty where they are.
         calibrated: metrics under the calibrated form of that coefficient, where ties decide the order; else empty.
+        resampled: the coefficient that ranks, by metric, on the same resamples for all that have a rank, shape
+            (resamples,) each.
+        units: pairs, or groups of pairs, that were drawn for them.
     """
 
     title: str
@@ -256,6 +259,8 @@ class Board:
     compared: Mapping[MetricPair, int]
     unranked: str = ""
     calibrated: Mapping[str, Calibrated] = field(default_factory=dict)
+    resampled: Mapping[str, NDArray[np.float64]] = field(default_factory=dict)
+    units: int = 0
 
 
 @dataclass(frozen=True)
@@ -456,7 +461,14 @@ def _ranked(
     ordered = []
     for line in sorted(lines, key=lambda line: -ranked_values.get(line.metric, -np.inf)):
         ordered.append(replace(line, rank=ranks.get(line.metric), on_front=front.get(line.metric, False)))
-    return Board(title, bucket, n, tuple(ordered), compared)
+    index = list(settings.statistics).index(by)
+    resampled, units = {}, 0
+    for names, drawn in tested.items():
+        for name, coefficients in zip(names, drawn.sides, strict=True):
+            if coefficients.resampled is not None:
+                resampled[name] = coefficients.resampled[index]
+                units = coefficients.units[index][0]
+    return Board(title, bucket, n, tuple(ordered), compared, resampled=resampled, units=units)
 
 
 def better(paired: Mapping[MetricPair, Drawn], settings: PairedTests, by: str) -> dict[MetricPair, int]:

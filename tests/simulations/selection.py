@@ -1,0 +1,113 @@
+"""Print how often the intervals of `assay recommend` hold the true value, as the table of docs/statistics.md.
+
+Run ``python -m tests.simulations.selection``; it takes about three minutes. Every sample has its own seed.
+"""
+
+from __future__ import annotations
+
+from itertools import combinations
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy import stats
+
+from assay.reports.leaderboard.board import Board, Line, Rank
+from assay.reports.recommend import advise
+from assay.statistics.agreement import Coefficients, measure
+from assay.statistics.significance import adjust
+
+CASES = 300
+RESAMPLES = 200
+#: Variance that the errors of two metrics share.
+SHARED = 0.5
+
+#: By name, Pearson's correlation of each metric with the labels; the population is normal.
+POPULATIONS = {
+    "10 equal metrics": np.full(10, 0.6),
+    "20 equal metrics": np.full(20, 0.6),
+    "one of 10 clearly higher": np.array([0.8, *[0.5] * 9]),
+    "10 metrics, evenly spread": np.linspace(0.2, 0.7, 10),
+}
+
+Floats = NDArray[np.float64]
+
+
+def sample(rng: np.random.Generator, n: int, correlations: Floats) -> tuple[dict[str, Floats], Floats]:
+    """Return the scores of every metric, and n labels."""
+    labels, common = rng.normal(size=(2, n))
+    own = rng.normal(size=(len(correlations), n))
+    errors = np.sqrt(SHARED) * common + np.sqrt(1 - SHARED) * own
+    scores = correlations[:, None] * labels + np.sqrt(1 - correlations[:, None] ** 2) * errors
+    return {f"metric {number}": row for number, row in enumerate(scores)}, labels
+
+
+def told_apart(measured: dict[str, Coefficients]) -> dict[tuple[str, str], int]:
+    """Return 1 or -1 for each two metrics that differ by a normal test of the resampled difference, Holm-corrected."""
+    differences, p_values = {}, []
+    for first, second in combinations(measured, 2):
+        difference = float(measured[first].values[0] - measured[second].values[0])
+        resampled = measured[first].resampled[0] - measured[second].resampled[0]  # type: ignore[index]
+        differences[first, second] = difference
+        p_values.append(2 * stats.norm.sf(abs(difference) / resampled.std(ddof=1)))
+    adjusted = adjust(np.array(p_values), "holm")
+    return {
+        names: int(np.sign(differences[names]) * (p <= 0.05)) for names, p in zip(differences, adjusted, strict=True)
+    }
+
+
+def board_of(rng: np.random.Generator, n: int, correlations: Floats, seed: int) -> Board:
+    """Return the leaderboard of one sample, with costs in random order."""
+    scores, labels = sample(rng, n, correlations)
+    measured = measure(scores, labels, statistics=("spearman",), resamples=RESAMPLES, seed=(seed,))
+    lines = []
+    for (name, found), speed in zip(measured.items(), rng.permutation(len(measured)) + 1.0, strict=True):
+        low, high = found.interval(0, 0.95) or (None, None)
+        values = {"spearman": (float(found.values[0]), low, high)}
+        lines.append(Line(name, "", values, {"spearman": 0.0}, n, float(speed), "", Rank(1, 1, len(measured))))
+    lines.sort(key=lambda line: -(line.values["spearman"][0] or 0.0))
+    resampled = {name: found.resampled[0] for name, found in measured.items() if found.resampled is not None}
+    return Board("", "all", n, tuple(lines), told_apart(measured), resampled=resampled, units=n)
+
+
+def simulate(n: int, correlations: Floats) -> list[float]:
+    """Return shares of the samples in which intervals hold the true value, and more.
+
+    Returns:
+        Of the highest metric on the pairs that chose it, the same on a new sample, and of the metric to use, how often
+        the interval holds the true value; how often the first two values are above it; how often the highest is used.
+    """
+    truth = {f"metric {number}": float(6 / np.pi * np.arcsin(one / 2)) for number, one in enumerate(correlations)}
+    counted = np.zeros(6)
+    for case in range(CASES):
+        advice = advise(board_of(np.random.default_rng([n, case]), n, correlations, case), None, "spearman")
+        highest, use = advice.highest, advice.use
+        assert highest is not None and use is not None
+        shown = [
+            (highest.values["spearman"], truth[highest.metric]),
+            (advice.new_sample[highest.metric], truth[highest.metric]),
+            (advice.new_sample[use.metric], truth[use.metric]),
+        ]
+        held = [(low or 0.0) <= true <= (high or 0.0) for (_, low, high), true in shown]
+        above = [(value or 0.0) > true for (value, _, _), true in shown[:2]]
+        counted += [*held, *above, use is highest]
+    return list(counted / CASES)
+
+
+def _short(value: float) -> str:
+    return f"{value:.3f}".replace("0.", ".", 1)
+
+
+def main() -> None:
+    """Print the table."""
+    print(
+        "| population | n | own interval | new sample | used metric | own too high | new too high | highest is used |"
+    )
+    print("|---|---:|---:|---:|---:|---:|---:|---:|")
+    for name, correlations in POPULATIONS.items():
+        for n in (100, 300):
+            found = simulate(n, correlations)
+            print(f"| {name} | {n} | " + " | ".join(_short(value) for value in found) + " |", flush=True)
+
+
+if __name__ == "__main__":
+    main()
