@@ -61,6 +61,7 @@ class RequestRecord(_Record):
         metrics: names as they were typed, in the order of the tables; with an alias ``ALIAS=NAME``.
         recorded_files: SHA-256 of the files that recorded scores were read from, by path.
         buckets: rules.
+        controls: rules of what agreement was adjusted for.
         statistics: names of coefficients, in the order of the tables.
         resamples: 0 for no intervals.
         confidence: level of the intervals, in (0.5, 1).
@@ -73,6 +74,7 @@ class RequestRecord(_Record):
     metrics: list[str] = []
     recorded_files: dict[str, str] = {}
     buckets: list[str]
+    controls: list[str] = []
     statistics: list[Annotated[str, AfterValidator(_registered_statistic)]] = Field(min_length=1)
     resamples: int
     confidence: float
@@ -332,6 +334,7 @@ class BucketRecord(_Record):
         ceiling: the best a tie-free score could reach, by statistic.
         reliability: of the annotators, where the data has them.
         groups: number of groups that were resampled, or None.
+        about: what the numbers of an adjusted block are; empty for the pairs of a bucket.
     """
 
     dataset: str
@@ -343,6 +346,7 @@ class BucketRecord(_Record):
     ceiling: dict[str, float | None]
     reliability: AnnotatorReliability | None
     groups: int | None
+    about: str = ""
 
 
 class Environment(_Record):

@@ -475,6 +475,18 @@ class AgreementSettings(Resampling):
 
 
 @dataclass(frozen=True, kw_only=True)
+class AdjustedAgreement(AgreementSettings):
+    """What agreement is adjusted for, beside how it is computed."""
+
+    controls: Sequence[str] = setting(
+        "Also show agreement with length, f1, number or a column held constant; a+b holds both.",
+        (),
+        flags=("--control",),
+        metavar="RULE",
+    )
+
+
+@dataclass(frozen=True, kw_only=True)
 class RunFolderToo(Settings):
     """Where a run folder is written beside what a verb prints."""
 

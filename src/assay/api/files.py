@@ -32,7 +32,7 @@ from assay.metrics.recorded import Recorded
 from assay.progress import Silent
 from assay.reports.folder import RunFolder, read_run
 from assay.settings import (
-    AgreementSettings,
+    AdjustedAgreement,
     GoldAnswers,
     Limited,
     Offline,
@@ -140,7 +140,7 @@ def agree_file(settings: AgreeSettings) -> Result:
     file = Path(settings.file)
     mapping = parse_columns(settings.columns)
     pairs, absent = load_scored(file, Reading(**settings.values_of(OwnColumns)))
-    bucket = reads_texts(settings.buckets)
+    bucket = reads_texts([*settings.buckets, *settings.controls])
     reading = f"bucket {bucket!r}" if bucket else "dropping duplicates" if settings.drop_duplicates else None
     if absent and reading:
         raise InputError(
@@ -165,7 +165,7 @@ def agree_file(settings: AgreeSettings) -> Result:
         pairs.column(name)
     # not by text: a column may be headed bleu,smoothing=floor
     metrics = tuple(Recorded(subject=name) for name in names)
-    shared = settings.values_of(AgreementSettings, Limited)
+    shared = settings.values_of(AdjustedAgreement, Limited)
     shared["buckets"] = settings.buckets or ("none",)
     request = Request((pairs,), metrics, **shared)
     if settings.out is not None:

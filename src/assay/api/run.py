@@ -22,7 +22,7 @@ from assay.errors import InputError, OfflineError, UnavailableError
 from assay.metrics import Metric, load_metric
 from assay.metrics.neural.runtime import Runtime, device_of, use_runtime
 from assay.progress import Silent
-from assay.settings import AgreementSettings, GoldAnswers, Limited, Offline, OwnData, takes_settings
+from assay.settings import AdjustedAgreement, GoldAnswers, Limited, Offline, OwnData, takes_settings
 
 
 def plan(settings: RunSettings) -> Request:
@@ -45,7 +45,7 @@ def plan(settings: RunSettings) -> Request:
     drop_duplicates = settings.drop_duplicates
     if drop_duplicates is None:
         drop_duplicates = suite is not None and suite.drop_duplicates
-    shared = settings.values_of(AgreementSettings, Limited, GoldAnswers, Offline)
+    shared = settings.values_of(AdjustedAgreement, Limited, GoldAnswers, Offline)
     shared["drop_duplicates"] = drop_duplicates
     if suite is not None:
         shared["buckets"] = settings.buckets or suite.buckets

@@ -126,6 +126,7 @@ def _request_of(manifest: Manifest, offline: bool) -> Request:
         pairs=(),
         metrics=(),
         buckets=record.buckets,
+        controls=record.controls,
         statistics=record.statistics,
         resamples=record.resamples,
         confidence=record.confidence,

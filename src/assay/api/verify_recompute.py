@@ -15,7 +15,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from assay.api.files import load_scored
-from assay.benchmark.buckets import QUANTITIES, Bucket
+from assay.benchmark.adjusted import read_controls
+from assay.benchmark.buckets import QUANTITIES, Bucket, rules_for
 from assay.benchmark.outcome import DatasetScores
 from assay.benchmark.prepared import DatasetPart, PreparedDataset, read_recorded
 from assay.benchmark.request import Request
@@ -70,8 +71,20 @@ def retabulate(
     if group and "group" in pairs.table.column_names:
         # as newer folders keep it, whatever the source calls it
         group = "group"
-    rows, _ = tabulate(request, DatasetScores(pairs, 0, group, scores, buckets), progress)
+    usable = rules_for(pairs, request.controls)[0]
+    controls = read_controls(pairs, usable, lambda: _token_f1(request, data, pairs, progress))
+    rows, _ = tabulate(request, DatasetScores(pairs, 0, group, scores, buckets, controls), progress)
     return rows
+
+
+def _token_f1(request: Request, data: ScoredDataset, pairs: Pairs, progress: Progress) -> NDArray[np.float64]:
+    """Return the token F1 of every pair, shape (n,): that of the run, or computed."""
+    metric = load_metric("f1")
+    if str(metric) in data.scores:
+        return data.scores[str(metric)]
+    excerpt = Excerpt(pairs, [str(metric)], None, 0)
+    rescore(request, [excerpt], [metric], progress)
+    return excerpt.scores[str(metric)]
 
 
 def _rule_of_bucket(rules: Sequence[str], masks: Mapping[str, NDArray[np.bool_]]) -> dict[str, str]:

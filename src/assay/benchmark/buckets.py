@@ -63,7 +63,9 @@ class Bucket:
 
 
 @dataclass(frozen=True)
-class _Term:
+class Term:
+    """One part of a rule: what it reads, with a condition or edges where it has them."""
+
     text: str
     name: str
     op: str
@@ -74,7 +76,7 @@ class _Term:
 def check_rules(rules: Sequence[str]) -> None:
     """Raise InputError for a rule that cannot be read; columns are checked later."""
     for rule in rules:
-        _parse(rule)
+        parse_rule(rule)
 
 
 def check_distinct(rules: Sequence[str]) -> None:
@@ -108,11 +110,11 @@ def rules_for(pairs: Pairs, rules: Sequence[str]) -> tuple[tuple[str, ...], list
     return tuple(rule for rule in rules if not lacks[rule]), notes
 
 
-def _read_from_columns(rule: str) -> list[_Term]:
+def _read_from_columns(rule: str) -> list[Term]:
     """Return the terms of a rule that read a column of that name, and no quantity that is computed."""
     if rule in ("none", ALL):
         return []
-    return [term for term in _parse(rule) if term.name not in (*QUANTITIES, "language")]
+    return [term for term in parse_rule(rule) if term.name not in (*QUANTITIES, "language")]
 
 
 def _lacks(pairs: Pairs, rule: str) -> list[str]:
@@ -124,7 +126,7 @@ def _lacks(pairs: Pairs, rule: str) -> list[str]:
 def reads_texts(rules: Sequence[str]) -> str | None:
     """Return the first rule that reads the texts of the pairs, or None."""
     names = {*QUANTITIES, "reference", "candidate"} - {"label"}
-    return next((rule for rule in rules if any(term.name in names for term in _parse(rule))), None)
+    return next((rule for rule in rules if any(term.name in names for term in parse_rule(rule))), None)
 
 
 def split_into_buckets(
@@ -145,7 +147,7 @@ def split_into_buckets(
         if rule in ("none", ALL):
             continue
         product = [Bucket("", np.ones(len(pairs), dtype=bool))]
-        for term in _parse(rule):
+        for term in parse_rule(rule):
             parts = _partition(pairs, term, token_f1)
             product = [
                 Bucket("+".join(filter(None, (left.name, right.name))), left.mask & right.mask)
@@ -157,7 +159,7 @@ def split_into_buckets(
     return list(buckets.values())
 
 
-def _parse(rule: str) -> list[_Term]:
+def parse_rule(rule: str) -> list[Term]:
     """Return the terms of a rule, which are joined by ``+``; raise InputError where one cannot be read."""
     terms = []
     for text in rule.split("+"):
@@ -178,7 +180,7 @@ def _parse(rule: str) -> list[_Term]:
             raise InputError(f"bucket {rule!r}: number has no other conditions than number=yes and number=no")
         if match["op"] and match["name"] in _NUMERIC:
             _number(rule, match["value"])
-        terms.append(_Term(text.strip(), match["name"], match["op"] or "", match["value"] or "", edges))
+        terms.append(Term(text.strip(), match["name"], match["op"] or "", match["value"] or "", edges))
     return terms
 
 
@@ -198,7 +200,7 @@ def _number(rule: str, text: str) -> float:
     return value
 
 
-def _partition(pairs: Pairs, term: _Term, token_f1: Callable[[], NDArray[np.float64]]) -> list[Bucket]:
+def _partition(pairs: Pairs, term: Term, token_f1: Callable[[], NDArray[np.float64]]) -> list[Bucket]:
     """Return the buckets of one term: disjoint, and of all pairs but those with an empty cell or outside the edges."""
     if term.name == "number":
         has = has_number(pairs.table.column("reference"))
@@ -227,7 +229,7 @@ def _partition(pairs: Pairs, term: _Term, token_f1: Callable[[], NDArray[np.floa
     return [Bucket(f"{term.name}={plain(value)}", values == value) for value in _distinct(values, term)]
 
 
-def _distinct(values: NDArray[np.float64], term: _Term) -> list[Any]:
+def _distinct(values: NDArray[np.float64], term: Term) -> list[Any]:
     """Return the values a column has, in order, without empty cells of numbers."""
     # NaN, an empty cell, is the one value that does not equal itself
     distinct = sorted({value for value in values.tolist() if value == value})
@@ -239,7 +241,7 @@ def _distinct(values: NDArray[np.float64], term: _Term) -> list[Any]:
     return distinct
 
 
-def _between(term: _Term, values: NDArray[np.float64]) -> list[Bucket]:
+def _between(term: Term, values: NDArray[np.float64]) -> list[Bucket]:
     """Return a bucket for each range between two edges; the upper edge belongs to the last range alone."""
     buckets = []
     for low, high in pairwise(term.edges):
@@ -260,7 +262,7 @@ def _no_such_column(rule: str, columns: Sequence[str], datasets: Sequence[Pairs]
     )
 
 
-def _column(pairs: Pairs, term: _Term) -> pa.ChunkedArray:
+def _column(pairs: Pairs, term: Term) -> pa.ChunkedArray:
     """Return the column of a term by its name in the pairs table or in the source."""
     import pyarrow as pa
     import pyarrow.compute as pc
@@ -294,7 +296,7 @@ def _is_numeric(column: pa.ChunkedArray) -> bool:
     return bool(pa.types.is_integer(column.type) or pa.types.is_floating(column.type))
 
 
-def _values(pairs: Pairs, term: _Term, token_f1: Callable[[], NDArray[np.float64]]) -> NDArray[np.float64]:
+def _values(pairs: Pairs, term: Term, token_f1: Callable[[], NDArray[np.float64]]) -> NDArray[np.float64]:
     """Return a numeric or text quantity of every pair, shape (n,)."""
     import pyarrow as pa
     import pyarrow.compute as pc
@@ -314,6 +316,23 @@ def _values(pairs: Pairs, term: _Term, token_f1: Callable[[], NDArray[np.float64
         return np.asarray(pc.cast(column, pa.float64()).to_numpy(zero_copy_only=False))
     text: NDArray[np.float64] = np.asarray(pc.fill_null(pc.cast(column, pa.string()), "").to_pylist(), dtype=object)
     return text
+
+
+def quantity(pairs: Pairs, term: Term, token_f1: Callable[[], NDArray[np.float64]]) -> NDArray[Any]:
+    """Return what a term reads of every pair, shape (n,): floats, NaN for an empty cell, or text as objects.
+
+    A column of text is one of numbers where all its cells are; ``number`` is 1 or 0.
+    """
+    if term.name == "number":
+        return has_number(pairs.table.column("reference")).astype(np.float64)
+    values = _values(pairs, term, token_f1)
+    if values.dtype.kind == "f":
+        return values
+    cells = ["nan" if cell == "" else cell for cell in values.tolist()]
+    try:
+        return np.array(cells, dtype=np.float64)
+    except ValueError:
+        return values
 
 
 def _words(pairs: Pairs, name: str) -> NDArray[np.int64]:

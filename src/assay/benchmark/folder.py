@@ -24,12 +24,12 @@ import platform
 import shutil
 import sys
 import tempfile
-from collections.abc import Callable
+from collections.abc import Callable, Collection
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
-from assay.benchmark.buckets import ALL
+from assay.benchmark.buckets import ALL, parse_rule
 from assay.benchmark.outcome import DatasetScores, Outcome
 from assay.benchmark.request import Request
 from assay.datasets.grouping import suggest_groups
@@ -310,6 +310,7 @@ _KEPT = (
     "split",
     "language",
     "group",
+    "annotations",
     *GRAPH_COLUMNS,
 )
 
@@ -351,7 +352,8 @@ def write_pairs(datasets: tuple[DatasetScores, ...], path: Path) -> None:
 
     tables = []
     for dataset in datasets:
-        table = _kept_columns(dataset.pairs.table)
+        controls = {term.name for control in dataset.controls for term in parse_rule(control.rule)}
+        table = _kept_columns(dataset.pairs.table, controls)
         if dataset.group_column is not None:
             # always called `group`, whatever its name in the source
             group = dataset.pairs.column(dataset.group_column).cast(pa.string())
@@ -363,15 +365,18 @@ def write_pairs(datasets: tuple[DatasetScores, ...], path: Path) -> None:
     pq.write_table(pa.concat_tables(tables, promote_options="default") if tables else pa.table({}), path)
 
 
-def _kept_columns(table: Any) -> Any:
+def _kept_columns(table: Any, controls: Collection[str] = ()) -> Any:
     """Return the columns that go into the run folder, in types that are equal for all datasets of a run.
 
-    References become lists of gold answers, and columns beyond the pair columns text.
+    References become lists of gold answers, and columns beyond the pair columns text. Columns that agreement was
+    adjusted for, by name in *controls*, are kept whatever they hold.
     """
     import numpy as np
     import pyarrow as pa
 
-    table = table.select([name for name in table.column_names if _is_kept(name, table.column(name))])
+    table = table.select(
+        [name for name in table.column_names if name in controls or _is_kept(name, table.column(name))]
+    )
     references = table.column("reference")
     if not pa.types.is_list(references.type):
         offsets = pa.array(np.arange(len(table) + 1, dtype=np.int32))

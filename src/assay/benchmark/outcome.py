@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 from assay.manifest import AgreementRow, BucketRecord, MetricRecord
 
 if TYPE_CHECKING:
+    from assay.benchmark.adjusted import Control
     from assay.benchmark.buckets import Bucket
     from assay.benchmark.request import Request
     from assay.datasets import Pairs
@@ -26,6 +27,7 @@ class DatasetScores:
         group_column: column whose values were resampled whole, or None.
         scores: of every pair under every metric that was done, shape (n,); NaN where none was recorded.
         buckets: which pairs each bucket holds.
+        controls: what agreement is adjusted for.
     """
 
     pairs: Pairs
@@ -33,6 +35,7 @@ class DatasetScores:
     group_column: str | None
     scores: dict[str, NDArray[np.float64]]
     buckets: tuple[Bucket, ...] = ()
+    controls: tuple[Control, ...] = ()
 
 
 @dataclass(frozen=True)

@@ -9,11 +9,12 @@ from dataclasses import KW_ONLY, dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from assay.benchmark.adjusted import check_controls
 from assay.benchmark.buckets import check_rules
 from assay.errors import InputError, UnavailableError
 from assay.manifest import RequestedDataset, RequestRecord
 from assay.metrics import ColumnMetric
-from assay.settings import AgreementSettings, GoldAnswers, Limited, Offline, check_level, check_resamples, check_seed
+from assay.settings import AdjustedAgreement, GoldAnswers, Limited, Offline, check_level, check_resamples, check_seed
 from assay.statistics.coefficients import check_statistics
 
 if TYPE_CHECKING:
@@ -25,7 +26,7 @@ DEFAULT_BUCKETS = ("f1",)
 
 
 @dataclass(frozen=True)
-class Request(AgreementSettings, Limited, GoldAnswers, Offline):
+class Request(AdjustedAgreement, Limited, GoldAnswers, Offline):
     """Everything that decides the numbers of a run.
 
     Attributes:
@@ -58,6 +59,8 @@ class Request(AgreementSettings, Limited, GoldAnswers, Offline):
         check_seed(self.seed)
         object.__setattr__(self, "buckets", self.buckets or DEFAULT_BUCKETS)
         check_rules(self.buckets)
+        object.__setattr__(self, "controls", tuple(self.controls))
+        check_controls(self.controls)
         object.__setattr__(self, "statistics", check_statistics(self.statistics))
         if self.sample is not None and self.limit is not None:
             raise InputError("`sample` draws pairs at random and `limit` takes the first: give one of them")
@@ -117,6 +120,7 @@ class Request(AgreementSettings, Limited, GoldAnswers, Offline):
             metrics=[*(metric.name.text for metric in self.metrics), *self.absent],
             recorded_files=recorded_files,
             buckets=list(self.buckets),
+            controls=list(self.controls),
             statistics=list(self.statistics),
             resamples=self.resamples,
             confidence=self.confidence,
@@ -138,6 +142,8 @@ class Request(AgreementSettings, Limited, GoldAnswers, Offline):
         if self.sample is None:
             # so that folders of an assay without samples are still those of the same request
             del decisive["sample"]
+        if not self.controls:
+            del decisive["controls"]
         text = json.dumps(decisive, sort_keys=True, ensure_ascii=False)
         return hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest()
 

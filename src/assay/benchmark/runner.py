@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import NDArray
 
+from assay.benchmark.adjusted import read_controls
 from assay.benchmark.buckets import check_columns, check_distinct, rules_for, split_into_buckets
 from assay.benchmark.outcome import Outcome
 from assay.benchmark.prepared import DatasetPart, PreparedDataset, prepare
@@ -59,9 +60,10 @@ def run(
     check_distinct(request.buckets)
     _check_names([*(pairs.name for pairs in request.pairs), *map(str, request.metrics)])
     check_columns(request.pairs, request.buckets)
+    check_columns(request.pairs, request.controls)
     for pairs in request.pairs:
         _check_labels(pairs)
-        for note in rules_for(pairs, request.buckets)[1]:
+        for note in rules_for(pairs, [*request.buckets, *request.controls])[1]:
             progress.say(f"{pairs.name}: {note}")
     begun = time.perf_counter()
     with ScoreStore(store or default_store()) as opened:
@@ -72,8 +74,10 @@ def run(
         summaries: list[BucketRecord] = []
         finished = []
         for dataset in datasets:
-            buckets = split_into_buckets(dataset.pairs, dataset.rules, _token_f1(dataset, scorer))
-            finished.append(replace(dataset.finished(), buckets=tuple(buckets)))
+            token_f1 = _token_f1(dataset, scorer)
+            buckets = split_into_buckets(dataset.pairs, dataset.rules, token_f1)
+            controls = read_controls(dataset.pairs, rules_for(dataset.pairs, request.controls)[0], token_f1)
+            finished.append(replace(dataset.finished(), buckets=tuple(buckets), controls=controls))
             dataset_rows, dataset_summaries = tabulate(request, finished[-1], progress)
             rows += dataset_rows
             summaries += dataset_summaries

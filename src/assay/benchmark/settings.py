@@ -10,6 +10,7 @@ from typing import Any
 from assay.errors import InputError
 from assay.metrics import Metric, MetricName
 from assay.settings import (
+    AdjustedAgreement,
     AgreementSettings,
     Graphs,
     Hardware,
@@ -31,7 +32,7 @@ DATASETS = "A dataset (NAME[@VERSION][:SPLIT]) or a CSV, TSV, JSONL, Parquet fil
 
 
 @dataclass(frozen=True)
-class RunSettings(OwnData, Graphs, AgreementSettings, Limited, Scoring, ScoreStore):
+class RunSettings(OwnData, Graphs, AdjustedAgreement, Limited, Scoring, ScoreStore):
     """Settings of ``assay run``."""
 
     datasets: Any | Sequence[Any] = setting(DATASETS, (), flags=("--dataset", "-d"), metavar="DATASET")
@@ -57,7 +58,7 @@ class ScoreSettings(OwnData, Graphs, Limited, Scoring, ScoreStore):
 
 
 @dataclass(frozen=True)
-class AgreeSettings(RunFolderToo, OwnColumns, AgreementSettings, Limited, WithProgress):
+class AgreeSettings(RunFolderToo, OwnColumns, AdjustedAgreement, Limited, WithProgress):
     """Settings of ``assay agree``."""
 
     file: str | Path = setting("CSV, TSV, JSONL or Parquet with a label and score columns.", argument=True)

@@ -10,7 +10,8 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import NDArray
 
-from assay.benchmark.buckets import QUANTITIES, Bucket, plain
+from assay.benchmark.adjusted import AdjustedBlock, adjusted_blocks
+from assay.benchmark.buckets import ALL, QUANTITIES, Bucket, plain
 from assay.benchmark.outcome import DatasetScores
 from assay.benchmark.request import Request
 from assay.errors import InputError
@@ -77,7 +78,39 @@ def tabulate(
             mean_rows, mean_summaries = mean_over(rule, value_buckets, rows, summaries)
             rows += mean_rows
             summaries += mean_summaries
+    blocks = adjusted_blocks(
+        dataset.controls,
+        scores,
+        labels,
+        annotations,
+        statistics=request.statistics,
+        resamples=request.resamples,
+        confidence=request.confidence,
+        seed=seed_of(request.seed, pairs.name, pairs.split, ALL),
+        groups=groups,
+    )
+    for block in blocks:
+        adjusted = Bucket(block.name, np.ones(len(pairs), dtype=bool))
+        for estimate in block.estimates:
+            rows.append(_row(pairs, adjusted, estimate, NEGATED if estimate.metric in negated else ""))
+        summaries.append(_record_of(block, summaries[0]))
     return rows, summaries
+
+
+def _record_of(block: AdjustedBlock, whole: BucketRecord) -> BucketRecord:
+    """Return the record of an adjusted block, which holds no pairs by itself; *whole* is that of all pairs."""
+    return BucketRecord(
+        dataset=whole.dataset,
+        split=whole.split,
+        bucket=block.name,
+        n=block.n,
+        labels={},
+        ties=None,
+        ceiling=dict.fromkeys(whole.ceiling),
+        reliability=None,
+        groups=whole.groups,
+        about=block.about,
+    )
 
 
 def mean_over(

@@ -241,6 +241,8 @@ def _known(value: float | None) -> str:
 
 def _bucket_facts(bucket: BucketRecord) -> list[str]:
     facts = [f"n = {bucket.n:,}"]
+    if bucket.about:
+        facts.append(bucket.about)
     if bucket.labels:
         quartiles = "50%" in bucket.labels
         names = list(bucket.labels) if quartiles else label_texts([float(label) for label in bucket.labels])

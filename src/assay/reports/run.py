@@ -37,7 +37,7 @@ def _sheet(section: Section, intervals: str) -> Sheet:
     for block in section.blocks:
         for metric, cells, note in block.rows:
             rows.append([block.bucket, metric, *(cell.text for cell in cells), note])
-        if block.rows:
+        if block.rows and any(cell.value is not None for cell in block.ceiling):
             ceilings.append(len(rows))
             rows.append([block.bucket, CEILING, *(cell.text for cell in block.ceiling)])
     facts = "; ".join(section.facts)

@@ -70,14 +70,22 @@ def agreement(
     estimates = []
     for metric, coefficients in measured.items():
         for index, statistic in enumerate(statistics):
-            estimates.append(_estimate(metric, statistic, coefficients, index, confidence, len(labels)))
+            estimates.append(estimate(metric, statistic, coefficients, index, confidence, len(labels)))
     return estimates
 
 
-def _estimate(
+def estimate(
     metric: str, statistic: str, coefficients: Coefficients, index: int, confidence: float, pairs: int
 ) -> Estimate:
-    """Return the estimate of the statistic at *index*, with its reservations; *pairs* have a label."""
+    """Return the estimate of the statistic at *index*, with its reservations; *pairs* have a label.
+
+    Args:
+        metric, statistic: names.
+        coefficients: what was measured.
+        index: of the statistic in them.
+        confidence: level of the interval, in (0, 1).
+        pairs: how many have a label.
+    """
     n = coefficients.n
     value = float(coefficients.values[index])
     if np.isnan(value):

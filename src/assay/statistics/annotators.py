@@ -73,8 +73,8 @@ def _squared_differences(values: Floats, rows: NDArray[np.intp], counts: NDArray
     """Return the sum of squared differences of all ordered pairs of values of each row, shape (rows,)."""
     sums = np.bincount(rows, weights=values, minlength=len(counts))
     squares = np.bincount(rows, weights=values**2, minlength=len(counts))
-    total: Floats = 2 * (counts * squares - sums**2)
-    return total
+    total = 2 * (counts * squares - sums**2)
+    return np.asarray(total, dtype=np.float64)
 
 
 @dataclass(frozen=True)

@@ -1,0 +1,152 @@
+"""Agreement over all pairs that is adjusted: for quantities held constant, and for the noise in labels.
+
+A control names quantities as a bucket does: ``length``, ``f1``, ``number``, a column, joined by ``+``. It gives two
+blocks of the agreement table: ``all given length``, the partial correlation, and ``all within length``, the mean over
+strata. Where the data has several labels a pair, ``all disattenuated`` is corrected for their noise.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from assay.benchmark.buckets import ALL, parse_rule, quantity, split_into_buckets
+from assay.errors import InputError
+from assay.statistics.agreement import Estimate
+from assay.statistics.attenuation import disattenuated_agreement
+from assay.statistics.partial import partial_agreement, stratified_agreement
+
+if TYPE_CHECKING:
+    from assay.datasets import Pairs
+
+#: Values of a numeric column that are strata by themselves; of more, its quarters are.
+MOST_VALUES = 10
+
+
+@dataclass(frozen=True)
+class Control:
+    """What agreement is adjusted for.
+
+    Attributes:
+        rule: as it was asked for.
+        quantities: of the n pairs, by name, shape (n,), NaN where unknown; empty where one of them is no number.
+        strata: by name, which pairs each holds, shape (n,).
+    """
+
+    rule: str
+    quantities: dict[str, NDArray[np.float64]] = field(repr=False)
+    strata: dict[str, NDArray[np.bool_]] = field(repr=False)
+
+
+@dataclass(frozen=True)
+class AdjustedBlock:
+    """A block of the agreement table: its name, what it is, its estimates, and the pairs that they rest on."""
+
+    name: str
+    about: str
+    estimates: list[Estimate]
+    n: int
+
+
+def check_controls(rules: Sequence[str]) -> None:
+    """Raise InputError for a control that cannot be read, appears twice, or has a condition or the label."""
+    for rule in rules:
+        if rules.count(rule) > 1:
+            raise InputError(f"`controls={rule}`: is asked for twice")
+        for term in parse_rule(rule):
+            if term.op or term.name in ("label", "none", ALL):
+                raise InputError(
+                    f"`controls={rule}`: name what is held constant: length, f1, number or a column; with edges, such "
+                    "as f1:0,0.5,1, for strata of your own"
+                )
+
+
+def read_controls(
+    pairs: Pairs, rules: Sequence[str], token_f1: Callable[[], NDArray[np.float64]]
+) -> tuple[Control, ...]:
+    """Return the controls of a dataset.
+
+    Args:
+        pairs: n pairs.
+        rules: whose columns the dataset has.
+        token_f1: gives the token F1 of every pair, shape (n,); called only where a control needs it.
+    """
+    return tuple(_read_control(pairs, rule, token_f1) for rule in rules)
+
+
+def _read_control(pairs: Pairs, rule: str, token_f1: Callable[[], NDArray[np.float64]]) -> Control:
+    quantities = {term.name: quantity(pairs, term, token_f1) for term in parse_rule(rule)}
+    numbers = {name: values for name, values in quantities.items() if values.dtype.kind == "f"}
+    terms = []
+    for term in parse_rule(rule):
+        values = numbers.get(term.name)
+        own = values is not None and not term.edges and term.name not in ("f1", "length", "number")
+        edges = _quarters(values) if own and values is not None else ""
+        terms.append(term.text + edges)
+    buckets = split_into_buckets(pairs, ("+".join(terms),), token_f1)
+    strata = {bucket.name: bucket.mask for bucket in buckets if bucket.name != ALL}
+    return Control(rule, numbers if len(numbers) == len(quantities) else {}, strata)
+
+
+def _quarters(values: NDArray[np.float64]) -> str:
+    """Return the edges of a rule that cuts a column of many values into quarters; empty for one of few values."""
+    known = values[np.isfinite(values)]
+    if len(np.unique(known)) <= MOST_VALUES:
+        return ""
+    edges = np.unique(np.quantile(known, [0, 0.25, 0.5, 0.75, 1]))
+    # in full, or the highest value could lie above the last edge
+    return ":" + ",".join(repr(float(edge)) for edge in edges)
+
+
+def adjusted_blocks(
+    controls: Sequence[Control],
+    scores: dict[str, NDArray[np.float64]],
+    labels: NDArray[np.float64],
+    annotations: NDArray[np.float64] | None,
+    **settings: Any,
+) -> list[AdjustedBlock]:
+    """Return the blocks of controls, in order, and that of disattenuated agreement where labels have a reliability.
+
+    Args:
+        controls: of these n pairs.
+        scores: by metric, shape (n,).
+        labels: shape (n,).
+        annotations: shape (n, annotators), NaN where there is none; None for data without them.
+        **settings: statistics, confidence, resamples, seed and groups of the agreement over all pairs.
+    """
+    blocks = []
+    for control in controls:
+        if control.quantities:
+            blocks.append(_given(control, scores, labels, settings))
+        if control.strata:
+            blocks.append(_within(control, scores, labels, settings))
+    if annotations is not None:
+        estimates = disattenuated_agreement(scores, labels, annotations, **settings)
+        about = "corrected for the noise in the labels: over the root of their reliability, which may exceed 1"
+        if estimates:
+            blocks.append(AdjustedBlock(f"{ALL} disattenuated", about, estimates, len(labels)))
+    return blocks
+
+
+def _given(
+    control: Control, scores: dict[str, NDArray[np.float64]], labels: NDArray[np.float64], settings: dict[str, Any]
+) -> AdjustedBlock:
+    covariates = list(control.quantities.values())
+    known = np.all([np.isfinite(values) for values in covariates], axis=0)
+    estimates = partial_agreement(scores, labels, covariates, **settings)
+    about = f"partial correlation: {' and '.join(control.quantities)} held constant"
+    return AdjustedBlock(f"{ALL} given {control.rule}", about, estimates, int(known.sum()))
+
+
+def _within(
+    control: Control, scores: dict[str, NDArray[np.float64]], labels: NDArray[np.float64], settings: dict[str, Any]
+) -> AdjustedBlock:
+    inside = np.any(list(control.strata.values()), axis=0)
+    estimates = stratified_agreement(scores, labels, control.strata, **settings)
+    sizes = ", ".join(f"{name}: {int(mask.sum()):,}" for name, mask in control.strata.items())
+    about = f"mean over strata, weighted by their pairs ({sizes})"
+    return AdjustedBlock(f"{ALL} within {control.rule}", about, estimates, int(inside.sum()))
