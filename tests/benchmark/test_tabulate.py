@@ -60,6 +60,12 @@ def test_pairs_with_unequally_many_annotations():
     expected = split_half_reliability(padded)
     assert (held.pearson, held.spearman) == (expected.pearson, expected.spearman)
     assert (held.n, held.annotators) == (60, expected.annotators)
+    # lists of different lengths do not say who gave which label; empty cells of columns do
+    assert held.annotators_spearman == []
+    columns = [[*one, None, None][:4] for one in given]
+    table = pairs.table.append_column("annotations", pa.array(columns, pa.list_(pa.float64())))
+    held = assay.run([replace(pairs, table=table)], ["f1"], resamples=0).outcome.buckets[0].reliability
+    assert len(held.annotators_spearman) == 4
 
 
 def test_a_summary_lists_few_labels_one_by_one_and_many_by_their_quantiles():

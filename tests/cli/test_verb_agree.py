@@ -55,6 +55,7 @@ def test_buckets_that_read_the_texts_need_them(assay):
         complaint = assay(*given, "--bucket", bucket, "--out", "OUT").complaint
         assert "scored.csv" in complaint and repr(bucket) in complaint and "needs the texts" in complaint
     assert "dropping duplicates needs the texts" in assay(*given, "--drop-duplicates", "--out", "OUT").complaint
+    assert "--control length needs the texts" in assay(*given, "--control", "length", "--out", "OUT").complaint
     assert not Path("OUT").exists()
     done = assay(*given, "--bucket", "note", "--bucket", "label<2", "--format", "csv", "--resamples", 0)
     assert "note=x" in {row["bucket"] for row in done.rows}

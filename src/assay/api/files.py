@@ -140,8 +140,9 @@ def agree_file(settings: AgreeSettings) -> Result:
     file = Path(settings.file)
     mapping = parse_columns(settings.columns)
     pairs, absent = load_scored(file, Reading(**settings.values_of(OwnColumns)))
-    bucket = reads_texts([*settings.buckets, *settings.controls])
-    reading = f"bucket {bucket!r}" if bucket else "dropping duplicates" if settings.drop_duplicates else None
+    bucket, control = reads_texts(settings.buckets), reads_texts(settings.controls)
+    reading = f"bucket {bucket!r}" if bucket else f"`controls={control}`" if control else None
+    reading = reading or ("dropping duplicates" if settings.drop_duplicates else None)
     if absent and reading:
         raise InputError(
             f"{file}: {reading} needs the texts and there is no column {' and no column '.join(absent)}; say which is "

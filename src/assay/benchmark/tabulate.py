@@ -50,7 +50,7 @@ def tabulate(
     buckets = dataset.buckets
     labels = pairs.labels
     groups = None if dataset.group_column is None else _group_codes(pairs, dataset.group_column)
-    annotations = _annotations(pairs)
+    annotations, named = _annotations(pairs)
     progress.begin(f"agreement on {pairs.name}", len(buckets) * len(scores) * request.resamples)
     rows, summaries = [], []
     for bucket in buckets:
@@ -69,7 +69,7 @@ def tabulate(
         )
         for estimate in estimates:
             rows.append(_row(pairs, bucket, estimate, NEGATED if estimate.metric in negated else ""))
-        reliability = None if annotations is None else _reliability(annotations[inside])
+        reliability = None if annotations is None else _reliability(annotations[inside], named)
         summaries.append(_summarise(request, dataset, bucket, bucket_groups, reliability))
     for rule in request.buckets:
         if rule.isidentifier() and rule not in QUANTITIES:
@@ -243,25 +243,34 @@ def _label_distribution(labels: NDArray[np.float64]) -> dict[str, float]:
     return {f"{percent}%": float(np.percentile(labels, percent)) for percent in (0, 25, 50, 75, 100)}
 
 
-def _annotations(pairs: Pairs) -> NDArray[np.float64] | None:
-    """Return the annotators' labels, shape (n, most labels of a pair), NaN-padded; None for data without them."""
+def _annotations(pairs: Pairs) -> tuple[NDArray[np.float64] | None, bool]:
+    """Return the annotators' labels and whether a column is an annotator.
+
+    The labels have the shape (n, most labels of a pair), NaN-padded; None for data without them. Lists of different
+    lengths do not say who gave which label; those of several columns are equally long, with an empty cell as null.
+    """
     if "annotations" not in pairs.table.column_names:
-        return None
-    lists = pairs.table.column("annotations").to_pylist()
-    most_labels = max((len(labels or ()) for labels in lists), default=0)
-    annotations = np.full((len(lists), most_labels), np.nan)
+        return None, False
+    lists = [labels or () for labels in pairs.table.column("annotations").to_pylist()]
+    lengths = {len(labels) for labels in lists}
+    annotations = np.full((len(lists), max(lengths, default=0)), np.nan)
     for row, labels in enumerate(lists):
-        for annotator, label in enumerate(labels or ()):
+        for annotator, label in enumerate(labels):
             annotations[row, annotator] = np.nan if label is None else label
-    return annotations
+    return annotations, len(lengths) == 1
 
 
-def _reliability(annotations: NDArray[np.float64]) -> AnnotatorReliability | None:
-    """Return how reliable the labels are and how far annotators agree; None where that is undefined."""
+def _reliability(annotations: NDArray[np.float64], named: bool) -> AnnotatorReliability | None:
+    """Return how reliable the labels are and how far annotators agree; None where that is undefined.
+
+    Args:
+        annotations: shape (n, annotators), NaN where there is none.
+        named: whether a column is an annotator.
+    """
     reliability = split_half_reliability(annotations)
     if reliability is None:
         return None
-    each = each_with_the_others(annotations)
+    each = each_with_the_others(annotations) if named else []
     return AnnotatorReliability(
         **asdict(reliability) | {"lengths": list(reliability.lengths)},
         alpha={level: krippendorff_alpha(annotations, level) for level in LEVELS},

@@ -95,17 +95,16 @@ def each_with_the_others(annotations: Floats) -> list[OneAnnotator]:
     """Return how each annotator agrees with the mean label of the others: what one more annotator would reach.
 
     Args:
-        annotations: shape (n, annotators), NaN where an annotator gave no label.
+        annotations: shape (n, annotators), a column an annotator, NaN where one gave no label.
 
     Returns:
-        One a column; empty where the columns are no annotators: lists of labels that are sorted, or of different
-        lengths.
+        One a column; empty where somebody sorted the labels of each pair, so that a column is nobody's.
     """
-    if not columns_are_annotators(annotations):
+    if are_sorted(annotations):
         return []
     known = ~np.isnan(annotations)
-    filled = np.where(known, annotations, 0.0)
-    sums, counts = filled.sum(axis=1), known.sum(axis=1)
+    counts = known.sum(axis=1)
+    sums = np.where(known, annotations, 0.0).sum(axis=1)
     found = []
     for column in range(annotations.shape[1]):
         rows = known[:, column] & (counts >= 2)
@@ -118,14 +117,3 @@ def each_with_the_others(annotations: Floats) -> list[OneAnnotator]:
         r, rho = (None if np.isnan(value) else float(value) for value in coefficients["one"].values)
         found.append(OneAnnotator(r, rho, int(rows.sum())))
     return found
-
-
-def columns_are_annotators(annotations: Floats) -> bool:
-    """Tell whether each column holds the labels of one annotator, as far as the labels show.
-
-    Lists of labels fill the first columns of their rows; where their lengths differ, or somebody sorted them, a column
-    is nobody's.
-    """
-    known = ~np.isnan(annotations)
-    are_lists = bool((known[:, :-1] >= known[:, 1:]).all()) and not known.all()
-    return not are_lists and not are_sorted(annotations)
