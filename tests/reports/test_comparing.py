@@ -201,7 +201,7 @@ def test_an_undefined_coefficient_has_its_reason_and_is_that_of_one_score(tmp_pa
 def test_few_pairs_are_said(tmp_path, n, few):
     held = laid_out([run_of(tmp_path, "run", rows_of(n))])
     (said,) = [note for note in held.sheets[0].notes if "fewer than 50" in note] or [""]
-    assert said == ("49 pairs, fewer than 50: trust neither the tests nor the intervals much" if few else "")
+    assert said == ("49 pairs, fewer than 50: only large differences can be shown, see detectable" if few else "")
 
 
 def test_settings_out_of_range():

@@ -64,7 +64,7 @@ def disagreements(contest: Contest, names: MetricPair, limit: int, buckets: Sequ
     return farthest
 
 
-#: Below so many pairs, or groups of pairs, a test and an interval are both rough.
+#: Below so many pairs, or groups of pairs, a test keeps its level and can show large differences alone.
 FEW = 50
 
 
@@ -88,7 +88,7 @@ def remarks(
     units, unit = _units(contest, bucket)
     lines += _fewest_exchanges(units, unit, len(contest.metric_pairs), settings)
     if units < FEW:
-        lines.append(f"{units:,} {unit}, fewer than {FEW}: trust neither the tests nor the intervals much")
+        lines.append(f"{units:,} {unit}, fewer than {FEW}: only large differences can be shown, see detectable")
     if reservation := _label_units(contest, bucket).reservation:
         lines.append(reservation)
     return list(dict.fromkeys(lines))
@@ -224,10 +224,10 @@ def _explanations(settings: PermutationTests, metric_pairs: int) -> list[str]:
         "bucket, hence at the level that the correction asks of that one"
     )
     disagreeing = (
-        "p perm. is another question: it supposes that, without a difference, the standardised scores of the two "
+        "p perm. answers another question: it supposes that, without a difference, the standardised scores of the two "
         "metrics could be exchanged pair by pair. Where many pairs share one score, such as 0, exchanges break these "
         "ties, and it misses differences of ranks; where the two have scores of another shape, it sees differences of "
-        f"Pearson's r that are none. Below {FEW} pairs or groups trust no test much"
+        "Pearson's r that are none"
     )
     return [interval, tests, power, disagreeing]
 
