@@ -11,6 +11,7 @@ from assay.lazy import on_first_use
 
 if TYPE_CHECKING:
     from assay.api.best_worst import best_worst
+    from assay.api.cache import list_cache, prune_cache
     from assay.api.check import Checked, baseline, check
     from assay.api.compare import compare
     from assay.api.crossval import crossval
@@ -70,6 +71,7 @@ __all__ = [
     "figure",
     "find_errors",
     "leaderboard",
+    "list_cache",
     "list_metrics",
     "list_published",
     "load_dataset",
@@ -77,6 +79,7 @@ __all__ = [
     "metric",
     "power",
     "profile",
+    "prune_cache",
     "recommend",
     "relatedness",
     "report",

@@ -148,7 +148,7 @@ def test_datasets_of_a_folder_are_fetched_and_checked(assay, shared_data, monkey
 
 def test_doctor(assay):
     findings = json.loads(assay("doctor", "--format", "json").out)
-    assert {finding["kind"] for finding in findings} == {"machine", "package", "metric", "dataset"}
+    assert {finding["kind"] for finding in findings} == {"machine", "variable", "package", "metric", "dataset"}
     remedies = {finding["name"]: finding["remedy"] for finding in findings if not finding["here"]}
     assert remedies["stsb@2017"] == "assay datasets fetch stsb@2017"
     assert remedies["str-2022@1"] == "assay datasets show str-2022"

@@ -13,7 +13,7 @@ from assay.datasets import is_here, list_datasets
 from assay.errors import AssayError, UnavailableError
 from assay.metrics import list_metrics, load_metric
 from assay.metrics.presets import preset_languages
-from assay.paths import cache_dir, data_dirs
+from assay.paths import cache_dir
 
 #: Package, extra and what it is for.
 _EXTRAS = (
@@ -30,12 +30,23 @@ _EXTRAS = (
 )
 
 
+#: Environment variables that assay reads, and what each does.
+_VARIABLES = {
+    "ASSAY_CACHE": "folder for downloads and stored scores",
+    "ASSAY_DATA": f"folders with datasets that are at hand, separated by {os.pathsep!r}",
+    "HF_HUB_OFFLINE": "1 forbids the network for models of the hub",
+    "HF_ENDPOINT": "address of the hub",
+    "OMP_NUM_THREADS": "CPU threads of models and numerical libraries",
+    "WNSEARCHDIR": "folder of WordNet, for METEOR",
+}
+
+
 @dataclass(frozen=True)
 class DoctorFinding:
     """One thing that was looked for.
 
     Attributes:
-        kind: machine, package, metric or dataset.
+        kind: machine, variable, package, metric or dataset.
         name: what it is.
         here: whether it is available.
         detail: version, path or reason.
@@ -50,8 +61,8 @@ class DoctorFinding:
 
 
 def diagnose() -> list[DoctorFinding]:
-    """Look at the machine, the optional packages, every metric and every dataset; fetch nothing."""
-    return [*_machine(), *_packages(), *_metrics(), *_datasets()]
+    """Look at the machine, the environment, the optional packages, every metric and every dataset; fetch nothing."""
+    return [*_machine(), *_variables(), *_packages(), *_metrics(), *_datasets()]
 
 
 def _machine() -> list[DoctorFinding]:
@@ -60,7 +71,6 @@ def _machine() -> list[DoctorFinding]:
     probe = next(folder for folder in (cache, *cache.parents) if os.access(folder, os.F_OK))
     free = shutil.disk_usage(probe).free / 2**30
     writable = probe.is_dir() and os.access(probe, os.W_OK | os.X_OK)
-    folders = ", ".join(str(folder) for folder in data_dirs()) or "none"
     store = default_store()
     size = f"{store.stat().st_size / 2**20:.1f} MiB" if os.access(store, os.R_OK) else "not yet made"
     return [
@@ -72,8 +82,16 @@ def _machine() -> list[DoctorFinding]:
             "machine", "cache", writable, f"{cache} ({free:.0f} GiB free)", "" if writable else "set ASSAY_CACHE"
         ),
         DoctorFinding("machine", "score store", True, f"{store} ({size})"),
-        DoctorFinding("machine", "$ASSAY_DATA", True, folders),
     ]
+
+
+def _variables() -> list[DoctorFinding]:
+    """Return the environment variables that assay reads, with their values."""
+    findings = []
+    for name, purpose in _VARIABLES.items():
+        value = os.environ.get(name, "not set")
+        findings.append(DoctorFinding("variable", name, True, f"{value}: {purpose}"))
+    return findings
 
 
 def _packages() -> list[DoctorFinding]:

@@ -20,7 +20,7 @@ __all__ = ["app", "main", "verbs"]
 ORDER = (
     *("run", "score", "agree", "compare", "power", "leaderboard", "significance", "recommend", "errors", "explain"),
     *("crossval", "thresholds", "bws", "relatedness", "report", "figure", "baseline", "check", "verify", "sweep"),
-    *("profile", "reproduce", "train", "tune", "doctor", "metrics", "models", "datasets"),
+    *("profile", "reproduce", "train", "tune", "doctor", "metrics", "models", "datasets", "cache"),
 )
 
 

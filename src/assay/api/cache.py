@@ -1,0 +1,117 @@
+"""What the cache holds, and how parts of it are removed."""
+
+from __future__ import annotations
+
+import shutil
+import time
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from assay.benchmark.store import default_store
+from assay.errors import InputError, unknown_name
+from assay.paths import cache_dir
+
+#: What lies in the cache: its kind, and what is lost with it.
+KINDS = {
+    "scores": "scores of earlier runs; computed anew",
+    "models": "models that were downloaded",
+    "datasets": "datasets that were downloaded",
+    "converted": "models converted for other backends; converted anew",
+    "vectors": "word vectors in binary form; read anew",
+    "corpora": "word frequencies of BERTScore; counted anew",
+    "crossval": "scores of models trained on folds; trained anew",
+    "targets": "scores that trainings aim at; computed anew",
+    "unfinished": "downloads that did not end",
+}
+SECONDS_PER_DAY = 86_400
+
+
+@dataclass(frozen=True)
+class CacheEntry:
+    """One kind of files in the cache.
+
+    Attributes:
+        kind: a key of :data:`KINDS`.
+        paths: the files and folders of that kind, in the cache's first level or below the folder of the kind.
+        files: how many files they are.
+        size: of them, in bytes.
+        newest: when the last of them was written, in seconds since 1970; None without any.
+    """
+
+    kind: str
+    paths: tuple[Path, ...]
+    files: int
+    size: int
+    newest: float | None
+
+
+def list_cache() -> list[CacheEntry]:
+    """Return what the cache has, one entry a kind, in the order of :data:`KINDS`."""
+    return [_entry(kind, _paths_of(kind)) for kind in KINDS]
+
+
+def prune_cache(kinds: Sequence[str], *, older_than: float = 0.0, dry_run: bool = False) -> list[CacheEntry]:
+    """Remove some kinds of files from the cache, and return what was removed, one entry a kind.
+
+    Args:
+        kinds: keys of :data:`KINDS`, or ``all``.
+        older_than: only what was last written so many days ago, or earlier; 0 for all. The scores are one file.
+        dry_run: remove nothing.
+
+    Raises:
+        InputError: an unknown kind, or a negative age.
+    """
+    for kind in kinds:
+        if kind not in (*KINDS, "all"):
+            raise InputError(unknown_name("the cache has no kind", kind, ["all", *KINDS]))
+    if older_than < 0:
+        raise InputError(f"`older_than={older_than:g}`: must be 0 days or more")
+    latest = time.time() - older_than * SECONDS_PER_DAY
+    removed = []
+    for kind in KINDS if "all" in kinds else dict.fromkeys(kinds):
+        paths = [path for path in _paths_of(kind) if _newest(path) <= latest]
+        removed.append(_entry(kind, paths))
+        if not dry_run:
+            for path in paths:
+                _remove(path)
+    return removed
+
+
+def _paths_of(kind: str) -> list[Path]:
+    """Return the files and folders of a kind that are removed one by one."""
+    folder = cache_dir()
+    if kind == "scores":
+        store = default_store()
+        return sorted(store.parent.glob(f"{store.name}*"))
+    if kind == "unfinished":
+        return sorted([*folder.glob("wheel-*"), *folder.rglob("*.part")])
+    # a model or dataset lies two levels below: of which hub, or which version
+    depth = "*/*" if kind in ("models", "datasets") else "*"
+    return sorted(path for path in (folder / kind).glob(depth) if path.suffix != ".part")
+
+
+def _entry(kind: str, paths: Sequence[Path]) -> CacheEntry:
+    files = [file for path in paths for file in _files(path)]
+    sizes = [file.stat().st_size for file in files]
+    newest = max((_newest(path) for path in paths), default=None)
+    return CacheEntry(kind, tuple(paths), len(files), sum(sizes), newest)
+
+
+def _files(path: Path) -> list[Path]:
+    """Return the files at or below a path; links are not followed, and what is unfinished below it is another kind."""
+    if path.is_symlink() or not path.is_dir():
+        return [path]
+    return [file for file in path.rglob("*") if file.is_file() and not file.is_symlink() and file.suffix != ".part"]
+
+
+def _newest(path: Path) -> float:
+    times = [file.lstat().st_mtime for file in _files(path)]
+    return max(times, default=path.lstat().st_mtime)
+
+
+def _remove(path: Path) -> None:
+    if path.is_dir() and not path.is_symlink():
+        shutil.rmtree(path)
+    else:
+        path.unlink(missing_ok=True)
