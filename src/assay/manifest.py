@@ -310,6 +310,8 @@ class AnnotatorReliability(_Record):
         alpha: Krippendorff's alpha by level of measurement; empty for older folders.
         annotators_pearson, annotators_spearman: of each annotator with the mean of the others; empty where it is
             unknown who gave which label, and for older folders.
+        is_of_label: whether the label is the mean of the annotators' labels, on any scale, so that this is its
+            reliability; data may come with a label that was made of them in another way.
     """
 
     pearson: float | None
@@ -323,6 +325,7 @@ class AnnotatorReliability(_Record):
     alpha: dict[str, float | None] = {}
     annotators_pearson: list[float | None] = []
     annotators_spearman: list[float | None] = []
+    is_of_label: bool = True
 
 
 class BucketRecord(_Record):

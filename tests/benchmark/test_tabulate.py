@@ -90,3 +90,24 @@ def test_empty_group_cells_are_groups_of_their_own():
     assert assay.run([rows], ["f1"], group_by="topic", resamples=100).outcome.buckets[0].groups == 5
     with pytest.raises(InputError, match="holds lists"):
         assay.run([[dict(row, tags=["a"]) for row in ROWS]], ["f1"], group_by="tags")
+
+
+def test_a_label_that_is_not_the_mean_of_its_annotations_has_an_unknown_reliability():
+    rng = np.random.default_rng(4)
+    given = rng.integers(0, 3, size=(60, 1)) + rng.normal(size=(60, 3))
+    medians, means = np.median(given, axis=1), given.mean(axis=1)
+
+    def annotated(labels):
+        rows = [{"reference": "a", "candidate": "b" * i, "label": label} for i, label in enumerate(labels)]
+        pairs = assay.load_dataset(rows)
+        table = pairs.table.append_column("annotations", pa.array(given.tolist(), pa.list_(pa.float64())))
+        return assay.run([replace(pairs, table=table)], ["levenshtein"], resamples=0, buckets=["none"])
+
+    # on another scale it is still the mean
+    result = annotated(5 - means / 2)
+    assert result.outcome.buckets[0].reliability.is_of_label
+    assert "upper bound for a metric" in result.to_markdown() and "disattenuated" in result.to_markdown()
+    result = annotated(medians)
+    assert not result.outcome.buckets[0].reliability.is_of_label
+    assert "which is not the label" in result.to_markdown()
+    assert "upper bound" not in result.to_markdown() and "disattenuated" not in result.to_markdown()

@@ -19,6 +19,7 @@ from assay.errors import InputError
 from assay.statistics.agreement import Estimate
 from assay.statistics.attenuation import disattenuated_agreement
 from assay.statistics.partial import partial_agreement, stratified_agreement
+from assay.statistics.reliability import are_means
 
 if TYPE_CHECKING:
     from assay.datasets import Pairs
@@ -111,6 +112,8 @@ def adjusted_blocks(
 ) -> list[AdjustedBlock]:
     """Return the blocks of controls, in order, and that of disattenuated agreement where labels have a reliability.
 
+    Labels that are not the means of the annotations have one that nobody knows.
+
     Args:
         controls: of these n pairs.
         scores: by metric, shape (n,).
@@ -124,7 +127,7 @@ def adjusted_blocks(
             blocks.append(_given(control, scores, labels, settings))
         if control.strata:
             blocks.append(_within(control, scores, labels, settings))
-    if annotations is not None:
+    if annotations is not None and are_means(labels, annotations):
         estimates = disattenuated_agreement(scores, labels, annotations, **settings)
         about = "corrected for the noise in the labels: over the root of their reliability, which may exceed 1"
         if estimates:

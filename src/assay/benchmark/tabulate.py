@@ -20,7 +20,7 @@ from assay.progress import Progress
 from assay.statistics.agreement import Estimate, agreement
 from assay.statistics.annotators import LEVELS, each_with_the_others, krippendorff_alpha
 from assay.statistics.crossvalidation import codes_of_groups
-from assay.statistics.reliability import split_half_reliability, tie_free_ceiling, tie_share
+from assay.statistics.reliability import are_means, split_half_reliability, tie_free_ceiling, tie_share
 from assay.statistics.resampling import seed_of
 
 if TYPE_CHECKING:
@@ -69,7 +69,7 @@ def tabulate(
         )
         for estimate in estimates:
             rows.append(_row(pairs, bucket, estimate, NEGATED if estimate.metric in negated else ""))
-        reliability = None if annotations is None else _reliability(annotations[inside], named)
+        reliability = None if annotations is None else _reliability(annotations[inside], labels[inside], named)
         summaries.append(_summarise(request, dataset, bucket, bucket_groups, reliability))
     for rule in request.buckets:
         if rule.isidentifier() and rule not in QUANTITIES:
@@ -260,11 +260,14 @@ def _annotations(pairs: Pairs) -> tuple[NDArray[np.float64] | None, bool]:
     return annotations, len(lengths) == 1
 
 
-def _reliability(annotations: NDArray[np.float64], named: bool) -> AnnotatorReliability | None:
+def _reliability(
+    annotations: NDArray[np.float64], labels: NDArray[np.float64], named: bool
+) -> AnnotatorReliability | None:
     """Return how reliable the labels are and how far annotators agree; None where that is undefined.
 
     Args:
         annotations: shape (n, annotators), NaN where there is none.
+        labels: shape (n,).
         named: whether a column is an annotator.
     """
     reliability = split_half_reliability(annotations)
@@ -276,4 +279,5 @@ def _reliability(annotations: NDArray[np.float64], named: bool) -> AnnotatorReli
         alpha={level: krippendorff_alpha(annotations, level) for level in LEVELS},
         annotators_pearson=[annotator.pearson for annotator in each],
         annotators_spearman=[annotator.spearman for annotator in each],
+        is_of_label=are_means(labels, annotations),
     )

@@ -265,7 +265,10 @@ def _reliability_facts(reliability: AnnotatorReliability) -> list[str]:
         # of an older run, which stepped all halves up to twice their length: too little for odd numbers of annotators
         return [f"reliability of the labels ({kind}, as if halves were equal) {values}"]
     bounds = f"r {_known(reliability.bound_pearson)}, ρ {_known(reliability.bound_spearman)}"
-    facts = [f"reliability of the labels ({kind}) {values}", f"upper bound for a metric {bounds}"]
+    if reliability.is_of_label:
+        facts = [f"reliability of the labels ({kind}) {values}", f"upper bound for a metric {bounds}"]
+    else:
+        facts = [f"reliability of the annotators' mean, which is not the label ({kind}) {values}"]
     if reliability.alpha:
         alphas = ", ".join(f"{level} {_known(value)}" for level, value in reliability.alpha.items())
         facts.append(f"Krippendorff's α {alphas}")

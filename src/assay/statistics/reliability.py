@@ -141,6 +141,22 @@ def split_half_reliability(annotations: Floats, *, splits: int | None = None, se
     return Reliability(*stepped_up, annotations.shape[1], n, len(pearson), halves.lengths, *bounds)
 
 
+def are_means(labels: Floats, annotations: Floats) -> bool:
+    """Tell whether labels are the means of annotations up to the scale, so that the reliability is that of the labels.
+
+    Args:
+        labels: shape (n,).
+        annotations: shape (n, annotators), NaN where there is none.
+    """
+    known = ~np.isnan(annotations)
+    has_label = known.any(axis=1)
+    means = _mean_labels(annotations[has_label], known[has_label])
+    centred, expected = labels[has_label] - labels[has_label].mean(), means - means.mean()
+    # the residual of a line through both; 10⁻⁶ for labels that were rounded when they were written
+    explained = float((centred * expected).sum()) ** 2
+    return explained >= (1 - 1e-6) * float((centred**2).sum() * (expected**2).sum())
+
+
 @dataclass(frozen=True, eq=False)
 class Halves:
     """The labels of the n pairs that have at least two, and the ways to halve them.
