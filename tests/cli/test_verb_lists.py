@@ -146,6 +146,15 @@ def test_datasets_of_a_folder_are_fetched_and_checked(assay, shared_data, monkey
     assert assay("datasets", "check", "squad-sas", "--offline").code == 0
 
 
+def test_an_error_comes_with_its_lines_of_code_on_request(assay, monkeypatch):
+    arguments = ("metrics", "show", "bleuu")
+    assert "Traceback" not in assay(*arguments).err
+    monkeypatch.setenv("ASSAY_TRACEBACK", "")  # the option sets it for the process
+    done = assay("--traceback", *arguments)
+    assert done.code == 2 and "Traceback (most recent call last)" in done.err and "registry.py" in done.err
+    assert done.err.splitlines()[-1].startswith("assay: there is no metric 'bleuu'")
+
+
 def test_doctor(assay):
     findings = json.loads(assay("doctor", "--format", "json").out)
     assert {finding["kind"] for finding in findings} == {"machine", "variable", "package", "metric", "dataset"}

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import functools
+import os
 import re
 from collections.abc import Iterator, Mapping
 from importlib import import_module
@@ -11,7 +12,7 @@ from typing import Any, cast
 
 import typer
 
-from assay.cli.guard import OneLineErrors
+from assay.cli.guard import TRACEBACK, OneLineErrors
 
 __all__ = ["app", "main", "verbs"]
 
@@ -114,8 +115,11 @@ def _version(shown: bool) -> None:
 @app.callback()
 def _root(
     version: bool = typer.Option(False, "--version", callback=_version, is_eager=True, help="Show the version."),
+    traceback: bool = typer.Option(False, "--traceback", help="Show the lines of code behind an error."),
 ) -> None:
     """Compare similarity metrics with human labels."""
+    if traceback:
+        os.environ[TRACEBACK] = "1"
 
 
 def main() -> None:

@@ -8,6 +8,7 @@ import io
 import os
 import sys
 import time
+import traceback
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any, ParamSpec
@@ -38,6 +39,10 @@ FIXABLE = frozenset(
     {errno.EACCES, errno.EPERM, errno.EROFS, errno.ENOSPC, errno.EDQUOT, errno.EFBIG}
     | {errno.ENOTDIR, errno.EISDIR, errno.ELOOP, errno.ENAMETOOLONG}
 )
+
+
+#: Environment variable, which ``assay --traceback`` sets: errors come with the lines of code that they passed.
+TRACEBACK = "ASSAY_TRACEBACK"
 
 
 def tell(line: str) -> None:
@@ -73,6 +78,8 @@ def guarded(verb: Callable[Arguments, None], flags: Mapping[str, str] | None = N
             # here, since it imports NumPy, which the help of the command line does not need
             from assay.settings import with_flags
 
+            if os.environ.get(TRACEBACK):
+                traceback.print_exc()
             tell(f"assay: {with_flags(str(error), flags or {})}")
             raise typer.Exit(error.exit_code) from error
         except KeyboardInterrupt:
