@@ -10,15 +10,13 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from assay.statistics.agreement import measure
 from assay.statistics.comparison import compare_all
-from assay.statistics.jackknife import leave_one_out
 from assay.statistics.power import Pilot, plan, share_significant, units_needed
 
 SEED = 20
 SIZES = (100, 300, 1000)
 PILOT = 300
-PILOTS, SAMPLES = 200, 1500
+PILOTS, SAMPLES = 100, 1200
 #: So many samples of so many pairs show the true difference and its spread.
 LARGE_SAMPLES, LARGE = 20, 20_000
 LEVEL = 0.05
@@ -93,15 +91,10 @@ SETTINGS = (
 )
 
 
-def pilot_of(setting: Setting, rng: np.random.Generator, n: int) -> Pilot:
+def pilot_of(setting: Setting, rng: np.random.Generator, n: int, *, with_spread_error: bool = False) -> Pilot:
     """Return what a pilot of so many pairs shows."""
     labels, first, second, groups = setting.draw(rng, n)
-    scores = {"first": first, "second": second}
-    chosen = (setting.statistic,)
-    measured = measure(scores, labels, statistics=chosen, resamples=0, seed=(0,), groups=groups)
-    without = leave_one_out(scores, labels, statistics=chosen, groups=groups)
-    values = [float(coefficients.values[0]) for coefficients in measured.values()]
-    pilot = Pilot.of(values[0], values[1], without["first"][0], without["second"][0])
+    pilot = Pilot.of(first, second, labels, setting.statistic, groups, with_spread_error=with_spread_error)
     assert pilot is not None
     return pilot
 
@@ -137,7 +130,7 @@ def main() -> None:
         truth = [pilot_of(setting, rng, LARGE) for _ in range(LARGE_SAMPLES)]
         effect = float(np.mean([pilot.difference for pilot in truth]))
         spread = float(np.mean([pilot.spread for pilot in truth]))
-        pilots = [pilot_of(setting, rng, PILOT) for _ in range(PILOTS)]
+        pilots = [pilot_of(setting, rng, PILOT, with_spread_error=True) for _ in range(PILOTS)]
         for n in SIZES:
             units = units_in(setting, n)
             predicted = share_significant(effect, spread, units, LEVEL)

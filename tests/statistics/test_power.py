@@ -57,14 +57,6 @@ def scores(n, seed=0):
     return label, label + 0.6 * error + 0.8 * rng.normal(size=n), label + 0.6 * error + 1.05 * rng.normal(size=n)
 
 
-def pilot_by_hand(labels, first, second):
-    """Return a pilot of Pearson's r, each value without a pair computed anew."""
-    n = len(labels)
-    kept = [np.arange(n) != row for row in range(n)]
-    without = [np.array([pearsonr(score[rows], labels[rows])[0] for rows in kept]) for score in (first, second)]
-    return Pilot.of(pearsonr(first, labels)[0], pearsonr(second, labels)[0], *without)
-
-
 def difference_in_pearson(labels, first, second):
     """Return what a comparison by Pearson's r finds."""
     settings = {"statistics": ("pearson",), "confidence": 0.95, "permutations": 0, "resamples": 0, "seed": (0,)}
@@ -73,39 +65,70 @@ def difference_in_pearson(labels, first, second):
 
 def test_the_pilot_has_the_error_of_the_test_that_decides():
     labels, first, second = scores(60)
-    pilot = pilot_by_hand(labels, first, second)
+    pilot = Pilot.of(first, second, labels, "pearson")
     tested = difference_in_pearson(labels, first, second)
-    assert pilot.spread / 60**0.5 == pytest.approx(tested.error, rel=1e-9)
+    # Efron and Stein's variance, each coefficient computed anew without a pair
+    kept = [np.arange(60) != row for row in range(60)]
+    without = [pearsonr(first[rows], labels[rows])[0] - pearsonr(second[rows], labels[rows])[0] for rows in kept]
+    assert pilot.spread / 60**0.5 == pytest.approx(np.sqrt(59 * np.var(without)))
+    assert pilot.spread / 60**0.5 == pytest.approx(tested.error)
     assert pilot.difference == pytest.approx(tested.value)
-    low, high = pilot.interval(0.95)
-    assert (low + high) / 2 == pytest.approx(pilot.difference)
     # at the bound of the interval the p-value is that of the level
     edge = pilot.interval(1 - tested.p_jackknife)
     assert min(map(abs, edge)) == pytest.approx(0, abs=1e-9)
 
 
+def test_groups_are_the_units():
+    labels, first, second = scores(60)
+    groups = np.arange(60) // 3
+    pilot = Pilot.of(first, second, labels, "spearman", groups)
+    (tested,) = compare(
+        first,
+        second,
+        labels,
+        statistics=("spearman",),
+        confidence=0.95,
+        permutations=0,
+        resamples=0,
+        seed=(0,),
+        groups=groups,
+    )
+    assert pilot.units == 20 and pilot.spread / 20**0.5 == pytest.approx(tested.error)
+
+
+@pytest.mark.slow
+def test_how_far_the_spread_varies():
+    """The jackknife over blocks finds the standard deviation that many samples show."""
+    samples = [scores(120, seed) for seed in range(30)]
+    pilots = [Pilot.of(first, second, labels, "spearman", with_spread_error=True) for labels, first, second in samples]
+    observed = np.std([np.log(pilot.spread) for pilot in pilots])
+    assert np.sqrt(np.mean([pilot.spread_error**2 for pilot in pilots])) == pytest.approx(observed, rel=0.35)
+
+
 def test_no_pilot_without_a_test():
-    values = np.linspace(0, 1, 12)
-    assert Pilot.of(0.5, 0.4, values[:9], values[:9] ** 2) is None, "too few units"
-    assert Pilot.of(0.5, 0.4, values, values) is None, "nothing varies"
-    assert Pilot.of(np.nan, 0.4, values, values**2) is None
-    assert Pilot.of(0.5, 0.4, values, np.where(values > 0.9, np.nan, values)) is None
+    labels, first, second = scores(60)
+    assert Pilot.of(first[:9], second[:9], labels[:9], "pearson") is None, "too few units"
+    assert Pilot.of(first, 2 * first, labels, "spearman") is None, "nothing varies"
+    assert Pilot.of(first, np.ones(60), labels, "pearson") is None, "undefined"
+    few = Pilot.of(first[:10], second[:10], labels[:10], "pearson", with_spread_error=True)
+    assert few.spread_error is None, "without a block there is no test"
+    assert plan(few, [100], level=0.05, power=0.8, confidence=0.95, effect=0.1).needed_high is None
 
 
 def test_the_bounds_come_from_the_interval_of_the_difference():
-    pilot = Pilot(difference=0.1, spread=1.0, units=600, variance_error=0.1)
+    pilot = Pilot(difference=0.1, spread=1.0, units=600, spread_error=0.05)
     low, high = pilot.interval(0.95)
     found = plan(pilot, [600], level=0.05, power=0.8, confidence=0.95)
     assert found.needed == units_needed(0.1, 1.0, 0.05, 0.8)
     assert (found.needed_low, found.needed_high) == (units_needed(high, 1, 0.05, 0.8), units_needed(low, 1, 0.05, 0.8))
     ((share, least, most),) = found.shares
     assert least < share < most and share == share_significant(0.1, 1.0, 600, 0.05)
-    unsure = plan(Pilot(0.05, 1.0, 600, 0.1), [600], level=0.05, power=0.8, confidence=0.95)
+    unsure = plan(Pilot(0.05, 1.0, 600, 0.05), [600], level=0.05, power=0.8, confidence=0.95)
     assert unsure.needed_high is None, "0 is in the interval: no number may be enough"
     assert unsure.shares[0][1] == pytest.approx(0.05)
     # with an effect of one's own the observed difference does not matter; twice the spread needs four times the pairs
     small = plan(pilot, [600], level=0.05, power=0.8, confidence=0.95, effect=0.05)
-    wide = plan(Pilot(-0.3, 2.0, 600, 0.1), [600], level=0.05, power=0.8, confidence=0.95, effect=0.05)
+    wide = plan(Pilot(-0.3, 2.0, 600, 0.05), [600], level=0.05, power=0.8, confidence=0.95, effect=0.05)
     assert small.needed == units_needed(0.05, 1.0, 0.05, 0.8) and small.effect == 0.05
     assert wide.needed == pytest.approx(4 * small.needed, rel=0.01)
     assert small.needed_low < small.needed < small.needed_high

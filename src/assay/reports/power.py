@@ -15,9 +15,8 @@ from assay.reports.layout import percent, short
 from assay.reports.settings import MetricsOfRun
 from assay.reports.sheets import Column, Document, Sheet, number_columns
 from assay.settings import check_level, setting
-from assay.statistics.agreement import FEWEST, measure
+from assay.statistics.agreement import FEWEST
 from assay.statistics.coefficients import statistics_help, symbol_of
-from assay.statistics.jackknife import leave_one_out
 from assay.statistics.power import Pilot, Plan, plan
 
 #: Numbers of pairs that are shown where none is given.
@@ -103,15 +102,22 @@ def planned(contest: Contest, settings: PowerSettings) -> Iterator[PlannedCompar
         for first, second in contest.metric_pairs:
             inside = contest.data.buckets[bucket]
             known = inside & np.isfinite(contest.scores[first]) & np.isfinite(contest.scores[second])
-            scores = {name: contest.scores[name][known] for name in (first, second)}
+            pairs, groups = int(known.sum()), None
+            if contest.data.groups is not None:
+                groups = np.unique(contest.data.groups[known], return_inverse=True)[1].reshape(-1)
             for statistic in settings.statistics:
-                pilot, units = _pilot(contest, known, scores, statistic)
-                sizes = [size * units / max(int(known.sum()), 1) for size in settings.n]
+                scores = contest.scores[first][known], contest.scores[second][known]
+                pilot = None
+                if pairs:
+                    labels, needs_error = contest.data.labels[known], settings.effect is not None
+                    pilot = Pilot.of(*scores, labels, statistic, groups, with_spread_error=needs_error)
+                units = pairs if groups is None else int(groups.max(initial=-1)) + 1
                 expected = None
                 if pilot is not None:
+                    units = pilot.units
                     expected = plan(
                         pilot,
-                        sizes,
+                        [size * units / pairs for size in settings.n],
                         level=level,
                         power=settings.power,
                         confidence=settings.confidence,
@@ -124,7 +130,7 @@ def planned(contest: Contest, settings: PowerSettings) -> Iterator[PlannedCompar
                     first=first,
                     second=second,
                     statistic=statistic,
-                    pairs=int(known.sum()),
+                    pairs=pairs,
                     units=units,
                     grouped=contest.data.groups is not None,
                     pilot=pilot,
@@ -136,30 +142,6 @@ def level_of(settings: PowerSettings) -> float:
     """Return the level of one test after correction: Bonferroni's, which is that of the first step of Holm's."""
     # 1 - .95 is a little more than .05
     return round(1 - settings.confidence, 12) / (settings.comparisons or 1)
-
-
-def _pilot(
-    contest: Contest, known: np.ndarray[Any, np.dtype[np.bool_]], scores: dict[str, Any], statistic: str
-) -> tuple[Pilot | None, int]:
-    """Return the difference of two scores on some pairs, None where there is no test, and the units that it rests on.
-
-    Args:
-        contest: the data.
-        known: the pairs, shape (n,).
-        scores: both scores of those pairs, the first less the second.
-        statistic: the coefficient.
-    """
-    labels = contest.data.labels[known]
-    if not len(labels):
-        return None, 0
-    groups = None
-    if contest.data.groups is not None:
-        groups = np.unique(contest.data.groups[known], return_inverse=True)[1].reshape(-1)
-    measured = measure(scores, labels, statistics=(statistic,), resamples=0, seed=(0,), groups=groups)
-    without = leave_one_out(scores, labels, statistics=(statistic,), groups=groups)
-    (first, second), (first_without, second_without) = measured.values(), without.values()
-    values = float(first.values[0]), float(second.values[0])
-    return Pilot.of(*values, first_without[0], second_without[0]), len(first_without[0])
 
 
 # The plan laid out: a line a metric pair and coefficient, a column a number of pairs.

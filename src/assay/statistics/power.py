@@ -9,12 +9,18 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
+from numpy.typing import NDArray
 
-from assay.statistics.agreement import FEWEST
+from assay.statistics.agreement import FEWEST, measure
 from assay.statistics.concordance import Floats
+from assay.statistics.jackknife import leave_one_out
 
 #: A design of more units is no plan: what would need it is said to have no limit.
 MOST_UNITS = 10**9
+
+
+#: Blocks of units that are left out in turn, to see how much the standard error itself varies.
+BLOCKS = 20
 
 
 @dataclass(frozen=True)
@@ -25,33 +31,43 @@ class Pilot:
         difference: first less second.
         spread: standard error for one unit: that of N units is spread / √N.
         units: pairs of the pilot, or groups of pairs that are drawn as wholes.
-        variance_error: relative standard error of the squared spread.
+        spread_error: standard error of the logarithm of the spread; None where it is unknown.
     """
 
     difference: float
     spread: float
     units: int
-    variance_error: float
+    spread_error: float | None
 
     @classmethod
-    def of(cls, first: float, second: float, first_without: Floats, second_without: Floats) -> Pilot | None:
-        """Return it from the values of two coefficients on all units and without each one, arrays of shape (units,).
+    def of(
+        cls,
+        first: Floats,
+        second: Floats,
+        labels: Floats,
+        statistic: str,
+        groups: NDArray[np.intp] | None = None,
+        *,
+        with_spread_error: bool = False,
+    ) -> Pilot | None:
+        """Return it from two scores of the same pairs.
+
+        Args:
+            first, second: finite scores, shape (n,), n > 0.
+            labels: shape (n,), finite.
+            statistic: name of the coefficient.
+            groups: None, or integer codes 0 … k-1 of shape (n,): whole groups are drawn.
+            with_spread_error: whether the standard error of the spread is looked for, which takes some time.
 
         Returns:
             None where there are too few units for the test, a coefficient is undefined, or no difference without a unit
             differs from another, so that nothing is known of the spread.
         """
-        units = len(first_without)
-        if units < FEWEST:
+        whole = _difference(first, second, labels, statistic, groups)
+        if whole is None:
             return None
-        without = first_without - second_without
-        influence = (units - 1) * (without.mean() - without)
-        variance = float((influence**2).sum() / (units - 1))
-        if not np.isfinite(first - second) or not np.isfinite(variance) or variance <= 0:
-            return None
-        # the variance of a variance (Kendall & Stuart, chapter 10): kurtosis less one, over the units
-        kurtosis = float((influence**4).mean() / (influence**2).mean() ** 2)
-        return cls(float(first - second), variance**0.5, units, max((kurtosis - 1) / units, 0.0) ** 0.5)
+        error = _spread_error(first, second, labels, statistic, groups) if with_spread_error else None
+        return cls(*whole, error)
 
     def interval(self, confidence: float) -> tuple[float, float]:
         """Return the t-interval of the difference."""
@@ -61,11 +77,55 @@ class Pilot:
         return self.difference - margin, self.difference + margin
 
     def spreads(self, confidence: float) -> tuple[float, float]:
-        """Return the interval of the spread, by its relative error on the scale of logarithms."""
-        from scipy.special import ndtri
+        """Return the interval of the spread; from 0 to infinity where its error is unknown."""
+        from scipy.special import stdtrit
 
-        margin = float(ndtri((1 + confidence) / 2)) * self.variance_error / 2
+        if self.spread_error is None:
+            return 0.0, np.inf
+        margin = float(stdtrit(min(BLOCKS, self.units) - 1, (1 + confidence) / 2)) * self.spread_error
         return self.spread * float(np.exp(-margin)), self.spread * float(np.exp(margin))
+
+
+def _difference(
+    first: Floats, second: Floats, labels: Floats, statistic: str, groups: NDArray[np.intp] | None
+) -> tuple[float, float, int] | None:
+    """Return the difference of two coefficients, its spread and its units; None where there is no test of it."""
+    scores = {"first": first, "second": second}
+    measured = measure(scores, labels, statistics=(statistic,), resamples=0, seed=(0,), groups=groups)
+    without = leave_one_out(scores, labels, statistics=(statistic,), groups=groups)
+    (left,), (right,) = without["first"], without["second"]
+    units = len(left)
+    if units < FEWEST:
+        return None
+    difference = float(measured["first"].values[0] - measured["second"].values[0])
+    changes = (left - right) - (left - right).mean()
+    variance = float((units - 1) * (changes**2).sum())
+    if not np.isfinite(difference) or not np.isfinite(variance) or variance <= 0:
+        return None
+    return difference, variance**0.5, units
+
+
+def _spread_error(
+    first: Floats, second: Floats, labels: Floats, statistic: str, groups: NDArray[np.intp] | None
+) -> float | None:
+    """Return the standard error of the logarithm of a spread, by a jackknife over random blocks of units.
+
+    The spread of a rank correlation rests on all comparisons of two pairs: no sum over pairs shows how it varies. None
+    where it is undefined without one of the blocks.
+    """
+    codes = np.arange(len(labels)) if groups is None else groups
+    units = int(codes.max()) + 1
+    blocks = min(BLOCKS, units)
+    in_block = np.random.default_rng(0).permutation(units) % blocks
+    logarithms = []
+    for block in range(blocks):
+        left = in_block[codes] != block
+        left_groups = None if groups is None else np.unique(groups[left], return_inverse=True)[1].reshape(-1)
+        part = _difference(first[left], second[left], labels[left], statistic, left_groups)
+        if part is None:
+            return None
+        logarithms.append(np.log(part[1]))
+    return float(np.sqrt((blocks - 1) * np.var(logarithms)))
 
 
 def share_significant(effect: float, spread: float, units: float, level: float) -> float:
@@ -76,7 +136,7 @@ def share_significant(effect: float, spread: float, units: float, level: float) 
 
     Args:
         effect: the true difference.
-        spread: standard error for one unit, above 0.
+        spread: standard error for one unit; 0 and infinity stand for what is not known.
         units: pairs or groups; two or more.
         level: of the test, in (0, 1).
     """
@@ -84,7 +144,7 @@ def share_significant(effect: float, spread: float, units: float, level: float) 
 
     degrees = units - 1
     bound = float(stdtrit(degrees, 1 - level / 2))
-    noncentrality = abs(effect) * units**0.5 / spread
+    noncentrality = abs(effect) * units**0.5 / spread if spread else np.inf
     if noncentrality > bound + 10:
         return 1.0
     if degrees > 1e5:

@@ -7,7 +7,7 @@ random-effects mean takes them as drawn from many such datasets, whose coefficie
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
@@ -121,8 +121,14 @@ def over_datasets(parts: Sequence[Coefficients], index: int, statistic: str, con
     if min(variances) < LEAST_VARIANCE:
         return None
     on_z = combine(np.array(values), np.array(variances), confidence)
-    bounds = (_back(value, lowest) for value in (on_z.mean, on_z.low, on_z.high, on_z.new_low, on_z.new_high))
-    return RandomEffects(*bounds, on_z.deviation, on_z.datasets)
+    return replace(
+        on_z,
+        mean=_back(on_z.mean, lowest),
+        low=_back(on_z.low, lowest),
+        high=_back(on_z.high, lowest),
+        new_low=_back(on_z.new_low, lowest),
+        new_high=_back(on_z.new_high, lowest),
+    )
 
 
 def _stretched(values: Floats, lowest: float) -> Floats:
