@@ -296,8 +296,8 @@ class _LeftOutRanks:
         left: Floats = whole - self.units.sum(self._balance_of_each)
         if not self.units.are_pairs:
             # comparisons within a unit were taken away twice
-            within = ItemBalance(self.scores, self.labels, self.units.codes).of_all()
-            left += self.units.sum(within) / 2
+            scores, labels = _codes_within(self.scores, self.units), _codes_within(self.labels, self.units)
+            left += self.units.sum(ItemBalance(scores, labels, self.units.codes).of_all()) / 2
         return left
 
     @cached_property
@@ -373,6 +373,15 @@ def _twos(counts: Floats) -> Floats:
     """Return how many choices of two there are."""
     twos: Floats = counts * (counts - 1) / 2
     return twos
+
+
+def _codes_within(codes: Indices, units: _Units) -> Indices:
+    """Return the codes of values among those of their unit alone, 0 and up, shape (n,): small numbers."""
+    stride = int(codes.max()) + 1
+    distinct, dense = np.unique(units.codes * stride + codes, return_inverse=True)
+    first_of_unit = np.searchsorted(distinct, np.arange(len(units.sizes)) * stride)
+    within: Indices = dense - first_of_unit[units.codes]
+    return within
 
 
 def _centred_ranks(codes: Indices, units: _Units | None = None) -> Floats:
