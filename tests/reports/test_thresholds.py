@@ -5,23 +5,26 @@ from __future__ import annotations
 import numpy as np
 import pandas as pd
 import pytest
+from scipy import stats
 
 from assay.errors import InputError
+from assay.reports.thresholds.calibration import IsotonicModel, calibrate, calibrate_fitted, fit_isotonic
+from assay.reports.thresholds.intervals import values_with_intervals
 from assay.reports.thresholds.measures import (
     MEASURES,
     Counts,
     Levels,
     average_precision,
     best_threshold,
-    calibrate,
     decide,
-    fit_isotonic,
     precision_recall,
     resampled_average_precision,
+    resampled_thresholds,
     roc,
 )
+from assay.reports.thresholds.parts import ThresholdPart, folds, one_part
 from assay.reports.thresholds.settings import OPTIMISED
-from assay.reports.thresholds.study import ThresholdPart, folds, one_part, study
+from assay.reports.thresholds.study import study
 from assay.settings import Resampling
 from assay.statistics.resampling import Resampler
 
@@ -137,6 +140,61 @@ def test_average_precision_under_multiplicities(drawn):
     assert found == pytest.approx(expected)
 
 
+@pytest.mark.parametrize("measure", OPTIMISED)
+def test_thresholds_under_multiplicities_are_the_best_of_the_repeated_pairs(drawn, measure):
+    scores, positive = drawn
+    (weights,) = Resampler(300, 20, (0,)).blocks()
+    found = resampled_thresholds(scores, positive, weights, measure)
+    for threshold, multiplicity in zip(found, weights.T.astype(int), strict=True):
+        repeated_scores, repeated = np.repeat(scores, multiplicity), np.repeat(positive, multiplicity)
+        _, best = best_threshold(repeated_scores, repeated, measure)
+        hits, alarms = (decide(repeated_scores, threshold) & side for side in (repeated, ~repeated))
+        yes, no = repeated.sum(), (~repeated).sum()
+        counts = Counts(*(np.array(float(n)) for n in (hits.sum(), alarms.sum(), yes - hits.sum(), no - alarms.sum())))
+        assert float(MEASURES[measure](counts)) == pytest.approx(best)
+
+
+def test_where_no_yes_is_best_the_threshold_is_beyond_all_scores():
+    weights = np.ones((3, 1))
+    assert (
+        resampled_thresholds(np.array([0.9, 0.5, 0.1]), np.array([False, False, True]), weights, "accuracy") == np.inf
+    )
+    # the lowest score: all are yes
+    assert resampled_thresholds(np.array([0.3, 0.1, 0.2]), np.array([False, True, True]), weights, "f1") == 0.1
+
+
+def interval_of_folds(case, n, resamples):
+    """Return the value of five-fold thresholds by accuracy with two intervals, and its true value on new pairs."""
+    rng = np.random.default_rng([case, n])
+    positive = rng.random(n) < 0.35
+    scores = rng.normal(size=n) + 1.2 * positive
+    (parts,) = folds(np.arange(n), 5, 1, case)
+    decided, true_values = np.empty((n, 1), dtype=bool), []
+    for part in parts:
+        threshold, _ = best_threshold(scores[part.tune], positive[part.tune], "accuracy")
+        decided[part.test, 0] = scores[part.test] >= threshold
+        true_values.append(0.35 * stats.norm.sf(threshold - 1.2) + 0.65 * stats.norm.cdf(threshold))
+    resampler = Resampler(n, resamples, (case,))
+    same = decided, (scores, positive)
+    with_choice = values_with_intervals(*same, [parts], "accuracy", resampler, 0.95)["accuracy"]
+    fixed = values_with_intervals(*same, (), "accuracy", resampler, 0.95)["accuracy"]
+    return with_choice, fixed, np.mean(true_values)
+
+
+@pytest.mark.slow
+def test_intervals_of_thresholds_include_their_choice():
+    held = held_fixed = 0
+    for case in range(150):
+        with_choice, fixed, truth = interval_of_folds(case, 100, 100)
+        held += with_choice.low <= truth <= with_choice.high
+        held_fixed += fixed.low <= truth <= fixed.high
+        assert with_choice.value == fixed.value
+        assert with_choice.low <= fixed.low and with_choice.high >= fixed.high
+    # Binomial(150, .95) is between these with a probability of .98
+    assert 136 <= held <= 148
+    assert held_fixed < held - 2
+
+
 def test_isotonic_regression_is_that_of_scikit_learn(drawn):
     isotonic = pytest.importorskip("sklearn.isotonic")
     scores, positive = drawn
@@ -175,6 +233,75 @@ def test_a_calibrated_score_stays_below_the_limit_as_often_as_stated():
     assert 88 <= below <= 100  # Binomial(100, .95)
     crooked = calibrate(rng.random(1000) ** 3, rng.random(1000) < 0.5, 0)
     assert crooked.error > crooked.limit
+
+
+def of_five_folds(scores, codes, seed):
+    """Return isotonic regressions that test each fifth of the codes with a fit to the others."""
+    (parts,) = folds(codes, 5, 1, seed)
+    return IsotonicModel.of(scores, scores, [(part.tune, part.test) for part in parts], same=True)
+
+
+def test_isotonic_models_give_each_pair_the_fit_of_the_other_folds(drawn):
+    scores, positive = drawn
+    model = of_five_folds(scores, np.arange(300), 0)
+    found = model.probabilities(positive)
+    for part in folds(np.arange(300), 5, 1, 0).__next__():
+        expected = np.interp(scores[part.test], *fit_isotonic(scores[part.tune], positive[part.tune]))
+        assert found[part.test] == pytest.approx(expected)
+    fitted = calibrate_fitted(model, positive, positive, 0)
+    assert (fitted.error, fitted.brier) == (
+        pytest.approx(calibrate(found, positive, 0).error),
+        pytest.approx(np.mean((found - positive) ** 2)),
+    )
+    assert fitted.limit > calibrate(found, positive, 0).limit, "the noise of the fit belongs to it"
+
+
+@pytest.mark.slow
+def test_isotonic_regression_of_a_correct_model_stays_below_its_limit(monkeypatch):
+    """The score orders pairs as their probabilities do: the limit of given probabilities is exceeded by two of five."""
+    monkeypatch.setattr("assay.reports.thresholds.calibration.DRAWS", 100)
+    exceeded = as_given = 0
+    for case in range(60):
+        rng = np.random.default_rng([case, 1])
+        scores = rng.normal(size=200)
+        positive = rng.random(200) < 1 / (1 + np.exp(-1.5 * scores))
+        model = of_five_folds(scores, np.arange(200), case)
+        found = calibrate_fitted(model, positive, positive, case)
+        exceeded += found.error > found.limit
+        given = calibrate(model.probabilities(positive), positive, case)
+        as_given += given.error > given.limit
+    assert exceeded <= 8, "Binomial(60, .05) exceeds 8 in 1 of 200 cases"
+    assert as_given >= 15
+
+
+@pytest.mark.slow
+def test_the_limit_of_dependent_labels_draws_whole_groups():
+    """Groups of ten with one label each: a calibrated score is as far off as one of a tenth of the pairs."""
+    exceeded = taken_apart = 0
+    groups = np.repeat(np.arange(60), 10)
+    for case in range(60):
+        rng = np.random.default_rng([case, 2])
+        probabilities = rng.random(60)[groups]
+        positive = (rng.random(60)[groups]) < probabilities
+        found = calibrate(probabilities, positive, case, groups)
+        exceeded += found.error > found.limit
+        apart = calibrate(probabilities, positive, case)
+        taken_apart += apart.error > apart.limit
+    assert exceeded <= 9
+    assert taken_apart >= 50
+
+
+def test_the_limit_of_another_dataset_draws_both(drawn):
+    scores, positive = drawn
+    rng = np.random.default_rng(8)
+    tuned_positive = rng.random(120) < 0.35
+    tuned = np.round(tuned_positive + rng.normal(0, 1, 120), 1)
+    model = IsotonicModel.of(tuned, scores, [(np.arange(120), np.arange(300))], same=False)
+    found = calibrate_fitted(model, tuned_positive, positive, 0)
+    assert found.error == pytest.approx(calibrate(model.probabilities(tuned_positive), positive, 0).error)
+    assert found.limit > calibrate(model.probabilities(tuned_positive), positive, 0).limit
+    turned = calibrate_fitted(model, tuned_positive, ~positive, 0)
+    assert turned.error > turned.limit
 
 
 @pytest.mark.parametrize("k", [2, 5, 7])

@@ -14,9 +14,9 @@ from assay.reports.data import group_codes, read_datasets
 from assay.reports.folder import read_run
 from assay.reports.formats import write
 from assay.reports.thresholds.document import to_document
+from assay.reports.thresholds.parts import by_value
 from assay.reports.thresholds.planning import find_thresholds
 from assay.reports.thresholds.settings import ThresholdSettings
-from assay.reports.thresholds.study import by_value
 
 
 @pytest.fixture

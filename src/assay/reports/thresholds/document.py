@@ -8,10 +8,11 @@ import numpy as np
 
 from assay.reports.layout import Cell, percent, short
 from assay.reports.sheets import Column, Document, Sheet
-from assay.reports.thresholds.measures import Calibration
+from assay.reports.thresholds.calibration import Calibration
+from assay.reports.thresholds.intervals import Value
 from assay.reports.thresholds.planning import Subject
 from assay.reports.thresholds.settings import ThresholdSettings
-from assay.reports.thresholds.study import Decision, Value
+from assay.reports.thresholds.study import Decision
 
 _NAMES = {
     "f1-macro": "F1 macro",
@@ -57,6 +58,9 @@ def _decisions(subject: Subject, settings: ThresholdSettings) -> Sheet:
         if settings.resamples
         else "no intervals"
     )
+    choice = ""
+    if settings.resamples:
+        choice = ", which include their choice" if subject.chosen_apart else ", the thresholds held fixed"
     return Sheet(
         f"{subject.title}: yes is {subject.rule}",
         [Column("metric"), Column("yes from"), Column(_NAMES[chosen], number=True), Column("when tuned", number=True)]
@@ -73,7 +77,7 @@ def _decisions(subject: Subject, settings: ThresholdSettings) -> Sheet:
         ],
         facts=[
             f"{any_decision.positive:,} of {any_decision.n:,} pairs are yes; {subject.way}",
-            f"thresholds by {_NAMES[chosen]}; {level}, the thresholds held fixed",
+            f"thresholds by {_NAMES[chosen]}; {level}{choice}",
         ],
         notes=subject.notes,
     )
@@ -140,7 +144,7 @@ def _areas(subject: Subject) -> Sheet:
             for metric, decision in subject.decisions.items()
         ],
         facts=[
-            "ECE: expected calibration error, ten equal bins; 95 % of perfectly calibrated scores stay below (≤)",
+            "ECE: expected calibration error, ten equal bins; 95 % of correct models stay below (≤)",
             "calibrated: isotonic regression on the pairs that the threshold was found on, tested on the others",
         ],
     )

@@ -1,4 +1,4 @@
-"""Measures of a yes/no decision: from counts, the best threshold, curves and calibration."""
+"""Measures of a yes/no decision: from counts, the best threshold, and curves."""
 
 from __future__ import annotations
 
@@ -93,6 +93,8 @@ MEASURES: Final[dict[str, Callable[[Counts], Floats]]] = {
     "youden": youden,
     "mcc": mcc,
 }
+#: Lowest values that are not 0.
+LOWEST: Final = {"youden": -1.0, "mcc": -1.0}
 
 
 # The best threshold of a score, and the points of its curves.
@@ -163,6 +165,34 @@ def best_threshold(scores: Floats, positive: NDArray[np.bool_], measure: str) ->
     return threshold, float(values[place])
 
 
+def resampled_thresholds(scores: Floats, positive: NDArray[np.bool_], weights: Floats, measure: str) -> Floats:
+    """Return the threshold with the highest value of a measure under multiplicities, shape (b,).
+
+    It lies in the middle between two scores; of equally good ones it is the highest, infinite where no yes is best.
+
+    Args:
+        scores: shape (n,), finite, higher where yes is likelier.
+        positive: shape (n,).
+        weights: multiplicities, shape (n, b).
+        measure: a name of :data:`~assay.reports.thresholds.settings.OPTIMISED`.
+    """
+    order = np.argsort(-scores, kind="stable")
+    descending = scores[order]
+    ends = np.flatnonzero(np.append(np.diff(descending) != 0, True))
+    drawn = weights[order]
+    none = np.zeros((1, weights.shape[1]))
+    above = np.concatenate([none, np.cumsum(drawn, axis=0)[ends]])
+    hits = np.concatenate([none, np.cumsum(drawn * positive[order][:, None], axis=0)[ends]])
+    alarms = above - hits
+    values = MEASURES[measure](Counts(hits, alarms, hits[-1] - hits, alarms[-1] - alarms))
+    best = np.argmax(np.where(np.isnan(values), -np.inf, values), axis=0)
+    levels = descending[ends]
+    # from none to all pairs decided yes
+    thresholds: Floats = np.concatenate([[np.inf], (levels[:-1] + levels[1:]) / 2, levels[-1:]])
+    chosen: Floats = thresholds[best]
+    return chosen
+
+
 # Receiver operating characteristic and precision against recall.
 
 
@@ -218,94 +248,3 @@ def resampled_average_precision(scores: Floats, positive: NDArray[np.bool_], blo
             steps = np.diff(hits, axis=0, prepend=0.0) * np.where(above > 0, hits / above, 0.0)
             found.append(steps.sum(axis=0) / hits[-1])
     return np.concatenate(found)
-
-
-# Calibration: whether a score can be read as a probability, and isotonic regression, which makes it one
-
-#: Bins of the reliability curve.
-BINS = 10
-#: Draws of labels that a perfectly calibrated score would have.
-DRAWS = 1000
-
-
-@dataclass(frozen=True)
-class Bin:
-    """Pairs with near probabilities: how many, mean probability, share of yes."""
-
-    n: int
-    predicted: float
-    observed: float
-
-
-@dataclass(frozen=True)
-class Calibration:
-    """How far probabilities are to be believed.
-
-    Attributes:
-        bins: the reliability curve; bins hold equally many pairs as far as equal probabilities stay together.
-        error: expected calibration error, in [0, 1]: mean distance of predicted and observed, weighted by pairs.
-        expected: that error for a perfectly calibrated score with these probabilities, on average.
-        limit: 95 % of such scores stay below this; an error below it is no sign of bad calibration.
-        brier: mean squared distance of probability and truth, in [0, 1].
-    """
-
-    bins: list[Bin]
-    error: float
-    expected: float
-    limit: float
-    brier: float
-
-
-def fit_isotonic(scores: Floats, positive: NDArray[np.bool_]) -> tuple[Floats, Floats]:
-    """Return distinct scores and the probability of yes at each, never falling: isotonic regression.
-
-    Between two scores the probability is interpolated, beyond the ends it stays. Source: Zadrozny & Elkan, Transforming
-    Classifier Scores into Accurate Multiclass Probability Estimates (2002).
-
-    Args:
-        scores: shape (n,), finite.
-        positive: shape (n,).
-    """
-    from scipy.optimize import isotonic_regression
-
-    distinct, codes, counts = np.unique(scores, return_inverse=True, return_counts=True)
-    shares = np.bincount(codes, weights=positive) / counts
-    return distinct, np.asarray(isotonic_regression(shares, weights=counts).x, dtype=np.float64)
-
-
-def calibrate(probabilities: Floats, positive: NDArray[np.bool_], seed: int) -> Calibration:
-    """Hold probabilities against the truth.
-
-    Sources: Naeini et al., Obtaining Well Calibrated Probabilities Using Bayesian Binning (2015), for the error;
-    Nguyen & O'Connor, Posterior Calibration and Exploratory Analysis (2015), for bins of equal counts. The error is
-    above 0 by chance alone, so it is held against labels drawn from the probabilities themselves, pair by pair
-    (Bröcker & Smith, Increasing the Reliability of Reliability Diagrams, 2007).
-
-    Args:
-        probabilities: shape (n,), in [0, 1].
-        positive: shape (n,).
-        seed: of the draws.
-    """
-    n = len(probabilities)
-    _, codes, counts = np.unique(probabilities, return_inverse=True, return_counts=True)
-    middle_ranks = np.cumsum(counts) - counts / 2
-    place = np.unique((middle_ranks * BINS // n).astype(np.intp)[codes], return_inverse=True)[1]
-    sizes = np.bincount(place)
-
-    def total(values: NDArray[np.float64] | NDArray[np.bool_]) -> Floats:
-        return np.asarray(np.bincount(place, weights=values), dtype=np.float64)
-
-    predicted, observed = total(probabilities), total(positive)
-    rng = np.random.default_rng(seed)
-    drawn = np.asarray([_error(predicted, total(rng.random(n) < probabilities)) for _ in range(DRAWS)])
-    return Calibration(
-        bins=[Bin(int(m), float(p / m), float(o / m)) for m, p, o in zip(sizes, predicted, observed, strict=True)],
-        error=_error(predicted, observed) / n,
-        expected=float(drawn.mean()) / n,
-        limit=float(np.quantile(drawn, 0.95)) / n,
-        brier=float(np.mean((probabilities - positive) ** 2)),
-    )
-
-
-def _error(predicted: Floats, observed: Floats) -> float:
-    return float(np.abs(predicted - observed).sum())

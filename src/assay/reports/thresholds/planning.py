@@ -12,8 +12,9 @@ from numpy.typing import NDArray
 from assay.errors import InputError, unknown_name
 from assay.reports.data import ALL, ScoredDataset, group_codes, group_names, pair_keys, read_datasets, same_pairs
 from assay.reports.folder import RunFolder
+from assay.reports.thresholds.parts import ThresholdPart, by_value, folds, one_part
 from assay.reports.thresholds.settings import ThresholdSettings
-from assay.reports.thresholds.study import Decision, ThresholdPart, by_value, folds, one_part, study
+from assay.reports.thresholds.study import Decision, study
 from assay.statistics.agreement import FEWEST
 from assay.statistics.crossvalidation import Rows, join_codes
 from assay.statistics.resampling import seed_of
@@ -83,6 +84,7 @@ class Subject:
         way: how pairs were split into tuned and tested ones, in a few words.
         unit: what is resampled: pairs, or groups.
         decisions: by metric, in the order of the run.
+        chosen_apart: whether thresholds were found on other pairs of the dataset tested.
         rising: by metric, whether a higher score means more similar.
         notes: metrics that could not be used and why, pairs without a score.
     """
@@ -92,6 +94,7 @@ class Subject:
     rule: str
     way: str
     unit: str
+    chosen_apart: bool
     decisions: dict[str, Decision]
     rising: dict[str, bool]
     notes: list[str]
@@ -160,6 +163,7 @@ def _subject(tune: ScoredDataset, test: ScoredDataset, settings: ThresholdSettin
         rule=rule,
         way=way,
         unit=unit,
+        chosen_apart=test is tune and not settings.same_pairs,
         decisions=decisions,
         rising={metric: test.metrics[metric].declared.higher_is_better for metric in decisions},
         notes=notes,
@@ -195,15 +199,21 @@ def _decide(
     groups = group_codes(test, settings.group_by)
     repeats, way = _parts(tune, test, groups, settings)
     declared = test.metrics[metric].declared
+    tested = test.oriented(metric), read_positive(test, rule)[1]
+    tuned, tuned_groups = tested, groups
+    if tune is not test:
+        tuned = tune.oriented(metric), read_positive(tune, rule)[1]
+        tuned_groups = group_codes(tune, settings.group_by)
     decision = study(
         f"{test.name}, {metric}",
-        (tune.oriented(metric), read_positive(tune, rule)[1]),
-        (test.oriented(metric), read_positive(test, rule)[1]),
+        tuned,
+        tested,
         repeats,
         settings.measure,
         settings,
         seed=seed_of(settings.seed, test.name, test.facts.split, ALL),
         groups=None if groups is None else np.unique(groups, return_inverse=True)[1],
+        tuned_groups=tuned_groups,
         probabilities=declared.higher_is_better and (declared.low, declared.high) == (0.0, 1.0),
     )
     return decision, way, unscored

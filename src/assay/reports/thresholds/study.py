@@ -2,110 +2,31 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
 
 from assay.errors import InputError
-from assay.reports.data import ScoredDataset, cells_of
+from assay.reports.thresholds.calibration import Calibration, IsotonicModel, calibrate, calibrate_fitted
+from assay.reports.thresholds.intervals import Value, known, measures_of, values_with_intervals, with_interval
 from assay.reports.thresholds.measures import (
     MEASURES,
-    Calibration,
-    Counts,
     Levels,
     average_precision,
     best_threshold,
-    calibrate,
     decide,
-    fit_isotonic,
     precision_recall,
     resampled_average_precision,
     roc,
 )
+from assay.reports.thresholds.parts import ThresholdPart
 from assay.settings import Resampling
-from assay.statistics.agreement import agreement, percentile_interval
+from assay.statistics.agreement import agreement
 from assay.statistics.concordance import Floats
-from assay.statistics.crossvalidation import Rows, leave_one_out, make_folds
+from assay.statistics.crossvalidation import Rows
 from assay.statistics.resampling import Resampler
-
-
-@dataclass(frozen=True)
-class ThresholdPart:
-    """One threshold: rows that it is found on, rows that it is tested on.
-
-    Attributes:
-        name: what messages call the test part.
-        tune: rows to find it on.
-        test: rows to test it on.
-        remedy: what to do where no threshold can be found on *tune*.
-    """
-
-    name: str
-    tune: Rows
-    test: Rows
-    remedy: str
-
-
-def folds(codes: Rows, k: int, repeats: int, seed: int) -> Iterator[list[ThresholdPart]]:
-    """Yield, for each repeat, k parts that test every pair once; pairs with one code are never on both sides.
-
-    Codes are shuffled and dealt to folds of equally many of them.
-
-    Args:
-        codes: shape (n,), integers.
-        k: number of folds.
-        repeats: number of times.
-        seed: of the shuffles.
-
-    Raises:
-        InputError: there are fewer codes than folds.
-    """
-    rng = np.random.default_rng(seed)
-    for _ in range(repeats):
-        dealt = make_folds(codes, k, rng)
-        yield [ThresholdPart(fold.name, fold.train, fold.test, "take more folds, or another `seed`") for fold in dealt]
-
-
-def by_value(data: ScoredDataset, column: str, groups: Rows | None, pairs: Rows) -> list[ThresholdPart]:
-    """Return a part for each value of a column: tested on its pairs, found on all others.
-
-    A pair that is the same as a tested one is not tuned on there.
-
-    Args:
-        data: n pairs.
-        column: whose values make the parts.
-        groups: codes of groups, shape (n,), or None.
-        pairs: codes of pairs, equal for the same pair, shape (n,).
-
-    Raises:
-        InputError: there is no such column, it has one value, or a group has several values.
-    """
-    cells = [str(cell) for cell in cells_of(data, column)]
-    if len(set(cells)) < 2:
-        raise InputError(f"`split_by={column}`: {data.name} has one value there, so that nothing is left to tune on")
-    if groups is not None and len(set(zip(groups, cells, strict=True))) > len(np.unique(groups)):
-        raise InputError(
-            f"`split_by={column}`: {data.name} has groups with several values there, which would be on both sides"
-        )
-    remedy = "take another column, or `folds`"
-    return [ThresholdPart(fold.name, fold.train, fold.test, remedy) for fold in leave_one_out(cells, pairs)]
-
-
-def one_part(n: int) -> ThresholdPart:
-    """Return the part that finds and tests on the same n pairs, which flatters a threshold."""
-    rows = np.arange(n)
-    return ThresholdPart("the same pairs", rows, rows, "take other pairs")
-
-
-@dataclass(frozen=True)
-class Value:
-    """A number and its interval; None where it is undefined, or where there is no interval."""
-
-    value: float | None
-    low: float | None = None
-    high: float | None = None
 
 
 @dataclass(frozen=True)
@@ -154,19 +75,21 @@ def study(
     seed: Sequence[int],
     groups: Rows | None,
     probabilities: bool,
+    tuned_groups: Rows | None = None,
 ) -> Decision:
     """Find thresholds and test them.
 
     Args:
         name: how messages call the metric and its dataset.
         tune: scores that rise with similarity, finite, and which pairs are yes, shape (m,) each.
-        test: those of the pairs tested, shape (n,) each; the same where parts are of one dataset.
+        test: those of the pairs tested, shape (n,) each; the same object where parts are of one dataset.
         repeats: parts, whose test rows together hold every pair of *test* once.
         measure: what the threshold is chosen by.
         drawing: how intervals are drawn.
         seed: of the resamples, that of the dataset in a run.
         groups: codes of the pairs tested that are drawn as a whole, shape (n,), or None.
         probabilities: whether the scores lie between 0 and 1 and may be read as probabilities.
+        tuned_groups: codes of the groups of the pairs of *tune*, shape (m,), or None.
 
     Raises:
         InputError: the scores are all equal, or a part to tune on has one class only.
@@ -175,21 +98,25 @@ def study(
     tuned = _tune_and_decide(name, tune, test, repeats, measure)
     resampler = Resampler(len(scores), drawing.resamples, tuple(seed), groups)
     levels = Levels.of(scores, positive)
+    rows = [(part.tune, part.test) for part in repeats[0]]
+    isotonic = IsotonicModel.of(tune[0], scores, rows, same=tune is test)
     return Decision(
         thresholds=tuned.thresholds,
         tuned=float(np.mean(tuned.values)),
-        tested=_tested(tuned.decided, positive, resampler, drawing.confidence),
-        averaged={key: _known(row.mean()) for key, row in zip(MEASURES, tuned.means, strict=True)},
+        tested=values_with_intervals(
+            tuned.decided, test, repeats if tune is test else (), measure, resampler, drawing.confidence
+        ),
+        averaged={key: known(row.mean()) for key, row in zip(MEASURES, tuned.means, strict=True)},
         spread={
-            key: _known(row.std(ddof=1)) if len(repeats) > 1 else None
+            key: known(row.std(ddof=1)) if len(repeats) > 1 else None
             for key, row in zip(MEASURES, tuned.means, strict=True)
         },
         auc=_area_under_roc(scores, positive, drawing, seed, groups),
         average_precision=_average_precision(scores, positive, levels, resampler, drawing.confidence),
         roc=roc(levels),
         precision_recall=precision_recall(levels),
-        calibrated=calibrate(tuned.probabilities, positive, drawing.seed),
-        as_probability=calibrate(scores, positive, drawing.seed) if probabilities else None,
+        calibrated=calibrate_fitted(isotonic, tune[1], positive, drawing.seed, tuned_groups, groups),
+        as_probability=calibrate(scores, positive, drawing.seed, groups) if probabilities else None,
         n=len(scores),
         positive=int(positive.sum()),
     )
@@ -204,14 +131,12 @@ class _TunedParts:
         values: the chosen measure of each threshold on the pairs it was found on.
         decided: which pairs are called yes, shape (n, repeats).
         means: every measure as a mean over the parts, shape (measures, repeats).
-        probabilities: isotonic regression of the first repeat at the scores tested, shape (n,).
     """
 
     thresholds: Floats
     values: list[float]
     decided: NDArray[np.bool_]
     means: Floats
-    probabilities: Floats
 
 
 def _tune_and_decide(
@@ -225,7 +150,6 @@ def _tune_and_decide(
     scores, positive = test
     thresholds = np.empty((len(repeats), len(repeats[0])))
     decided = np.empty((len(scores), len(repeats)), dtype=bool)
-    probabilities = np.empty(len(scores))
     values, means = [], []
     for repeat, parts in enumerate(repeats):
         measures_of_parts = []
@@ -236,12 +160,9 @@ def _tune_and_decide(
             thresholds[repeat, column] = threshold
             values.append(value)
             decided[part.test, repeat] = decide(scores[part.test], threshold)
-            measures_of_parts.append(_measures(decided[part.test, repeat : repeat + 1], positive[part.test]))
-            if repeat == 0:
-                knots = fit_isotonic(tuned_scores, tuned_positive)
-                probabilities[part.test] = np.interp(scores[part.test], *knots)
+            measures_of_parts.append(measures_of(decided[part.test, repeat : repeat + 1], positive[part.test]))
         means.append(np.mean(measures_of_parts, axis=0)[:, 0])
-    return _TunedParts(thresholds, values, decided, np.stack(means, axis=1), probabilities)
+    return _TunedParts(thresholds, values, decided, np.stack(means, axis=1))
 
 
 def _check_tuning(where: str, scores: Floats, positive: NDArray[np.bool_], remedy: str) -> None:
@@ -252,30 +173,6 @@ def _check_tuning(where: str, scores: Floats, positive: NDArray[np.bool_], remed
         raise InputError(f"{where}: the pairs to tune on are all {'yes' if positive.any() else 'no'}; {remedy}")
     if np.ptp(scores) == 0:
         raise InputError(f"{where}: all pairs to tune on have the score {scores[0]:g}; no threshold tells them apart")
-
-
-def _measures(decided: NDArray[np.bool_], positive: NDArray[np.bool_], weights: Floats | None = None) -> Floats:
-    """Return every measure, shape (measures, repeats), or (measures, repeats, b) under multiplicities, shape (n, b)."""
-    drawn = np.ones((len(positive), 1)) if weights is None else weights
-    yes, no = positive @ drawn, ~positive @ drawn
-    hits = (decided & positive[:, None]).T.astype(np.float64) @ drawn
-    alarms = (decided & ~positive[:, None]).T.astype(np.float64) @ drawn
-    counts = Counts(hits, alarms, yes - hits, no - alarms)
-    values = np.stack([measure(counts) for measure in MEASURES.values()])
-    return values[..., 0] if weights is None else values
-
-
-def _tested(
-    decided: NDArray[np.bool_], positive: NDArray[np.bool_], resampler: Resampler, confidence: float
-) -> dict[str, Value]:
-    """Return every measure on the pairs tested, as a mean over the repeats, with its interval over resamples."""
-    values = _measures(decided, positive).mean(axis=1)
-    drawn = [_measures(decided, positive, weights).mean(axis=1) for weights in resampler.blocks()]
-    resampled = np.concatenate(drawn, axis=1) if drawn else None
-    return {
-        key: _with_interval(values[row], None if resampled is None else resampled[row], resampler.units, confidence)
-        for row, key in enumerate(MEASURES)
-    }
 
 
 def _area_under_roc(
@@ -298,18 +195,4 @@ def _average_precision(
     scores: Floats, positive: NDArray[np.bool_], levels: Levels, resampler: Resampler, confidence: float
 ) -> Value:
     resampled = resampled_average_precision(scores, positive, resampler.blocks()) if resampler.resamples else None
-    return _with_interval(average_precision(levels), resampled, resampler.units, confidence)
-
-
-def _with_interval(value: float, resampled: Floats | None, units: int, confidence: float) -> Value:
-    """Return a value with its percentile interval; without one where there are no resamples, or too few units."""
-    bounds = None
-    if resampled is not None and not np.isnan(value):
-        bounds = percentile_interval(resampled, units, confidence)
-    low, high = bounds or (None, None)
-    return Value(_known(value), low, high)
-
-
-def _known(value: float) -> float | None:
-    """Return a number, or None for NaN, which JSON lacks."""
-    return None if np.isnan(value) else float(value)
+    return with_interval(average_precision(levels), resampled, resampler.units, confidence)
