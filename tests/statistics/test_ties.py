@@ -15,7 +15,7 @@ from assay.statistics.coefficients import STATISTICS, calibrated_form
 from assay.statistics.comparison import compare
 from assay.statistics.jackknife import leave_one_out
 from assay.statistics.prepared import PreparedScore
-from assay.statistics.tie_calibration import FOLDS, Thresholds
+from assay.statistics.tie_calibration import BLOCKS, FOLDS, Thresholds
 from assay.statistics.tie_thresholds import best_thresholds, holds_out
 
 EQ = ("acc-eq", "kendall-eq", "spearman-eq")
@@ -61,6 +61,7 @@ def all_of(scores, labels):
     return found.thresholds[0], found.agreeing[0]
 
 
+@pytest.mark.slow
 def test_the_threshold_is_that_of_a_direct_search_over_all_differences():
     compared = 0
     for scores, labels in cases():
@@ -176,21 +177,33 @@ def test_values_under_multiplicities_are_those_of_all_comparisons(levels, decima
 
 
 @pytest.mark.parametrize(("levels", "decimals"), [(2, 1), (3, 9), (30, 1)])
-@pytest.mark.parametrize("size", [1, 3, 20])
-def test_values_without_each_unit_are_those_of_the_comparisons_that_are_left(levels, decimals, size):
+@pytest.mark.parametrize("size", [1, 3, 8, 20])
+def test_the_jackknife_leaves_out_blocks_and_chooses_the_thresholds_anew(levels, decimals, size):
     rng = np.random.default_rng(9)
     labels = np.maximum(rng.integers(-levels, levels, size=60), 0).astype(float)
     scores = np.round(labels / levels + 0.4 * rng.normal(size=60), decimals)
-    groups = None if size == 1 else np.minimum(np.arange(60) // size, 9)
-    units = np.arange(60) if groups is None else groups
+    groups = None if size == 1 else np.arange(60) // size
+    found = np.array(leave_one_out({"": scores}, labels, statistics=EQ, groups=groups)[""])
     thresholds = Thresholds.of(scores, Labels.of(labels), groups)
-    found = leave_one_out({"": scores}, labels, statistics=EQ, groups=groups)[""]
-    if thresholds is None:
+    if size == 20:
+        assert thresholds is None
         assert np.isnan(found).all()
         return
-    for unit in range(units.max() + 1):
-        expected = by_definition(scores, labels, (units != unit).astype(float), thresholds)
-        assert [values[unit] for values in found] == pytest.approx(expected, abs=1e-12)
+    # pairs, groups of three in blocks of their own, and eight groups: fewer than blocks
+    assert found.shape == (3, min(len(np.unique(np.arange(60) // size)), FOLDS * BLOCKS))
+    units = np.arange(60) if groups is None else groups
+    places = np.random.default_rng(0).permutation(units.max() + 1)[units]
+    assert (places % FOLDS == thresholds.folds).all()
+    for block in range(found.shape[1]):
+        rest = places % (FOLDS * BLOCKS) != block
+        out_of_fold = np.empty((FOLDS, FOLDS))
+        for one, other in itertools.combinations_with_replacement(range(FOLDS), 2):
+            inside = rest & (thresholds.folds != one) & (thresholds.folds != other)
+            best, _ = direct_search(scores[inside], labels[inside])
+            everything = best >= np.ptp(scores[inside]) - 1e-9
+            out_of_fold[one, other] = out_of_fold[other, one] = np.inf if everything else best
+        anew = Thresholds(np.nan, np.nan, thresholds.folds, out_of_fold)
+        assert found[:, block] == pytest.approx(by_definition(scores, labels, rest.astype(float), anew), abs=1e-12)
 
 
 def test_a_comparison_is_judged_by_a_threshold_that_has_seen_neither_of_its_folds():
@@ -215,6 +228,7 @@ def test_groups_are_not_divided_among_folds():
     assert set(folds) == set(range(FOLDS))
 
 
+@pytest.mark.slow
 def test_a_threshold_that_fits_noise_gains_nothing_out_of_fold():
     """Scores at random: the best threshold in the sample looks better than chance, and out of fold it does not."""
     rng = np.random.default_rng(4)
@@ -242,6 +256,18 @@ def test_each_statistic_knows_its_calibrated_form():
     assert [calibrated_form(name) for name in EQ] == list(EQ)
     assert calibrated_form("pearson") is None
     assert calibrated_form("auc") is None
+
+
+def test_the_threshold_that_is_best_on_all_pairs_stands_in_the_note():
+    rng = np.random.default_rng(11)
+    labels = rng.integers(2, size=80).astype(float)
+    scores = labels + 0.3 * rng.random(80)
+    settings = {"statistics": ["spearman", "acc-eq"], "resamples": 0, "confidence": 0.95, "seed": (0,)}
+    plain, calibrated = agreement({"": scores}, labels, **settings)
+    threshold, agreeing = direct_search(scores, labels)
+    assert (agreeing, calibrated.value) == (80 * 79 / 2, pytest.approx(1.0, abs=0.02))
+    assert calibrated.note == f"differences up to {threshold:.3g} are ties"
+    assert plain.note == ""
 
 
 @pytest.mark.parametrize(
@@ -312,6 +338,7 @@ def test_there_is_no_permutation_test_of_calibrated_ties_but_an_interval():
         assert difference.low < difference.value < difference.high
 
 
+@pytest.mark.slow
 def test_recommend_takes_a_perfect_order_without_ties_for_more_than_chance():
     """Labels 72/17/11: plain pairwise accuracy of a perfect order is about .43, and chance is not .5 but half of it."""
     rng = np.random.default_rng(8)

@@ -102,6 +102,8 @@ def estimate(
         low, high = coefficients.interval(index, confidence) or (None, None)
     if reservation := coefficients.reservation(index):
         notes.append(reservation)
+    if STATISTICS[statistic].is_calibrated and coefficients.tie_threshold is not None:
+        notes.append(f"differences up to {coefficients.tie_threshold:.3g} are ties")
     return Estimate(metric, statistic, value, low, high, n, "; ".join(notes))
 
 

@@ -23,7 +23,7 @@ from assay.statistics.coefficients import STATISTICS, LabelKind
 from assay.statistics.concordance import Floats, Indices, ItemBalance
 from assay.statistics.prepared import PreparedScore
 from assay.statistics.resampling import BLOCK
-from assay.statistics.tie_calibration import CalibratedCounts
+from assay.statistics.tie_calibration import CalibratedCounts, without_each_block
 
 
 def leave_one_out(
@@ -39,7 +39,8 @@ def leave_one_out(
 
     Returns:
         By name, for each statistic an array of shape (units,), NaN where undefined. The units are the pairs, or the
-        groups; for a statistic within groups those that have two pairs to compare.
+        groups; for a statistic within groups those that have two pairs to compare, and for one with calibrated ties
+        blocks of either.
     """
     units = _Units.of(np.arange(len(labels)) if groups is None else groups)
     sorted_labels = Labels.of(labels)
@@ -147,20 +148,15 @@ def _without_each(prepared: PreparedScore, units: _Units, statistics: Sequence[s
     """Return each statistic of one score without each unit that it rests on."""
     left = _LeftOut(prepared, units)
     large = np.flatnonzero(units.is_large)
-    of_large = _without_large(prepared, units, large, statistics)
-    by_multiplicities = {}
-    if not units.are_pairs:
-        calibrated = [name for name in statistics if STATISTICS[name].is_calibrated]
-        every_unit = np.arange(len(units.sizes))
-        without = _without_large(prepared, units, every_unit, calibrated) if calibrated else ()
-        by_multiplicities = dict(zip(calibrated, without, strict=True))
+    uncalibrated = [name for name in statistics if not STATISTICS[name].is_calibrated]
+    of_large = {}
+    if uncalibrated:
+        of_large = dict(zip(uncalibrated, _without_large(prepared, units, large, uncalibrated), strict=True))
     values = []
-    for name, at_large in zip(statistics, of_large, strict=True):
-        if name in by_multiplicities:
-            values.append(by_multiplicities[name])
-            continue
+    for name in statistics:
         value = STATISTICS[name].compute(left).copy()
-        value[large] = at_large
+        if name in of_large:
+            value[large] = of_large[name]
         if STATISTICS[name].labels is LabelKind.grouped and prepared.within is not None:
             value = value[units.sum(prepared.within.comparisons) > 0]
         values.append(value)
@@ -193,13 +189,10 @@ class _LeftOut:
         """Numbers of ties, concordant less discordant comparisons, and rank products."""
         return _LeftOutRanks(score_codes(self.prepared.scores), self.prepared.labels.codes, self.units)
 
-    @property
+    @cached_property
     def calibrated(self) -> CalibratedCounts:
-        """The same with small differences as ties; NaN for groups, which are left out by multiplicities."""
-        cells = self.prepared.calibrated
-        if cells is None or not self.units.are_pairs:
-            return CalibratedCounts.undefined(len(self.units.sizes))
-        return cells.without_each_pair(self.prepared.labels, self.ranks.label)
+        """Comparisons with small differences as ties, without each of a few blocks of units: shape (blocks,)."""
+        return without_each_block(self.prepared.scores, self.prepared.labels, self.prepared.groups)
 
     @property
     def product_moment(self) -> Floats:

@@ -6,25 +6,28 @@ threshold that was chosen without the folds of either. Every comparison counts o
 pairs, and none of them has seen the threshold that judges it. The threshold that is shown is the one chosen on all
 pairs.
 
-Under resamples, and without each pair or group in turn, the thresholds stay those of the pairs themselves, and
-comparisons are weighted. The spread therefore leaves out what another choice of the threshold would add: intervals and
-tests are those of a metric whose threshold is fixed.
+Under resamples the thresholds stay those of the pairs themselves, and comparisons are weighted: the spread leaves out
+what another choice of the threshold would add. The jackknife counts it: each fold has :data:`BLOCKS` blocks, and
+without each block in turn the thresholds are chosen anew. Pair by pair a threshold hardly moves, or jumps.
 """
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
+from itertools import combinations_with_replacement
 
 import numpy as np
 
 from assay.statistics.cells import NOISE, LabelCounts, Labels, Ties, score_codes
 from assay.statistics.concordance import Floats, Indices, add_runs, run_starts
-from assay.statistics.resampling import BLOCK
 from assay.statistics.tie_thresholds import best_thresholds, holds_out
 
 #: Folds of pairs or groups; there must be as many pairs or groups.
 FOLDS = 5
+#: Blocks of pairs or groups in each fold, left out one at a time by the jackknife.
+BLOCKS = 4
 #: Seeds the division into folds: the same for all scores of the same pairs.
 SEED = 0
 
@@ -55,25 +58,89 @@ class Thresholds:
             labels: of the same pairs.
             groups: None, or codes of shape (n,): groups are never divided.
         """
-        units = np.arange(len(scores)) if groups is None else np.unique(groups, return_inverse=True)[1]
-        unit_count = int(units.max()) + 1
-        if unit_count < FOLDS:
+        places = _places(len(scores), groups)
+        if places is None:
             return None
-        fold_of_unit = np.random.default_rng(SEED).permutation(unit_count) % FOLDS
-        folds = fold_of_unit[units].astype(np.intp)
-        kept = holds_out(FOLDS)
-        best = best_thresholds(scores, labels.codes, folds, kept)
-        chosen = best.thresholds.copy()
-        for row, subset in enumerate(kept.astype(bool)):
-            # the largest difference of other pairs, which is a tie as well, may be larger
-            inside = scores[subset[folds]]
-            if chosen[row] >= np.ptp(inside) - NOISE * np.abs(inside).max():
-                chosen[row] = np.inf
+        folds = places % FOLDS
+        best = best_thresholds(scores, labels.codes, folds, holds_out(FOLDS))
+        chosen = _of_others(best.thresholds, scores, folds, holds_out(FOLDS))
         out_of_fold = np.empty((FOLDS, FOLDS))
         first, second = np.triu_indices(FOLDS)
         out_of_fold[first, second] = out_of_fold[second, first] = chosen[1:]
         comparisons = len(scores) * (len(scores) - 1) / 2
         return cls(float(best.thresholds[0]), float(best.agreeing[0]) / comparisons, folds, out_of_fold)
+
+
+def _places(n: int, groups: Indices | None) -> Indices | None:
+    """Return for each pair the place of its pair or group in a random order, shape (n,); None with fewer than folds."""
+    units = np.arange(n) if groups is None else np.unique(groups, return_inverse=True)[1]
+    unit_count = int(units.max()) + 1
+    if unit_count < FOLDS:
+        return None
+    return np.random.default_rng(SEED).permutation(unit_count)[units].astype(np.intp)
+
+
+def _of_others(thresholds: Floats, scores: Floats, parts: Indices, kept: Floats) -> Floats:
+    """Return thresholds that were chosen on subsets as they hold for other pairs.
+
+    Where all differences within a subset are ties, so are those of others, which may be larger.
+
+    Args:
+        thresholds: of each subset, shape (subsets,).
+        scores: shape (n,).
+        parts: codes of what subsets consist of, shape (n,).
+        kept: 1 where a subset has a part, else 0, shape (subsets, parts).
+    """
+    lowest, highest = np.full((2, kept.shape[1]), np.nan)
+    for part in range(kept.shape[1]):
+        inside = scores[parts == part]
+        if len(inside):
+            lowest[part], highest[part] = inside.min(), inside.max()
+    has_part = (kept > 0) & ~np.isnan(lowest)
+    spread = np.where(has_part, highest, -np.inf).max(axis=1) - np.where(has_part, lowest, np.inf).min(axis=1)
+    return np.where(thresholds >= spread - NOISE * np.abs(scores).max(), np.inf, thresholds)
+
+
+def without_each_block(scores: Floats, labels: Labels, groups: Indices | None = None) -> CalibratedCounts:
+    """Return the counts of a score without each block of a fold in turn, thresholds being chosen anew.
+
+    Args:
+        scores: finite, shape (n,).
+        labels: of the same pairs.
+        groups: None, or codes of shape (n,): groups are never divided.
+
+    Returns:
+        Arrays of shape (blocks,): :data:`FOLDS` times :data:`BLOCKS`, or as many as there are pairs or groups, if these
+        are fewer. One NaN where there are too few for thresholds.
+    """
+    places = _places(len(scores), groups)
+    if places is None:
+        return CalibratedCounts.undefined(1)
+    blocks = places % (FOLDS * BLOCKS)
+    fold_of_block = np.arange(FOLDS * BLOCKS) % FOLDS
+    fold_pairs = list(combinations_with_replacement(range(FOLDS), 2))
+    subsets = {}
+    for left_out in np.unique(blocks).tolist():
+        for one, other in fold_pairs:
+            is_kept = (fold_of_block != one) & (fold_of_block != other)
+            is_kept[left_out] = False
+            subsets[left_out, one, other] = is_kept
+    # without a fold, it is all the same which of its blocks is left out
+    kept, row_of_subset = np.unique(np.array(list(subsets.values()), dtype=np.float64), axis=0, return_inverse=True)
+    best = best_thresholds(scores, labels.codes, blocks, kept).thresholds
+    chosen = _of_others(best, scores, blocks, kept)[row_of_subset.ravel()]
+    threshold_of = dict(zip(subsets, chosen.tolist(), strict=True))
+    counts = []
+    for left_out in np.unique(blocks).tolist():
+        out_of_fold = np.empty((FOLDS, FOLDS))
+        for one, other in fold_pairs:
+            out_of_fold[one, other] = out_of_fold[other, one] = threshold_of[left_out, one, other]
+        rest = blocks != left_out
+        thresholds = Thresholds(np.nan, np.nan, places[rest] % FOLDS, out_of_fold)
+        rest_labels = Labels.of(labels.values[rest])
+        label_counts = rest_labels.count(np.ones((len(rest_labels.values), 1)))
+        counts.append(CalibratedCells.of(scores[rest], rest_labels, thresholds).count(label_counts))
+    return CalibratedCounts.joined(counts)
 
 
 @dataclass(frozen=True)
@@ -95,6 +162,28 @@ class CalibratedCounts:
         """Comparisons of two pairs, n (n - 1) / 2."""
         comparisons: Floats = self.label.total * (self.label.total - 1) / 2
         return comparisons
+
+    @classmethod
+    def joined(cls, parts: Sequence[CalibratedCounts]) -> CalibratedCounts:
+        """Return the resamples of all parts one after the other."""
+
+        def join(arrays: Iterable[Floats]) -> Floats:
+            return np.concatenate(list(arrays))
+
+        def join_ties(ties: Sequence[Ties]) -> Ties:
+            return Ties(
+                join(one.total for one in ties),
+                join(one.tied for one in ties),
+                join(one.rank_variation for one in ties),
+            )
+
+        return cls(
+            join_ties([part.score for part in parts]),
+            join_ties([part.label for part in parts]),
+            join(part.balance for part in parts),
+            join(part.rank_product for part in parts),
+            join(part.tied_in_both for part in parts),
+        )
 
     @classmethod
     def undefined(cls, resamples: int) -> CalibratedCounts:
@@ -229,64 +318,9 @@ class CalibratedCells:
             self._tied(self.in_label, cells),
         )
 
-    def without_each_pair(self, labels: Labels, label_ties: Ties) -> CalibratedCounts:
-        """Count without each pair in turn, under the same thresholds; arrays of shape (n,).
-
-        With x and y for the centred mid-ranks of score and label, s for the sign of a difference in the score and l in
-        the label, the ranks without a pair u are x_i - s(i, u) / 2 and y_i - l(i, u) / 2. The sums of their products
-        and squares, multiplied out, are sums over i of single signs, and of s(i, u) l(i, u).
-
-        Args:
-            labels: of the pairs.
-            label_ties: of the labels without each pair.
-        """
-        n = len(self.order)
-        counts = labels.count(np.ones((n, 1)))
-        whole = self.count(counts)
-        tied = self._at_pairs(self._tied_with(self.in_all, self._cells_of(counts.weights)))[:, 0] - 1
-        tied_in_both = self._at_pairs(self._tied_with(self.in_label, self._cells_of(counts.weights)))[:, 0] - 1
-        x, y = self._signed(counts.weights)[:, 0] / 2, counts.ranks[labels.codes, 0]
-        signed_y, signed_x = self._signed(np.stack([y, x], axis=1)).T
-        x_of_label = np.bincount(labels.codes, weights=x)
-        below = np.cumsum(x_of_label) - x_of_label
-        label_signed_x = (2 * below + x_of_label - x_of_label.sum())[labels.codes]
-        balance = self._balance_of_each(labels.codes)
-        tied_left = whole.score.tied - tied
-        variation = whole.score.rank_variation - x**2 + signed_x + (n - 1 - tied) / 4
-        # a constant has ranks that do not vary at all, whatever the sums above are rounded to
-        variation = np.where(tied_left == (n - 1) * (n - 2) / 2, 0.0, variation)
-        return CalibratedCounts(
-            Ties(label_ties.total, tied_left, variation),
-            label_ties,
-            whole.balance - balance,
-            whole.rank_product - x * y + (signed_y + label_signed_x) / 2 + balance / 4,
-            whole.tied_in_both - tied_in_both,
-        )
-
     def _cells_of(self, values: Floats) -> Floats:
         """Sum values of the pairs over each cell: shape (n, b) to (k, b)."""
         return add_runs(values[self.order], self.starts)
-
-    def _at_pairs(self, values: Floats) -> Floats:
-        """Return for each pair the value of its cell: shape (k, b) to (n, b)."""
-        of_pairs = np.empty((len(self.order), values.shape[1]))
-        of_pairs[self.order] = np.repeat(values, np.diff(np.append(self.starts, len(self.order))), axis=0)
-        return of_pairs
-
-    def _signed(self, values: Floats) -> Floats:
-        """Return for each pair the sum of values, shape (n, b), over lower scores less that over higher ones."""
-        return self._at_pairs(self._signed_sums(self._cells_of(values)))
-
-    def _balance_of_each(self, labels: Indices) -> Floats:
-        """Return for each pair with how many others it is concordant, less discordant, from codes of the labels."""
-        levels = int(labels.max()) + 1
-        width = max(1, BLOCK // len(labels))
-        balance = np.zeros(len(labels))
-        for start in range(0, levels, width):
-            others = np.arange(start, min(start + width, levels))
-            signed = self._signed((labels[:, None] == others).astype(np.float64))
-            balance += np.einsum("nl,nl->n", signed, np.sign(labels[:, None] - others))
-        return balance
 
     def _signed_sums(self, values: Floats) -> Floats:
         """Return for each cell the sum of values over lower cells less that over higher ones, shape (k, b)."""
