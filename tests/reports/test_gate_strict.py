@@ -12,9 +12,9 @@ from scipy.stats import norm
 import assay
 from assay.errors import InputError
 from assay.reports.check.baseline import follow, read_baseline, take_baseline, to_text
-from assay.reports.check.cells import Verdict, detectable_loss
+from assay.reports.check.cells import Verdict, detectable_loss, pairs_to_show
 from assay.reports.check.checking import check
-from assay.reports.check.document import headline, to_document, to_junit
+from assay.reports.check.document import headline, missed_loss, to_document, to_junit
 from assay.reports.check.settings import CheckSettings
 from assay.reports.formats import write
 from tests.reports.test_gate import run_of  # noqa: F401 a fixture
@@ -42,6 +42,17 @@ def test_a_loss_that_passes_unseen_fails_if_strict(monkeypatch):
     assert gate.losses(300, round(gate.losses(300, 0.1, 0.01)[2], 3), 0.01)[0] == pytest.approx(0.2, abs=0.16)
 
 
+@pytest.mark.slow
+def test_the_pairs_that_strict_asks_for_let_an_equal_score_pass(monkeypatch):
+    monkeypatch.setattr(gate, "REPEATS", 80)
+    _, few, detectable = gate.losses(150, 0.0, 0.05)
+    needed = pairs_to_show(150, detectable, 0.05)
+    assert few < 0.6 and 200 < needed < 600
+    # four standard errors of a share of .8 in 80 samples, of which the pilot's error is a part
+    assert gate.losses(needed, 0.0, 0.05)[1] == pytest.approx(0.8, abs=0.18)
+    assert pairs_to_show(150, None, 0.05) is None and pairs_to_show(150, 0.1, 0.0) is None
+
+
 @pytest.fixture
 def two_runs(run_of):  # noqa: F811
     """60 pairs under a score and a blurred one: too little data to tell."""
@@ -60,6 +71,8 @@ def test_strict_fails_what_is_not_shown(two_runs):
     assert [cell.verdict for cell in strict.judged] == [Verdict.too_little, Verdict.unchanged]
     assert lenient.passed and not strict.passed
     assert headline(strict) == "FAILED: 1 unchanged, 1 too little data to tell"
+    needed = pairs_to_show(60, strict.judged[0].detectable, 0.01)
+    assert f"a score that lost nothing passes in 80% of cases with about {needed:,} pairs" in missed_loss(strict)
     # what is within the margin as a whole passes either way
     assert check(now, take_baseline(before), CheckSettings(strict=True, margin=0.9)).passed
     root = ET.fromstring(to_junit(strict))

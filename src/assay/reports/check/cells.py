@@ -143,6 +143,21 @@ def detectable_loss(low: float | None, high: float | None, confidence: float, ma
     return margin + half * (1 + float(ndtri(POWER) / ndtri((1 + confidence) / 2)))
 
 
+def pairs_to_show(n: int, detectable: float | None, margin: float) -> int | None:
+    """Return how many pairs a score needs that lost nothing, to be shown no worse with probability :data:`POWER`.
+
+    The interval must reach no farther than the margin; its width falls with the root of the number of pairs.
+
+    Args:
+        n: pairs of the check.
+        detectable: its detectable loss, or None.
+        margin: what may be lost.
+    """
+    if detectable is None or margin <= 0:
+        return None
+    return math.ceil(n * ((detectable - margin) / margin) ** 2)
+
+
 def unpaired_interval(
     before: tuple[float, float, float], now: tuple[float, float, float], widening: float = 1.0
 ) -> tuple[float, float]:

@@ -7,7 +7,7 @@ from collections import Counter
 from typing import Any
 from xml.etree import ElementTree as ET
 
-from assay.reports.check.cells import POWER, Cell, Verdict
+from assay.reports.check.cells import POWER, Cell, Verdict, pairs_to_show
 from assay.reports.check.checking import GateReport
 from assay.reports.layout import percent, short, signed
 from assay.reports.sheets import Column, Document, Sheet
@@ -64,7 +64,7 @@ def to_document(report: GateReport) -> Document:
         level = f"{percent(settings.confidence)} intervals, not corrected: some of many numbers move by chance"
         sheets.append(_sheet(f"{report.titles.get(dataset, dataset)}: not judged, but moved", cells, level))
     notes = [f"{len(others) - len(moved):,} other numbers did not move beyond chance"] if others else []
-    return Document(sheets, [_record(cell) for cell in report.cells], notes, value=_value(report))
+    return Document(sheets, [_record(cell, settings.margin) for cell in report.cells], notes, value=_value(report))
 
 
 def _facts(report: GateReport) -> list[str]:
@@ -84,7 +84,11 @@ def missed_loss(report: GateReport) -> str:
     loss = short(cell.detectable or 0.0, 3)
     where = f"{cell.metric} on {cell.dataset}, {cell.bucket} (n = {cell.n:,})"
     if report.settings.strict:
-        return f"strict: what is not shown to be no worse fails; detectable as worse: a loss of {loss}, {where}"
+        needed = pairs_to_show(cell.n, cell.detectable, report.settings.margin)
+        pairs = (
+            f"; a score that lost nothing passes in {POWER:.0%} of cases with about {needed:,} pairs" if needed else ""
+        )
+        return f"strict: what is not shown to be no worse fails; a loss of {loss} is detectable, {where}{pairs}"
     return (
         f"not strict: a loss of {loss} would fail in {POWER:.0%} of cases, a smaller one could be missed: {where}; "
         "--strict fails what is not shown to be no worse"
@@ -143,7 +147,7 @@ def difference_text(cell: Cell) -> str:
     return f"{signed(cell.difference)} [{signed(cell.low)}, {signed(cell.high)}]"
 
 
-def _record(cell: Cell) -> dict[str, Any]:
+def _record(cell: Cell, margin: float) -> dict[str, Any]:
     return {
         "dataset": cell.dataset,
         "bucket": cell.bucket,
@@ -158,6 +162,7 @@ def _record(cell: Cell) -> dict[str, Any]:
         "high": cell.high,
         "confidence": cell.confidence,
         "detectable": cell.detectable,
+        "pairs_needed": pairs_to_show(cell.n, cell.detectable, margin),
         "against": "first" if cell.first else "baseline",
         "fails": cell.fails,
         "n": cell.n,
@@ -174,7 +179,7 @@ def _value(report: GateReport) -> dict[str, Any]:
         "strict": settings.strict,
         "confidence": settings.confidence,
         "family": report.family,
-        "cells": [_record(cell) for cell in report.cells],
+        "cells": [_record(cell, settings.margin) for cell in report.cells],
         "findings": [vars(finding) for finding in report.findings],
     }
 
