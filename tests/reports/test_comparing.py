@@ -270,3 +270,17 @@ def test_the_smallest_p_that_few_groups_can_be_exchanged_to_is_said(tmp_path, gr
     assert (expected in held.sheets[0].notes) == said
     assert "p_bootstrap" not in held.records[0]
     assert {"p_jackknife", "adjusted_p_jackknife", "standard_error"} <= set(held.records[0])
+
+
+def test_without_permutations_the_t_test_still_decides(tmp_path):
+    settings = replace(SETTINGS, permutations=0)
+    (contest,) = contests([run_of(tmp_path, "run", rows_of())])
+    rows = compare_metrics(contest, settings, buckets=["all"])
+    assert {row.p_permutation for row in rows} == {None}
+    assert [row.verdict for row in rows if row.difference.statistic == "spearman"] == [
+        "cannot be told apart",
+        "first",
+        "first",
+    ]
+    held = document([(contest, rows)], settings, 0)
+    assert not any("p perm." in note for note in held.notes)

@@ -100,7 +100,7 @@ def test_no_draws_and_too_many():
     for make in NEEDED:
         with pytest.raises(InputError, match=r"^`resamples=0`: .* at least 100 draws$"):
             make(resamples=0)
-    with pytest.raises(InputError, match=r"^`permutations=99`: .* at least 100 draws$"):
+    with pytest.raises(InputError, match=r"^`permutations=99`: .* at least 100 draws; 0 for none$"):
         CompareSettings(permutations=99)
     assert SignificanceSettings(resamples=100_000).resamples == 100_000
     with pytest.raises(InputError, match=r"^`resamples=100001`: more than 100,000 draws tell no more$"):

@@ -104,12 +104,12 @@ class PermutationTests(PairedTests):
     """How scores are compared where permutation tests stand beside the others."""
 
     permutations: int = setting(
-        "Draws of the permutation test; more where the correction for many metric pairs needs them.", 1000
+        "Draws of the permutation test, more where the correction for many metric pairs needs them; 0 for none.", 1000
     )
 
     def check(self) -> None:
         """Compare the numbers of draws with what tests and intervals need."""
-        check_resamples(self.permutations, option="permutations")
+        check_resamples(self.permutations, none_allowed=True, option="permutations")
         super().check()
 
     @property
@@ -121,9 +121,9 @@ class PermutationTests(PairedTests):
         """Return how many permutations the tests of a number of metric pairs need.
 
         The smallest p-value of r draws is 1 / (r + 1). Corrected for k metric pairs it has to stay well below the
-        level, or none could be significant: r is at least twice k / (1 - confidence).
+        level, or none could be significant: r is at least twice k / (1 - confidence). None where none are asked for.
         """
-        if self.correction == "none":
+        if self.correction == "none" or not self.permutations:
             return self.permutations
         return max(self.permutations, math.ceil(2 * pairs / self.level))
 

@@ -96,9 +96,9 @@ def remarks(
 
 def _fewest_exchanges(units: int, unit: str, metric_pairs: int, settings: PermutationTests) -> list[str]:
     """Return the smallest p-value that the permutation test can give, where the units limit it and not the draws."""
-    if 2.0 ** (1 - units) <= 1 / (1 + settings.permutations_for(metric_pairs)):
+    draws, smallest = settings.permutations_for(metric_pairs), 2.0 ** (1 - units)
+    if not draws or smallest <= 1 / (1 + draws):
         return []
-    smallest = 2.0 ** (1 - units)
     line = f"{units} {unit} can be exchanged in 2^{units} = {2**units:,} ways, two of which leave the size of a "
     line += f"difference as it is: no p perm. below {smallest:.2g}"
     if settings.correction in ("holm", "bonferroni") and metric_pairs > 1:
@@ -212,11 +212,12 @@ def _explanations(settings: PermutationTests, metric_pairs: int) -> list[str]:
         f"difference: first less second, with the {percent(settings.confidence)} interval of the paired bootstrap "
         f"({settings.resamples:,} resamples, expanded percentile), which is of one metric pair and not corrected"
     )
+    draws = settings.permutations_for(metric_pairs)
+    permutation = f"p perm.: permutation of the paired scores (PERM-BOTH, {draws:,} draws); " if draws else ""
     tests = (
         "p jack.: t-test of the difference over its jackknife standard error, from the values without each pair or "
-        f"group; p perm.: permutation of the paired scores (PERM-BOTH, {settings.permutations_for(metric_pairs):,} "
-        "draws); p Will.: Williams' test, for Pearson of independent pairs; all two-sided, corrected over the metric "
-        f"pairs of a bucket ({CORRECTIONS[settings.correction]})"
+        f"group; {permutation}p Will.: Williams' test, for Pearson of independent pairs; all two-sided, corrected over "
+        f"the metric pairs of a bucket ({CORRECTIONS[settings.correction]})"
     )
     power = (
         f"better: by p jack. at {level}, ? where they cannot be told apart; detectable: the smallest difference that "
@@ -229,7 +230,7 @@ def _explanations(settings: PermutationTests, metric_pairs: int) -> list[str]:
         "ties, and it misses differences of ranks; where the two have scores of another shape, it sees differences of "
         "Pearson's r that are none"
     )
-    return [interval, tests, power, disagreeing]
+    return [interval, tests, power, disagreeing] if draws else [interval, tests, power]
 
 
 def _letters(contest: Contest) -> dict[str, str]:
