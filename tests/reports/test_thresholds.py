@@ -291,6 +291,22 @@ def test_the_limit_of_dependent_labels_draws_whole_groups():
     assert taken_apart >= 50
 
 
+def test_a_wrong_score_does_not_widen_its_own_limit():
+    """Half of the pairs are yes whatever the score: groups that are all far off are no sign of dependent labels."""
+    rng = np.random.default_rng(9)
+    scores = rng.random(600) ** 4
+    positive, groups = rng.random(600) < 0.5, np.repeat(np.arange(60), 10)
+    pairs = scores, positive
+    repeats = list(folds(groups, 5, 1, 0))
+    found = study(
+        "s", pairs, pairs, repeats, "f1", Resampling(resamples=0), seed=(0,), groups=groups, probabilities=True
+    )
+    independent = calibrate(np.full(600, 0.5), positive, 0)
+    assert found.as_probability.error > 0.25
+    assert found.as_probability.limit < 2 * independent.limit
+    assert calibrate(scores, positive, 0, groups).limit > 2 * independent.limit, "by deviations from the score"
+
+
 def test_the_limit_of_another_dataset_draws_both(drawn):
     scores, positive = drawn
     rng = np.random.default_rng(8)

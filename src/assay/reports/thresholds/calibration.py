@@ -147,23 +147,52 @@ class IsotonicModel:
             found[part.test] = np.interp(part.tested_scores, part.regression.distinct, fitted)
         return found
 
+    def deviations(self, tuned_positive: NDArray[np.bool_], positive: NDArray[np.bool_]) -> Floats:
+        """Return how far the labels of the tested pairs are from what the regressions expect of them, shape (n,).
 
-def calibrate(probabilities: Floats, positive: NDArray[np.bool_], seed: int, groups: Rows | None = None) -> Calibration:
+        Deviations from a fit to the same labels are too small and those from a fit to others too large: their geometric
+        mean is taken, as in the variance estimate HC2 (MacKinnon & White 1985).
+
+        Args:
+            tuned_positive: labels of the pairs tuned on, shape (m,).
+            positive: those of the pairs tested, shape (n,).
+        """
+        outside = np.abs(positive - self.probabilities(tuned_positive))
+        inside = outside
+        if self.same:
+            inside = np.abs(positive - np.interp(self.tested_scores, *fit_isotonic(self.tested_scores, positive)))
+        found: Floats = np.where(positive, 1.0, -1.0) * np.sqrt(outside * inside)
+        return found
+
+
+def calibrate(
+    probabilities: Floats,
+    positive: NDArray[np.bool_],
+    seed: int,
+    groups: Rows | None = None,
+    deviations: Floats | None = None,
+) -> Calibration:
     """Compare given probabilities with the truth.
+
+    The labels of a correct model are drawn from its probabilities. With groups they are these plus the deviations of
+    the true labels, with a random sign a group.
 
     Args:
         probabilities: shape (n,), in [0, 1].
         positive: shape (n,).
         seed: of the draws.
         groups: codes of groups whose labels depend on each other, shape (n,), or None.
+        deviations: of the labels from what is expected of them where the probabilities are wrong, shape (n,), used with
+            groups; by default from the probabilities.
     """
+    from_expected = positive - probabilities if deviations is None else deviations
     bins = _Bins.of(probabilities)
     signs = None if groups is None else _Signs.of(groups)
 
     def draw(rng: np.random.Generator) -> float:
         if signs is None:
             return bins.error((rng.random(len(probabilities)) < probabilities).astype(np.float64))
-        return bins.error(probabilities + signs.draw(rng) * (positive - probabilities))
+        return bins.error(probabilities + signs.draw(rng) * from_expected)
 
     return _compare(bins, positive, draw, seed)
 
@@ -180,8 +209,6 @@ def calibrate_fitted(
 
     A correct model is one whose pairs have the probabilities that were fitted. Its labels are these plus the deviations
     of the true labels, with a random sign each, the same for a whole group; to them the regression is fitted anew.
-    Deviations from a fit to the same labels are too small and those from a fit to others too large: their geometric
-    mean is taken, as in the variance estimate HC2 (MacKinnon & White 1985).
 
     Args:
         model: the regressions.
@@ -193,9 +220,7 @@ def calibrate_fitted(
     """
     probabilities = model.probabilities(tuned_positive)
     fitted = np.interp(model.tuned_scores, *fit_isotonic(model.tuned_scores, tuned_positive))
-    outside = np.abs(positive - probabilities)
-    inside = np.abs(positive - fitted) if model.same else outside
-    deviations = np.where(positive, 1.0, -1.0) * np.sqrt(outside * inside)
+    deviations = model.deviations(tuned_positive, positive)
     signs = _Signs.of(np.arange(len(positive)) if groups is None else groups)
     tuned_signs = _Signs.of(np.arange(len(tuned_positive)) if tuned_groups is None else tuned_groups)
 

@@ -116,7 +116,7 @@ def study(
         roc=roc(levels),
         precision_recall=precision_recall(levels),
         calibrated=calibrate_fitted(isotonic, tune[1], positive, drawing.seed, tuned_groups, groups),
-        as_probability=calibrate(scores, positive, drawing.seed, groups) if probabilities else None,
+        as_probability=_as_it_is(isotonic, tune[1], positive, drawing.seed, groups) if probabilities else None,
         n=len(scores),
         positive=int(positive.sum()),
     )
@@ -173,6 +173,18 @@ def _check_tuning(where: str, scores: Floats, positive: NDArray[np.bool_], remed
         raise InputError(f"{where}: the pairs to tune on are all {'yes' if positive.any() else 'no'}; {remedy}")
     if np.ptp(scores) == 0:
         raise InputError(f"{where}: all pairs to tune on have the score {scores[0]:g}; no threshold tells them apart")
+
+
+def _as_it_is(
+    isotonic: IsotonicModel,
+    tuned_positive: NDArray[np.bool_],
+    positive: NDArray[np.bool_],
+    seed: int,
+    groups: Rows | None,
+) -> Calibration:
+    """Return the calibration of the scores themselves; labels deviate from what isotonic regression expects of them."""
+    deviations = isotonic.deviations(tuned_positive, positive)
+    return calibrate(isotonic.tested_scores, positive, seed, groups, deviations)
 
 
 def _area_under_roc(
