@@ -284,3 +284,14 @@ def test_without_permutations_the_t_test_still_decides(tmp_path):
     ]
     held = document([(contest, rows)], settings, 0)
     assert not any("p perm." in note for note in held.notes)
+
+
+@pytest.mark.parametrize(("rare", "noted"), [(3, True), (20, False)])
+def test_the_t_test_of_pearson_has_a_reservation_where_a_label_is_rare(tmp_path, rare, noted):
+    rows = [row | {"label": int(number < rare)} for number, row in enumerate(rows_of())]
+    (contest,) = contests([run_of(tmp_path, "run", rows)])
+    found = compare_metrics(contest, SETTINGS, buckets=["all"])
+    for statistics, expected in ((("pearson", "spearman"), noted), (("spearman",), False)):
+        shown = [row for row in found if row.difference.statistic in statistics]
+        (sheet,) = document([(contest, shown)], SETTINGS, 0).sheets
+        assert any("p jack. of Pearson's r is too small" in note for note in sheet.notes) == expected

@@ -23,6 +23,7 @@ class Population:
         name: in tables.
         n: pairs.
         normal_labels: whether labels are normal; else there are three levels.
+        rare: how many pairs have the label 1, the others 0; 0 for labels as above.
         groups: how many groups the pairs fall into, with effects on the label and on each metric; None for none.
         unequal: whether the sizes of the groups are as 1, 1/2, 1/3, …; else they are equal.
         zeros: share of the pairs of the lowest label on which all metrics give 0; half of that of the other pairs.
@@ -32,6 +33,7 @@ class Population:
     name: str
     n: int
     normal_labels: bool = False
+    rare: int = 0
     groups: int | None = None
     unequal: bool = False
     zeros: float = 0.0
@@ -41,7 +43,10 @@ class Population:
         """Return the scores of metrics with so much noise, the labels, and the groups of one sample."""
         groups = self._draw_groups(rng)
         latent = rng.normal(size=self.n) + _effects(rng, groups, 1.0)
-        labels = latent if self.normal_labels else np.digitize(latent, CUTS).astype(float)
+        if self.rare:
+            labels = (latent > np.sort(latent)[-self.rare - 1]).astype(float)
+        else:
+            labels = latent if self.normal_labels else np.digitize(latent, CUTS).astype(float)
         scores = []
         for spread in noise:
             scores.append(latent + _effects(rng, groups, 0.5) + spread * rng.normal(size=self.n))

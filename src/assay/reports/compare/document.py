@@ -91,6 +91,8 @@ def remarks(
         lines.append(f"{units:,} {unit}, fewer than {FEW}: only large differences can be shown, see detectable")
     if reservation := _label_units(contest, bucket).reservation:
         lines.append(reservation)
+        if any(row.difference.statistic == "pearson" for row in rows):
+            lines.append("with so few, p jack. of Pearson's r is too small; that of ρ and τ-b is not")
     return list(dict.fromkeys(lines))
 
 
