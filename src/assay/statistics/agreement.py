@@ -14,6 +14,7 @@ from assay.statistics.coefficients import STATISTICS, LabelKind, ObservedValue
 from assay.statistics.concordance import Floats
 from assay.statistics.prepared import PreparedScore
 from assay.statistics.resampling import Resampler
+from assay.statistics.tie_calibration import FOLDS
 
 #: Memory for the sorted orders of the scores that are resampled together.
 PREPARED_BYTES = 1 << 29
@@ -239,7 +240,7 @@ def measure(
         groups = np.unique(groups, return_inverse=True)[1]
     resampler = Resampler(n, resamples, tuple(seed), groups)
     measured = {}
-    for batch in _batches(scores, labels, groups):
+    for batch in _batches(scores, labels, groups, statistics):
         resampled = _resample(batch, resampler, statistics, advance) if resamples else {}
         for score, weights, label_counts in _with_label_counts(batch, np.ones((n, 1))):
             observed = score.prepared.under(weights, label_counts)
@@ -337,8 +338,11 @@ class _Score:
         return len(np.unique(groups)), "groups"
 
 
-def _batches(scores: Mapping[str, Floats], labels: Floats, groups: NDArray[np.intp] | None) -> Iterator[list[_Score]]:
+def _batches(
+    scores: Mapping[str, Floats], labels: Floats, groups: NDArray[np.intp] | None, statistics: Sequence[str]
+) -> Iterator[list[_Score]]:
     """Prepare scores, as many at a time as :data:`PREPARED_BYTES` holds; scores that no pair has are left out."""
+    is_calibrated = any(STATISTICS[name].is_calibrated for name in statistics)
     rows_by_mask: dict[bytes, _KnownRows] = {}
     batch: list[_Score] = []
     batch_bytes = 0
@@ -350,8 +354,11 @@ def _batches(scores: Mapping[str, Floats], labels: Floats, groups: NDArray[np.in
         if key not in rows_by_mask:
             rows_by_mask[key] = _KnownRows.of(known, labels, groups)
         rows = rows_by_mask[key]
-        # about what Cells holds: more for each bit of the label codes
-        score_bytes = len(values) * (120 + 32 * rows.labels.levels.bit_length())
+        # about what Cells holds: more for each bit of the label codes, and with thresholds for each fold
+        bits = rows.labels.levels.bit_length()
+        score_bytes = len(values) * (120 + 32 * bits)
+        if is_calibrated:
+            score_bytes += len(values) * 8 * FOLDS * (4 + bits)
         if batch and batch_bytes + score_bytes > PREPARED_BYTES:
             yield batch
             batch, batch_bytes = [], 0
