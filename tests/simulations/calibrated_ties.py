@@ -1,6 +1,6 @@
 """Print what the choice of a threshold for ties costs tests and intervals, as the table of docs/statistics.md.
 
-Run ``python -m tests.simulations.calibrated_ties``; it takes about three minutes. Every sample has its own seed.
+Run ``python -m tests.simulations.calibrated_ties``; it takes about two minutes. Every sample has its own seed.
 """
 
 from __future__ import annotations
