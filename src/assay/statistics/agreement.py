@@ -14,7 +14,7 @@ from assay.statistics.coefficients import STATISTICS, LabelKind, ObservedValue
 from assay.statistics.concordance import Floats
 from assay.statistics.prepared import PreparedScore
 from assay.statistics.resampling import Resampler
-from assay.statistics.tie_calibration import FOLDS
+from assay.statistics.tie_calibration import FOLDS, Thresholds
 
 #: Memory for the sorted orders of the scores that are resampled together.
 PREPARED_BYTES = 1 << 29
@@ -103,8 +103,10 @@ def estimate(
         low, high = coefficients.interval(index, confidence) or (None, None)
     if reservation := coefficients.reservation(index):
         notes.append(reservation)
-    if STATISTICS[statistic].is_calibrated and coefficients.tie_threshold is not None:
-        notes.append(f"differences up to {coefficients.tie_threshold:.3g} are ties")
+    thresholds = coefficients.tie_thresholds
+    if STATISTICS[statistic].is_calibrated and thresholds is not None:
+        in_sample = f", with which {statistic} is {thresholds.fitted:.3f} in sample" if statistic == "acc-eq" else ""
+        notes.append(f"differences up to {thresholds.shown:.3g} are ties{in_sample}")
     return Estimate(metric, statistic, value, low, high, n, "; ".join(notes))
 
 
@@ -173,8 +175,8 @@ class Coefficients:
         statistics: their names; empty for means over datasets.
         labels: how many pairs have each label; None for means over datasets.
         ties: share of the comparisons of two pairs that are ties in the score, NaN where there are none.
-        tie_threshold: up to which difference the calibrated statistics take two scores as tied: the best threshold on
-            all pairs; None without such a statistic, and for means over datasets.
+        tie_thresholds: up to which difference the calibrated statistics take two scores as tied; None without such a
+            statistic, and for means over datasets.
     """
 
     values: Floats
@@ -186,7 +188,12 @@ class Coefficients:
     statistics: tuple[str, ...] = ()
     labels: LabelUnits | None = None
     ties: float = np.nan
-    tie_threshold: float | None = None
+    tie_thresholds: Thresholds | None = None
+
+    @property
+    def tie_threshold(self) -> float | None:
+        """The best threshold for ties on all pairs."""
+        return None if self.tie_thresholds is None else self.tie_thresholds.shown
 
     def has_own_interval(self, index: int) -> bool:
         """Tell whether the statistic at *index* has an interval of its own; no mean over datasets has."""
@@ -255,7 +262,7 @@ def measure(
                 tuple(statistics),
                 score.rows.label_units,
                 observed.score_ties,
-                score.prepared.tie_threshold(statistics),
+                score.prepared.tie_thresholds(statistics),
             )
     undefined = _undefined_coefficients(statistics, "no pair has a score" if n else "no pairs")
     return {metric: measured.get(metric, undefined) for metric in scores}

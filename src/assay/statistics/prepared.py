@@ -52,10 +52,10 @@ class PreparedScore:
         thresholds = Thresholds.of(self.scores, self.labels, self.groups)
         return None if thresholds is None else CalibratedCells.of(self.scores, self.labels, thresholds)
 
-    def tie_threshold(self, statistics: Sequence[str]) -> float | None:
-        """Return the best threshold for ties on all pairs; None where none of the statistics has calibrated ties."""
+    def tie_thresholds(self, statistics: Sequence[str]) -> Thresholds | None:
+        """Return the thresholds for ties; None where none of the statistics has calibrated ties."""
         is_calibrated = any(STATISTICS[name].is_calibrated for name in statistics)
-        return self.calibrated.thresholds.shown if is_calibrated and self.calibrated is not None else None
+        return self.calibrated.thresholds if is_calibrated and self.calibrated is not None else None
 
     def under(self, weights: Floats, label_counts: LabelCounts) -> Resampled:
         """Return the score under b vectors of multiplicities.
