@@ -6,8 +6,12 @@ import numpy as np
 import pytest
 from scipy import stats
 
+import assay
+from assay.reports.folder import read_run
+from assay.reports.formats import write
 from assay.statistics.agreement import agreement, measure
 from assay.statistics.auc_interval import newcombe_interval
+from assay.statistics.coefficients import interval_method, interval_words
 
 
 def bounds_by_polynomial(area, fewer, more):
@@ -111,3 +115,28 @@ def test_pairs_without_a_score_do_not_count_for_the_rarer_label():
     scores = np.where(np.arange(60) < 4, np.nan, np.random.default_rng(0).normal(size=60))
     found = measure({"x": scores}, labels, statistics=("auc",), resamples=100, seed=(0,))["x"]
     assert (found.labels.pairs, found.reservation(0)) == ((48, 8), "8 pairs with the rarer label")
+
+
+def test_reports_name_the_interval_that_a_statistic_has():
+    assert interval_method(["pearson", "spearman"]) == "expanded-percentile"
+    assert interval_method(["pearson", "auc"]) == "expanded-percentile,auc=Newcombe"
+    assert interval_words("expanded-percentile") == "expanded percentile"
+    assert interval_words("expanded-percentile,auc=Newcombe") == "expanded percentile; AUC: Newcombe"
+
+
+def test_a_run_says_which_intervals_it_has_and_a_comparison_that_labels_are_rare(tmp_path):
+    rng = np.random.default_rng(0)
+    rows = [
+        {"reference": f"a {n}", "candidate": f"b {n}", "label": float(n < 4), "one": rng.random(), "two": rng.random()}
+        for n in range(50)
+    ]
+    metrics = ["recorded:one", "recorded:two"]
+    result = assay.run(
+        [rows], metrics, buckets="none", statistics=["auc", "pearson"], out=tmp_path / "run", resamples=100
+    )
+    assert "bootstrap:expanded-percentile,auc=Newcombe|" in read_run(tmp_path / "run").manifest.signature
+    notes = result.agreement.set_index(["metric", "statistic"])["note"]
+    assert notes["recorded:one", "auc"] == "4 pairs with the rarer label"
+    assert notes["recorded:one", "pearson"].endswith("; 4 pairs with the rarer label: intervals are too narrow")
+    compared = assay.compare(tmp_path / "run", resamples=100, permutations=100)
+    assert "4 pairs with the rarer label: intervals are too narrow" in write(compared.document, "md")

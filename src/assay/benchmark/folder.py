@@ -37,6 +37,7 @@ from assay.errors import InputError
 from assay.manifest import AGREEMENT_COLUMNS, DatasetRecord, Environment, Manifest
 from assay.metrics.provenance import version_of
 from assay.output import json_text, write_records
+from assay.statistics.coefficients import interval_method
 from assay.tables import GRAPH_COLUMNS, RUN_SCHEMA
 
 #: The page to look at.
@@ -153,7 +154,7 @@ def _run_signature(outcome: Outcome) -> str:
     """Return one line that says how the numbers were resampled, in the manner of a metric's signature."""
     request = outcome.request
     parts = {
-        "bootstrap": "expanded-percentile" if request.resamples else "none",
+        "bootstrap": interval_method(request.statistics) if request.resamples else "none",
         "resamples": request.resamples,
         "confidence": request.confidence,
         "seed": request.seed,

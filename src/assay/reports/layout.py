@@ -11,7 +11,7 @@ from typing import Protocol
 
 from assay.manifest import AgreementRow, AnnotatorReliability, BucketRecord, DatasetRecord, MetricRecord
 from assay.reports.folder import RunFolder
-from assay.statistics.coefficients import STATISTICS, title_of
+from assay.statistics.coefficients import STATISTICS, interval_words, title_of
 from assay.tables import NOT_BY_PEOPLE
 
 # Names short enough for a figure; the list of signatures has them in full.
@@ -171,6 +171,12 @@ class Section:
     def heads(self) -> list[str]:
         """Column heads of the statistics."""
         return [title_of(name) for name in self.statistics]
+
+
+def interval_words_of(run: RunFolder) -> str:
+    """Return how the intervals of a run were made, in words."""
+    parts = dict(part.partition(":")[::2] for part in run.manifest.signature.split("|"))
+    return interval_words(parts.get("bootstrap", "expanded-percentile"))
 
 
 def lay_out(run: RunFolder) -> Iterator[Section]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from assay.manifest import AGREEMENT_COLUMNS
 from assay.reports.folder import RunFolder
-from assay.reports.layout import Section, lay_out, percent
+from assay.reports.layout import Section, interval_words_of, lay_out, percent
 from assay.reports.sheets import Column, Document, Provenance, Sheet, number_columns
 
 #: Name of the row with the best that a score without ties could reach on these labels.
@@ -28,7 +28,7 @@ def _intervals(run: RunFolder) -> str:
     if not request.resamples:
         return "no intervals"
     level = percent(request.confidence)
-    return f"{level} bootstrap intervals (expanded percentile) from {request.resamples:,} resamples"
+    return f"{level} bootstrap intervals ({interval_words_of(run)}) from {request.resamples:,} resamples"
 
 
 def _sheet(section: Section, intervals: str) -> Sheet:

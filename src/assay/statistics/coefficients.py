@@ -146,6 +146,7 @@ class Statistic:
         tied_labels_cap_it: whether tied labels keep a score without ties below 1 even if it orders them perfectly.
         interval: returns the interval of an observed value at a level in (0, 1), for a statistic that has a better one
             than the percentiles of its resamples; None for these.
+        interval_name: what signatures and reports call that interval, in one word.
         calibrates: name of the statistic of which this one is the form with calibrated ties; empty where it is no such
             form. Calibrated ones have no permutation test: an exchange mixes two scores of different thresholds.
     """
@@ -160,6 +161,7 @@ class Statistic:
     chance: float | Callable[[float, float], float] = 0.0
     tied_labels_cap_it: bool = False
     interval: Callable[[ObservedValue, float], tuple[float, float]] | None = None
+    interval_name: str = ""
     calibrates: str = ""
 
     @property
@@ -238,6 +240,19 @@ def calibrated_form(name: str) -> str | None:
 def calibrate(names: Sequence[str]) -> tuple[str, ...]:
     """Return *names*, those that have a form with calibrated ties in that form, without repetitions."""
     return tuple(dict.fromkeys(calibrated_form(name) or name for name in names))
+
+
+def interval_method(names: Sequence[str]) -> str:
+    """Return how intervals of statistics are made, as in ``expanded-percentile,auc=Newcombe`` of a signature."""
+    own = [f",{name}={STATISTICS[name].interval_name}" for name in names if STATISTICS[name].interval is not None]
+    return "expanded-percentile" + "".join(own)
+
+
+def interval_words(method: str) -> str:
+    """Return such a method in words: ``expanded percentile; AUC: Newcombe``."""
+    percentile, *own = method.split(",")
+    named = [(title_of(name), interval) for name, _, interval in (part.partition("=") for part in own)]
+    return "; ".join([percentile.replace("-", " "), *(f"{title}: {interval}" for title, interval in named)])
 
 
 def title_of(name: str) -> str:
@@ -402,6 +417,7 @@ register(
         labels=LabelKind.binary,
         chance=0.5,
         interval=_auc_interval,
+        interval_name="Newcombe",
     )
 )
 

@@ -12,7 +12,7 @@ from assay.reports.leaderboard.board import Board, Line
 from assay.reports.leaderboard.ties import threshold_note, tie_note
 from assay.reports.settings import CORRECTIONS, PairedTests
 from assay.reports.sheets import Column, Document, Sheet, number_columns
-from assay.statistics.coefficients import title_of
+from assay.statistics.coefficients import interval_method, interval_words, title_of
 from assay.statistics.ranks import groups_of_places, letters
 
 
@@ -160,7 +160,8 @@ def _explanations(settings: PairedTests, by: str, boards: Sequence[Board], price
         f"of every two ({CORRECTIONS[settings.correction]}); alike: two metrics share a letter where these tests "
         "cannot tell them apart; bold: no other metric is better"
     )
-    yield f"{level} bootstrap intervals (expanded percentile) from {settings.resamples:,} resamples"
+    how = interval_words(interval_method(settings.statistics))
+    yield f"{level} bootstrap intervals ({how}) from {settings.resamples:,} resamples"
     if priced:
         yield (
             "pairs/s: what the run reached, on its machine; – where scores came from the store or were recorded; "

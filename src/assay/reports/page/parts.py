@@ -11,7 +11,7 @@ from assay.manifest import MetricRecord
 from assay.reports.data import ALL
 from assay.reports.drawing import Figure
 from assay.reports.folder import RunFolder
-from assay.reports.layout import Block, Cell, percent
+from assay.reports.layout import Block, Cell, interval_words_of, percent
 from assay.reports.page.agreement import AgreementTable, agreement_table, draw_layers, forest
 from assay.reports.page.aspects import AspectModel, Profile, draw_aspects, draw_profile
 from assay.reports.page.pairs import pack, tag_pairs
@@ -125,7 +125,7 @@ class RunPart:
         if not request.resamples:
             return "no intervals were computed"
         return (
-            f"{percent(request.confidence)} intervals by the bootstrap (expanded percentile), "
+            f"{percent(request.confidence)} intervals by the bootstrap ({interval_words_of(self.run)}), "
             f"{request.resamples:,} resamples, seed {request.seed}"
         )
 
