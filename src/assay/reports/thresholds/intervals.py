@@ -108,9 +108,9 @@ def _refitted_measures(
 def _spread_of_choice(fixed: Floats, refitted: Floats) -> Floats:
     """Return by what the choice of thresholds widens the spread of each measure, at least 1, shape (measures,).
 
-    Thresholds found anew in each resample add to the variance twice what the choice adds in truth: near a threshold a
-    resample has the chance differences of the sample and its own. Half of the addition is taken; the coverage is
-    simulated in ``tests/simulations/thresholds.py``.
+    Thresholds found anew in each resample add too much to the variance: near a threshold a resample has the chance
+    differences of the sample and its own. Half of the addition is taken, a rule of thumb without proof, chosen among
+    three because it keeps the level in ``tests/simulations/thresholds.py``.
 
     Args:
         fixed: measures of resamples under the thresholds found, shape (measures, resamples).
