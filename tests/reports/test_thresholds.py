@@ -412,3 +412,79 @@ def test_the_argument_similarity_protocol(shared_data):
     assert found.averaged["f1-macro"] == pytest.approx(0.686, abs=0.004)
     assert found.averaged["f1"] == pytest.approx(0.604, abs=0.01)
     assert found.averaged["f1-no"] == pytest.approx(0.770, abs=0.01)
+
+
+# Criteria other than a measure: least precision or recall, and cost.
+
+
+def every_decision(scores, positive):
+    """Return the counts of all decisions that a threshold can make, by trying each."""
+    rows = []
+    for threshold in [np.inf, *np.unique(scores)]:
+        decided = scores >= threshold
+        rows.append([(decided & positive).sum(), (decided & ~positive).sum(), (~decided & positive).sum()])
+    return np.array(rows, dtype=float)
+
+
+@pytest.mark.parametrize("least", [0.4, 0.6, 0.75, 0.999])
+def test_the_highest_recall_that_a_precision_allows(drawn, least):
+    scores, positive = drawn
+    threshold, value = best_threshold(scores, positive, f"precision>={least}")
+    hits, alarms, misses = every_decision(scores, positive)[1:].T
+    enough = hits / (hits + alarms) >= least
+    if enough.any():
+        assert value == pytest.approx((hits / (hits + misses))[enough].max())
+        decided = decide(scores, threshold)
+        assert positive[decided].mean() >= least
+    else:
+        assert value == pytest.approx((hits / (hits + alarms)).max() - 1), "the highest precision there is"
+
+
+@pytest.mark.parametrize("least", [0.1, 0.5, 0.9, 1.0])
+def test_the_highest_precision_that_a_recall_allows(drawn, least):
+    scores, positive = drawn
+    threshold, value = best_threshold(scores, positive, f"recall>={least}")
+    hits, alarms, misses = every_decision(scores, positive)[1:].T
+    enough = hits / (hits + misses) >= least
+    assert value == pytest.approx((hits / (hits + alarms))[enough].max())
+    assert positive[decide(scores, threshold)].sum() / positive.sum() >= least
+
+
+@pytest.mark.parametrize(("alarm", "miss"), [(1, 1), (5, 1), (1, 8), (0, 1), (3.5, 0)])
+def test_the_cheapest_decision(drawn, alarm, miss):
+    scores, positive = drawn
+    threshold, value = best_threshold(scores, positive, f"cost:{alarm},{miss}")
+    _, alarms, misses = every_decision(scores, positive).T
+    assert -value == pytest.approx((alarm * alarms + miss * misses).min() / len(scores))
+    decided = decide(scores, threshold)
+    spent = alarm * (decided & ~positive).sum() + miss * (~decided & positive).sum()
+    assert spent / len(scores) == pytest.approx(-value)
+
+
+def test_resampled_thresholds_are_those_of_the_copied_pairs_for_every_criterion(drawn):
+    scores, positive = drawn
+    weights = np.random.default_rng(1).integers(0, 4, (300, 20)).astype(float)
+    for criterion in ("precision>=0.5", "recall>=0.8", "cost:5,1"):
+        for column, threshold in enumerate(resampled_thresholds(scores, positive, weights, criterion)):
+            copies = np.repeat(np.arange(300), weights[:, column].astype(int))
+            best, value = best_threshold(scores[copies], positive[copies], criterion)
+            drawn_scores, drawn_positive = scores[copies], positive[copies]
+            same = decide(drawn_scores, best), decide(drawn_scores, threshold)
+            spent = [(5 * (d & ~drawn_positive).sum() + (~d & drawn_positive).sum()) / len(copies) for d in same]
+            if criterion == "cost:5,1":
+                assert spent[1] == pytest.approx(spent[0]) == pytest.approx(-value)
+            else:
+                hits = [(d & drawn_positive).sum() for d in same]
+                shares = [hits[i] / (drawn_positive.sum() if criterion[0] == "p" else same[i].sum()) for i in (0, 1)]
+                assert shares[1] == pytest.approx(shares[0]) == pytest.approx(value)
+
+
+def test_constant_decisions_are_the_base_line(drawn):
+    scores, positive = drawn
+    decision = examine(scores, positive, [[one_part(300)]], "cost:2,1", resamples=100)
+    yes = positive.mean()
+    assert decision.always["precision"] == pytest.approx(yes) and decision.always["recall"] == 1
+    assert decision.never["accuracy"] == pytest.approx(1 - yes) and decision.never["precision"] is None
+    assert decision.always["cost"] == pytest.approx(2 * (1 - yes)) and decision.never["cost"] == pytest.approx(yes)
+    cost = decision.tested["cost"]
+    assert cost.low < cost.value < cost.high

@@ -285,3 +285,37 @@ def test_labels_that_no_short_decimal_holds(tmp_path):
 def test_a_reason_that_all_metrics_share_is_said_once(run):
     with pytest.raises(InputError, match=r"^`folds=500`: expected 2 to [0-9]+, the number of pairs or groups that dif"):
         find_thresholds(run, ThresholdSettings(positive="label>=2", datasets=("small",), folds=500, group_by="topic"))
+
+
+def test_criteria_in_the_table(run):
+    settings = {"positive": "label>=2", "datasets": ("big",), "metrics": ("recorded:good",), "resamples": 100}
+
+    def table(**criterion):
+        asked = ThresholdSettings(**settings, **criterion)
+        return write(to_document(find_thresholds(run, asked), asked), "md")
+
+    lines = [line for line in table(cost="fp=4, fn=1").splitlines() if line.startswith("| ")][:4]
+    assert "cost per pair" in lines[0] and "wrong" in lines[0]
+    assert lines[2].startswith("| *always yes* | – | 2.667 |") and lines[3].startswith("| *always no* | – | .333 |")
+    assert table(cost={"fp": 4, "fn": 1}) == table(cost="fn=1,fp=4")
+    assert "thresholds by the highest recall with a precision of at least 0.7" in table(precision=0.7)
+    unreached = table(precision=1.0)
+    assert "recorded:good: precision 1 is not reached: " in unreached
+
+
+@pytest.mark.parametrize(
+    ("criterion", "problem"),
+    [
+        ({"precision": 1.5}, "`precision=1.5`: must be a share"),
+        ({"recall": 0.0}, "`recall=0`: must be a share"),
+        ({"cost": "fp=1"}, "`cost=fp=1`: expected what a false yes"),
+        ({"cost": "fp=0,fn=0"}, "expected what a false yes"),
+        ({"cost": "fp=-1,fn=1"}, "expected what a false yes"),
+        ({"cost": {"fp": "x", "fn": 1}}, "expected what a false yes"),
+        ({"precision": 0.9, "recall": 0.9}, "`precision` and `recall`: give one of them"),
+        ({"cost": "fp=1,fn=1", "measure": "f1"}, "`cost` and `measure`: give one of them"),
+    ],
+)
+def test_criteria_that_are_refused(criterion, problem):
+    with pytest.raises(InputError, match=problem):
+        ThresholdSettings(**criterion)

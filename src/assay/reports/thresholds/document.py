@@ -10,6 +10,7 @@ from assay.reports.layout import Cell, percent, short
 from assay.reports.sheets import Column, Document, Sheet
 from assay.reports.thresholds.calibration import Calibration
 from assay.reports.thresholds.intervals import Value
+from assay.reports.thresholds.measures import shown_measure
 from assay.reports.thresholds.planning import Subject
 from assay.reports.thresholds.settings import ThresholdSettings
 from assay.reports.thresholds.study import Decision
@@ -23,6 +24,7 @@ _NAMES = {
     "accuracy": "accuracy",
     "youden": "Youden's J",
     "mcc": "MCC",
+    "cost": "cost per pair",
 }
 
 
@@ -45,12 +47,12 @@ def _text(value: Value, *, interval: bool = True) -> str:
 
 
 #: Measures of the table of decisions, beside the one that the thresholds are chosen by.
-_SHOWN = ("f1-macro", "f1", "f1-no", "precision", "recall", "accuracy", "mcc")
+_SHOWN = ("f1-macro", "f1", "f1-no", "precision", "recall", "mcc")
 
 
 def _decisions(subject: Subject, settings: ThresholdSettings) -> Sheet:
     """Return the table of thresholds: the chosen measure when tested and when tuned, and the other measures."""
-    chosen = settings.measure
+    chosen = shown_measure(settings.objective)
     others = [name for name in _SHOWN if name != chosen]
     any_decision = next(iter(subject.decisions.values()))
     level = (
@@ -58,29 +60,68 @@ def _decisions(subject: Subject, settings: ThresholdSettings) -> Sheet:
         if settings.resamples
         else "no intervals"
     )
+    rows = []
+    for metric, decision in subject.decisions.items():
+        tuned = -decision.tuned if chosen == "cost" else decision.tuned
+        rows.append(
+            (
+                metric,
+                _threshold(decision, subject.rising[metric]),
+                _text(decision.tested[chosen]),
+                short(tuned, 3) if tuned >= 0 else "–",
+                _text(_wrong(decision.tested["accuracy"])),
+                *(_text(decision.tested[name], interval=False) for name in others),
+            )
+        )
+    for title, values in (("always yes", any_decision.always), ("always no", any_decision.never)):
+        right = values["accuracy"]
+        wrong = _text(Value(None if right is None else 1 - right))
+        cells = [_text(Value(values[name])) for name in others]
+        rows.append((title, "–", _text(Value(values[chosen])), "–", wrong, *cells))
     choice = ""
     if settings.resamples:
         choice = ", which include their choice" if subject.chosen_apart else ", the thresholds held fixed"
     return Sheet(
         f"{subject.title}: yes is {subject.rule}",
         [Column("metric"), Column("yes from"), Column(_NAMES[chosen], number=True), Column("when tuned", number=True)]
+        + [Column("wrong", number=True)]
         + [Column(_NAMES[name], number=True) for name in others],
-        [
-            (
-                metric,
-                _threshold(decision, subject.rising[metric]),
-                _text(decision.tested[chosen]),
-                short(decision.tuned, 3),
-                *(_text(decision.tested[name], interval=False) for name in others),
-            )
-            for metric, decision in subject.decisions.items()
-        ],
+        rows,
         facts=[
             f"{any_decision.positive:,} of {any_decision.n:,} pairs are yes; {subject.way}",
-            f"thresholds by {_NAMES[chosen]}; {level}{choice}",
+            f"thresholds by {_criterion(settings)}; {level}{choice}",
         ],
-        notes=subject.notes,
+        notes=[*subject.notes, *_unreached(subject, settings)],
+        asides=frozenset({len(rows) - 2, len(rows) - 1}),
     )
+
+
+def _criterion(settings: ThresholdSettings) -> str:
+    """Return in words what thresholds are chosen by."""
+    if settings.precision is not None:
+        return f"the highest recall with a precision of at least {settings.precision:g}"
+    if settings.recall is not None:
+        return f"the highest precision with a recall of at least {settings.recall:g}"
+    return _NAMES[shown_measure(settings.objective)]
+
+
+def _unreached(subject: Subject, settings: ThresholdSettings) -> list[str]:
+    """Return a note for each metric whose decisions on the pairs tested miss the precision or recall that was asked."""
+    notes = []
+    for name, least in (("precision", settings.precision), ("recall", settings.recall)):
+        for metric, decision in subject.decisions.items():
+            value = decision.tested[name].value
+            if least is not None and (value is None or value < least):
+                reached = "no pair is called yes" if value is None else f"it has {short(value, 3)} on the pairs tested"
+                notes.append(f"{metric}: {name} {least:g} is not reached: {reached}")
+    return notes
+
+
+def _wrong(accuracy: Value) -> Value:
+    """Return the share of wrong decisions, with the interval of that of right ones."""
+    if accuracy.value is None or accuracy.low is None or accuracy.high is None:
+        return Value(None if accuracy.value is None else 1 - accuracy.value)
+    return Value(1 - accuracy.value, 1 - accuracy.high, 1 - accuracy.low)
 
 
 def _threshold(decision: Decision, rising: bool) -> str:
@@ -168,12 +209,12 @@ def _record(subject: Subject, metric: str, settings: ThresholdSettings) -> dict[
         "metric": metric,
         "positive": subject.rule,
         "way": subject.way,
-        "measure": settings.measure,
+        "measure": settings.objective,
         "n": decision.n,
         "yes": decision.positive,
         "threshold": float(np.median(decision.thresholds)) * (1 if rising else -1),
         "decision": "score >= threshold" if rising else "score <= threshold",
-        "tuned": decision.tuned,
+        "tuned": -decision.tuned if settings.cost is not None else decision.tuned,
         **numbers,
         **{f"mean-{name}": value for name, value in decision.averaged.items()},
         "ece": decision.calibrated.error,
@@ -189,7 +230,7 @@ def _full_value(subject: Subject, settings: ThresholdSettings) -> dict[str, Any]
         "dataset": subject.dataset,
         "positive": subject.rule,
         "way": subject.way,
-        "measure": settings.measure,
+        "measure": settings.objective,
         "notes": subject.notes,
         "metrics": [
             _record(subject, metric, settings)

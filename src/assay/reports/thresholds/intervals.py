@@ -8,7 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from assay.reports.thresholds.measures import LOWEST, MEASURES, Counts, resampled_thresholds
+from assay.reports.thresholds.measures import HIGHEST, LOWEST, Counts, measures_with, resampled_thresholds
 from assay.reports.thresholds.parts import ThresholdPart
 from assay.statistics.agreement import percentile_interval
 from assay.statistics.concordance import Floats
@@ -24,19 +24,25 @@ class Value:
     high: float | None = None
 
 
-def measures_of(decided: NDArray[np.bool_], positive: NDArray[np.bool_], weights: Floats | None = None) -> Floats:
-    """Return every measure, shape (measures, repeats), or (measures, repeats, b) under multiplicities, shape (n, b)."""
+def measures_of(
+    decided: NDArray[np.bool_], positive: NDArray[np.bool_], measure: str, weights: Floats | None = None
+) -> Floats:
+    """Return every measure, shape (measures, repeats), or (measures, repeats, b) under multiplicities, shape (n, b).
+
+    Which ones they are depends on what thresholds are chosen by, see
+    :func:`~assay.reports.thresholds.measures.measures_with`.
+    """
     drawn = np.ones((len(positive), 1)) if weights is None else weights
     yes, no = positive @ drawn, ~positive @ drawn
     hits = (decided & positive[:, None]).T.astype(np.float64) @ drawn
     alarms = (decided & ~positive[:, None]).T.astype(np.float64) @ drawn
-    values = _all_measures(Counts(hits, alarms, yes - hits, no - alarms))
+    values = _all_measures(Counts(hits, alarms, yes - hits, no - alarms), measure)
     return values[..., 0] if weights is None else values
 
 
-def _all_measures(counts: Counts) -> Floats:
+def _all_measures(counts: Counts, measure: str) -> Floats:
     """Return every measure of counts of any shape, with the measures as first axis."""
-    return np.stack([measure(counts) for measure in MEASURES.values()])
+    return np.stack([compute(counts) for compute in measures_with(measure).values()])
 
 
 def values_with_intervals(
@@ -60,24 +66,24 @@ def values_with_intervals(
     positive = test[1]
     # thresholds found on the very pairs are not found anew: their values are too good as they are
     chosen_apart = [parts for parts in repeats if all(part.tune is not part.test for part in parts)]
-    values = measures_of(decided, positive).mean(axis=1)
+    values = measures_of(decided, positive, measure).mean(axis=1)
     fixed, fixed_single, refitted = [], [], []
     for block, weights in enumerate(resampler.blocks()):
-        of_repeats = measures_of(decided, positive, weights)
+        of_repeats = measures_of(decided, positive, measure, weights)
         fixed.append(of_repeats.mean(axis=1))
         if chosen_apart:
             repeat = block % len(chosen_apart)
             fixed_single.append(of_repeats[:, repeat])
             refitted.append(_refitted_measures(test, chosen_apart[repeat], weights, measure))
-    factors = np.ones(len(MEASURES))
+    factors = np.ones(len(values))
     if refitted:
         factors = _spread_of_choice(np.concatenate(fixed_single, axis=1), np.concatenate(refitted, axis=1))
     resampled = np.concatenate(fixed, axis=1) if fixed else None
     tested = {}
-    for row, name in enumerate(MEASURES):
+    for row, name in enumerate(measures_with(measure)):
         drawn = None if resampled is None else resampled[row]
         tested[name] = _widened(
-            with_interval(values[row], drawn, resampler.units, confidence), float(factors[row]), LOWEST.get(name, 0.0)
+            with_interval(values[row], drawn, resampler.units, confidence), float(factors[row]), name
         )
     return tested
 
@@ -102,7 +108,7 @@ def _refitted_measures(
     hits = positive @ called_yes
     alarms = called_yes.sum(axis=0) - hits
     yes = positive @ weights
-    return _all_measures(Counts(hits, alarms, yes - hits, weights.sum(axis=0) - yes - alarms))
+    return _all_measures(Counts(hits, alarms, yes - hits, weights.sum(axis=0) - yes - alarms), measure)
 
 
 def _spread_of_choice(fixed: Floats, refitted: Floats) -> Floats:
@@ -110,7 +116,7 @@ def _spread_of_choice(fixed: Floats, refitted: Floats) -> Floats:
 
     Thresholds found anew in each resample add too much to the variance: near a threshold a resample has the chance
     differences of the sample and its own. Half of the addition is taken, a rule of thumb without proof, chosen among
-    three because it keeps the level in ``tests/simulations/thresholds.py``.
+    four because it keeps the level in ``tests/simulations/thresholds.py``.
 
     Args:
         fixed: measures of resamples under the thresholds found, shape (measures, resamples).
@@ -125,13 +131,13 @@ def _spread_of_choice(fixed: Floats, refitted: Floats) -> Floats:
     return factors
 
 
-def _widened(value: Value, factor: float, lowest: float) -> Value:
-    """Return a value whose bounds are farther from it by a factor, within *lowest* and 1."""
+def _widened(value: Value, factor: float, name: str) -> Value:
+    """Return a value of a measure whose bounds are farther from it by a factor, within those of the measure."""
     if value.value is None or value.low is None or value.high is None:
         return value
     low = value.value - factor * (value.value - value.low)
     high = value.value + factor * (value.high - value.value)
-    return Value(value.value, max(low, lowest), min(high, 1.0))
+    return Value(value.value, max(low, LOWEST.get(name, 0.0)), min(high, HIGHEST.get(name, 1.0)))
 
 
 def with_interval(value: float, resampled: Floats | None, units: int, confidence: float) -> Value:

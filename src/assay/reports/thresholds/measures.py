@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from typing import Final
@@ -10,6 +11,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from assay.statistics.concordance import Floats
+
+#: Values of a measure nearer than this are equal.
+NOISE = 1e-12
 
 # Measures of yes/no decisions, from their four counts
 
@@ -93,14 +97,65 @@ MEASURES: Final[dict[str, Callable[[Counts], Floats]]] = {
     "youden": youden,
     "mcc": mcc,
 }
-#: Lowest values that are not 0.
+#: Names of objectives that are no plain measures: the least precision or recall, and what errors cost.
+_TARGET = re.compile(r"(?P<name>precision|recall)>=(?P<least>[0-9.]+)")
+_COST = re.compile(r"cost:(?P<alarm>[0-9.e+-]+),(?P<miss>[0-9.e+-]+)")
+
+
+def measures_with(objective: str) -> dict[str, Callable[[Counts], Floats]]:
+    """Return every measure by name, and ``cost``, the mean cost of a decision, where thresholds are chosen by it."""
+    match = _COST.fullmatch(objective)
+    if match is None:
+        return MEASURES
+    alarm, miss = float(match["alarm"]), float(match["miss"])
+
+    def cost(counts: Counts) -> Floats:
+        """Return what a decision costs on average."""
+        all_pairs = counts.hits + counts.alarms + counts.misses + counts.rests
+        return _ratio(alarm * counts.alarms + miss * counts.misses, all_pairs)
+
+    return MEASURES | {"cost": cost}
+
+
+def shown_measure(objective: str) -> str:
+    """Return the measure that an objective asks most of: ``precision>=0.95`` asks for the highest recall."""
+    match = _TARGET.fullmatch(objective)
+    if match is None:
+        return "cost" if _COST.fullmatch(objective) else objective
+    return "recall" if match["name"] == "precision" else "precision"
+
+
+def objective_of(objective: str) -> Callable[[Counts], Floats]:
+    """Return the function of counts that the best threshold makes as high as can be.
+
+    Args:
+        objective: a measure; ``precision>=P``: the highest recall of those decisions that reach the precision, the
+            highest precision where none does; ``recall>=R`` likewise; ``cost:A,M``: the lowest cost, A for a false
+            alarm and M for a miss.
+    """
+    if objective.startswith("cost:"):
+        cost = measures_with(objective)["cost"]
+        return lambda counts: -cost(counts)
+    match = _TARGET.fullmatch(objective)
+    if match is None:
+        return MEASURES[objective]
+    target, other = MEASURES[match["name"]], MEASURES[shown_measure(objective)]
+    least = float(match["least"])
+
+    def reached(counts: Counts) -> Floats:
+        """Return the other measure where the target is reached, else what is lacking, below 0."""
+        value = target(counts)
+        return np.where(value >= least - NOISE, other(counts), value - 1)
+
+    return reached
+
+
+#: Lowest values that are not 0, and highest ones that are not 1.
+HIGHEST: Final = {"cost": np.inf}
 LOWEST: Final = {"youden": -1.0, "mcc": -1.0}
 
 
 # The best threshold of a score, and the points of its curves.
-
-#: Values of a measure nearer than this are equal.
-NOISE = 1e-12
 
 
 @dataclass(frozen=True)
@@ -145,10 +200,10 @@ def best_threshold(scores: Floats, positive: NDArray[np.bool_], measure: str) ->
     Args:
         scores: shape (n,), finite, with at least two values, higher where yes is likelier.
         positive: shape (n,), with both values.
-        measure: a name of :data:`~assay.reports.thresholds.settings.OPTIMISED`.
+        measure: an objective, see :func:`objective_of`.
     """
     levels = Levels.of(scores, positive)
-    values = MEASURES[measure](levels.counts())
+    values = objective_of(measure)(levels.counts())
     descending = levels.scores
     # beyond the ends there is no score to keep away from: no gap counts there
     gaps = np.concatenate([[0.0], -np.diff(descending), [0.0]])
@@ -174,7 +229,7 @@ def resampled_thresholds(scores: Floats, positive: NDArray[np.bool_], weights: F
         scores: shape (n,), finite, higher where yes is likelier.
         positive: shape (n,).
         weights: multiplicities, shape (n, b).
-        measure: a name of :data:`~assay.reports.thresholds.settings.OPTIMISED`.
+        measure: an objective, see :func:`objective_of`.
     """
     order = np.argsort(-scores, kind="stable")
     descending = scores[order]
@@ -184,7 +239,7 @@ def resampled_thresholds(scores: Floats, positive: NDArray[np.bool_], weights: F
     above = np.concatenate([none, np.cumsum(drawn, axis=0)[ends]])
     hits = np.concatenate([none, np.cumsum(drawn * positive[order][:, None], axis=0)[ends]])
     alarms = above - hits
-    values = MEASURES[measure](Counts(hits, alarms, hits[-1] - hits, alarms[-1] - alarms))
+    values = objective_of(measure)(Counts(hits, alarms, hits[-1] - hits, alarms[-1] - alarms))
     best = np.argmax(np.where(np.isnan(values), -np.inf, values), axis=0)
     levels = descending[ends]
     # from none to all pairs decided yes

@@ -209,7 +209,7 @@ def _decide(
         tuned,
         tested,
         repeats,
-        settings.measure,
+        settings.objective,
         settings,
         seed=seed_of(settings.seed, test.name, test.facts.split, ALL),
         groups=None if groups is None else np.unique(groups, return_inverse=True)[1],

@@ -2,11 +2,31 @@
 
 from __future__ import annotations
 
+import math
+from collections.abc import Mapping
 from dataclasses import dataclass
 
 from assay.errors import InputError
 from assay.reports.settings import DatasetsOfRun, MetricsOfRun
 from assay.settings import Resampling, setting
+
+
+def _costs(cost: str | Mapping[str, float]) -> tuple[float, float]:
+    """Return what a false yes and a false no cost.
+
+    Raises:
+        InputError: not of the form ``fp=5,fn=1``, or a cost that is negative, or both 0.
+    """
+    parts = dict(part.partition("=")[::2] for part in cost.split(",")) if isinstance(cost, str) else dict(cost)
+    try:
+        costs = {str(name).strip(): float(value) for name, value in parts.items()}
+    except (TypeError, ValueError):
+        costs = {}
+    values = list(costs.values())
+    if set(costs) != {"fp", "fn"} or not all(0 <= value < math.inf for value in values) or not any(values):
+        raise InputError(f"`cost={cost}`: expected what a false yes (fp) and a false no (fn) cost, such as fp=5,fn=1")
+    return costs["fp"], costs["fn"]
+
 
 #: Measures that a threshold can be chosen by; precision or recall alone would decide one way always.
 OPTIMISED = ("f1-macro", "f1", "accuracy", "youden", "mcc")
@@ -24,6 +44,15 @@ class ThresholdSettings(MetricsOfRun, DatasetsOfRun, Resampling):
         "Which labels mean yes, such as 'label>=2' [default: the higher of two].", None, metavar="RULE"
     )
     measure: str = setting("What a threshold is chosen by.", OPTIMISED[0], choices=OPTIMISED)
+    precision: float | None = setting(
+        "Choose the threshold with the highest recall that has this precision.", None, metavar="SHARE"
+    )
+    recall: float | None = setting(
+        "Choose the threshold with the highest precision that has this recall.", None, metavar="SHARE"
+    )
+    cost: str | Mapping[str, float] | None = setting(
+        "Choose the cheapest threshold: fp=5,fn=1, what a false yes and a false no cost.", None, metavar="fp=A,fn=B"
+    )
     folds: int | None = setting(
         "Cross-validate in this many folds [default: 5, unless the pairs are parted in another way].", None, at_least=2
     )
@@ -40,9 +69,32 @@ class ThresholdSettings(MetricsOfRun, DatasetsOfRun, Resampling):
         metavar="COLUMN",
     )
 
+    @property
+    def objective(self) -> str:
+        """What thresholds are chosen by, see :func:`~assay.reports.thresholds.measures.objective_of`."""
+        if self.precision is not None:
+            return f"precision>={self.precision:g}"
+        if self.recall is not None:
+            return f"recall>={self.recall:g}"
+        if self.cost is not None:
+            alarm, miss = _costs(self.cost)
+            return f"cost:{alarm:g},{miss:g}"
+        return self.measure
+
     def check(self) -> None:
-        """Refuse two ways to part the pairs at once, and half of one."""
+        """Refuse two ways to part the pairs, or two criteria, at once, and half of one."""
         super().check()
+        criteria = {"precision": self.precision, "recall": self.recall, "cost": self.cost}
+        given = [f"`{name}`" for name, value in criteria.items() if value is not None]
+        if len(given) > 1 or (given and self.measure != OPTIMISED[0]):
+            both = " and ".join([*given, "`measure`"][:2] if len(given) == 1 else given)
+            raise InputError(f"{both}: give one of them, a threshold is chosen by one criterion")
+        for name in ("precision", "recall"):
+            value = criteria[name]
+            if isinstance(value, int | float) and not 0 < value <= 1:
+                raise InputError(f"`{name}={value:g}`: must be a share above 0 and at most 1, such as 0.95")
+        if self.cost is not None:
+            _costs(self.cost)
         if (self.tune is None) != (self.test is None):
             raise InputError("`tune` and `test` belong together: one dataset of the run to find on, one to test on")
         if self.tune is not None and self.datasets:

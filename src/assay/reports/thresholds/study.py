@@ -12,11 +12,11 @@ from assay.errors import InputError
 from assay.reports.thresholds.calibration import Calibration, IsotonicModel, calibrate, calibrate_fitted
 from assay.reports.thresholds.intervals import Value, known, measures_of, values_with_intervals, with_interval
 from assay.reports.thresholds.measures import (
-    MEASURES,
     Levels,
     average_precision,
     best_threshold,
     decide,
+    measures_with,
     precision_recall,
     resampled_average_precision,
     roc,
@@ -45,6 +45,7 @@ class Decision:
         roc, precision_recall: points of the curves.
         calibrated: probabilities by isotonic regression on the tuning parts of the first repeat, against the truth.
         as_probability: calibration of the scores themselves; None where they are not between 0 and 1.
+        always, never: every measure if all pairs tested were called yes, or none.
         n: pairs tested.
         positive: those of them that are yes.
     """
@@ -60,6 +61,8 @@ class Decision:
     precision_recall: dict[str, Floats]
     calibrated: Calibration
     as_probability: Calibration | None
+    always: dict[str, float | None]
+    never: dict[str, float | None]
     n: int
     positive: int
 
@@ -98,6 +101,9 @@ def study(
     tuned = _tune_and_decide(name, tune, test, repeats, measure)
     resampler = Resampler(len(scores), drawing.resamples, tuple(seed), groups)
     levels = Levels.of(scores, positive)
+    names = measures_with(measure)
+    constant = np.array([[True, False]]).repeat(len(scores), axis=0)
+    always, never = measures_of(constant, positive, measure).T
     rows = [(part.tune, part.test) for part in repeats[0]]
     isotonic = IsotonicModel.of(tune[0], scores, rows, same=tune is test)
     return Decision(
@@ -106,10 +112,10 @@ def study(
         tested=values_with_intervals(
             tuned.decided, test, repeats if tune is test else (), measure, resampler, drawing.confidence
         ),
-        averaged={key: known(row.mean()) for key, row in zip(MEASURES, tuned.means, strict=True)},
+        averaged={key: known(row.mean()) for key, row in zip(names, tuned.means, strict=True)},
         spread={
             key: known(row.std(ddof=1)) if len(repeats) > 1 else None
-            for key, row in zip(MEASURES, tuned.means, strict=True)
+            for key, row in zip(names, tuned.means, strict=True)
         },
         auc=_area_under_roc(scores, positive, drawing, seed, groups),
         average_precision=_average_precision(scores, positive, levels, resampler, drawing.confidence),
@@ -117,6 +123,8 @@ def study(
         precision_recall=precision_recall(levels),
         calibrated=calibrate_fitted(isotonic, tune[1], positive, drawing.seed, tuned_groups, groups),
         as_probability=_as_it_is(isotonic, tune[1], positive, drawing.seed, groups) if probabilities else None,
+        always={name: known(value) for name, value in zip(names, always, strict=True)},
+        never={name: known(value) for name, value in zip(names, never, strict=True)},
         n=len(scores),
         positive=int(positive.sum()),
     )
@@ -160,7 +168,7 @@ def _tune_and_decide(
             thresholds[repeat, column] = threshold
             values.append(value)
             decided[part.test, repeat] = decide(scores[part.test], threshold)
-            measures_of_parts.append(measures_of(decided[part.test, repeat : repeat + 1], positive[part.test]))
+            measures_of_parts.append(measures_of(decided[part.test, repeat : repeat + 1], positive[part.test], measure))
         means.append(np.mean(measures_of_parts, axis=0)[:, 0])
     return _TunedParts(thresholds, values, decided, np.stack(means, axis=1))
 
