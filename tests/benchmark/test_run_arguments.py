@@ -17,8 +17,8 @@ ROWS = [("a b", "a c", 1.0), ("d", "d", 2.0), ("e", "f", 0.0)]
     ("given", "words"),
     [
         ({"metrics": None}, "no metric: give `metrics=NAME`"),
-        ({"metrics": 5}, "metrics: 5 is no name"),
-        ({"metrics": [5]}, "metrics: 5 is no name"),
+        ({"metrics": 5}, "metric 5: expected a name"),
+        ({"metrics": [5]}, "metric 5: expected a name"),
         ({"statistics": 5}, "`statistics=5`: expected text, not int"),
         ({"statistics": [5]}, "`statistics=5`: expected text, not int"),
         ({"buckets": 5}, "`buckets=5`: expected text, not int"),
@@ -65,7 +65,7 @@ def test_two_files_with_the_same_pairs_are_both_named(tmp_path: Path) -> None:
 
 
 def test_a_language_for_data_that_says_its_own() -> None:
-    with pytest.raises(InputError, match="`language` is for data of your own; the datasets named here say their own"):
+    with pytest.raises(InputError, match="`language` is for files of your own; the datasets named here have their own"):
         assay.run("stsb:test", "f1", language="de")
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 import functools
+import inspect
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -189,8 +190,10 @@ class Metric(ABC):
     def __init_subclass__(cls, **settings: Any) -> None:
         """Let ``score`` take columns of texts, as a user writes them, beside a batch."""
         super().__init_subclass__(**settings)
-        if "score" in vars(cls):
-            cls.score = _taking_columns(cls.score)  # type: ignore[method-assign]
+        score = vars(cls).get("score")
+        # what a decorator made of a method is left as it is
+        if inspect.isfunction(score):
+            cls.score = _taking_columns(score)  # type: ignore[method-assign]
 
     def __post_init__(self) -> None:
         for name, item in describe_options(type(self)).items():
