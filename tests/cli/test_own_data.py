@@ -181,3 +181,15 @@ def test_settings_of_own_files_are_refused_for_cards(assay):
         assert f"{setting[0]} is for files of your own" in done.complaint
     done = assay("run", "-d", "probe", "-m", "f1", "--limit", 5, "--sample", 5)
     assert "give one of them" in done.complaint
+
+
+def test_a_file_or_a_dataset_is_run_by_its_name_alone(assay):
+    Path("words.csv").write_text(WORDS, encoding="utf-8")
+    done = assay("run", "words.csv", *READING, "-m", "em", "--out", "OUT")
+    assert done.code == 0, done.err
+    assert read_run(Path("OUT")).manifest.datasets[0].n == 18
+    done = assay("run", "probe", "-d", "words.csv", *READING[:3], "-m", "em", "--resamples", 0, "--out", "BOTH")
+    assert done.code == 0, done.err
+    assert [data.name for data in read_run(Path("BOTH")).manifest.datasets] == ["probe", "words"]
+    assert "there is no suite 'quickstrt'. Did you mean 'quickstart'?" in assay("run", "quickstrt").complaint
+    assert "absent.csv: there is no such file" in assay("run", "absent.csv", "-m", "em").complaint

@@ -14,8 +14,9 @@ from assay.benchmark.request import Request
 from assay.benchmark.runner import run as run_request
 from assay.benchmark.scoring import InProcess
 from assay.benchmark.settings import RunSettings
-from assay.benchmark.suite import load_suite
-from assay.datasets import Pairs, join_graphs, load_dataset
+from assay.benchmark.suite import Suite, load_suite, shipped_suites
+from assay.datasets import Pairs, join_graphs, list_datasets, load_dataset
+from assay.datasets.card import parse_spec
 from assay.datasets.graphs import parse_graph_files
 from assay.datasets.load import is_own_file
 from assay.errors import InputError, OfflineError, UnavailableError
@@ -32,8 +33,8 @@ def plan(settings: RunSettings) -> Request:
         InputError: nothing to run, an unknown name, or data that cannot be read.
         UnavailableError: none of the datasets, or none of the metrics, is available.
     """
-    suite = load_suite(settings.suite) if settings.suite else None
-    specs = as_list(settings.datasets) or list(suite.datasets if suite else ())
+    first, suite = _dataset_or_suite(settings.suite)
+    specs = [*first, *as_list(settings.datasets)] or list(suite.datasets if suite else ())
     names = settings.metrics or (suite.metrics if suite else ())
     _check_asked(specs, names, settings)
     metrics, absent = load_metrics(names, offline=settings.offline)
@@ -60,6 +61,21 @@ def plan(settings: RunSettings) -> Request:
         graphs={} if settings.graphs is None else parse_graph_files(settings.graphs),
         **shared,
     )
+
+
+def _dataset_or_suite(name: str | None) -> tuple[list[str], Suite | None]:
+    """Return what ``assay run NAME`` names: a dataset, as a list of one, or a suite, where there is one of that name.
+
+    Raises:
+        InputError: neither.
+    """
+    if not name:
+        return [], None
+    if name not in shipped_suites() and (
+        is_own_file(name) or parse_spec(name)[0] in {entry.name for entry in list_datasets()}
+    ):
+        return [name], None
+    return [], load_suite(name)
 
 
 def _check_asked(specs: list[Any], names: Sequence[Any], settings: RunSettings) -> None:
@@ -187,7 +203,7 @@ def run(settings: RunSettings) -> Result:
             a Hugging Face dataset, :class:`~assay.datasets.Pairs`, or a list of dicts as the only dataset.
         metrics: metric names, such as ``"f1"`` or ``"bleu:paper"``; metrics and metric classes; functions of
             (reference, candidate) that return a number, see :func:`assay.metric`.
-        suite: a named set of both; what is given beside it replaces its part.
+        suite: a named set of both; what is given beside it replaces its part. Or one more dataset by its name or file.
         columns: ``"reference=answer1,candidate=answer2,label=score"``, or a mapping.
         separator: what stands between several gold answers of a reference, such as ``"|"``.
         labels: the number of each word that is a label: ``"no=0,partly=1,yes=2"``, or a mapping.

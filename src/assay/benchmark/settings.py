@@ -38,7 +38,11 @@ class RunSettings(OwnData, Graphs, AdjustedAgreement, Limited, Scoring, ScoreSto
     datasets: Any | Sequence[Any] = setting(DATASETS, (), flags=("--dataset", "-d"), metavar="DATASET")
     metrics: Sequence[Any] = setting(METRICS, (), flags=("--metric", "-m"), metavar="METRIC")
     _: KW_ONLY
-    suite: str | None = setting("quickstart, answer-similarity, sts, or a suite's .toml file.", None, argument=True)
+    suite: str | None = setting(
+        "A file of pairs or a dataset; or a suite: quickstart, answer-similarity, sts, a .toml file.",
+        None,
+        argument=True,
+    )
     out: str | Path | None = setting("The run folder [default: runs/NAME-TIME].", None, flags=("--out", "-o"))
     page: bool = setting("Write report.html, a page to look at.", True, flags=("--page/--no-page",))
 

@@ -45,7 +45,8 @@ class Suite(BaseModel):
         return self
 
 
-def _shipped() -> dict[str, Traversable]:
+def shipped_suites() -> dict[str, Traversable]:
+    """Return the files of the suites that come with assay, by name."""
     folder = resources.files("assay.benchmark") / "suites"
     return {path.name.removesuffix(".toml"): path for path in folder.iterdir() if path.name.endswith(".toml")}
 
@@ -56,7 +57,7 @@ def load_suite(name: str) -> Suite:
     Raises:
         InputError: no such suite, or a file that describes none.
     """
-    shipped = _shipped()
+    shipped = shipped_suites()
     if name in shipped:
         return _read(shipped[name].read_text(encoding="utf-8"), name)
     path = Path(name)

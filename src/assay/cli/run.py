@@ -23,7 +23,7 @@ def run(output: FormatOption = Format.table, quiet: QuietOption = False, **setti
 
     assay run quickstart
 
-    assay run --dataset my.csv --columns reference=gold,candidate=answer,label=score -m f1 -m chrf
+    assay run my.csv --columns reference=gold,candidate=answer,label=score -m f1 -m chrf
     """
     import assay
 
@@ -83,5 +83,5 @@ def _metrics_hint(result: Result) -> str:
 
 def _default_folder(suite: str | None, datasets: list[str] | None) -> Path:
     """Return ``runs/NAME-DATE-TIME`` for a run without ``--out``, named after the suite or the first dataset."""
-    subject = Path(suite).stem if suite else Path((datasets or ["run"])[0]).stem.replace(":", "-")
+    subject = Path(suite or (datasets or ["run"])[0]).stem.replace(":", "-")
     return Path("runs") / f"{subject}-{datetime.now():%Y%m%d-%H%M%S}"

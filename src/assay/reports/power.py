@@ -162,7 +162,7 @@ def document(found: Sequence[PlannedComparison], settings: PowerSettings) -> Doc
     if settings.effect is None:
         notes.append(
             "the true difference is taken to be the observed one, which is too large where it was picked for its size; "
-            "give the smallest difference of interest with effect (--effect) instead"
+            "give the smallest difference of interest by --effect (effect= in Python) instead"
         )
     return Document(sheets, records, notes)
 
