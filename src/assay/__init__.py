@@ -31,6 +31,7 @@ if TYPE_CHECKING:
     from assay.api.run import run
     from assay.api.significance import compare_systems
     from assay.api.sweep import sweep
+    from assay.api.systems import systems
     from assay.api.thresholds import thresholds
     from assay.api.train import train_augmented, train_mid_tuning, train_pairs, train_s3bert
     from assay.api.tune import tune
@@ -87,6 +88,7 @@ __all__ = [
     "run",
     "score_file",
     "sweep",
+    "systems",
     "thresholds",
     "train_augmented",
     "train_mid_tuning",

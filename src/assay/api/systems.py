@@ -1,0 +1,32 @@
+"""Systems that answered the same items."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from assay.api.files import Run, open_runs
+from assay.api.values import Report
+from assay.reports.data import draws_of, read_datasets, signed
+from assay.reports.systems import SystemSettings, document, study_systems
+from assay.settings import takes_settings
+
+
+@takes_settings(SystemSettings)
+def systems(runs: Run | Sequence[Run], settings: SystemSettings) -> Report:
+    """Compare systems that answered the same items, under people's labels and under each metric.
+
+    Args:
+        runs: a run folder, a file with scores or a result, whose data has a column that names the system; or several,
+            each of which holds the answers of one system to the same items.
+
+    Raises:
+        InputError: a column that is absent, fewer than two systems, or no item that all of them answered.
+    """
+    with open_runs(runs) as opened:
+        studies = study_systems(opened, settings)
+        datasets = [data for run in opened for data in read_datasets(run)]
+        used = [data for data in datasets if len(opened) > 1 or not settings.datasets or data.name in settings.datasets]
+        metrics = dict.fromkeys(name for study in studies for name in study.agreement)
+        draws = draws_of(resamples=settings.resamples, confidence=settings.confidence, seed=settings.seed)
+        # items are drawn here, whatever the groups of the run are
+        return Report(signed(document(studies, settings), used, metrics, draws, group_by=settings.item or "item"))

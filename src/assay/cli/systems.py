@@ -1,0 +1,31 @@
+"""``assay systems``: is one system better than another, and can the metric tell?"""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+
+from assay.cli.command import command
+from assay.cli.guard import print_report
+from assay.cli.options import ReportFormat, ReportFormatOption
+from assay.reports.systems import SystemSettings
+
+
+@command(SystemSettings)
+def systems(
+    runs: Annotated[
+        list[Path],
+        typer.Argument(help="A run whose data has a column that names the system; or several runs, one a system."),
+    ],
+    output: ReportFormatOption = ReportFormat.table,
+    **settings: Any,
+) -> None:
+    """Compare systems on the items that all of them answered, under people's labels and under each metric.
+
+    assay systems runs/main --system model --item question
+    """
+    import assay
+
+    print_report(assay.systems(runs, **settings), output)

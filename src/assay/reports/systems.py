@@ -1,0 +1,318 @@
+"""Systems that answered the same items, compared under people's labels and under each metric."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import KW_ONLY, dataclass
+from typing import Any
+
+import numpy as np
+
+from assay.errors import InputError, unknown_name
+from assay.reports.data import ScoredDataset, read_datasets
+from assay.reports.folder import RunFolder, run_titles
+from assay.reports.layout import Cell, p_value, percent, short
+from assay.reports.settings import DatasetsOfRun, MetricsOfRun
+from assay.reports.sheets import Column, Document, Sheet, number_columns
+from assay.settings import Resampling, setting
+from assay.statistics.concordance import Floats
+from assay.statistics.resampling import Resampler, seed_of
+from assay.statistics.significance import adjust
+from assay.statistics.systems import (
+    MeanDifference,
+    SystemAgreement,
+    compare_means,
+    mean_intervals,
+    system_agreement,
+    system_pairs,
+)
+
+#: What people said, among the metrics.
+LABELS = "people"
+#: Columns that name the system, and the item, where none is given.
+SYSTEM_COLUMNS, ITEM_COLUMNS = ("system", "subset"), ("question", "group", "reference")
+#: Below so many systems a metric's order of them tells little.
+FEW = 10
+
+
+@dataclass(frozen=True)
+class SystemSettings(MetricsOfRun, DatasetsOfRun, Resampling):
+    """What is a system, what an item, and how differences are tested."""
+
+    _: KW_ONLY
+    system: str | None = setting(
+        "The column that names the system [default: system, or subset].", None, metavar="COLUMN"
+    )
+    item: str | None = setting(
+        "The column that names what all systems answered [default: question, group or reference].",
+        None,
+        metavar="COLUMN",
+    )
+    permutations: int = setting("Draws of soft pairwise accuracy.", 1000, at_least=100)
+
+
+@dataclass(frozen=True)
+class SystemStudy:
+    """The systems of one dataset.
+
+    Attributes:
+        title: of the dataset.
+        systems: their names, k of them.
+        items: how many all of them answered, n.
+        left_out: items that some system did not answer, or has no score of.
+        values: what people said and each metric gave, by name, shape (k, n).
+        bounds: the interval of each mean, by name.
+        differences: of every two systems, by name.
+        agreement: of each metric with people.
+    """
+
+    title: str
+    systems: tuple[str, ...]
+    items: int
+    left_out: int
+    values: dict[str, Floats]
+    bounds: dict[str, list[tuple[float, float] | None]]
+    differences: dict[str, list[MeanDifference]]
+    agreement: dict[str, SystemAgreement]
+
+
+def study_systems(runs: Sequence[RunFolder], settings: SystemSettings) -> list[SystemStudy]:
+    """Return the systems of each dataset of a run, or of several runs, each of which is a system.
+
+    Raises:
+        InputError: a column that is absent, fewer than two systems, an item that a system answered twice, or no item
+            that all systems answered.
+    """
+    if len(runs) == 1:
+        datasets = read_datasets(runs[0])
+        known = [data.name for data in datasets]
+        for name in settings.datasets:
+            if name not in known:
+                raise InputError(unknown_name(f"{runs[0].title}: has no dataset", name, known))
+        chosen = [data for data in datasets if not settings.datasets or data.name in settings.datasets]
+        return [_study(_rows(data, settings), data.title, settings) for data in chosen]
+    rows = []
+    for run, title in zip(runs, run_titles(runs), strict=True):
+        for data in read_datasets(run):
+            rows.append(_Rows(data, [title] * len(data), _cells(data, settings.item, ITEM_COLUMNS, "item")))
+    return [_study(rows, f"{len(runs)} runs", settings)]
+
+
+@dataclass(frozen=True)
+class _Rows:
+    """The pairs of a dataset, with the system and the item of each."""
+
+    data: ScoredDataset
+    systems: list[Any]
+    items: list[Any]
+
+
+def _rows(data: ScoredDataset, settings: SystemSettings) -> list[_Rows]:
+    systems = _cells(data, settings.system, SYSTEM_COLUMNS, "system")
+    items = _cells(data, settings.item, ITEM_COLUMNS, "item")
+    return [_Rows(data, systems, items)]
+
+
+def _cells(data: ScoredDataset, wanted: str | None, defaults: Sequence[str], what: str) -> list[Any]:
+    """Return the cells of the column that names the system or the item; lists as tuples.
+
+    Raises:
+        InputError: there is no such column.
+    """
+    names = data.table.column_names
+    if wanted is not None and wanted not in names:
+        raise InputError(unknown_name(f"`{what}`: {data.name} has no column", wanted, names))
+    column = wanted or next((name for name in defaults if name in names), None)
+    if column is None:
+        raise InputError(
+            f"{data.run.title}: {data.name} has no column {' or '.join(defaults)}; say which one names the {what}: "
+            f"`{what}=COLUMN` (there are {', '.join(names)})"
+        )
+    cells = data.table.column(column).to_pylist()
+    return [tuple(cell) if isinstance(cell, list) else cell for cell in cells]
+
+
+def _study(rows: Sequence[_Rows], title: str, settings: SystemSettings) -> SystemStudy:
+    row_of: dict[tuple[Any, Any], tuple[_Rows, int]] = {}
+    for part in rows:
+        for row, key in enumerate(zip(part.systems, part.items, strict=True)):
+            if None in key or "" in key:
+                continue
+            if key in row_of:
+                raise InputError(
+                    f"{part.data.run.title}: the system {key[0]!r} answered the item {_shown(key[1])} twice; "
+                    "`item=COLUMN` names a column that tells its items apart"
+                )
+            row_of[key] = part, row
+    systems = tuple(dict.fromkeys(str(system) for system, _ in row_of))
+    if len(systems) < 2:
+        raise InputError(f"{title}: there is one system ({', '.join(systems) or 'none'}); two are compared at least")
+    names = list(dict.fromkeys(system for system, _ in row_of))
+    all_items = list(dict.fromkeys(item for _, item in row_of))
+    metrics = _metrics(rows, settings)
+    items = []
+    for item in all_items:
+        answered = [row_of.get((system, item)) for system in names]
+        if all(answer is not None and _has_scores(*answer, metrics) for answer in answered):
+            items.append(item)
+    if len(items) < 2:
+        raise InputError(f"{title}: the systems {', '.join(systems)} have {len(items)} items in common; two are needed")
+    values = {
+        name: np.array([[_value(*row_of[system, item], name) for item in items] for system in names])
+        for name in (LABELS, *metrics)
+    }
+    facts = rows[0].data.facts
+    drawn = Resampler(len(items), settings.resamples, seed_of(settings.seed, facts.name, facts.split, "systems"))
+    agreement = {
+        name: system_agreement(
+            values[LABELS],
+            values[name],
+            drawn,
+            confidence=settings.confidence,
+            permutations=settings.permutations,
+            seed=settings.seed,
+        )
+        for name in metrics
+    }
+    return SystemStudy(
+        title,
+        systems,
+        len(items),
+        len(all_items) - len(items),
+        values,
+        {name: mean_intervals(array, drawn, settings.confidence) for name, array in values.items()},
+        {name: compare_means(array, drawn, settings.confidence) for name, array in values.items()},
+        agreement,
+    )
+
+
+def _metrics(rows: Sequence[_Rows], settings: SystemSettings) -> list[str]:
+    """Return the metrics that every dataset has scores of, or those that were asked for."""
+    for part in rows:
+        part.data.find_metrics(list(settings.metrics))
+    shared = [name for name in rows[0].data.scores if all(name in part.data.scores for part in rows)]
+    return [name for name in shared if not settings.metrics or name in settings.metrics]
+
+
+def _has_scores(part: _Rows, row: int, metrics: Sequence[str]) -> bool:
+    return all(np.isfinite(part.data.scores[name][row]) for name in metrics)
+
+
+def _value(part: _Rows, row: int, name: str) -> float:
+    return float(part.data.labels[row] if name == LABELS else part.data.oriented(name)[row])
+
+
+def _shown(item: Any) -> str:
+    text = repr(item)
+    return text if len(text) <= 60 else f"{text[:60]}…"
+
+
+# The tables.
+
+
+def document(studies: Sequence[SystemStudy], settings: SystemSettings) -> Document:
+    """Return, for each dataset, the means of the systems, every two compared, and each metric's order of them."""
+    sheets: list[Sheet] = []
+    records: list[dict[str, Any]] = []
+    for study in studies:
+        sheets += [_means(study), _differences(study, settings), _agreement(study)]
+        records += _records(study)
+    level = percent(settings.confidence)
+    notes = []
+    if settings.resamples:
+        notes.append(f"{level} bootstrap intervals over items, {settings.resamples:,} resamples")
+    notes.append(f"*: the two means differ by the paired t-test over items, Holm over the pairs of systems, at {level}")
+    notes.append(
+        "pairwise accuracy: share of pairs of systems ordered as by people; soft: 1 less the mean distance of the "
+        f"p-values of people and metric ({settings.permutations:,} exchanges; Thompson et al. 2024); within items: "
+        "acc-eq of the systems of each item, of a threshold found on other items (Deutsch et al. 2023)"
+    )
+    return Document(sheets, records, notes)
+
+
+def _means(study: SystemStudy) -> Sheet:
+    order = np.argsort(-study.values[LABELS].mean(axis=1), kind="stable")
+    rows = []
+    for place in order:
+        cells = []
+        for name, values in study.values.items():
+            low, high = study.bounds[name][place] or (None, None)
+            cells.append(Cell(float(values[place].mean()), low, high, "").text)
+        rows.append([study.systems[place], *cells])
+    facts = [f"{len(study.systems)} systems, {study.items:,} items that all of them answered"]
+    if study.left_out:
+        items = "item" if study.left_out == 1 else "items"
+        facts.append(f"{study.left_out:,} {items} left out, which some system did not answer or has no score of")
+    return Sheet(f"{study.title}: mean of each system", [Column("system"), *number_columns(study.values)], rows, facts)
+
+
+def _differences(study: SystemStudy, settings: SystemSettings) -> Sheet:
+    corrected = {name: _corrected(found) for name, found in study.differences.items()}
+    rows = []
+    for place, (first, second) in enumerate(system_pairs(len(study.systems))):
+        cells = []
+        for name, found in study.differences.items():
+            difference = found[place]
+            p = corrected[name][place]
+            star = "*" if not np.isnan(p) and p <= 1 - settings.confidence else ""
+            text = Cell(difference.value, difference.low, difference.high, "").text if name == LABELS else ""
+            cells.append(f"{text or short(difference.value, 3)}{star}")
+        rows.append([f"{study.systems[first]} − {study.systems[second]}", p_value(corrected[LABELS][place]), *cells])
+    heads = [Column("systems"), Column("p, people", number=True), *number_columns(study.differences)]
+    return Sheet(f"{study.title}: every two systems", heads, rows)
+
+
+def _corrected(found: Sequence[MeanDifference]) -> Floats:
+    return adjust(np.array([np.nan if difference.p is None else difference.p for difference in found]))
+
+
+def _agreement(study: SystemStudy) -> Sheet:
+    rows = []
+    for name, found in study.agreement.items():
+        accuracy = Cell(found.accuracy, found.accuracy_low, found.accuracy_high, "").text
+        numbers = [found.soft_accuracy, found.kendall, found.pearson, found.within_items]
+        rows.append([name, accuracy, *("–" if value is None else short(value, 3) for value in numbers)])
+    k = len(study.systems)
+    notes = []
+    if k < FEW:
+        notes.append(
+            f"{k} systems make {k * (k - 1) // 2} pairs: whether a metric orders systems well is hardly known from that"
+        )
+    heads = ["pairwise accuracy", "soft", "Kendall τ-b", "Pearson r", "within items"]
+    title = f"{study.title}: does the metric order the systems as people do?"
+    return Sheet(title, [Column("metric"), *number_columns(heads)], rows, notes=notes)
+
+
+def _records(study: SystemStudy) -> Iterator[dict[str, Any]]:
+    """Yield a record for each mean, each difference and each metric, told apart by ``kind``."""
+    for name, values in study.values.items():
+        for place, system in enumerate(study.systems):
+            low, high = study.bounds[name][place] or (None, None)
+            yield {
+                "kind": "mean",
+                "dataset": study.title,
+                "by": name,
+                "system": system,
+                "value": float(values[place].mean()),
+                "low": low,
+                "high": high,
+                "items": study.items,
+            }
+        corrected = _corrected(study.differences[name])
+        pairs = system_pairs(len(study.systems))
+        for (first, second), found, p in zip(pairs, study.differences[name], corrected, strict=True):
+            yield {
+                "kind": "difference",
+                "dataset": study.title,
+                "by": name,
+                "system": study.systems[first],
+                "other": study.systems[second],
+                "value": found.value,
+                "low": found.low,
+                "high": found.high,
+                "p": found.p,
+                "adjusted_p": None if np.isnan(p) else float(p),
+                "items": study.items,
+            }
+    for name, agreement in study.agreement.items():
+        yield {"kind": "agreement", "dataset": study.title, "by": name, **vars(agreement), "items": study.items}

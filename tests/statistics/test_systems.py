@@ -1,0 +1,127 @@
+"""Systems on the same items: against plain loops over the published formulas, and SciPy."""
+
+from __future__ import annotations
+
+from itertools import combinations
+
+import numpy as np
+import pytest
+from scipy import stats
+
+from assay.statistics.resampling import Resampler
+from assay.statistics.systems import (
+    accuracy_within_items,
+    compare_means,
+    mean_intervals,
+    pairwise_accuracy,
+    soft_pairwise_accuracy,
+    system_agreement,
+)
+
+
+@pytest.fixture
+def values():
+    """Labels 0, 1 or 2 of four systems on 80 items, and scores that follow them with noise and ties."""
+    rng = np.random.default_rng(0)
+    labels = rng.integers(0, 3, (4, 80)).astype(float)
+    labels[3] = np.minimum(2, labels[3] + 1)
+    return labels, np.round(labels + rng.normal(0, 1.5, labels.shape), 1)
+
+
+def test_means_and_their_differences_are_those_of_scipy(values):
+    labels, _ = values
+    drawn = Resampler(80, 2000, (1,))
+    found = compare_means(labels, drawn, 0.95)
+    for (first, second), difference in zip(combinations(range(4), 2), found, strict=True):
+        expected = stats.ttest_rel(labels[first], labels[second])
+        assert difference.p == pytest.approx(expected.pvalue)
+        assert difference.value == pytest.approx(labels[first].mean() - labels[second].mean())
+        interval = expected.confidence_interval(0.95)
+        assert (difference.low, difference.high) == pytest.approx((interval.low, interval.high), abs=0.05)
+    for row, bounds in zip(labels, mean_intervals(labels, drawn, 0.95), strict=True):
+        expected = stats.t.interval(0.95, 79, row.mean(), stats.sem(row))
+        assert bounds == pytest.approx(expected, abs=0.03)
+
+
+def test_pairwise_accuracy_counts_a_tie_that_people_see_as_well():
+    assert pairwise_accuracy(np.array([1.0, 1.0, 2.0]), np.array([5.0, 5.0, 6.0])) == 1
+    assert pairwise_accuracy(np.array([1.0, 1.0, 2.0]), np.array([5.0, 6.0, 6.0])) == pytest.approx(1 / 3)
+    assert pairwise_accuracy(np.array([1.0, 2.0, 3.0]), np.array([3.0, 2.0, 1.0])) == 0
+
+
+def test_soft_pairwise_accuracy_is_that_of_the_formula(values):
+    """Equation 2 of Thompson et al. (2024), item by item and exchange by exchange."""
+    labels, scores = values
+    signs = np.where(np.random.default_rng(7).random((300, 80)) < 0.5, -1.0, 1.0)
+
+    def p_value(array, first, second):
+        observed = sum(array[first, item] - array[second, item] for item in range(80))
+        extreme = 0
+        for draw in signs:
+            total = sum(draw[item] * (array[first, item] - array[second, item]) for item in range(80))
+            extreme += total >= observed - 1e-9
+        return extreme / len(signs)
+
+    distances = []
+    for first, second in combinations(range(4), 2):
+        distances.append(abs(p_value(labels, first, second) - p_value(scores, first, second)))
+    assert soft_pairwise_accuracy(labels, scores, 300, 7) == pytest.approx(1 - np.mean(distances))
+    assert soft_pairwise_accuracy(labels, labels, 300, 7) == 1
+
+
+def test_soft_pairwise_accuracy_asks_for_no_order_that_people_do_not_see():
+    rng = np.random.default_rng(3)
+    same = rng.normal(size=(2, 400))
+    turned = same[::-1]
+    assert pairwise_accuracy(same.mean(axis=1), turned.mean(axis=1)) == 0
+    gap = abs(same[0].mean() - same[1].mean()) / (same[0] - same[1]).std() * 20
+    assert gap < 1, "the systems of this seed are alike"
+    assert soft_pairwise_accuracy(same, turned, 1000, 0) > 0.3
+    apart = same + np.array([[0.0], [1.0]])
+    assert soft_pairwise_accuracy(apart, -apart, 1000, 0) == pytest.approx(0, abs=0.01)
+
+
+def test_accuracy_within_items_is_that_of_all_thresholds(values):
+    labels, scores = values
+    pairs = list(combinations(range(4), 2))
+
+    def right(items, threshold):
+        found = []
+        for item in items:
+            for first, second in pairs:
+                difference = scores[first, item] - scores[second, item]
+                sign = 0 if abs(difference) <= threshold else np.sign(difference)
+                found.append(sign == np.sign(labels[first, item] - labels[second, item]))
+        return np.mean(found)
+
+    def best(items):
+        distances = {0.0} | {
+            float(abs(scores[first, item] - scores[second, item])) for item in items for first, second in pairs
+        }
+        return max(sorted(distances), key=lambda threshold: right(items, threshold))
+
+    folds = np.random.default_rng(5).permutation(80) % 5
+    expected = np.mean([
+        right(np.flatnonzero(folds == fold), best(np.flatnonzero(folds != fold))) for fold in range(5)
+    ])  # fmt: skip
+    value, threshold = accuracy_within_items(labels, scores, 5)
+    assert value == pytest.approx(expected)
+    assert right(range(80), threshold) == pytest.approx(right(range(80), best(range(80))))
+    assert accuracy_within_items(labels, 3 * labels, 0) == (1.0, 0.0)
+
+
+def test_a_metric_that_orders_the_systems_the_other_way_round():
+    rng = np.random.default_rng(1)
+    labels = rng.normal(np.arange(5)[:, None] / 2, 1, (5, 100))
+    found = system_agreement(labels, -labels, Resampler(100, 200, (0,)), confidence=0.95, permutations=200, seed=0)
+    assert found.accuracy == 0 and found.soft_accuracy < 0.1
+    assert (found.kendall, found.pearson) == pytest.approx((-1, -1))
+    same = system_agreement(labels, labels, Resampler(100, 200, (0,)), confidence=0.95, permutations=200, seed=0)
+    assert (same.accuracy, same.accuracy_low, same.accuracy_high, same.kendall) == pytest.approx((1, 1, 1, 1))
+
+
+def test_systems_that_do_not_differ_have_no_order():
+    constant = np.ones((3, 20))
+    found = system_agreement(constant, constant, Resampler(20, 0, (0,)), confidence=0.95, permutations=100, seed=0)
+    assert (found.kendall, found.pearson, found.accuracy_low) == (None, None, None)
+    assert compare_means(constant, Resampler(20, 0, (0,)), 0.95)[0].p is None
