@@ -32,6 +32,7 @@ if TYPE_CHECKING:
     from assay.api.significance import compare_systems
     from assay.api.sweep import sweep
     from assay.api.systems import systems
+    from assay.api.table import table
     from assay.api.thresholds import thresholds
     from assay.api.train import train_augmented, train_mid_tuning, train_pairs, train_s3bert
     from assay.api.tune import tune
@@ -89,6 +90,7 @@ __all__ = [
     "score_file",
     "sweep",
     "systems",
+    "table",
     "thresholds",
     "train_augmented",
     "train_mid_tuning",

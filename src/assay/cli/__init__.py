@@ -19,21 +19,9 @@ __all__ = ["app", "main", "verbs"]
 #: Verbs in the order of the help: the main job, scores, comparisons, decisions, output, checks, models, what there is.
 #: A verb that is not named comes last.
 ORDER = (
-    *(
-        "run",
-        "score",
-        "agree",
-        "compare",
-        "power",
-        "leaderboard",
-        "systems",
-        "significance",
-        "recommend",
-        "errors",
-        "explain",
-    ),
-    *("crossval", "thresholds", "bws", "relatedness", "report", "figure", "baseline", "check", "verify", "sweep"),
-    *("profile", "reproduce", "train", "tune", "doctor", "metrics", "models", "datasets", "cache"),
+    *("run", "score", "agree", "compare", "power", "leaderboard", "systems", "significance", "recommend", "errors"),
+    *("explain", "crossval", "thresholds", "bws", "relatedness", "report", "figure", "table", "baseline", "check"),
+    *("verify", "sweep", "profile", "reproduce", "train", "tune", "doctor", "metrics", "models", "datasets", "cache"),
 )
 
 

@@ -17,6 +17,7 @@ if TYPE_CHECKING:
         table = "table"
         json = "json"
         csv = "csv"
+        latex = "latex"
 else:
     #: How a report is printed: as tables for a terminal, or in any format of the registry.
     ReportFormat = StrEnum("ReportFormat", {name: name for name in ("table", *FORMATS)})

@@ -138,6 +138,7 @@ _LATEX = {
     "\\": r"\textbackslash{}", "&": r"\&", "%": r"\%", "$": r"\$", "#": r"\#", "_": r"\_", "{": r"\{", "}": r"\}",
     "~": r"\textasciitilde{}", "^": r"\textasciicircum{}", "<": r"$<$", ">": r"$>$", "ρ": r"$\rho$", "τ": r"$\tau$",
     "|": r"\textbar{}", "→": r"$\rightarrow$", "–": "--", "−": "$-$", "×": r"$\times$", "≤": r"$\leq$", "≥": r"$\geq$",
+    "†": r"$\dagger$", "‡": r"$\ddagger$",
 }  # fmt: skip
 
 
@@ -150,7 +151,7 @@ def latex(text: str) -> str:
 
 @_format("latex")
 def _latex(document: Document) -> str:
-    return "\n".join(_latex_sheet(sheet) for sheet in document.sheets if sheet.columns)
+    return document.latex or "\n".join(_latex_sheet(sheet) for sheet in document.sheets if sheet.columns)
 
 
 def _latex_sheet(sheet: Sheet) -> str:

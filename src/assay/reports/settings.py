@@ -62,10 +62,9 @@ class NeededResampling(Resampling):
 
 
 @dataclass(frozen=True, kw_only=True)
-class PairedTests(NeededResampling):
+class CorrectedTests(NeededResampling):
     """How scores of the same pairs are compared: jackknife t-tests, corrected, and paired intervals."""
 
-    statistics: Sequence[str] = setting(statistics_help(), (), flags=("--statistic",), metavar="NAME")
     correction: Literal["holm", "benjamini-hochberg", "bonferroni", "none"] = setting(
         "For the number of metric pairs in a table.", "holm", choices=CORRECTIONS
     )
@@ -97,6 +96,13 @@ class PairedTests(NeededResampling):
         """Tell whether a corrected p-value, NaN or None where there is none, counts as more than chance."""
         # 1 - .95 is a little more than .05: a p-value on the level counts in either case
         return p is not None and p <= self.level + 1e-9
+
+
+@dataclass(frozen=True, kw_only=True)
+class PairedTests(CorrectedTests):
+    """How scores of the same pairs are compared, by any number of coefficients."""
+
+    statistics: Sequence[str] = setting(statistics_help(), (), flags=("--statistic",), metavar="NAME")
 
 
 @dataclass(frozen=True, kw_only=True)

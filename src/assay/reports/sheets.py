@@ -97,6 +97,7 @@ class Document:
         records: flat objects, one a row of the CSV; undefined values are None.
         notes: lines at the end.
         value: what JSON shows; the records where it is None.
+        latex: what LaTeX shows; the sheets where it is empty.
         columns: the columns of the CSV; by default the keys of the records.
         provenance: stands after the notes, where it is known.
     """
@@ -105,5 +106,6 @@ class Document:
     records: Sequence[Mapping[str, Any]]
     notes: Sequence[str] = ()
     value: Any = None
+    latex: str = ""
     columns: Sequence[str] = ()
     provenance: Provenance | None = None

@@ -1,0 +1,60 @@
+"""Tables for papers."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from typing import ClassVar
+
+from assay.api.files import Run, open_runs
+from assay.api.values import Report
+from assay.errors import InputError
+from assay.progress import Silent
+from assay.reports.data import signed
+from assay.reports.leaderboard.board import Filters, boards, join, missing_metrics, work_of
+from assay.reports.settings import CorrectedTests, NeededResampling, PairedTests
+from assay.reports.table.cells import tables
+from assay.reports.table.document import to_document, with_latex
+from assay.reports.table.settings import ALL, TableSettings
+from assay.settings import Resampling, Seeded, takes_settings
+from assay.statistics.coefficients import calibrate, check_statistics
+
+
+@dataclass(frozen=True, kw_only=True)
+class _Tests(PairedTests):
+    """Tests that need no resamples where no interval is shown."""
+
+    NONE_ALLOWED: ClassVar[bool] = True
+
+
+@takes_settings(TableSettings)
+def table(runs: Run | Sequence[Run], settings: TableSettings) -> Report:
+    r"""Lay out one coefficient of metrics on datasets (or in buckets) as a table for a paper.
+
+    The highest value of a column is in bold, and those that corrected jackknife t-tests cannot tell from it are marked.
+    ``to_latex()`` has booktabs, a caption with n and method, and a ``\label``.
+
+    Args:
+        runs: run folders, results of :func:`assay.run`, or files with a label and score columns.
+
+    Raises:
+        InputError: a run that cannot be read, a filter that leaves nothing, or a value outside its range.
+    """
+    if not isinstance(runs, Run) and not runs:
+        raise InputError("no run: give one run folder or more")
+    progress = settings.progress or Silent()
+    (by,) = check_statistics((settings.by,))
+    if settings.calibrate_ties:
+        (by,) = calibrate([by])
+    settings = replace(settings, by=by)
+    shared = settings.values_of(CorrectedTests, NeededResampling, Resampling, Seeded)
+    tests = _Tests(**{**shared, "statistics": (by,), "resamples": settings.resamples if settings.intervals else 0})
+    buckets = settings.buckets or ((ALL,) if settings.across == "datasets" else ())
+    with open_runs(runs) as opened:
+        joined = join(opened, Filters(tuple(settings.metrics), tuple(settings.datasets)))
+        progress.begin("comparing metrics", work_of(joined, tests, buckets))
+        found = tables(boards(joined, tests, by=by, buckets=buckets, advance=progress.advance), joined, settings)
+        laid_out = to_document(found, settings, tests, missing_metrics(opened))
+        names = dict.fromkeys(name for dataset in joined for name in dataset.scores)
+        laid_out = signed(laid_out, [dataset.data for dataset in joined], names, tests.signature)
+        return Report(with_latex(laid_out, found, settings, tests))

@@ -1,0 +1,191 @@
+"""A table for a paper, laid out as LaTeX and as a sheet for every other format."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
+from typing import Any
+
+from assay.reports.formats import latex
+from assay.reports.layout import Cell, percent, short
+from assay.reports.settings import CORRECTIONS, PairedTests
+from assay.reports.sheets import Column, Document, Sheet, number_columns
+from assay.reports.table.cells import MEAN, Entry, PaperColumn, PaperTable
+from assay.reports.table.settings import ALL, TableSettings
+from assay.statistics.coefficients import interval_method, interval_words, title_of
+
+#: What stands behind a value: that the tests cannot tell it from the best, or that it was not tested.
+MARKS = {"tied": "†", "untested": "‡"}
+
+
+def to_document(
+    tables: Sequence[PaperTable], settings: TableSettings, tests: PairedTests, notes: Sequence[str]
+) -> Document:
+    """Lay out tables: the best value of a column stands out, and those that the tests cannot tell from it are marked.
+
+    Args:
+        tables: the values.
+        settings: how they look.
+        tests: how they were drawn and compared.
+        notes: lines about what is missing.
+    """
+    sheets = [_sheet(table, settings, tests) for table in tables]
+    records = [record for table in tables for record in _records(table, settings.by)]
+    return Document(sheets, records, notes)
+
+
+def with_latex(
+    laid_out: Document, tables: Sequence[PaperTable], settings: TableSettings, tests: PairedTests
+) -> Document:
+    """Return a document with its LaTeX, in which the notes of the document are comments."""
+    package = r"\usepackage{booktabs}" + (r" and \usepackage{siunitx}" if settings.siunitx else "")
+    comments = [f"% needs {package}", *(f"% {' '.join(note.splitlines())}" for note in laid_out.notes)]
+    label = settings.label or f"tab:{settings.by}"
+    texts = ["\n".join(comments) + "\n"]
+    for number, table in enumerate(tables, start=1):
+        own_label = label if len(tables) == 1 else f"{label}-{number}"
+        texts.append(_latex_table(table, settings, tests, own_label))
+    return replace(laid_out, latex="".join(texts))
+
+
+def caption_parts(table: PaperTable, settings: TableSettings, tests: PairedTests) -> Iterator[str]:
+    """Yield the sentences of a caption without their full stops: what, n, marks, intervals, and what is missing."""
+    yield (settings.caption or _title(table, settings)).rstrip(". ")
+    counts = {column.n for column in table.columns if column.head != MEAN}
+    if len(counts) == 1:
+        yield f"n = {counts.pop():,}"
+    else:
+        yield "n = " + ", ".join(f"{column.n:,} ({column.head})" for column in table.columns if column.head != MEAN)
+    standings = {entry.standing for column in table.columns for entry in column.entries.values()}
+    if "best" in standings:
+        meaning = "Bold: the highest value of a column"
+        tied = f"{MARKS['tied']}: not distinguishable from it"
+        meaning += f"; {tied if 'tied' in standings else 'every other one is lower'}"
+        correction = "uncorrected" if tests.correction == "none" else f"corrected by {CORRECTIONS[tests.correction]}"
+        yield f"{meaning} (jackknife t-tests of every two metrics, {correction}, at {percent(tests.level)})"
+    if "untested" in standings:
+        yield f"{MARKS['untested']}: not tested, since some pairs have no score"
+    if settings.intervals:
+        how = interval_words(interval_method([settings.by]))
+        yield f"Brackets: {percent(tests.confidence)} bootstrap intervals ({how}, {tests.resamples:,} resamples)"
+    if any(_entry(column, metric).value is None for column in table.columns for metric in table.metrics):
+        yield "–: no score, or undefined"
+    if any(column.head == MEAN for column in table.columns):
+        yield "Mean: every dataset counts the same"
+    for column in table.columns:
+        if column.unranked:
+            yield f"{column.head}: {column.unranked}"
+
+
+def _title(table: PaperTable, settings: TableSettings) -> str:
+    """Return what a table shows: the coefficient, and what its columns share."""
+    title = f"Agreement of metrics with labels, {title_of(settings.by)}"
+    return title if table.subject == ALL else f"{title}, {table.subject}"
+
+
+def _entry(column: PaperColumn, metric: str) -> Entry:
+    return column.entries.get(metric, Entry(None, None, None, 0, "", ""))
+
+
+# Every other format.
+
+
+def _sheet(table: PaperTable, settings: TableSettings, tests: PairedTests) -> Sheet:
+    rows = []
+    best = set()
+    for number, (metric, shown) in enumerate(table.metrics.items()):
+        row = [shown]
+        for place, column in enumerate(table.columns, start=1):
+            entry = _entry(column, metric)
+            row.append(Cell(entry.value, entry.low, entry.high, "").text + MARKS.get(entry.standing, ""))
+            if entry.standing == "best":
+                best.add((number, place))
+        rows.append(row)
+    title, *notes = caption_parts(table, settings, tests)
+    columns = [Column("metric"), *number_columns(column.head for column in table.columns)]
+    return Sheet(title, columns, rows, notes=notes, best=frozenset(best))
+
+
+def _records(table: PaperTable, by: str) -> Iterator[dict[str, Any]]:
+    for column in table.columns:
+        for metric in table.metrics:
+            entry = _entry(column, metric)
+            yield {
+                "dataset": column.dataset,
+                "bucket": column.bucket,
+                "metric": metric,
+                "statistic": by,
+                "value": entry.value,
+                "low": entry.low,
+                "high": entry.high,
+                "n": entry.n,
+                "standing": entry.standing or None,
+                "signature": entry.signature or None,
+            }
+
+
+# LaTeX.
+
+
+def _latex_table(table: PaperTable, settings: TableSettings, tests: PairedTests, label: str) -> str:
+    caption = ". ".join(caption_parts(table, settings, tests))
+    shapes = [_siunitx_shape(column) if settings.siunitx else "r" for column in table.columns]
+    heads = [latex(column.head) for column in table.columns]
+    if settings.siunitx:
+        heads = [f"{{{head}}}" for head in heads]
+    lines = [
+        r"\begin{table}",
+        r"\centering",
+        rf"\caption{{{latex(caption)}.}}",
+        rf"\label{{{label}}}",
+        # classes such as article leave no space below a caption
+        r"\setlength{\abovetopsep}{1ex}",
+        rf"\begin{{tabular}}{{l{''.join(shapes)}}}",
+        r"\toprule",
+        " & ".join(["metric", *heads]) + r" \\",
+        r"\midrule",
+    ]
+    for number, (metric, shown) in enumerate(table.metrics.items()):
+        entries = [_entry(column, metric) for column in table.columns]
+        if settings.intervals and number:
+            lines.append(r"\addlinespace")
+        cells = [_siunitx_value(entry) if settings.siunitx else _plain_value(entry) for entry in entries]
+        lines.append(" & ".join([latex(shown), *cells]) + r" \\")
+        if settings.intervals:
+            lines.append(" & ".join(["", *map(_latex_interval, entries)]).lstrip() + r" \\")
+    return "\n".join([*lines, r"\bottomrule", r"\end{tabular}", r"\end{table}", ""])
+
+
+def _plain_value(entry: Entry) -> str:
+    """Return a value; its mark hangs over into the margin of the column, so that the digits stay aligned."""
+    if entry.value is None:
+        return "--"
+    text = latex(short(entry.value, 3).replace("-", "−"))
+    if entry.standing == "best":
+        return rf"\textbf{{{text}}}"
+    mark = MARKS.get(entry.standing)
+    return text + (rf"\rlap{{\textsuperscript{{{latex(mark)}}}}}" if mark else "")
+
+
+def _siunitx_shape(column: PaperColumn) -> str:
+    r"""Return a column of siunitx wide enough for its values; a weight set by ``\bfseries`` is kept."""
+    values = [entry.value for entry in column.entries.values() if entry.value is not None]
+    sign = "-" if any(value < 0 for value in values) else ""
+    return f"S[table-format={sign}1.3,detect-weight]"
+
+
+def _siunitx_value(entry: Entry) -> str:
+    """Return a value as siunitx reads it: with the zero before the point, and all that is no number in braces."""
+    if entry.value is None:
+        return "{--}"
+    if entry.standing == "best":
+        return rf"\bfseries {entry.value:.3f}"
+    mark = MARKS.get(entry.standing)
+    return f"{entry.value:.3f}" + (rf"{{\rlap{{\textsuperscript{{{latex(mark)}}}}}}}" if mark else "")
+
+
+def _latex_interval(entry: Entry) -> str:
+    if entry.low is None or entry.high is None:
+        return "{}"
+    low, high = (latex(short(end, 2).replace("-", "−")) for end in (entry.low, entry.high))
+    return rf"{{\scriptsize [{low}, {high}]}}"

@@ -1,0 +1,52 @@
+"""Settings of ``assay table``."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from typing import Literal
+
+from assay.errors import InputError
+from assay.reports.settings import BucketsOfRun, CorrectedTests, DatasetsOfRun, MetricsOfRun
+from assay.settings import WithProgress, setting
+
+
+def _check_label(label: str) -> str:
+    r"""Return a label that ``\label`` takes as it is.
+
+    Raises:
+        InputError: it is empty, or has characters that LaTeX reads as commands, or blanks.
+    """
+    if not re.fullmatch(r"[A-Za-z0-9:./+*-]+", label):
+        raise InputError(f"`label={label}`: must consist of letters, digits and : . / + * -, such as tab:answers")
+    return label
+
+
+#: The bucket of all pairs, as run folders call it.
+ALL = "all"
+
+
+@dataclass(frozen=True, kw_only=True)
+class TableSettings(MetricsOfRun, DatasetsOfRun, BucketsOfRun, CorrectedTests, WithProgress):
+    """What stands in the rows and columns of a table for a paper, and how it looks.
+
+    Raises:
+        InputError: a value outside its range.
+    """
+
+    by: str = setting("The coefficient of the table.", "spearman", metavar="NAME")
+    across: Literal["datasets", "buckets"] = setting(
+        "What the columns are: datasets, a table for each bucket [default: all pairs]; or buckets, a table for each "
+        "dataset.",
+        "datasets",
+        choices=("datasets", "buckets"),
+    )
+    mean: bool = setting("The mean over several datasets, which count the same.", True, flags=("--mean/--no-mean",))
+    intervals: bool = setting(
+        "Bootstrap intervals, small below each value.", False, flags=("--intervals/--no-intervals",)
+    )
+    siunitx: bool = setting("LaTeX: columns of siunitx, which align at the decimal point.", False)
+    label: str | None = setting(
+        "LaTeX: what \\ref names [default: tab: and the coefficient].", None, parse=_check_label, metavar="LABEL"
+    )
+    caption: str | None = setting("What the caption begins with; n and method follow.", None, metavar="TEXT")

@@ -1,0 +1,260 @@
+"""Tables for papers: values, the best of each column and what ties with it, and LaTeX that compiles."""
+
+from __future__ import annotations
+
+import csv
+import io
+import json
+import shutil
+import subprocess
+
+import numpy as np
+import pytest
+from scipy.stats import spearmanr
+
+import assay
+from assay.errors import InputError
+from assay.reports.leaderboard.board import Board, Line
+from assay.reports.table.cells import standings
+from assay.statistics.ranks import Rank
+
+LABELS = [0, 0, 0, 1, 1, 1, 2, 2, 2, 3, 3, 3]
+#: Two scores that follow the labels, one that runs against them, and one that never varies.
+SCORES = {
+    "good_1": [0, 2, 3, 5, 6, 8, 9, 11, 12, 14, 15, 17],
+    "near": [1, 0, 3, 2, 5, 4, 6, 8, 7, 9, 11, 10],
+    "against": [9, 11, 10, 4, 8, 6, 7, 3, 5, 2, 0, 1],
+    "flat": [1] * 12,
+}
+
+
+@pytest.fixture(autouse=True)
+def cache(tmp_path, monkeypatch):
+    monkeypatch.setenv("ASSAY_CACHE", str(tmp_path / "cache"))
+
+
+def write_rows(path, names, labels=LABELS, scores=SCORES):
+    rows = []
+    for row, label in enumerate(labels):
+        # one text of five words and one of one word, so that buckets differ
+        texts = {"reference": f"gold {row}", "candidate": "a b c d e" if row % 2 else "a"}
+        rows.append({**texts, "label": label, **{name: scores[name][row] for name in names}})
+    path.write_text("".join(json.dumps(row) + "\n" for row in rows), encoding="utf-8")
+    return path
+
+
+def run_of(path, names, **settings):
+    return assay.run([path], [f"recorded:{name}" for name in names], resamples=100, **settings)
+
+
+@pytest.fixture
+def runs(tmp_path):
+    """Two runs: the second lacks a metric that the first has."""
+    first = run_of(write_rows(tmp_path / "a_b.jsonl", SCORES), SCORES)
+    other = {name: list(reversed(values)) for name, values in SCORES.items()}
+    second = write_rows(tmp_path / "second.jsonl", ["good_1", "against"], LABELS[:10], other)
+    return [first, run_of(second, ["good_1", "against"])]
+
+
+PLAIN = r"""\begin{table}
+\centering
+\caption{Agreement of metrics with labels, Spearman $\rho$. n = 12 (a\_b), 10 (second). Bold: the highest value of a column; $\dagger$: not distinguishable from it (jackknife t-tests of every two metrics, corrected by Holm, at 5\%). --: no score, or undefined. Mean: every dataset counts the same.}
+\label{tab:spearman}
+\setlength{\abovetopsep}{1ex}
+\begin{tabular}{lrrr}
+\toprule
+metric & a\_b & second & mean \\
+\midrule
+recorded:good\_1 & \textbf{.972} & $-$.963 & \textbf{.004} \\
+recorded:near & .950\rlap{\textsuperscript{$\dagger$}} & -- & -- \\
+recorded:against & $-$.907 & \textbf{.850} & $-$.029\rlap{\textsuperscript{$\dagger$}} \\
+recorded:flat & -- & -- & -- \\
+\bottomrule
+\end{tabular}
+\end{table}
+"""  # noqa: E501
+
+
+def without_comments(text):
+    return "".join(line for line in text.splitlines(keepends=True) if not line.startswith("%"))
+
+
+def test_the_text_of_a_small_table(runs):
+    text = assay.table(runs).to_latex()
+    assert without_comments(text) == PLAIN
+    assert text.startswith("% needs \\usepackage{booktabs}\n% a_b: n:12|digest:")
+
+
+def test_values_are_those_of_scipy_and_missing_ones_are_undefined(runs):
+    records = assay.table(runs, intervals=True).records.set_index(["dataset", "metric"])
+    for name in ("good_1", "near", "against"):
+        record = records.loc["a_b", f"recorded:{name}"]
+        assert record["value"] == pytest.approx(spearmanr(SCORES[name], LABELS).statistic, abs=1e-12)
+        assert record["low"] < record["value"] < record["high"]
+        assert (record["n"], record["statistic"], record["bucket"]) == (12, "spearman", "all")
+    assert records.loc["a_b", "recorded:flat"][["value", "standing"]].isna().all()
+    assert records.loc["second", "recorded:near"][["value", "low", "high", "standing"]].isna().all()
+    assert "mean" not in assay.table(runs, mean=False).to_text("md")
+
+
+def board(values, compared, ranked=None):
+    lines = []
+    for metric, value in values.items():
+        rank = Rank(1, 1, 1) if ranked is None or metric in ranked else None
+        lines.append(Line(metric, "lexical", {"auc": (value, None, None)}, {}, 9, None, "", rank=rank))
+    return Board("data", "all", 9, tuple(lines), compared)
+
+
+@pytest.mark.parametrize(
+    ("values", "compared", "ranked", "expected"),
+    [
+        # the tests know pairs in one order alone: the sign says which side is better
+        ({"a": 0.9, "b": 0.8, "c": 0.1}, {("b", "a"): 0, ("c", "a"): -1, ("b", "c"): 0}, None, "best tied lower"),
+        ({"a": 0.9, "b": 0.8, "c": 0.1}, {("a", "b"): 1, ("a", "c"): 0}, None, "best lower tied"),
+        ({"a": 0.5, "b": 0.5, "c": 0.1}, {("a", "b"): 0, ("a", "c"): 1, ("b", "c"): 1}, None, "best best lower"),
+        ({"a": 0.5, "b": 0.5, "c": 0.1}, {("a", "b"): 0, ("a", "c"): 1, ("b", "c"): 0}, None, "best best tied"),
+        ({"a": 0.9, "b": 0.8, "c": 0.1}, {("b", "c"): 1}, {"b", "c"}, "untested best lower"),
+        ({"a": 0.9, "b": None, "c": 0.1}, {("a", "c"): 1}, {"a", "c"}, "best - lower"),
+        ({"a": 0.9, "b": 0.8}, {}, set(), "- -"),
+        ({"a": 0.9}, {}, None, "-"),
+    ],
+)
+def test_what_stands_out(values, compared, ranked, expected):
+    found = standings(board(values, compared, ranked), "auc")
+    assert " ".join(standing or "-" for standing in found.values()) == expected
+
+
+def test_the_marks_are_what_the_leaderboard_finds(tmp_path):
+    rng = np.random.default_rng(3)
+    labels = rng.integers(3, size=80).tolist()
+    spreads = {"sharp": 0.3, "sharp_too": 0.32, "rough": 1.2, "noise": 30}
+    scores = {name: (np.array(labels) + spread * rng.normal(size=80)).tolist() for name, spread in spreads.items()}
+    file = write_rows(tmp_path / "drawn.jsonl", scores, labels, scores)
+    result = run_of(file, scores)
+    standing = assay.table(result).records.set_index("metric")["standing"]
+    letters = assay.leaderboard(result, resamples=100).records
+    of_all = letters[letters["bucket"] == "all"].set_index("metric")["alike"]
+    best = of_all.index[0]
+    assert standing[best] == "best"
+    for metric in of_all.index[1:]:
+        assert standing[metric] == ("tied" if set(of_all[metric]) & set(of_all[best]) else "lower")
+    assert set(standing) == {"best", "tied", "lower"}
+
+
+def test_a_score_that_lacks_pairs_is_not_tested(tmp_path):
+    scores = {**SCORES, "near": [None, *SCORES["near"][1:]]}
+    names = ["good_1", "near", "against"]
+    text = assay.table(run_of(write_rows(tmp_path / "own.jsonl", names, scores=scores), names)).to_latex()
+    assert r"\rlap{\textsuperscript{$\ddagger$}}" in text
+    assert r"$\ddagger$: not tested, since some pairs have no score" in text
+
+
+def test_no_mark_is_explained_that_does_not_occur(tmp_path):
+    file = write_rows(tmp_path / "own.jsonl", ["good_1"])
+    text = assay.table(file).to_latex()
+    assert "dagger" not in text
+    assert "Bold" not in text
+    assert "n = 12." in text
+
+
+def test_columns_of_siunitx_align_numbers_and_brace_the_rest(runs):
+    text = assay.table(runs, siunitx=True, mean=False).to_latex()
+    assert text.startswith("% needs \\usepackage{booktabs} and \\usepackage{siunitx}\n")
+    shape = "S[table-format=-1.3,detect-weight]"
+    assert rf"\begin{{tabular}}{{l{shape}{shape}}}" in text
+    assert r"metric & {a\_b} & {second} \\" in text
+    assert r"recorded:near & 0.950{\rlap{\textsuperscript{$\dagger$}}} & {--} \\" in text
+    assert r"recorded:against & -0.907 & \bfseries 0.850 \\" in text
+
+
+def test_intervals_stand_below_in_small_type(runs):
+    text = assay.table(runs[1], intervals=True, metrics=["recorded:against", "recorded:good_1"]).to_latex()
+    assert "the highest value of a column; every other one is lower (jackknife" in text
+    rows = text.split("\\midrule\n")[1].splitlines()
+    assert rows[0] == r"recorded:against & \textbf{.850} \\"
+    assert rows[1] == r"& {\scriptsize [.25, .99]} \\"
+    assert rows[2] == r"\addlinespace"
+    assert rows[3] == r"recorded:good\_1 & $-$.963 \\"
+    assert r"Brackets: 95\% bootstrap intervals (expanded percentile, 1,000 resamples)" in text
+
+
+def test_buckets_across_give_a_table_a_dataset(tmp_path):
+    names = ["good_1", "near", "against"]
+    result = run_of(write_rows(tmp_path / "own.jsonl", names), names, buckets=["length:0,3,9"])
+    every = assay.table(result, across="buckets")
+    assert [column.head for column in every.document.sheets[0].columns[:2]] == ["metric", "all"]
+    assert len(every.document.sheets[0].columns) == 4
+    bucket = every.document.sheets[0].columns[2].head
+    one = assay.table(result, buckets=[bucket]).document.sheets
+    assert [column.head for column in one[0].columns] == ["metric", "own"]
+    assert bucket in one[0].title
+    two = assay.table(result, buckets=["all", bucket], label="tab:own").to_latex()
+    assert r"\label{tab:own-1}" in two
+    assert r"\label{tab:own-2}" in two
+
+
+def test_every_other_format_has_the_same_cells(runs):
+    report = assay.table(runs, mean=False)
+    assert "| recorded:near | .950† | – |" in report.to_markdown()
+    assert '<td class="number"><b>.850</b></td>' in report.to_html()
+    assert len(list(csv.DictReader(io.StringIO(report.to_csv())))) == len(json.loads(report.to_json())) == 8
+
+
+def test_names_and_captions_are_printed_as_they_are(tmp_path):
+    odd = {"50%_{x}&#$~^\\": SCORES["good_1"], "<b>|": SCORES["against"]}
+    file = write_rows(tmp_path / "own.jsonl", odd, scores=odd)
+    text = assay.table(file, caption="Costs 5 % & more.").to_latex()
+    assert r"\caption{Costs 5 \% \& more. n = 12. " in text
+    assert r"recorded:50\%\_\{x\}\&\#\$\textasciitilde{}\textasciicircum{}\textbackslash{} & \textbf{.972} \\" in text
+    assert r"recorded:$<$b$>$\textbar{} & $-$.907 \\" in text
+    if shutil.which("pdflatex"):
+        compile_tables(tmp_path, text)
+
+
+@pytest.mark.parametrize("label", ["", "a b", "tab:50%", "tab_1", "x}y"])
+def test_a_label_that_latex_would_read_as_a_command(runs, label):
+    with pytest.raises(InputError, match="`label="):
+        assay.table(runs, label=label)
+
+
+def test_what_cannot_be_laid_out_is_one_line(runs):
+    with pytest.raises(InputError, match="no run: give one run folder or more"):
+        assay.table([])
+    with pytest.raises(InputError, match=r"`across=rows`: must be datasets or buckets"):
+        assay.table(runs, across="rows")
+    with pytest.raises(InputError, match="spearmann"):
+        assay.table(runs, by="spearmann")
+    with pytest.raises(InputError, match="no run has scores of"):
+        assay.table(runs, metrics=["f1"])
+
+
+def compile_tables(folder, *texts):
+    """Return the log of pdfLaTeX, which stops at the first error."""
+    source = folder / "paper.tex"
+    packages = "\\usepackage{booktabs}\n" + ("\\usepackage{siunitx}\n" if "{siunitx}" in "".join(texts) else "")
+    head = "\\documentclass{article}\n" + packages + "\\begin{document}\n"
+    source.write_text(head + "\n".join(texts) + "\\end{document}\n", encoding="utf-8")
+    command = ["pdflatex", "-interaction=nonstopmode", "-halt-on-error", source.name]
+    done = subprocess.run(command, cwd=folder, capture_output=True, text=True, errors="replace", timeout=60)
+    assert done.returncode == 0, done.stdout[-2000:]
+    assert (folder / "paper.pdf").stat().st_size > 0
+    return done.stdout
+
+
+def has_package(name):
+    if not shutil.which("pdflatex") or not shutil.which("kpsewhich"):
+        return False
+    return subprocess.run(["kpsewhich", f"{name}.sty"], capture_output=True).returncode == 0
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("siunitx", [False, True])
+def test_the_latex_compiles(runs, tmp_path, siunitx):
+    for package in ("booktabs", *(["siunitx"] if siunitx else [])):
+        if not has_package(package):
+            pytest.skip(f"needs pdflatex with {package}: apt-get install texlive-latex-recommended texlive-science")
+    plain = assay.table(runs, siunitx=siunitx, label="tab:one").to_latex()
+    small = assay.table(runs, siunitx=siunitx, intervals=True, label="tab:two").to_latex()
+    log = compile_tables(tmp_path, plain, small)
+    assert "Missing character" not in log
+    assert "Overfull" not in log
