@@ -59,8 +59,8 @@ def run_of(rows=(ROW,), **changes):
         ],
         "buckets": [
             {
-                "dataset": NAME, "split": "", "bucket": "all", "n": 3, "labels": {"0": 2.0, "1": 1.0}, "ties": 0.333,
-                "ceiling": {"spearman": 0.887}, "reliability": None,
+                "dataset": NAME, "split": "", "bucket": "all", "n": 3, "labels": {"0": 1.0, "1": 1.0, "2": 1.0},
+                "ties": 0.333, "ceiling": {"spearman": 0.887}, "reliability": None,
                 "groups": 2,
             }
         ],
@@ -78,7 +78,7 @@ MARKDOWN = r"""### a\|b\_\<script\>@1
 | all | m\_1\|x | .735 [.68, .78] | 2 of 3 pairs have a score |
 | all | *tie-free ceiling* | .887 | |
 
-- all: n = 3; labels 0: 2, 1: 1; 33% of comparisons are ties in the labels; 2 groups
+- all: n = 3; labels 0: 1, 1: 1, 2: 1; 33% of comparisons are ties in the labels; 2 groups
 - gone: unavailable, no torch -\> pip install "assay[neural]"
 
 95% bootstrap intervals (expanded percentile) from 1,000 resamples. seed:0\|assay:0

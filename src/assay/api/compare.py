@@ -13,7 +13,13 @@ from assay.reports.compare.document import document
 from assay.reports.compare.settings import CompareSettings
 from assay.reports.data import signed
 from assay.settings import takes_settings
-from assay.statistics.coefficients import calibrate, check_statistics
+from assay.statistics.coefficients import (
+    DEFAULT_STATISTICS,
+    calibrate,
+    check_statistics,
+    default_statistics,
+    have_two_values,
+)
 
 #: Pairs shown on which two metrics differ most, shared by all metric pairs.
 SHOWN = 10
@@ -26,7 +32,7 @@ def compare(runs: Run | Sequence[Run], settings: CompareSettings) -> Report:
     Args:
         runs: run folders, results of :func:`assay.run`, or files with a label and score columns: one, whose metrics are
             compared two by two, or two, of which each metric is compared with itself.
-        statistics: coefficients; those of the first run by default.
+        statistics: coefficients; those of the first run by default, the AUC first where all labels have two values.
 
     Raises:
         InputError: runs on different data, an unknown metric, or a value outside its range.
@@ -35,8 +41,11 @@ def compare(runs: Run | Sequence[Run], settings: CompareSettings) -> Report:
     with open_runs(runs) as opened:
         compared = contests(opened, settings.metrics, force=settings.force)
         check_buckets([contest.data for contest in compared], settings.buckets)
-        chosen = tuple(settings.statistics or opened[0].manifest.request.statistics)
-        statistics = check_statistics(chosen)
+        computed = tuple(opened[0].manifest.request.statistics)
+        if computed == DEFAULT_STATISTICS and all(have_two_values(contest.data.labels) for contest in compared):
+            # a run from before the AUC led
+            computed = default_statistics([True])
+        statistics = check_statistics(tuple(settings.statistics) or computed)
         if settings.calibrate_ties:
             statistics = calibrate(statistics)
         settings = replace(settings, statistics=statistics)

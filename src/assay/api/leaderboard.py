@@ -14,7 +14,14 @@ from assay.reports.leaderboard.board import Filters, boards, join, missing_metri
 from assay.reports.leaderboard.document import document
 from assay.reports.leaderboard.settings import LeaderboardSettings
 from assay.settings import takes_settings
-from assay.statistics.coefficients import calibrate, check_statistics
+from assay.statistics.coefficients import (
+    OF_TWO_LABELS,
+    calibrate,
+    check_statistics,
+    deciding_statistic,
+    default_statistics,
+    have_two_values,
+)
 
 
 @takes_settings(LeaderboardSettings)
@@ -25,7 +32,8 @@ def leaderboard(runs: Run | Sequence[Run], settings: LeaderboardSettings) -> Rep
 
     Args:
         runs: run folders, results of :func:`assay.run`, or files with a label and score columns.
-        statistics: coefficients to show; Pearson, Spearman and Kendall by default.
+        statistics: coefficients to show; Pearson, Spearman and Kendall by default, the AUC first where it ranks by
+            default.
 
     Raises:
         InputError: a run that cannot be read, a filter that leaves nothing, or a value outside its range.
@@ -33,16 +41,20 @@ def leaderboard(runs: Run | Sequence[Run], settings: LeaderboardSettings) -> Rep
     if not isinstance(runs, Run) and not runs:
         raise InputError("no run: give one run folder or more")
     progress = settings.progress or Silent()
-    by, buckets = settings.by, settings.buckets
-    shown = check_statistics((*check_statistics(settings.statistics), by))
-    if settings.calibrate_ties:
-        (by,), shown = calibrate([by]), calibrate(shown)
-    settings = replace(settings, statistics=shown)
+    buckets = settings.buckets
+    check_statistics([*settings.statistics, *([settings.by] if settings.by else [])])
     filters = Filters(
         tuple(settings.metrics), tuple(settings.datasets), tuple(settings.languages), tuple(settings.kinds)
     )
     with open_runs(runs) as opened:
         joined = join(opened, filters)
+        two_values = [have_two_values(dataset.data.labels) for dataset in joined if not dataset.unranked]
+        by = settings.by or deciding_statistic(two_values)
+        default = default_statistics([by == OF_TWO_LABELS and settings.by is None])
+        shown = check_statistics([*(settings.statistics or default), by])
+        if settings.calibrate_ties:
+            (by,), shown = calibrate([by]), calibrate(shown)
+        settings = replace(settings, statistics=shown)
         progress.begin("comparing metrics", work_of(joined, settings, buckets))
         ranked = boards(joined, settings, by=by, buckets=buckets, advance=progress.advance)
         laid_out = document(ranked, settings, by, missing_metrics(opened))

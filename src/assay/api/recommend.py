@@ -16,7 +16,13 @@ from assay.reports.leaderboard.document import document
 from assay.reports.recommend import RecommendSettings, advise, parse_budget, with_advice
 from assay.reports.settings import PairedTests
 from assay.settings import AgreementSettings, Graphs, Limited, OwnData, Scoring, takes_settings
-from assay.statistics.coefficients import DEFAULT_STATISTICS, calibrate, check_statistics
+from assay.statistics.coefficients import (
+    DEFAULT_STATISTICS,
+    calibrate,
+    check_statistics,
+    deciding_statistic,
+    have_two_values,
+)
 
 #: The suite whose metrics are compared where none is named.
 SUITE = "quickstart"
@@ -42,11 +48,8 @@ def recommend(settings: RecommendSettings) -> Report:
     """
     progress = settings.progress or Silent()
     budget = None if settings.budget is None else parse_budget(settings.budget)
-    by, statistics = settings.by, check_statistics([*(settings.statistics or DEFAULT_STATISTICS), settings.by])
-    if settings.calibrate_ties:
-        (by,), statistics = calibrate([by]), calibrate(statistics)
     scoring = settings.values_of(OwnData, Graphs, AgreementSettings, Limited, Scoring)
-    scoring["statistics"] = statistics
+    scoring["statistics"] = _computed(settings)
     if settings.out is None:
         scoring["resamples"] = 0
     with tempfile.TemporaryDirectory(prefix="assay-") as scratch:
@@ -65,6 +68,9 @@ def recommend(settings: RecommendSettings) -> Report:
         if not opened.manifest.has_scores:
             raise UnavailableError("no metric gave scores", "; ".join(missing_metrics([opened])))
         joined = join([opened], Filters())
+        by = settings.by or deciding_statistic([have_two_values(dataset.data.labels) for dataset in joined])
+        (by,) = calibrate([by]) if settings.calibrate_ties else (by,)
+        statistics = check_statistics([*opened.manifest.request.statistics, by])
         tests = PairedTests(**{**settings.values_of(PairedTests), "statistics": statistics})
         progress.begin("comparing metrics", work_of(joined, tests))
         ranked = boards(joined, tests, by=by, advance=progress.advance)
@@ -72,3 +78,12 @@ def recommend(settings: RecommendSettings) -> Report:
     tables = document(ranked, tests, by, missing_metrics([opened]))
     evidence = signed(tables, [subject.data for subject in joined], (), tests.signature)
     return Report(with_advice(evidence, advice, budget, by))
+
+
+def _computed(settings: RecommendSettings) -> tuple[str, ...]:
+    """Return the statistics that the run computes; empty where its data decide."""
+    if not (settings.statistics or settings.by or settings.calibrate_ties):
+        return ()
+    by = [settings.by] if settings.by else []
+    named = check_statistics([*(settings.statistics or DEFAULT_STATISTICS), *by])
+    return calibrate(named) if settings.calibrate_ties else named

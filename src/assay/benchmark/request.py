@@ -15,7 +15,7 @@ from assay.errors import InputError, UnavailableError
 from assay.manifest import RequestedDataset, RequestRecord
 from assay.metrics import ColumnMetric
 from assay.settings import AdjustedAgreement, GoldAnswers, Limited, Offline, check_level, check_resamples, check_seed
-from assay.statistics.coefficients import check_statistics
+from assay.statistics.coefficients import check_statistics, default_statistics, have_two_values
 
 if TYPE_CHECKING:
     from assay.datasets import Pairs
@@ -61,7 +61,8 @@ class Request(AdjustedAgreement, Limited, GoldAnswers, Offline):
         check_rules(self.buckets)
         object.__setattr__(self, "controls", tuple(self.controls))
         check_controls(self.controls)
-        object.__setattr__(self, "statistics", check_statistics(self.statistics))
+        default = () if self.statistics else default_statistics([have_two_values(pairs.labels) for pairs in self.pairs])
+        object.__setattr__(self, "statistics", check_statistics(self.statistics or default))
         if self.sample is not None and self.limit is not None:
             raise InputError("`sample` draws pairs at random and `limit` takes the first: give one of them")
         metric = _first_repeated([str(metric) for metric in self.metrics])

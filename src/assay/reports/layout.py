@@ -10,8 +10,9 @@ from dataclasses import dataclass
 from typing import Protocol
 
 from assay.manifest import AgreementRow, AnnotatorReliability, BucketRecord, DatasetRecord, MetricRecord
+from assay.reports.data import ALL
 from assay.reports.folder import RunFolder
-from assay.statistics.coefficients import STATISTICS, interval_words, title_of
+from assay.statistics.coefficients import OF_TWO_LABELS, STATISTICS, WHY_AUC, interval_words, title_of
 from assay.tables import NOT_BY_PEOPLE
 
 # Names short enough for a figure; the list of signatures has them in full.
@@ -144,7 +145,8 @@ class Block:
     Attributes:
         bucket: its condition.
         facts: n, labels, ties, ceiling as short phrases.
-        ceiling: the best a tie-free score could reach, by statistic.
+        ceiling: the best a tie-free score could reach, by statistic; none on datasets with two labels, where a
+            low one looks like a fault of the metric.
         chance: what a tie-free score that ignores the pairs reaches on average, by statistic; None where unknown.
         rows: metric, cells in the order of the statistics, notes.
     """
@@ -181,7 +183,6 @@ def interval_words_of(run: RunFolder) -> str:
 
 def lay_out(run: RunFolder) -> Iterator[Section]:
     """Yield a section a dataset, in the order of the run."""
-    statistics = run.manifest.request.statistics
     for dataset in run.manifest.datasets:
         key = dataset.name, dataset.split
         rows = [row for row in run.agreement if (row.dataset, row.split) == key]
@@ -189,8 +190,15 @@ def lay_out(run: RunFolder) -> Iterator[Section]:
         metrics = [metric for metric in run.manifest.metrics if metric.dataset == dataset.name]
         remarks = [remark for metric in metrics if (remark := _remark(metric, dataset.n))]
         missing = [f"{metric.metric}: {metric.why_missing}" for metric in metrics if not metric.is_done]
-        blocks = [_block(bucket, rows, statistics) for bucket in buckets]
-        yield Section(dataset.title, _facts(dataset), statistics, blocks, remarks, missing)
+        two_labels = any(bucket.bucket == ALL and len(bucket.labels) == 2 for bucket in buckets)
+        statistics, facts = list(run.manifest.request.statistics), _facts(dataset)
+        if two_labels and OF_TWO_LABELS in statistics:
+            if statistics[-1] == OF_TWO_LABELS:
+                # computed for this dataset, beside others of more labels
+                statistics = [OF_TWO_LABELS, *statistics[:-1]]
+            facts.append(WHY_AUC)
+        blocks = [_block(bucket, rows, statistics, with_ceiling=not two_labels) for bucket in buckets]
+        yield Section(dataset.title, facts, statistics, blocks, remarks, missing)
 
 
 def _remark(metric: MetricRecord, n: int) -> str:
@@ -215,7 +223,7 @@ def _facts(dataset: DatasetRecord) -> list[str]:
     return facts + dataset.notes + dataset.hints + ([dataset.grouping] if dataset.grouping else [])
 
 
-def _block(bucket: BucketRecord, rows: list[AgreementRow], statistics: list[str]) -> Block:
+def _block(bucket: BucketRecord, rows: list[AgreementRow], statistics: list[str], *, with_ceiling: bool) -> Block:
     by_metric: dict[str, dict[str, AgreementRow]] = {}
     for row in rows:
         # a bucket without pairs is named, with no line a metric
@@ -226,7 +234,7 @@ def _block(bucket: BucketRecord, rows: list[AgreementRow], statistics: list[str]
         cells = [_cell(by_statistic.get(name)) for name in statistics]
         notes = list(dict.fromkeys(note for cell in cells for note in cell.note.split("; ") if note))
         lines.append((metric, cells, "; ".join(notes)))
-    ceiling = [Cell(bucket.ceiling.get(name), None, None, "") for name in statistics]
+    ceiling = [Cell(bucket.ceiling.get(name) if with_ceiling else None, None, None, "") for name in statistics]
     chance = [STATISTICS[name].chance_level(bucket.ties) for name in statistics]
     return Block(bucket.bucket, _bucket_facts(bucket), ceiling, chance, lines)
 

@@ -55,7 +55,11 @@ class RecommendSettings(RunFolderToo, OwnData, Graphs, PairedTests, AgreementSet
     budget: str | None = setting(
         "What the metric must reach on this machine: 1000/s, 600/min, 5e5/h.", None, metavar="PAIRS/TIME"
     )
-    by: str = setting("The coefficient that decides.", "spearman", metavar="NAME")
+    by: str | None = setting(
+        "The coefficient that decides [default: auc where the labels have two values, else spearman].",
+        None,
+        metavar="NAME",
+    )
     store: str | Path | None = setting("File for the scores; the shared one by default.", None, python_only=True)
 
     def check(self) -> None:
@@ -246,6 +250,7 @@ def _record(advice: Advice, by: str) -> dict[str, Any]:
         "why": _why(advice),
         "warning": advice.warning,
         "n": advice.board.n,
+        "by": by,
     }
 
 

@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 from assay.reports.data import ALL, ScoredDataset, read_datasets
 from assay.reports.folder import RunFolder, run_titles
 from assay.reports.layout import Block, Cell, Section, label_texts, lay_out, short_names
+from assay.statistics.coefficients import main_statistic
 from assay.tables import NOT_BY_PEOPLE
 
 # Labels in a few classes, for colours, strips and filters.
@@ -112,11 +113,6 @@ class Unit:
         metrics = list(dict.fromkeys(name for block in self.blocks for name, _, _ in block.rows))
         values = {name: self.value(name, statistic) for name in metrics}
         return sorted(metrics, key=lambda name: (values[name] is None, -(values[name] or 0.0)))
-
-
-def main_statistic(statistics: Sequence[str]) -> str:
-    """Return the statistic that is shown first: Spearman's where it was computed."""
-    return "spearman" if "spearman" in statistics else statistics[0]
 
 
 def read_units(runs: Sequence[RunFolder]) -> list[Unit]:

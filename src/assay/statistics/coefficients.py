@@ -189,8 +189,14 @@ class Statistic:
 
 #: All statistics by name, in the order of this file.
 STATISTICS: Final[dict[str, Statistic]] = {}
-#: Those that are computed where none is named.
+#: Those that are computed where none is named; see :func:`default_statistics`.
 DEFAULT_STATISTICS: Final = ("pearson", "spearman", "kendall")
+#: The one that comes first where labels have two values, and why, in one line.
+OF_TWO_LABELS: Final = "auc"
+WHY_AUC: Final = (
+    "two labels: AUC is the share of pairs of a higher and a lower label that the score orders rightly; ties in the "
+    "labels cap rank correlations"
+)
 
 
 def register(statistic: Statistic) -> Statistic:
@@ -217,13 +223,45 @@ def check_statistics(names: Sequence[str]) -> tuple[str, ...]:
     return tuple(dict.fromkeys(names or DEFAULT_STATISTICS))
 
 
+def have_two_values(labels: Floats) -> bool:
+    """Tell whether labels have exactly two values; NaN, of pairs without a label, is none."""
+    import numpy as np
+
+    return len(np.unique(labels[np.isfinite(labels)])) == 2
+
+
+def default_statistics(two_values: Sequence[bool]) -> tuple[str, ...]:
+    """Return what is computed where no statistic is named: the AUC first where all labels have two values.
+
+    Where only some datasets are such, it comes last: it is undefined on the others.
+
+    Args:
+        two_values: for each dataset whether its labels have exactly two values.
+    """
+    if not any(two_values):
+        return DEFAULT_STATISTICS
+    return (OF_TWO_LABELS, *DEFAULT_STATISTICS) if all(two_values) else (*DEFAULT_STATISTICS, OF_TWO_LABELS)
+
+
+def deciding_statistic(two_values: Sequence[bool]) -> str:
+    """Return the coefficient that ranks metrics where none is named: the AUC where all labels have two values."""
+    return OF_TWO_LABELS if two_values and all(two_values) else "spearman"
+
+
+def main_statistic(statistics: Sequence[str]) -> str:
+    """Return the statistic that is shown first: the AUC where it leads, else Spearman's where it was computed."""
+    if statistics[0] == OF_TWO_LABELS or "spearman" not in statistics:
+        return statistics[0]
+    return "spearman"
+
+
 def statistics_help() -> str:
     """Return the help of an option that takes names of statistics: the default ones, then the others explained."""
     others = []
     for statistic in STATISTICS.values():
         if statistic.name not in DEFAULT_STATISTICS:
             others.append(f"{statistic.name}: {statistic.help}")
-    return f"{', '.join(DEFAULT_STATISTICS)} (these by default); {'; '.join(others)}."
+    return f"{', '.join(DEFAULT_STATISTICS)} (by default; for two labels also auc, first); {'; '.join(others)}."
 
 
 def calibrated_form(name: str) -> str | None:

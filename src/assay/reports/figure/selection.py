@@ -8,7 +8,8 @@ from dataclasses import dataclass
 from assay.errors import InputError, unknown_name
 from assay.reports.folder import RunFolder
 from assay.reports.layout import Block, Cell, percent
-from assay.reports.units import Unit, main_statistic, read_units
+from assay.reports.units import Unit, read_units
+from assay.statistics.coefficients import main_statistic
 
 
 @dataclass(frozen=True)
@@ -62,7 +63,7 @@ def _check(
 
 
 def choose_statistic(run: RunFolder, statistic: str | None) -> str:
-    """Return the statistic asked for; where none is, Spearman's if the run has it, else its first.
+    """Return the statistic asked for; where none is, the one that the run shows first.
 
     Raises:
         InputError: the run does not have it.

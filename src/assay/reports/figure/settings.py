@@ -32,7 +32,7 @@ class FigureSettings(FigureKind, DatasetsOfRun):
         InputError: a value outside its range, or a statistic where none is shown.
     """
 
-    statistic: str | None = setting("A statistic of the run [default: spearman, where the run has it].", None)
+    statistic: str | None = setting("A statistic of the run [default: auc for two labels, else spearman].", None)
     metrics: Sequence[str] = setting(
         "A metric of the run; repeatable [default: every one].", (), flags=("--metric", "-m"), metavar="METRIC"
     )

@@ -12,7 +12,7 @@ from assay.reports.leaderboard.board import Board, Line
 from assay.reports.leaderboard.ties import threshold_note, tie_note
 from assay.reports.settings import CORRECTIONS, PairedTests
 from assay.reports.sheets import Column, Document, Sheet, number_columns
-from assay.statistics.coefficients import interval_method, interval_words, title_of
+from assay.statistics.coefficients import OF_TWO_LABELS, WHY_AUC, interval_method, interval_words, title_of
 from assay.statistics.ranks import groups_of_places, letters
 
 
@@ -39,7 +39,7 @@ def document(boards: Sequence[Board], settings: PairedTests, by: str, absent: Se
         sheets.append(_with_ties(_sheet(board, heads, settings, priced), board, by))
         if any(by in line.random for line in board.lines):
             sheets.append(_random_sheet(board, by))
-    records = [record for board in boards for record in _records(board)]
+    records = [record for board in boards for record in _records(board, by)]
     empty = [_why_left_out(board) for board in boards if board not in filled]
     return Document(sheets, records, [*absent, *empty, *_explanations(settings, by, filled, priced)])
 
@@ -120,7 +120,7 @@ def _random_sheet(board: Board, by: str) -> Sheet:
     return Sheet(f"random-effects mean over {datasets} datasets, {board.bucket}", heads, rows, notes=notes)
 
 
-def _records(board: Board) -> Iterator[dict[str, Any]]:
+def _records(board: Board, by: str) -> Iterator[dict[str, Any]]:
     ranked = _ranked(board)
     alike, groups = letters(ranked, board.compared), groups_of_places(ranked, board.compared)
     for line in board.lines:
@@ -149,6 +149,7 @@ def _records(board: Board) -> Iterator[dict[str, Any]]:
             "ties": None if math.isnan(line.ties) else line.ties,
             "tie_threshold": line.tie_threshold,
             "signature": line.signature,
+            "by": by,
         }
 
 
@@ -160,6 +161,8 @@ def _explanations(settings: PairedTests, by: str, boards: Sequence[Board], price
         f"of every two ({CORRECTIONS[settings.correction]}); alike: two metrics share a letter where these tests "
         "cannot tell them apart; bold: no other metric is better"
     )
+    if by == OF_TWO_LABELS:
+        yield WHY_AUC
     how = interval_words(interval_method(settings.statistics))
     yield f"{level} bootstrap intervals ({how}) from {settings.resamples:,} resamples"
     if priced:

@@ -17,7 +17,11 @@ class LeaderboardSettings(MetricsOfRun, DatasetsOfRun, BucketsOfRun, PairedTests
         InputError: a value outside its range.
     """
 
-    by: str = setting("The coefficient that ranks.", "spearman", metavar="NAME")
+    by: str | None = setting(
+        "The coefficient that ranks [default: auc where all labels have two values, else spearman].",
+        None,
+        metavar="NAME",
+    )
     languages: Sequence[str] = setting(
         "Only datasets in this language; repeatable.", (), flags=("--language",), metavar="LANGUAGE"
     )

@@ -47,12 +47,14 @@ class AgreementTable:
         buckets: name and short facts of each column.
         rows: metric and cells, from the highest value over all pairs to the lowest.
         ceiling: the last line.
+        has_ceiling: whether any bucket has one.
         notes: letter and text of what cells refer to.
     """
 
     buckets: list[tuple[str, list[str]]]
     rows: list[tuple[str, list[Shown]]]
     ceiling: list[str]
+    has_ceiling: bool
     notes: dict[str, str]
 
 
@@ -68,6 +70,7 @@ def agreement_table(unit: Unit, statistic: str) -> AgreementTable:
         [(block.bucket, block.facts) for block in unit.blocks],
         rows,
         [block.ceiling[column].text for block in unit.blocks],
+        any(block.ceiling[column].value is not None for block in unit.blocks),
         {letter: note for note, letter in letters.items()},
     )
 

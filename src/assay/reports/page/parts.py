@@ -11,7 +11,7 @@ from assay.manifest import MetricRecord
 from assay.reports.data import ALL
 from assay.reports.drawing import Figure
 from assay.reports.folder import RunFolder
-from assay.reports.layout import Block, Cell, interval_words_of, percent
+from assay.reports.layout import Block, Cell, interval_words_of, percent, short
 from assay.reports.page.agreement import AgreementTable, agreement_table, draw_layers, forest
 from assay.reports.page.aspects import AspectModel, Profile, draw_aspects, draw_profile
 from assay.reports.page.pairs import pack, tag_pairs
@@ -69,12 +69,13 @@ def _sentence(unit: Unit, block: Block, statistic: str) -> str:
         ends = f"from {_unbroken(cells[-1])} to {_unbroken(cells[0])}"
         return f"{head} {ends}; metrics are not ranked by {_UNRANKED[unit.data.facts.kind]}.{left_out}"
     value, best, cell = known[0]
-    agrees = "agrees best with people" if value > 0 else "has the highest value, which is no agreement with people"
+    chance = block.chance[unit.section.statistics.index(statistic)] or 0.0
+    agrees = "agrees best with people" if value > chance else "has the highest value, which is no agreement with people"
     sentence = f"{unit.names[best]} {agrees}, {head} {_unbroken(cell)}"
     if cell.low is None or cell.high is None:
         sentence += ", without an interval"
-    elif cell.low <= 0 <= cell.high:
-        sentence += ", an interval that holds 0"
+    elif cell.low <= chance <= cell.high:
+        sentence += f", an interval that holds {f'{short(chance, 2)}, which is chance' if chance else 0}"
     if len(known) > 1:
         _, second, other = known[1]
         sentence += f"; next is {unit.names[second]}, {_unbroken(other)}{_overlap(cell, cells[1:])}"

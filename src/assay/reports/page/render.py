@@ -24,8 +24,8 @@ from assay.reports.page.parts import AspectPart, RunPart, UnitPart
 from assay.reports.page.scores import by_dataset
 from assay.reports.settings import PairedTests
 from assay.reports.sheets import Document, Sheet
-from assay.reports.units import main_statistic, read_units
-from assay.statistics.coefficients import title_of
+from assay.reports.units import read_units
+from assay.statistics.coefficients import main_statistic, title_of
 
 # The page: what it says is put together here, how it looks stands in ``templates`` and ``assets``.
 
@@ -53,7 +53,8 @@ def page_html(runs: Sequence[RunFolder], *, leaderboard: bool = True, categories
     units = read_units(runs)
     pairs = sum(len(unit.data) for unit in units)
     statistics = list(dict.fromkeys(name for run in runs for name in run.manifest.request.statistics))
-    main = main_statistic(statistics)
+    mains = {main_statistic(run.manifest.request.statistics) for run in runs}
+    main = mains.pop() if len(mains) == 1 else "spearman" if "spearman" in statistics else statistics[0]
     parts = []
     for unit in units:
         # large datasets share the pairs that the rules look at by their size
