@@ -58,7 +58,7 @@ def runs(tmp_path):
 
 PLAIN = r"""\begin{table}
 \centering
-\caption{Agreement of metrics with labels, Spearman $\rho$. n = 12 (a\_b), 10 (second). Bold: the highest value of a column; $\dagger$: not distinguishable from it (jackknife t-tests of every two metrics, corrected by Holm, at 5\%). --: no score, or undefined. Mean: every dataset counts the same.}
+\caption{Agreement of metrics with labels, Spearman $\rho$. n = 12 (a\_b), 10 (second). Bold: the highest value of a column; $\dagger$: not distinguishable from it (jackknife t-tests of every two metrics, corrected by Holm, at 5\%). --: no score, or undefined. Mean: fixed mean over 2 datasets that count the same.}
 \label{tab:spearman}
 \setlength{\abovetopsep}{1ex}
 \begin{tabular}{lrrr}
@@ -191,6 +191,19 @@ def test_buckets_across_give_a_table_a_dataset(tmp_path):
     two = assay.table(result, buckets=["all", bucket], label="tab:own").to_latex()
     assert r"\label{tab:own-1}" in two
     assert r"\label{tab:own-2}" in two
+
+
+def test_nothing_is_the_best_by_labels_of_a_rule(tmp_path):
+    files = [write_rows(tmp_path / f"{name}.jsonl", []) for name in ("one", "mean")]
+    result = assay.run([*files, "probe"], ["f1", "chrf"], limit=12, resamples=100)
+    (sheet,) = assay.table(result).document.sheets
+    assert [column.head for column in sheet.columns] == ["metric", "one", "mean", "probe", "mean"]
+    assert not any(column == 3 for _, column in sheet.best)
+    assert "probe: probe set: labels follow a rule, not several annotators; never rank metrics by it" in sheet.notes
+    assert "Mean: fixed mean over 2 datasets that count the same" in sheet.notes
+    assert "n = 12" in sheet.notes
+    across = assay.table(result, across="buckets", buckets=["all"]).document.sheets
+    assert [sheet.notes[0] for sheet in across] == ["n = 12", "n = 12", "n = 12", "n = 24"]
 
 
 def test_every_other_format_has_the_same_cells(runs):

@@ -47,6 +47,7 @@ class PaperColumn:
         n: pairs.
         entries: by metric; a metric without scores there is absent.
         unranked: why nothing is the best; empty where something may be.
+        is_mean: whether it is a mean over datasets.
     """
 
     head: str
@@ -55,6 +56,7 @@ class PaperColumn:
     n: int
     entries: Mapping[str, Entry]
     unranked: str
+    is_mean: bool = False
 
 
 @dataclass(frozen=True)
@@ -85,7 +87,8 @@ def tables(boards: Sequence[Board], joined: Sequence[Joined], settings: TableSet
     short_titles = _short_titles(joined, settings.datasets)
     metrics = _in_order([name for dataset in joined for name in dataset.scores], settings.metrics)
     shown = short_names(metrics)
-    columns: dict[str, list[PaperColumn]] = {}
+    # a dataset may be called mean: with buckets across, its table is not that of the means
+    columns: dict[tuple[str, bool], list[PaperColumn]] = {}
     for board in _ordered(boards, short_titles):
         is_mean = board.title not in short_titles
         if is_mean and not settings.mean:
@@ -93,9 +96,9 @@ def tables(boards: Sequence[Board], joined: Sequence[Joined], settings: TableSet
         dataset = MEAN if is_mean else short_titles[board.title]
         head, subject = (dataset, board.bucket) if settings.across == "datasets" else (board.bucket, dataset)
         entries = entries_of(board, settings.by)
-        column = PaperColumn(head, board.title, board.bucket, board.n, entries, board.unranked)
-        columns.setdefault(subject, []).append(column)
-    return [PaperTable(subject, shown, found) for subject, found in columns.items()]
+        column = PaperColumn(head, board.title, board.bucket, board.n, entries, board.unranked, is_mean)
+        columns.setdefault((subject, is_mean and settings.across == "buckets"), []).append(column)
+    return [PaperTable(subject, shown, found) for (subject, _), found in columns.items()]
 
 
 def entries_of(board: Board, by: str) -> dict[str, Entry]:

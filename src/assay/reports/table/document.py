@@ -10,7 +10,7 @@ from assay.reports.formats import latex
 from assay.reports.layout import Cell, percent, short
 from assay.reports.settings import CORRECTIONS, PairedTests
 from assay.reports.sheets import Column, Document, Sheet, number_columns
-from assay.reports.table.cells import MEAN, Entry, PaperColumn, PaperTable
+from assay.reports.table.cells import Entry, PaperColumn, PaperTable
 from assay.reports.table.settings import ALL, TableSettings
 from assay.statistics.coefficients import interval_method, interval_words, title_of
 
@@ -51,11 +51,12 @@ def with_latex(
 def caption_parts(table: PaperTable, settings: TableSettings, tests: PairedTests) -> Iterator[str]:
     """Yield the sentences of a caption without their full stops: what, n, marks, intervals, and what is missing."""
     yield (settings.caption or _title(table, settings)).rstrip(". ")
-    counts = {column.n for column in table.columns if column.head != MEAN}
-    if len(counts) == 1:
-        yield f"n = {counts.pop():,}"
+    # a column of means beside its datasets has the sum of their pairs
+    counted = [column for column in table.columns if not column.is_mean] or table.columns
+    if len({column.n for column in counted}) == 1:
+        yield f"n = {counted[0].n:,}"
     else:
-        yield "n = " + ", ".join(f"{column.n:,} ({column.head})" for column in table.columns if column.head != MEAN)
+        yield "n = " + ", ".join(f"{column.n:,} ({column.head})" for column in counted)
     standings = {entry.standing for column in table.columns for entry in column.entries.values()}
     if "best" in standings:
         meaning = "Bold: the highest value of a column"
@@ -70,8 +71,8 @@ def caption_parts(table: PaperTable, settings: TableSettings, tests: PairedTests
         yield f"Brackets: {percent(tests.confidence)} bootstrap intervals ({how}, {tests.resamples:,} resamples)"
     if any(_entry(column, metric).value is None for column in table.columns for metric in table.metrics):
         yield "–: no score, or undefined"
-    if any(column.head == MEAN for column in table.columns):
-        yield "Mean: every dataset counts the same"
+    # datasets whose labels are not by people are in no mean, hence the number
+    yield from dict.fromkeys(f"Mean: {column.dataset}" for column in table.columns if column.is_mean)
     for column in table.columns:
         if column.unranked:
             yield f"{column.head}: {column.unranked}"
