@@ -5,13 +5,15 @@ from __future__ import annotations
 import math
 import re
 from collections.abc import Mapping, Sequence
-from dataclasses import KW_ONLY, dataclass, field
+from dataclasses import KW_ONLY, dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
 from assay.errors import InputError
-from assay.reports.layout import Cell
-from assay.reports.leaderboard.board import Board, Line
+from assay.reports.compare.contests import Contest
+from assay.reports.layout import Cell, short
+from assay.reports.leaderboard.board import Board, Joined, Line
+from assay.reports.power import PlannedComparison, PowerSettings, planned
 from assay.reports.settings import PairedTests
 from assay.reports.sheets import Document, Sheet
 from assay.settings import AgreementSettings, Graphs, Limited, OwnData, RunFolderToo, Scoring, setting
@@ -84,6 +86,8 @@ class Advice:
             with people better than chance does; None where the highest is not known to.
         new_sample: value, lower and upper bound that the highest metric would show on a new sample, by metric; and
             that of *use*.
+        size: about how many pairs would tell the highest from the cheapest metric that is used in its place, or else
+            from the next highest of *alike*; None where there is no such metric.
     """
 
     board: Board
@@ -94,6 +98,7 @@ class Advice:
     warning: str
     use: Line | None = None
     new_sample: Mapping[str, Bounds] = field(default_factory=dict)
+    size: PlannedComparison | None = None
 
 
 def advise(board: Board, budget: float | None, by: str, confidence: float = 0.95) -> Advice:
@@ -129,6 +134,44 @@ def advise(board: Board, budget: float | None, by: str, confidence: float = 0.95
         warning=_warning(board, affordable, alike, bounds, within_budget=budget is not None, by=by),
         use=use,
         new_sample=new_sample,
+    )
+
+
+def with_size(advice: Advice, dataset: Joined, by: str, tests: PairedTests) -> Advice:
+    """Return the advice with the number of pairs that would settle it, as ``assay power`` computes it.
+
+    The level is that of the first step of Holm's correction, for as many comparisons as the tests of the board made.
+    """
+    highest = advice.highest
+    if highest is None or not advice.alike:
+        return advice
+    other = advice.use
+    if other is None or other is highest:
+        other = max(advice.alike, key=lambda line: line.values[by][0] or -math.inf)
+    names = (highest.metric, other.metric)
+    contest = Contest(dataset.data, names, {name: dataset.scores[name] for name in names}, (names,))
+    settings = PowerSettings(
+        statistics=(by,),
+        buckets=(advice.board.bucket,),
+        comparisons=1 if tests.correction == "none" else max(1, len(advice.board.compared)),
+        confidence=tests.confidence,
+    )
+    return replace(advice, size=next(planned(contest, settings)))
+
+
+def _size_words(size: PlannedComparison) -> str:
+    """Return in one line how many pairs would tell two metrics apart, or that no number is known to."""
+    who = f"to tell {size.first} from {size.second}"
+    if size.pilot is None or size.plan is None:
+        return f"{who}: these pairs are too few, or too much alike, to say how many it takes"
+    low, high = size.pairs_of(size.plan.needed_low), size.pairs_of(size.plan.needed_high)
+    if size.plan.needed is None:
+        return f"{who}: no limit, the difference that these pairs show ({short(size.pilot.difference, 3)}) is too small"
+    groups = f" in {size.plan.needed:,} groups" if size.grouped else ""
+    least, most = ("no limit" if number is None else f"{number:,}" for number in (low, high))
+    return (
+        f"{who}: about {size.pairs_of(size.plan.needed):,} pairs like these{groups} [{least}, {most}], for four "
+        f"samples of five, if the difference that these show ({short(size.pilot.difference, 3)}) is the true one"
     )
 
 
@@ -251,6 +294,22 @@ def _record(advice: Advice, by: str) -> dict[str, Any]:
         "warning": advice.warning,
         "n": advice.board.n,
         "by": by,
+        **_size_record(advice.size),
+    }
+
+
+def _size_record(size: PlannedComparison | None) -> dict[str, Any]:
+    """Return the number of pairs that would settle the advice; None in all fields where there is none."""
+    plan = None if size is None else size.plan
+    needed: tuple[int | None, ...] = (None, None, None)
+    if size is not None and plan is not None:
+        needed = tuple(size.pairs_of(units) for units in (plan.needed, plan.needed_low, plan.needed_high))
+    return {
+        "settle_against": None if size is None else size.second,
+        "settle_pairs": needed[0],
+        "settle_pairs_low": needed[1],
+        "settle_pairs_high": needed[2],
+        "settle_groups": plan.needed if size is not None and size.grouped and plan is not None else None,
     }
 
 
@@ -306,6 +365,8 @@ def _reasons(advice: Advice, budget: float | None, by: str) -> list[str]:
         "higher, at unknown cost": [f"{line.metric} ({value(line)})" for line in advice.unknown],
     }
     lines += [f"{what}: {', '.join(metrics)}" for what, metrics in groups.items() if metrics]
+    if advice.size:
+        lines.append(_size_words(advice.size))
     if advice.warning:
         lines.append(advice.warning)
     return lines
