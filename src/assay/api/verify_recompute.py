@@ -204,7 +204,7 @@ def rescore(
     with tempfile.TemporaryDirectory(prefix="assay-") as scratch, ScoreStore(Path(scratch) / "scores.sqlite") as store:
         scorer = Scorer(store, executor, request.references, True, progress)
         try:
-            records = score_all(request, list(excerpts), scorer)
+            records = score_all(request, list(excerpts), scorer, scorer.progress.say)
         finally:
             executor.close()
     return {(record.dataset, record.metric): record for record in records}

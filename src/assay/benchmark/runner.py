@@ -129,7 +129,7 @@ def _score(request: Request, scorer: Scorer) -> tuple[list[PreparedDataset], lis
     """Return the datasets with their scores and the record of each metric; models are released in any case."""
     datasets = prepare(request)
     try:
-        return datasets, score_all(request, datasets, scorer)
+        return datasets, score_all(request, datasets, scorer, scorer.progress.say)
     finally:
         scorer.executor.close()
 

@@ -5,7 +5,7 @@ the other. So a model is in memory once, only while it is needed, and each text 
 from __future__ import annotations
 
 import math
-from collections.abc import Hashable, Sequence
+from collections.abc import Callable, Hashable, Sequence
 from dataclasses import dataclass
 from functools import partial
 from typing import Any
@@ -19,7 +19,7 @@ from assay.benchmark.request import Request
 from assay.benchmark.scoring import EngineUnavailableError, Scored, Scorer, ScoringJob
 from assay.benchmark.singles import Singles
 from assay.benchmark.store import StoreError
-from assay.errors import AssayError, UnavailableError
+from assay.errors import AssayError, MissingExtraError, UnavailableError
 from assay.manifest import Cost, MetricRecord, RecordedDeclaration, Status
 from assay.metrics import ColumnMetric, Context, Metric
 from assay.metrics.work import Engine
@@ -219,7 +219,9 @@ def _joined_record(records: list[MetricRecord]) -> MetricRecord:
     )
 
 
-def score_all(request: Request, datasets: list[PreparedDataset], scorer: Scorer) -> list[MetricRecord]:
+def score_all(
+    request: Request, datasets: list[PreparedDataset], scorer: Scorer, say: Callable[[str], None]
+) -> list[MetricRecord]:
     """Score every dataset with every metric and return one record per metric and dataset.
 
     The scores are put into the datasets. An error in one metric stops no other.
@@ -233,7 +235,7 @@ def score_all(request: Request, datasets: list[PreparedDataset], scorer: Scorer)
     records = MetricRecords()
     # by engine; a task without one is a group of its own
     groups: dict[Hashable, list[Task]] = {}
-    obtainer = _Obtainer(request.offline)
+    obtainer = _Obtainer(request.offline, say)
     for metric in request.metrics:
         for dataset in datasets:
             for task in _plan(metric, dataset, obtainer, records):
@@ -256,10 +258,12 @@ class _Obtainer:
 
     Args:
         offline: fetch nothing.
+        say: receives a line before anything is fetched.
     """
 
-    def __init__(self, offline: bool) -> None:
+    def __init__(self, offline: bool, say: Callable[[str], None]) -> None:
         self._offline = offline
+        self._say = say
         self._failed: dict[str, AssayError] = {}
 
     def obtain(self, metric: Metric) -> None:
@@ -271,11 +275,26 @@ class _Obtainer:
         name = str(metric)
         if name in self._failed:
             raise self._failed[name]
+        if not self._offline and _has_to_be_fetched(metric):
+            self._say(f"{name}: not on this machine, it has to be downloaded first (--offline forbids it)")
         try:
             metric.obtain(offline=self._offline)
         except AssayError as error:
             self._failed[name] = error
             raise
+
+
+def _has_to_be_fetched(metric: Metric) -> bool:
+    """Tell whether a metric is unavailable for want of what it fetches itself."""
+    if type(metric).obtain is Metric.obtain:
+        return False
+    try:
+        metric.check_available()
+    except MissingExtraError:
+        return False
+    except UnavailableError:
+        return True
+    return False
 
 
 def _plan(metric: Metric, dataset: PreparedDataset, obtainer: _Obtainer, records: MetricRecords) -> list[Task]:

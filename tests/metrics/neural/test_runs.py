@@ -13,6 +13,7 @@ import assay
 from assay.errors import InputError, UnavailableError
 from assay.metrics import describe_metric, load_metric, work
 from assay.metrics import presets as presets_module
+from assay.progress import Silent
 from tests.metrics.models.tiny import make_bert
 from tests.metrics.neural.texts import pairs
 
@@ -174,8 +175,13 @@ def test_what_cannot_be_had_is_asked_for_once(monkeypatch: pytest.MonkeyPatch) -
         raise UnavailableError("the hub does not answer", "later")
 
     monkeypatch.setattr(ModelMetric, "obtain", obtain)
+    announced: list[str] = []
+    monkeypatch.setattr(Silent, "say", lambda self, line: announced.append(line))
     result = assay.run([rows(5), rows(6), rows(7)], ["bi-encoder:me/absent", "f1"], resamples=0)
     assert asked == ["bi-encoder:me/absent"]
+    assert [line for line in announced if "downloaded" in line] == [
+        "bi-encoder:me/absent: not on this machine, it has to be downloaded first (--offline forbids it)"
+    ], "once, and before it starts"
     found = [(status.status, status.reason) for status in result.outcome.metrics if status.metric != "f1"]
     assert found == [("unavailable", "the hub does not answer")] * 3
 
