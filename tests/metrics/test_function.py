@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 
 import assay
-from assay.errors import InputError
+from assay.errors import AssayError, InputError
 from assay.metrics.base import Batch, Declaration, PairMetric
 from assay.metrics.registry import registry
 
@@ -142,6 +142,14 @@ def test_scores_of_lists() -> None:
         metric.score(["a", "b"], ["c"])  # type: ignore[call-arg]
     with pytest.raises(InputError, match="a list of texts each"):
         metric.score([1], ["c"])  # type: ignore[list-item, call-arg]
+
+
+def test_a_list_function_that_returns_too_few_scores() -> None:
+    def refs(references: list[str], candidates: list[str]) -> list[float]:
+        return [1.0] * 3
+
+    with pytest.raises(AssayError, match="returned 3 scores for 4 pairs"):
+        assay.load_metric(refs).score(["a"] * 4, ["b"] * 4)  # type: ignore[call-arg]
 
 
 def test_scores_outside_of_the_declared_range_are_told() -> None:

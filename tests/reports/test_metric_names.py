@@ -77,8 +77,10 @@ def test_an_alias_is_the_name_in_tables_and_is_verified(tmp_path: Path, rows: li
     pairs.write_text("\n".join(lines) + "\n", encoding="utf-8")
     assay.run(str(pairs), [f"words=static:{first}"], buckets=["none"], resamples=200, out=tmp_path / "RUN")
     assert assay.verify(tmp_path / "RUN").found.same
-    with pytest.raises(InputError, match="the metric f1 is asked for twice"):
-        run(rows, "f1", "f1=chrf")
+    with pytest.raises(InputError, match="'f1=chrf': f1 is the name of another metric; give another alias"):
+        run(rows, "f1=chrf")
+    with pytest.raises(InputError, match="the metric mine is asked for twice"):
+        run(rows, "mine=em", "mine=chrf")
 
 
 @pytest.mark.parametrize(

@@ -48,10 +48,10 @@ def test_the_size_is_that_of_power(tmp_path, grouped):
     planned = assay.power(tmp_path / "run", metrics=[highest, other], statistics=["spearman"]).records.iloc[0]
     assert record["settle_pairs"] == planned["needed"]
     assert record["settle_pairs_low"] == planned["needed_low"]
-    assert f"about {int(planned['needed']):,} pairs like these" in text
+    assert f"about {int(planned['needed']):,} pairs [" in text
     if grouped:
         assert record["settle_groups"] == planned["needed_units"]
-        assert f" in {int(planned['needed_units']):,} groups" in text
+        assert f"({int(planned['needed_units']):,} groups)" in text
 
 
 def test_equal_scores_have_no_size(tmp_path):
@@ -63,4 +63,4 @@ def test_equal_scores_have_no_size(tmp_path):
 def test_what_is_told_apart_needs_no_size(tmp_path):
     record, text = advised(write_file(tmp_path, 30.0), tmp_path)
     assert not record["settle_against"]
-    assert "pairs like these" not in text
+    assert "of samples would show" not in text

@@ -8,10 +8,11 @@ from dataclasses import replace
 from assay.api.files import Run, open_runs
 from assay.api.values import Report
 from assay.progress import Silent
-from assay.reports.compare.contests import check_buckets, compare_metrics, contests, used_buckets
+from assay.reports.compare.contests import Contest, check_buckets, compare_metrics, contests, used_buckets
 from assay.reports.compare.document import document
 from assay.reports.compare.settings import CompareSettings
 from assay.reports.data import signed
+from assay.reports.folder import RunFolder
 from assay.settings import takes_settings
 from assay.statistics.coefficients import (
     DEFAULT_STATISTICS,
@@ -41,11 +42,7 @@ def compare(runs: Run | Sequence[Run], settings: CompareSettings) -> Report:
     with open_runs(runs) as opened:
         compared = contests(opened, settings.metrics, force=settings.force)
         check_buckets([contest.data for contest in compared], settings.buckets)
-        computed = tuple(opened[0].manifest.request.statistics)
-        if computed == DEFAULT_STATISTICS and all(have_two_values(contest.data.labels) for contest in compared):
-            # a run from before the AUC led
-            computed = default_statistics([True])
-        statistics = check_statistics(tuple(settings.statistics) or computed)
+        statistics = check_statistics(tuple(settings.statistics) or computed_statistics(opened[0], compared))
         if settings.calibrate_ties:
             statistics = calibrate(statistics)
         settings = replace(settings, statistics=statistics)
@@ -62,3 +59,11 @@ def compare(runs: Run | Sequence[Run], settings: CompareSettings) -> Report:
         sides = [side for contest in compared for side in (contest.data, contest.other) if side is not None]
         metrics = dict.fromkeys(name for contest in compared for name in contest.metrics)
         return Report(signed(document(results, settings, shown), sides, metrics, settings.signature))
+
+
+def computed_statistics(run: RunFolder, compared: Sequence[Contest]) -> tuple[str, ...]:
+    """Return the statistics that a run computed; the AUC leads where its labels have two values, in older runs, too."""
+    computed = tuple(run.manifest.request.statistics)
+    if computed == DEFAULT_STATISTICS and all(have_two_values(contest.data.labels) for contest in compared):
+        return default_statistics([True])
+    return computed

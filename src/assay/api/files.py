@@ -78,6 +78,8 @@ def score_file(settings: ScoreSettings) -> list[str]:
     if own.pop("drop_unlabelled"):
         raise InputError("`drop_unlabelled`: every row of the file gets its scores, with a label or without")
     pairs = load_dataset(str(file), **own, allow_unlabelled=True)
+    for hint in pairs.hints:
+        (settings.progress or Silent()).say(f"{file}: {hint}")
     check_held(out, pairs, table.column_names, Reading(settings.columns, settings.separator, settings.labels))
     digest = pairs.sha256
     if settings.graphs is not None:

@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
 
+from assay.api.compare import computed_statistics
 from assay.api.files import open_runs
 from assay.api.values import Report
 from assay.reports.compare.contests import check_buckets, contests
@@ -30,7 +31,7 @@ def power(runs: str | Path | Sequence[str | Path], settings: PowerSettings) -> R
     with open_runs([runs] if isinstance(runs, str | Path) else runs) as opened:
         compared = contests(opened, settings.metrics)
         check_buckets([contest.data for contest in compared], settings.buckets)
-        statistics = tuple(settings.statistics or opened[0].manifest.request.statistics)
+        statistics = tuple(settings.statistics) or computed_statistics(opened[0], compared)
         shown = max(len(contest.metric_pairs) for contest in compared)
         settings = replace(settings, statistics=check_statistics(statistics), comparisons=settings.comparisons or shown)
         found = [row for contest in compared for row in planned(contest, settings)]

@@ -17,7 +17,7 @@ from assay.reports.table.cells import tables
 from assay.reports.table.document import to_document, with_latex
 from assay.reports.table.settings import ALL, TableSettings
 from assay.settings import Resampling, Seeded, takes_settings
-from assay.statistics.coefficients import calibrate, check_statistics
+from assay.statistics.coefficients import calibrate, check_statistics, deciding_statistic, have_two_values
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -43,15 +43,17 @@ def table(runs: Run | Sequence[Run], settings: TableSettings) -> Report:
     if not isinstance(runs, Run) and not runs:
         raise InputError("no run: give one run folder or more")
     progress = settings.progress or Silent()
-    (by,) = check_statistics((settings.by,))
-    if settings.calibrate_ties:
-        (by,) = calibrate([by])
-    settings = replace(settings, by=by)
+    check_statistics([settings.by] if settings.by else [])
     shared = settings.values_of(CorrectedTests, NeededResampling, Resampling, Seeded)
-    tests = _Tests(**{**shared, "statistics": (by,), "resamples": settings.resamples if settings.intervals else 0})
     buckets = settings.buckets or ((ALL,) if settings.across == "datasets" else ())
     with open_runs(runs) as opened:
         joined = join(opened, Filters(tuple(settings.metrics), tuple(settings.datasets)))
+        two_values = [have_two_values(dataset.data.labels) for dataset in joined if not dataset.unranked]
+        by = settings.by or deciding_statistic(two_values)
+        if settings.calibrate_ties:
+            (by,) = calibrate([by])
+        settings = replace(settings, by=by)
+        tests = _Tests(**{**shared, "statistics": (by,), "resamples": settings.resamples if settings.intervals else 0})
         progress.begin("comparing metrics", work_of(joined, tests, buckets))
         found = tables(boards(joined, tests, by=by, buckets=buckets, advance=progress.advance), joined, settings)
         laid_out = to_document(found, settings, tests, missing_metrics(opened))

@@ -46,7 +46,12 @@ def list_(output: ListFormatOption = ListFormat.table) -> None:
 @app.command("prune")
 @guarded
 def prune(
-    kinds: Annotated[list[str], typer.Argument(help="What to remove: scores, models, datasets, … or all.")],
+    kinds: Annotated[
+        list[str],
+        typer.Argument(
+            help="What to remove: scores, models, datasets, … or all.", metavar="scores|models|datasets|…|all"
+        ),
+    ],
     older_than: Annotated[
         float, typer.Option("--older-than", help="Only what was last written so many days ago.", metavar="DAYS")
     ] = 0.0,

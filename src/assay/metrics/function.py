@@ -49,7 +49,10 @@ class FunctionMetric(Metric):
         import numpy as np
 
         if self.takes_lists:
-            return type(self).function(list(batch.references), list(batch.candidates))  # type: ignore[no-any-return]
+            values = np.asarray(type(self).function(list(batch.references), list(batch.candidates)), dtype=np.float64)
+            if values.shape != (len(batch),):
+                raise AssayError(f"returned {values.size} scores for {len(batch)} pairs")
+            return values
         scores = np.empty(len(batch))
         for index, (reference, candidate) in enumerate(batch.pairs()):
             scores[index] = self._of_pair(reference, candidate)

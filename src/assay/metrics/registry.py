@@ -127,6 +127,9 @@ class Registry:
             InputError: unknown metric, option set or option, a value an option cannot have, or no subject.
             UnavailableError: a third party's metric cannot be imported.
         """
+        if name.alias in self._entries and name.alias != name.name:
+            # buckets and tables would take it for that metric
+            raise InputError(f"metric {name.text!r}: {name.alias} is the name of another metric; give another alias")
         return self._build(self.find(name.name).load(), name)
 
     def build_class(self, cls: type[Metric]) -> Metric:

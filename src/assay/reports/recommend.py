@@ -167,11 +167,11 @@ def _size_words(size: PlannedComparison) -> str:
     low, high = size.pairs_of(size.plan.needed_low), size.pairs_of(size.plan.needed_high)
     if size.plan.needed is None:
         return f"{who}: no limit, the difference that these pairs show ({short(size.pilot.difference, 3)}) is too small"
-    groups = f" in {size.plan.needed:,} groups" if size.grouped else ""
+    groups = f" ({size.plan.needed:,} groups)" if size.grouped else ""
     least, most = ("no limit" if number is None else f"{number:,}" for number in (low, high))
     return (
-        f"{who}: about {size.pairs_of(size.plan.needed):,} pairs like these{groups} [{least}, {most}], for four "
-        f"samples of five, if the difference that these show ({short(size.pilot.difference, 3)}) is the true one"
+        f"{who}: about {size.pairs_of(size.plan.needed):,} pairs [{least}, {most}]{groups}; then 80% of samples would "
+        f"show the difference, if it is the {short(size.pilot.difference, 3)} of these pairs"
     )
 
 

@@ -64,6 +64,7 @@ class SystemStudy:
         bounds: the interval of each mean, by name.
         differences: of every two systems, by name.
         agreement: of each metric with people.
+        absent: metrics that some of the runs have no scores of.
     """
 
     title: str
@@ -74,6 +75,7 @@ class SystemStudy:
     bounds: dict[str, list[tuple[float, float] | None]]
     differences: dict[str, list[MeanDifference]]
     agreement: dict[str, SystemAgreement]
+    absent: tuple[str, ...] = ()
 
 
 def study_systems(runs: Sequence[RunFolder], settings: SystemSettings) -> list[SystemStudy]:
@@ -183,6 +185,9 @@ def _study(rows: Sequence[_Rows], title: str, settings: SystemSettings) -> Syste
         {name: mean_intervals(array, drawn, settings.confidence) for name, array in values.items()},
         {name: compare_means(array, drawn, settings.confidence) for name, array in values.items()},
         agreement,
+        tuple(name for name in dict.fromkeys(name for part in rows for name in part.data.scores) if name not in metrics)
+        if not settings.metrics
+        else (),
     )
 
 
@@ -243,7 +248,11 @@ def _means(study: SystemStudy) -> Sheet:
     if study.left_out:
         items = "item" if study.left_out == 1 else "items"
         facts.append(f"{study.left_out:,} {items} left out, which some system did not answer or has no score of")
-    return Sheet(f"{study.title}: mean of each system", [Column("system"), *number_columns(study.values)], rows, facts)
+    notes = (
+        [f"{', '.join(study.absent)}: left out, since not all of the runs have scores of it"] if study.absent else []
+    )
+    heads = [Column("system"), *number_columns(study.values)]
+    return Sheet(f"{study.title}: mean of each system", heads, rows, facts, notes=notes)
 
 
 def _differences(study: SystemStudy, settings: SystemSettings) -> Sheet:

@@ -95,7 +95,7 @@ def tables(boards: Sequence[Board], joined: Sequence[Joined], settings: TableSet
             continue
         dataset = MEAN if is_mean else short_titles[board.title]
         head, subject = (dataset, board.bucket) if settings.across == "datasets" else (board.bucket, dataset)
-        entries = entries_of(board, settings.by)
+        entries = entries_of(board, settings.coefficient)
         column = PaperColumn(head, board.title, board.bucket, board.n, entries, board.unranked, is_mean)
         columns.setdefault((subject, is_mean and settings.across == "buckets"), []).append(column)
     return [PaperTable(subject, shown, found) for (subject, _), found in columns.items()]

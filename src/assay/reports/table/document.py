@@ -30,7 +30,7 @@ def to_document(
         notes: lines about what is missing.
     """
     sheets = [_sheet(table, settings, tests) for table in tables]
-    records = [record for table in tables for record in _records(table, settings.by)]
+    records = [record for table in tables for record in _records(table, settings.coefficient)]
     return Document(sheets, records, notes)
 
 
@@ -40,7 +40,7 @@ def with_latex(
     """Return a document with its LaTeX, in which the notes of the document are comments."""
     package = r"\usepackage{booktabs}" + (r" and \usepackage{siunitx}" if settings.siunitx else "")
     comments = [f"% needs {package}", *(f"% {' '.join(note.splitlines())}" for note in laid_out.notes)]
-    label = settings.label or f"tab:{settings.by}"
+    label = settings.label or f"tab:{settings.coefficient}"
     texts = ["\n".join(comments) + "\n"]
     for number, table in enumerate(tables, start=1):
         own_label = label if len(tables) == 1 else f"{label}-{number}"
@@ -67,7 +67,7 @@ def caption_parts(table: PaperTable, settings: TableSettings, tests: PairedTests
     if "untested" in standings:
         yield f"{MARKS['untested']}: not tested, since some pairs have no score"
     if settings.intervals:
-        how = interval_words(interval_method([settings.by]))
+        how = interval_words(interval_method([settings.coefficient]))
         yield f"Brackets: {percent(tests.confidence)} bootstrap intervals ({how}, {tests.resamples:,} resamples)"
     if any(_entry(column, metric).value is None for column in table.columns for metric in table.metrics):
         yield "–: no score, or undefined"
@@ -80,7 +80,7 @@ def caption_parts(table: PaperTable, settings: TableSettings, tests: PairedTests
 
 def _title(table: PaperTable, settings: TableSettings) -> str:
     """Return what a table shows: the coefficient, and what its columns share."""
-    title = f"Agreement of metrics with labels, {title_of(settings.by)}"
+    title = f"Agreement of metrics with labels, {title_of(settings.coefficient)}"
     return title if table.subject == ALL else f"{title}, {table.subject}"
 
 

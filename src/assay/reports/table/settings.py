@@ -34,7 +34,11 @@ class TableSettings(MetricsOfRun, DatasetsOfRun, BucketsOfRun, CorrectedTests, W
         InputError: a value outside its range.
     """
 
-    by: str = setting("The coefficient of the table.", "spearman", metavar="NAME")
+    by: str | None = setting(
+        "The coefficient of the table [default: auc where all labels have two values, else spearman].",
+        None,
+        metavar="NAME",
+    )
     across: Literal["datasets", "buckets"] = setting(
         "What the columns are: datasets, a table for each bucket [default: all pairs]; or buckets, a table for each "
         "dataset.",
@@ -50,3 +54,8 @@ class TableSettings(MetricsOfRun, DatasetsOfRun, BucketsOfRun, CorrectedTests, W
         "LaTeX: what \\ref names [default: tab: and the coefficient].", None, parse=_check_label, metavar="LABEL"
     )
     caption: str | None = setting("What the caption begins with; n and method follow.", None, metavar="TEXT")
+
+    @property
+    def coefficient(self) -> str:
+        """The coefficient of the table; Spearman's before the data is known."""
+        return self.by or "spearman"

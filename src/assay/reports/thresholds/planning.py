@@ -53,6 +53,7 @@ def read_positive(data: ScoredDataset, rule: str | None) -> tuple[str, NDArray[n
         raise InputError(
             f"{data.run.title}: {rule} makes all pairs of {data.name} {'yes' if positive.any() else 'no'} "
             f"(labels {_plain(values[0])} to {_plain(values[-1])}); a threshold needs both classes"
+            + ("; of two labels the higher is yes without `positive`" if len(values) == 2 else "")
         )
     return rule.replace(" ", ""), positive
 
