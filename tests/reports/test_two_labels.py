@@ -6,6 +6,7 @@ import json
 from dataclasses import replace
 
 import numpy as np
+import pandas as pd
 import pytest
 
 import assay
@@ -140,3 +141,14 @@ def test_recommend_decides_by_auc(tmp_path):
     assert advice["auc"] > 0.9
     named = assay.recommend(str(file), ["f1", "jaccard"], by="spearman", resamples=100).records.iloc[0]
     assert (named["by"], "spearman" in named) == ("spearman", True)
+
+
+def test_calibrated_ties_are_ranked_by():
+    """The AUC has no calibrated form: it would decide where the user asked for calibrated ties."""
+    rng = np.random.default_rng(0)
+    labels = rng.integers(0, 2, 60)
+    rows = pd.DataFrame({"reference": "a", "candidate": "b", "label": labels, "one": labels + rng.normal(0, 1, 60)})
+    rows["two"] = rows["one"].round()
+    result = assay.run([rows], ["recorded:one", "recorded:two"], buckets=["none"], resamples=100)
+    assert set(assay.leaderboard(result, resamples=100).records["by"]) == {"auc"}
+    assert set(assay.leaderboard(result, resamples=100, calibrate_ties=True).records["by"]) == {"spearman-eq"}

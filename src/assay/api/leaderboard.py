@@ -49,7 +49,7 @@ def leaderboard(runs: Run | Sequence[Run], settings: LeaderboardSettings) -> Rep
     with open_runs(runs) as opened:
         joined = join(opened, filters)
         two_values = [have_two_values(dataset.data.labels) for dataset in joined if not dataset.unranked]
-        by = settings.by or deciding_statistic(two_values)
+        by = settings.by or deciding_statistic(two_values, calibrate_ties=settings.calibrate_ties)
         default = default_statistics([by == OF_TWO_LABELS and settings.by is None])
         shown = check_statistics([*(settings.statistics or default), by])
         if settings.calibrate_ties:

@@ -68,7 +68,8 @@ def recommend(settings: RecommendSettings) -> Report:
         if not opened.manifest.has_scores:
             raise UnavailableError("no metric gave scores", "; ".join(missing_metrics([opened])))
         joined = join([opened], Filters())
-        by = settings.by or deciding_statistic([have_two_values(dataset.data.labels) for dataset in joined])
+        two_values = [have_two_values(dataset.data.labels) for dataset in joined]
+        by = settings.by or deciding_statistic(two_values, calibrate_ties=settings.calibrate_ties)
         (by,) = calibrate([by]) if settings.calibrate_ties else (by,)
         statistics = check_statistics([*opened.manifest.request.statistics, by])
         tests = PairedTests(**{**settings.values_of(PairedTests), "statistics": statistics})

@@ -49,7 +49,7 @@ def table(runs: Run | Sequence[Run], settings: TableSettings) -> Report:
     with open_runs(runs) as opened:
         joined = join(opened, Filters(tuple(settings.metrics), tuple(settings.datasets)))
         two_values = [have_two_values(dataset.data.labels) for dataset in joined if not dataset.unranked]
-        by = settings.by or deciding_statistic(two_values)
+        by = settings.by or deciding_statistic(two_values, calibrate_ties=settings.calibrate_ties)
         if settings.calibrate_ties:
             (by,) = calibrate([by])
         settings = replace(settings, by=by)

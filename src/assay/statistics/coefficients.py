@@ -243,9 +243,14 @@ def default_statistics(two_values: Sequence[bool]) -> tuple[str, ...]:
     return (OF_TWO_LABELS, *DEFAULT_STATISTICS) if all(two_values) else (*DEFAULT_STATISTICS, OF_TWO_LABELS)
 
 
-def deciding_statistic(two_values: Sequence[bool]) -> str:
-    """Return the coefficient that ranks metrics where none is named: the AUC where all labels have two values."""
-    return OF_TWO_LABELS if two_values and all(two_values) else "spearman"
+def deciding_statistic(two_values: Sequence[bool], *, calibrate_ties: bool = False) -> str:
+    """Return the coefficient that ranks metrics where none is named.
+
+    Args:
+        two_values: of each dataset, whether its labels have two values: where all of them have, it is the AUC.
+        calibrate_ties: whether ties are calibrated, which the AUC has no form for: then it is Spearman's.
+    """
+    return OF_TWO_LABELS if two_values and all(two_values) and not calibrate_ties else "spearman"
 
 
 def main_statistic(statistics: Sequence[str]) -> str:
