@@ -14,7 +14,7 @@ import pytest
 
 from assay.reports.drawing import Scale, element
 from assay.reports.folder import read_run
-from assay.reports.layout import fit, short_names
+from assay.reports.layout import fit
 from assay.reports.page.agreement import draw_layers
 from assay.reports.page.pairs import pack, tag_pairs
 from assay.reports.page.parts import find
@@ -23,6 +23,7 @@ from assay.reports.page.scores import by_label, draw_cost
 from assay.reports.plots import log_range, log_ticks, ticks
 from assay.reports.sweep import layered_models
 from assay.reports.units import classify, read_units
+from assay.tables import short_names
 from tests.reports.page_run import ODD, dataset, edit, make_run
 
 
@@ -46,9 +47,22 @@ def test_a_name_loses_its_folders(name, short):
     assert short_names([name]) == {name: short}
 
 
-def test_names_that_would_be_the_same_stay_whole():
-    one, other = "bi-encoder:/a/model", "bi-encoder:/b/model"
-    assert short_names([one, other, "bleu:a/b"]) == {one: one, other: other, "bleu:a/b": "bleu:…/b"}
+def test_names_that_would_be_the_same_keep_the_folders_that_tell_them_apart():
+    one, other, third = "bi-encoder:/data/a/model", "bi-encoder:/data/b/model", "bi-encoder:/data/b/other"
+    assert short_names([one, other, third]) == {
+        one: "bi-encoder:…/a/model",
+        other: "bi-encoder:…/b/model",
+        third: "bi-encoder:…/other",
+    }
+    assert short_names(["bleu:/a/b", "bleu:/c/b"]) == {"bleu:/a/b": "bleu:/a/b", "bleu:/c/b": "bleu:/c/b"}
+
+
+def test_the_run_behind_a_name_is_no_part_of_a_path():
+    one, other = "bi-encoder:org/model [runs/one]", "bi-encoder:org/model [runs/two]"
+    assert list(short_names([one, other]).values()) == [
+        "bi-encoder:…/model [runs/one]",
+        "bi-encoder:…/model [runs/two]",
+    ]
 
 
 def test_a_long_name_keeps_start_and_end():

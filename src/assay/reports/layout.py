@@ -3,9 +3,7 @@
 from __future__ import annotations
 
 import math
-import re
-from collections import Counter
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Protocol
 
@@ -16,19 +14,6 @@ from assay.statistics.coefficients import OF_TWO_LABELS, STATISTICS, WHY_AUC, in
 from assay.tables import NOT_BY_PEOPLE
 
 # Names short enough for a figure; the list of signatures has them in full.
-
-#: Folders before the last part of a path or of a hub id, after the ``:`` of a subject or the ``=`` of an option.
-_FOLDERS = re.compile(r"(?<=[:=])[^,=]*[/\\](?=[^,/\\])")
-
-
-def short_names(metrics: Iterable[str]) -> dict[str, str]:
-    """Return a short name for each metric: ``bi-encoder:/models/minilm`` becomes ``bi-encoder:…/minilm``.
-
-    Where two metrics would get the same short name, both keep their full one.
-    """
-    names = {metric: _FOLDERS.sub("…/", metric) for metric in metrics}
-    shared = Counter(names.values())
-    return {metric: name if shared[name] == 1 else metric for metric, name in names.items()}
 
 
 def fit(text: str, width: int) -> str:

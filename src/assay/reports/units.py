@@ -12,9 +12,9 @@ from numpy.typing import NDArray
 
 from assay.reports.data import ALL, ScoredDataset, read_datasets
 from assay.reports.folder import RunFolder, run_titles
-from assay.reports.layout import Block, Cell, Section, label_texts, lay_out, short_names
+from assay.reports.layout import Block, Cell, Section, label_texts, lay_out
 from assay.statistics.coefficients import main_statistic
-from assay.tables import NOT_BY_PEOPLE
+from assay.tables import NOT_BY_PEOPLE, short_names
 
 # Labels in a few classes, for colours, strips and filters.
 

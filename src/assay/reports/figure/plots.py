@@ -20,7 +20,6 @@ from assay.reports.figure.style import (
     panels,
     safe,
 )
-from assay.reports.layout import short_names
 from assay.reports.plots import (
     ABREAST,
     NOT_COMPUTED,
@@ -36,6 +35,7 @@ from assay.reports.plots import (
 )
 from assay.reports.sweep import LayeredModel, layered_models
 from assay.statistics.coefficients import title_of
+from assay.tables import short_names
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

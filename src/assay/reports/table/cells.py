@@ -7,9 +7,9 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Literal
 
-from assay.reports.layout import short_names
 from assay.reports.leaderboard.board import Board, Joined, Line
 from assay.reports.table.settings import TableSettings
+from assay.tables import short_names
 
 #: How a value stands to the best of its column: it is the best, the tests cannot tell it from the best, it is lower, or
 #: it was not tested. Empty where nothing is the best.
