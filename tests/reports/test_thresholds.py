@@ -77,6 +77,14 @@ def test_the_best_threshold_by_hand():
     assert best_threshold(SCORES, POSITIVE, "f1") == (pytest.approx(0.25), pytest.approx(6 / 7))
 
 
+def test_the_threshold_to_deploy_is_learned_on_all_pairs(drawn):
+    scores, positive = drawn
+    decision = examine(scores, positive, list(folds(np.arange(300), 5, 2, 0)), "accuracy")
+    assert decision.deployed == best_threshold(scores, positive, "accuracy")[0]
+    # of ten thresholds of folds some differ, and their median is another number
+    assert decision.thresholds.shape == (2, 5) and np.median(decision.thresholds) != decision.deployed
+
+
 def test_all_or_none_may_be_best():
     threshold, value = best_threshold(np.array([0.3, 0.1, 0.2]), np.array([False, True, True]), "f1")
     assert (threshold, value) == (0.1, pytest.approx(4 / 5))

@@ -56,6 +56,23 @@ def test_a_metric_where_lower_is_better_decides_alike(run):
     assert "≤ " in write(to_document([subject], ThresholdSettings(resamples=0)), "md")
 
 
+def test_the_output_says_which_threshold_to_deploy(run):
+    told = "yes from: learned on all pairs, the threshold to deploy"
+    asked = {"positive": "label>=2", "datasets": ("big",), "resamples": 0}
+    report = assay.thresholds(run.path, **asked)
+    (dataset,) = json.loads(report.to_json())
+    (same,) = json.loads(assay.thresholds(run.path, same_pairs=True, **asked).to_json())
+    for metric, alone in zip(dataset["metrics"], same["metrics"], strict=True):
+        # what is found on all pairs is the one threshold of --same-pairs
+        assert metric["deploy"] == alone["deploy"] == alone["threshold"]
+        assert metric["signature"]["subject"] in metric["metric"]
+    good, turned = dataset["metrics"][:2]
+    assert turned["deploy"] == -good["deploy"]
+    shown = report.to_markdown()
+    assert told in shown and f"| ≥ {good['deploy']:.3g} |" in shown and f"| ≤ {turned['deploy']:.3g} |" in shown
+    assert told not in assay.thresholds(run.path, same_pairs=True, **asked).to_markdown()
+
+
 def test_what_is_left_out_is_told(run):
     subject = find_thresholds(run, ThresholdSettings(positive="label>=2", datasets=("big",), resamples=0))[0]
     assert set(subject.decisions) == {"recorded:good", "recorded:turned,lower_is_better=true", "recorded:holes"}

@@ -90,10 +90,21 @@ def _decisions(subject: Subject, settings: ThresholdSettings) -> Sheet:
         facts=[
             f"{any_decision.positive:,} of {any_decision.n:,} pairs are yes; {subject.way}",
             f"thresholds by {_criterion(settings)}; {level}{choice}",
+            *_about_deployed(subject),
         ],
         notes=[*subject.notes, *_unreached(subject, settings)],
         asides=frozenset({len(rows) - 2, len(rows) - 1}),
     )
+
+
+def _about_deployed(subject: Subject) -> list[str]:
+    """Return which threshold to deploy and what estimates its error, where parts have thresholds of their own."""
+    if all(decision.thresholds.size == 1 for decision in subject.decisions.values()):
+        return []
+    line = (
+        "yes from: learned on all pairs, the threshold to deploy; the other columns estimate its quality on new pairs "
+    )
+    return [line + "by thresholds that were learned on other pairs than those tested"]
 
 
 def _criterion(settings: ThresholdSettings) -> str:
@@ -125,9 +136,8 @@ def _wrong(accuracy: Value) -> Value:
 
 
 def _threshold(decision: Decision, rising: bool) -> str:
-    """Return the median threshold on the scale of the metric."""
-    middle = float(np.median(decision.thresholds))
-    return f"≥ {middle:.3g}" if rising else f"≤ {-middle:.3g}"
+    """Return the threshold to deploy on the scale of the metric."""
+    return f"≥ {decision.deployed:.3g}" if rising else f"≤ {-decision.deployed:.3g}"
 
 
 def _range(decision: Decision, rising: bool) -> str:
@@ -196,7 +206,7 @@ def _bounds(name: str, value: Value) -> dict[str, float | None]:
 
 
 def _record(subject: Subject, metric: str, settings: ThresholdSettings) -> dict[str, Any]:
-    """Return the flat record of one metric: its median threshold, and every measure with its bounds."""
+    """Return the flat record of one metric: its thresholds, to deploy and of the parts, and measures with bounds."""
     decision = subject.decisions[metric]
     rising = subject.rising[metric]
     numbers: dict[str, Any] = {}
@@ -212,6 +222,7 @@ def _record(subject: Subject, metric: str, settings: ThresholdSettings) -> dict[
         "measure": settings.objective,
         "n": decision.n,
         "yes": decision.positive,
+        "deploy": decision.deployed * (1 if rising else -1),
         "threshold": float(np.median(decision.thresholds)) * (1 if rising else -1),
         "decision": "score >= threshold" if rising else "score <= threshold",
         "tuned": -decision.tuned if settings.cost is not None else decision.tuned,
@@ -235,6 +246,7 @@ def _full_value(subject: Subject, settings: ThresholdSettings) -> dict[str, Any]
         "metrics": [
             _record(subject, metric, settings)
             | {
+                "signature": subject.signatures[metric],
                 "thresholds": (decision.thresholds if subject.rising[metric] else -decision.thresholds).tolist(),
                 "spread": decision.spread,
                 "roc": _points(decision.roc, subject.rising[metric]),

@@ -87,6 +87,7 @@ class Subject:
         decisions: by metric, in the order of the run.
         chosen_apart: whether thresholds were found on other pairs of the dataset tested.
         rising: by metric, whether a higher score means more similar.
+        signatures: by metric, what makes its scores.
         notes: metrics that could not be used and why, pairs without a score.
     """
 
@@ -98,6 +99,7 @@ class Subject:
     chosen_apart: bool
     decisions: dict[str, Decision]
     rising: dict[str, bool]
+    signatures: dict[str, dict[str, str]]
     notes: list[str]
 
 
@@ -167,6 +169,7 @@ def _subject(tune: ScoredDataset, test: ScoredDataset, settings: ThresholdSettin
         chosen_apart=test is tune and not settings.same_pairs,
         decisions=decisions,
         rising={metric: test.metrics[metric].declared.higher_is_better for metric in decisions},
+        signatures={metric: test.metrics[metric].signature for metric in decisions},
         notes=notes,
     )
 

@@ -35,6 +35,7 @@ class Decision:
 
     Attributes:
         thresholds: of each part in each repeat, shape (repeats, parts), for scores that rise with similarity.
+        deployed: the threshold found on all pairs to tune on, the one to use on new pairs.
         tuned: mean over them of the chosen measure on the pairs that the threshold was found on.
         tested: every measure on the pairs tested, all parts together, mean over the repeats.
         averaged: every measure, mean over parts and repeats, as cross-validation is often published; None where one is
@@ -51,6 +52,7 @@ class Decision:
     """
 
     thresholds: Floats
+    deployed: float
     tuned: float
     tested: dict[str, Value]
     averaged: dict[str, float | None]
@@ -98,7 +100,7 @@ def study(
         InputError: the scores are all equal, or a part to tune on has one class only.
     """
     scores, positive = test
-    tuned = _tune_and_decide(name, tune, test, repeats, measure)
+    tuned = tune_and_decide(name, tune, test, repeats, measure)
     resampler = Resampler(len(scores), drawing.resamples, tuple(seed), groups)
     levels = Levels.of(scores, positive)
     names = measures_with(measure)
@@ -108,6 +110,7 @@ def study(
     isotonic = IsotonicModel.of(tune[0], scores, rows, same=tune is test)
     return Decision(
         thresholds=tuned.thresholds,
+        deployed=best_threshold(*tune, measure)[0],
         tuned=float(np.mean(tuned.values)),
         tested=values_with_intervals(
             tuned.decided, test, repeats if tune is test else (), measure, resampler, drawing.confidence
@@ -131,7 +134,7 @@ def study(
 
 
 @dataclass(frozen=True)
-class _TunedParts:
+class TunedParts:
     """The thresholds of all parts, and the decisions by them on n tested pairs.
 
     Attributes:
@@ -147,14 +150,18 @@ class _TunedParts:
     means: Floats
 
 
-def _tune_and_decide(
+def tune_and_decide(
     name: str,
     tune: tuple[Floats, NDArray[np.bool_]],
     test: tuple[Floats, NDArray[np.bool_]],
     repeats: Sequence[Sequence[ThresholdPart]],
     measure: str,
-) -> _TunedParts:
-    """Find the threshold of every part and decide its tested pairs by it; arguments as for :func:`study`."""
+) -> TunedParts:
+    """Return the threshold of every part and the decisions by it on its tested pairs; arguments as for :func:`study`.
+
+    Raises:
+        InputError: the scores to tune on are all equal, or of one class only.
+    """
     scores, positive = test
     thresholds = np.empty((len(repeats), len(repeats[0])))
     decided = np.empty((len(scores), len(repeats)), dtype=bool)
@@ -170,7 +177,7 @@ def _tune_and_decide(
             decided[part.test, repeat] = decide(scores[part.test], threshold)
             measures_of_parts.append(measures_of(decided[part.test, repeat : repeat + 1], positive[part.test], measure))
         means.append(np.mean(measures_of_parts, axis=0)[:, 0])
-    return _TunedParts(thresholds, values, decided, np.stack(means, axis=1))
+    return TunedParts(thresholds, values, decided, np.stack(means, axis=1))
 
 
 def _check_tuning(where: str, scores: Floats, positive: NDArray[np.bool_], remedy: str) -> None:
