@@ -1,10 +1,16 @@
-"""How assay writes: a file whole or not at all, values as JSON, tables as CSV and TSV."""
+"""How assay writes: files and folders whole or not at all, values as JSON, tables as CSV and TSV."""
 
 from __future__ import annotations
 
 import csv
+import ctypes
+import hashlib
 import json
+import os
+import re
+import shutil
 import stat
+import sys
 import uuid
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
@@ -14,10 +20,45 @@ from typing import Any, Protocol
 
 from assay.errors import InputError
 
+# Unfinished files lie in a locked folder beside what they become. Where the lock is free its process has ended.
+
+_UNFINISHED = re.compile(r"\.[0-9a-f]{32}\.(part|new)")
+
+
+def is_unfinished(path: Path) -> bool:
+    """Tell whether this is the name of something unfinished: it is being written, or its process was killed."""
+    return bool(_UNFINISHED.fullmatch(path.name))
+
+
+@contextmanager
+def unfinished_folder(beside: Path) -> Iterator[Path]:
+    """Yield a new folder beside a path; what is left of it when the block ends is removed.
+
+    What killed processes left there is removed first. The folder gets the permissions of any new folder (the umask of
+    the process).
+
+    Args:
+        beside: what is being written; the folder above it exists.
+    """
+    sweep(beside.parent)
+    # not made of the name of *beside*, which may be as long as a name can be
+    name = uuid.uuid4().hex
+    new, scratch = beside.with_name(f".{name}.new"), beside.with_name(f".{name}.part")
+    new.mkdir()
+    lock = _lock(new)
+    # only now does it have a name that others sweep
+    new.rename(scratch)
+    try:
+        yield scratch
+    finally:
+        shutil.rmtree(scratch, ignore_errors=True)
+        if lock is not None:
+            os.close(lock)
+
 
 @contextmanager
 def written_whole(path: Path) -> Iterator[Path]:
-    """Yield the path of a temporary file beside *path*, which replaces *path* when the block ends.
+    """Yield the path of a temporary file, which replaces *path* when the block ends.
 
     So a reader finds the old file or the new one, never a part, even after the process was killed. Where the block
     raises, *path* is unchanged and the temporary file is removed. The file gets the permissions of any new file (the
@@ -26,13 +67,112 @@ def written_whole(path: Path) -> Iterator[Path]:
     Args:
         path: the file to write; its folder exists.
     """
-    # not made of the name of *path*, which may be as long as a name can be
-    scratch = path.with_name(f".{uuid.uuid4().hex}.part")
-    try:
+    with unfinished_folder(path) as folder:
+        scratch = folder / "file"
         yield scratch
         scratch.replace(path)
+
+
+def sweep(folder: Path) -> None:
+    """Remove what killed processes left unfinished in a folder."""
+    for path in folder.iterdir():
+        if path.suffix == ".part" and is_unfinished(path) and (lock := _lock(path)) is not None:
+            if path.is_dir():
+                shutil.rmtree(path, ignore_errors=True)
+            else:
+                path.unlink(missing_ok=True)
+            os.close(lock)
+
+
+@contextmanager
+def one_at_a_time(folder: Path) -> Iterator[None]:
+    """Wait until no other process or thread is in such a block for the same folder; without effect where none can lock.
+
+    Args:
+        folder: exists.
+    """
+    lock = _lock(folder, wait=True)
+    try:
+        yield
     finally:
-        scratch.unlink(missing_ok=True)
+        if lock is not None:
+            os.close(lock)
+
+
+def _lock(path: Path, *, wait: bool = False) -> int | None:
+    """Return a descriptor that holds the lock on a file or folder; None where another has it, or there are no locks."""
+    try:
+        import fcntl
+
+        descriptor = os.open(path, os.O_RDONLY | (0 if wait else os.O_NOFOLLOW))
+    except (ImportError, OSError):  # Windows has no such locks; or the path is gone by now
+        return None
+    try:
+        fcntl.flock(descriptor, fcntl.LOCK_EX | (0 if wait else fcntl.LOCK_NB))
+    except OSError:
+        os.close(descriptor)
+        return None
+    return descriptor
+
+
+# A folder takes the place of an older one.
+
+
+def put_folder(scratch: Path, folder: Path) -> None:
+    """Rename a folder; an older one of that name takes the name of the first, in one step where the system can.
+
+    Elsewhere the older one is moved aside for a moment: :func:`restore` puts back what a kill left there.
+
+    Raises:
+        OSError: the folder cannot be renamed; the older one is back in its place, or the text says where it is.
+    """
+    if not folder.exists():
+        scratch.replace(folder)
+        return
+    if _swapped(scratch, folder):
+        return
+    aside = folder.with_name(f"{_aside_prefix(folder)}{uuid.uuid4().hex}")
+    folder.replace(aside)
+    try:
+        scratch.replace(folder)
+    finally:
+        restore(folder)
+
+
+def restore(folder: Path) -> None:
+    """Put back an older folder that was moved aside where no new one took its place; otherwise remove it.
+
+    Raises:
+        OSError: it cannot be moved back.
+    """
+    if not folder.parent.is_dir():
+        return
+    for aside in folder.parent.glob(f"{_aside_prefix(folder)}*"):
+        try:
+            if folder.exists():
+                # renamed first: what is half removed must not be put back by another process
+                removed = aside.replace(aside.with_name(f".{uuid.uuid4().hex}.part"))
+                shutil.rmtree(removed, ignore_errors=True)
+            else:
+                aside.replace(folder)
+        except OSError as error:
+            if aside.exists() and not folder.exists():
+                reason = f"{error.strerror}; the run that stood there is now {aside}"
+                raise OSError(error.errno, reason) from error
+
+
+def _aside_prefix(folder: Path) -> str:
+    # a digest, since the name of the folder may be as long as a name can be
+    return f".{hashlib.sha256(os.fsencode(folder.name)).hexdigest()[:16]}.old."
+
+
+def _swapped(one: Path, other: Path) -> bool:
+    """Swap the names of two folders in one step; False where the system or its file system cannot."""
+    renameat2 = getattr(ctypes.CDLL(None), "renameat2", None) if sys.platform == "linux" else None
+    if renameat2 is None:
+        return False
+    here, exchange = -100, 2  # AT_FDCWD, RENAME_EXCHANGE of Linux
+    return not renameat2(here, os.fsencode(one), here, os.fsencode(other), exchange)
 
 
 @dataclass(frozen=True)

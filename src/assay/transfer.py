@@ -146,7 +146,12 @@ def _part(target: Path, checksum: str) -> Iterator[tuple[Path, IO[bytes]]]:
     stream = _open_locked(shared)
     if stream is not None:
         with stream:
-            yield shared, stream
+            try:
+                yield shared, stream
+            finally:
+                # nothing came: there is nothing to continue from
+                if not os.fstat(stream.fileno()).st_size:
+                    shared.unlink(missing_ok=True)
         return
     private = target.with_name(f"{target.name}.{uuid.uuid4().hex[:12]}.part")
     try:

@@ -4,19 +4,25 @@ from __future__ import annotations
 
 import errno
 import json
+import os
+import subprocess
 import sys
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import pytest
 
 import assay
-from assay.benchmark.folder import write_run
+from assay.api.result import Result
+from assay.benchmark.folder import FILES, write_run
 from assay.benchmark.scoring import Scorer
 from assay.errors import InputError
 from assay.reports.folder import read_run
 
 ROWS = [{"reference": f"a b{i}", "candidate": f"a c{i % 4}", "label": i % 3} for i in range(12)]
 CSV = "reference,candidate,label\n" + "".join(f"a b{i},a c{i % 4},{i % 3}\n" for i in range(12))
+#: What ends a process at once, in code of its own.
+KILL = "import os, signal\nfrom pathlib import Path\ndie = lambda: os.kill(os.getpid(), signal.SIGKILL)\n"
 #: How Python names a file whose bytes are Latin-1: no UTF-8.
 LATIN = "caf\udce9"
 
@@ -25,6 +31,12 @@ LATIN = "caf\udce9"
 def written(tmp_path):
     result = assay.run(ROWS, ["f1"], buckets="none", resamples=0, out=tmp_path / "run")
     return result.outcome, tmp_path / "run"
+
+
+@pytest.fixture
+def no_swap(monkeypatch):
+    """A file system that cannot swap two folders in one step."""
+    monkeypatch.setattr("assay.output._swapped", lambda *_: False)
 
 
 def unwritable(monkeypatch, *targets):
@@ -39,7 +51,7 @@ def unwritable(monkeypatch, *targets):
     monkeypatch.setattr(Path, "replace", replace)
 
 
-def test_a_run_that_stood_there_stays_where_the_new_one_cannot_be_put(written, monkeypatch):
+def test_a_run_that_stood_there_stays_where_the_new_one_cannot_be_put(written, monkeypatch, no_swap):
     outcome, folder = written
     before = (folder / "run.json").read_bytes()
     unwritable(monkeypatch, folder)
@@ -49,16 +61,17 @@ def test_a_run_that_stood_there_stays_where_the_new_one_cannot_be_put(written, m
     assert [path.name for path in folder.parent.iterdir() if "run" in path.name] == ["run"]
 
 
-def test_a_run_that_cannot_be_moved_back_is_kept_and_told(written, monkeypatch):
+def test_a_run_that_cannot_be_moved_back_is_kept_and_told(written, monkeypatch, no_swap):
     outcome, folder = written
     before = (folder / "run.json").read_bytes()
     unwritable(monkeypatch, folder, folder / "never")
-    with pytest.raises(InputError, match=r"the run that stood there is now .*\.run\.old\.") as told:
+    with pytest.raises(InputError, match=r"the run that stood there is now .*\.old\.") as told:
         write_run(outcome, folder)
-    assert (Path(str(told.value).rpartition("now ")[2]) / "run.json").read_bytes() == before
+    aside = str(told.value).rpartition("now ")[2].partition(")")[0]
+    assert (Path(aside) / "run.json").read_bytes() == before
 
 
-def test_an_interrupted_renaming_loses_nothing(written, monkeypatch):
+def test_an_interrupted_renaming_loses_nothing(written, monkeypatch, no_swap):
     outcome, folder = written
     rename = Path.replace
 
@@ -71,6 +84,91 @@ def test_an_interrupted_renaming_loses_nothing(written, monkeypatch):
     with pytest.raises(KeyboardInterrupt):
         write_run(outcome, folder)
     assert (folder / "run.json").is_file()
+
+
+def killed(code, cwd):
+    """Run this code in a process of its own, which kills itself with signal 9."""
+    ended = subprocess.run([sys.executable, "-c", KILL + code], cwd=cwd, check=False, capture_output=True, text=True)
+    assert ended.returncode == -9, ended.stderr
+
+
+def test_a_run_killed_while_its_page_is_written_can_be_run_again(written, tmp_path):
+    outcome, folder = written
+    killed(
+        "from assay.output import written_whole\n"
+        "with written_whole(Path('run/report.html')) as scratch:\n"
+        "    scratch.write_text('<html>')\n"
+        "    die()",
+        tmp_path,
+    )
+    assert [path for path in folder.iterdir() if path.suffix == ".part"]
+    write_run(outcome, folder)
+    assert {path.name for path in folder.iterdir()} <= set(FILES)
+    assert [path.name for path in tmp_path.iterdir() if path.name.startswith(".")] == []
+
+
+def test_a_run_killed_between_its_renames_is_read_and_run_again(written, tmp_path, no_swap):
+    outcome, folder = written
+    killed(
+        "import assay.output\n"
+        "assay.output._swapped = lambda *_: False\n"
+        "replace = Path.replace\n"
+        "Path.replace = lambda self, target: die() if target.name == 'run' else replace(self, target)\n"
+        "Path('new').mkdir()\n"
+        "assay.output.put_folder(Path('new'), Path('run'))",
+        tmp_path,
+    )
+    assert not folder.exists()
+    assert read_run(folder).manifest.request_digest == outcome.request.digest()
+    write_run(outcome, folder)
+    assert [path.name for path in tmp_path.iterdir() if path.name.startswith(".")] == []
+
+
+@pytest.mark.parametrize("swaps", [True, False])
+def test_runs_that_write_one_folder_at_once_all_end_well(written, monkeypatch, swaps):
+    if not swaps:
+        monkeypatch.setattr("assay.output._swapped", lambda *_: False)
+    outcome, folder = written
+
+    def save(_):
+        result = Result(outcome)
+        result.save(folder)
+        return read_run(folder).manifest.request_digest
+
+    with ThreadPoolExecutor(4) as pool:
+        assert set(pool.map(save, range(8))) == {outcome.request.digest()}
+    assert {path.name for path in folder.iterdir()} == set(FILES)
+    assert [path.name for path in folder.parent.iterdir() if path.name.startswith(".")] == []
+
+
+def test_a_folder_of_the_user_with_the_name_of_a_file_of_the_run_is_kept(written):
+    outcome, folder = written
+    (folder / "table.md").unlink()
+    (folder / "table.md").mkdir()
+    (folder / "table.md/notes.txt").write_text("mine")
+    with pytest.raises(InputError, match=r"holds table\.md beside the run; move it away"):
+        write_run(outcome, folder)
+    assert (folder / "table.md/notes.txt").read_text() == "mine"
+
+
+def test_a_run_folder_has_the_permissions_of_the_umask(written):
+    outcome, folder = written
+    before = os.umask(0o077)
+    try:
+        write_run(outcome, folder)
+    finally:
+        os.umask(before)
+    assert folder.stat().st_mode & 0o777 == 0o700
+
+
+def test_a_page_that_cannot_be_written_leaves_no_folder(written, tmp_path, monkeypatch):
+    def full(*_):
+        raise OSError(errno.ENOSPC, "No space left on device")
+
+    monkeypatch.setattr("assay.reports.page.render.put_page", full)
+    with pytest.raises(InputError, match="No space left"):
+        assay.report(written[1], out=tmp_path / "page")
+    assert not (tmp_path / "page").exists()
 
 
 @pytest.fixture

@@ -105,6 +105,12 @@ def test_statuses(site: Any, tmp_path: Path) -> None:
         download(f"{site.url}/f", tmp_path / "g", size=1, sha256=SHA)
 
 
+def test_a_download_of_which_nothing_came_leaves_nothing(site: Any, tmp_path: Path) -> None:
+    with pytest.raises(DownloadError, match="404"):
+        get(site, tmp_path / "f")
+    assert list(tmp_path.iterdir()) == []
+
+
 def test_nobody_answers(tmp_path: Path) -> None:
     with pytest.raises(DownloadError, match="refuses the connection"):
         download("http://127.0.0.1:9/f", tmp_path / "f", size=1, sha256=SHA)

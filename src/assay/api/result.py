@@ -11,6 +11,7 @@ from assay.benchmark.folder import PAGE, describe_run, write_run
 from assay.benchmark.outcome import Outcome
 from assay.errors import InputError
 from assay.manifest import AGREEMENT_COLUMNS
+from assay.output import one_at_a_time
 from assay.reports.folder import RunFolder, read_run
 from assay.reports.run import document
 from assay.reports.sheets import Document
@@ -104,9 +105,10 @@ class Result(Tables):
             return
         from assay.reports.page.render import page_html, put_page
 
-        # the page shows the path of the run, so it is made from the saved folder
-        page = page_html([read_run(self.folder)], leaderboard=False, categories=False)
-        put_page(page, self.folder / PAGE)
+        # the page shows the path of the run, so it is made from the saved folder, which no other run replaces meanwhile
+        with one_at_a_time(self.folder.parent):
+            page = page_html([read_run(self.folder)], leaderboard=False, categories=False)
+            put_page(page, self.folder / PAGE)
 
     def _write_tables(self, folder: Path) -> None:
         (folder / "table.md").write_text(self.to_markdown(), encoding="utf-8")

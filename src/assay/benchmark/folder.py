@@ -21,9 +21,7 @@ import errno
 import json
 import os
 import platform
-import shutil
 import sys
-import tempfile
 from collections.abc import Callable, Collection
 from datetime import UTC, datetime
 from pathlib import Path
@@ -36,14 +34,12 @@ from assay.datasets.grouping import suggest_groups
 from assay.errors import InputError
 from assay.manifest import AGREEMENT_COLUMNS, DatasetRecord, Environment, Manifest
 from assay.metrics.provenance import version_of
-from assay.output import json_text, write_records
+from assay.output import is_unfinished, json_text, one_at_a_time, put_folder, restore, unfinished_folder, write_records
 from assay.statistics.coefficients import interval_method
 from assay.tables import GRAPH_COLUMNS, RUN_SCHEMA
 
 #: The page to look at.
 PAGE = "report.html"
-#: How often a folder is replaced anew where other runs write it at the same moment.
-MAX_ATTEMPTS = 20
 #: What a run folder holds; any other file is the user's own and is never removed.
 FILES = (
     "run.json",
@@ -72,26 +68,27 @@ def write_run(outcome: Outcome, folder: Path, *, finish: Callable[[Path], None] 
     check_target(folder, outcome.request.digest())
     try:
         folder.parent.mkdir(parents=True, exist_ok=True)
-        scratch = Path(tempfile.mkdtemp(prefix=f".{folder.name}.", dir=folder.parent))
+        with unfinished_folder(folder) as scratch:
+            _fill(scratch, outcome)
+            if finish:
+                finish(scratch)
+            with one_at_a_time(folder.parent):
+                _check_alone(folder, outcome.request.digest())
+                put_folder(scratch, folder)
     except OSError as error:
         raise _unwritable(folder, error) from error
-    try:
-        _dump(scratch / "run.json", describe_run(outcome).plain())
-        rows = [row.plain() for row in outcome.agreement]
-        _dump(scratch / "agreement.json", rows)
-        with (scratch / "agreement.csv").open("w", encoding="utf-8", newline="") as file:
-            write_records(file, AGREEMENT_COLUMNS, rows)
-        write_scores(outcome.datasets, scratch / "scores.parquet")
-        write_pairs(outcome.datasets, scratch / "pairs.parquet")
-        if finish:
-            finish(scratch)
-        scratch.chmod(0o755)
-        replace_folder(scratch, folder, outcome.request.digest())
-    except OSError as error:
-        raise _unwritable(folder, error) from error
-    finally:
-        shutil.rmtree(scratch, ignore_errors=True)
     return folder
+
+
+def _fill(scratch: Path, outcome: Outcome) -> None:
+    """Write the manifest and the tables of a run into a folder."""
+    _dump(scratch / "run.json", describe_run(outcome).plain())
+    rows = [row.plain() for row in outcome.agreement]
+    _dump(scratch / "agreement.json", rows)
+    with (scratch / "agreement.csv").open("w", encoding="utf-8", newline="") as file:
+        write_records(file, AGREEMENT_COLUMNS, rows)
+    write_scores(outcome.datasets, scratch / "scores.parquet")
+    write_pairs(outcome.datasets, scratch / "pairs.parquet")
 
 
 def _unwritable(folder: Path, error: OSError) -> InputError:
@@ -213,12 +210,19 @@ def check_target(folder: Path, digest: str | None) -> None:
         folder: where a run is to be written.
         digest: of the request; None to accept a run of any request.
     """
+    with one_at_a_time(folder.absolute().parent):
+        _check_alone(folder, digest)
+
+
+def _check_alone(folder: Path, digest: str | None) -> None:
+    """Do as :func:`check_target`, where no other run replaces the folder meanwhile."""
     if folder.is_symlink() or folder.is_file():
         raise InputError(f"{folder}: is a file; give `out` another name")
     if folder.exists() and folder.resolve() in (Path.cwd(), *Path.cwd().parents):
         raise InputError(f"{folder}: is the folder you are in; give `out` a name of its own")
     check_writable(folder)
-    if not folder.exists() or not any(folder.iterdir()):
+    restore(folder)
+    if not folder.exists() or all(is_unfinished(path) for path in folder.iterdir()):
         return
     manifest = folder / "run.json"
     if not manifest.exists():
@@ -233,9 +237,14 @@ def check_target(folder: Path, digest: str | None) -> None:
         raise InputError(f"{folder}: holds a run of a newer assay; give `out` another name, or upgrade assay")
     if digest is not None and old_digest != digest:
         raise InputError(f"{folder}: holds another run; give `out` another name or remove it")
-    others = sorted({path.name for path in folder.iterdir()} - set(FILES))
+    others = sorted(path.name for path in folder.iterdir() if not (_is_own(path) or is_unfinished(path)))
     if others:
         raise InputError(f"{folder}: holds {others[0]} beside the run; move it away or give `out` another name")
+
+
+def _is_own(path: Path) -> bool:
+    """Tell whether this is a file that a run writes, and no folder or link of the user's that has such a name."""
+    return path.name in FILES and path.is_file() and not path.is_symlink()
 
 
 def check_writable(path: Path) -> None:
@@ -253,49 +262,6 @@ def check_writable(path: Path) -> None:
         raise InputError(f"{path}: cannot be written ({above} is a file); give `out` another place")
     if not os.access(above, os.W_OK | os.X_OK):
         raise InputError(f"{path}: cannot be written (no permission in {above}); give `out` another place")
-
-
-def replace_folder(scratch: Path, folder: Path, digest: str) -> None:
-    """Rename the new folder to its name; an older run of that name is moved aside first and removed last.
-
-    Another run may write the same folder at any moment: its numbers are the same, and either may stay.
-
-    Raises:
-        InputError: the folder holds something else, or others keep writing it; the older run cannot be moved back.
-        OSError: the folder cannot be renamed; the older run is back in its place.
-    """
-    for _ in range(MAX_ATTEMPTS):
-        aside = Path(tempfile.mkdtemp(prefix=f".{folder.name}.old.", dir=folder.parent))
-        try:
-            if folder.exists():
-                check_target(folder, digest)
-                folder.replace(aside)
-            scratch.replace(folder)
-            return
-        except OSError as error:
-            if error.errno not in (errno.ENOTEMPTY, errno.EEXIST, errno.ENOENT) or not scratch.exists():
-                raise
-        finally:
-            _restore_or_remove(aside, folder)
-    raise InputError(f"{folder}: other runs keep writing there; give `out` another name")
-
-
-def _restore_or_remove(aside: Path, folder: Path) -> None:
-    """Move an older run back where no new one replaced it; otherwise remove it.
-
-    Raises:
-        InputError: it cannot be moved back.
-    """
-    if not folder.exists() and any(aside.iterdir()):
-        try:
-            aside.replace(folder)
-            return
-        except OSError as error:
-            if not folder.exists():
-                raise InputError(
-                    f"{folder}: cannot be written ({error.strerror}); the run that stood there is now {aside}"
-                ) from error
-    shutil.rmtree(aside, ignore_errors=True)
 
 
 #: Scores written at a time.

@@ -13,6 +13,7 @@ from pydantic import TypeAdapter, ValidationError
 
 from assay.errors import InputError
 from assay.manifest import AgreementRow, Manifest, MetricRecord
+from assay.output import restore
 from assay.tables import RUN_SCHEMA
 
 
@@ -56,6 +57,11 @@ def read_run(path: Path) -> RunFolder:
     except UnicodeEncodeError:
         # PyArrow opens no file there
         raise InputError(f"{str(path)!r}: this name is no UTF-8; rename the folder") from None
+    try:
+        if not path.exists():
+            restore(path)
+    except OSError as error:
+        raise InputError(f"{path}: cannot be opened ({error.strerror or error})") from error
     values = _read_json(path, "run.json", dict)
     schema = values.get("schema")
     if not isinstance(schema, int):

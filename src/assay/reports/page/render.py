@@ -13,7 +13,7 @@ from jinja2 import Environment, PackageLoader, StrictUndefined
 from markupsafe import Markup, escape
 
 from assay.errors import InputError
-from assay.output import written_whole
+from assay.output import is_unfinished, written_whole
 from assay.reports.folder import RunFolder, run_titles
 from assay.reports.formats import write
 from assay.reports.leaderboard.board import Filters, Joined, boards, join
@@ -178,8 +178,15 @@ def write_page(runs: Sequence[RunFolder], out: Path, *, leaderboard: bool = True
     try:
         check_target(out)
         text = page_html(runs, leaderboard=leaderboard, categories=categories)
-        out.mkdir(parents=True, exist_ok=True)
-        put_page(text, out / NAME)
+        out.parent.mkdir(parents=True, exist_ok=True)
+        is_new = not out.exists()
+        out.mkdir(exist_ok=True)
+        try:
+            put_page(text, out / NAME)
+        except OSError:
+            if is_new:
+                out.rmdir()
+            raise
     except OSError as error:
         raise InputError(f"{out}: cannot be written ({error.strerror or error}); give `out` another place") from error
     return out / NAME
@@ -201,7 +208,7 @@ def check_target(out: Path) -> None:
         raise InputError(f"{out}: is no folder; give `out` the name of a folder")
     if not out.exists():
         return
-    names = sorted(path.name for path in out.iterdir())
+    names = sorted(path.name for path in out.iterdir() if not is_unfinished(path))
     strangers = [name for name in names if name != NAME]
     if strangers:
         raise InputError(f"{out}: holds {strangers[0]}; give `out` a folder of its own")
