@@ -13,7 +13,7 @@ from assay.reports.data import signed
 from assay.reports.folder import read_run
 from assay.reports.leaderboard.board import Filters, boards, join, missing_metrics, work_of
 from assay.reports.leaderboard.document import document
-from assay.reports.recommend import RecommendSettings, advise, parse_budget, with_advice, with_size
+from assay.reports.recommend import RecommendSettings, advise_on, parse_budget, with_advice
 from assay.reports.settings import PairedTests
 from assay.settings import AgreementSettings, Graphs, Limited, OwnData, Scoring, takes_settings
 from assay.statistics.coefficients import (
@@ -75,11 +75,8 @@ def recommend(settings: RecommendSettings) -> Report:
         tests = PairedTests(**{**settings.values_of(PairedTests), "statistics": statistics})
         progress.begin("comparing metrics", work_of(joined, tests))
         ranked = boards(joined, tests, by=by, advance=progress.advance)
-        advice = []
-        for board in ranked:
-            chosen = advise(board, budget, by, settings.confidence)
-            # one dataset was run, and every board is a bucket of it
-            advice.append(with_size(chosen, joined[0], by, tests))
+        # one dataset was run, and every board is a bucket of it
+        advice = advise_on(joined[0], ranked, budget, by, tests)
     tables = document(ranked, tests, by, missing_metrics([opened]))
     evidence = signed(tables, [subject.data for subject in joined], (), tests.signature)
     return Report(with_advice(evidence, advice, budget, by))

@@ -137,6 +137,25 @@ def advise(board: Board, budget: float | None, by: str, confidence: float = 0.95
     )
 
 
+def advise_on(
+    dataset: Joined, boards: Sequence[Board], budget: float | None, by: str, tests: PairedTests
+) -> list[Advice]:
+    """Return the advice of every bucket of one dataset, with the number of pairs that would settle it.
+
+    Args:
+        dataset: pairs and scores.
+        boards: its buckets, ranked by these tests.
+        budget: pairs per second that the metric must reach, or None.
+        by: the coefficient that decides.
+        tests: how metrics were compared.
+    """
+    advice = []
+    for board in boards:
+        chosen = advise(board, budget, by, tests.confidence)
+        advice.append(with_size(chosen, dataset, by, tests))
+    return advice
+
+
 def with_size(advice: Advice, dataset: Joined, by: str, tests: PairedTests) -> Advice:
     """Return the advice with the number of pairs that would settle it, as ``assay power`` computes it.
 
@@ -159,7 +178,7 @@ def with_size(advice: Advice, dataset: Joined, by: str, tests: PairedTests) -> A
     return replace(advice, size=next(planned(contest, settings)))
 
 
-def _size_words(size: PlannedComparison) -> str:
+def size_words(size: PlannedComparison) -> str:
     """Return in one line how many pairs would tell two metrics apart, or that no number is known to."""
     who = f"to tell {size.first} from {size.second}"
     if size.pilot is None or size.plan is None:
@@ -290,7 +309,7 @@ def _record(advice: Advice, by: str) -> dict[str, Any]:
         "signature": highest.signature if highest else None,
         "cannot_be_told_apart": "; ".join(line.metric for line in advice.alike),
         "too_slow": "; ".join(line.metric for line in advice.too_slow),
-        "why": _why(advice),
+        "why": why_not_highest(advice),
         "warning": advice.warning,
         "n": advice.board.n,
         "by": by,
@@ -313,7 +332,7 @@ def _size_record(size: PlannedComparison | None) -> dict[str, Any]:
     }
 
 
-def _why(advice: Advice) -> str:
+def why_not_highest(advice: Advice) -> str:
     """Return why a metric other than the highest is recommended; an empty string where none is."""
     highest, use = advice.highest, advice.use
     if highest is None or use is None or use is highest:
@@ -348,7 +367,7 @@ def _reasons(advice: Advice, budget: float | None, by: str) -> list[str]:
     lines = []
     highest, use = advice.highest, advice.use
     if use and use is not highest:
-        lines.append(f"{title_of(by)} {expected(use)}, {_speed(use)}: {_why(advice)}")
+        lines.append(f"{title_of(by)} {expected(use)}, {_speed(use)}: {why_not_highest(advice)}")
     if highest:
         within = "" if budget is None else f", the highest of those that reach {budget:,.4g} pairs/s"
         name = "" if use is highest else f"highest: {highest.metric}, "
@@ -366,7 +385,7 @@ def _reasons(advice: Advice, budget: float | None, by: str) -> list[str]:
     }
     lines += [f"{what}: {', '.join(metrics)}" for what, metrics in groups.items() if metrics]
     if advice.size:
-        lines.append(_size_words(advice.size))
+        lines.append(size_words(advice.size))
     if advice.warning:
         lines.append(advice.warning)
     return lines

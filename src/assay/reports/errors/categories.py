@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Literal, NamedTuple
@@ -251,7 +251,7 @@ def frequencies(
     too_low[divergence.rows[~divergence.too_low]] = False
     masks = {name: mask for name, mask in tagged.masks.items() if (mask & divergence.considered).any()}
     units = int(divergence.considered.sum()) if groups is None else len(np.unique(groups[divergence.considered]))
-    intervals = _ratio_intervals(masks, divergence, groups, drawing, seed)
+    intervals = ratio_intervals(masks, divergence, groups, drawing, seed)
     rows = []
     for name, mask in masks.items():
         diverging = Share.count_in(mask, divergence.mask, drawing.confidence)
@@ -274,8 +274,8 @@ def frequencies(
     return sorted(rows, key=lambda row: -row.diverging.count)
 
 
-def _ratio_intervals(
-    masks: dict[str, NDArray[np.bool_]],
+def ratio_intervals(
+    masks: Mapping[str, NDArray[np.bool_]],
     divergence: Divergence,
     groups: NDArray[np.intp] | None,
     drawing: Resampling,

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 
 from assay.errors import InputError
 from assay.reports.settings import DatasetsOfRun, MetricsOfRun
-from assay.settings import Resampling, setting
+from assay.settings import Resampling, Settings, setting
 
 
 def _costs(cost: str | Mapping[str, float]) -> tuple[float, float]:
@@ -33,11 +33,11 @@ OPTIMISED = ("f1-macro", "f1", "accuracy", "youden", "mcc")
 
 
 @dataclass(frozen=True, kw_only=True)
-class ThresholdSettings(MetricsOfRun, DatasetsOfRun, Resampling):
-    """How thresholds are found and tested: which labels mean yes, and how the pairs to tune on and to test on differ.
+class Criterion(Settings):
+    """Which labels mean yes, and what a threshold is chosen by.
 
     Raises:
-        InputError: settings that contradict each other or are out of their range.
+        InputError: two criteria at once, or half of one.
     """
 
     positive: str | None = setting(
@@ -53,6 +53,43 @@ class ThresholdSettings(MetricsOfRun, DatasetsOfRun, Resampling):
     cost: str | Mapping[str, float] | None = setting(
         "Choose the cheapest threshold: fp=5,fn=1, what a false yes and a false no cost.", None, metavar="fp=A,fn=B"
     )
+
+    @property
+    def objective(self) -> str:
+        """What thresholds are chosen by, see :func:`~assay.reports.thresholds.measures.objective_of`."""
+        if self.precision is not None:
+            return f"precision>={self.precision:g}"
+        if self.recall is not None:
+            return f"recall>={self.recall:g}"
+        if self.cost is not None:
+            alarm, miss = _costs(self.cost)
+            return f"cost:{alarm:g},{miss:g}"
+        return self.measure
+
+    def check(self) -> None:
+        """Refuse two criteria at once, and half of one."""
+        super().check()
+        criteria = {"precision": self.precision, "recall": self.recall, "cost": self.cost}
+        given = [f"`{name}`" for name, value in criteria.items() if value is not None]
+        if len(given) > 1 or (given and self.measure != OPTIMISED[0]):
+            both = " and ".join([*given, "`measure`"][:2] if len(given) == 1 else given)
+            raise InputError(f"{both}: give one of them, a threshold is chosen by one criterion")
+        for name in ("precision", "recall"):
+            value = criteria[name]
+            if isinstance(value, int | float) and not 0 < value <= 1:
+                raise InputError(f"`{name}={value:g}`: must be a share above 0 and at most 1, such as 0.95")
+        if self.cost is not None:
+            _costs(self.cost)
+
+
+@dataclass(frozen=True, kw_only=True)
+class ThresholdSettings(MetricsOfRun, DatasetsOfRun, Criterion, Resampling):
+    """How thresholds are found and tested: which labels mean yes, and how the pairs to tune on and to test on differ.
+
+    Raises:
+        InputError: settings that contradict each other or are out of their range.
+    """
+
     folds: int | None = setting(
         "Cross-validate in this many folds [default: 5, unless the pairs are parted in another way].", None, at_least=2
     )
@@ -69,32 +106,9 @@ class ThresholdSettings(MetricsOfRun, DatasetsOfRun, Resampling):
         metavar="COLUMN",
     )
 
-    @property
-    def objective(self) -> str:
-        """What thresholds are chosen by, see :func:`~assay.reports.thresholds.measures.objective_of`."""
-        if self.precision is not None:
-            return f"precision>={self.precision:g}"
-        if self.recall is not None:
-            return f"recall>={self.recall:g}"
-        if self.cost is not None:
-            alarm, miss = _costs(self.cost)
-            return f"cost:{alarm:g},{miss:g}"
-        return self.measure
-
     def check(self) -> None:
-        """Refuse two ways to part the pairs, or two criteria, at once, and half of one."""
+        """Refuse two ways to part the pairs at once."""
         super().check()
-        criteria = {"precision": self.precision, "recall": self.recall, "cost": self.cost}
-        given = [f"`{name}`" for name, value in criteria.items() if value is not None]
-        if len(given) > 1 or (given and self.measure != OPTIMISED[0]):
-            both = " and ".join([*given, "`measure`"][:2] if len(given) == 1 else given)
-            raise InputError(f"{both}: give one of them, a threshold is chosen by one criterion")
-        for name in ("precision", "recall"):
-            value = criteria[name]
-            if isinstance(value, int | float) and not 0 < value <= 1:
-                raise InputError(f"`{name}={value:g}`: must be a share above 0 and at most 1, such as 0.95")
-        if self.cost is not None:
-            _costs(self.cost)
         if (self.tune is None) != (self.test is None):
             raise InputError("`tune` and `test` belong together: one dataset of the run to find on, one to test on")
         if self.tune is not None and self.datasets:

@@ -49,6 +49,7 @@ class Decision:
         always, never: every measure if all pairs tested were called yes, or none.
         n: pairs tested.
         positive: those of them that are yes.
+        decided: which of them are called yes, shape (n, repeats).
     """
 
     thresholds: Floats
@@ -130,6 +131,7 @@ def study(
         never={name: known(value) for name, value in zip(names, never, strict=True)},
         n=len(scores),
         positive=int(positive.sum()),
+        decided=tuned.decided,
     )
 
 
