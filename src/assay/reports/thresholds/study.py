@@ -68,6 +68,7 @@ class Decision:
     never: dict[str, float | None]
     n: int
     positive: int
+    decided: NDArray[np.bool_]
 
 
 def study(
