@@ -353,7 +353,13 @@ class BucketRecord(_Record):
 
 
 class Environment(_Record):
-    """Where a run was made; empty where it was not recorded. `argv` is empty for a run from Python."""
+    """Where a run was made; empty where it was not recorded.
+
+    Attributes:
+        argv: the words after ``assay``; empty for a run from Python.
+        configuration: the file that gave the command line defaults; empty where none did.
+        configured: the settings that it gave, by name, less those that the command line changed.
+    """
 
     python: str = ""
     platform: str = ""
@@ -361,6 +367,8 @@ class Environment(_Record):
     cpus: int | None = None
     packages: dict[str, str] = {}
     argv: list[str] = []
+    configuration: str = ""
+    configured: dict[str, Any] = {}
 
 
 class Manifest(_Record):

@@ -121,7 +121,7 @@ class Settings:
             for item in value if isinstance(value, tuple) else (value,):
                 if self._is_text(name) and not isinstance(item, str | None):
                     raise InputError(f"`{name}={item!r}`: expected text, not {type(item).__name__}")
-                _check_value(name, item, declaration)
+                check_value(name, item, declaration)
         self.check()
 
     @classmethod
@@ -180,7 +180,7 @@ def is_whole(value: object) -> bool:
     return isinstance(value, Integral) and not isinstance(value, bool)
 
 
-def _check_value(name: str, value: Any, declaration: Declared) -> None:
+def check_value(name: str, value: Any, declaration: Declared) -> None:
     """Raise InputError for a value out of range, outside the choices, or that cannot be parsed; None is allowed."""
     if value is None:
         return

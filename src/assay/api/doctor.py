@@ -34,6 +34,7 @@ _EXTRAS = (
 _VARIABLES = {
     "ASSAY_CACHE": "folder for downloads and stored scores",
     "ASSAY_DATA": f"folders with datasets that are at hand, separated by {os.pathsep!r}",
+    "ASSAY_NO_CONFIG": "1 ignores assay.toml and [tool.assay], as assay --no-config does",
     "ASSAY_TRACEBACK": "1 shows the lines of code behind an error, as assay --traceback does",
     "HF_HUB_OFFLINE": "1 forbids the network for models of the hub",
     "HF_ENDPOINT": "address of the hub",

@@ -30,6 +30,7 @@ from typing import Any
 from assay.benchmark.buckets import ALL, parse_rule
 from assay.benchmark.outcome import DatasetScores, Outcome
 from assay.benchmark.request import Request
+from assay.configuration import APPLIED
 from assay.datasets.grouping import suggest_groups
 from assay.errors import InputError
 from assay.manifest import AGREEMENT_COLUMNS, DatasetRecord, Environment, Manifest
@@ -193,6 +194,7 @@ def _is_command_line(program: Path) -> bool:
 
 
 def _environment() -> Environment:
+    applied = APPLIED.get()
     return Environment(
         python=platform.python_version(),
         platform=platform.platform(),
@@ -200,6 +202,8 @@ def _environment() -> Environment:
         cpus=os.cpu_count(),
         packages={name: version_of(name) for name in _PACKAGES},
         argv=sys.argv[1:] if _is_command_line(Path(sys.argv[0])) else [],
+        configuration="" if applied is None else str(applied.file),
+        configured={} if applied is None else applied.values,
     )
 
 

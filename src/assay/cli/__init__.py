@@ -12,7 +12,7 @@ from typing import Any, cast
 
 import typer
 
-from assay.cli.guard import TRACEBACK, OneLineErrors
+from assay.cli.guard import TRACEBACK, OneLineErrors, guarded
 
 __all__ = ["app", "main", "verbs"]
 
@@ -23,6 +23,10 @@ ORDER = (
     *("explain", "crossval", "thresholds", "bws", "relatedness", "report", "figure", "table", "baseline", "check"),
     *("verify", "sweep", "profile", "reproduce", "train", "tune", "doctor", "metrics", "models", "datasets", "cache"),
 )
+
+
+#: Environment variable that does what ``assay --no-config`` does.
+NO_CONFIG = "ASSAY_NO_CONFIG"
 
 
 @functools.cache
@@ -114,12 +118,37 @@ def _version(shown: bool) -> None:
 
 @app.callback()
 def _root(
+    context: typer.Context,
     version: bool = typer.Option(False, "--version", callback=_version, is_eager=True, help="Show the version."),
     traceback: bool = typer.Option(False, "--traceback", help="Show the lines of code behind an error."),
+    no_config: bool = typer.Option(
+        False, "--no-config", envvar=NO_CONFIG, show_envvar=False, help="Ignore assay.toml and [tool.assay]."
+    ),
 ) -> None:
     """Compare similarity metrics with human labels."""
     if traceback:
         os.environ[TRACEBACK] = "1"
+    # doctor shows what is wrong with a file
+    if not no_config and context.invoked_subcommand not in (None, "doctor"):
+        _take_defaults(context)
+
+
+@guarded
+def _take_defaults(context: typer.Context) -> None:
+    """Give the verb that follows its defaults from the configuration, where there is one.
+
+    Raises:
+        InputError: the file cannot be read, or holds what no verb knows.
+    """
+    from assay.configuration import find_configuration
+
+    configuration = find_configuration(Path.cwd())
+    if configuration is not None:
+        from assay.cli.configuration import defaults_of
+
+        verb = str(context.invoked_subcommand)
+        context.obj = configuration.file
+        context.default_map = {verb: defaults_of(configuration, context.command, verb)}
 
 
 def main() -> None:

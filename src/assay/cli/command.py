@@ -5,17 +5,20 @@ from __future__ import annotations
 import dataclasses
 import functools
 import inspect
+import os
 import sys
 import types
 import typing
-from collections.abc import Callable, Container, Sequence
+from collections.abc import Callable, Container, Iterator, Sequence
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Annotated, Any, Literal, get_args, get_origin, get_type_hints
 
 import typer
 
-from assay.cli.guard import guarded
-from assay.errors import InputError
+from assay.cli.guard import guarded, tell
+from assay.configuration import APPLIED
+from assay.errors import AssayError, InputError
 from assay.settings import Declared, Settings, declared, flag_of, with_flags
 
 #: Types that a word of the command line can become; the first one that a setting allows is taken.
@@ -43,19 +46,44 @@ def command(kind: type[Settings]) -> Callable[[Callable[..., None]], Callable[..
         )
 
         @functools.wraps(function)
-        def call(**values: Any) -> None:
+        def call(ctx: typer.Context, **values: Any) -> None:
             # typer has None for a sequence that is absent: it keeps the default of its settings
             arguments = {name: value for name, value in values.items() if value is not None or name not in options}
-            function(**arguments)
+            if ctx.default_map:
+                with _taking(ctx, quiet=values.get("quiet", False)):
+                    function(**arguments)
+            else:
+                function(**arguments)
 
         shown = guarded(call, flags_of(kind))
         # what the tests of all verbs read
         shown.settings_class = kind  # type: ignore[attr-defined]
+        context = inspect.Parameter("ctx", inspect.Parameter.KEYWORD_ONLY, annotation=typer.Context)
+        parameters.insert(0, context)
         shown.__signature__ = inspect.Signature(parameters)  # type: ignore[attr-defined]
         shown.__annotations__ = {parameter.name: parameter.annotation for parameter in parameters}
         return shown
 
     return decorate
+
+
+@contextmanager
+def _taking(context: typer.Context, *, quiet: bool) -> Iterator[None]:
+    """Tell which settings come from a configuration; run.json records them, and errors about them name the file."""
+    from assay.cli.configuration import origin_of, used_by
+
+    used = used_by(context)
+    if used is not None and not quiet:
+        tell(f"from {os.path.relpath(used.file)}: {used.line}")
+    token = APPLIED.set(used)
+    try:
+        yield
+    except AssayError as error:
+        if used is not None:
+            error.add_note(origin_of(str(error), used))
+        raise
+    finally:
+        APPLIED.reset(token)
 
 
 def flags_of(kind: type[Settings]) -> dict[str, str]:

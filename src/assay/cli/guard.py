@@ -80,7 +80,8 @@ def guarded(verb: Callable[Arguments, None], flags: Mapping[str, str] | None = N
 
             if os.environ.get(TRACEBACK):
                 traceback.print_exc()
-            tell(f"assay: {with_flags(str(error), flags or {})}")
+            notes = "".join(getattr(error, "__notes__", ()))
+            tell(f"assay: {with_flags(str(error), flags or {})}{notes}")
             raise typer.Exit(error.exit_code) from error
         except KeyboardInterrupt:
             tell("assay: stopped; what was scored so far is kept")

@@ -1,0 +1,343 @@
+"""Defaults of options from a configuration file: which keys there may be, and what they give each verb.
+
+A key is an option without its dashes, or the setting's name in Python. At the top it applies to every verb that has
+the option and can take the value; in a table of a verb, such as ``[run]``, to that verb. The file may come with a
+repository of somebody else: it can neither name a file to write nor make assay run code.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import functools
+import inspect
+import json
+import os
+import re
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from enum import Enum
+from pathlib import Path
+from typing import Any, Literal, get_args, get_origin, get_type_hints
+
+from assay.configuration import Configuration
+from assay.errors import AssayError, InputError, suggest
+
+#: Options that a file may not set, and why.
+REFUSED = {
+    **dict.fromkeys(("out", "junit", "summary", "svg", "storage"), "names what is written"),
+    **dict.fromkeys(("tagger", "pipeline", "trust"), "can run code"),
+    **dict.fromkeys(("older_than", "dry_run"), "decides what is deleted"),
+}
+#: Options whose text may hold paths, beside those that are paths; a path there has a slash or a dot.
+WITH_PATHS = frozenset(
+    {"base", "dataset", "datasets", "dev", "graphs", "labeller", "metric", "metrics", "pairs", "queries"}
+    | {"test", "train", "vectors"}
+)
+_EXPECTED = {bool: "true or false", int: "a whole number", float: "a number", str: "text", Path: "text, a path"}
+
+
+@dataclass(frozen=True)
+class Option:
+    """An option of a verb, as a file may set it.
+
+    Attributes:
+        name: of the parameter.
+        kind: type of one value.
+        choices: the texts that are allowed; empty for any.
+        several: whether it takes a list.
+        settings: the settings class of the verb; None where it has none.
+    """
+
+    name: str
+    kind: type
+    choices: tuple[str, ...]
+    several: bool
+    settings: Any
+
+    def read(self, value: Any, folder: Path) -> Any:
+        """Return a value of the file as the command line takes it.
+
+        Raises:
+            InputError: it is of another type, outside its range, or names a metric that runs code; without the key.
+        """
+        if isinstance(value, dict) and "Mapping[" in self._hint:
+            value = ",".join(f"{key}={'+'.join(map(str, _as_list(item)))}" for key, item in value.items())
+        if isinstance(value, list) and not self.several:
+            raise InputError("expected one value, not a list")
+        read = [self._read_one(item, folder) for item in _as_list(value)]
+        return read if self.several else read[0]
+
+    @property
+    def _hint(self) -> str:
+        if self.settings is None or self.name not in self.settings.__dataclass_fields__:
+            return ""
+        return str(self.settings.__dataclass_fields__[self.name].type)
+
+    def _read_one(self, value: Any, folder: Path) -> Any:
+        from assay.settings import check_value, declared
+
+        right = isinstance(value, str if self.kind is Path else (int, float) if self.kind is float else self.kind)
+        if not right or (isinstance(value, bool) and self.kind is not bool):
+            raise InputError(f"expected {_EXPECTED[self.kind]}")
+        if self.choices and value not in self.choices:
+            raise InputError(f"must be {', '.join(self.choices[:-1])} or {self.choices[-1]}")
+        if self._hint:
+            try:
+                check_value(self.name, value, declared(self.settings)[self.name])
+            except InputError as error:
+                raise InputError(str(error).partition(": ")[2]) from None
+        if isinstance(value, str) and self.name in ("metric", "metrics", "labeller"):
+            _check_runs_no_code(value)
+        if self.kind is Path or self._hint.startswith("str | Path"):
+            return os.path.relpath(folder / Path(value).expanduser())
+        return _with_paths(value, folder) if isinstance(value, str) and self.name in WITH_PATHS else value
+
+
+def _as_list(value: Any) -> list[Any]:
+    return value if isinstance(value, list) else [value]
+
+
+def _check_runs_no_code(name: str) -> None:
+    """Raise InputError for a metric that runs code of no installed package, such as a module of evaluate."""
+    from assay.metrics import load_metric
+
+    try:
+        code = load_metric(name).foreign_code()
+    except AssayError:
+        # the verb reports an unknown name or a package that is missing
+        return
+    if code:
+        raise InputError(f"would run code ({code}); name such a metric on the command line")
+
+
+def _with_paths(text: str, folder: Path) -> str:
+    """Return a text in which every path is taken from the folder of the file, such as ``bi-encoder:models/a``."""
+    parts = re.split(r"([=:,+])", text)
+    for i, part in enumerate(parts):
+        looks_like_path = "/" in part or "." in part
+        if looks_like_path and ((folder / part).exists() or Path(part).exists()):
+            parts[i] = os.path.relpath(folder / part)
+    return "".join(parts)
+
+
+@functools.cache
+def options_of(command: Any) -> dict[str, Option]:
+    """Return the options of a command by each way to write their key."""
+    callback = inspect.unwrap(command.callback, stop=lambda function: hasattr(function, "__signature__"))
+    hints = get_type_hints(callback, include_extras=True)
+    options = {}
+    for parameter in command.params:
+        if parameter.param_type_name != "option" or parameter.name not in hints:
+            continue
+        settings = getattr(callback, "settings_class", None)
+        option = _option(parameter.name, get_args(hints[parameter.name])[0], settings)
+        flags = [flag.removeprefix("--") for flag in parameter.opts if flag.startswith("--")]
+        for key in (parameter.name, *flags):
+            options[_key(key)] = option
+    return options
+
+
+def _key(text: str) -> str:
+    return text.replace("-", "_")
+
+
+def _bare(key: str) -> str:
+    """Return a key as TOML writes it."""
+    return key if re.fullmatch(r"[\w-]+", key) else json.dumps(key)
+
+
+def _option(name: str, annotation: Any, settings: Any) -> Option:
+    """Return an option from the type that typer reads: a plain one, a choice, a list, or one of them or None."""
+    hint = next((part for part in get_args(annotation) if part is not type(None)), annotation)
+    hint = annotation if get_origin(annotation) in (list, Literal) else hint
+    several = get_origin(hint) is list
+    if several:
+        (hint,) = get_args(hint)
+    if get_origin(hint) is Literal:
+        return Option(name, str, get_args(hint), several, settings)
+    if issubclass(hint, Enum):
+        return Option(name, str, tuple(str(item.value) for item in hint), several, settings)
+    return Option(name, hint, (), several, settings)
+
+
+def leaves(command: Any, path: tuple[str, ...] = ()) -> Iterator[tuple[tuple[str, ...], Any]]:
+    """Yield each verb below a command with the words that name it."""
+    if not hasattr(command, "commands"):
+        yield path, command
+        return
+    for name in command.commands:
+        yield from leaves(command.commands[name], (*path, name))
+
+
+def defaults_of(configuration: Configuration, root: Any, verb: str) -> dict[str, Any]:
+    """Return what a configuration gives a verb: the value of each parameter; of a group of verbs, by verb.
+
+    The tables of other verbs are not read, and other verbs are imported only for a key that this one does not know.
+
+    Raises:
+        InputError: a key or table that no verb knows, or a value that does not fit; with the file and the key.
+    """
+    values, tables = _parts(configuration.values, root)
+    for name in tables:
+        if name not in root.commands:
+            keys = ", or write the key of a table before every [table]"
+            raise InputError(
+                f"{configuration.file}: [{_bare(name)}]: there is no verb {name!r}.{suggest(name, root.commands)} "
+                f"assay --help lists them{keys if name in values else ''}"
+            )
+    for key, value in values.items():
+        _check_key(configuration.file, key, value, root, first=verb)
+    return _of_command(configuration.file, root.commands[verb], tables.get(verb, {}), values, (verb,))
+
+
+def _of_command(
+    file: Path, command: Any, table: Mapping[str, Any], inherited: Mapping[str, Any], path: tuple[str, ...]
+) -> dict[str, Any]:
+    """Return the values of a verb, or those of each verb of a group, from its table and from what is above."""
+    own, tables = _parts(table, command)
+    for key, value in own.items():
+        _check_key(file, key, value, command, table=" ".join(path))
+    if not hasattr(command, "commands"):
+        options = options_of(command)
+        found = _fitting(inherited, options, file.parent)
+        return found | {options[_key(key)].name: options[_key(key)].read(own[key], file.parent) for key in own}
+    for name in tables:
+        if name not in command.commands:
+            where = ".".join((*path, _bare(name)))
+            raise InputError(f"{file}: [{where}]: there is no such verb.{suggest(name, command.commands)}")
+    return {
+        name: _of_command(file, command.commands[name], tables.get(name, {}), {**inherited, **own}, (*path, name))
+        for name in command.commands
+    }
+
+
+def _parts(table: Mapping[str, Any], command: Any) -> tuple[dict[str, Any], dict[str, Any]]:
+    """Return the keys of a table and, of a group of verbs, its tables; ``labels = {no = 0}`` is a key."""
+    values: dict[str, Any] = {}
+    tables: dict[str, Any] = {}
+    for key, value in table.items():
+        is_table = isinstance(value, dict) and hasattr(command, "commands") and _key(key) not in MAPPINGS
+        (tables if is_table else values)[key] = value
+    return values, tables
+
+
+#: Options that a file may write as a table.
+MAPPINGS = frozenset({"columns", "graphs", "labels"})
+
+
+def _fitting(values: Mapping[str, Any], options: Mapping[str, Option], folder: Path) -> dict[str, Any]:
+    """Return the values that options take, by the name of the parameter; others are for other verbs."""
+    found = {}
+    for key, value in values.items():
+        option = options.get(_key(key))
+        if option is not None:
+            try:
+                found[option.name] = option.read(value, folder)
+            except InputError:
+                continue
+    return found
+
+
+def _check_key(file: Path, key: str, value: Any, command: Any, *, table: str = "", first: str = "") -> None:
+    """Raise InputError unless some verb below a command has the key and can take its value.
+
+    Args:
+        file: the configuration.
+        key: as it was written.
+        value: of it.
+        command: a verb or a group of them.
+        table: words of the command, for messages; empty at the top.
+        first: the verb that is tried first.
+    """
+    written = f"{file}: " + (f"[{table.replace(' ', '.')}] " if table else "") + _bare(key)
+    if _key(key) in REFUSED:
+        raise InputError(f"{written}: {REFUSED[_key(key)]}, so it is for the command line only; remove the key")
+    known: set[str] = set()
+    problem = ""
+    for leaf in _tried_first(command, first):
+        options = options_of(leaf)
+        known |= options.keys()
+        option = options.get(_key(key))
+        if option is not None:
+            try:
+                option.read(value, file.parent)
+            except InputError as error:
+                problem = problem or str(error)
+                continue
+            return
+    if problem:
+        raise InputError(f"{written} = {value!r}: {problem}")
+    lack = f"assay {table} has no such option" if table else "no verb has such an option"
+    raise InputError(
+        f"{written}: {lack}.{suggest(_key(key), sorted(known))} assay {table or 'VERB'} --help lists the options"
+    )
+
+
+def _tried_first(command: Any, first: str) -> Iterator[Any]:
+    """Yield the verbs below a command, that of a name before the others are imported."""
+    if first:
+        for _, leaf in leaves(command.commands[first]):
+            yield leaf
+    for _, leaf in leaves(command):
+        yield leaf
+
+
+def given_by(configuration: Configuration, root: Any) -> tuple[dict[str, list[str]], list[str]]:
+    """Return each ``key = value`` that a configuration gives with the verbs that take it, and every fault of the file.
+
+    Beside what :func:`defaults_of` refuses, the values of a verb are compared with each other.
+    """
+    found: dict[str, list[str]] = {}
+    faults: list[str] = []
+    for verb in root.commands:
+        try:
+            defaults = defaults_of(configuration, root, verb)
+        except InputError as error:
+            faults.append(str(error))
+            continue
+        for path, leaf in leaves(root.commands[verb], (verb,)):
+            values = _below(defaults, path[1:])
+            for name, value in values.items():
+                line = Configuration(configuration.file, {name: value}).line
+                found.setdefault(line, []).append(" ".join(path))
+            faults += _contradictions(configuration.file, leaf, values)
+    return found, list(dict.fromkeys(faults))
+
+
+def _below(defaults: Mapping[str, Any], path: tuple[str, ...]) -> Mapping[str, Any]:
+    for word in path:
+        defaults = defaults[word]
+    return defaults
+
+
+def _contradictions(file: Path, leaf: Any, values: Mapping[str, Any]) -> list[str]:
+    """Return what the settings of a verb object to, beside what it must be given on the command line."""
+    settings = getattr(leaf.callback, "settings_class", None)
+    if settings is None:
+        return []
+    fields = settings.__dataclass_fields__
+    own = {name: value for name, value in values.items() if name in fields}
+    if any(item.default is dataclasses.MISSING and name not in own for name, item in fields.items()):
+        return []
+    try:
+        settings(**own)
+    except InputError as error:
+        message = str(error)
+        return [f"{file}: {message.replace('`', '')}"] if origin_of(message, Configuration(file, own)) else []
+    return []
+
+
+def used_by(context: Any) -> Configuration | None:
+    """Return the values of the configuration that a command took, less those that its command line gave."""
+    values = context.default_map or {}
+    sources = {name: context.get_parameter_source(name) for name in values}
+    used = {name: value for name, value in values.items() if sources[name] and sources[name].name == "DEFAULT_MAP"}
+    return Configuration(context.obj, used) if used else None
+
+
+def origin_of(message: str, configuration: Configuration) -> str:
+    """Return which settings that a message names came from the file, as an end of that message; empty for none."""
+    named = set(re.findall(r"`([a-z][a-z0-9_]*)[`=]", message)) & configuration.values.keys()
+    if not named:
+        return ""
+    return f" ({', '.join(sorted(named))}: from {configuration.file}; assay --no-config ignores it)"

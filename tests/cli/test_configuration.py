@@ -1,0 +1,218 @@
+"""``assay.toml`` and ``[tool.assay]``: which file, which verbs, what may not be set, and what wrong files are told."""
+
+from __future__ import annotations
+
+import json
+import shutil
+from pathlib import Path
+
+import pytest
+import typer
+
+import assay as package
+from assay.cli import app
+from assay.cli.configuration import REFUSED, WITH_PATHS, Option, options_of
+from assay.cli.doctor import configuration_findings
+from assay.configuration import APPLIED, find_configuration
+from assay.errors import InputError
+from tests.cli.calling import COLUMNS, OWN
+from tests.cli.test_settings import COMMANDS
+
+#: Options whose text is no path, file, metric or code: names, numbers, rules, columns.
+PLAIN_TEXT = {
+    *("baseline", "bucket", "buckets", "budget", "by", "caption", "classes", "columns", "controls", "cost", "device"),
+    *("forms", "group_by", "item", "kinds", "label", "labels", "language", "languages", "lengths", "loss", "numbers"),
+    *("number_range", "objective", "pair_ids", "positive", "recipe", "scale", "scores", "separator", "space"),
+    *("split_by", "statistic", "statistics", "study", "subset", "system", "tune"),
+}
+
+
+@pytest.fixture
+def project(tmp_path, monkeypatch):
+    """A repository whose folder ``deep`` is the working directory, with a file of pairs at its root."""
+    root = tmp_path / "project"
+    (root / ".git").mkdir(parents=True)
+    (root / "deep").mkdir()
+    (root / "my.csv").write_text(OWN, encoding="utf-8")
+    monkeypatch.chdir(root / "deep")
+    return root
+
+
+def write(root, text, name="assay.toml"):
+    (root / name).write_text(text, encoding="utf-8")
+
+
+def doctor():
+    return configuration_findings(typer.main.get_command(app))
+
+
+def test_a_file_gives_defaults_and_the_command_line_wins(project, assay):
+    write(
+        project,
+        'seed = 7\nmetric = ["f1", "chrf"]\nmargin = 0.1\nby = "system"\n[run]\ndataset = "./my.csv"\nbucket = "none"\n'
+        'columns = {reference = "gold", candidate = "answer", label = "human"}\npage = false\n',
+    )
+    done = assay("run", "--out", "a")
+    assert done.code == 0, done.err
+    assert done.err.startswith(f"from {Path('..', 'assay.toml')}: seed = 7, ")
+    manifest = json.loads((project / "deep/a/run.json").read_text(encoding="utf-8"))
+    assert manifest["request"]["seed"] == 7
+    assert manifest["request"]["metrics"] == ["f1", "chrf"]
+    assert manifest["request"]["buckets"] == ["none"]
+    assert manifest["environment"]["configuration"] == str(project / "assay.toml")
+    assert set(manifest["environment"]["configured"]) == {"seed", "metrics", "datasets", "buckets", "columns", "page"}
+    assert not (project / "deep/a/report.html").exists()
+
+    assert assay("run", "--out", "b", "--seed", "0", "-m", "f1", "-q").code == 0
+    manifest = json.loads((project / "deep/b/run.json").read_text(encoding="utf-8"))
+    assert (manifest["request"]["seed"], manifest["request"]["metrics"]) == (0, ["f1"])
+    assert set(manifest["environment"]["configured"]) == {"datasets", "buckets", "columns", "page"}
+
+
+def test_a_file_may_be_ignored_and_python_functions_do_not_read_it(project, assay, monkeypatch):
+    write(project, "seed = 7\nnonsense = 1\n")
+    arguments = ("run", project / "my.csv", *COLUMNS, "-m", "f1", "-q", "--bucket", "none")
+    assert "nonsense" in assay(*arguments, "--out", "a").complaint
+    assert assay("--no-config", *arguments, "--out", "a").code == 0
+    monkeypatch.setenv("ASSAY_NO_CONFIG", "1")
+    assert assay(*arguments, "--out", "b").code == 0
+    for folder in "ab":
+        manifest = json.loads((project / f"deep/{folder}/run.json").read_text(encoding="utf-8"))
+        assert (manifest["request"]["seed"], manifest["environment"]["configured"]) == (0, {})
+    monkeypatch.delenv("ASSAY_NO_CONFIG")
+    package.run([("a", "b", 1.0), ("a", "a", 2.0)], ["f1"], out=project / "c", page=False)
+    assert json.loads((project / "c/run.json").read_text(encoding="utf-8"))["request"]["seed"] == 0
+    assert APPLIED.get() is None
+
+
+def test_the_nearest_file_counts_up_to_the_repository_or_home(project, monkeypatch):
+    write(project.parent, "seed = 1\n")
+    assert find_configuration(project / "deep") is None, "above the repository"
+    write(project, "[tool.other]\nx = 1\n", "pyproject.toml")
+    assert find_configuration(project / "deep") is None
+    write(project, "[tool.assay]\nseed = 2\n", "pyproject.toml")
+    assert find_configuration(project / "deep").values == {"seed": 2}
+    write(project, "seed = 3\n")
+    assert find_configuration(project / "deep").values == {"seed": 3}, "assay.toml wins"
+    write(project / "deep", "seed = 4\n")
+    assert find_configuration(project / "deep").values == {"seed": 4}
+
+    shutil.rmtree(project / ".git")
+    (project / "deep/assay.toml").unlink()
+    assert find_configuration(project / "deep") is None, "folders above may be anybody's"
+    monkeypatch.setenv("HOME", str(project))
+    monkeypatch.setenv("USERPROFILE", str(project))
+    assert find_configuration(project / "deep").values == {"seed": 3}
+
+
+def test_paths_are_relative_to_the_file(project):
+    (project / "models").mkdir()
+    several = Option("metrics", str, (), True, None)
+    names = ["f1", "ce=cross-encoder:models,batch_size=8", "bi-encoder:org/other"]
+    models = Path("..", "models")
+    # there is no slash in the name of the folder: it could be a model of the hub
+    assert several.read(names, project) == names
+    names = ["ce=cross-encoder:./models,batch_size=8", "bi-encoder:org/other"]
+    assert several.read(names, project) == [f"ce=cross-encoder:{models},batch_size=8", "bi-encoder:org/other"]
+    own = Option("datasets", str, (), True, None)
+    assert own.read(["mine=my.csv", "stsb:test"], project) == [f"mine={Path('..', 'my.csv')}", "stsb:test"]
+    run = options_of(COMMANDS["check",])
+    assert run["against"].read("gate/baseline.json", project) == str(Path("..", "gate", "baseline.json"))
+
+
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        ("sede = 1", "sede: no verb has such an option. Did you mean 'seed'"),
+        ("[check]\nmargn = 1", "[check] margn: assay check has no such option. Did you mean 'margin'"),
+        ("[chek]\nmargin = 1", "[chek]: there is no verb 'chek'. Did you mean 'check'"),
+        ("[train.s3bret]\nseed = 1", "[train.s3bret]: there is no such verb. Did you mean 's3bert'"),
+        ('seed = "1"', "seed = '1': expected a whole number"),
+        ("seed = true", "seed = True: expected a whole number"),
+        ("[run]\nmetric = [1]", "[run] metric = [1]: expected text"),
+        ("[check]\ndrop-duplicates = 1", "[check] drop-duplicates: assay check has no such option"),
+        ("[run]\ndrop-duplicates = 1", "[run] drop-duplicates = 1: expected true or false"),
+        ("[explain]\nmetric = ['f1', 'chrf']", "[explain] metric = ['f1', 'chrf']: expected one value, not a list"),
+        ("[run]\nlimit = 0", "[run] limit = 0: must be a whole number, at least 1"),
+        ("references = 'worst'", "references = 'worst': must be best or mean"),
+        ("format = 'pdf'", "format = 'pdf': must be table, "),
+        ("out = 'x'", "out: names what is written, so it is for the command line only; remove the key"),
+        ("[check]\njunit = 'x'", "[check] junit: names what is written"),
+        ("[verify]\ntrust = ['f1']", "[verify] trust: can run code"),
+        ("seed = ", "cannot be read: Invalid value"),
+        ('"a\\nb" = 1', '"a\\nb": no verb has such an option'),
+    ],
+)
+def test_wrong_files_end_in_one_line_and_doctor_shows_it(project, assay, text, said):
+    write(project, text)
+    verb = next((word for word in ("check", "explain", "train", "verify") if f"[{word}" in text), "run")
+    line = assay(verb, *{"train": ["s3bert", "--base", "x"]}.get(verb, ["x"])).complaint
+    assert line.startswith(f"assay: {project / 'assay.toml'}: ")
+    assert said in line
+    assert any(said in finding.detail and not finding.here for finding in doctor())
+
+
+def test_a_value_out_of_range_is_told_with_its_file(project, assay):
+    write(project, "seed = -1\n")
+    arguments = ("run", project / "my.csv", *COLUMNS, "-m", "f1", "--bucket", "none", "-q")
+    line = assay(*arguments, "--out", "a").complaint
+    where = f"(seed: from {project / 'assay.toml'}; assay --no-config ignores it)"
+    assert line == f"assay: --seed -1: must not be negative {where}"
+    assert assay(*arguments, "--out", "a", "--seed", "1").code == 0
+    faults = [finding.detail for finding in doctor() if not finding.here]
+    assert faults == [f"{project / 'assay.toml'}: seed=-1: must not be negative"]
+
+
+@pytest.mark.slow
+def test_doctor_works_beside_a_broken_file(project, assay):
+    write(project, "seed = ")
+    findings = json.loads(assay("doctor", "--format", "json").out)
+    assert (findings[0]["kind"], findings[0]["here"]) == ("configuration", False)
+    assert {finding["kind"] for finding in findings} > {"machine", "metric"}
+
+
+def test_doctor_shows_the_file_its_values_and_their_verbs(project):
+    assert doctor() == []
+    write(project, "margin = 0.1\n[train]\nepochs = 2\n[train.s3bert]\nwidth = 3\n")
+    found = {finding.name: finding.detail for finding in doctor()}
+    assert found == {
+        str(project / "assay.toml"): "defaults for the command line",
+        "margin = 0.1": "for check, train mid-tuning",
+        "epochs = 2": "for train augmented, train bi-encoder, train cross-encoder, train mid-tuning, train s3bert",
+        "width = 3": "for train s3bert",
+    }
+
+
+def test_a_metric_that_runs_code_is_refused(project, assay):
+    (project / "evil").mkdir()
+    (project / "evil/evil.py").write_text("raise SystemExit('ran')\n", encoding="utf-8")
+    write(project, "metric = ['evaluate:../evil']\n")
+    line = assay("run", project / "my.csv", *COLUMNS).complaint
+    assert "would run code (../evil); name such a metric on the command line" in line
+
+
+def test_every_option_with_text_was_thought_of():
+    """A new option that takes text is a path, names something to write, or is plain: one of three lists has it."""
+    unknown = set()
+    for _, command in COMMANDS.items():
+        for option in options_of(command).values():
+            is_path = option._hint.startswith("str | Path") or option.kind.__name__ == "Path"
+            if option.kind is str and not option.choices and not is_path:
+                unknown.add(option.name)
+    assert unknown <= PLAIN_TEXT | WITH_PATHS | REFUSED.keys(), unknown - PLAIN_TEXT - WITH_PATHS - REFUSED.keys()
+
+
+def test_paths_that_may_be_set_are_read_only():
+    """Paths that are not refused are inputs."""
+    paths = set()
+    for _, command in COMMANDS.items():
+        for option in options_of(command).values():
+            if option._hint.startswith("str | Path") or option.kind.__name__ == "Path":
+                paths.add(option.name)
+    assert paths - REFUSED.keys() == {"against", "baseline_of", "corrected", "entities", "space", "vectors"}
+
+
+def test_a_file_that_cannot_be_read_is_named(project):
+    (project / "assay.toml").write_bytes(b"seed = \xff")
+    with pytest.raises(InputError, match=r"assay\.toml: cannot be read: .*--no-config"):
+        find_configuration(project)
