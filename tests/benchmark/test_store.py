@@ -26,11 +26,11 @@ def test_scores_are_found_by_signature_and_pair(tmp_path):
         assert one != other
     with ScoreStore(path) as store:
         assert store.metric_id({"smoothing": "exp", "metric": "bleu"}) == one
-        found = store.get(one, digests(2**128 - 1, 7, 2, 1))
+        found, _ = store.get(one, digests(2**128 - 1, 7, 2, 1))
         assert found.tolist()[0] == -2.5
         assert np.isnan(found[1])
         assert found.tolist()[2:] == [1 / 3, 0.1]
-        assert np.isnan(store.get(other, digests(1))).all()
+        assert np.isnan(store.get(other, digests(1))[0]).all()
 
 
 def test_lookup_of_more_pairs_than_one_statement_takes(tmp_path):
@@ -38,7 +38,7 @@ def test_lookup_of_more_pairs_than_one_statement_takes(tmp_path):
         key = store.metric_id({"metric": "x"})
         many = digests(*range(5000))
         store.put(key, many, np.arange(5000.0))
-        assert (store.get(key, many[::-1]) == np.arange(5000.0)[::-1]).all()
+        assert (store.get(key, many[::-1])[0] == np.arange(5000.0)[::-1]).all()
         assert store.count(key) == 5000
 
 
@@ -80,7 +80,7 @@ def test_two_processes_write_the_same_pairs_at_once(tmp_path):
     assert [writer.wait(timeout=120) for writer in writers] == [0, 0]
     with ScoreStore(path) as store:
         key = store.metric_id({"metric": "shared"})
-        assert (store.get(key, digests(*range(2000))) == np.arange(2000.0)).all()
+        assert (store.get(key, digests(*range(2000)))[0] == np.arange(2000.0)).all()
     assert sqlite3.connect(path).execute("PRAGMA integrity_check").fetchone() == ("ok",)
 
 
@@ -91,7 +91,49 @@ def test_a_fresh_score_takes_the_flags_of_the_old_one_with_it(tmp_path):
         for metric in (key, other):
             store.put(metric, pairs, np.zeros(3), np.array([1, 2, 4], dtype=np.uint8))
         store.put(key, pairs[:2], np.ones(2), np.array([0, 8], dtype=np.uint8))
-        assert store.get_flags(key, pairs).tolist() == [0, 8, 4]
+        assert store.get(key, pairs)[1].tolist() == [0, 8, 4]
         store.put(key, pairs[1:], np.ones(2))
-        assert store.get_flags(key, pairs).tolist() == [0, 0, 0]
-        assert store.get_flags(other, pairs).tolist() == [1, 2, 4]
+        assert store.get(key, pairs)[1].tolist() == [0, 0, 0]
+        assert store.get(other, pairs)[1].tolist() == [1, 2, 4]
+
+
+@pytest.mark.parametrize("changed", ["score + 55", "'text'", "9e999", "x'00'"])
+def test_a_score_that_was_changed_is_refused_with_the_remedy(tmp_path, changed):
+    path = tmp_path / "s.sqlite"
+    with ScoreStore(path) as store:
+        key = store.metric_id({"metric": "x"})
+        store.put(key, digests(1, 2), np.array([0.5, 0.25]))
+    with sqlite3.connect(path) as opened:
+        opened.execute(f"UPDATE scores SET score = {changed} WHERE score = 0.25")
+    with ScoreStore(path) as store:
+        key = store.metric_id({"metric": "x"})
+        assert store.get(key, digests(1))[0] == 0.5
+        with pytest.raises(InputError, match=r"its checksum\); .* remove it with: assay cache prune scores$"):
+            store.get(key, digests(1, 2))
+
+
+def test_a_score_under_the_signature_of_another_metric_is_refused(tmp_path):
+    path = tmp_path / "s.sqlite"
+    with ScoreStore(path) as store:
+        for name in ("x", "y"):
+            store.put(store.metric_id({"metric": name}), digests(1), np.array([0.5]))
+    with sqlite3.connect(path) as opened:
+        opened.execute("UPDATE metrics SET signature = 'z' WHERE id = 1")
+        opened.execute('UPDATE metrics SET signature = \'{"metric": "x"}\' WHERE id = 2')
+    with ScoreStore(path) as store, pytest.raises(InputError, match="checksum"):
+        store.get(store.metric_id({"metric": "x"}), digests(1))
+
+
+def test_overwritten_pages_are_told_with_the_remedy(tmp_path):
+    path = tmp_path / "s.sqlite"
+    with ScoreStore(path) as store:
+        key = store.metric_id({"metric": "x"})
+        store.put(key, digests(*range(5000)), np.zeros(5000))
+    content = bytearray(path.read_bytes())
+    content[8192:-4096] = b"\xff" * len(content[8192:-4096])
+    path.write_bytes(content)
+    with (
+        pytest.raises(InputError, match=r"s\.sqlite: .* remove it with: assay cache prune scores$"),
+        ScoreStore(path) as store,
+    ):
+        store.get(store.metric_id({"metric": "x"}), digests(*range(5000)))

@@ -27,7 +27,7 @@ main()
 
 
 def stored(cache: Path) -> int:
-    store = cache / "scores-1.sqlite"
+    store = cache / "scores-2.sqlite"
     if not store.exists():
         return 0
     connection = sqlite3.connect(store)

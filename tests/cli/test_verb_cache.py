@@ -62,7 +62,7 @@ def test_kinds_are_removed_and_nothing_else(assay, filled):
     assert sizes(assay)["models"] == 2_000
     done = assay("cache", "prune", "unfinished", "scores")
     assert done.code == 0 and "unfinished: removed 2 files, 100 B" in done.out
-    assert not list(Path(filled).glob("scores-1.sqlite*"))
+    assert not list(Path(filled).glob("scores-2.sqlite*"))
     found = sizes(assay)
     assert (found["datasets"], found["converted"], found["scores"], found["unfinished"]) == (500, 700, 0, 0)
     assay("cache", "prune", "all")

@@ -248,7 +248,7 @@ def test_a_metric_that_is_gone_costs_the_others_nothing(assay, made):
 
 
 def test_the_store_is_neither_read_nor_written(assay, made, own_cache):
-    store = own_cache / "scores-1.sqlite"
+    store = own_cache / "scores-2.sqlite"
     with sqlite3.connect(store) as opened:
         opened.execute("UPDATE scores SET score = 0.123")
     before = sqlite3.connect(store).execute("SELECT count(*), sum(score) FROM scores").fetchone()

@@ -224,8 +224,7 @@ class Scorer:
             for index, key in enumerate(keys):
                 if not job.metrics[index].is_stored:
                     continue
-                scores[index] = self.store.get(key, job.singles.digests)
-                flags[index] = self.store.get_flags(key, job.singles.digests)
+                scores[index], flags[index] = self.store.get(key, job.singles.digests)
         return _JobState(job, keys, scores, flags, np.isnan(scores), np.zeros(len(keys)))
 
     def _keep(self, state: _JobState, rows: NDArray[np.intp], scores: Scores) -> None:

@@ -2,15 +2,19 @@
 
 A score is found by the full signature of its metric and a digest of the pair's texts, so that a changed option,
 library, model or text never finds an old one. SQLite in WAL mode: runs in parallel share one store, and a killed run
-loses at most the batch in flight.
+loses at most the batch in flight. Each score has a checksum, since SQLite has none: a damaged file or a score that was
+changed ends a run with an error instead of a wrong number.
 """
 
 from __future__ import annotations
 
 import json
 import sqlite3
+import struct
 import time
-from collections.abc import Mapping
+import zlib
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, Self
 
@@ -33,12 +37,8 @@ CREATE TABLE IF NOT EXISTS scores (
     metric INTEGER NOT NULL REFERENCES metrics (id),
     pair BLOB NOT NULL,
     score REAL NOT NULL,
-    PRIMARY KEY (metric, pair)
-) WITHOUT ROWID;
-CREATE TABLE IF NOT EXISTS flags (
-    metric INTEGER NOT NULL REFERENCES metrics (id),
-    pair BLOB NOT NULL,
     flags INTEGER NOT NULL,
+    checksum INTEGER NOT NULL,
     PRIMARY KEY (metric, pair)
 ) WITHOUT ROWID;
 """
@@ -46,7 +46,7 @@ CREATE TABLE IF NOT EXISTS flags (
 
 def default_store() -> Path:
     """Return the path of the store that runs share."""
-    return cache_dir() / "scores-1.sqlite"
+    return cache_dir() / "scores-2.sqlite"
 
 
 class ScoreStore:
@@ -61,6 +61,8 @@ class ScoreStore:
 
     def __init__(self, path: Path) -> None:
         self.path = path
+        #: By metric: of its signature, where the checksum of each row starts.
+        self._checksums: dict[int, int] = {}
         try:
             path.parent.mkdir(parents=True, exist_ok=True)
             self._connection = sqlite3.connect(path, timeout=PATIENCE, isolation_level=None)
@@ -93,41 +95,67 @@ class ScoreStore:
         self._connection.close()
 
     def metric_id(self, signature: Mapping[str, str]) -> int:
-        """Return the key of a metric with this full signature."""
+        """Return the key of a metric with this full signature.
+
+        Raises:
+            StoreError: the store cannot be read or written.
+        """
         text = json.dumps(signature, sort_keys=True, ensure_ascii=False)
         row = self._find(text)
         if row is None:
             with self._writing():
                 self._connection.execute("INSERT OR IGNORE INTO metrics (signature) VALUES (?)", (text,))
             row = self._find(text)
-        return int(row[0])
+        metric = int(row[0])
+        self._checksums[metric] = zlib.crc32(text.encode("utf-8", "surrogatepass"))
+        return metric
 
     def _find(self, signature: str) -> Any:
-        return self._connection.execute("SELECT id FROM metrics WHERE signature = ?", (signature,)).fetchone()
+        with self._explaining():
+            return self._connection.execute("SELECT id FROM metrics WHERE signature = ?", (signature,)).fetchone()
 
-    def get(self, metric: int, pairs: NDArray[np.void]) -> NDArray[np.float64]:
-        """Return the scores of digests of shape (n,), NaN where there is none yet."""
-        found = np.full(len(pairs), np.nan)
-        self._look_up("SELECT pair, score FROM scores", metric, pairs, found)
-        return found
+    def get(self, metric: int, pairs: NDArray[np.void]) -> tuple[NDArray[np.float64], NDArray[np.uint8]]:
+        """Return what is kept of some pairs: their scores, NaN where there is none yet, and their flags.
 
-    def get_flags(self, metric: int, pairs: NDArray[np.void]) -> NDArray[np.uint8]:
-        """Return the flags kept with scores, shape (n,), 0 where there are none."""
-        found = np.zeros(len(pairs))
-        self._look_up("SELECT pair, flags FROM flags", metric, pairs, found)
-        return found.astype(np.uint8)
+        Args:
+            metric: what :meth:`metric_id` returned.
+            pairs: digests, shape (n,).
 
-    def _look_up(self, select: str, metric: int, pairs: NDArray[np.void], found: NDArray[np.float64]) -> None:
-        """Fill in what the store has; the rest of *found* stays."""
-        if not self._connection.execute(f"{select} WHERE metric = ? LIMIT 1", (metric,)).fetchone():
-            return
-        for start in range(0, len(pairs), LOOKUP):
-            keys = [bytes(pair) for pair in pairs[start : start + LOOKUP]]
-            marks = ",".join("?" * len(keys))
-            rows = self._connection.execute(f"{select} WHERE metric = ? AND pair IN ({marks})", (metric, *keys))
-            known = dict(rows.fetchall())
-            part = found[start : start + LOOKUP]
-            part[:] = [known.get(key, old) for key, old in zip(keys, part, strict=True)]
+        Returns:
+            Scores and flags, shape (n,) each; the flags are 0 where there is no score.
+
+        Raises:
+            StoreError: the store is damaged, or cannot be read.
+        """
+        scores, flags = np.full(len(pairs), np.nan), np.zeros(len(pairs), dtype=np.uint8)
+        with self._explaining():
+            if not self.count(metric, limit=1):
+                return scores, flags
+            for start in range(0, len(pairs), LOOKUP):
+                known = self._look_up(metric, [bytes(pair) for pair in pairs[start : start + LOOKUP]])
+                for row, pair in enumerate(pairs[start : start + LOOKUP], start):
+                    if (kept := known.get(bytes(pair))) is not None:
+                        scores[row], flags[row] = kept
+        return scores, flags
+
+    def _look_up(self, metric: int, keys: list[bytes]) -> dict[bytes, tuple[float, int]]:
+        """Return score and flags of those of at most :data:`LOOKUP` digests that the store has.
+
+        Raises:
+            DamagedStoreError: a checksum does not fit.
+        """
+        marks = ",".join("?" * len(keys))
+        select = f"SELECT pair, score, flags, checksum FROM scores WHERE metric = ? AND pair IN ({marks})"
+        known = {}
+        for pair, score, flags, checksum in self._connection.execute(select, (metric, *keys)):
+            if not isinstance(score, float) or checksum != self._checksum(metric, pair, score, flags):
+                raise DamagedStoreError(self.path, "a score does not fit its checksum")
+            known[pair] = score, flags
+        return known
+
+    def _checksum(self, metric: int, pair: bytes, score: float, flags: int) -> int:
+        """Return the checksum of a row, with the signature of its metric in it."""
+        return zlib.crc32(pair + struct.pack("<dq", score, flags), self._checksums[metric])
 
     def put(
         self,
@@ -138,62 +166,52 @@ class ScoreStore:
     ) -> None:
         """Keep finite scores of shape (n,) for digests of shape (n,), with flags where there are any; all or none.
 
-        What was kept of these pairs before is replaced, its flags as well.
+        What was kept of these pairs before is replaced.
+
+        Raises:
+            StoreError: the store cannot be written.
         """
-        rows = [(metric, bytes(pair), float(score)) for pair, score in zip(pairs, scores, strict=True)]
+        flags = np.zeros(len(pairs), dtype=np.uint8) if flags is None else flags
+        rows = []
+        for pair, score, flag in zip(pairs, scores.tolist(), flags.tolist(), strict=True):
+            key = bytes(pair)
+            rows.append((metric, key, score, flag, self._checksum(metric, key, score, flag)))
         with self._writing():
             self._connection.executemany(
-                "INSERT INTO scores (metric, pair, score) VALUES (?, ?, ?) "
-                "ON CONFLICT (metric, pair) DO UPDATE SET score = excluded.score",
-                rows,
+                "INSERT OR REPLACE INTO scores (metric, pair, score, flags, checksum) VALUES (?, ?, ?, ?, ?)", rows
             )
-            self._connection.executemany(
-                "DELETE FROM flags WHERE metric = ? AND pair = ?", [(key, pair) for key, pair, _ in rows]
-            )
-            marked = [] if flags is None else np.flatnonzero(flags).tolist()
-            if flags is not None and marked:
-                self._connection.executemany(
-                    "INSERT INTO flags (metric, pair, flags) VALUES (?, ?, ?)",
-                    [(metric, bytes(pairs[row]), int(flags[row])) for row in marked],
-                )
 
-    def count(self, metric: int) -> int:
-        """Return how many pairs have a score under *metric*."""
-        return int(self._connection.execute("SELECT count(*) FROM scores WHERE metric = ?", (metric,)).fetchone()[0])
+    def count(self, metric: int, *, limit: int = -1) -> int:
+        """Return how many pairs have a score under *metric*, counted up to *limit* where it is positive."""
+        rows = "SELECT 1 FROM scores WHERE metric = ? LIMIT ?"
+        return int(self._connection.execute(f"SELECT count(*) FROM ({rows})", (metric, limit)).fetchone()[0])
 
-    def _writing(self) -> _Transaction:
-        return _Transaction(self._connection, self.path)
-
-
-class _Transaction:
-    """One write: committed whole or not at all, with an error a user can act on."""
-
-    def __init__(self, connection: sqlite3.Connection, path: Path) -> None:
-        self._connection = connection
-        self._path = path
-
-    def __enter__(self) -> None:
-        try:
+    @contextmanager
+    def _writing(self) -> Iterator[None]:
+        """Write in this block: committed whole or not at all."""
+        with self._explaining():
             self._connection.execute("BEGIN IMMEDIATE")
-        except sqlite3.Error as error:
-            raise self._explained(error) from error
-
-    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: object) -> None:
-        if error is None:
             try:
-                self._connection.execute("COMMIT")
-            except sqlite3.Error as failed:
-                raise self._explained(failed) from failed
-            return
-        if self._connection.in_transaction:
-            self._connection.execute("ROLLBACK")
-        if isinstance(error, sqlite3.Error):
-            raise self._explained(error) from error
+                yield
+            except BaseException:
+                if self._connection.in_transaction:
+                    self._connection.execute("ROLLBACK")
+                raise
+            self._connection.execute("COMMIT")
 
-    def _explained(self, error: sqlite3.Error) -> AssayError:
-        if "full" in str(error):
-            return StoreFullError(f"{self._path}: the disk is full; free some space and run the same command again")
-        return StoreError(f"{self._path}: {error}; the scores so far are kept, run the same command again")
+    @contextmanager
+    def _explaining(self) -> Iterator[None]:
+        """Turn errors of SQLite in this block into one that a user can act on."""
+        try:
+            yield
+        except sqlite3.OperationalError as error:
+            if "full" in str(error):
+                raise StoreFullError(
+                    f"{self.path}: the disk is full; free some space and run the same command again"
+                ) from error
+            raise StoreError(f"{self.path}: {error}; the scores so far are kept, run the same command again") from error
+        except sqlite3.Error as error:
+            raise DamagedStoreError(self.path, str(error)) from error
 
 
 class StoreError(AssayError):
@@ -202,3 +220,13 @@ class StoreError(AssayError):
 
 class StoreFullError(StoreError, InputError):
     """There is no space left for scores: the user can mend it (exit code 2)."""
+
+
+class DamagedStoreError(StoreError, InputError):
+    """The file of the store was damaged or changed: the user sets it aside (exit code 2)."""
+
+    def __init__(self, path: Path, reason: str) -> None:
+        super().__init__(
+            f"{path}: the score store is damaged ({reason}); move the file away, or remove it with: "
+            "assay cache prune scores"
+        )
