@@ -6,8 +6,11 @@ A message is one line that names what was wrong, where (file, row, column) and w
 from __future__ import annotations
 
 import difflib
+import functools
 import traceback
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
+from pathlib import Path
+from typing import Any
 
 
 class AssayError(Exception):
@@ -48,9 +51,49 @@ class MissingExtraError(UnavailableError):
     """An optional package is not installed."""
 
     def __init__(self, package: str, extra: str) -> None:
-        super().__init__(f"the package {package} is not installed", f'pip install "assay[{extra}]"')
+        super().__init__(f"the package {package} is not installed", install_extra(extra))
         self.package = package
         self.extra = extra
+
+
+@functools.cache
+def install_extra(extra: str) -> str:
+    """Return the command that adds an extra to this assay, from where it was installed: a checkout, a wheel, an index.
+
+    Read from ``direct_url.json`` of the installed package (PEP 610), which pip writes unless it took an index.
+    """
+    # here, since the help of the command line needs none of it
+    import json
+    import shlex
+    from importlib import metadata
+
+    try:
+        direct_url = metadata.distribution("assay").read_text("direct_url.json")
+    except metadata.PackageNotFoundError:
+        # the folder src of a checkout is on the path
+        return f"pip install -e {shlex.quote(f'{Path(__file__).parents[2]}[{extra}]')}"
+    return f"pip install {_requirement(extra, json.loads(direct_url or '{}'))}"
+
+
+def _requirement(extra: str, origin: Mapping[str, Any]) -> str:
+    """Return what pip installs for assay with an extra, quoted for a shell.
+
+    Args:
+        extra: such as ``neural``.
+        origin: contents of ``direct_url.json``; empty for an index.
+    """
+    import shlex
+    from urllib.parse import urlsplit
+    from urllib.request import url2pathname
+
+    url = str(origin.get("url", ""))
+    if url.startswith("file:") and "vcs_info" not in origin:
+        path = url2pathname(urlsplit(url).path)
+        editable = "-e " if origin.get("dir_info", {}).get("editable") else ""
+        return editable + shlex.quote(f"{path}[{extra}]")
+    if "vcs_info" in origin:
+        url = f"{origin['vcs_info'].get('vcs', 'git')}+{url}@{origin['vcs_info'].get('commit_id', 'HEAD')}"
+    return shlex.quote(f"assay[{extra}] @ {url}") if url else f'"assay[{extra}]"'
 
 
 def summary_of(error: BaseException, limit: int = 300, *, skip: str | None = None) -> str:

@@ -183,7 +183,7 @@ def test_a_folder_must_be_one(tmp_path):
     with pytest.raises(InputError, match="has no schema version"):
         read_run(tmp_path)
     (tmp_path / "run.json").write_text(json.dumps({"schema": RUN_SCHEMA + 1}))
-    with pytest.raises(InputError, match=r"newer assay .*pip install --upgrade assay"):
+    with pytest.raises(InputError, match=r"newer assay .*update assay$"):
         read_run(tmp_path)
     (tmp_path / "run.json").write_text((EXAMPLES / "schema-1-with-scores" / "run.json").read_text())
     with pytest.raises(InputError, match=r"agreement.json is missing"):

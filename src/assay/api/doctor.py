@@ -10,7 +10,7 @@ from importlib import metadata
 
 from assay.benchmark.store import default_store
 from assay.datasets import is_here, list_datasets
-from assay.errors import AssayError, UnavailableError
+from assay.errors import AssayError, UnavailableError, install_extra
 from assay.metrics import list_metrics, load_metric
 from assay.metrics.presets import preset_languages
 from assay.paths import cache_dir
@@ -102,7 +102,7 @@ def _packages() -> list[DoctorFinding]:
         try:
             findings.append(DoctorFinding("package", package, True, f"{metadata.version(package)}, {purpose}"))
         except metadata.PackageNotFoundError:
-            findings.append(DoctorFinding("package", package, False, purpose, f'pip install "assay[{extra}]"'))
+            findings.append(DoctorFinding("package", package, False, purpose, install_extra(extra)))
     return findings
 
 

@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from assay.datasets.card import Card, FileEntry, SourceEntry, fill, load_card, parse_spec
-from assay.errors import ChecksumError, InputError, OfflineError, UnavailableError, unknown_name
+from assay.errors import ChecksumError, InputError, OfflineError, UnavailableError, install_extra, unknown_name
 from assay.output import written_whole
 from assay.paths import cache_dir, data_dirs
 from assay.transfer import (
@@ -237,7 +237,7 @@ def from_hub(source: SourceEntry, entry: FileEntry, context: Context) -> Path:
     try:
         from huggingface_hub import hf_hub_download
     except ImportError:
-        raise SourceMiss('needs the package huggingface_hub: pip install "assay[hf]"') from None
+        raise SourceMiss(f"needs the package huggingface_hub: {install_extra('hf')}") from None
     if context.progress is not None:
         context.progress(entry.name, 0, entry.bytes)
     target = context.cache_path(entry.name)

@@ -68,8 +68,7 @@ def read_run(path: Path) -> RunFolder:
         raise InputError(f"{path / 'run.json'}: has no schema version; is this a run folder of assay?")
     if schema > RUN_SCHEMA:
         raise InputError(
-            f"{path}: was written by a newer assay (schema {schema}, this one reads up to {RUN_SCHEMA}); "
-            "update assay with: pip install --upgrade assay"
+            f"{path}: was written by a newer assay (schema {schema}, this one reads up to {RUN_SCHEMA}); update assay"
         )
     rows = _read_json(path, "agreement.json", list)
     manifest = _validate(_MANIFEST, values, path / "run.json")

@@ -7,7 +7,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from assay.errors import MissingExtraError
+from assay.errors import MissingExtraError, install_extra
 from assay.lexicon.pipelines import describe_pipeline, load_pipeline
 from assay.lexicon.wordnet import REMEDY
 from assay.reports.categories.dates import quantities, times
@@ -154,7 +154,7 @@ class Tagger:
         A pipeline that is named has a line as well, since what it reads depends on its version.
         """
         lines = [
-            f'{purpose}: pip install "assay[errors]" ({name})'
+            f"{purpose}: {install_extra('errors')} ({name})"
             for module, (name, purpose) in PURPOSES.items()
             if missing_package(module)
         ]

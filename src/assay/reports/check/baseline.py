@@ -283,7 +283,7 @@ def read_baseline(path: Path) -> Baseline:
     if schema > BASELINE_SCHEMA:
         raise InputError(
             f"{path}: was written by a newer assay (schema {schema}, this one reads up to {BASELINE_SCHEMA}); "
-            "update assay with: pip install --upgrade assay"
+            "update assay"
         )
     return _BaselineReader(path).baseline(value)
 
