@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from itertools import combinations
 
 import numpy as np
 import pytest
@@ -12,6 +13,7 @@ from assay.reports.leaderboard.board import Board, Line, Rank
 from assay.reports.recommend import advise, parse_budget, with_advice
 from assay.reports.sheets import Document
 from assay.statistics.agreement import measure
+from assay.statistics.comparison import Difference
 
 
 def line(name, value, speed, low=0.1):
@@ -19,18 +21,24 @@ def line(name, value, speed, low=0.1):
     return Line(name, "lexical", {"spearman": (value, low, 0.9)}, {"spearman": 0.0}, 50, speed, name, rank)
 
 
-def board(*lines, compared=None):
-    return Board("own", "all", 50, lines, compared or {})
+def board(*lines, apart=()):
+    """Return a board on which the tests tell some pairs of metrics apart, the first of each being higher."""
+    tests = {}
+    for first, second in combinations(lines, 2):
+        p = 1e-9 if (first.metric, second.metric) in apart else 1.0
+        values = [line.values["spearman"][0] for line in (first, second)]
+        tests[first.metric, second.metric] = Difference("spearman", *values, None, None, None, p, None, 0.1, 49, 50, "")
+    return Board("own", "all", 50, lines, {}, differences=tests)
 
 
 SLOW, GOOD, FAST = line("slow", 0.8, 10.0), line("good", 0.7, 500.0), line("fast", 0.6, 5000.0)
 
 
-ALL_APART = {("slow", "good"): 1, ("slow", "fast"): 1, ("good", "fast"): 1}
+ALL_APART = {("slow", "good"), ("slow", "fast"), ("good", "fast")}
 
 
 def test_the_best_within_the_budget():
-    free = advise(board(SLOW, GOOD, FAST, compared=ALL_APART), None, "spearman")
+    free = advise(board(SLOW, GOOD, FAST, apart=ALL_APART), None, "spearman")
     assert (free.use, free.too_slow) == (SLOW, ())
     some = advise(board(SLOW, GOOD, FAST), 100.0, "spearman")
     assert (some.highest, some.too_slow, some.alike) == (GOOD, (SLOW,), (FAST,))
@@ -42,11 +50,11 @@ def test_the_best_within_the_budget():
 
 
 def test_what_the_tests_say_of_it():
-    sure = advise(board(SLOW, GOOD, compared={("slow", "good"): 1}), None, "spearman")
+    sure = advise(board(SLOW, GOOD, apart={("slow", "good")}), None, "spearman")
     assert (sure.alike, sure.warning) == ((), "")
-    unsure = advise(board(SLOW, GOOD, FAST, compared={("slow", "good"): 0}), None, "spearman")
+    unsure = advise(board(SLOW, GOOD, FAST, apart=()), None, "spearman")
     assert unsure.alike == (FAST, GOOD), "the fastest first"
-    assert "cannot tell it from any other metric" in unsure.warning
+    assert "leave it open which metric within the budget is the best" in unsure.warning
 
 
 def test_weak_evidence_is_said():
@@ -111,16 +119,15 @@ def test_no_metric_is_recommended_that_is_not_known_to_be_better_than_chance():
 
 
 def test_the_cheapest_metric_that_cannot_be_told_from_the_highest_is_recommended():
-    not_fast = {("slow", "good"): 0, ("slow", "fast"): 1, ("good", "fast"): 1}
-    advice = advise(board(SLOW, GOOD, FAST, compared=not_fast), None, "spearman")
+    not_fast = {("slow", "fast"), ("good", "fast")}
+    advice = advise(board(SLOW, GOOD, FAST, apart=not_fast), None, "spearman")
     assert (advice.use, advice.highest) == (GOOD, SLOW)
     (sheet,), (record,) = (lambda made: (made.sheets, made.records))(
         with_advice(Document([], []), [advice], None, "spearman")
     )
     assert sheet.title == "own, all: use good"
     assert sheet.facts[0] == (
-        "Spearman ρ .700 [.10, .90] on a new sample, 500 pairs/s: 50 times as fast as slow, and the tests cannot tell "
-        "the two apart"
+        "Spearman ρ .700 [.10, .90] on a new sample, 500 pairs/s: 50 times as fast as slow, and could be the best, too"
     )
     assert sheet.facts[1].startswith("highest: slow, Spearman ρ .800 [.10, .90] on 50 pairs, 10 pairs/s")
     assert (record["use"], record["use_value"], record["use_pairs_per_second"]) == ("good", 0.7, 500.0)
@@ -181,3 +188,15 @@ def test_what_the_choice_flatters_is_said():
     assert advise(alone, None, "spearman").new_sample == {alone.lines[0].metric: alone.lines[0].values["spearman"]}, (
         "of one metric nothing was chosen"
     )
+
+
+def test_what_could_be_best_stands_before_what_is_not():
+    advice = advise(board(SLOW, GOOD, FAST, apart={("slow", "fast"), ("good", "fast")}), None, "spearman")
+    assert (advice.alike, advice.lower) == ((GOOD,), (FAST,))
+    made = with_advice(Document([], []), [advice], None, "spearman")
+    lines = [fact for fact in made.sheets[0].facts if fact.startswith(("could", "not"))]
+    assert lines == [
+        "could be the best, too: good (.700 [.10, .90], 500 pairs/s)",
+        "not the best: fast (.600 [.10, .90], 5,000 pairs/s)",
+    ]
+    assert (made.records[0]["cannot_be_told_apart"], made.records[0]["not_the_best"]) == ("good", "fast")

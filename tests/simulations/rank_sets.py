@@ -11,6 +11,7 @@ import numpy as np
 
 from assay.reports.leaderboard.board import better
 from assay.reports.settings import PairedTests
+from assay.statistics.comparison import summarise
 from assay.statistics.draws import draw_all
 from assay.statistics.ranks import rank
 from tests.simulations.metrics_alike import Population
@@ -43,7 +44,8 @@ def ranked(population: Population, noise: tuple[float, ...], case: int):
     for names in combinations(named, 2):
         for name, side in zip(names, drawn[names].sides, strict=True):
             values[name] = float(side.values[0])
-    compared = better(drawn, SETTINGS, "spearman")
+    differences = {names: summarise(found, ["spearman"], 0.95)[0] for names, found in drawn.items()}
+    compared = better(differences, SETTINGS)
     return compared, rank(values, compared)
 
 

@@ -14,7 +14,8 @@ from scipy import stats
 from assay.reports.leaderboard.board import Board, Line, Rank
 from assay.reports.recommend import advise
 from assay.statistics.agreement import Coefficients, measure
-from assay.statistics.significance import adjust
+from assay.statistics.comparison import Difference
+from assay.statistics.draws import MetricPair
 
 CASES = 300
 RESAMPLES = 200
@@ -41,18 +42,15 @@ def sample(rng: np.random.Generator, n: int, correlations: Floats) -> tuple[dict
     return {f"metric {number}": row for number, row in enumerate(scores)}, labels
 
 
-def told_apart(measured: dict[str, Coefficients]) -> dict[tuple[str, str], int]:
-    """Return 1 or -1 for each two metrics that differ by a normal test of the resampled difference, Holm-corrected."""
-    differences, p_values = {}, []
+def tested(measured: dict[str, Coefficients]) -> dict[MetricPair, Difference]:
+    """Return the difference of each two metrics with a normal test, whose error is that of the resampled difference."""
+    differences = {}
     for first, second in combinations(measured, 2):
-        difference = float(measured[first].values[0] - measured[second].values[0])
-        resampled = measured[first].resampled[0] - measured[second].resampled[0]  # type: ignore[index]
-        differences[first, second] = difference
-        p_values.append(2 * stats.norm.sf(abs(difference) / resampled.std(ddof=1)))
-    adjusted = adjust(np.array(p_values), "holm")
-    return {
-        names: int(np.sign(differences[names]) * (p <= 0.05)) for names, p in zip(differences, adjusted, strict=True)
-    }
+        values = [float(measured[name].values[0]) for name in (first, second)]
+        error = float((measured[first].resampled[0] - measured[second].resampled[0]).std(ddof=1))  # type: ignore[index]
+        p = float(2 * stats.norm.sf(abs(values[0] - values[1]) / error))
+        differences[first, second] = Difference("spearman", *values, None, None, None, p, None, error, None, 0, "")
+    return differences
 
 
 def board_of(rng: np.random.Generator, n: int, correlations: Floats, seed: int) -> Board:
@@ -66,7 +64,7 @@ def board_of(rng: np.random.Generator, n: int, correlations: Floats, seed: int) 
         lines.append(Line(name, "", values, {"spearman": 0.0}, n, float(speed), "", Rank(1, 1, len(measured))))
     lines.sort(key=lambda line: -(line.values["spearman"][0] or 0.0))
     resampled = {name: found.resampled[0] for name, found in measured.items() if found.resampled is not None}
-    return Board("", "all", n, tuple(lines), told_apart(measured), resampled=resampled, units=n)
+    return Board("", "all", n, tuple(lines), {}, resampled=resampled, units=n, differences=tested(measured))
 
 
 def simulate(n: int, correlations: Floats) -> list[float]:

@@ -31,7 +31,7 @@ class _Tests(PairedTests):
 def table(runs: Run | Sequence[Run], settings: TableSettings) -> Report:
     r"""Lay out one coefficient of metrics on datasets (or in buckets) as a table for a paper.
 
-    The highest value of a column is in bold, and those that corrected jackknife t-tests cannot tell from it are marked.
+    The highest value of a column is in bold; those that could be the best as well, by jackknife t-tests, are marked.
     ``to_latex()`` has booktabs, a caption with n and method, and a ``\label``.
 
     Args:

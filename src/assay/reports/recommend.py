@@ -17,6 +17,7 @@ from assay.reports.power import PlannedComparison, PowerSettings, planned
 from assay.reports.settings import PairedTests
 from assay.reports.sheets import Document, Sheet
 from assay.settings import AgreementSettings, Graphs, Limited, OwnData, RunFolderToo, Scoring, setting
+from assay.statistics.best_set import could_be_best
 from assay.statistics.coefficients import STATISTICS, title_of
 from assay.statistics.winners import of_highest
 
@@ -78,12 +79,13 @@ class Advice:
     Attributes:
         board: the evidence.
         highest: the metric with the highest agreement within the budget; None where there is none.
-        alike: metrics within the budget that the tests cannot tell from it, the fastest first.
+        alike: the other metrics within the budget that could be the best, the fastest first.
+        lower: metrics within the budget that are known not to be the best, in the order of agreement.
         too_slow: metrics with a higher agreement that the budget leaves out.
         unknown: metrics whose cost is not known, with a higher agreement, that a budget leaves out.
         warning: why the advice is weak; an empty string where it is not.
-        use: the metric to use: the cheapest one that the tests cannot tell from the highest and that is known to agree
-            with people better than chance does; None where the highest is not known to.
+        use: the metric to use: the cheapest one that could be the best and that is known to agree with people better
+            than chance does; None where the highest is not known to.
         new_sample: value, lower and upper bound that the highest metric would show on a new sample, by metric; and
             that of *use*.
         size: about how many pairs would tell the highest from the cheapest metric that is used in its place, or else
@@ -99,16 +101,18 @@ class Advice:
     use: Line | None = None
     new_sample: Mapping[str, Bounds] = field(default_factory=dict)
     size: PlannedComparison | None = None
+    lower: tuple[Line, ...] = ()
 
 
-def advise(board: Board, budget: float | None, by: str, confidence: float = 0.95) -> Advice:
+def advise(board: Board, budget: float | None, by: str, confidence: float = 0.95, *, corrected: bool = True) -> Advice:
     """Choose a metric.
 
     Args:
         board: with the cost of its metrics.
         budget: pairs per second that the metric must reach, or None.
         by: the coefficient that decides.
-        confidence: level of the intervals, in (0, 1).
+        confidence: level of the intervals and of the tests, in (0, 1).
+        corrected: whether the tests are corrected for their number.
     """
     ranked = [line for line in board.lines if line.rank is not None]
     affordable = [line for line in ranked if budget is None or (line.pairs_per_second or 0.0) >= budget]
@@ -117,7 +121,10 @@ def advise(board: Board, budget: float | None, by: str, confidence: float = 0.95
     # lines are in the order of agreement: those above the best affordable one are better
     best = affordable[0]
     better = ranked[: ranked.index(best)]
-    alike = [line for line in affordable[1:] if not _is_told_apart(board, best, line)]
+    names = [line.metric for line in affordable]
+    candidates = could_be_best(names, board.differences, level=1 - confidence, corrected=corrected)
+    alike = [line for line in affordable[1:] if line.metric in candidates]
+    lower = tuple(line for line in affordable[1:] if line.metric not in candidates)
     alike.sort(key=lambda line: -(line.pairs_per_second or 0.0))
     bounds = _of_highest(board, affordable, by, confidence)
     use = _cheapest(best, alike, by) if _beats_chance(best, bounds, by) else None
@@ -134,6 +141,7 @@ def advise(board: Board, budget: float | None, by: str, confidence: float = 0.95
         warning=_warning(board, affordable, alike, bounds, within_budget=budget is not None, by=by),
         use=use,
         new_sample=new_sample,
+        lower=lower,
     )
 
 
@@ -151,7 +159,7 @@ def advise_on(
     """
     advice = []
     for board in boards:
-        chosen = advise(board, budget, by, tests.confidence)
+        chosen = advise(board, budget, by, tests.confidence, corrected=tests.correction != "none")
         advice.append(with_size(chosen, dataset, by, tests))
     return advice
 
@@ -159,7 +167,7 @@ def advise_on(
 def with_size(advice: Advice, dataset: Joined, by: str, tests: PairedTests) -> Advice:
     """Return the advice with the number of pairs that would settle it, as ``assay power`` computes it.
 
-    The level is that of the first step of Holm's correction, for as many comparisons as the tests of the board made.
+    The level is that of the family divided by the number of metric pairs among those that could be the best.
     """
     highest = advice.highest
     if highest is None or not advice.alike:
@@ -172,7 +180,7 @@ def with_size(advice: Advice, dataset: Joined, by: str, tests: PairedTests) -> A
     settings = PowerSettings(
         statistics=(by,),
         buckets=(advice.board.bucket,),
-        comparisons=1 if tests.correction == "none" else max(1, len(advice.board.compared)),
+        comparisons=1 if tests.correction == "none" else math.comb(len(advice.alike) + 1, 2),
         confidence=tests.confidence,
     )
     return replace(advice, size=next(planned(contest, settings)))
@@ -261,7 +269,7 @@ def _warning(
             f"people at all{rest}"
         )
     if alike and len(alike) == len(affordable) - 1:
-        return f"{board.n:,} pairs cannot tell it from any other metric within the budget: label more to choose"
+        return f"{board.n:,} pairs leave it open which metric within the budget is the best: label more to choose"
     return ""
 
 
@@ -269,11 +277,6 @@ def _beats_chance(line: Line, bounds: Bounds, by: str) -> bool:
     """Tell whether a metric with these bounds is known to agree with people better than chance does."""
     low = bounds[1]
     return low is not None and low > line.chance[by]
-
-
-def _is_told_apart(board: Board, first: Line, second: Line) -> bool:
-    names = (first.metric, second.metric)
-    return bool(board.compared.get(names) or board.compared.get(names[::-1]))
 
 
 def with_advice(document: Document, advice: Sequence[Advice], budget: float | None, by: str) -> Document:
@@ -308,6 +311,7 @@ def _record(advice: Advice, by: str) -> dict[str, Any]:
         "pairs_per_second": highest.pairs_per_second if highest else None,
         "signature": highest.signature if highest else None,
         "cannot_be_told_apart": "; ".join(line.metric for line in advice.alike),
+        "not_the_best": "; ".join(line.metric for line in advice.lower),
         "too_slow": "; ".join(line.metric for line in advice.too_slow),
         "why": why_not_highest(advice),
         "warning": advice.warning,
@@ -338,7 +342,7 @@ def why_not_highest(advice: Advice) -> str:
     if highest is None or use is None or use is highest:
         return ""
     times = (use.pairs_per_second or 0.0) / (highest.pairs_per_second or math.inf)
-    return f"{times:.2g} times as fast as {highest.metric}, and the tests cannot tell the two apart"
+    return f"{times:.2g} times as fast as {highest.metric}, and could be the best, too"
 
 
 def _headline(advice: Advice) -> str:
@@ -379,7 +383,8 @@ def _reasons(advice: Advice, budget: float | None, by: str) -> list[str]:
         if corrected:
             lines.append(f"on the {advice.board.n:,} pairs that chose it: {value(highest)}, which the choice flatters")
     groups = {
-        "cannot be told from the highest": [f"{line.metric} ({_speed(line)})" for line in advice.alike],
+        "could be the best, too": [f"{line.metric} ({value(line)}, {_speed(line)})" for line in advice.alike],
+        "not the best": [f"{line.metric} ({value(line)}, {_speed(line)})" for line in advice.lower],
         "higher, but too slow": [f"{line.metric} ({value(line)}, {_speed(line)})" for line in advice.too_slow],
         "higher, at unknown cost": [f"{line.metric} ({value(line)})" for line in advice.unknown],
     }

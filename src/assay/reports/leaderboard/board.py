@@ -21,7 +21,8 @@ from assay.reports.folder import RunFolder, run_titles
 from assay.reports.leaderboard.ties import Calibrated, calibrated, mean_calibrated
 from assay.reports.settings import PairedTests
 from assay.statistics.agreement import Coefficients, measure
-from assay.statistics.comparison import average, average_drawn, summarise
+from assay.statistics.best_set import could_be_best
+from assay.statistics.comparison import Difference, average, average_drawn, summarise
 from assay.statistics.draws import Drawn, MetricPair, draw_all
 from assay.statistics.random_effects import RandomEffects, over_datasets
 from assay.statistics.ranks import Rank, rank
@@ -250,6 +251,8 @@ class Board:
         resampled: the coefficient that ranks, by metric, on the same resamples for all that have a rank, shape
             (resamples,) each.
         units: pairs, or groups of pairs, that were drawn for them.
+        differences: of every two metrics that have a rank, in the coefficient that ranks.
+        best: metrics that could be the best, see :func:`~assay.statistics.best_set.could_be_best`.
     """
 
     title: str
@@ -261,6 +264,8 @@ class Board:
     calibrated: Mapping[str, Calibrated] = field(default_factory=dict)
     resampled: Mapping[str, NDArray[np.float64]] = field(default_factory=dict)
     units: int = 0
+    differences: Mapping[MetricPair, Difference] = field(default_factory=dict)
+    best: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -454,30 +459,47 @@ def _ranked(
             if line.n == most:
                 ranked_values[line.metric] = value
     tested = {names: drawn for names, drawn in paired.items() if set(names) <= set(ranked_values)}
-    compared = better(tested, settings, by)
+    index = list(settings.statistics).index(by)
+    differences = {}
+    for names, drawn in tested.items():
+        differences[names] = summarise(drawn, settings.statistics, settings.confidence)[index]
+    compared = better(differences, settings)
     ranks = rank(ranked_values, compared)
     speeds = {line.metric: line.pairs_per_second for line in lines}
     front = front_of({name: (speeds[name], value) for name, value in values.items()})
     ordered = []
     for line in sorted(lines, key=lambda line: -ranked_values.get(line.metric, -np.inf)):
         ordered.append(replace(line, rank=ranks.get(line.metric), on_front=front.get(line.metric, False)))
-    index = list(settings.statistics).index(by)
     resampled, units = {}, 0
     for names, drawn in tested.items():
         for name, coefficients in zip(names, drawn.sides, strict=True):
             if coefficients.resampled is not None:
                 resampled[name] = coefficients.resampled[index]
                 units = coefficients.units[index][0]
-    return Board(title, bucket, n, tuple(ordered), compared, resampled=resampled, units=units)
+    best = could_be_best(
+        [line.metric for line in ordered if line.rank],
+        differences,
+        level=settings.level,
+        corrected=settings.correction != "none",
+    )
+    return Board(
+        title,
+        bucket,
+        n,
+        tuple(ordered),
+        compared,
+        resampled=resampled,
+        units=units,
+        differences=differences,
+        best=best,
+    )
 
 
-def better(paired: Mapping[MetricPair, Drawn], settings: PairedTests, by: str) -> dict[MetricPair, int]:
+def better(differences: Mapping[MetricPair, Difference], settings: PairedTests) -> dict[MetricPair, int]:
     """Return for each metric pair 1 or -1 where one is better by the corrected jackknife t-test, else 0."""
-    place = list(settings.statistics).index(by)
-    differences = [summarise(drawn, settings.statistics, settings.confidence)[place] for drawn in paired.values()]
-    p_values = np.array([np.nan if item.p_jackknife is None else item.p_jackknife for item in differences])
+    p_values = np.array([np.nan if item.p_jackknife is None else item.p_jackknife for item in differences.values()])
     adjusted = adjust(p_values, settings.correction)
     signs = {}
-    for names, difference, p in zip(paired, differences, adjusted, strict=True):
+    for (names, difference), p in zip(differences.items(), adjusted, strict=True):
         signs[names] = int(np.sign(difference.value or 0.0)) if settings.rejects(p) else 0
     return signs

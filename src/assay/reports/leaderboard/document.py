@@ -17,7 +17,7 @@ from assay.statistics.ranks import groups_of_places, letters
 
 
 def document(boards: Sequence[Board], settings: PairedTests, by: str, absent: Sequence[str] = ()) -> Document:
-    """Lay out boards; metrics that no other one beats stand out, and the front of cost and agreement has a column.
+    """Lay out boards; metrics that could be the best stand out, and the front of cost and agreement has a column.
 
     Args:
         boards: the tables.
@@ -65,10 +65,10 @@ def _span(first: int, last: int) -> str:
 
 
 def _sheet(board: Board, heads: Sequence[Column], settings: PairedTests, priced: bool) -> Sheet:
-    """Return one board as a sheet; metrics that no other one beats are marked, notes say why others have no rank."""
+    """Return one board as a sheet; metrics that could be the best are marked, notes say why others have no rank."""
     alike = letters(_ranked(board), board.compared)
     rows = [_cells(line, alike.get(line.metric, "–"), settings, priced) for line in board.lines]
-    unbeaten = frozenset(place for place, line in enumerate(board.lines) if line.rank and line.rank.low == 1)
+    could_be_best = frozenset(place for place, line in enumerate(board.lines) if line.metric in board.best)
     notes = [board.unranked] if board.unranked else []
     notes += [f"{line.metric}: no score on {', '.join(line.missing)}" for line in board.lines if line.missing]
     notes += dict.fromkeys(reservation for line in board.lines for reservation in line.reservations)
@@ -77,7 +77,7 @@ def _sheet(board: Board, heads: Sequence[Column], settings: PairedTests, priced:
             consequence = "" if line.rank else ", hence no rank"
             notes.append(f"{line.metric}: {line.n:,} of {board.n:,} pairs have a score{consequence}")
     return Sheet(
-        f"{board.title}, {board.bucket}", heads, rows, facts=(f"n = {board.n:,}",), notes=notes, marked=unbeaten
+        f"{board.title}, {board.bucket}", heads, rows, facts=(f"n = {board.n:,}",), notes=notes, marked=could_be_best
     )
 
 
@@ -134,6 +134,7 @@ def _records(board: Board, by: str) -> Iterator[dict[str, Any]]:
             "group": _span(*groups[line.metric]) if line.metric in groups else None,
             "metric": line.metric,
             "kind": line.kind,
+            "could_be_best": line.metric in board.best if line.rank else None,
         }
         for name, (value, low, high) in line.values.items():
             record |= {name: value, f"{name}_low": low, f"{name}_high": high}
@@ -159,7 +160,7 @@ def _explanations(settings: PairedTests, by: str, boards: Sequence[Board], price
         f"rank: by {title_of(by)}, with the {level} confidence set of the true ranks of all metrics of a table at once "
         "(Mogstad et al. 2024): below each metric that is better and above each that is worse, by jackknife t-tests "
         f"of every two ({CORRECTIONS[settings.correction]}); alike: two metrics share a letter where these tests "
-        "cannot tell them apart; bold: no other metric is better"
+        "cannot tell them apart; bold: could be the best (model confidence set, Hansen et al. 2011)"
     )
     if by == OF_TWO_LABELS:
         yield WHY_AUC

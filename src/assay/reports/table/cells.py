@@ -11,8 +11,8 @@ from assay.reports.leaderboard.board import Board, Joined, Line
 from assay.reports.table.settings import TableSettings
 from assay.tables import short_names
 
-#: How a value stands to the best of its column: it is the best, the tests cannot tell it from the best, it is lower, or
-#: it was not tested. Empty where nothing is the best.
+#: How a value stands to the best of its column: it is the best, it could be, it is lower, or it was not tested. Empty
+#: where nothing is the best.
 Standing = Literal["best", "tied", "lower", "untested", ""]
 #: The head of the column of means over datasets.
 MEAN = "mean"
@@ -129,13 +129,7 @@ def _standing(line: Line, by: str, tested: Mapping[str, float], best: Sequence[s
         return "untested"
     if line.metric in best:
         return "best"
-    beaten = all(_is_better(board, winner, line.metric) for winner in best)
-    return "lower" if beaten else "tied"
-
-
-def _is_better(board: Board, metric: str, other: str) -> bool:
-    """Tell whether the tests call a metric better than another one."""
-    return board.compared.get((metric, other), 0) == 1 or board.compared.get((other, metric), 0) == -1
+    return "tied" if line.metric in board.best else "lower"
 
 
 def _short_titles(joined: Sequence[Joined], wanted: Sequence[str]) -> dict[str, str]:

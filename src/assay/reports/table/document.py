@@ -8,7 +8,7 @@ from typing import Any
 
 from assay.reports.formats import latex
 from assay.reports.layout import Cell, percent, short
-from assay.reports.settings import CORRECTIONS, PairedTests
+from assay.reports.settings import PairedTests
 from assay.reports.sheets import Column, Document, Sheet, number_columns
 from assay.reports.table.cells import Entry, PaperColumn, PaperTable
 from assay.reports.table.settings import ALL, TableSettings
@@ -62,8 +62,8 @@ def caption_parts(table: PaperTable, settings: TableSettings, tests: PairedTests
         meaning = "Bold: the highest value of a column"
         tied = f"{MARKS['tied']}: not distinguishable from it"
         meaning += f"; {tied if 'tied' in standings else 'every other one is lower'}"
-        correction = "uncorrected" if tests.correction == "none" else f"corrected by {CORRECTIONS[tests.correction]}"
-        yield f"{meaning} (jackknife t-tests of every two metrics, {correction}, at {percent(tests.level)})"
+        correction = "uncorrected" if tests.correction == "none" else "model confidence set"
+        yield f"{meaning} (jackknife t-tests, {correction}, at {percent(tests.level)})"
     if "untested" in standings:
         yield f"{MARKS['untested']}: not tested, since some pairs have no score"
     if settings.intervals:
