@@ -1,6 +1,6 @@
 """Print how often the intervals of `assay recommend` hold the true value, as the table of docs/statistics.md.
 
-Run ``python -m tests.simulations.selection``; it takes about three minutes. Every sample has its own seed.
+Run ``python -m tests.simulations.selection``; it takes about four minutes. Every sample has its own seed.
 """
 
 from __future__ import annotations
