@@ -85,6 +85,14 @@ def test_a_file_may_be_ignored_and_python_functions_do_not_read_it(project, assa
     assert APPLIED.get() is None
 
 
+def test_a_verb_that_reads_its_own_context_has_defaults_too(project, assay):
+    """``assay errors`` looks at which options were written."""
+    assert assay("run", project / "my.csv", *COLUMNS, "-m", "f1", "-q", "--bucket", "none", "--out", "a").code == 0
+    write(project, "[errors]\ntop = 1\n")
+    done = assay("errors", "a", "--format", "csv")
+    assert (done.code, len(done.rows)) == (0, 1), done.err
+
+
 def test_the_nearest_file_counts_up_to_the_repository_or_home(project, monkeypatch):
     write(project.parent, "seed = 1\n")
     assert find_configuration(project / "deep") is None, "above the repository"

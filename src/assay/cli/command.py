@@ -40,17 +40,20 @@ def command(kind: type[Settings]) -> Callable[[Callable[..., None]], Callable[..
             if parameter.kind is not inspect.Parameter.VAR_KEYWORD:
                 keyword = parameter.replace(annotation=hints[name], kind=inspect.Parameter.KEYWORD_ONLY)
                 own_parameters.append(keyword)
+        takes_context = "context" in hints
         options = _options(kind)
         parameters = sorted(
             [*own_parameters, *options.values()], key=lambda parameter: _place(parameter, own_parameters)
         )
 
         @functools.wraps(function)
-        def call(ctx: typer.Context, **values: Any) -> None:
+        def call(context: typer.Context, **values: Any) -> None:
             # typer has None for a sequence that is absent: it keeps the default of its settings
             arguments = {name: value for name, value in values.items() if value is not None or name not in options}
-            if ctx.default_map:
-                with _taking(ctx, quiet=values.get("quiet", False)):
+            if takes_context:
+                arguments["context"] = context
+            if context.default_map:
+                with _taking(context, quiet=values.get("quiet", False)):
                     function(**arguments)
             else:
                 function(**arguments)
@@ -58,8 +61,9 @@ def command(kind: type[Settings]) -> Callable[[Callable[..., None]], Callable[..
         shown = guarded(call, flags_of(kind))
         # what the tests of all verbs read
         shown.settings_class = kind  # type: ignore[attr-defined]
-        context = inspect.Parameter("ctx", inspect.Parameter.KEYWORD_ONLY, annotation=typer.Context)
-        parameters.insert(0, context)
+        if not takes_context:
+            context = inspect.Parameter("context", inspect.Parameter.KEYWORD_ONLY, annotation=typer.Context)
+            parameters.insert(0, context)
         shown.__signature__ = inspect.Signature(parameters)  # type: ignore[attr-defined]
         shown.__annotations__ = {parameter.name: parameter.annotation for parameter in parameters}
         return shown
