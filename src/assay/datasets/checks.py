@@ -179,7 +179,8 @@ def _missing_groups(split: str, pairs: Pairs) -> list[DataFinding]:
     suggested = suggest_groups(pairs)
     if suggested is None:
         return []
-    return [DataFinding("no-groups", "warning", split, suggested.groups, suggested.message)]
+    effect = "" if suggested.effect is None else f"; {effect_text(suggested.effect)}"
+    return [DataFinding("no-groups", "warning", split, suggested.groups, f"{suggested.message}{effect}")]
 
 
 def _examples(pairs: Pairs, rows: Any) -> tuple[dict[str, Any], ...]:

@@ -45,13 +45,11 @@ class SuggestedGroups:
 
     @property
     def message(self) -> str:
-        """One line: what was seen, what follows, and the setting to give."""
-        line = (
-            f"no groups: {self.shared:,} of {self.pairs:,} pairs share their {self.column} with another and are not "
-            f"independent, as intervals and tests suppose; --group-by {self.column} of assay run and assay agree "
-            f'(group_by="{self.column}" in Python) draws {self.groups:,} groups as wholes'
+        """One line: what was seen, what follows, and the option to give."""
+        return (
+            f"no groups: {self.shared:,} of {self.pairs:,} pairs share their {self.column}, but intervals take them as "
+            f"independent: run with --group-by {self.column} ({self.groups:,} groups)"
         )
-        return line + (f" ({effect_text(self.effect)})" if self.effect is not None else "")
 
 
 def effect_text(effect: float) -> str:

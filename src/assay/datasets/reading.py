@@ -195,21 +195,19 @@ def separator_hint(references: pa.ChunkedArray, candidates: pa.ChunkedArray) -> 
     n = len(references)
     lists = sum(json_answers(text) is not None for text in references.to_pylist())
     if 0 < lists < n:
-        return f"{lists:,} of {n:,} references are JSON lists, and each was read as one answer; {_remedy(JSON)}"
+        return f"{lists:,} of {n:,} references are JSON lists, read as one answer each; {_remedy(JSON)}"
     for separator in LIKELY_SEPARATORS:
         holding = _count(references, separator)
         if holding >= max(LIKELY_CELLS, LIKELY_SHARE * n) and holding >= LIKELY_RATIO * _count(candidates, separator):
             shown = repr(separator)[1:-1]
-            return (
-                f"{holding:,} of {n:,} references hold {shown!r}, and each was read as one answer; {_remedy(separator)}"
-            )
+            return f"{holding:,} of {n:,} references hold {shown!r}, read as one answer each; {_remedy(separator)}"
     return ""
 
 
 def _remedy(separator: str) -> str:
-    """Return the setting that reads references with a separator as several gold answers."""
+    """Return the option that reads references with a separator as several gold answers."""
     argument = f"$'{repr(separator)[1:-1]}'" if separator == "\n" else shlex.quote(separator)
-    return f"if they are several gold answers: --separator {argument} (separator={separator!r} in Python)"
+    return f"if they are several gold answers, run with --separator {argument}"
 
 
 def _count(texts: pa.ChunkedArray, separator: str) -> int:

@@ -441,7 +441,7 @@ def signed(
     *,
     group_by: str | None = None,
 ) -> Document:
-    """Return a document that ends with hints on its data, such as missing groups, and with its signatures.
+    """Return a document that begins with hints on its data, such as missing groups, and ends with its signatures.
 
     Args:
         document: the tables.
@@ -451,14 +451,15 @@ def signed(
         group_by: the column whose values the report itself keeps together; None where it takes the groups of the run.
     """
     names = list(metrics)
-    lines = [f"{data.title}: {hint}" for data in datasets for hint in data.facts.hints]
+    hints = [f"{data.title}: {hint}" for data in datasets for hint in data.facts.hints]
     if group_by is None:
-        lines += [f"{data.title}: {data.facts.grouping}" for data in datasets if data.facts.grouping]
-    lines += [
+        hints += [f"{data.title}: {data.facts.grouping}" for data in datasets if data.facts.grouping]
+    lines = [
         f"{data.title}: n:{len(data)}|digest:{data.facts.digest[:16]}|{data.run.manifest.signature}"
         for data in datasets
     ]
     lines += dict.fromkeys(
         f"{name}: {data.metrics[name].short_signature}" for name in names for data in datasets if name in data.metrics
     )
-    return replace(document, notes=[*document.notes, *lines, f"draws: {draws}"])
+    # the two runs of a comparison read the same data
+    return replace(document, notes=[*document.notes, *lines, f"draws: {draws}"], hints=list(dict.fromkeys(hints)))

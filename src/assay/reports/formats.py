@@ -85,7 +85,9 @@ def markdown(text: str) -> str:
 
 @_format("md")
 def _markdown(document: Document) -> str:
-    lines: list[str] = []
+    lines = [f"- {markdown(hint)}" for hint in document.hints]
+    if lines:
+        lines.append("")
     for sheet in document.sheets:
         lines += _markdown_sheet(sheet)
     lines += [f"- {markdown(note)}" for note in document.notes]
@@ -214,7 +216,7 @@ def _html(document: Document) -> str:
     """Return tables as HTML; all text is escaped."""
     from html import escape
 
-    parts = []
+    parts = [f"<p>{escape(hint)}</p>" for hint in document.hints]
     for sheet in document.sheets:
         caption = escape(". ".join([sheet.title, *sheet.facts]))
         heads = "".join(f'<th scope="col"{_kind(column)}>{escape(column.head)}</th>' for column in sheet.columns)
@@ -275,7 +277,7 @@ def to_rich(document: Document) -> Group:
     """Return a document for a terminal."""
     from rich.console import Group
 
-    parts: list[RenderableType] = []
+    parts: list[RenderableType] = [rich_text(hint, "yellow") for hint in document.hints]
     for sheet in document.sheets:
         parts.append(rich_text(sheet.title, "bold"))
         parts += [rich_text(fact, "dim") for fact in sheet.facts]

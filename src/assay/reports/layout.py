@@ -145,10 +145,13 @@ class Block:
 
 @dataclass(frozen=True)
 class Section:
-    """One dataset: heading, facts, statistics, blocks, remarks on metrics, and metrics that gave no score and why."""
+    """One dataset: heading, facts, hints on what the user may have meant otherwise, statistics, blocks, remarks on
+    metrics, and metrics that gave no score and why.
+    """
 
     title: str
     facts: list[str]
+    hints: list[str]
     statistics: list[str]
     blocks: list[Block]
     remarks: list[str]
@@ -183,7 +186,8 @@ def lay_out(run: RunFolder) -> Iterator[Section]:
                 statistics = [OF_TWO_LABELS, *statistics[:-1]]
             facts.append(WHY_AUC)
         blocks = [_block(bucket, rows, statistics, with_ceiling=not two_labels) for bucket in buckets]
-        yield Section(dataset.title, facts, statistics, blocks, remarks, missing)
+        hints = [*dataset.hints, *([dataset.grouping] if dataset.grouping else [])]
+        yield Section(dataset.title, facts, hints, statistics, blocks, remarks, missing)
 
 
 def _remark(metric: MetricRecord, n: int) -> str:
@@ -205,7 +209,7 @@ def _facts(dataset: DatasetRecord) -> list[str]:
         facts.append(NOT_BY_PEOPLE[dataset.kind])
     if dataset.group:
         facts.append(f"resampled by {dataset.group}")
-    return facts + dataset.notes + dataset.hints + ([dataset.grouping] if dataset.grouping else [])
+    return facts + dataset.notes
 
 
 def _block(bucket: BucketRecord, rows: list[AgreementRow], statistics: list[str], *, with_ceiling: bool) -> Block:

@@ -15,11 +15,13 @@ def document(run: RunFolder) -> Document:
     """Return the tables of a run; the records are its agreement table."""
     intervals = _intervals(run)
     signatures = {metric.metric: metric.short_signature for metric in run.manifest.metrics if metric.short_signature}
+    sections = list(lay_out(run))
     return Document(
-        [_sheet(section, intervals) for section in lay_out(run)],
+        [_sheet(section, intervals) for section in sections],
         [row.plain() for row in run.agreement],
         columns=AGREEMENT_COLUMNS,
         provenance=Provenance(intervals, run.manifest.signature, signatures),
+        hints=[f"{section.title}: {hint}" for section in sections for hint in section.hints],
     )
 
 

@@ -100,6 +100,7 @@ class Document:
         latex: what LaTeX shows; the sheets where it is empty.
         columns: the columns of the CSV; by default the keys of the records.
         provenance: stands after the notes, where it is known.
+        hints: lines before the tables, on what the user may have meant otherwise.
     """
 
     sheets: Sequence[Sheet]
@@ -109,3 +110,4 @@ class Document:
     latex: str = ""
     columns: Sequence[str] = ()
     provenance: Provenance | None = None
+    hints: Sequence[str] = ()

@@ -155,7 +155,7 @@ class UnitPart:
     def __init__(self, unit: Unit, most: int) -> None:
         self.unit = unit
         self.key, self.title, self.data = unit.key, unit.title, unit.data
-        self.facts = unit.section.facts
+        self.facts = [*unit.section.facts, *unit.section.hints]
         self.remarks = [*unit.section.remarks, *unit.section.missing]
         self.statistics = unit.section.statistics
         self.has_numbers = bool(unit.blocks)
