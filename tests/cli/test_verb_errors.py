@@ -62,6 +62,26 @@ def test_the_rule_can_be_chosen(run):
     assert call("errors", run, "-m", "ter", "-f", "csv").rows[0]["metric"] == "ter"
 
 
+def test_errors_by_a_threshold(run, tmp_path):
+    # f1 of the labels 2 is 0, 0 and 1, of the others 1, .8 and 0: two yes and one no are decided wrongly
+    done = call("errors", run, "-m", "f1", "--threshold", 0.9, "--positive", "label>=2", "--format", "csv")
+    assert [(row["side"], row["threshold"]) for row in done.rows] == [("too-low", "0.9")] * 2 + [("too-high", "0.9")]
+    file = tmp_path / "thresholds.json"
+    thresholds = call("thresholds", run, "-m", "f1", "--positive", "label>=2", "--same-pairs", "-f", "json")
+    file.write_text(thresholds.out)
+    shown = call("errors", run, "-m", "f1", "--threshold", file, "--resamples", 0, "--top", 0).out
+    assert "threshold from thresholds.json" in shown
+    assert (
+        "--threshold 7: f1 gives scores from 0 to 1"
+        in call("errors", run, "-m", "f1", "--threshold", 7, "--positive", "label>=2").complaint
+    )
+    assert "only of f1; choose by --metric" in call("errors", run, "--threshold", file).complaint
+    assert (
+        "--positive label>=1: has no effect without --threshold"
+        in call("errors", run, "--positive", "label>=1").complaint
+    )
+
+
 def test_corrected_labels(run, tmp_path):
     fixed = [{**row, "kind": "", "label": 2 if row["kind"] == "wrong label" else row["label"]} for row in ROWS]
     assay.run([fixed], ["f1"], resamples=0, out=tmp_path / "fixed")

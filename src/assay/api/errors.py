@@ -32,7 +32,7 @@ def find_errors(run: Run, settings: ErrorSettings) -> Report:
             opened[0],
             settings.metrics,
             datasets=settings.datasets,
-            rule=settings.rule,
+            rule=settings.diverging,
             statistics=settings.statistics or ("kendall",),
             drawing=settings,
             bucket=settings.bucket,

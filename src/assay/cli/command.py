@@ -21,8 +21,9 @@ from assay.configuration import APPLIED
 from assay.errors import AssayError, InputError
 from assay.settings import Declared, Settings, declared, flag_of, with_flags
 
-#: Types that a word of the command line can become; the first one that a setting allows is taken.
-READABLE = (bool, int, float, str, Path)
+#: Types that a word of the command line can become; the first one that a setting allows is taken. Text comes first:
+#: what may be a number or a name is told apart by the setting.
+READABLE = (str, bool, int, float, Path)
 
 
 def command(kind: type[Settings]) -> Callable[[Callable[..., None]], Callable[..., None]]:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -12,19 +11,14 @@ from assay.cli.command import command
 from assay.cli.guard import print_report
 from assay.cli.options import ReportFormat, ReportFormatOption, scale_text
 from assay.errors import InputError
-from assay.reports.errors.settings import ErrorSettings, Rule
+from assay.reports.errors.settings import ErrorSettings
 from assay.settings import parse_scale
 
 #: Options that count beside ``--evaluate``.
 _EVALUATED = ("run", "datasets", "scale", "tagger", "evaluate", "output")
 
 
-@dataclass(frozen=True, kw_only=True)
-class ErrorOptions(Rule, ErrorSettings):
-    """What the command line takes: a rule's settings are options of their own."""
-
-
-@command(ErrorOptions)
+@command(ErrorSettings)
 def errors(
     context: typer.Context,
     run: Annotated[Path, typer.Argument(help="A run folder, or a file with a label and score columns.", metavar="RUN")],
@@ -44,7 +38,7 @@ def errors(
 ) -> None:
     """Show the pairs on which a metric and people diverge, with categories that say why.
 
-    assay errors runs/RUN --metric cross-encoder:MODEL --top 20
+    assay errors runs/RUN --metric cross-encoder:MODEL --threshold auto
     """
     import assay
 
@@ -59,11 +53,7 @@ def errors(
             raise InputError(f"`corrected`: --format {output} lists the pairs of RUN alone; take another format")
         # the list of pairs has no intervals
         settings["resamples"] = 0
-    rule = Rule(
-        scale=ends,
-        **{name: settings.pop(name) for name in ("by", "low", "high", "residual") if name in settings},
-    )
-    print_report(assay.find_errors(run, rule=rule, **settings), output)
+    print_report(assay.find_errors(run, scale=ends, **settings), output)
 
 
 def _check_evaluated(context: typer.Context) -> None:

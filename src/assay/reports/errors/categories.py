@@ -21,6 +21,11 @@ from assay.statistics.resampling import Resampler
 
 # Categories of pairs: those that people gave, else those by the rules
 
+#: Words of the longest answer that the rules can read: in a longer one they find a category as often as in an unrelated
+#: answer (measured in docs/errors.md).
+LONG = 20
+#: Share of pairs with a longer answer from which on a reader is told.
+MANY_LONG = 0.1
 #: Pairs whose parts of speech are read at once.
 _AHEAD = 2000
 
@@ -159,6 +164,15 @@ def tag_all(
         else:
             categories.append(tuple(Category(tag.category, tag.reason, "rules") for tag in tags))
     return Tagged(categories, missing)
+
+
+def too_long(data: ScoredDataset) -> NDArray[np.bool_]:
+    """Return which pairs have an answer that is too long for the rules and no category of people, shape (n,)."""
+    is_long = np.zeros(len(data), dtype=bool)
+    for row, (pair, of_people) in enumerate(zip(_texts_of(data), categories_of_people(data), strict=True)):
+        reference, candidate, _ = pair.texts
+        is_long[row] = not of_people and max(len(reference.split()), len(candidate.split())) > LONG
+    return is_long
 
 
 def _nearest(golds: Sequence[str], candidate: str) -> str:

@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 
 from assay.reports.categories.vocabulary import LAST_RESORTS, label_of_rules
-from assay.reports.errors.categories import FEWEST, Frequency, Share
+from assay.reports.errors.categories import FEWEST, LONG, MANY_LONG, Frequency, Share
+from assay.reports.errors.divergence import Divergence
 from assay.reports.errors.report import Cleaning, ErrorReport, SubsetAgreement, records
 from assay.reports.layout import Cell
 from assay.reports.sheets import Column, Document, Sheet
@@ -74,6 +75,8 @@ def _frequencies(report: ErrorReport, metric: str) -> Sheet:
             f"{low:,} scored too low, {n - low:,} too high"
         )
     ]
+    if divergence.decisions is not None and divergence.decisions.origin:
+        facts.append(divergence.decisions.origin)
     if report.data.facts.kind == "probe":
         facts.append("probe set: the categories are those the pairs were written for")
     heads = ["category", "too low", "too high", "share of diverging", "share of all", "times as frequent"]
@@ -82,8 +85,29 @@ def _frequencies(report: ErrorReport, metric: str) -> Sheet:
         [Column(heads[0]), *(Column(head, number=True) for head in heads[1:])],
         rows,
         facts=facts,
-        notes=[_ABOUT_SHARES, _ABOUT_FEW],
+        notes=[*_nothing_by_rank(report, divergence), *_long_answers(report, divergence), _ABOUT_SHARES, _ABOUT_FEW],
     )
+
+
+def _nothing_by_rank(report: ErrorReport, divergence: Divergence) -> list[str]:
+    """Return the way by thresholds where no ranks are far apart and the scores run from 0 to 1."""
+    scores = report.data.scores[divergence.metric][divergence.considered]
+    if divergence.by != "rank" or len(divergence.rows) or not len(scores) or scores.min() < 0 or scores.max() > 1:
+        return []
+    ends = f"{scores.min():.2g} to {scores.max():.2g}"
+    line = f"Ranks find nothing here. The scores run from {ends}: --by threshold looks for scores at the wrong end, "
+    return [line + "--threshold auto for wrong decisions."]
+
+
+def _long_answers(report: ErrorReport, divergence: Divergence) -> list[str]:
+    """Return that the rules are unreliable, where many pairs have an answer that is too long for them."""
+    is_long = report.too_long & divergence.considered
+    long, n = int(is_long.sum()), int(divergence.considered.sum())
+    if not n or long < MANY_LONG * n:
+        return []
+    diverging = f"{int((is_long & divergence.mask).sum()):,} of the {len(divergence.rows):,} that diverge"
+    line = f"The categories are unreliable: {long:,} of {n:,} pairs, {diverging}, have an answer of more than {LONG} "
+    return [line + "words, in which the rules find a category as often as in an unrelated answer."]
 
 
 def _worst(report: ErrorReport, metric: str, top: int) -> Sheet:

@@ -14,7 +14,7 @@ from assay.errors import InputError, unknown_name
 from assay.lexicon.texts import has_number
 from assay.reports.categories import PartsOfSpeech
 from assay.reports.data import ALL, ScoredDataset, choose_datasets, read_datasets
-from assay.reports.errors.categories import Frequency, Tagged, frequencies, tag_all
+from assay.reports.errors.categories import Frequency, Tagged, frequencies, tag_all, too_long
 from assay.reports.errors.divergence import Divergence, diverging
 from assay.reports.errors.settings import Rule
 from assay.reports.folder import RunFolder
@@ -225,6 +225,7 @@ class ErrorReport:
         bucket: the pairs looked at.
         statistics: coefficients of the agreement.
         tagged: categories of all pairs.
+        too_long: pairs with an answer that is too long for the rules, shape (n,).
         divergences: by metric.
         frequencies: by metric, a row a category.
         everywhere: agreement on all pairs of the bucket.
@@ -237,6 +238,7 @@ class ErrorReport:
     bucket: str
     statistics: list[str]
     tagged: Tagged
+    too_long: NDArray[np.bool_]
     divergences: dict[str, Divergence]
     frequencies: dict[str, list[Frequency]]
     everywhere: SubsetAgreement
@@ -276,7 +278,7 @@ def analyse(
         raise InputError(unknown_name(f"{data.run.title}: {data.name} has no bucket", bucket, data.buckets))
     inside, seed = data.buckets[bucket], data.within(bucket, drawing.seed).seed
     tagged = tag_all(data, rule.scale, speech)
-    divergences = {name: diverging(data, name, rule, inside) for name in names}
+    divergences = {name: diverging(data, name, rule, inside, drawing.seed) for name in names}
     other = partner(data, corrected)
     numbered = [bucket] if bucket != ALL else [ALL, *(name for name in ("f1=0", "f1>0") if name in data.buckets)]
     return ErrorReport(
@@ -284,6 +286,7 @@ def analyse(
         bucket=bucket,
         statistics=list(statistics),
         tagged=tagged,
+        too_long=too_long(data),
         divergences=divergences,
         frequencies={
             name: frequencies(tagged, found, data.groups, drawing, seed) for name, found in divergences.items()
@@ -318,11 +321,20 @@ def records(report: ErrorReport, limit: int | None = None) -> Iterator[dict[str,
                 "score": float(data.scores[metric][row]),
                 "side": "too-low" if divergence.too_low[rank] else "too-high",
                 "distance": round(float(divergence.distances[rank]), 6),
+                **_threshold(data, divergence, row),
                 "categories": [
                     {"category": category.name, "reason": category.reason, "source": category.source}
                     for category in report.tagged.categories[row]
                 ],
             }
+
+
+def _threshold(data: ScoredDataset, divergence: Divergence, row: int) -> dict[str, float]:
+    """Return the threshold that decided a pair, on the scale of the metric; nothing where none did."""
+    if divergence.decisions is None:
+        return {}
+    turned = float(divergence.decisions.thresholds[row])
+    return {"threshold": turned if data.metrics[divergence.metric].declared.higher_is_better else -turned}
 
 
 def errors_of(

@@ -34,6 +34,8 @@ class LabelScale(Settings):
 class Rule(LabelScale):
     """What counts as diverging; the paper's thresholds are the defaults.
 
+    A *threshold* decides between yes and no, and what it decides wrongly diverges.
+
     Raises:
         InputError: a number that cannot be, or one that *by* does not look at.
     """
@@ -45,6 +47,17 @@ class Rule(LabelScale):
     )
     low: float = setting("Too low with the highest label: a score below this.", 0.25)
     high: float = setting("Too high with the lowest label: a score above this.", 0.5)
+    threshold: str | Path | float | None = setting(
+        "Wrong decisions by a threshold: auto learns it on other pairs; a number; or a file that assay thresholds "
+        "--format json wrote.",
+        None,
+        metavar="auto|VALUE|FILE",
+    )
+    positive: str | None = setting(
+        "Beside `threshold`: which labels mean yes, such as 'label>=2' [default: the higher of two].",
+        None,
+        metavar="RULE",
+    )
     residual: float = setting("By rank: how far the ranks of score and label are apart, as a share of the pairs.", 0.5)
 
     def check(self) -> None:
@@ -66,10 +79,36 @@ class Rule(LabelScale):
             if not lowest < highest:
                 raise InputError(f"`scale={lowest:g},{highest:g}`: the lowest label comes first")
         self.check_used(get_args(By) if self.by is None else (self.by,))
+        self._check_threshold()
         super().check()
+
+    def _check_threshold(self) -> None:
+        """Refuse what has no effect beside a threshold, or without one, and a number that is not finite."""
+        if self.threshold is None:
+            if self.positive is not None:
+                raise InputError(f"`positive={self.positive}`: has no effect without `threshold`; leave it out")
+            return
+        for name in ("by", "low", "high", "residual"):
+            if getattr(self, name) != getattr(Rule, name):
+                raise InputError(f"`{name}={getattr(self, name)}`: has no effect beside `threshold`; leave one out")
+        number = self.threshold_number
+        if number is not None and not math.isfinite(number):
+            raise InputError(f"`threshold={self.threshold}`: must be a finite number")
+
+    @property
+    def threshold_number(self) -> float | None:
+        """The threshold as a number; None where there is none, or it is learned or read from a file."""
+        if self.threshold is None or isinstance(self.threshold, Path):
+            return None
+        try:
+            return float(self.threshold)
+        except ValueError:
+            return None
 
     def by_for(self, metric: MetricRecord) -> By:
         """Return by what the pairs of a metric diverge."""
+        if self.threshold is not None:
+            return "threshold"
         return self.by or ("threshold" if (metric.declared.low, metric.declared.high) == (0, 1) else "rank")
 
     def check_used(self, used: Collection[By]) -> None:
@@ -110,7 +149,7 @@ class Tagging(Settings):
 
 
 @dataclass(frozen=True, kw_only=True)
-class ErrorSettings(MetricsOfRun, DatasetsOfRun, Resampling, Tagging):
+class ErrorSettings(Rule, MetricsOfRun, DatasetsOfRun, Resampling, Tagging):
     """Which pairs are looked at, what counts as diverging, and how much of it is shown.
 
     Raises:
@@ -119,7 +158,7 @@ class ErrorSettings(MetricsOfRun, DatasetsOfRun, Resampling, Tagging):
 
     bucket: str = setting("Only the pairs of this bucket of the run.", "all", flags=("--bucket", "-b"))
     rule: Rule | None = setting(
-        "What counts as diverging; by default the paper's thresholds for scores from 0 to 1, ranks for others.",
+        "What counts as diverging, in place of the settings by, low, high, threshold, positive, residual and scale.",
         None,
         python_only=True,
     )
@@ -133,6 +172,17 @@ class ErrorSettings(MetricsOfRun, DatasetsOfRun, Resampling, Tagging):
     limit: int | None = setting(
         "At most this many pairs of each metric in JSON and CSV [default: all].", None, at_least=0, metavar="N"
     )
+
+    @property
+    def diverging(self) -> Rule:
+        """What counts as diverging."""
+        return self.rule or Rule(**self.values_of(Rule))
+
+    def check(self) -> None:
+        """Refuse a rule beside the settings that make one."""
+        super().check()
+        if self.rule is not None and Rule(**self.values_of(Rule)) != Rule():
+            raise InputError("`rule`: holds what counts as diverging; give no other setting of it beside")
 
 
 @dataclass(frozen=True, kw_only=True)

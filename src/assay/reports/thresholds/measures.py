@@ -187,9 +187,9 @@ class Levels:
         return Counts(hits, above - hits, self.yes[-1] - hits, (self.above[-1] - self.yes[-1]) - (above - hits))
 
 
-def decide(scores: Floats, threshold: float) -> NDArray[np.bool_]:
-    """Return which pairs are decided yes: those whose score is at least the threshold."""
-    return scores >= threshold
+def decide(scores: Floats, threshold: float | Floats) -> NDArray[np.bool_]:
+    """Return which pairs are decided yes: those whose score is at least the threshold, or their own one."""
+    return np.asarray(scores >= threshold)
 
 
 def best_threshold(scores: Floats, positive: NDArray[np.bool_], measure: str) -> tuple[float, float]:

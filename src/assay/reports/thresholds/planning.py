@@ -14,8 +14,9 @@ from assay.reports.data import ALL, ScoredDataset, group_codes, group_names, pai
 from assay.reports.folder import RunFolder
 from assay.reports.thresholds.parts import ThresholdPart, by_value, folds, one_part
 from assay.reports.thresholds.settings import ThresholdSettings
-from assay.reports.thresholds.study import Decision, study
+from assay.reports.thresholds.study import Decision, study, tune_and_decide
 from assay.statistics.agreement import FEWEST
+from assay.statistics.concordance import Floats
 from assay.statistics.crossvalidation import Rows, join_codes
 from assay.statistics.resampling import seed_of
 
@@ -221,6 +222,32 @@ def _decide(
         probabilities=declared.higher_is_better and (declared.low, declared.high) == (0.0, 1.0),
     )
     return decision, way, unscored
+
+
+def out_of_fold(data: ScoredDataset, metric: str, rule: str, settings: ThresholdSettings) -> tuple[Floats, str]:
+    """Return for each pair the threshold that was learned without it, and in words how the pairs were split.
+
+    Args:
+        data: n pairs.
+        metric: a metric that the data has scores of.
+        rule: which labels mean yes, as :func:`read_positive` returns it.
+        settings: how pairs are split and what thresholds are chosen by; one repeat is made.
+
+    Returns:
+        Thresholds for scores that rise with similarity, shape (n,), NaN for pairs without a score.
+
+    Raises:
+        InputError: the pairs cannot be split so, or a part to learn on has no threshold.
+    """
+    rows = np.flatnonzero(np.isfinite(data.scores[metric]))
+    scored = data.take(rows)
+    repeats, way = _parts(scored, scored, group_codes(scored, settings.group_by), settings)
+    pairs = scored.oriented(metric), read_positive(scored, rule)[1]
+    learned = tune_and_decide(f"{data.name}, {metric}", pairs, pairs, repeats[:1], settings.objective)
+    thresholds = np.full(len(data), np.nan)
+    for part, threshold in zip(repeats[0], learned.thresholds[0], strict=True):
+        thresholds[rows[part.test]] = threshold
+    return thresholds, way
 
 
 def _scored(data: ScoredDataset, metric: str) -> ScoredDataset:
