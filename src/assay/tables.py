@@ -1,11 +1,17 @@
-"""The columns of the tables that pass between packages (see docs/architecture.md), and names of metrics to show."""
+"""The tables that pass between packages (see docs/architecture.md): columns, types, and names of metrics to show."""
 
 from __future__ import annotations
 
+import math
 import re
 from collections import Counter
 from collections.abc import Iterable
-from typing import Final
+from typing import TYPE_CHECKING, Any, Final
+
+from assay.errors import InputError
+
+if TYPE_CHECKING:
+    import pyarrow as pa
 
 #: One labelled pair a row.
 PAIR_COLUMNS: Final = ("pair_id", "reference", "candidate", "label")
@@ -23,6 +29,148 @@ NOT_BY_PEOPLE: Final = {
 }
 #: Version of the run folder's layout; raised when a reader of the old one would go wrong.
 RUN_SCHEMA: Final = 1
+
+
+#: Whole numbers up to this one are told apart as floats.
+MOST_EXACT: Final = 2**53
+
+# Types. A Parquet file may hold any type of Arrow, and most functions of Arrow know some of them only.
+
+
+def with_known_types(table: pa.Table, where: str) -> tuple[pa.Table, dict[str, str]]:
+    """Return a table whose columns are text, 64-bit numbers, truth values, or lists of text or numbers.
+
+    Other encodings of text and numbers become these; integers above 64 bits, dates and times become text.
+
+    Args:
+        table: as it came from a file or from memory.
+        where: what to call it in a message.
+
+    Returns:
+        The table without the columns that are none of these, such as structures, and their types by name.
+
+    Raises:
+        InputError: a text is no UTF-8, or a column is damaged.
+    """
+    import pyarrow as pa
+
+    columns: dict[str, Any] = {}
+    left_out: dict[str, str] = {}
+    for name in table.column_names:
+        column = table.column(name)
+        try:
+            column.validate(full=True)
+            known = _in_known_type(column)
+        except pa.ArrowException as error:
+            row = _first_no_utf8(column)
+            if row is not None:
+                raise InputError(f"{where}, column {name}: the text in row {row + 1} is no UTF-8") from None
+            raise InputError(f"{where}, column {name}: cannot be read ({str(error).splitlines()[0]})") from None
+        if known is None:
+            left_out[name] = str(column.type)
+        else:
+            columns[name] = known
+    known_table = pa.table(columns) if columns else table.select([])
+    return known_table.replace_schema_metadata(table.schema.metadata), left_out
+
+
+def _in_known_type(column: pa.ChunkedArray) -> pa.ChunkedArray | None:
+    """Return a column as :func:`with_known_types` does; None where it is of no such type.
+
+    Raises:
+        pa.ArrowException: a value does not fit.
+    """
+    import pyarrow as pa
+    import pyarrow.compute as pc
+
+    kind = column.type
+    if isinstance(kind, pa.BaseExtensionType):
+        column = pa.chunked_array([chunk.storage for chunk in column.chunks], kind.storage_type)
+        kind = kind.storage_type
+    if pa.types.is_dictionary(kind) or pa.types.is_run_end_encoded(kind):
+        column, kind = column.cast(kind.value_type), kind.value_type
+    if _is_list(kind):
+        value = _known_scalar(kind.value_type)
+        if value is None or value == pa.bool_():
+            return None
+        return pc.cast(column, pa.list_(pa.float64() if value == pa.int64() else value), safe=value == pa.string())
+    known = _known_scalar(kind)
+    if known is None:
+        return None
+    if known == pa.int64() and pa.types.is_uint64(kind):
+        try:
+            return column.cast(known)
+        except pa.ArrowInvalid:
+            return column.cast(pa.string())
+    return column if known == kind else column.cast(known)
+
+
+def _is_list(kind: pa.DataType) -> bool:
+    names = ("list", "large_list", "fixed_size_list", "list_view", "large_list_view")
+    return any(_is(kind, name) for name in names)
+
+
+def _is(kind: pa.DataType, name: str) -> bool:
+    """Tell whether a type is of some kind, which the Arrow that is installed may not know yet."""
+    import pyarrow as pa
+
+    check = getattr(pa.types, f"is_{name}", None)
+    return check is not None and bool(check(kind))
+
+
+def _known_scalar(kind: pa.DataType) -> pa.DataType | None:
+    """Return the type that stands for one of single values; None where none does."""
+    import pyarrow as pa
+
+    types = pa.types
+    if types.is_null(kind) or types.is_boolean(kind):
+        return kind
+    if types.is_integer(kind):
+        return pa.int64()
+    if types.is_floating(kind) or types.is_decimal(kind):
+        return pa.float64()
+    if types.is_duration(kind) or types.is_interval(kind):
+        return None
+    texts = ("string", "large_string", "string_view", "binary", "large_binary", "binary_view")
+    is_text = any(_is(kind, name) for name in texts)
+    return pa.string() if is_text or types.is_temporal(kind) else None
+
+
+def _first_no_utf8(column: pa.ChunkedArray) -> int | None:
+    """Return the first row of a column of text whose bytes are no UTF-8."""
+    import pyarrow as pa
+
+    try:
+        cells = column.cast(pa.binary()).to_pylist()
+    except pa.ArrowException:
+        return None
+    for row, cell in enumerate(cells):
+        try:
+            (cell or b"").decode()
+        except UnicodeDecodeError:
+            return row
+    return None
+
+
+def has_exact_floats(column: pa.ChunkedArray) -> bool:
+    """Tell whether whole numbers in a column, also as text, are the same as floats; identifiers often are not."""
+    import pyarrow as pa
+    import pyarrow.compute as pc
+
+    if pa.types.is_integer(column.type):
+        ends = pc.min_max(column).as_py()
+        return all(end is None or abs(end) <= MOST_EXACT for end in ends.values())
+    cells = [cell for cell in column.to_pylist() if isinstance(cell, str) and cell.isdecimal()]
+    return all(len(cell) < 16 or float(cell) <= MOST_EXACT for cell in cells)
+
+
+def finite_number(cell: str) -> float | None:
+    """Return the number that a text is; None where it is none, or not finite. ``1_000`` is a number in Python alone."""
+    try:
+        number = float(cell)
+    except ValueError:
+        return None
+    return number if math.isfinite(number) and "_" not in cell else None
 
 
 #: The run behind the name of a metric that several runs have, such as ``f1 [runs/two]``.

@@ -40,7 +40,7 @@ from assay.settings import (
     OwnData,
     takes_settings,
 )
-from assay.tables import OPTIONAL_PAIR_COLUMNS, PAIR_COLUMNS
+from assay.tables import OPTIONAL_PAIR_COLUMNS, PAIR_COLUMNS, has_exact_floats
 from assay.transfer import sha256_of
 
 if TYPE_CHECKING:
@@ -197,7 +197,7 @@ def load_scored(file: Path, reading: Reading) -> tuple[Pairs, list[str]]:
 
 
 def _numeric(pairs: Pairs) -> tuple[list[str], list[str]]:
-    """Return the names of the further columns with numbers, typed or written as text, and of those that count rows."""
+    """Return the names of the further columns with numbers, typed or written as text, and of those that number rows."""
     import pyarrow as pa
 
     reserved = {*PAIR_COLUMNS, *OPTIONAL_PAIR_COLUMNS}
@@ -207,7 +207,7 @@ def _numeric(pairs: Pairs) -> tuple[list[str], list[str]]:
         column = pairs.table.column(name)
         if name in reserved or not name.strip():
             continue
-        if _counts_rows(column):
+        if _counts_rows(column) or not has_exact_floats(column):
             numbering.append(name)
         elif pa.types.is_integer(column.type) or pa.types.is_floating(column.type) or _all_numbers(column):
             names.append(name)

@@ -28,6 +28,7 @@ from numpy.typing import NDArray
 
 from assay.errors import InputError, suggest
 from assay.lexicon.texts import has_number, laid_flat
+from assay.tables import has_exact_floats
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -277,6 +278,9 @@ def _column(pairs: Pairs, term: Term) -> pa.ChunkedArray:
         ) from None
     if pa.types.is_nested(column.type):
         raise InputError(f"bucket {term.text!r}: column {term.name!r} holds lists, which make no buckets")
+    if pa.types.is_integer(column.type) and not has_exact_floats(column):
+        # such as identifiers of 64 bits, which as floats would become one value
+        column = column.cast(pa.string())
     if not _is_numeric(column) and (term.edges or term.op not in ("", "=", "!=")):
         # cells of a CSV are text; a condition that needs numbers reads them as such
         try:

@@ -16,6 +16,7 @@ from assay.benchmark.singles import Singles
 from assay.errors import InputError, UnavailableError, suggest, unknown_name
 from assay.metrics import ColumnMetric, Metric
 from assay.statistics.coefficients import STATISTICS, LabelKind
+from assay.tables import finite_number, with_known_types
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -50,7 +51,9 @@ def _score_file_rows(metric: ColumnMetric, pairs: Pairs) -> pa.Table:
     """
     from assay.datasets import read_table_file
 
-    table: pa.Table = read_table_file(Path(str(metric.file))).table
+    table, left_out = with_known_types(read_table_file(Path(str(metric.file))).table, str(metric.file))
+    if metric.column in left_out:
+        raise InputError(f"{metric.file}, column {metric.column}: holds {left_out[metric.column]}; expected numbers")
     if "pair_id" in table.column_names:
         return _joined_by_id(table, metric, pairs)
     if len(table) != len(pairs):
@@ -78,6 +81,10 @@ def _joined_by_id(table: pa.Table, metric: ColumnMetric, pairs: Pairs) -> pa.Tab
     return table.take(rows)
 
 
+#: Cells of a text that say that there is no score.
+_MISSING = ("", "nan")
+
+
 def _numbers(column: pa.ChunkedArray, where: str, name: str, pairs: Pairs) -> NDArray[np.float64]:
     """Return the numbers in a column, shape (n,), NaN for an empty cell; numbers written as text are read.
 
@@ -88,24 +95,26 @@ def _numbers(column: pa.ChunkedArray, where: str, name: str, pairs: Pairs) -> ND
         pairs: name the pair in the message.
 
     Raises:
-        InputError: a cell is no number.
+        InputError: a cell is no number, or infinite.
     """
     import pyarrow as pa
     import pyarrow.compute as pc
 
     if pa.types.is_integer(column.type) or pa.types.is_floating(column.type):
-        return np.asarray(pc.cast(column, pa.float64()).to_numpy(zero_copy_only=False), dtype=np.float64)
-    values = np.full(len(column), np.nan)
-    for row, cell in enumerate(column.to_pylist()):
-        if cell is None or str(cell).strip() == "":
-            continue
-        try:
-            values[row] = float(cell)
-        except (TypeError, ValueError):
-            raise InputError(
-                f"{where}, pair {pairs.column('pair_id')[row].as_py()}, column {name}: "
-                f"a recorded score must be a number, not {cell!r}"
-            ) from None
+        # whole numbers beyond 2**53 are rounded, as a score that was computed would be
+        numbers = pc.cast(column, pa.float64(), safe=False).to_numpy(zero_copy_only=False)
+        values = np.asarray(numbers, dtype=np.float64)
+        wrong = np.flatnonzero(np.isinf(values)).tolist()
+    else:
+        cells = [str(cell).strip() for cell in pc.fill_null(column.cast(pa.string()), "").to_pylist()]
+        found = [None if cell.lower() in _MISSING else finite_number(cell) for cell in cells]
+        values = np.array([np.nan if number is None else number for number in found], dtype=np.float64)
+        wrong = [row for row in np.flatnonzero(np.isnan(values)).tolist() if cells[row].lower() not in _MISSING]
+    if wrong:
+        raise InputError(
+            f"{where}, pair {pairs.column('pair_id')[wrong[0]].as_py()}, column {name}: "
+            f"a recorded score must be a number, not {column[wrong[0]].as_py()!r}"
+        )
     return values
 
 

@@ -3,15 +3,15 @@
 from __future__ import annotations
 
 import json
-import math
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from typing import Any, NamedTuple
 
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from assay.datasets.columns import SourceTable, parse_columns, resolve_columns
+from assay.datasets.columns import FIELDS, SourceTable, parse_columns, resolve_columns
 from assay.datasets.graphs import check_graph_cells
 from assay.datasets.pairs import RENAMED
 from assay.datasets.reading import (
@@ -23,7 +23,14 @@ from assay.datasets.reading import (
     words_text,
 )
 from assay.errors import InputError
-from assay.tables import GRAPH_COLUMNS, OPTIONAL_PAIR_COLUMNS, PAIR_COLUMNS
+from assay.tables import (
+    GRAPH_COLUMNS,
+    MOST_EXACT,
+    OPTIONAL_PAIR_COLUMNS,
+    PAIR_COLUMNS,
+    finite_number,
+    with_known_types,
+)
 
 #: Characters of a cell that a message repeats.
 _CUT = 40
@@ -93,7 +100,9 @@ def _numbers_of_words(source: SourceTable, names: Sequence[str], reading: Readin
         column = source.table.column(name)
         if _is_text(_plain_type(column.type)):
             words.update(dict.fromkeys(cell.strip() for cell in column.unique().to_pylist() if cell and cell.strip()))
-    if all(map(_is_finite_number, words)) and not any(word in reading.numbers_of_words() for word in words):
+    if all(finite_number(word) is not None for word in words) and not any(
+        word in reading.numbers_of_words() for word in words
+    ):
         return {}
     return numbers_of_words(reading, list(words)) or {}
 
@@ -116,11 +125,11 @@ def _numbers(source: SourceTable, name: str, words: Mapping[str, float]) -> np.n
     if pa.types.is_null(kind):
         return np.full(len(column), np.nan)
     if _is_numeric(kind):
-        values, wrong = _values_and_faults(column.cast(pa.float64()))
+        values, wrong = _values_and_faults(pc.cast(column, pa.float64(), safe=False))
         if wrong.any():
             row = int(np.flatnonzero(wrong)[0])
             raise InputError(f"{source.where(row)}, column {name}: the label is {values[row]}; expected a number")
-        return values
+        return _of_usual_size(source, name, values)
     if not (pa.types.is_string(kind) or pa.types.is_large_string(kind)):
         try:
             column = column.cast(pa.string())
@@ -137,8 +146,26 @@ def _numbers(source: SourceTable, name: str, words: Mapping[str, float]) -> np.n
     if numbers is not None:
         values, wrong = _values_and_faults(numbers)
         if not wrong.any():
-            return values
+            return _of_usual_size(source, name, values)
     raise _not_a_number(source, name, text)
+
+
+def _of_usual_size(
+    source: SourceTable, name: str, values: np.ndarray[Any, np.dtype[np.float64]]
+) -> np.ndarray[Any, np.dtype[np.float64]]:
+    """Return labels, shape (n,), none of which is so large that whole numbers would become others.
+
+    Raises:
+        InputError: a label beyond 2**53.
+    """
+    too_large = np.flatnonzero(np.abs(values) > MOST_EXACT)
+    if len(too_large):
+        row = int(too_large[0])
+        raise InputError(
+            f"{source.where(row)}, column {name}: the label {values[row]:g} is too large to differ from the next; "
+            "expected a number up to 9e15 (is this column an identifier?)"
+        )
+    return values
 
 
 def _plain_type(kind: pa.DataType) -> pa.DataType:
@@ -168,7 +195,7 @@ def _not_a_number(source: SourceTable, name: str, texts: pa.ChunkedArray) -> Inp
     row = 0
     for chunk in texts.chunks:
         for cell in chunk.to_pylist():
-            if cell and not _is_finite_number(cell):
+            if cell and finite_number(cell) is None:
                 hint = f" (a decimal point: {cell.replace(',', '.')})" if _is_comma_number(cell) else _words_hint(texts)
                 shown = cell if len(cell) <= _CUT else f"{cell[:_CUT]}…"
                 return InputError(
@@ -189,14 +216,6 @@ def _words_hint(texts: pa.ChunkedArray) -> str:
 
 def _is_word(cell: str) -> bool:
     return len(cell) <= _CUT / 2 and not any(sign in cell for sign in ",=\n") and any(map(str.isalpha, cell))
-
-
-def _is_finite_number(cell: str) -> bool:
-    try:
-        # Python reads 1_000 as a number, and PyArrow does not
-        return math.isfinite(float(cell)) and "_" not in cell
-    except ValueError:
-        return False
 
 
 def _is_comma_number(cell: str) -> bool:
@@ -223,12 +242,15 @@ def convert(source: SourceTable, reading: Reading, *, allow_unlabelled: bool = F
         InputError: a missing column, a missing text, a label that is not a number or is missing, a pair_id
             that appears twice; one line with file, row and column.
     """
-    table = source.table
+    table, left_out = with_known_types(source.table, source.name)
+    source = replace(source, table=table)
     if not isinstance(reading.columns, str | Mapping | None):
         raise InputError(f"columns: {reading.columns!r}; expected a text such as 'reference=answer1', or a mapping")
-    mapping = resolve_columns(
-        parse_columns(reading.columns), table.column_names, where=source.name, need_label=not allow_unlabelled
-    )
+    columns = parse_columns(reading.columns)
+    for name in {part for parts in columns.values() for part in parts} | set(FIELDS):
+        if name in left_out:
+            raise InputError(f"{source.name}, column {name}: holds {left_out[name]}; expected text or numbers")
+    mapping = resolve_columns(columns, table.column_names, where=source.name, need_label=not allow_unlabelled)
     for name, parts in mapping.items():
         if len(set(parts)) < len(parts):
             twice = next(part for part in parts if parts.count(part) > 1)

@@ -18,6 +18,7 @@ from assay.reports.sheets import Document
 from assay.statistics.concordance import Floats
 from assay.statistics.crossvalidation import Rows, codes_of, codes_of_groups
 from assay.statistics.resampling import seed_of
+from assay.tables import GRAPH_COLUMNS, with_known_types
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -32,6 +33,12 @@ _PAIR_COLUMNS = {
     "reference": "lists of text",
     "candidate": "text",
     "label": "numbers",
+}
+#: Columns that a run may lack, with their kinds.
+_OPTIONAL_COLUMNS = {
+    **dict.fromkeys(("question", "subset", "split", "language", "group", *GRAPH_COLUMNS), "text"),
+    "annotations": "lists of numbers",
+    "buckets": "lists of text",
 }
 _SCORE_COLUMNS = {"dataset": "text", "pair_id": "text", "metric": "text", "score": "numbers"}
 
@@ -242,24 +249,31 @@ def _read(run: RunFolder, name: str, columns: dict[str, str]) -> pa.Table:
         raise InputError(f"{run.path}: {name} is missing; run the same command again to restore it")
     try:
         table = pq.read_table(path)
+        table.validate(full=True)
     except (pa.ArrowException, OSError) as error:
         reason = str(error).splitlines()[0]
         raise InputError(f"{path}: cannot be read ({reason}); run the same command again to restore it") from error
     # a run without pairs has a table without columns
-    for column, kind in columns.items() if run.manifest.datasets else ():
+    for column in columns if run.manifest.datasets else ():
         if column not in table.column_names:
             raise InputError(f"{path}: has no column {column!r}; is this a file of assay?")
+    declared = {name: kind for name, kind in (_OPTIONAL_COLUMNS | columns).items() if name in table.column_names}
+    for column, kind in declared.items():
         if not _has_kind(table.schema.field(column).type, kind):
             raise InputError(f"{path}: column {column!r} should hold {kind}; run the same command again to restore it")
+    further, _ = with_known_types(table.drop_columns(list(declared)), str(path))
+    table = table.select(list(declared))
+    for name in further.column_names:
+        table = table.append_column(name, further.column(name))
     return table
 
 
 def _has_kind(type_: pa.DataType, kind: str) -> bool:
-    """Tell whether a type of Arrow holds ``numbers``, ``text``, or ``lists of text``."""
+    """Tell whether a type of Arrow holds ``numbers``, ``text``, ``lists of numbers``, or ``lists of text``."""
     import pyarrow as pa
 
-    if kind == "lists of text":
-        return bool(pa.types.is_list(type_)) and _has_kind(type_.value_type, "text")
+    if kind.startswith("lists of "):
+        return bool(pa.types.is_list(type_)) and _has_kind(type_.value_type, kind.removeprefix("lists of "))
     if kind == "numbers":
         return bool(pa.types.is_floating(type_))
     value = type_.value_type if pa.types.is_dictionary(type_) else type_
@@ -309,10 +323,6 @@ def _check_pairs(run: RunFolder, facts: DatasetRecord, table: pa.Table) -> None:
                 f"{run.title}: pairs.parquet has no {column} for {lacking:,} pairs of {name}; the file was changed, "
                 "run the same command again to restore it"
             )
-    if "buckets" in table.column_names and not _has_kind(table.schema.field("buckets").type, "lists of text"):
-        raise InputError(
-            f"{run.title}: pairs.parquet, column 'buckets' should hold lists of text; run the same command again"
-        )
 
 
 def _scores_of(run: RunFolder, name: str, metric: str, table: pa.Table, scores: pa.Table) -> Floats:

@@ -1,0 +1,133 @@
+"""Parquet files with columns of every type of Arrow: read as text and numbers, or refused by the column's name."""
+
+from __future__ import annotations
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+
+import assay
+from assay.api.files import agree_file
+from assay.datasets import load_dataset
+from assay.errors import InputError
+from assay.reports.data import read_datasets
+from assay.reports.folder import read_run
+
+N = 12
+BIG = 2**60
+ROWS = {
+    "pair_id": [str(i) for i in range(N)],
+    "reference": [f"a b{i % 5}" for i in range(N)],
+    "candidate": [f"a c{i % 4}" for i in range(N)],
+    "label": [i % 3 for i in range(N)],
+}
+WHOLE = range(1, N + 1)
+TEXTS = pa.array(ROWS["reference"])
+BROKEN = pa.Array.from_buffers(pa.string(), N, pa.array([b"a"] * (N - 1) + [b"\xff"]).buffers())
+
+
+@pytest.fixture
+def written(tmp_path):
+    def write(**columns):
+        pq.write_table(pa.table(ROWS | columns), tmp_path / "own.parquet")
+        return str(tmp_path / "own.parquet")
+
+    return write
+
+
+@pytest.mark.parametrize(
+    "type_",
+    [pa.large_string(), pa.string_view(), pa.binary(), pa.large_binary(), pa.dictionary(pa.int8(), pa.string())],
+)
+def test_every_encoding_of_text_is_text(written, type_):
+    texts = TEXTS.dictionary_encode() if pa.types.is_dictionary(type_) else TEXTS.cast(type_)
+    pairs = load_dataset(written(reference=texts, group=texts))
+    assert pairs.column("reference").to_pylist() == pairs.column("group").to_pylist() == ROWS["reference"]
+
+
+@pytest.mark.parametrize(
+    "type_", [pa.int8(), pa.uint64(), pa.float16(), pa.float32(), pa.decimal128(22, 2), pa.bool_(), pa.string_view()]
+)
+def test_every_encoding_of_a_number_is_a_label(written, type_):
+    labels = [0, 1] * (N // 2)
+    label = pa.array([str(value) for value in labels], type_) if type_ == pa.string_view() else None
+    pairs = load_dataset(written(label=pa.array(labels).cast(type_) if label is None else label))
+    assert pairs.labels.tolist() == labels
+
+
+def test_identifiers_beyond_53_bits_stay_what_they_are(written):
+    for ids in ([BIG + i for i in range(N)], [2**63 + i for i in range(N)]):
+        file = written(pair_id=pa.array(ids, pa.uint64()), number_id=pa.array(ids, pa.uint64()))
+        assert load_dataset(file).column("pair_id").to_pylist() == [str(value) for value in ids]
+        result = assay.run(file, ["f1"], buckets=["number_id"], resamples=0)
+        assert {row.bucket for row in result.outcome.agreement} >= {f"number_id={value}" for value in ids}
+
+
+@pytest.mark.parametrize("ending", ["csv", "parquet"])
+def test_a_column_of_long_identifiers_is_no_score(tmp_path, ending):
+    table = {"id": [BIG + i for i in range(N)], "label": ROWS["label"], "mine": [i / 7 for i in range(N)]}
+    file = tmp_path / f"scores.{ending}"
+    if ending == "csv":
+        lines = [",".join(map(str, row)) for row in zip(*table.values(), strict=True)]
+        file.write_text("\n".join(["id,label,mine", *lines]) + "\n", encoding="utf-8")
+    else:
+        pq.write_table(pa.table(table), file)
+    assert {row.metric for row in agree_file(file, resamples=0).outcome.agreement} == {"recorded:mine"}
+
+
+@pytest.mark.parametrize("text", [False, True])
+def test_a_label_that_a_float_cannot_hold_is_refused(written, text):
+    labels = [BIG + i for i in WHOLE]
+    with pytest.raises(InputError, match=r"row 1, column label: .* too large .*identifier"):
+        load_dataset(written(label=[str(value) for value in labels] if text else labels))
+
+
+@pytest.mark.parametrize(
+    ("columns", "message"),
+    [
+        ({"reference": BROKEN}, r"own\.parquet, column reference: the text in row 12 is no UTF-8"),
+        ({"remark": BROKEN}, r"own\.parquet, column remark: the text in row 12 is no UTF-8"),
+        ({"group": [["a"]] * N}, r"own\.parquet, column group: holds lists"),
+        ({"label": [{"a": 1}] * N}, r"own\.parquet, column label: holds struct<a: int64>; expected text or numbers"),
+        ({"question": [[["a"]]] * N}, r"own\.parquet, column question: holds list<.*>; expected text or numbers"),
+    ],
+)
+def test_what_is_neither_text_nor_number_is_refused_by_its_name(written, columns, message):
+    with pytest.raises(InputError, match=message):
+        load_dataset(written(**columns))
+
+
+def test_structures_that_nobody_asked_for_do_no_harm(written, tmp_path):
+    file = written(answers=[{"start": i} for i in range(N)], question=[i % 2 == 0 for i in range(N)])
+    result = assay.run(file, ["f1"], resamples=0, out=tmp_path / "run")
+    assert "answers" not in result.outcome.datasets[0].pairs.table.column_names
+    assert set(read_datasets(read_run(tmp_path / "run"))[0].table.column("question").to_pylist()) == {"true", "false"}
+
+
+@pytest.mark.parametrize("cell", ["inf", "-Infinity", "1_0", "many"])
+def test_a_recorded_score_that_is_no_number_is_refused_with_its_pair(tmp_path, cell):
+    cells = ["0.5", "nan", "", cell, "1"]
+    file = tmp_path / "own.csv"
+    lines = [f"a b{i},a c,{i % 2},{value}" for i, value in enumerate(cells)]
+    file.write_text("\n".join(["reference,candidate,label,mine", *lines]) + "\n", encoding="utf-8")
+    with pytest.raises(InputError, match=rf"pair 5, column mine: a recorded score must be a number, not '{cell}'"):
+        assay.run(file, ["recorded:mine"], resamples=0)
+
+
+CHANGED = {
+    "label": pa.array([str(i) for i in range(N)]),
+    "group": pa.array([["a"]] * N),
+    "question": pa.array([True] * N),
+    "buckets": pa.array([1] * N),
+    "candidate": BROKEN,
+}
+
+
+@pytest.mark.parametrize("column", CHANGED)
+def test_a_run_folder_with_a_column_of_another_type_is_refused_by_its_name(written, tmp_path, column):
+    assay.run(written(group=TEXTS, question=TEXTS), ["f1"], resamples=0, out=tmp_path / "run")
+    file = tmp_path / "run/pairs.parquet"
+    table = pq.read_table(file)
+    pq.write_table(table.set_column(table.column_names.index(column), column, CHANGED[column]), file)
+    with pytest.raises(InputError, match=r"pairs\.parquet: (column .* should hold|cannot be read .*UTF8)"):
+        read_datasets(read_run(tmp_path / "run"))
