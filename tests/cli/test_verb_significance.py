@@ -22,7 +22,7 @@ def results(tmp_path):
 
 
 def test_a_table_of_systems_tests_and_counts(results):
-    done = call("significance", results, "-q")
+    done = call("significance", results, "-q", "--explain")
     assert done.code == 0, done.err
     assert "Spearman ρ: mean ± standard deviation (seeds)" in done.out
     assert "Spearman ρ: improvements / deteriorations" in done.out

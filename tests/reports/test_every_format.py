@@ -9,8 +9,9 @@ import json
 import pytest
 from rich.console import Console
 
-from assay.reports.formats import to_rich, write
+from assay.reports.formats import write
 from assay.reports.sheets import Column, Document, Sheet
+from assay.reports.terminal import TerminalReport
 
 SHEET = Sheet(
     "Text & <b>",
@@ -74,7 +75,7 @@ def test_records_keep_every_digit_and_what_is_undefined():
 
 def test_a_terminal_aligns_numbers_to_the_right():
     out = io.StringIO()
-    Console(file=out, width=60).print(to_rich(DOCUMENT))
+    Console(file=out, width=60).print(TerminalReport(DOCUMENT))
     title, fact, head, _, first, second, *notes = [
         line.rstrip() for line in out.getvalue().splitlines() if line.strip()
     ]

@@ -347,7 +347,7 @@ def test_a_table_without_a_value_is_left_out_with_the_reason():
     made = [Board("own", "f1=0", 50, (nothing,), {}), Board("own", "all", 50, (some, nothing), {})]
     held = document(made, SETTINGS_OF_ONE, "spearman")
     assert [sheet.title for sheet in held.sheets] == ["own, all"]
-    assert "own, f1=0: no table, since no metric has a value there: scores or labels do not vary" in held.notes
+    assert "own, f1=0: no table, since no metric has a value there: scores or labels do not vary" in held.warnings
     assert len(held.records) == 3
 
 

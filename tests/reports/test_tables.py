@@ -10,10 +10,11 @@ import pytest
 from assay.errors import InputError
 from assay.manifest import AgreementRow, Manifest
 from assay.reports.folder import RunFolder, read_run
-from assay.reports.formats import to_rich, write
+from assay.reports.formats import write
 from assay.reports.layout import Cell, label_texts, lay_out, percent
 from assay.reports.reproduce import compare, judge, list_tables, load_table, summarise
 from assay.reports.run import document
+from assay.reports.terminal import TerminalReport
 from assay.tables import RUN_SCHEMA
 
 EXAMPLES = Path(__file__).with_name("examples")
@@ -127,28 +128,34 @@ def test_a_terminal_shows_names_as_they_are_and_cuts_no_number():
     long = "recorded:" + "x" * 60 + "[red]"
     console = Console(width=60, force_terminal=False, no_color=True)
     with console.capture() as captured:
-        console.print(to_rich(document(run_of([{**ROW, "metric": long}]))))
+        console.print(TerminalReport(document(run_of([{**ROW, "metric": long}]))))
     text = captured.get()
     assert ".735 [.68, .78]" in text and "…" not in text
     assert "[red]" in "".join(text.split())
     assert "a|b_<script>@1" in text
 
 
-def test_a_narrow_terminal_wraps_lines_and_loses_no_name_or_number():
+def test_a_narrow_terminal_leaves_coefficients_out_with_a_hint_or_shows_them_below():
     from rich.console import Console
-    from rich.measure import Measurement
 
     statistics = ["pearson", "spearman", "kendall", "kendall-tau-c", "auc"]
     rows = [{**ROW, "statistic": name, "note": ""} for name in statistics]
     run = run_of(rows)
     run.manifest.request.statistics[:] = statistics
-    console = Console(width=60, force_terminal=False, no_color=True)
-    shown = to_rich(document(run))
-    console.width = Measurement.get(console, console.options.update(max_width=10_000), shown).minimum
-    with console.capture() as captured:
-        console.print(shown)
-    (row,) = [line for line in captured.get().splitlines() if "m_1|x" in line]
-    assert row.count(".735 [.68, .78]") == len(statistics)
+
+    def lines(**more):
+        console = Console(width=60, force_terminal=False, no_color=True)
+        with console.capture() as captured:
+            console.print(TerminalReport(document(run), **more))
+        return captured.get().splitlines()
+
+    (row,) = [line for line in lines(explain=False) if "m_1|x" in line]
+    assert row.count(".735 [.68, .78]") == 2
+    hint = "".join(lines(explain=False)).partition("not shown in 60 columns:")[2].partition("(--explain)")[0]
+    assert [name in hint for name in ("Pearson", "Spearman", "τ-b", "τ-c", "AUC")] == [False, False, True, True, True]
+    rows = [line for line in lines() if "m_1|x" in line and "[" in line]
+    assert sum(row.count(".735 [.68, .78]") for row in rows) == len(statistics)
+    assert max(map(len, lines())) <= 60
 
 
 def test_undefined_values_are_null_empty_or_a_dash():

@@ -13,8 +13,8 @@ from assay.api.profile import Profile
 from assay.benchmark.profile import MetricProfile
 from assay.reports import profile as costs
 from assay.reports import sweep
-from assay.reports.formats import rich_text, to_rich
-from assay.reports.sheets import Column, Document, Sheet
+from assay.reports.sheets import Column, Document, Provenance, Sheet, number_columns
+from assay.reports.terminal import TerminalReport, rich_text
 
 #: Names the window, then clears the screen.
 ESCAPE = "\x1b]0;owned\x07\x1b[2J"
@@ -44,7 +44,7 @@ def test_every_text_of_a_document(place):
         facts=[put("facts")],
         notes=[put("sheet note")],
     )
-    shown = printed(to_rich(Document([sheet], [], notes=[put("note")])))
+    shown = printed(TerminalReport(Document([sheet], [], notes=[put("note")])))
     assert "\x1b]0" not in shown and "\x1b[2J" not in shown
     assert SPELT in "".join(shown.split())
 
@@ -58,13 +58,63 @@ def test_the_tables_of_a_run_and_of_a_sweep():
     for name in ("d", "recorded:s", "subset=u"):
         assert f"{name}{SPELT}" in shown
     layer = [row.model_copy(update={"metric": "bi-encoder:x,layer=1"}) for row in result.report.agreement]
-    shown = printed(to_rich(sweep.document(replace(result.report, agreement=layer))))
+    shown = printed(TerminalReport(sweep.document(replace(result.report, agreement=layer))))
     assert "\x1b]0" not in shown and f"d{SPELT}" in shown
 
 
 def test_what_a_profile_says():
     one = MetricProfile(f"m{ESCAPE}", status="done", says=f"took{ESCAPE}")
     machine = dict.fromkeys(("processor", "cores", "system", "python", "assay"), "x")
-    text = printed(to_rich(costs.document(Profile(f"d{ESCAPE}", 3, machine, (one,)).as_dict())))
+    text = printed(TerminalReport(costs.document(Profile(f"d{ESCAPE}", 3, machine, (one,)).as_dict())))
     assert "\x1b]0" not in text and "\x1b[2J" not in text
     assert f"took{SPELT}" in text and f"d{SPELT}" in text
+
+
+PATHS = ["bi-encoder:/home/me/models/minilm", "cross-encoder:/home/me/models/minilm,batch=4", "f1"]
+
+
+def wide_document():
+    """Return a document of three metrics whose table has more columns than a terminal has room for."""
+    heads = [Column("metric"), Column("AUC", number=True), *number_columns(["Pearson r", "time per pair"], keep=1)]
+    rows = [[name, ".123 [.10, .20]", ".456 [.40, .50]", "1,234,567.8"] for name in PATHS]
+    sheet = Sheet("t", [*heads, Column("x" * 30, number=True, spare=2)], rows, notes=["a note " * 20] * 7)
+    made = Provenance("how it was made", "n:600|seed:0", {"f1": "f1|assay:1"})
+    return Document([sheet], [], notes=["the method"], warnings=["few pairs"], provenance=made, metrics=PATHS)
+
+
+def lines_in(width, document, **more):
+    console = Console(file=io.StringIO(), width=width, color_system=None)
+    console.print(TerminalReport(document, **more), crop=False)
+    return console.file.getvalue().splitlines()
+
+
+@pytest.mark.parametrize("width", [100, 80, 60])
+def test_a_report_fits_the_terminal(width):
+    lines = lines_in(width, wide_document(), explain=False)
+    assert max(map(len, lines)) <= width
+    for name in ("bi-encoder:…/minilm", "f1"):
+        (row,) = [line for line in lines if line.startswith(f"{name} ")]
+        # no row goes on below, and no number is cut
+        assert ".123 [.10, .20]" in row and ".456 [.40, .50]" in row
+    hidden = "".join(lines).partition("not shown in")[2].partition("(--explain)")[0]
+    assert ("x" * 30 in hidden) == (width < 100)
+    assert not any("/home" in line for line in lines)
+
+
+def test_what_does_not_change_a_conclusion_is_shown_on_request():
+    brief = lines_in(80, wide_document(), explain=False)
+    assert brief[-1] == "Method and signatures: --explain"
+    assert "few pairs" in brief and "3 more notes: --explain" in brief
+    assert not any("seed:0" in line or "the method" in line for line in brief)
+    full = lines_in(80, wide_document())
+    assert full[-4:] == ["the method", "how it was made", "n:600|seed:0", "f1: f1|assay:1"]
+    assert sum(line.startswith("a note") for line in full) >= 7
+    # what a narrow terminal has no room for goes on below
+    assert max(map(len, full)) <= 80
+    assert sum("x" * 30 in line for line in full) == 1
+    assert sum("1,234,567.8" in line for line in full) == 3
+
+
+def test_a_number_is_not_cut_where_a_terminal_is_narrower_than_it():
+    lines = lines_in(12, wide_document(), explain=False)
+    assert any(".123 [.10, .20]" in line for line in lines)

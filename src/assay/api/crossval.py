@@ -68,7 +68,7 @@ def crossval(settings: CrossvalSettings) -> Report:
             subjects.append(replace(subject, notes=[*subject.notes, *notes]))
         metrics = dict.fromkeys(metric for subject in subjects for metric in subject.found if metric not in makers)
         failures = [f"not scored: {line}" for folder in opened for line in folder.manifest.failures]
-        document = replace(to_document(subjects, settings), notes=failures)
+        document = replace(to_document(subjects, settings), warnings=failures)
         return Report(
             signed(document, [data for _, data in chosen], metrics, settings.signature, group_by=settings.group_by)
         )

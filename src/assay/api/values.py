@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
-from assay.reports.formats import to_rich, write
+from assay.reports.formats import write
 from assay.reports.sheets import Document
+from assay.reports.terminal import TerminalReport
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -48,9 +49,14 @@ class Tables(ABC):
         """Return the records, or all that a report has, as JSON; undefined values are null."""
         return self.to_text("json")
 
-    def to_rich(self) -> Any:
-        """Return the tables as a Rich renderable."""
-        return to_rich(self.document)
+    def to_rich(self, *, explain: bool = True) -> TerminalReport:
+        """Return the tables as a Rich renderable, which fits the console it is printed on.
+
+        Args:
+            explain: whether to show every column and note, method and signatures; else the tables and the few notes
+                that change what they say.
+        """
+        return TerminalReport(self.document, explain=explain)
 
     def _repr_html_(self) -> str:
         return self.to_html()

@@ -7,11 +7,13 @@ from typing import Any
 from assay.benchmark.settings import AgreeSettings
 from assay.cli.command import command
 from assay.cli.guard import print_report, progress_on_stderr, tell
-from assay.cli.options import Format, FormatOption, QuietOption
+from assay.cli.options import ExplainOption, Format, FormatOption, QuietOption
 
 
 @command(AgreeSettings)
-def agree(output: FormatOption = Format.table, quiet: QuietOption = False, **settings: Any) -> None:
+def agree(
+    output: FormatOption = Format.table, explain: ExplainOption = False, quiet: QuietOption = False, **settings: Any
+) -> None:
     """Compare score columns of a file with its label; the texts are needed for --bucket f1 only.
 
     assay agree scored.csv --columns label=human --score f1 --score chrf
@@ -20,6 +22,6 @@ def agree(output: FormatOption = Format.table, quiet: QuietOption = False, **set
 
     with progress_on_stderr(quiet) as progress:
         result = assay.agree_file(**settings, progress=progress)
-    print_report(result, output)
+    print_report(result, output, explain=explain)
     if "out" in settings and not quiet:
         tell(f"wrote {settings['out']}")

@@ -9,7 +9,7 @@ import typer
 
 from assay.cli.command import command
 from assay.cli.guard import print_report, tell
-from assay.cli.options import QuietOption, ReportFormat, ReportFormatOption
+from assay.cli.options import ExplainOption, QuietOption, ReportFormat, ReportFormatOption
 from assay.reports.settings import BestWorstSettings
 
 
@@ -20,6 +20,7 @@ def bws(
         typer.Argument(help="Annotations, one a row: item1, item2, item3, item4, best, worst[, tuple, annotator]."),
     ],
     output: ReportFormatOption = ReportFormat.table,
+    explain: ExplainOption = False,
     quiet: QuietOption = False,
     **settings: Any,
 ) -> None:
@@ -29,6 +30,6 @@ def bws(
     """
     import assay
 
-    print_report(assay.best_worst(tuples, **settings), output)
+    print_report(assay.best_worst(tuples, **settings), output, explain=explain)
     if "out" in settings and not quiet:
         tell(f"wrote {settings['out']}")

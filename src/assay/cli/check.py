@@ -9,7 +9,7 @@ import typer
 
 from assay.cli.command import command
 from assay.cli.guard import print_report, progress_on_stderr, tell
-from assay.cli.options import QuietOption, ReportFormat, ReportFormatOption
+from assay.cli.options import ExplainOption, QuietOption, ReportFormat, ReportFormatOption
 from assay.reports.check.settings import CheckSettings
 
 #: Exit code of a gate that is not passed.
@@ -25,6 +25,7 @@ def check(
         Path | None, typer.Option(help="Write a summary in Markdown, too; an earlier one is replaced.")
     ] = None,
     output: ReportFormatOption = ReportFormat.table,
+    explain: ExplainOption = False,
     quiet: QuietOption = False,
     **settings: Any,
 ) -> None:
@@ -48,7 +49,7 @@ def check(
         write_file(junit, checked.to_junit())
     if summary is not None:
         write_summary(summary, checked.to_markdown())
-    print_report(checked, output)
+    print_report(checked, output, explain=explain)
     if not checked.passed:
         tell(f"assay: {checked.headline}")
         raise typer.Exit(FAILED)

@@ -9,7 +9,7 @@ import typer
 
 from assay.cli.command import command
 from assay.cli.guard import print_report, progress_on_stderr
-from assay.cli.options import QuietOption, ReportFormat, ReportFormatOption
+from assay.cli.options import ExplainOption, QuietOption, ReportFormat, ReportFormatOption
 from assay.reports.compare.settings import CompareSettings
 
 
@@ -20,6 +20,7 @@ def compare(
         typer.Argument(help="One run folder, or two of the same data; or files with a label and score columns."),
     ],
     output: ReportFormatOption = ReportFormat.table,
+    explain: ExplainOption = False,
     quiet: QuietOption = False,
     **settings: Any,
 ) -> None:
@@ -33,4 +34,4 @@ def compare(
 
     with progress_on_stderr(quiet) as progress:
         report = assay.compare(runs, **settings, progress=progress)
-    print_report(report, output)
+    print_report(report, output, explain=explain)

@@ -6,12 +6,17 @@ from typing import Any
 
 from assay.cli.command import command
 from assay.cli.guard import print_report, progress_on_stderr
-from assay.cli.options import QuietOption, ReportFormat, ReportFormatOption
+from assay.cli.options import ExplainOption, QuietOption, ReportFormat, ReportFormatOption
 from assay.reports.crossval import CrossvalSettings
 
 
 @command(CrossvalSettings)
-def crossval(output: ReportFormatOption = ReportFormat.table, quiet: QuietOption = False, **settings: Any) -> None:
+def crossval(
+    output: ReportFormatOption = ReportFormat.table,
+    explain: ExplainOption = False,
+    quiet: QuietOption = False,
+    **settings: Any,
+) -> None:
     """Average the agreement of metrics over folds, as trained models are judged, and tell sources apart.
 
     assay crossval --dataset stsb:test --metric dice --by subset
@@ -24,4 +29,4 @@ def crossval(output: ReportFormatOption = ReportFormat.table, quiet: QuietOption
 
     with progress_on_stderr(quiet) as progress:
         report = assay.crossval(**settings, progress=progress)
-    print_report(report, output)
+    print_report(report, output, explain=explain)

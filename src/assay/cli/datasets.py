@@ -8,7 +8,7 @@ from typing import Annotated, Any
 
 import typer
 
-from assay.cli.guard import grid, guarded, show, tell
+from assay.cli.guard import grid, guarded, print_line, show, tell
 from assay.cli.options import (
     ColumnsOption,
     JsonOption,
@@ -113,7 +113,7 @@ def show_(
 def _print(shown: dict[str, Any]) -> None:
     """Print a card or a file, a line for each thing that is known of it."""
     from assay.datasets.annotation_graph import graph_line
-    from assay.reports.formats import terminal
+    from assay.reports.terminal import terminal
 
     for key, value in shown.items():
         if value in ("", [], None):
@@ -122,16 +122,16 @@ def _print(shown: dict[str, Any]) -> None:
             for file in value:
                 digest = f", sha256 {file['sha256']}" if file["sha256"] else ""
                 size = f"{file['bytes']:,} bytes" if file["bytes"] else "size not fixed"
-                typer.echo(f"file: {file['name']}, {size}{digest}")
+                print_line(f"file: {file['name']}, {size}{digest}")
         elif key == "annotation_graph":
-            typer.echo(graph_line(value))
+            print_line(graph_line(value))
         elif isinstance(value, list):
             for item in value:
-                typer.echo(terminal(f"{key.removesuffix('s')}: {item}"))
+                print_line(terminal(f"{key.removesuffix('s')}: {item}"))
         elif isinstance(value, dict):
-            typer.echo(terminal(f"{key}: " + ", ".join(f"{inner} {_number(held)}" for inner, held in value.items())))
+            print_line(terminal(f"{key}: " + ", ".join(f"{inner} {_number(held)}" for inner, held in value.items())))
         else:
-            typer.echo(terminal(f"{key}: {value}"))
+            print_line(terminal(f"{key}: {value}"))
 
 
 def _number(value: object) -> str:

@@ -9,7 +9,7 @@ import typer
 
 from assay.cli.command import command
 from assay.cli.guard import print_report
-from assay.cli.options import ReportFormat, ReportFormatOption, scale_text
+from assay.cli.options import ExplainOption, ReportFormat, ReportFormatOption, scale_text
 from assay.errors import InputError
 from assay.reports.errors.settings import ErrorSettings
 from assay.settings import parse_scale
@@ -34,6 +34,7 @@ def errors(
         bool, typer.Option("--evaluate", help="Compare the rules with the categories annotated in the data, instead.")
     ] = False,
     output: ReportFormatOption = ReportFormat.table,
+    explain: ExplainOption = False,
     **settings: Any,
 ) -> None:
     """Show the pairs on which a metric and people diverge, with categories that say why.
@@ -46,14 +47,14 @@ def errors(
     if evaluate:
         _check_evaluated(context)
         chosen = {name: settings[name] for name in ("datasets", "tagger") if name in settings}
-        print_report(assay.evaluate_categories(run, scale=ends, **chosen), output)
+        print_report(assay.evaluate_categories(run, scale=ends, **chosen), output, explain=explain)
         return
     if output in (ReportFormat.json, ReportFormat.csv):
         if "corrected" in settings:
             raise InputError(f"`corrected`: --format {output} lists the pairs of RUN alone; take another format")
         # the list of pairs has no intervals
         settings["resamples"] = 0
-    print_report(assay.find_errors(run, scale=ends, **settings), output)
+    print_report(assay.find_errors(run, scale=ends, **settings), output, explain=explain)
 
 
 def _check_evaluated(context: typer.Context) -> None:

@@ -9,7 +9,7 @@ import typer
 
 from assay.cli.command import command
 from assay.cli.guard import print_report, tell
-from assay.cli.options import QuietOption, ReportFormat, ReportFormatOption
+from assay.cli.options import ExplainOption, QuietOption, ReportFormat, ReportFormatOption
 from assay.reports.explain.settings import ExplainSettings
 
 
@@ -17,6 +17,7 @@ from assay.reports.explain.settings import ExplainSettings
 def explain(
     svg: Annotated[Path | None, typer.Option("--svg", help="Draw the pairs into this file, too.")] = None,
     output: ReportFormatOption = ReportFormat.table,
+    explain: ExplainOption = False,
     quiet: QuietOption = False,
     **settings: Any,
 ) -> None:
@@ -27,7 +28,7 @@ def explain(
     import assay
 
     explained = assay.explain(**settings)
-    print_report(explained, output)
+    print_report(explained, output, explain=explain)
     if svg is not None:
         explained.write_svg(svg)
         if not quiet:

@@ -7,6 +7,7 @@ import functools
 import io
 import os
 import sys
+import textwrap
 import time
 import traceback
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -29,8 +30,8 @@ if TYPE_CHECKING:
     from assay.progress import Progress
 
 Arguments = ParamSpec("Arguments")
-#: Characters in a line of a table where stdout is no terminal.
-PIPE_WIDTH = 110
+#: Characters in a line where stdout is no terminal and ``COLUMNS`` is not set.
+PIPE_WIDTH = 100
 #: Seconds between two lines of progress where stderr is no terminal.
 SECONDS_BETWEEN_LINES = 10.0
 #: Errors of the file system that a user can fix: rights, a full or read-only disk, a file where a folder should be, a
@@ -170,20 +171,35 @@ def _tell_usage_error(message: str, context: Any) -> None:
 
 
 def show(renderable: Any) -> None:
-    """Print a Rich renderable to stdout, wide enough for a table where stdout is a file or a pipe."""
+    """Print a Rich renderable to stdout; where that is a file or a pipe, so wide that no word is broken."""
     from rich.measure import Measurement
 
     output = console()
-    # what does not fit is wrapped by the terminal, where Rich would cut columns off
-    needed = Measurement.get(output, output.options.update(max_width=10_000), renderable).minimum
-    output.width = max(output.width, needed)
+    if not output.is_terminal:
+        needed = Measurement.get(output, output.options.update(max_width=10_000), renderable).minimum
+        output.width = max(output.width, needed)
     output.print(renderable)
 
 
-def print_report(report: Tables, output: ReportFormat) -> None:
-    """Print the tables of a run or of a report to stdout."""
+def print_line(line: str) -> None:
+    """Print a line to stdout; a terminal gets it wrapped between words, the further lines indented."""
+    if sys.stdout.isatty():
+        line = textwrap.fill(
+            line, console().width, subsequent_indent="    ", break_long_words=False, break_on_hyphens=False
+        )
+    typer.echo(line)
+
+
+def print_report(report: Tables, output: ReportFormat, *, explain: bool = False) -> None:
+    """Print the tables of a run or of a report to stdout.
+
+    Args:
+        report: what to print.
+        output: how.
+        explain: whether tables come with every column and note, method and signatures; other formats always do.
+    """
     if output.value == "table":
-        show(report.to_rich())
+        console().print(report.to_rich(explain=explain), crop=False)
     else:
         typer.echo(report.to_text(output.value), nl=False)
 
@@ -200,7 +216,8 @@ def console() -> Console:
     from rich.console import Console
 
     plain = Console(soft_wrap=False)
-    return plain if plain.is_terminal else Console(width=PIPE_WIDTH)
+    has_width = plain.is_terminal or os.environ.get("COLUMNS", "").isdigit()
+    return plain if has_width else Console(width=PIPE_WIDTH)
 
 
 class _Bars:

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from assay.cli.guard import grid, guarded, show, tell
+from assay.cli.guard import grid, guarded, print_line, show, tell
 from assay.cli.options import ListFormat, ListFormatOption
 
 if TYPE_CHECKING:
@@ -83,7 +83,7 @@ def show_(name: Annotated[str, typer.Argument(help="A metric, such as bleu or bl
     from assay.metrics import describe_metric
 
     for line in describe_metric(name):
-        typer.echo(line)
+        print_line(line)
 
 
 @app.command("check")

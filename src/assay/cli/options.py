@@ -54,6 +54,9 @@ JsonOption = Annotated[bool, typer.Option("--json", help="Print JSON.")]
 ListFormatOption = Annotated[ListFormat, typer.Option("--format", "-f", help="How the list is printed.")]
 FormatOption = Annotated[ReportFormat, typer.Option("--format", "-f", help="How the table is printed.")]
 ReportFormatOption = Annotated[ReportFormat, typer.Option("--format", "-f", help="How the report is printed.")]
+ExplainOption = Annotated[
+    bool, typer.Option("--explain", help="Show every column and note, method and signatures below the tables.")
+]
 OfflineOption = Annotated[bool, typer.Option("--offline", help="Download nothing.")]
 ColumnsOption = Annotated[
     str | None,

@@ -9,7 +9,7 @@ import typer
 
 from assay.cli.command import command
 from assay.cli.guard import print_report
-from assay.cli.options import ReportFormat, ReportFormatOption
+from assay.cli.options import ExplainOption, ReportFormat, ReportFormatOption
 from assay.reports.power import PowerSettings
 
 
@@ -20,6 +20,7 @@ def power(
         typer.Argument(help="The pilot: a run folder, two of the same data, or files with a label and score columns."),
     ],
     output: ReportFormatOption = ReportFormat.table,
+    explain: ExplainOption = False,
     **settings: Any,
 ) -> None:
     """Say how many labelled pairs it takes to tell metrics apart, from a pilot run.
@@ -30,4 +31,4 @@ def power(
     """
     import assay
 
-    print_report(assay.power(runs, **settings), output)
+    print_report(assay.power(runs, **settings), output, explain=explain)

@@ -10,7 +10,7 @@ import typer
 from assay.benchmark.settings import ProfileSettings
 from assay.cli.command import command
 from assay.cli.guard import finish, print_report, progress_on_stderr, tell
-from assay.cli.options import QuietOption, ReportFormat, ReportFormatOption
+from assay.cli.options import ExplainOption, QuietOption, ReportFormat, ReportFormatOption
 from assay.errors import InputError
 
 #: Endings of a file and what is written there.
@@ -21,6 +21,7 @@ ENDINGS: Final[dict[str, str]] = {".json": "json", ".csv": "csv", ".md": "md"}
 def profile(
     out: Annotated[Path | None, typer.Option("--out", "-o", help="Write a file, too: .json, .csv or .md.")] = None,
     output: ReportFormatOption = ReportFormat.table,
+    explain: ExplainOption = False,
     quiet: QuietOption = False,
     **settings: Any,
 ) -> None:
@@ -41,7 +42,7 @@ def profile(
         tell("assay: stopped; a measurement that was interrupted is not kept")
         raise typer.Exit(130) from None
     report = assay.Report(document(profiled.as_dict()))
-    print_report(report, output)
+    print_report(report, output, explain=explain)
     if out is not None:
         _write(out, write(report.document, ENDINGS[out.suffix.lower()]))
     finish(profiled.failures, [] if out is None or quiet else [f"wrote {out}"])

@@ -6,12 +6,17 @@ from typing import Any
 
 from assay.cli.command import command
 from assay.cli.guard import print_report, progress_on_stderr
-from assay.cli.options import QuietOption, ReportFormat, ReportFormatOption
+from assay.cli.options import ExplainOption, QuietOption, ReportFormat, ReportFormatOption
 from assay.reports.recommend import RecommendSettings
 
 
 @command(RecommendSettings)
-def recommend(output: ReportFormatOption = ReportFormat.table, quiet: QuietOption = False, **settings: Any) -> None:
+def recommend(
+    output: ReportFormatOption = ReportFormat.table,
+    explain: ExplainOption = False,
+    quiet: QuietOption = False,
+    **settings: Any,
+) -> None:
     """Name the metric to use on your labelled data within a cost, with the evidence.
 
     assay recommend --dataset my.csv --columns reference=gold,candidate=answer,label=score --budget 1000/s
@@ -20,4 +25,4 @@ def recommend(output: ReportFormatOption = ReportFormat.table, quiet: QuietOptio
 
     with progress_on_stderr(quiet) as progress:
         report = assay.recommend(**settings, progress=progress)
-    print_report(report, output)
+    print_report(report, output, explain=explain)

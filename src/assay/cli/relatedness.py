@@ -6,12 +6,17 @@ from typing import Any
 
 from assay.cli.command import command
 from assay.cli.guard import print_report, progress_on_stderr
-from assay.cli.options import QuietOption, ReportFormat, ReportFormatOption
+from assay.cli.options import ExplainOption, QuietOption, ReportFormat, ReportFormatOption
 from assay.reports.relatedness import RelatednessSettings
 
 
 @command(RelatednessSettings)
-def relatedness(output: ReportFormatOption = ReportFormat.table, quiet: QuietOption = False, **settings: Any) -> None:
+def relatedness(
+    output: ReportFormatOption = ReportFormat.table,
+    explain: ExplainOption = False,
+    quiet: QuietOption = False,
+    **settings: Any,
+) -> None:
     """Compare features of two sentences' words with the label: overlap, related words, by part of speech and role.
 
     assay relatedness --dataset stsb:test --vectors vectors.txt --pipeline en_core_web_md
@@ -20,4 +25,4 @@ def relatedness(output: ReportFormatOption = ReportFormat.table, quiet: QuietOpt
 
     with progress_on_stderr(quiet) as progress:
         report = assay.relatedness(**settings, progress=progress)
-    print_report(report, output)
+    print_report(report, output, explain=explain)

@@ -8,7 +8,7 @@ import typer
 
 from assay.cli.command import command
 from assay.cli.guard import finish, print_report, progress_on_stderr
-from assay.cli.options import Format, FormatOption, QuietOption
+from assay.cli.options import ExplainOption, Format, FormatOption, QuietOption
 from assay.reports.reproduce import ReproduceSettings
 
 
@@ -16,6 +16,7 @@ from assay.reports.reproduce import ReproduceSettings
 def reproduce(
     name: Annotated[str | None, typer.Argument(help="A published table; without a name they are listed.")] = None,
     output: FormatOption = Format.table,
+    explain: ExplainOption = False,
     quiet: QuietOption = False,
     **settings: Any,
 ) -> None:
@@ -34,7 +35,7 @@ def reproduce(
         return
     with progress_on_stderr(quiet) as progress:
         table, verdicts, failures = assay.reproduce(name, **settings, progress=progress)
-    print_report(assay.Report(document(table, verdicts)), output)
+    print_report(assay.Report(document(table, verdicts)), output, explain=explain)
     notes = []
     if "vectors" not in settings and table.rows_with_vectors:
         rows = ", ".join(table.rows_with_vectors)

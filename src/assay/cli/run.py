@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 from assay.benchmark.settings import RunSettings
 from assay.cli.command import command
 from assay.cli.guard import finish, print_report, progress_on_stderr
-from assay.cli.options import Format, FormatOption, QuietOption
+from assay.cli.options import ExplainOption, Format, FormatOption, QuietOption
 from assay.tables import NOT_BY_PEOPLE
 
 if TYPE_CHECKING:
@@ -18,7 +18,9 @@ if TYPE_CHECKING:
 
 
 @command(RunSettings)
-def run(output: FormatOption = Format.table, quiet: QuietOption = False, **settings: Any) -> None:
+def run(
+    output: FormatOption = Format.table, explain: ExplainOption = False, quiet: QuietOption = False, **settings: Any
+) -> None:
     """Score labelled pairs with metrics and say how far each agrees with people.
 
     assay run quickstart
@@ -31,7 +33,7 @@ def run(output: FormatOption = Format.table, quiet: QuietOption = False, **setti
     with_page = settings.get("page", True)
     with progress_on_stderr(quiet) as progress:
         result = assay.run(**settings | {"out": folder, "page": False, "progress": progress})
-    print_report(result, output)
+    print_report(result, output, explain=explain)
     if with_page:
         result.write_page()
     finish(result.failures, [] if quiet else [f"wrote {folder}", *_what_next(result, folder)])

@@ -8,7 +8,7 @@ import typer
 
 from assay.cli.command import command
 from assay.cli.guard import print_report, progress_on_stderr
-from assay.cli.options import QuietOption, ReportFormat, ReportFormatOption
+from assay.cli.options import ExplainOption, QuietOption, ReportFormat, ReportFormatOption
 from assay.reports.significance.settings import SignificanceSettings
 
 
@@ -22,6 +22,7 @@ def significance(
         ),
     ],
     output: ReportFormatOption = ReportFormat.table,
+    explain: ExplainOption = False,
     quiet: QuietOption = False,
     **settings: Any,
 ) -> None:
@@ -35,4 +36,4 @@ def significance(
 
     with progress_on_stderr(quiet) as progress:
         report = assay.compare_systems(results, **settings, progress=progress)
-    print_report(report, output)
+    print_report(report, output, explain=explain)

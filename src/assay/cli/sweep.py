@@ -7,11 +7,13 @@ from typing import Any
 from assay.benchmark.settings import SweepSettings
 from assay.cli.command import command
 from assay.cli.guard import finish, print_report, progress_on_stderr
-from assay.cli.options import Format, FormatOption, QuietOption
+from assay.cli.options import ExplainOption, Format, FormatOption, QuietOption
 
 
 @command(SweepSettings)
-def sweep(output: FormatOption = Format.table, quiet: QuietOption = False, **settings: Any) -> None:
+def sweep(
+    output: FormatOption = Format.table, explain: ExplainOption = False, quiet: QuietOption = False, **settings: Any
+) -> None:
     """Say for every layer of a model how far a metric agrees with people, from one pass over the texts.
 
     assay sweep bertscore:all-MiniLM-L6-v2 --dataset stsb:test
@@ -21,5 +23,5 @@ def sweep(output: FormatOption = Format.table, quiet: QuietOption = False, **set
 
     with progress_on_stderr(quiet) as progress:
         result = assay.sweep(**settings, progress=progress)
-    print_report(assay.Report(document(result.report)), output)
+    print_report(assay.Report(document(result.report)), output, explain=explain)
     finish(result.failures, [f"wrote {settings['out']}"] if "out" in settings and not quiet else [])

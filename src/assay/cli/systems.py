@@ -9,7 +9,7 @@ import typer
 
 from assay.cli.command import command
 from assay.cli.guard import print_report
-from assay.cli.options import ReportFormat, ReportFormatOption
+from assay.cli.options import ExplainOption, ReportFormat, ReportFormatOption
 from assay.reports.systems import SystemSettings
 
 
@@ -20,6 +20,7 @@ def systems(
         typer.Argument(help="A run whose data has a column that names the system; or several runs, one a system."),
     ],
     output: ReportFormatOption = ReportFormat.table,
+    explain: ExplainOption = False,
     **settings: Any,
 ) -> None:
     """Compare systems on the items that all of them answered, under people's labels and under each metric.
@@ -28,4 +29,4 @@ def systems(
     """
     import assay
 
-    print_report(assay.systems(runs, **settings), output)
+    print_report(assay.systems(runs, **settings), output, explain=explain)

@@ -9,7 +9,7 @@ import typer
 
 from assay.cli.command import command
 from assay.cli.guard import print_report, progress_on_stderr
-from assay.cli.options import QuietOption, ReportFormat, ReportFormatOption
+from assay.cli.options import ExplainOption, QuietOption, ReportFormat, ReportFormatOption
 from assay.reports.table.settings import TableSettings
 
 
@@ -17,6 +17,7 @@ from assay.reports.table.settings import TableSettings
 def table(
     runs: Annotated[list[Path], typer.Argument(help="Run folders, or files with a label and score columns.")],
     output: ReportFormatOption = ReportFormat.latex,
+    explain: ExplainOption = False,
     quiet: QuietOption = False,
     **settings: Any,
 ) -> None:
@@ -28,4 +29,4 @@ def table(
 
     with progress_on_stderr(quiet) as progress:
         report = assay.table(runs, **settings, progress=progress)
-    print_report(report, output)
+    print_report(report, output, explain=explain)

@@ -9,7 +9,7 @@ import typer
 
 from assay.cli.command import command
 from assay.cli.guard import print_report
-from assay.cli.options import ReportFormat, ReportFormatOption
+from assay.cli.options import ExplainOption, ReportFormat, ReportFormatOption
 from assay.reports.thresholds.settings import ThresholdSettings
 
 
@@ -17,6 +17,7 @@ from assay.reports.thresholds.settings import ThresholdSettings
 def thresholds(
     run: Annotated[Path, typer.Argument(help="A run folder, or a file with a label and score columns.")],
     output: ReportFormatOption = ReportFormat.table,
+    explain: ExplainOption = False,
     **settings: Any,
 ) -> None:
     """Find the threshold of each metric that decides best between yes and no, and test it on other pairs.
@@ -25,4 +26,4 @@ def thresholds(
     """
     import assay
 
-    print_report(assay.thresholds(run, **settings), output)
+    print_report(assay.thresholds(run, **settings), output, explain=explain)

@@ -10,7 +10,7 @@ import typer
 import assay
 from assay.cli.command import command
 from assay.cli.guard import print_report, progress_on_stderr, tell
-from assay.cli.options import QuietOption, ReportFormat, ReportFormatOption
+from assay.cli.options import ExplainOption, QuietOption, ReportFormat, ReportFormatOption
 from assay.training.augmented.settings import AugmentedSettings
 from assay.training.midtuning.settings import MidTuningSettings
 from assay.training.pairwise.settings import PairSettings
@@ -25,63 +25,88 @@ app = typer.Typer(
 
 
 def print_training(
-    train: Callable[..., assay.Report], settings: dict[str, Any], output: ReportFormat, quiet: bool
+    train: Callable[..., assay.Report], settings: dict[str, Any], output: ReportFormat, explain: bool, quiet: bool
 ) -> None:
     """Train with some settings, print the results, and say where the model is."""
     with progress_on_stderr(quiet) as progress:
         report = train(**settings, progress=progress)
-    print_report(report, output)
+    print_report(report, output, explain=explain)
     if not quiet:
         tell(f"wrote {settings['out']}")
 
 
 @app.command("augmented")
 @command(AugmentedSettings)
-def augmented(output: ReportFormatOption = ReportFormat.table, quiet: QuietOption = False, **settings: Any) -> None:
+def augmented(
+    output: ReportFormatOption = ReportFormat.table,
+    explain: ExplainOption = False,
+    quiet: QuietOption = False,
+    **settings: Any,
+) -> None:
     """Train a sentence encoder on pairs that are made: names with aliases, names at random, numbers (Augmented SBERT).
 
     assay train augmented --base all-MiniLM-L6-v2 --labeller my-cross-encoder --entities people.csv --numbers en,de
     --out my-model
     """
-    print_training(assay.train_augmented, settings, output, quiet)
+    print_training(assay.train_augmented, settings, output, explain, quiet)
 
 
 @app.command("bi-encoder")
 @command(PairSettings)
-def bi_encoder(output: ReportFormatOption = ReportFormat.table, quiet: QuietOption = False, **settings: Any) -> None:
+def bi_encoder(
+    output: ReportFormatOption = ReportFormat.table,
+    explain: ExplainOption = False,
+    quiet: QuietOption = False,
+    **settings: Any,
+) -> None:
     """Train a sentence encoder whose cosine is the score, for bi-encoder:, bertscore: and pooled:.
 
     assay train bi-encoder --base all-MiniLM-L6-v2 --pairs stsb:train --dev stsb:dev --test stsb:test --out my-model
     """
-    print_training(assay.train_pairs, {"recipe": "bi-encoder", **settings}, output, quiet)
+    print_training(assay.train_pairs, {"recipe": "bi-encoder", **settings}, output, explain, quiet)
 
 
 @app.command("cross-encoder")
 @command(PairSettings)
-def cross_encoder(output: ReportFormatOption = ReportFormat.table, quiet: QuietOption = False, **settings: Any) -> None:
+def cross_encoder(
+    output: ReportFormatOption = ReportFormat.table,
+    explain: ExplainOption = False,
+    quiet: QuietOption = False,
+    **settings: Any,
+) -> None:
     """Train a model that reads both texts at once, for cross-encoder:; the base may be an encoder of single texts.
 
     assay train cross-encoder --base all-MiniLM-L6-v2 --pairs stsb:train --dev stsb:dev --test stsb:test --out my-model
     """
-    print_training(assay.train_pairs, {"recipe": "cross-encoder", **settings}, output, quiet)
+    print_training(assay.train_pairs, {"recipe": "cross-encoder", **settings}, output, explain, quiet)
 
 
 @app.command("mid-tuning")
 @command(MidTuningSettings)
-def mid_tuning(output: ReportFormatOption = ReportFormat.table, quiet: QuietOption = False, **settings: Any) -> None:
+def mid_tuning(
+    output: ReportFormatOption = ReportFormat.table,
+    explain: ExplainOption = False,
+    quiet: QuietOption = False,
+    **settings: Any,
+) -> None:
     """Train a sentence encoder to align sentences with their frames of predicates, roles and fillers.
 
     assay train mid-tuning --base all-MiniLM-L6-v2 --forms bamboo-sts:train --test stsb:test --out my-model
     """
-    print_training(assay.train_mid_tuning, settings, output, quiet)
+    print_training(assay.train_mid_tuning, settings, output, explain, quiet)
 
 
 @app.command("s3bert")
 @command(S3BertSettings)
-def s3bert(output: ReportFormatOption = ReportFormat.table, quiet: QuietOption = False, **settings: Any) -> None:
+def s3bert(
+    output: ReportFormatOption = ReportFormat.table,
+    explain: ExplainOption = False,
+    quiet: QuietOption = False,
+    **settings: Any,
+) -> None:
     """Train sentence embeddings whose parts measure aspects of meaning (S3BERT).
 
     assay train s3bert --base all-MiniLM-L6-v2 --pairs bamboo-sts:train --dev bamboo-sts:dev --test bamboo-sts:test
     --vectors glove.txt --out s3bert-minilm
     """
-    print_training(assay.train_s3bert, settings, output, quiet)
+    print_training(assay.train_s3bert, settings, output, explain, quiet)

@@ -8,7 +8,7 @@ import typer
 
 import assay
 from assay.cli.command import command
-from assay.cli.options import QuietOption, ReportFormat, ReportFormatOption
+from assay.cli.options import ExplainOption, QuietOption, ReportFormat, ReportFormatOption
 from assay.cli.train import print_training
 from assay.training.pairwise.settings import PairRecipe
 from assay.training.tuning.settings import TuneSettings
@@ -18,6 +18,7 @@ from assay.training.tuning.settings import TuneSettings
 def tune(
     recipe: Annotated[PairRecipe, typer.Argument(help="What is trained.")],
     output: ReportFormatOption = ReportFormat.table,
+    explain: ExplainOption = False,
     quiet: QuietOption = False,
     **settings: Any,
 ) -> None:
@@ -25,4 +26,4 @@ def tune(
 
     assay tune bi-encoder --base all-MiniLM-L6-v2 --pairs stsb:train --dev stsb:dev --test stsb:test --out tuned
     """
-    print_training(assay.tune, {"recipe": recipe, **settings}, output, quiet)
+    print_training(assay.tune, {"recipe": recipe, **settings}, output, explain, quiet)

@@ -9,7 +9,7 @@ import typer
 
 from assay.cli.command import command
 from assay.cli.guard import print_report, progress_on_stderr, tell
-from assay.cli.options import QuietOption, ReportFormat, ReportFormatOption
+from assay.cli.options import ExplainOption, QuietOption, ReportFormat, ReportFormatOption
 from assay.reports.verify import VerifySettings
 
 
@@ -17,6 +17,7 @@ from assay.reports.verify import VerifySettings
 def verify(
     run: Annotated[Path, typer.Argument(help="A run folder.")],
     output: ReportFormatOption = ReportFormat.table,
+    explain: ExplainOption = False,
     quiet: QuietOption = False,
     **settings: Any,
 ) -> None:
@@ -29,7 +30,7 @@ def verify(
 
     with progress_on_stderr(quiet) as progress:
         report = assay.verify(run, **settings, progress=progress)
-    print_report(report, output)
+    print_report(report, output, explain=explain)
     if not report.found.same:
         tell(f"assay: {headline(report.found)}")
         raise typer.Exit(1)

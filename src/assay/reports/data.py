@@ -471,5 +471,10 @@ def signed(
     lines += dict.fromkeys(
         f"{name}: {data.metrics[name].short_signature}" for name in names for data in datasets if name in data.metrics
     )
-    # the two runs of a comparison read the same data
-    return replace(document, notes=[*document.notes, *lines, f"draws: {draws}"], hints=list(dict.fromkeys(hints)))
+    return replace(
+        document,
+        # the two runs of a comparison read the same data
+        hints=list(dict.fromkeys(hints)),
+        notes=[*document.notes, *lines, f"draws: {draws}"],
+        metrics=list(dict.fromkeys([*document.metrics, *names])),
+    )

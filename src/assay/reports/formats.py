@@ -1,4 +1,4 @@
-"""The formats of a report: JSON, CSV, Markdown, LaTeX, HTML, and tables in a terminal.
+"""The formats of a report: JSON, CSV, Markdown, LaTeX, HTML. :mod:`assay.reports.terminal` draws it in a terminal.
 
 A format is a function from a document to text, registered under the name that ``--format`` takes. To add one, write the
 function here.
@@ -8,18 +8,12 @@ from __future__ import annotations
 
 import io
 import json
-import unicodedata
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from assay.errors import InputError, unknown_name
 from assay.output import json_text, write_records
 from assay.reports.sheets import Column, Document, Sheet
-
-if TYPE_CHECKING:
-    from rich.console import Group, RenderableType
-    from rich.table import Table
-    from rich.text import Text
 
 #: Name of a format -> a function that returns a document as text.
 FORMATS: dict[str, Callable[[Document], str]] = {}
@@ -90,7 +84,7 @@ def _markdown(document: Document) -> str:
         lines.append("")
     for sheet in document.sheets:
         lines += _markdown_sheet(sheet)
-    lines += [f"- {markdown(note)}" for note in document.notes]
+    lines += [f"- {markdown(note)}" for note in (*document.warnings, *document.notes)]
     made = document.provenance
     if made is not None:
         lines += [markdown(f"{made.method}. {made.signature}"), ""]
@@ -109,7 +103,7 @@ def _markdown_sheet(sheet: Sheet) -> Iterator[str]:
         blank = " |" * (len(sheet.columns) - len(row))
         yield "| " + " | ".join(_markdown_cells(sheet, number)) + " |" + blank
     yield ""
-    notes = [*_facts_of_groups(sheet), *sheet.notes, *sheet.warnings]
+    notes = [*sheet.facts_of_groups(), *sheet.notes, *sheet.warnings]
     yield from (f"- {markdown(note)}" for note in notes)
     if notes:
         yield ""
@@ -120,18 +114,9 @@ def _markdown_cells(sheet: Sheet, number: int) -> Iterator[str]:
         shown = markdown(cell)
         if cell and sheet.stands_out(number, column):
             shown = f"**{shown}**"
-        elif number in sheet.asides and column == _label(sheet):
+        elif number in sheet.asides and column == sheet.label:
             shown = f"*{shown}*"
         yield shown
-
-
-def _label(sheet: Sheet) -> int:
-    """Return the column that names the rows."""
-    return 1 if sheet.groups else 0
-
-
-def _facts_of_groups(sheet: Sheet) -> list[str]:
-    return [f"{group}: {'; '.join(facts)}" for group, facts in sheet.groups.items()]
 
 
 # LaTeX: a table for print, with booktabs; groups become headings, notes on rows are left out.
@@ -158,7 +143,7 @@ def _latex(document: Document) -> str:
 
 def _latex_sheet(sheet: Sheet) -> str:
     caption = sheet.caption or ". ".join([sheet.title, *sheet.facts, *sheet.notes])
-    shown = _narrow(sheet)
+    shown = sheet.narrow()
     columns = [sheet.columns[column] for column in shown]
     shape = "".join("r" if column.number else "l" for column in columns)
     lines = [
@@ -170,7 +155,7 @@ def _latex_sheet(sheet: Sheet) -> str:
         r"\toprule",
         " & ".join(latex(column.printed or column.head) for column in columns) + r" \\",
     ]
-    for heading, rows in _headed(sheet):
+    for heading, rows in sheet.headed():
         lines.append(r"\midrule")
         if heading:
             name, fact = heading
@@ -181,31 +166,12 @@ def _latex_sheet(sheet: Sheet) -> str:
 
 def _latex_cells(sheet: Sheet, number: int, shown: Sequence[int]) -> Iterator[str]:
     for column in shown:
-        cell = latex(_cell(sheet, number, column))
+        cell = latex(sheet.cell(number, column))
         if sheet.stands_out(number, column):
             cell = rf"\textbf{{{cell}}}"
-        elif number in sheet.asides and column == _label(sheet):
+        elif number in sheet.asides and column == sheet.label:
             cell = rf"\emph{{{cell}}}"
         yield cell
-
-
-def _narrow(sheet: Sheet) -> list[int]:
-    """Return the columns that print and a terminal show: groups are headings there, and notes stand elsewhere."""
-    first = _label(sheet)
-    return [number for number, column in enumerate(sheet.columns) if number >= first and not column.is_note]
-
-
-def _headed(sheet: Sheet) -> Iterator[tuple[tuple[str, str] | None, Sequence[int]]]:
-    """Yield the heading of each group (name and first fact) and its rows; no heading and all rows without groups."""
-    for group, facts in sheet.groups.items():
-        yield (group, facts[0]), sheet.rows_of(group)
-    if not sheet.groups:
-        yield None, range(len(sheet.rows))
-
-
-def _cell(sheet: Sheet, number: int, column: int) -> str:
-    row = sheet.rows[number]
-    return row[column] if column < len(row) else ""
 
 
 # HTML: tables without a page around them.
@@ -222,8 +188,8 @@ def _html(document: Document) -> str:
         heads = "".join(f'<th scope="col"{_kind(column)}>{escape(column.head)}</th>' for column in sheet.columns)
         body = "".join(_html_row(sheet, number) for number in range(len(sheet.rows)))
         parts.append(f"<table><caption>{caption}</caption><thead><tr>{heads}</tr></thead><tbody>{body}</tbody></table>")
-        parts += [f"<p>{escape(note)}</p>" for note in (*_facts_of_groups(sheet), *sheet.notes, *sheet.warnings)]
-    parts += [f"<p>{escape(note)}</p>" for note in document.notes]
+        parts += [f"<p>{escape(note)}</p>" for note in (*sheet.facts_of_groups(), *sheet.notes, *sheet.warnings)]
+    parts += [f"<p>{escape(note)}</p>" for note in (*document.warnings, *document.notes)]
     made = document.provenance
     if made is not None:
         parts.append(f"<p>{escape(f'{made.method}. {made.signature}')}</p>")
@@ -236,10 +202,10 @@ def _html_row(sheet: Sheet, number: int) -> str:
 
     cells = []
     for position, column in enumerate(sheet.columns):
-        cell = escape(_cell(sheet, number, position))
+        cell = escape(sheet.cell(number, position))
         if (number, position) in sheet.best:
             cell = f"<b>{cell}</b>"
-        elif number in sheet.asides and position == _label(sheet):
+        elif number in sheet.asides and position == sheet.label:
             cell = f"<i>{cell}</i>"
         cells.append(f"<td{_kind(column)}>{cell}</td>")
     return f"<tr{' class=marked' if number in sheet.marked else ''}>{''.join(cells)}</tr>"
@@ -247,118 +213,3 @@ def _html_row(sheet: Sheet, number: int) -> str:
 
 def _kind(column: Column) -> str:
     return ' class="number"' if column.number else ""
-
-
-# A terminal: groups become headings, notes on rows footnotes.
-
-#: Width that a word of a table in a terminal has before it is broken.
-LONGEST_WORD = 24
-#: Width of the heading of a group before it is wrapped.
-LONGEST_HEADING = 30
-
-
-def terminal(text: str) -> str:
-    """Return text whose control and formatting characters are spelt out: no escape sequence reaches a terminal."""
-    return "".join(f"\\u{ord(letter):04x}" if _acts(letter) else letter for letter in text)
-
-
-def _acts(letter: str) -> bool:
-    return letter not in "\n\t\N{ZERO WIDTH JOINER}" and unicodedata.category(letter) in ("Cc", "Cf", "Cs")
-
-
-def rich_text(text: str, style: str = "") -> Text:
-    """Return text for Rich to print in a style: nothing in it is markup, and :func:`terminal` has made it safe."""
-    from rich.text import Text
-
-    return Text(terminal(text), style=style)
-
-
-def to_rich(document: Document) -> Group:
-    """Return a document for a terminal."""
-    from rich.console import Group
-
-    parts: list[RenderableType] = [rich_text(hint, "yellow") for hint in document.hints]
-    for sheet in document.sheets:
-        parts.append(rich_text(sheet.title, "bold"))
-        parts += [rich_text(fact, "dim") for fact in sheet.facts]
-        if sheet.columns:
-            parts.append(_rich_table(sheet))
-        parts += [rich_text(note, "dim") for note in (*_facts_of_groups(sheet), *_footnotes(sheet), *sheet.notes)]
-        parts += [rich_text(warning, "yellow") for warning in sheet.warnings]
-        parts.append(rich_text(""))
-    parts += [rich_text(note, "dim") for note in document.notes]
-    if document.provenance is not None:
-        parts.append(rich_text(document.provenance.method, "dim"))
-    return Group(*parts)
-
-
-def _rich_table(sheet: Sheet) -> Table:
-    from rich import box
-    from rich.table import Table
-
-    table = Table(box=box.SIMPLE_HEAD, pad_edge=False, show_edge=False)
-    shown = _narrow(sheet)
-    for column in shown:
-        _add_column(table, sheet, column)
-    for heading, rows in _headed(sheet):
-        if heading:
-            table.add_section()
-            table.add_row(rich_text("  ".join(heading), "bold"))
-        for number in rows:
-            cells = []
-            for column in shown:
-                style = "bold" if sheet.stands_out(number, column) else "dim" if number in sheet.asides else ""
-                cells.append(rich_text(_rich_cell(sheet, number, column), style))
-            table.add_row(*cells)
-    return table
-
-
-def _add_column(table: Table, sheet: Sheet, number: int) -> None:
-    """Add a column with its width: numbers are never cut, and text keeps room for its longest word up to a limit."""
-    column = sheet.columns[number]
-    cells = [terminal(_rich_cell(sheet, row, number)) for row in range(len(sheet.rows))]
-    words = cells if column.number else [word for cell in cells for word in cell.split()]
-    widest = max(map(len, [terminal(column.head), *words]))
-    most = None
-    if sheet.groups and number == _label(sheet):
-        # headings stand in this column; beside the longest name there is room for indentation and mark
-        names = [terminal(_cell(sheet, row, number)) for row in range(len(sheet.rows))]
-        most = max(max(map(len, names), default=0) + 4, LONGEST_HEADING)
-    table.add_column(
-        rich_text(column.head),
-        justify="right" if column.number else "left",
-        no_wrap=column.number,
-        overflow="fold",
-        min_width=widest if column.number else min(widest, LONGEST_WORD),
-        max_width=most,
-    )
-
-
-def _rich_cell(sheet: Sheet, number: int, column: int) -> str:
-    """Return a cell; the name of a row under a heading is indented, and has a mark where there is a footnote on it."""
-    cell = _cell(sheet, number, column)
-    if column != _label(sheet):
-        return cell
-    mark = " *" if any(_notes_on(sheet, number)) else ""
-    return f"  {cell}{mark}" if sheet.groups else f"{cell}{mark}"
-
-
-def _notes_on(sheet: Sheet, number: int) -> list[str]:
-    """Return the notes on a row, each once."""
-    cells = [_cell(sheet, number, position) for position, column in enumerate(sheet.columns) if column.is_note]
-    return [note for cell in cells for note in cell.split("; ") if note]
-
-
-def _footnotes(sheet: Sheet) -> list[str]:
-    """Return a line a note, with the rows it belongs to: ``* constant score: f1 (all, f1=0)``."""
-    marked: dict[str, dict[str, list[str]]] = {}
-    for number, row in enumerate(sheet.rows):
-        for note in _notes_on(sheet, number):
-            groups = marked.setdefault(note, {}).setdefault(row[_label(sheet)], [])
-            if sheet.groups:
-                groups.append(row[0])
-    lines = []
-    for note, rows in marked.items():
-        names = [f"{name} ({', '.join(groups)})" if groups else name for name, groups in rows.items()]
-        lines.append(f"* {note}: {', '.join(names)}")
-    return lines

@@ -13,7 +13,7 @@ from assay.reports.compare.contests import Contest, used_buckets
 from assay.reports.data import ALL
 from assay.reports.layout import percent, short
 from assay.reports.settings import MetricsOfRun
-from assay.reports.sheets import Column, Document, Sheet, number_columns
+from assay.reports.sheets import Column, Document, Sheet
 from assay.settings import check_level, setting
 from assay.statistics.agreement import FEWEST
 from assay.statistics.coefficients import statistics_help, symbol_of
@@ -179,12 +179,12 @@ def _sheet(rows: Sequence[PlannedComparison], settings: PowerSettings) -> Sheet:
     ]
     if settings.effect is not None:
         facts.append(f"true difference {short(settings.effect, 3)}")
-    heads = [Column("first"), Column("second"), Column("")]
-    heads += number_columns(
-        ["difference", *(f"n = {size:,}" for size in settings.n), f"n for power {settings.power:g}"]
-    )
+    heads = [Column("first", key=True), Column("second", key=True), Column("", key=True)]
+    heads.append(Column("difference", number=True, spare=1))
+    heads += [Column(f"n = {size:,}", number=True, spare=2) for size in settings.n]
+    heads.append(Column(f"n for power {settings.power:g}", number=True))
     if where.grouped:
-        heads.append(Column("groups", number=True))
+        heads.append(Column("groups", number=True, spare=3))
     lines, warnings = [], []
     for row in rows:
         head = [row.first, row.second, symbol_of(row.statistic)]

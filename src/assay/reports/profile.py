@@ -27,7 +27,8 @@ def document(profile: Mapping[str, Any]) -> Document:
     points = [_point_row(cost["metric"], point) for cost in metrics for point in cost["points"]]
     timed = Sheet("Time by pairs and length of texts", _columns(*heads), points)
     records = [_record(cost, point) for cost in metrics for point in cost["points"] or [{}]]
-    return Document((costs, timed), records, _remarks(profile), profile)
+    names = [cost["metric"] for cost in metrics]
+    return Document((costs, timed), records, value=profile, warnings=_remarks(profile), metrics=names)
 
 
 def _columns(*heads: str) -> list[Column]:

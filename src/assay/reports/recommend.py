@@ -284,7 +284,7 @@ def with_advice(document: Document, advice: Sequence[Advice], budget: float | No
     sheets = [Sheet(_headline(item), (), (), facts=tuple(_reasons(item, budget, by))) for item in advice]
     records = [_record(item, by) for item in advice]
     value = {"advice": records, "evidence": list(document.records)}
-    return Document([*sheets, *document.sheets], records, document.notes, value, hints=document.hints)
+    return replace(document, sheets=[*sheets, *document.sheets], records=records, value=value)
 
 
 def _record(advice: Advice, by: str) -> dict[str, Any]:

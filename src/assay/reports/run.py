@@ -22,6 +22,7 @@ def document(run: RunFolder) -> Document:
         columns=AGREEMENT_COLUMNS,
         provenance=Provenance(intervals, run.manifest.signature, signatures),
         hints=[f"{section.title}: {hint}" for section in sections for hint in section.hints],
+        metrics=list(dict.fromkeys(metric.metric for metric in run.manifest.metrics)),
     )
 
 
@@ -48,7 +49,7 @@ def _sheet(section: Section, intervals: str) -> Sheet:
         [
             Column("bucket"),
             Column("metric", printed="Metric"),
-            *number_columns(section.heads),
+            *number_columns(section.heads, keep=1),
             Column("note", is_note=True),
         ],
         rows,

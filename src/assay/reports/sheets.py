@@ -5,7 +5,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -20,17 +20,27 @@ class Column:
         is_note: whether it holds remarks on rows, separated by ``; ``. Where there is little width, in a terminal, they
             become footnotes; in print they are left out.
         printed: its name in print; the same by default.
+        spare: where a terminal is narrow, columns with the highest number are left out first, with a hint; those with
+            0 stay.
+        key: whether it names the row: it is repeated where a wide table goes on below itself. By default the column
+            that :attr:`Sheet.label` says.
     """
 
     head: str
     number: bool = False
     is_note: bool = False
     printed: str = ""
+    spare: int = 0
+    key: bool = False
 
 
-def number_columns(heads: Iterable[str]) -> list[Column]:
-    """Return columns of numbers with these heads."""
-    return [Column(head, number=True) for head in heads]
+def number_columns(heads: Iterable[str], *, keep: int | None = None) -> list[Column]:
+    """Return columns of numbers with these heads; those after the first *keep* are spare, none by default."""
+    columns = []
+    for place, head in enumerate(heads):
+        spare = 0 if keep is None or place < keep else 1
+        columns.append(Column(head, number=True, spare=spare))
+    return columns
 
 
 @dataclass(frozen=True)
@@ -72,6 +82,31 @@ class Sheet:
         """Return the numbers of the rows of a group."""
         return [number for number, row in enumerate(self.rows) if row[0] == group]
 
+    @property
+    def label(self) -> int:
+        """The number of the column that names the rows."""
+        return 1 if self.groups else 0
+
+    def cell(self, row: int, column: int) -> str:
+        """Return the text of a cell, blank where it is missing at the end of a row."""
+        cells = self.rows[row]
+        return cells[column] if column < len(cells) else ""
+
+    def facts_of_groups(self) -> list[str]:
+        """Return a line for each group with all its facts."""
+        return [f"{group}: {'; '.join(facts)}" for group, facts in self.groups.items()]
+
+    def narrow(self) -> list[int]:
+        """Return the columns that print and a terminal show: groups are headings there, notes on rows are elsewhere."""
+        return [number for number, column in enumerate(self.columns) if number >= self.label and not column.is_note]
+
+    def headed(self) -> Iterator[tuple[tuple[str, str] | None, Sequence[int]]]:
+        """Yield the heading of each group (name, first fact) and its rows; no heading and all rows without groups."""
+        for group, facts in self.groups.items():
+            yield (group, facts[0]), self.rows_of(group)
+        if not self.groups:
+            yield None, range(len(self.rows))
+
 
 @dataclass(frozen=True)
 class Provenance:
@@ -95,12 +130,14 @@ class Document:
     Attributes:
         sheets: the tables.
         records: flat objects, one a row of the CSV; undefined values are None.
-        notes: lines at the end.
+        notes: lines at the end on method and signatures, which a terminal shows on request.
+        warnings: lines before these that change what may be concluded, such as a metric without scores.
         value: what JSON shows; the records where it is None.
         latex: what LaTeX shows; the sheets where it is empty.
         columns: the columns of the CSV; by default the keys of the records.
         provenance: stands after the notes, where it is known.
         hints: lines before the tables, on what the user may have meant otherwise.
+        metrics: the names of the metrics that the sheets show; a terminal shortens those that hold a path.
     """
 
     sheets: Sequence[Sheet]
@@ -111,3 +148,5 @@ class Document:
     columns: Sequence[str] = ()
     provenance: Provenance | None = None
     hints: Sequence[str] = ()
+    warnings: Sequence[str] = ()
+    metrics: Sequence[str] = ()

@@ -226,7 +226,6 @@ def document(studies: Sequence[SystemStudy], settings: SystemSettings) -> Docume
     notes = []
     if settings.resamples:
         notes.append(f"{level} bootstrap intervals over items, {settings.resamples:,} resamples")
-    notes.append(f"*: the two means differ by the paired t-test over items, Holm over the pairs of systems, at {level}")
     notes.append(
         "pairwise accuracy: share of pairs of systems ordered as by people; soft: 1 less the mean distance of the "
         f"p-values of people and metric ({settings.permutations:,} exchanges; Thompson et al. 2024); within items: "
@@ -268,7 +267,9 @@ def _differences(study: SystemStudy, settings: SystemSettings) -> Sheet:
             cells.append(f"{text or short(difference.value, 3)}{star}")
         rows.append([f"{study.systems[first]} − {study.systems[second]}", p_value(corrected[LABELS][place]), *cells])
     heads = [Column("systems"), Column("p, people", number=True), *number_columns(study.differences)]
-    return Sheet(f"{study.title}: every two systems", heads, rows)
+    level = percent(settings.confidence)
+    star = f"*: the two means differ by the paired t-test over items, Holm over the pairs of systems, at {level}"
+    return Sheet(f"{study.title}: every two systems", heads, rows, notes=[star])
 
 
 def _corrected(found: Sequence[MeanDifference]) -> Floats:

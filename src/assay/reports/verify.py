@@ -336,7 +336,9 @@ def to_document(verification: Verification) -> Document:
         *(f"no score in the run, so nothing to verify: {line}" for line in verification.without),
         headline(verification),
     )
-    return Document(sheets, [_record(metric) for metric in verification.metrics], notes, value)
+    records = [_record(metric) for metric in verification.metrics]
+    names = list(dict.fromkeys(metric.metric for metric in verification.metrics))
+    return Document(sheets, records, value=value, warnings=notes, metrics=names)
 
 
 def _sheet(data: ReloadedData, metrics: Sequence[VerifiedMetric]) -> Sheet:

@@ -14,13 +14,13 @@ from assay.reports.sheets import Column, Document, Sheet
 from assay.statistics.coefficients import title_of
 
 _HEADS = (
-    Column("bucket"),
-    Column("metric"),
-    Column("statistic"),
-    Column("before", number=True),
-    Column("now", number=True),
+    Column("bucket", key=True),
+    Column("metric", key=True),
+    Column("statistic", key=True),
+    Column("before", number=True, spare=1),
+    Column("now", number=True, spare=1),
     Column("difference", number=True),
-    Column("detectable loss", number=True),
+    Column("detectable loss", number=True, spare=2),
     Column("verdict"),
 )
 
@@ -64,7 +64,9 @@ def to_document(report: GateReport) -> Document:
         level = f"{percent(settings.confidence)} intervals, not corrected: some of many numbers move by chance"
         sheets.append(_sheet(f"{report.titles.get(dataset, dataset)}: not judged, but moved", cells, level))
     notes = [f"{len(others) - len(moved):,} other numbers did not move beyond chance"] if others else []
-    return Document(sheets, [_record(cell, settings.margin) for cell in report.cells], notes, value=_value(report))
+    records = [_record(cell, settings.margin) for cell in report.cells]
+    metrics = list(dict.fromkeys(cell.metric for cell in report.cells))
+    return Document(sheets, records, value=_value(report), warnings=notes, metrics=metrics)
 
 
 def _facts(report: GateReport) -> list[str]:

@@ -152,19 +152,19 @@ def _on_row(contest: Contest, row: ComparedMetrics, letters: Mapping[str, str]) 
 
 
 _HEADS = (
-    Column("metrics"),
-    Column(""),
-    Column("first", number=True),
-    Column("second", number=True),
+    Column("metrics", key=True),
+    Column("", key=True),
+    Column("first", number=True, spare=1),
+    Column("second", number=True, spare=1),
     Column("difference", number=True),
     Column("p jack.", number=True),
-    Column("p perm.", number=True),
-    Column("p Will.", number=True),
-    Column("detectable", number=True),
+    Column("p perm.", number=True, spare=3),
+    Column("p Will.", number=True, spare=4),
+    Column("detectable", number=True, spare=2),
     Column("better"),
 )
 _PAIR_HEADS = (
-    Column("question"),
+    Column("question", spare=1),
     Column("reference"),
     Column("candidate"),
     Column("label", number=True),
@@ -252,7 +252,7 @@ def _sheet(
         f"{contest.data.title}, {bucket}",
         _HEADS,
         [_cells(row, letters) for row in rows],
-        facts=(f"n = {n:,}; {legend}",),
+        facts=(f"n = {n:,}; {legend}; ? cannot be told apart",),
         notes=tuple(notes),
     )
 

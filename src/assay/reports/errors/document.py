@@ -9,7 +9,7 @@ from assay.reports.errors.categories import FEWEST, LONG, MANY_LONG, Frequency, 
 from assay.reports.errors.divergence import Divergence
 from assay.reports.errors.report import Cleaning, ErrorReport, SubsetAgreement, records
 from assay.reports.layout import Cell
-from assay.reports.sheets import Column, Document, Sheet
+from assay.reports.sheets import Column, Document, Sheet, number_columns
 from assay.statistics.agreement import FEWEST as FEWEST_UNITS
 from assay.statistics.coefficients import title_of
 
@@ -37,7 +37,8 @@ def error_document(reports: Sequence[ErrorReport], *, top: int = 10, limit: int 
     sheets = [sheet for report in reports for sheet in _sheets(report, top)]
     missing = dict.fromkeys(line for report in reports for line in report.tagged.missing)
     pairs = [record for report in reports for record in records(report, limit)]
-    return Document(sheets, pairs, notes=list(missing))
+    notes = [_ABOUT_SHARES, _ABOUT_FEW] if any(report.divergences for report in reports) else []
+    return Document(sheets, pairs, notes, warnings=list(missing))
 
 
 def _sheets(report: ErrorReport, top: int) -> Iterator[Sheet]:
@@ -79,13 +80,13 @@ def _frequencies(report: ErrorReport, metric: str) -> Sheet:
         facts.append(divergence.decisions.origin)
     if report.data.facts.kind == "probe":
         facts.append("probe set: the categories are those the pairs were written for")
-    heads = ["category", "too low", "too high", "share of diverging", "share of all", "times as frequent"]
+    heads = ["too low", "too high", "share of diverging", "share of all", "times as frequent"]
     return Sheet(
         f"Why {metric} and people diverge: {_title(report)}",
-        [Column(heads[0]), *(Column(head, number=True) for head in heads[1:])],
+        [Column("category"), *(Column(head, number=True, spare=int(head == "share of all")) for head in heads)],
         rows,
         facts=facts,
-        notes=[*_nothing_by_rank(report, divergence), *_long_answers(report, divergence), _ABOUT_SHARES, _ABOUT_FEW],
+        notes=[*_nothing_by_rank(report, divergence), *_long_answers(report, divergence)],
     )
 
 
@@ -126,11 +127,17 @@ def _worst(report: ErrorReport, metric: str, top: int) -> Sheet:
                     "; ".join(map(_label, record["categories"])) or "–",
                 ]
             )
-    heads = [("side", False), ("label", True), ("score", True), ("question", False), ("reference", False)]
-    heads += [("candidate", False), ("categories", False)]
+    heads = [
+        Column("side", spare=1),
+        *number_columns(["label", "score"]),
+        Column("question", spare=2),
+        Column("reference"),
+        Column("candidate"),
+        Column("categories", spare=3),
+    ]
     return Sheet(
         f"The {len(rows)} pairs on which {metric} and people diverge most",
-        [Column(head, number) for head, number in heads],
+        heads,
         rows,
     )
 

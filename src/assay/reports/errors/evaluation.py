@@ -140,7 +140,7 @@ def evaluation_document(
         notes += missing
         sheets.append(_evaluation_sheet(data, evaluation))
         records += [_record(data, each) for each in (*evaluation.categories, *evaluation.groups)]
-    return Document(sheets, records, notes=list(dict.fromkeys(notes)))
+    return Document(sheets, records, warnings=list(dict.fromkeys(notes)))
 
 
 _HEADS = ("people", "rules", "both", "precision", "recall", "F1", "kappa")

@@ -13,8 +13,8 @@ from typing import TYPE_CHECKING, Any
 
 from assay.errors import InputError, MissingExtraError
 from assay.output import FileKind, check_replaceable, written_whole
-from assay.reports.formats import terminal
 from assay.reports.layout import fit
+from assay.reports.terminal import terminal
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

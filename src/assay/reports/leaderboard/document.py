@@ -28,10 +28,10 @@ def document(boards: Sequence[Board], settings: PairedTests, by: str, absent: Se
     priced = any(line.pairs_per_second is not None for board in boards for line in board.lines)
     heads = [
         Column("rank", number=True),
-        Column("alike"),
-        Column("metric"),
-        *[Column(title_of(name), number=True) for name in settings.statistics],
-        *([Column("pairs/s", number=True), Column("front")] if priced else []),
+        Column("alike", spare=1),
+        Column("metric", key=True),
+        *[Column(title_of(name), number=True, spare=0 if name == by else 2) for name in settings.statistics],
+        *([Column("pairs/s", number=True, spare=3), Column("front", spare=3)] if priced else []),
     ]
     filled = [board for board in boards if any(map(_has_value, board.lines))]
     sheets = []
@@ -41,7 +41,9 @@ def document(boards: Sequence[Board], settings: PairedTests, by: str, absent: Se
             sheets.append(_random_sheet(board, by))
     records = [record for board in boards for record in _records(board, by)]
     empty = [_why_left_out(board) for board in boards if board not in filled]
-    return Document(sheets, records, [*absent, *empty, *_explanations(settings, by, filled, priced)])
+    explanations = list(_explanations(settings, by, filled, priced))
+    metrics = list(dict.fromkeys(line.metric for board in boards for line in board.lines))
+    return Document(sheets, records, explanations, warnings=[*absent, *empty], metrics=metrics)
 
 
 def _has_value(line: Line) -> bool:

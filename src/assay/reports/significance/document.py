@@ -67,7 +67,8 @@ def document(
         all_notes += [f"{_title(group)}: {note}" for note in group.notes]
     records = [_record(row) for row in compared]
     value = {"results": results, "comparisons": records, "counts": counts, "notes": all_notes}
-    return Document(sheets, records, [*notes, *_explanations(samples, compared, settings)], value)
+    explanations = list(_explanations(samples, compared, settings))
+    return Document(sheets, records, explanations, value, warnings=notes)
 
 
 def _systems(samples: Sequence[Samples]) -> list[str]:

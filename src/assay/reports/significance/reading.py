@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from assay.errors import InputError
-from assay.reports.formats import terminal
+from assay.reports.terminal import terminal
 
 #: What a training writes into the folder of each seed.
 RESULTS = "results.json"

@@ -31,7 +31,7 @@ def to_document(
     """
     sheets = [_sheet(table, settings, tests) for table in tables]
     records = [record for table in tables for record in _records(table, settings.coefficient)]
-    return Document(sheets, records, notes)
+    return Document(sheets, records, warnings=notes)
 
 
 def with_latex(
@@ -39,7 +39,10 @@ def with_latex(
 ) -> Document:
     """Return a document with its LaTeX, in which the notes of the document are comments."""
     package = r"\usepackage{booktabs}" + (r" and \usepackage{siunitx}" if settings.siunitx else "")
-    comments = [f"% needs {package}", *(f"% {' '.join(note.splitlines())}" for note in laid_out.notes)]
+    comments = [
+        f"% needs {package}",
+        *(f"% {' '.join(note.splitlines())}" for note in (*laid_out.warnings, *laid_out.notes)),
+    ]
     label = settings.label or f"tab:{settings.coefficient}"
     texts = ["\n".join(comments) + "\n"]
     for number, table in enumerate(tables, start=1):

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from assay.reports.layout import Cell, percent, short
-from assay.reports.sheets import Column, Document, Sheet
+from assay.reports.sheets import Column, Document, Sheet, number_columns
 from assay.reports.thresholds.calibration import Calibration
 from assay.reports.thresholds.intervals import Value
 from assay.reports.thresholds.measures import shown_measure
@@ -83,9 +83,14 @@ def _decisions(subject: Subject, settings: ThresholdSettings) -> Sheet:
         choice = ", which include their choice" if subject.chosen_apart else ", the thresholds held fixed"
     return Sheet(
         f"{subject.title}: yes is {subject.rule}",
-        [Column("metric"), Column("yes from"), Column(_NAMES[chosen], number=True), Column("when tuned", number=True)]
-        + [Column("wrong", number=True)]
-        + [Column(_NAMES[name], number=True) for name in others],
+        [
+            Column("metric"),
+            Column("yes from"),
+            Column(_NAMES[chosen], number=True),
+            Column("when tuned", number=True, spare=2),
+            Column("wrong", number=True),
+            *number_columns([_NAMES[name] for name in others], keep=0),
+        ],
         rows,
         facts=[
             f"{any_decision.positive:,} of {any_decision.n:,} pairs are yes; {subject.way}",
@@ -158,7 +163,7 @@ def _averaged(subject: Subject) -> Sheet:
 
     return Sheet(
         f"{subject.title}: mean over the parts, as cross-validation is often published",
-        [Column("metric"), Column("thresholds"), *(Column(_NAMES[name], number=True) for name in names)],
+        [Column("metric"), Column("thresholds"), *number_columns([_NAMES[name] for name in names], keep=1)],
         [
             (metric, _range(decision, subject.rising[metric]), *(shown(decision, name) for name in names))
             for metric, decision in subject.decisions.items()
@@ -180,8 +185,8 @@ def _areas(subject: Subject) -> Sheet:
             Column("area under ROC", number=True),
             Column("average precision", number=True),
             Column("ECE, calibrated", number=True),
-            Column("Brier, calibrated", number=True),
-            Column("ECE, as it is", number=True),
+            Column("Brier, calibrated", number=True, spare=1),
+            Column("ECE, as it is", number=True, spare=1),
         ],
         [
             (
