@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 
 import pytest
 
@@ -30,6 +31,17 @@ def test_it_writes_a_page_and_says_so(folder, tmp_path):
     assert 'id="leaderboard"' in page
     assert call("report", folder, "--out", tmp_path / "page", "--no-leaderboard", "-q").err == ""
     assert 'id="leaderboard"' not in (tmp_path / "page" / "index.html").read_text(encoding="utf-8")
+
+
+@pytest.mark.slow
+def test_a_page_for_a_decision(folder, tmp_path):
+    page = tmp_path / "decision.html"
+    done = call("report", folder, "--for", "decision", "--title", "For us", "--out", page)
+    assert (done.code, done.out) == (0, "")
+    assert re.fullmatch(rf"wrote {re.escape(str(page))} \(\d+ kB\)\n", done.err)
+    text = page.read_text(encoding="utf-8")
+    assert "<h1>For us</h1>" in text and "No metric can be recommended" in text, "six pairs are too few"
+    assert "add --for decision" in call("report", folder, "--title", "x", "--out", tmp_path / "page").complaint
 
 
 @pytest.mark.slow

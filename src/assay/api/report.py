@@ -1,4 +1,4 @@
-"""Runs as an HTML page."""
+"""Runs as an HTML page, for analysis or for a decision."""
 
 from __future__ import annotations
 
@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from assay.api.files import Run, open_runs
+from assay.errors import InputError
 from assay.reports.page.render import write_page
 from assay.reports.page.settings import PageSettings
 from assay.settings import takes_settings
@@ -15,12 +16,24 @@ from assay.settings import takes_settings
 def report(runs: Run | Sequence[Run], out: str | Path, settings: PageSettings) -> Path:
     """Write one self-contained HTML page and return its file: tables, figures, and every pair to look at.
 
+    For a decision it is one run in sentences: the metric that :func:`recommend` names, the threshold that
+    :func:`thresholds` learns, the errors to expect, what the metric costs and does not see, and examples.
+
     Args:
-        runs: run folders, results of :func:`assay.run`, or files with a label and score columns.
-        out: a folder of its own; an earlier page in it is replaced.
+        runs: run folders, results of :func:`assay.run`, or files with a label and score columns; for a decision one.
+        out: a folder of its own; an earlier page in it is replaced. For a decision also a file that ends in ``.html``
+            or ``.md``.
 
     Raises:
         InputError: a run that cannot be read, or *out* holds something else than an earlier page.
     """
     with open_runs(runs) as opened:
+        if settings.audience == "decision":
+            from assay.reports.decision.write import write_decision
+
+            if len(opened) != 1:
+                raise InputError(
+                    f"{len(opened)} runs: a page for a decision is about one; `assay leaderboard` compares them"
+                )
+            return write_decision(opened[0], Path(out), settings)
         return write_page(opened, Path(out), leaderboard=settings.leaderboard, categories=settings.categories)

@@ -17,17 +17,24 @@ from assay.reports.page.settings import PageSettings
 def report(
     runs: Annotated[list[Path], typer.Argument(help="Run folders, or files with a label and score columns.")],
     out: Annotated[
-        Path, typer.Option("--out", "-o", help="The folder for the page; an earlier page in it is replaced.")
+        Path,
+        typer.Option(
+            "--out",
+            "-o",
+            help="The folder for the page; for a decision also an .html or .md file. An earlier page is replaced.",
+        ),
     ],
     quiet: QuietOption = False,
     **settings: Any,
 ) -> None:
-    """Write one self-contained HTML page: tables, figures, and every pair to look at.
+    """Write one self-contained HTML page: tables, figures, and every pair to look at; or the decision in sentences.
 
     assay report runs/answers --out page
+    assay report runs/answers --for decision --out decision.html
     """
     import assay
 
     written = assay.report(runs, out, **settings)
     if not quiet:
-        tell(f"wrote {written} ({written.stat().st_size / 1e6:.1f} MB)")
+        size = written.stat().st_size
+        tell(f"wrote {written} ({size / 1e6:.1f} MB)" if size >= 1e5 else f"wrote {written} ({size / 1e3:.0f} kB)")

@@ -36,11 +36,11 @@ def find(unit: Unit) -> Iterator[tuple[str, str]]:
 
 
 def _where(block: Block) -> str:
-    name = "All pairs" if block.bucket == ALL else f"Where {_spelt(block.bucket)}"
+    name = "All pairs" if block.bucket == ALL else f"Where {spelt(block.bucket)}"
     return f"{name} ({block.facts[0]})"
 
 
-def _spelt(bucket: str) -> str:
+def spelt(bucket: str) -> str:
     """Return a condition as people write it: ``f1=0`` becomes ``F1 = 0``."""
     for mark in (">=", "<=", "!=", "=", ">", "<"):
         name, found, value = bucket.partition(mark)

@@ -2,18 +2,53 @@
 
 from __future__ import annotations
 
+import dataclasses
 from dataclasses import dataclass
+from typing import Literal
 
-from assay.settings import Settings, setting
+from assay.errors import InputError
+from assay.reports.recommend import parse_budget
+from assay.reports.settings import DatasetsOfRun
+from assay.reports.thresholds.settings import Criterion
+from assay.settings import declared, setting
 
 
 @dataclass(frozen=True, kw_only=True)
-class PageSettings(Settings):
-    """What a page holds beside the tables and figures of its runs."""
+class PageSettings(DatasetsOfRun, Criterion):
+    """Whom a page is for, and what it holds.
 
+    Raises:
+        InputError: settings that contradict each other or are out of their range.
+    """
+
+    audience: Literal["analysis", "decision"] = setting(
+        "Whom the page is for: somebody who looks at every number, or somebody who decides by them.",
+        "analysis",
+        flags=("--for",),
+        choices=("analysis", "decision"),
+    )
+    title: str | None = setting("Title of the page for a decision.", None, metavar="TEXT")
+    note: str | None = setting("A line of your own below that title.", None, metavar="TEXT")
+    budget: str | None = setting(
+        "For a decision, what the metric must reach: 1000/s, 600/min, 5e5/h.", None, metavar="PAIRS/TIME"
+    )
     leaderboard: bool = setting(
         "Rank the metrics, which takes most of the time.", True, flags=("--leaderboard/--no-leaderboard",)
     )
     categories: bool = setting(
         "Tag the pairs with kinds of errors by rules.", True, flags=("--categories/--no-categories",)
     )
+
+    def check(self) -> None:
+        """Refuse what only the page for a decision has, and to leave out the ranks that it rests on."""
+        super().check()
+        if self.budget is not None:
+            parse_budget(self.budget)
+        if self.audience == "decision":
+            if not self.leaderboard:
+                raise InputError("`leaderboard`: the page for a decision rests on the ranks; leave them in")
+            return
+        defaults = {field.name: field.default for field in dataclasses.fields(self)}
+        for name in declared(type(self)):
+            if name not in ("leaderboard", "categories") and getattr(self, name) != defaults[name]:
+                raise InputError(f"`{name}`: only the page for a decision has it; add `audience=decision`")

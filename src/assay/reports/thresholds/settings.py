@@ -11,7 +11,7 @@ from assay.reports.settings import DatasetsOfRun, MetricsOfRun
 from assay.settings import Resampling, Settings, setting
 
 
-def _costs(cost: str | Mapping[str, float]) -> tuple[float, float]:
+def costs_of(cost: str | Mapping[str, float]) -> tuple[float, float]:
     """Return what a false yes and a false no cost.
 
     Raises:
@@ -62,7 +62,7 @@ class Criterion(Settings):
         if self.recall is not None:
             return f"recall>={self.recall:g}"
         if self.cost is not None:
-            alarm, miss = _costs(self.cost)
+            alarm, miss = costs_of(self.cost)
             return f"cost:{alarm:g},{miss:g}"
         return self.measure
 
@@ -79,7 +79,7 @@ class Criterion(Settings):
             if isinstance(value, int | float) and not 0 < value <= 1:
                 raise InputError(f"`{name}={value:g}`: must be a share above 0 and at most 1, such as 0.95")
         if self.cost is not None:
-            _costs(self.cost)
+            costs_of(self.cost)
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -1,0 +1,120 @@
+"""Examples of right and wrong judgements of a metric, drawn at random."""
+
+from __future__ import annotations
+
+import unicodedata
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from assay.reports.data import ALL, ScoredDataset
+from assay.reports.decision.evidence import Choice
+from assay.reports.errors.divergence import diverging
+from assay.reports.errors.settings import Rule
+from assay.reports.layout import label_texts
+from assay.reports.thresholds.measures import decide
+from assay.reports.thresholds.planning import read_positive
+from assay.statistics.resampling import seed_of
+
+#: Examples of each kind.
+EXAMPLES = 3
+#: Without a threshold a judgement is right where the ranks of score and label are nearer than this share of the pairs.
+NEAR = 0.1
+#: Characters of a text that are shown.
+_QUESTION, _TEXT = 140, 260
+
+
+@dataclass(frozen=True)
+class Judgement:
+    """One example in words; the question is empty where there is none."""
+
+    question: str
+    reference: str
+    candidate: str
+    people: str
+    metric: str
+
+
+def judgements(data: ScoredDataset, choice: Choice) -> dict[str, list[Judgement]]:
+    """Return right and wrong judgements under their headings, no two of one group or with one candidate.
+
+    With a threshold those of yes and of no take turns. Without one a judgement is wrong where ``assay errors`` finds
+    that the ranks of score and label are far apart, and right where they are nearer than :data:`NEAR`.
+    """
+    metric, yes_no = choice.line.metric, choice.yes_no
+    scores = data.oriented(metric)
+    known = np.isfinite(scores)
+    if yes_no is None:
+        verb = "Ranked"
+        right = [known & ~diverging(data, metric, Rule(by="rank", residual=NEAR)).mask]
+        wrong = [diverging(data, metric, Rule(by="rank")).mask]
+    else:
+        verb = "Judged"
+        _, positive = read_positive(data, yes_no.settings.positive)
+        called_yes = decide(scores, yes_no.decision.deployed)
+        as_people = called_yes == positive
+        right = [known & as_people & called_yes, known & as_people & ~called_yes]
+        wrong = [known & ~as_people & called_yes, known & ~as_people & ~called_yes]
+    seen: set[object] = set()
+    found = {}
+    for title, masks in ((f"{verb} as people do", right), (f"{verb} otherwise than by people", wrong)):
+        found[title] = [_judgement(data, choice, row) for row in _draw(data, masks, seen)]
+    return found
+
+
+def _draw(data: ScoredDataset, masks: Sequence[NDArray[np.bool_]], seen: set[object]) -> list[int]:
+    """Return rows of pairs, from one mask after the other in turn, without what was seen before."""
+    random = np.random.default_rng(seed_of(0, data.name, data.facts.split, ALL))
+    waiting = [list(random.permutation(np.flatnonzero(mask))) for mask in masks]
+    candidates = data.table.column("candidate").to_pylist()
+    rows: list[int] = []
+    turn = 0
+    while len(rows) < EXAMPLES and any(waiting):
+        queue = waiting[turn % len(waiting)]
+        turn += 1
+        while queue:
+            row = int(queue.pop())
+            keys: set[object] = {candidates[row]}
+            if data.groups is not None:
+                keys.add(int(data.groups[row]))
+            if not keys & seen:
+                seen |= keys
+                rows.append(row)
+                break
+    return rows
+
+
+def _judgement(data: ScoredDataset, choice: Choice, row: int) -> Judgement:
+    metric, yes_no = choice.line.metric, choice.yes_no
+    texts = data.texts(row)
+    label, score = float(data.labels[row]), float(data.scores[metric][row])
+    (people,) = label_texts([label])
+    verdict = f"score {score:.3g}"
+    if yes_no is None:
+        people = f"label {people}"
+    else:
+        positive = bool(read_positive(data, yes_no.settings.positive)[1][row])
+        called = data.oriented(metric)[row] >= yes_no.decision.deployed
+        people = f"{'yes' if positive else 'no'} (label {people})"
+        verdict = f"{'yes' if called else 'no'} ({verdict})"
+    return Judgement(
+        bounded(texts["question"], _QUESTION),
+        bounded(texts["reference"], _TEXT),
+        bounded(texts["candidate"], _TEXT),
+        people,
+        verdict,
+    )
+
+
+def bounded(text: str, most: int) -> str:
+    """Return a text as one line of at most so many characters, its invisible characters spelt out."""
+    line = " ".join(text.split())
+    cut = line if len(line) <= most else f"{line[: most - 1].rstrip()}…"
+    return "".join(f"[U+{ord(one):04X}]" if _is_invisible(one) else one for one in cut)
+
+
+def _is_invisible(character: str) -> bool:
+    # the two joiners make one letter or emoji of several
+    return unicodedata.category(character) in ("Cc", "Cf", "Co", "Cs") and character not in "\u200c\u200d"

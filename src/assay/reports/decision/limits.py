@@ -1,0 +1,144 @@
+"""How sure a recommendation is, and what the metric does not see, in sentences."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator, Mapping
+
+from assay.reports.decision.evidence import NO_COMMON_WORD, Choice, Evidence, Part
+from assay.reports.decision.phrases import about, listed, renamed, share_words
+from assay.reports.layout import Cell, short
+from assay.reports.page.parts import spelt
+from assay.reports.page.settings import PageSettings
+from assay.reports.power import PlannedComparison
+from assay.statistics.coefficients import title_of
+
+#: Labels of the rarer kind below which a page warns, and the width of an interval above which it does.
+_FEW_LABELS, _WIDE = 50, 0.1
+#: Pairs below which it warns where there is no threshold.
+_FEW_PAIRS = 100
+
+
+def sure(evidence: Evidence, settings: PageSettings, names: Mapping[str, str]) -> Iterator[str]:
+    """Yield how the recommended metric compares with the others, and what would settle it."""
+    advice = evidence.advice
+    use, highest = advice.use, advice.highest
+    if evidence.compared == 1:
+        yield "There was nothing to choose from: the run has one metric. Whether another one does better is not known."
+    elif use is not None and highest is not None:
+        name = names[use.metric]
+        if use is not highest:
+            times = about((use.pairs_per_second or 0.0) / (highest.pairs_per_second or math.inf))
+            yield (
+                f"{names[highest.metric]} has the highest value on these pairs, but they cannot tell it from {name}, "
+                f"which is about {times} times as fast."
+            )
+        others = [names[line.metric] for line in advice.alike if line is not use]
+        if others:
+            some = listed(others if len(others) < 6 else [*others[:5], f"{len(others) - 5} others"])
+            yield f"These pairs cannot tell {name} from {some}{' either' if use is not highest else ''}."
+        elif use is highest and not advice.too_slow and not advice.unknown:
+            yield f"It agrees with people better than {_rest(evidence.compared - 1)}, by more than chance explains."
+    limit = settings.budget
+    for lines, why in (
+        (advice.too_slow, "slower than"),
+        (advice.unknown, "of a cost that is not known, and not within"),
+    ):
+        if lines and limit:
+            yield f"Higher, but {why} the limit of {limit}: {listed([names[line.metric] for line in lines])}."
+    if advice.size is not None:
+        yield _settled(advice.size, names, evidence.data.facts.n)
+    if use is not None and advice.warning:
+        yield f"Caution: {renamed(advice.warning, names)}."
+    if evidence.missing:
+        yield f"Not compared, for want of scores: {renamed('; '.join(evidence.missing), names)}."
+    for hint in (*evidence.data.facts.hints, evidence.data.facts.grouping):
+        if hint:
+            yield f"A hint on the data: {hint}."
+
+
+def _rest(count: int) -> str:
+    return "the other metric" if count == 1 else f"each of the other {count} metrics"
+
+
+def _settled(size: PlannedComparison, names: Mapping[str, str], n: int) -> str:
+    """Return how many labelled pairs would tell the two best metrics apart."""
+    both = f"{names.get(size.first, size.first)} from {names.get(size.second, size.second)}"
+    if size.pilot is None or size.plan is None:
+        return f"These pairs are too few, or too much alike, to say how many it takes to tell {both}."
+    if size.plan.needed is None:
+        return f"The difference is so small that no number of pairs is known to tell {both}."
+    return f"It takes about {size.pairs_of(size.plan.needed):,} labelled pairs, not {n:,}, to tell {both}."
+
+
+def blind(evidence: Evidence, choice: Choice, names: Mapping[str, str]) -> Iterator[str]:
+    """Yield where the metric fails, and what these pairs cannot tell."""
+    data, yes_no = evidence.data, choice.yes_no
+    yield _without_common_word(evidence, choice, names)
+    for part in choice.parts:
+        share = share_words(part.wrong.value or 0.0)
+        yield f"{_part_name(part)}: {share} of {part.wrong.of:,} decisions are wrong, more than elsewhere."
+    if yes_no is not None:
+        decision = yes_no.decision
+        rarer = min(decision.positive, decision.n - decision.positive)
+        word = "yes" if decision.positive == rarer else "no"
+        expected = yes_no.share_wrong
+        if rarer < _FEW_LABELS:
+            yield f"People call only {rarer:,} pairs {word}: what is said of them rests on few labels."
+        elif expected.low is not None and expected.high is not None and expected.high - expected.low > _WIDE:
+            yield "The range of errors to expect is wide because the labels are few; more labels make it narrower."
+    elif data.facts.n < _FEW_PAIRS:
+        yield f"All of it rests on {data.facts.n:,} pairs, which are few."
+    bucket = evidence.bucket
+    alphas = bucket.reliability.alpha if bucket is not None and bucket.reliability is not None else {}
+    alpha = next((value for value in alphas.values() if value is not None), None)
+    if alpha is not None:
+        yield (
+            f"People do not always agree among themselves either (Krippendorff's α {short(alpha, 2)}, where 1 is full "
+            "agreement): some of what counts as an error may be one of the labels."
+        )
+    else:
+        yield "How far people agree among themselves is not in the data: some errors may be errors of the labels."
+    for what, count in choice.record.flags.items():
+        yield f"{count:,} of {data.facts.n:,} pairs: {what}."
+    unscored = data.facts.n - choice.line.n
+    if unscored:
+        yield f"{unscored:,} pairs have no score and are not counted."
+    yield (
+        "All of this holds for pairs like these. For other questions, other systems or another language, label some "
+        "pairs and look again."
+    )
+
+
+def _without_common_word(evidence: Evidence, choice: Choice, names: Mapping[str, str]) -> str:
+    """Return how the metric does where reference and candidate share no word."""
+    use, advice, part = choice.line, evidence.advice_without_common_word, choice.without_common_word
+    if advice is None:
+        known = "there are none" if NO_COMMON_WORD in evidence.data.buckets else "the run did not look at them apart"
+        return f"How it does on pairs without a word in common is not known: {known}."
+    n = advice.board.n
+    text = f"{n:,} pairs have no word in common"
+    if part is not None:
+        text += f": {share_words(part.wrong.value or 0.0)} of the decisions on them are wrong"
+    line = next(line for line in advice.board.lines if line.metric == use.metric)
+    value, low, _ = line.values[evidence.by]
+    if value is None:
+        text += ". No agreement with people can be computed there"
+    else:
+        chance = line.chance[evidence.by]
+        own, there = (Cell(*item.values[evidence.by], "").text for item in (use, line))
+        text += f". Its agreement with people there is {there}, against {own} on all pairs ({title_of(evidence.by)}; "
+        text += f"{short(chance, 2)} would be chance)"
+        if low is None or low <= chance:
+            text += ": there it may do no better than guessing"
+    if advice.use is not None and advice.use.metric != use.metric:
+        text += f". For such pairs alone, {names[advice.use.metric]} would be recommended"
+    return f"{text}."
+
+
+def _part_name(part: Part) -> str:
+    if part.is_category:
+        return f"Pairs of the kind “{part.name}” (found by people or by simple rules)"
+    if part.name == "f1>0":
+        return "Pairs with a word in common"
+    return f"Pairs with {spelt(part.name)}"

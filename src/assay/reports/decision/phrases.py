@@ -1,0 +1,39 @@
+"""Numbers and names as a sentence has them."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+
+
+def of_hundred(share: float) -> str:
+    """Return a share as people say it: ``24 of 100``, and below two of a hundred ``7 of 1,000``."""
+    return f"{share * 1000:.0f} of 1,000" if 0 < share < 0.02 else f"{share * 100:.0f} of 100"
+
+
+def share_words(value: float) -> str:
+    """Return a share in percent with one decimal: ``24.3%``."""
+    return f"{value:.1%}"
+
+
+def renamed(text: str, names: Mapping[str, str]) -> str:
+    """Return a line with the short names of metrics."""
+    for full in sorted(names, key=len, reverse=True):
+        text = text.replace(full, names[full])
+    return text
+
+
+def metrics(count: int) -> str:
+    """Return a number of metrics: ``one metric``, ``6 metrics``."""
+    return "one metric" if count == 1 else f"{count} metrics"
+
+
+def listed(names: Sequence[str]) -> str:
+    """Return names as a list in a sentence."""
+    return names[0] if len(names) == 1 else f"{', '.join(names[:-1])} and {names[-1]}"
+
+
+def about(number: float) -> str:
+    """Return a number with the digits that a sentence needs: ``2.5``, ``33``, ``1,800``."""
+    if number < 10:
+        return f"{number:.2g}"
+    return f"{float(f'{number:.2g}'):,.0f}"

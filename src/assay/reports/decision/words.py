@@ -1,0 +1,299 @@
+"""The page for a decision in sentences, for a reader who knows neither the metrics nor the statistics."""
+
+from __future__ import annotations
+
+import shlex
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+
+from assay.manifest import MetricRecord
+from assay.reports.data import draws_of
+from assay.reports.decision.evidence import Choice, Evidence, YesNo
+from assay.reports.decision.examples import Judgement, judgements
+from assay.reports.decision.limits import blind, sure
+from assay.reports.decision.phrases import about, listed, metrics, of_hundred, renamed, share_words
+from assay.reports.layout import Cell, percent
+from assay.reports.page.settings import PageSettings
+from assay.reports.thresholds.intervals import Value
+from assay.reports.thresholds.settings import costs_of
+from assay.statistics.coefficients import OF_TWO_LABELS, title_of
+from assay.tables import short_names
+
+#: What metrics of a kind do, for somebody who knows none of them.
+_KINDS = {
+    "lexical": "which compares the words or letters of the two texts",
+    "embedding": "which compares what a language model makes of the two texts",
+    "cross-encoder": "a language model that reads the two texts together",
+    "amr": "which compares graphs of what the two texts mean",
+    "recorded": "whose scores came with the data",
+    "function": "a function of your own",
+}
+#: What thresholds are chosen for, by the measure that they make as high as can be.
+_AIMS = {
+    "f1-macro": "to do well on yes and on no alike (the mean of their F1 values)",
+    "f1": "to do well on yes (its F1 value)",
+    "accuracy": "to make as few wrong decisions as possible",
+    "youden": "to recognise as much of yes and of no as possible (Youden's J)",
+    "mcc": "for decisions that go along with the labels (Matthews' correlation)",
+}
+
+
+@dataclass(frozen=True)
+class Answer:
+    """One part of the answer: what it is about, and sentences."""
+
+    about: str
+    text: str
+
+
+@dataclass(frozen=True)
+class Section:
+    """A heading and points, one or more sentences each."""
+
+    title: str
+    points: Sequence[str]
+
+
+@dataclass(frozen=True)
+class DecisionPage:
+    """Everything that the page says.
+
+    Attributes:
+        title, note, lead: at the top; the note is the user's own.
+        verdict: the advice in one line.
+        answers: metric, threshold, errors, cost, labels.
+        counts: decisions by kind, for the picture; empty where there are none.
+        sections: how sure it is, what the metric does not see.
+        examples: right ones and wrong ones, under their headings.
+        small: how it was computed.
+    """
+
+    title: str
+    note: str
+    lead: str
+    verdict: str
+    answers: Sequence[Answer]
+    counts: Mapping[str, int]
+    sections: Sequence[Section]
+    examples: Mapping[str, Sequence[Judgement]]
+    small: Sequence[str]
+
+
+def in_words(evidence: Evidence, settings: PageSettings) -> DecisionPage:
+    """Return the page in sentences."""
+    names = short_names(evidence.data.metrics)
+    choice, facts = evidence.choice, evidence.data.facts
+    title = "How the metrics compare" if choice is None else "How sure is this choice?"
+    sections = [Section(title, list(sure(evidence, settings, names)))]
+    if choice is not None:
+        sections.append(Section("What it does not see", list(blind(evidence, choice, names))))
+    return DecisionPage(
+        title=settings.title or f"Which metric to use for {evidence.data.title}",
+        note=settings.note or "",
+        lead=(
+            f"People labelled {facts.n:,} pairs of a reference (the text expected) and a candidate (the text to "
+            f"judge), and {metrics(evidence.compared)} scored them. A metric is a program that computes how alike two "
+            "texts are. This page says which one to use in place of people, and which errors to expect."
+        ),
+        verdict=_verdict(choice, names),
+        answers=list(_answers(evidence, names)),
+        counts=choice.yes_no.counts if choice is not None and choice.yes_no is not None else {},
+        sections=sections,
+        examples={} if choice is None else judgements(evidence.data, choice),
+        small=list(_small(evidence)),
+    )
+
+
+def _verdict(choice: Choice | None, names: Mapping[str, str]) -> str:
+    if choice is None:
+        return "No metric can be recommended"
+    name = names[choice.line.metric]
+    if choice.yes_no is None:
+        return f"Use {name}"
+    side = "from" if choice.yes_no.rises else "up to"
+    return f"Use {name}, and take a score {side} {_threshold(choice.yes_no)} as yes"
+
+
+def _answers(evidence: Evidence, names: Mapping[str, str]) -> Iterator[Answer]:
+    choice = evidence.choice
+    if choice is None:
+        yield Answer("Metric", _why_none(evidence, names))
+    else:
+        yield Answer("Metric", _metric(choice, names, two_values=evidence.by == OF_TWO_LABELS))
+        if choice.yes_no is None:
+            yield Answer("Threshold", f"None yet. {choice.why_no_threshold}")
+        else:
+            yield Answer("Threshold", _threshold_words(choice.record, choice.yes_no))
+            yield Answer("Errors", _errors(choice.yes_no))
+        yield Answer("Cost", _cost(choice, names))
+    yield Answer("Labels", _labels(evidence))
+
+
+def _span(value: Value, level: float) -> str:
+    """Return where a share will lie on new pairs; nothing where that is unknown."""
+    if value.low is None or value.high is None:
+        return ""
+    return f"between {share_words(value.low)} and {share_words(value.high)} ({percent(level)} interval)"
+
+
+def _threshold(yes_no: YesNo) -> str:
+    """Return the threshold to deploy, as ``assay thresholds`` prints it."""
+    value = yes_no.decision.deployed
+    return f"{value:.3g}" if yes_no.rises else f"{-value:.3g}"
+
+
+# The answer.
+
+
+def _why_none(evidence: Evidence, names: Mapping[str, str]) -> str:
+    highest = evidence.advice.highest
+    reason = renamed(evidence.advice.warning, names)
+    if highest is None:
+        return f"None can be recommended: {reason}."
+    return f"None can be recommended. {names[highest.metric]} has the highest value, with a reservation: {reason}."
+
+
+def _metric(choice: Choice, names: Mapping[str, str], *, two_values: bool) -> str:
+    """Return what the recommended metric is, and how often it orders two pairs as people do."""
+    record, order = choice.record, choice.order
+    kind = _KINDS.get(record.declared.kind, "")
+    text = f"{names[record.metric]}{f', {kind}' if kind else ''}."
+    if order.value is None:
+        return text
+    which = "one that people call yes and one that they call no" if two_values else "two that people label differently"
+    text += f" Of two pairs, {which}, it gives the better one the higher score in {of_hundred(order.value)} cases"
+    if order.low is not None and order.high is not None:
+        low, high = f"{100 * order.low:.0f}", f"{100 * order.high:.0f}"
+        text += f", on new pairs like these in {low} to {high}. Guessing would do so in 50"
+    return f"{text}."
+
+
+def _threshold_words(record: MetricRecord, yes_no: YesNo) -> str:
+    side = f"at least {_threshold(yes_no)}" if yes_no.rises else f"at most {_threshold(yes_no)} (a low score is better)"
+    low, high = record.declared.low, record.declared.high
+    scale = "" if low is None or high is None else f" Its scores run from {low:g} to {high:g}."
+    rule = yes_no.subject.rule.removeprefix("label").replace(">=", "at least ").replace(">", "more than ")
+    return (
+        f"Take a pair as yes where its score is {side}, and as no otherwise.{scale} Yes means a label of {rule}. The "
+        f"threshold was chosen {_aim(yes_no)}."
+    )
+
+
+def _aim(yes_no: YesNo) -> str:
+    settings = yes_no.settings
+    if settings.precision is not None:
+        return (
+            f"to find as many yes as possible while at least {percent(settings.precision)} of what it calls yes is yes "
+            "for people"
+        )
+    if settings.recall is not None:
+        return f"to be right about yes as often as possible while it finds at least {percent(settings.recall)} of them"
+    if settings.cost is not None:
+        alarm, miss = costs_of(settings.cost)
+        return f"to cost least, where a false yes costs {alarm:g} and a false no {miss:g}"
+    return _AIMS[settings.measure]
+
+
+def _errors(yes_no: YesNo) -> str:
+    """Return how many decisions will be wrong, of which kind, and what always saying the same would get wrong."""
+    share = yes_no.share_wrong
+    decision = yes_no.decision
+    if share.value is None:
+        return "Unknown."
+    level = yes_no.settings.confidence
+    text = (
+        f"Expect {of_hundred(share.value)} decisions to be wrong: {share_words(share.value)} of those on pairs that "
+        "the threshold was not learned on"
+    )
+    span = _span(share, level)
+    text += f"; on new pairs like these, {span}." if span else ", which are too few for an interval."
+    counts = yes_no.counts
+    yes, no = decision.positive, decision.n - decision.positive
+    missed, alarmed = share_words(counts["misses"] / yes), share_words(counts["alarms"] / no)
+    text += f" Of the pairs that people call yes it takes {missed} for no; of those they call no, {alarmed} for yes."
+    word, other, constant = ("yes", "no", no / decision.n) if yes >= no else ("no", "yes", yes / decision.n)
+    text += f" Always saying {word} would be wrong on {share_words(constant)} of these pairs"
+    if constant <= share.value:
+        text += (
+            f" and never find a “{other}”: the metric pays where finding those matters more than the number of errors"
+        )
+    elif share.high is not None and constant <= share.high:
+        text += "; that the metric does better on new pairs is not certain"
+    cost = decision.tested.get("cost")
+    if cost is not None and cost.value is not None:
+        text += f". At the costs given, a decision costs {cost.value:.3g} on average"
+    return f"{text}."
+
+
+def _cost(choice: Choice, names: Mapping[str, str]) -> str:
+    record, speed = choice.record, choice.line.pairs_per_second
+    if not speed:
+        return (
+            "Unknown: its scores were recorded, or computed in an earlier run. A run with --fresh measures it."
+            if record.declared.kind != "recorded"
+            else "Unknown: its scores came with the data."
+        )
+    text = f"1,000 pairs take {_duration(1000 / speed)} on the machine of the run ({about(speed)} pairs a second"
+    devices = record.cost.details.get("devices")
+    text += f", {', '.join(map(str, devices))})" if isinstance(devices, list) and devices else ")"
+    shared = [names.get(name, name) for name in record.cost.shared_with]
+    return f"{text}, together with {listed(shared)}." if shared else f"{text}."
+
+
+def _duration(seconds: float) -> str:
+    """Return a time with two digits in the unit that people would say."""
+    for unit, size in (("hours", 3600.0), ("minutes", 60.0)):
+        if seconds >= 2 * size:
+            return f"{seconds / size:.2g} {unit}" if seconds < 100 * size else f"{seconds / size:,.0f} {unit}"
+    return f"{seconds:.2g} seconds" if seconds < 100 else f"{seconds:.0f} seconds"
+
+
+def _labels(evidence: Evidence) -> str:
+    """Return how many pairs were labelled, how, and what is resampled together."""
+    facts, bucket = evidence.data.facts, evidence.bucket
+    text = f"{facts.n:,} labelled pairs"
+    if evidence.choice is not None and evidence.choice.yes_no is not None:
+        decision = evidence.choice.yes_no.decision
+        text += f", {decision.positive:,} of them yes and {decision.n - decision.positive:,} no"
+    if facts.group and bucket is not None and bucket.groups is not None:
+        text += f", in {bucket.groups:,} groups of one {facts.group} each, which count as wholes"
+    meanings = [note for note in facts.notes if note.startswith("labels: ")]
+    return f"{'; '.join([text, *meanings])}."
+
+
+# How it was computed.
+
+
+def _small(evidence: Evidence) -> Iterator[str]:
+    """Yield what lets another person get the same numbers."""
+    run, data, tests, advice = evidence.run, evidence.data, evidence.tests, evidence.advice
+    coefficient = title_of(evidence.by)
+    line = advice.use or advice.highest
+    if line is not None:
+        bounds = advice.new_sample.get(line.metric, line.values[evidence.by])
+        expected, own = Cell(*bounds, "").text, Cell(*line.values[evidence.by], "").text
+        which = "The metric is the one that assay recommend names" if advice.use else "The highest metric"
+        yield (
+            f"{which}: {line.metric}, {coefficient} {expected} on a new sample, {own} on these pairs "
+            f"({tests.signature})."
+        )
+        yield f"Signature of the metric: {line.signature}"
+    choice = evidence.choice
+    if choice is not None and choice.yes_no is not None:
+        yes_no, settings = choice.yes_no, choice.yes_no.settings
+        command = shlex.join(["assay", "thresholds", run.title, *settings.words()])
+        draws = draws_of(resamples=settings.resamples, confidence=settings.confidence, seed=settings.seed)
+        how = f"{yes_no.subject.way}; yes is {yes_no.subject.rule}"
+        yield f"Threshold and errors are those of {command}: {how} ({draws})."
+        for note in yes_no.subject.notes:
+            yield f"{note}."
+    made = f" of {run.manifest.created[:10]}" if run.manifest.created else ""
+    digest = f"n:{len(data)}|digest:{data.facts.digest[:16]}"
+    yield f"Run {run.title}{made}; data {data.title}, {digest}|{run.manifest.signature}"
+    if choice is not None:
+        yield "The examples were drawn at random, by a fixed seed; long texts are cut."
+        if choice.yes_no is None:
+            yield (
+                "Ranked as people do: ranks of score and label are less than a tenth of the pairs apart. Otherwise: "
+                "half of them, or more."
+            )

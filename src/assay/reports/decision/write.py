@@ -1,0 +1,126 @@
+"""The page for a decision as one HTML file, or as Markdown."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from pathlib import Path
+
+from markupsafe import Markup
+
+from assay.errors import InputError
+from assay.output import FileKind, check_replaceable
+from assay.reports.decision.evidence import gather
+from assay.reports.decision.words import DecisionPage, in_words
+from assay.reports.drawing import drawing, element
+from assay.reports.folder import RunFolder
+from assay.reports.formats import write
+from assay.reports.page.render import GENERATOR, NAME, asset, check_target, environment, put_page
+from assay.reports.page.settings import PageSettings
+from assay.reports.sheets import Column, Document, Sheet
+
+#: Decisions by kind: what the legend of the picture calls them, in the order in which they are drawn.
+KINDS = {
+    "hits": "yes, rightly",
+    "rests": "no, rightly",
+    "alarms": "yes, though people say no",
+    "misses": "no, though people say yes",
+}
+#: Marks in the picture, and in a row of it.
+_MARKS, _ACROSS = 100, 25
+
+
+def write_decision(run: RunFolder, out: Path, settings: PageSettings) -> Path:
+    """Write the page for a decision and return its file.
+
+    Args:
+        run: what to decide by.
+        out: a file that ends in ``.html`` or ``.md``, or a folder of its own, for ``index.html``.
+        settings: title, note, threshold.
+
+    Raises:
+        InputError: *out* holds something else than an earlier page, or cannot be written; see :func:`gather`.
+    """
+    suffix = out.suffix.lower()
+    is_file = suffix in (".html", ".htm", ".md")
+    path = out if is_file else out / NAME
+    try:
+        if is_file:
+            check_replaceable(out, FileKind("a page of assay", "`out`", _is_page))
+        else:
+            check_target(out)
+        page = in_words(gather(run, settings), settings)
+        text = decision_markdown(page) if suffix == ".md" else decision_html(page)
+        path.parent.mkdir(parents=True, exist_ok=True)
+        put_page(text, path)
+    except OSError as error:
+        raise InputError(f"{out}: cannot be written ({error.strerror or error}); give `out` another place") from error
+    return path
+
+
+def _is_page(path: Path) -> bool:
+    with path.open("rb") as file:
+        return GENERATOR.encode() in file.read(1000)
+
+
+def decision_html(page: DecisionPage) -> str:
+    """Return a page as HTML that needs no other file, no network and no script."""
+    text: str = (
+        environment()
+        .get_template("decision.html")
+        .render(
+            generator=Markup(GENERATOR),
+            style=Markup(asset("page.css") + asset("decision.css")),
+            page=page,
+            picture=draw_counts(page.counts) if page.counts else None,
+            kinds=KINDS,
+        )
+    )
+    return text
+
+
+def decision_markdown(page: DecisionPage) -> str:
+    """Return a page as Markdown, with the line by which a later page knows it as one of assay."""
+    opening = [page.note] if page.note else []
+    answers = [f"{answer.about}: {answer.text}" for answer in page.answers]
+    sheets = [Sheet(page.title, (), (), facts=[*opening, page.lead]), Sheet(page.verdict, (), (), notes=answers)]
+    for section in page.sections:
+        sheets.append(Sheet(section.title, (), (), notes=section.points))
+    heads = [Column(head) for head in ("question", "reference", "candidate", "people", "metric")]
+    for title, judgements in page.examples.items():
+        rows = [(one.question, one.reference, one.candidate, one.people, one.metric) for one in judgements]
+        if rows:
+            sheets.append(Sheet(title, heads, rows))
+    sheets.append(Sheet("How this was computed", (), (), notes=page.small))
+    return f"{GENERATOR}\n\n{write(Document(sheets, ()), 'md')}"
+
+
+def draw_counts(counts: Mapping[str, int]) -> Markup:
+    """Return a hundred marks, shared out among the kinds of decisions: discs are right, squares are wrong."""
+    shares = of_a_hundred(counts)
+    said = ", ".join(f"{shares[kind]} {meaning}" for kind, meaning in KINDS.items())
+    parts = []
+    number = 0
+    for kind in KINDS:
+        for _ in range(shares[kind]):
+            x, y = 20.0 * (number % _ACROSS), 20.0 * (number // _ACROSS)
+            parts.append(mark(kind, x, y))
+            number += 1
+    about = f"Of 100 decisions: {said}."
+    return drawing("counts", 20 * _ACROSS, 20 * _MARKS // _ACROSS, "One hundred decisions", about, *parts)
+
+
+def mark(kind: str, x: float, y: float) -> Markup:
+    """Return the mark of one decision in a field of 20 by 20."""
+    if kind in ("hits", "rests"):
+        return element("circle", cx=x + 10, cy=y + 10, r=6.5, class_=kind)
+    return element("rect", x=x + 3.5, y=y + 3.5, width=13, height=13, class_=kind)
+
+
+def of_a_hundred(counts: Mapping[str, int]) -> dict[str, int]:
+    """Return counts as whole numbers that sum to 100: each rounded down, the largest remainders up."""
+    total = sum(counts.values())
+    shares = {kind: _MARKS * count // total for kind, count in counts.items()}
+    by_remainder = sorted(counts, key=lambda kind: -(_MARKS * counts[kind] % total))
+    for kind in by_remainder[: _MARKS - sum(shares.values())]:
+        shares[kind] += 1
+    return shares

@@ -1,0 +1,297 @@
+"""The page for a decision: its numbers are those of recommend and thresholds, and it says what is not known."""
+
+from __future__ import annotations
+
+import os
+import re
+import shutil
+from html.parser import HTMLParser
+
+import numpy as np
+import pytest
+
+import assay
+from assay.errors import InputError
+from assay.reports.decision.examples import bounded
+from assay.reports.decision.phrases import about, of_hundred
+from assay.reports.decision.write import of_a_hundred
+from tests.reports.page_run import ODD
+
+WORDS = ["river", "lake", "bridge", "castle", "harbour", "museum", "theatre", "market", "garden", "tower", "station"]
+
+
+def rows(n=160, *, grades=2, seed=0):
+    """Return pairs whose candidates share a number of words with the references; labels follow it with noise."""
+    random = np.random.default_rng(seed)
+    found = []
+    for number in range(n):
+        gold = random.choice(WORDS, 4, replace=False)
+        shared = int(random.integers(0, 5))
+        others = [f"thing{number}x{place}" for place in range(4 - shared)]
+        noisy = (shared + random.normal(0, 1)) / 4
+        label = int(np.clip(round(noisy * (grades - 1)), 0, grades - 1))
+        if random.random() < 0.1:
+            label = grades - 1 - label
+        odd = list(ODD.values())[number // 2 % len(ODD)]
+        pair = {"question": f"{odd} {number // 2}", "reference": " ".join(gold), "label": label}
+        found.append(pair | {"candidate": " ".join([*gold[:shared], *others, odd])})
+    return found
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory):
+    folder = tmp_path_factory.mktemp("runs")
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("ASSAY_CACHE", str(folder / "cache"))
+        yield folder
+
+
+@pytest.fixture(scope="module")
+def recommended(folder):
+    """The advice of recommend, which kept its run in a folder."""
+    report = assay.recommend(
+        rows(), ["f1", "chrf", "em"], out=folder / "two", buckets=["f1"], group_by="question", statistics=["auc"]
+    )
+    return next(record for record in report.records.to_dict("records") if record["bucket"] == "all")
+
+
+@pytest.fixture(scope="module")
+def run(folder, recommended):
+    return folder / "two"
+
+
+class _Text(HTMLParser):
+    """The texts of a page outside of its style, and its tags."""
+
+    def __init__(self, page):
+        super().__init__()
+        self.texts, self.tags, self.inside = [], [], ""
+        self.feed(page)
+
+    def handle_starttag(self, tag, attributes):
+        self.tags.append(tag)
+        self.inside = tag
+
+    def handle_data(self, data):
+        if self.inside != "style" and data.strip():
+            self.texts.append(" ".join(data.split()))
+
+
+@pytest.fixture(scope="module")
+def page(run, folder):
+    return page_of(run, folder / "page.html")
+
+
+@pytest.fixture(scope="module")
+def threshold(run, recommended):
+    """What thresholds says of the recommended metric."""
+    (record,) = assay.thresholds(run, [recommended["use"]]).records.to_dict("records")
+    return record
+
+
+def page_of(run, out, **settings):
+    path = assay.report(run, out, audience="decision", **settings)
+    return path.read_text(encoding="utf-8")
+
+
+def answers(page):
+    """Return what the page says of metric, threshold, errors, cost and labels."""
+    return dict(re.findall(r"<dt>(\w+)</dt><dd>(.+?)</dd></div>", page))
+
+
+@pytest.mark.slow
+def test_it_names_the_metric_of_recommend_and_the_threshold_of_thresholds(page, recommended, threshold):
+    use = recommended["use"]
+    head = re.search(r'<h2 id="answer-head">(.+?)</h2>', page).group(1)
+    assert head == f"Use {use}, and take a score from {threshold['deploy']:.3g} as yes"
+    wrong, low, high = 1 - threshold["accuracy"], 1 - threshold["accuracy-high"], 1 - threshold["accuracy-low"]
+    assert f"Expect {100 * wrong:.0f} of 100 decisions to be wrong: {wrong:.1%} of those" in page
+    assert f"between {low:.1%} and {high:.1%} (95% interval)" in page
+    assert f"takes {1 - threshold['recall']:.1%} for no" in page
+    value = f"{recommended['use_value']:.3f} [{recommended['use_low']:.2f}, {recommended['use_high']:.2f}]"
+    assert f"AUC {value.replace('0.', '.')} on a new sample" in page
+    speed = recommended["use_pairs_per_second"]
+    assert f"{about(speed)} pairs a second" in answers(page)["Cost"]
+    assert answers(page)["Labels"].startswith(
+        f"160 labelled pairs, {threshold['yes']} of them yes and {160 - threshold['yes']} no, in 80 groups of one"
+    )
+
+
+def test_its_picture_has_the_decisions_of_thresholds(page, threshold):
+    counts = [int(number) for number in re.findall(r"</svg> [^<]+?: (\d+) of 160</li>", page)]
+    hits, rests, alarms, misses = counts
+    assert sum(counts) == 160
+    assert hits / (hits + alarms) == pytest.approx(threshold["precision"])
+    assert hits / (hits + misses) == pytest.approx(threshold["recall"])
+    assert (hits + rests) / 160 == pytest.approx(threshold["accuracy"])
+    picture = page[page.index("One hundred decisions") : page.index('<ul class="legend">')]
+    assert len(re.findall(r"<(?:circle|rect) ", picture)) == 100
+
+
+@pytest.mark.slow
+def test_another_criterion_is_that_of_thresholds(run, recommended, tmp_path):
+    page = page_of(run, tmp_path / "page.html", cost="fp=5,fn=1")
+    (threshold,) = assay.thresholds(run, [recommended["use"]], cost="fp=5,fn=1").records.to_dict("records")
+    assert f"take a score from {threshold['deploy']:.3g} as yes" in page
+    assert "chosen to cost least, where a false yes costs 5 and a false no 1" in page
+    assert f"a decision costs {threshold['cost']:.3g} on average" in page
+    page = page_of(run, tmp_path / "page.html", precision=0.9)
+    assert "while at least 90% of what it calls yes is yes for people" in page
+
+
+def test_it_says_what_the_metric_does_not_see(run, page):
+    frame = assay.leaderboard(run, buckets=["f1=0"], statistics=["auc"]).records
+    n = int(frame["n"].iloc[0])
+    assert re.search(rf"<li>{n} pairs have no word in common: \d+\.\d% of the decisions on them are wrong\.", page)
+    assert ": there it may do no better than guessing" in page
+    assert "How far people agree among themselves is not in the data" in page
+    assert "All of this holds for pairs like these" in page
+
+
+@pytest.mark.slow
+def test_texts_of_the_data_and_of_the_user_are_shown_as_they_are(run, tmp_path):
+    page = page_of(run, tmp_path / "page.html", title="<b>A & B</b>", note="<script>alert(1)</script>")
+    parsed = _Text(page)
+    assert "<b>A & B</b>" in parsed.texts and "<script>alert(1)</script>" in parsed.texts
+    assert not {"script", "b", "img", "iframe"} & set(parsed.tags)
+    assert "default-src 'none'" in page and "http" not in page.replace("http-equiv", "")
+    assert "\u202e" not in page and "\u0007" not in page
+
+
+def test_the_examples_agree_with_the_threshold(page):
+    right, wrong = page.split("<h3>Judged as people do</h3>")[1].split("<h3>Judged otherwise than by people</h3>")
+    for part, same in ((right, True), (wrong, False)):
+        people = re.findall(r"<dt>People</dt><dd><strong>(yes|no) \(label [01]\)", part)
+        metric = re.findall(r"<dt>Metric</dt><dd><strong>(yes|no) \(score [\d.]+\)", part)
+        assert len(people) == len(metric) == 3
+        assert all((one == other) is same for one, other in zip(people, metric, strict=True))
+        assert {"yes", "no"} == set(metric), "of both kinds"
+
+
+@pytest.mark.slow
+def test_the_same_run_gives_the_same_page(run, page, tmp_path):
+    assert page_of(run, tmp_path / "page.html") == page
+
+
+@pytest.mark.slow
+def test_as_markdown_and_in_a_folder(run, tmp_path):
+    text = page_of(run, tmp_path / "page.md", title="For the board", note="Draft")
+    assert "### For the board\n\nDraft\n" in text
+    assert "\n- Errors: Expect " in text and "| question | reference | candidate | people | metric |" in text
+    assert assay.report(run, tmp_path / "folder", audience="decision") == tmp_path / "folder" / "index.html"
+    assert assay.report(run, tmp_path / "folder", audience="decision").is_file(), "an earlier page is replaced"
+    assert page_of(run, tmp_path / "page.md", title="Again").count("Again") == 1
+
+
+@pytest.mark.slow
+def test_one_metric_leaves_no_choice(folder, tmp_path):
+    assay.run([rows()], ["f1"], out=folder / "one", resamples=0)
+    page = page_of(folder / "one", tmp_path / "page.html")
+    assert "There was nothing to choose from: the run has one metric." in page
+
+
+@pytest.mark.slow
+def test_graded_labels_need_a_rule_for_a_threshold(folder, tmp_path):
+    assay.run([rows(grades=5)], ["f1", "chrf"], out=folder / "graded", resamples=0)
+    page = page_of(folder / "graded", tmp_path / "page.html")
+    assert answers(page)["Threshold"].startswith("None yet. The labels have 5 values from 0 to 4")
+    assert "--positive &#39;label&gt;=4&#39;" in page
+    assert "Errors" not in answers(page) and "One hundred decisions" not in page
+    assert "<h3>Ranked as people do</h3>" in page
+    frame = assay.leaderboard(folder / "graded", statistics=["somers-d"], by="somers-d").records
+    use = re.search(r"Use ([\w-]+)</h2>", page).group(1)
+    d = float(frame.loc[frame["metric"] == use, "somers-d"].iloc[0])
+    assert f"gives the better one the higher score in {100 * (1 + d) / 2:.0f} of 100 cases" in page
+    page = page_of(folder / "graded", tmp_path / "page.html", positive="label>=3")
+    (threshold,) = assay.thresholds(folder / "graded", [use], positive="label>=3").records.to_dict("records")
+    assert f"score from {threshold['deploy']:.3g} as yes" in page
+    assert "Yes means a label of at least 3." in answers(page)["Threshold"]
+    with pytest.raises(InputError, match=r"makes all pairs of .* no"):
+        page_of(folder / "graded", tmp_path / "page.html", positive="label>=9")
+
+
+@pytest.mark.slow
+def test_too_few_pairs_and_labels_of_no_people(folder, tmp_path):
+    assay.run([rows(8)], ["f1", "chrf"], out=folder / "few", resamples=0)
+    page = page_of(folder / "few", tmp_path / "page.html")
+    assert "No metric can be recommended" in page and "too few pairs for an interval" in page
+    assert "Examples" not in page
+    assay.run(["probe"], ["f1", "chrf"], out=folder / "probe", resamples=0, limit=60)
+    assert "labels follow a rule, not several annotators" in page_of(folder / "probe", tmp_path / "page.html")
+
+
+@pytest.mark.slow
+def test_a_metric_for_which_lower_is_better(folder, tmp_path):
+    assay.run([rows()], ["ter"], out=folder / "ter", resamples=0)
+    page = page_of(folder / "ter", tmp_path / "page.html")
+    (threshold,) = assay.thresholds(folder / "ter").records.to_dict("records")
+    assert f"take a score up to {threshold['deploy']:.3g} as yes" in page
+    assert f"at most {threshold['deploy']:.3g} (a low score is better)" in page
+
+
+def test_what_a_page_for_a_decision_refuses(run, folder, tmp_path):
+    out = tmp_path / "page.html"
+    other = shutil.copytree(run, tmp_path / "copy")
+    with pytest.raises(InputError, match="2 runs: a page for a decision is about one"):
+        assay.report([run, other], out, audience="decision")
+    assay.run([rows(20), rows(20, seed=1)], ["f1"], out=tmp_path / "both", resamples=0)
+    with pytest.raises(InputError, match="a page for a decision is about one of them, such as `datasets=data`"):
+        assay.report(tmp_path / "both", out, audience="decision")
+    with pytest.raises(InputError, match="`positive`: only the page for a decision has it; add `audience=decision`"):
+        assay.report(run, tmp_path / "page", positive="label>=1")
+    with pytest.raises(InputError, match="`leaderboard`: the page for a decision rests on the ranks"):
+        assay.report(run, out, audience="decision", leaderboard=False)
+    with pytest.raises(InputError, match="`budget=fast`: cannot be read"):
+        assay.report(run, out, audience="decision", budget="fast")
+    out.write_text("mine")
+    with pytest.raises(InputError, match="holds something else than a page of assay"):
+        assay.report(run, out, audience="decision")
+    assert out.read_text() == "mine"
+
+
+@pytest.mark.parametrize(
+    ("counts", "shares"),
+    [
+        ({"hits": 343, "rests": 47, "alarms": 20, "misses": 190}, {"hits": 57, "rests": 8, "alarms": 3, "misses": 32}),
+        ({"hits": 1, "rests": 1, "alarms": 1, "misses": 0}, {"hits": 34, "rests": 33, "alarms": 33, "misses": 0}),
+    ],
+)
+def test_a_hundred_marks_by_the_largest_remainders(counts, shares):
+    assert of_a_hundred(counts) == shares and sum(shares.values()) == 100
+
+
+def test_numbers_as_a_sentence_has_them():
+    assert [of_hundred(share) for share in (0.0, 0.004, 0.243, 1.0)] == [
+        "0 of 100",
+        "4 of 1,000",
+        "24 of 100",
+        "100 of 100",
+    ]
+    assert [about(number) for number in (0.6, 2.54, 33.4, 1815.0)] == ["0.6", "2.5", "33", "1,800"]
+    assert bounded("a\u202eb \n c" + "d" * 300, 10) == "a[U+202E]b cdddd…"
+
+
+# In a real browser
+
+CHROMIUM = os.environ.get("ASSAY_TEST_CHROMIUM") or shutil.which("chromium") or shutil.which("google-chrome")
+
+
+@pytest.mark.slow
+@pytest.mark.skipif(CHROMIUM is None, reason="no chromium on this machine ($ASSAY_TEST_CHROMIUM)")
+def test_it_fits_a_telephone_and_two_sheets_of_paper(page, folder):
+    sync_api = pytest.importorskip("playwright.sync_api", reason="playwright is not installed")
+    path = folder / "page.html"
+    flags = ["--no-sandbox"] if hasattr(os, "geteuid") and os.geteuid() == 0 else []
+    heard = []
+    with sync_api.sync_playwright() as playwright:
+        browser = playwright.chromium.launch(executable_path=CHROMIUM, args=flags)
+        tab = browser.new_page(viewport={"width": 360, "height": 740})
+        tab.on("console", lambda message: heard.append(message.text))
+        tab.on("request", lambda request: heard.append(request.url) if request.url != path.as_uri() else None)
+        tab.goto(path.as_uri())
+        assert tab.evaluate("document.documentElement.scrollWidth") <= 360
+        assert tab.locator("figure > svg").bounding_box()["width"] <= 360
+        printed = tab.pdf(prefer_css_page_size=True)
+        browser.close()
+    assert heard == []
+    assert len(re.findall(rb"/Type\s*/Page\b", printed)) <= 2
