@@ -66,6 +66,22 @@ def test_length_is_held_constant():
     assert "partial correlation: length held constant" in table and r"(length\<6: " in table
 
 
+def test_a_statistic_without_a_partial_form_has_no_block_of_dashes():
+    frame = rows()
+    frame["many"] = np.arange(120) // 4
+    settings = {"controls": ["length", "many:" + ",".join(map(str, range(0, 31, 2)))], "buckets": ["none"]}
+    result = assay.run([frame], ["recorded:mine"], **settings, resamples=0, statistics=["acc-eq"])
+    shown = result.to_markdown()
+    assert "all given length: none of the statistics has a partial form" in shown
+    assert "| all given length |" not in shown and "| all within length |" in shown
+    assert "(15 strata of 8 pairs)" in shown, "more than ten strata are counted"
+    # one statistic that has a partial form keeps the block, and the other one its dash
+    both = assay.run([frame], ["recorded:mine"], **settings, resamples=0, statistics=["acc-eq", "pearson"])
+    given = [row for row in both.outcome.agreement if row.bucket == "all given length"]
+    assert [(row.statistic, row.value is None) for row in given] == [("acc-eq", True), ("pearson", False)]
+    assert "| all given length |" in both.to_markdown()
+
+
 @pytest.mark.slow
 def test_overlap_columns_of_numbers_and_of_names(tmp_path):
     file, run = tmp_path / "rows.csv", tmp_path / "run"

@@ -18,7 +18,7 @@ from assay.benchmark.buckets import ALL, parse_rule, quantity, split_into_bucket
 from assay.errors import InputError
 from assay.statistics.agreement import Estimate
 from assay.statistics.attenuation import disattenuated_agreement
-from assay.statistics.partial import partial_agreement, stratified_agreement
+from assay.statistics.partial import MOST_NAMED, partial_agreement, stratified_agreement
 from assay.statistics.reliability import are_means
 
 if TYPE_CHECKING:
@@ -150,6 +150,10 @@ def _within(
 ) -> AdjustedBlock:
     inside = np.any(list(control.strata.values()), axis=0)
     estimates = stratified_agreement(scores, labels, control.strata, **settings)
-    sizes = ", ".join(f"{name}: {int(mask.sum()):,}" for name, mask in control.strata.items())
+    counts = {name: int(mask.sum()) for name, mask in control.strata.items()}
+    sizes = ", ".join(f"{name}: {n:,}" for name, n in counts.items())
+    if len(counts) > MOST_NAMED:
+        ends = dict.fromkeys(f"{n:,}" for n in (min(counts.values()), max(counts.values())))
+        sizes = f"{len(counts):,} strata of {' to '.join(ends)} pairs"
     about = f"mean over strata, weighted by their pairs ({sizes})"
     return AdjustedBlock(f"{ALL} within {control.rule}", about, estimates, int(inside.sum()))

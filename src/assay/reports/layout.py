@@ -11,6 +11,7 @@ from assay.manifest import AgreementRow, AnnotatorReliability, BucketRecord, Dat
 from assay.reports.data import ALL
 from assay.reports.folder import RunFolder
 from assay.statistics.coefficients import OF_TWO_LABELS, STATISTICS, WHY_AUC, interval_words, title_of
+from assay.statistics.partial import NO_PARTIAL
 from assay.tables import NOT_BY_PEOPLE
 
 # Names short enough for a figure; the list of signatures has them in full.
@@ -186,8 +187,19 @@ def lay_out(run: RunFolder) -> Iterator[Section]:
                 statistics = [OF_TWO_LABELS, *statistics[:-1]]
             facts.append(WHY_AUC)
         blocks = [_block(bucket, rows, statistics, with_ceiling=not two_labels) for bucket in buckets]
+        # a block of dashes would say less than a line
+        remarks += [
+            f"{block.bucket}: none of the statistics has a partial form" for block in blocks if _lacks_partial(block)
+        ]
+        blocks = [block for block in blocks if not _lacks_partial(block)]
         hints = [*dataset.hints, *([dataset.grouping] if dataset.grouping else [])]
         yield Section(dataset.title, facts, hints, statistics, blocks, remarks, missing)
+
+
+def _lacks_partial(block: Block) -> bool:
+    """Tell whether no statistic of a block has the partial form that the block is for."""
+    cells = [cell for _, cells, _ in block.rows for cell in cells]
+    return bool(cells) and all(cell.note == NO_PARTIAL for cell in cells)
 
 
 def _remark(metric: MetricRecord, n: int) -> str:

@@ -14,6 +14,10 @@ from assay.statistics.concordance import Floats
 
 #: Statistics with a partial form.
 PARTIAL = ("pearson", "spearman", "kendall")
+#: The note of the others.
+NO_PARTIAL = "has no partial form"
+#: Strata that notes list by name; of more they give the number.
+MOST_NAMED = 10
 #: A share of variance that is left over by rounding alone.
 NOISE = 1e-9
 
@@ -55,7 +59,7 @@ def partial_agreement(
                     index = computed.index(statistic)
                     found = estimate(metric, statistic, partial[metric], index, confidence, len(labels))
                 else:
-                    found = Estimate(metric, statistic, None, None, None, int(rows.sum()), "has no partial form")
+                    found = Estimate(metric, statistic, None, None, None, int(rows.sum()), NO_PARTIAL)
                 by_metric[metric].append(found)
     return [found for metric in scores for found in by_metric[metric]]
 
@@ -157,7 +161,7 @@ def stratified_agreement(
 ) -> list[Estimate]:
     """Return the mean over strata of how far every score agrees with the labels, weighted by their pairs.
 
-    A stratum in which the statistic is undefined has no weight, and the note names it.
+    A stratum in which the statistic is undefined has no weight, and the note names it; of many it has the number.
 
     Args:
         scores: by name, arrays of shape (n,); NaN marks a pair without a score.
@@ -197,7 +201,11 @@ def _weighted_mean(
     defined = {name: part for name, part in parts.items() if not np.isnan(part.values[index])}
     notes = []
     if len(defined) < len(parts) and defined:
-        notes.append(f"without {', '.join(name for name in parts if name not in defined)}: undefined")
+        lacking = [name for name in parts if name not in defined]
+        few = len(lacking) <= MOST_NAMED
+        notes.append(
+            f"without {', '.join(lacking) if few else f'{len(lacking):,} of {len(parts):,} strata'}: undefined"
+        )
     weights = np.array([float(part.n) for part in defined.values()])
     if not defined:
         undefined = Coefficients(
