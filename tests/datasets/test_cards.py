@@ -13,10 +13,13 @@ import pytest
 
 from assay.datasets import check_dataset, describe_card, list_datasets, load_card, load_card_splits, load_dataset
 from assay.datasets.card import parse_spec
+from assay.datasets.readers.evouna import gold_answers, read_evouna
+from assay.datasets.readers.nq301 import read_nq301
 from assay.datasets.readers.semeval import read_sts
 from assay.datasets.readers.str2022 import read_str
 from assay.datasets.sources import is_here
 from assay.errors import InputError
+from assay.metrics import load_metric
 
 ROWS = {
     "stsb": {"train": 5749, "dev": 1500, "test": 1379},
@@ -40,6 +43,7 @@ ROWS = {
     "germanquad-sas": {"test": 422},
     "nq-open-sas@1": {"test": 3658},
     "nq-open-sas@2": {"test": 3658},
+    "evouna-tq": {"all": 9690},
 }
 
 
@@ -214,6 +218,107 @@ def test_str_rows(tmp_path: Path) -> None:
     path.write_text("Index,SourceID,SubsetID,PairID,Text,Score\n0,s,1,p-1,one sentence,0.75\n")
     with pytest.raises(InputError, match="row 2, column Text: holds 1 sentences"):
         read_str({"f": path}, {})
+
+
+def test_gold_answers_are_divided_with_care() -> None:
+    """Cells of EVOUNA: aliases of TriviaQA hold slashes themselves."""
+    for cell, expected in {
+        "UN/United Nations": ["UN", "United Nations"],
+        "Chain of Command: The Road from 9/11 to Abu Ghraib/Hersh": [
+            "Chain of Command: The Road from 9/11 to Abu Ghraib",
+            "Hersh",
+        ],
+        "55,646/55646": ["55,646", "55646"],
+        "July 20/20 July": ["July 20", "20 July"],
+        "+-*//Arithmetic": ["+-*/", "Arithmetic"],
+        "54 Mbit/s/54": ["54 Mbit/s", "54"],
+        " a/ /b/": ["a", "b"],
+    }.items():
+        assert gold_answers(cell) == expected
+
+
+def evouna_record(**changes: object) -> dict[str, object]:
+    record: dict[str, object] = {"question": "Who?", "golden_answer": "Ann/Anne", "improper": False}
+    record |= {"answer_fid": "Ann", "judge_fid": True, "answer_gpt4": "It was\u00a0Bo.", "judge_gpt4": False}
+    return record | changes
+
+
+def test_evouna_rows(tmp_path: Path) -> None:
+    path = tmp_path / "NQ.json"
+    unjudged = evouna_record(question="When?", judge_gpt4=None, answer_fid=None)
+    path.write_text(json.dumps([evouna_record(), evouna_record(improper=True, judge_fid=None), unjudged]))
+    result = read_evouna({"f": path}, {})
+    first, second = result.table.to_pylist()
+    assert first == {
+        "pair_id": "1-fid", "reference": ["Ann", "Anne"], "candidate": "Ann", "label": 1.0,
+        "question": "Who?", "subset": "FiD", "group": "Who?", "item": "1",
+    }  # fmt: skip
+    assert (second["subset"], second["candidate"], second["label"]) == ("GPT-4", "It was\u00a0Bo.", 0.0)
+    assert [note.split(" ")[0] for note in result.notes] == ["1", "2"], "improper, not judged"
+
+
+@pytest.mark.parametrize(
+    ("content", "problem"),
+    [
+        ("[", "is not JSON"),
+        ("{}", "expected a list of questions"),
+        ('[{"question": "Who?"}]', "question 1: has no golden_answer, improper"),
+        (json.dumps([evouna_record(judge_fid="yes")]), "judge_fid is 'yes'; expected true, false or null"),
+        (json.dumps([evouna_record(answer_fid=3)]), "answer_fid is 3; expected a text"),
+        (json.dumps([evouna_record(), evouna_record(golden_answer="/")]), "question 2: golden_answer has no answer"),
+    ],
+)
+def test_what_evouna_cannot_be(tmp_path: Path, content: str, problem: str) -> None:
+    path = tmp_path / "TQ.json"
+    path.write_text(content)
+    with pytest.raises(InputError, match=problem):
+        read_evouna({"f": path}, {})
+
+
+@pytest.mark.slow
+def test_contains_agrees_with_people_on_evouna_as_often_as_the_published_code(with_shared: Path) -> None:
+    """The shares are those of QA-Eval's lexical_match.py (Wang et al. 2023) on the same file."""
+    pairs = load_dataset("evouna-tq", offline=True)
+    references, candidates, _ = pairs.texts()
+    metric = load_metric("contains")
+    right = []
+    for answers, candidate, label in zip(references, candidates, pairs.labels, strict=True):
+        found = metric.score(answers, [candidate] * len(answers)).max()
+        right.append(found == label)
+    subsets = np.array(pairs.table.column("subset").to_pylist())
+    assert np.mean(right) == pytest.approx(0.914, abs=5e-4)
+    shares = {"FiD": 0.918, "GPT-3.5": 0.922, "ChatGPT": 0.922, "GPT-4": 0.911, "Bing": 0.898}
+    for system, share in shares.items():
+        assert np.mean(np.array(right)[subsets == system]) == pytest.approx(share, abs=5.1e-4)
+
+
+NQ301 = "id\tQuestion\tModel answer\tAcceptable?\tannotator1\tannotator2\tannotator3\n"
+
+
+def test_nq301_rows(tmp_path: Path) -> None:
+    verdicts, gold = tmp_path / "human.tsv", tmp_path / "gold.jsonl"
+    verdicts.write_text(f'{NQ301}1\twho\tAnn "Bo" Li\tYes\tYes\tNo\tYes\n1\twho\tCy\tNo\tNo\tNo\t\n')
+    gold.write_text('{"question": "who", "answer": ["Ann", "A. Li"], "prediction": "Cy"}\n')
+    files = {"human.tsv": verdicts, "gold.jsonl": gold}
+    first, second = read_nq301(files, {}).table.to_pylist()
+    assert first == {
+        "reference": ["Ann", "A. Li"], "candidate": 'Ann "Bo" Li', "label": 1.0, "question": "who", "group": "1",
+        "annotations": [1.0, 0.0, 1.0],
+    }  # fmt: skip
+    assert (second["label"], second["annotations"]) == (0.0, [0.0, 0.0])
+    verdicts.write_text(f"{NQ301}1\twho\tAnn\tMaybe\tYes\tYes\t\n")
+    with pytest.raises(InputError, match=r"row 2, column Acceptable\?: 'Maybe' is neither Yes nor No"):
+        read_nq301(files, {})
+    verdicts.write_text(f"{NQ301}1\twhere\tAnn\tYes\tYes\tYes\t\n")
+    with pytest.raises(InputError, match="row 2: there is no gold answer to the question 'where'"):
+        read_nq301(files, {})
+    gold.write_text('{"question": "where", "answer": "Rome"}\n')
+    with pytest.raises(InputError, match="line 1: answer is 'Rome'; expected a list"):
+        read_nq301(files, {})
+    verdicts.write_text("id\tQuestion\n1\twho\n")
+    gold.write_text('{"question": "where", "answer": ["Rome"]}\n')
+    with pytest.raises(InputError, match="has the columns id, Question; expected"):
+        read_nq301(files, {})
 
 
 def test_the_probe_is_here_at_once() -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 import random
 import re
+import string
 
 import numpy as np
 import pytest
@@ -51,9 +52,10 @@ def test_libraries_called_directly(reference, candidate):
     jaro = JaroWinkler.similarity(reference, candidate)
     assert one("jaro-winkler", reference, candidate) == pytest.approx(jaro)
     for stem in (False, True):
-        rouge = RougeScorer(["rougeL"], use_stemmer=stem).score(reference, candidate)["rougeL"].fmeasure
-        name = f"rouge-l,tokenizer=rouge,stemmer={str(stem).lower()}"
-        assert one(name, reference, candidate) == pytest.approx(rouge)
+        for name, kind in (("rouge-l", "rougeL"), ("rouge-1", "rouge1"), ("rouge-2", "rouge2")):
+            rouge = RougeScorer([kind], use_stemmer=stem).score(reference, candidate)[kind].fmeasure
+            metric = f"{name},tokenizer=rouge,stemmer={str(stem).lower()}"
+            assert one(metric, reference, candidate) == pytest.approx(rouge)
 
 
 @given(texts, texts)
@@ -63,6 +65,18 @@ def test_the_published_lexical_overlap_is_its_formula(reference, candidate):
     if first or second:
         expected = 2 * len(first & second) / (len(first) + len(second))
         assert one("dice:paper", reference, candidate) == pytest.approx(expected)
+
+
+@given(texts, texts)
+def test_contains_is_the_published_lexical_match_wherever_the_gold_answer_has_a_token(reference, candidate):
+    """QA-Eval's lexical_match_score: the normalised gold answer is in the normalised answer (Wang et al. 2023)."""
+
+    def normalised(text):
+        unpunctuated = "".join(character for character in text.lower() if character not in set(string.punctuation))
+        return " ".join(re.sub(r"\b(a|an|the)\b", " ", unpunctuated).split())
+
+    if normalised(reference):
+        assert one("contains", reference, candidate) == (normalised(reference) in normalised(candidate))
 
 
 @pytest.mark.parametrize(
@@ -116,6 +130,24 @@ def test_the_published_lexical_overlap_is_its_formula(reference, candidate):
         ("rouge-l,stemmer=true", "cars", "car", 1.0),
         ("rouge-l", "...", "...", 1.0),
         ("rouge-l", "...", "!!!", 0.0),
+        # characters, as published; the SQuAD normalisation takes punctuation, articles and case away
+        ("contains", "U.S.", "the focus", 1.0),
+        ("contains,words=true", "U.S.", "the focus", 0.0),
+        ("contains,words=true", "The Car!", "a red car.", 1.0),
+        ("contains", "David Seville", "known as\u00a0David\u00a0 Seville.", 1.0),
+        ("contains", "a red car", "car", 0.0),
+        ("contains", "the", "car", 0.0),
+        ("contains", "...", "", 1.0),
+        ("token-recall", "car car bus", "a car on the bus with many words", 2 / 3),
+        ("token-recall", "New York", "york in the new land", 1.0),
+        ("token-recall", "the", "car", 0.0),
+        ("token-recall", "the", "", 1.0),
+        ("rouge-1", "Müller ist da", "Möller ist da", 2 / 3),
+        ("rouge-2", "Müller ist da", "Möller ist da", 1 / 2),
+        ("rouge-2", "Paris", "paris", 1.0),
+        ("rouge-2", "Paris", "Lyon", 0.0),
+        ("rouge-2", "Paris", "Paris in France", 0.0),
+        ("rouge-2,tokenizer=rouge", "Paris", "Paris", 0.0),
         ("dice", "...", "!!!", 0.0),
     ],
 )

@@ -1,4 +1,4 @@
-"""ROUGE-L by rouge-score."""
+"""ROUGE-1, ROUGE-2 and ROUGE-L by rouge-score."""
 
 from __future__ import annotations
 
@@ -11,28 +11,20 @@ from assay.metrics.text import PreparedMetric, tokenizer_signature, words
 
 
 @dataclass(frozen=True)
-class RougeL(PreparedMetric):
-    """F-measure of the longest common subsequence of words, from 0 to 1.
+class _Rouge(PreparedMetric):
+    """F-measure of what two texts share, from 0 to 1, as rouge-score computes it.
 
     The tokens are Unicode words by default. ``tokenizer=rouge`` is the package's own, which drops every
     character outside a-z and 0-9: there ``Müller`` and ``Möller`` are the same, and ``Ä`` has no token.
-    Where neither text has a token, the score is 1 if the texts are equal, else 0 (with ``tokenizer=rouge``
-    0, as in the package); where one has none, 0.
+    Where neither text has anything to share (a token, or for ROUGE-2 two of them), the score is 1 if the texts are
+    equal, else 0 (with ``tokenizer=rouge`` 0, as in the package); where one has nothing, 0.
     """
 
     tokenizer: Literal["unicode", "rouge"] = option("unicode", "unicode: words of any script; rouge: a-z0-9")
     stemmer: bool = option(False, "compare English stems (Porter) of words longer than three letters")
 
-    declaration: ClassVar[Declaration] = Declaration(
-        name="rouge-l",
-        kind="lexical",
-        summary="ROUGE-L F-measure",
-        symmetric=True,
-        perfect=1.0,
-        citation="Lin 2004, ROUGE: A Package for Automatic Evaluation of Summaries",
-        option_sets={"paper": {"tokenizer": "rouge", "stemmer": False, "swap": True, "blank": "nan"}},
-        provider=("rouge-score", "regex"),
-    )
+    #: What rouge-score calls it.
+    rouge_type: ClassVar[str]
 
     def __post_init__(self) -> None:
         super().__post_init__()
@@ -50,19 +42,73 @@ class RougeL(PreparedMetric):
         """Return the function (reference, candidate) -> score."""
         from rouge_score.rouge_scorer import RougeScorer
 
-        if self.tokenizer == "unicode":
-            rouge = RougeScorer(["rougeL"], tokenizer=_UnicodeTokenizer(stem=self.stemmer))
-        else:
-            rouge = RougeScorer(["rougeL"], use_stemmer=self.stemmer)
-        unicode = self.tokenizer == "unicode"
+        kind = self.rouge_type
+        if self.tokenizer == "rouge":
+            package = RougeScorer([kind], use_stemmer=self.stemmer)
+            return self.prepared(lambda reference, candidate: float(package.score(reference, candidate)[kind].fmeasure))
+        tokenizer = _UnicodeTokenizer(stem=self.stemmer)
+        rouge = RougeScorer([kind], tokenizer=tokenizer)
 
         def score(reference: str, candidate: str) -> float:
-            value: float = rouge.score(reference, candidate)["rougeL"].fmeasure
-            if unicode and not value and reference.strip() == candidate.strip():
-                return 1.0
-            return value
+            value: float = rouge.score(reference, candidate)[kind].fmeasure
+            return value or float(_is_same(tokenizer, reference, candidate))
 
         return self.prepared(score)
+
+
+def _is_same(tokenizer: _UnicodeTokenizer, reference: str, candidate: str) -> bool:
+    """Tell whether two texts have the same tokens, or are equal where they have none."""
+    tokens = tokenizer.tokenize(reference)
+    return tokens == tokenizer.tokenize(candidate) and (bool(tokens) or reference.strip() == candidate.strip())
+
+
+@dataclass(frozen=True)
+class RougeL(_Rouge):
+    """F-measure of the longest common subsequence of words, from 0 to 1."""
+
+    rouge_type: ClassVar[str] = "rougeL"
+    declaration: ClassVar[Declaration] = Declaration(
+        name="rouge-l",
+        kind="lexical",
+        summary="ROUGE-L F-measure",
+        symmetric=True,
+        perfect=1.0,
+        citation="Lin 2004, ROUGE: A Package for Automatic Evaluation of Summaries",
+        option_sets={"paper": {"tokenizer": "rouge", "stemmer": False, "swap": True, "blank": "nan"}},
+        provider=("rouge-score", "regex"),
+    )
+
+
+@dataclass(frozen=True)
+class Rouge1(_Rouge):
+    """F-measure of the words that two texts share, from 0 to 1."""
+
+    rouge_type: ClassVar[str] = "rouge1"
+    declaration: ClassVar[Declaration] = Declaration(
+        name="rouge-1",
+        kind="lexical",
+        summary="ROUGE-1 F-measure: words",
+        symmetric=True,
+        perfect=1.0,
+        citation="Lin 2004, ROUGE: A Package for Automatic Evaluation of Summaries",
+        provider=("rouge-score", "regex"),
+    )
+
+
+@dataclass(frozen=True)
+class Rouge2(_Rouge):
+    """F-measure of the pairs of neighbouring words that two texts share, from 0 to 1; answers of one word have none."""
+
+    rouge_type: ClassVar[str] = "rouge2"
+    declaration: ClassVar[Declaration] = Declaration(
+        name="rouge-2",
+        kind="lexical",
+        summary="ROUGE-2 F-measure: two words in a row",
+        symmetric=True,
+        perfect=1.0,
+        citation="Lin 2004, ROUGE: A Package for Automatic Evaluation of Summaries",
+        provider=("rouge-score", "regex"),
+    )
 
 
 class _UnicodeTokenizer:

@@ -1,4 +1,4 @@
-"""Exact match and token F1 of the SQuAD v2 evaluation."""
+"""Exact match and token F1 of the SQuAD v2 evaluation, and what is used with its normalisation for long answers."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import ClassVar
 
-from assay.metrics.base import Declaration, PairMetric
+from assay.metrics.base import Declaration, PairMetric, option
 from assay.metrics.text import PreparedMetric
 
 _NO_PUNCTUATION = str.maketrans("", "", string.punctuation)
@@ -79,3 +79,63 @@ def _token_f1(reference: str, candidate: str) -> float:
         return float(gold == answer)
     common = (Counter(gold) & Counter(answer)).total()
     return 2 * common / (len(gold) + len(answer))
+
+
+@dataclass(frozen=True)
+class Contains(PairMetric):
+    """1 where the normalised gold answer occurs in the normalised candidate, else 0.
+
+    It is the usual measure for answers of language models, which are sentences beside gold answers of a word or two. Of
+    several gold answers one is enough. As published it looks for characters: ``us`` occurs in ``focus``; with ``words``
+    the gold answer has to occur as whole words. A gold answer without tokens is in a candidate without tokens alone.
+    """
+
+    words: bool = option(False, "the gold answer as whole words")
+
+    declaration: ClassVar[Declaration] = Declaration(
+        name="contains",
+        kind="lexical",
+        summary="whether the gold answer occurs in the candidate, after the SQuAD v2 normalisation",
+        perfect=1.0,
+        citation="Wang et al. 2023, Evaluating Open-QA Evaluation, lexical_match.py",
+    )
+
+    def scorer(self) -> Callable[[str, str], float]:
+        """Return the function (reference, candidate) -> score."""
+        edge = " " if self.words else ""
+
+        def score(reference: str, candidate: str) -> float:
+            gold, answer = answer_tokens(reference), answer_tokens(candidate)
+            if not gold:
+                return float(not answer)
+            return float(edge + " ".join(gold) + edge in edge + " ".join(answer) + edge)
+
+        return score
+
+
+@dataclass(frozen=True)
+class TokenRecall(PairMetric):
+    """Share of the tokens of the gold answer that the candidate has, from 0 to 1, each as often as it occurs.
+
+    Unlike F1 it does not punish a long answer. Where the gold answer has no token it is 1 for a candidate without one,
+    else 0.
+    """
+
+    declaration: ClassVar[Declaration] = Declaration(
+        name="token-recall",
+        kind="lexical",
+        summary="share of the gold answer's tokens in the candidate, SQuAD v2 normalisation",
+        perfect=1.0,
+        citation="Adlakha et al. 2024, Evaluating Correctness and Faithfulness of Instruction-Following Models for QA",
+    )
+
+    def scorer(self) -> Callable[[str, str], float]:
+        """Return the function (reference, candidate) -> score."""
+        return _token_recall
+
+
+def _token_recall(reference: str, candidate: str) -> float:
+    gold, answer = answer_tokens(reference), answer_tokens(candidate)
+    if not gold:
+        return float(not answer)
+    return (Counter(gold) & Counter(answer)).total() / len(gold)

@@ -1,0 +1,108 @@
+"""EVOUNA: answers of question answering systems, each judged right or wrong by people."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+from typing import Any
+
+import pyarrow as pa
+
+from assay.datasets.readers.base import ReaderResult, pairs_of
+from assay.errors import InputError
+
+#: What the systems are called in the paper, by the ending of ``answer_…`` and ``judge_…``.
+SYSTEMS = {"fid": "FiD", "gpt35": "GPT-3.5", "chatgpt": "ChatGPT", "gpt4": "GPT-4", "newbing": "Bing"}
+#: A slash divides gold answers, except in units, in a date that is a name, and at the end of an answer. Place codes
+#: (UN/LOCODE:USCHI) are divided, as in published values, although UN is then an answer.
+_WITHIN = r"/(?=(?:s|h|hour)(?:/|$)) | (?<=[ ]9)/(?=11[ ]) | /(?=/)"
+_PART = re.compile(rf"(?:{_WITHIN} | [^/])+", re.VERBOSE)
+
+
+def gold_answers(text: str) -> list[str]:
+    """Return the gold answers that a cell holds, without blank ones.
+
+    Example:
+        >>> gold_answers("54 Mbit/s/54 megabits per second")
+        ['54 Mbit/s', '54 megabits per second']
+    """
+    return [answer for part in _PART.findall(text) if (answer := part.strip())]
+
+
+def read_evouna(files: Mapping[str, Path], options: Mapping[str, Any]) -> ReaderResult:
+    """Read a list of questions, each with ``golden_answer`` and ``answer_SYSTEM``, ``judge_SYSTEM`` of every system.
+
+    The system is the subset, the question the group, the number of the question the column ``item``. Questions marked
+    ``improper`` are left out, as the paper does, and answers that are missing or were not judged.
+    """
+    (path,) = files.values()
+    columns: dict[str, list[Any]] = {
+        name: [] for name in ("pair_id", "reference", "candidate", "label", "question", "subset", "group", "item")
+    }
+    improper = not_judged = 0
+    for number, record in _records(path):
+        if record["improper"]:
+            improper += 1
+            continue
+        references = gold_answers(_text(path, number, "golden_answer", record["golden_answer"]))
+        if not references:
+            raise InputError(f"{path}, question {number}: golden_answer has no answer")
+        question = _text(path, number, "question", record["question"])
+        for key, system in _systems(record):
+            answer, judged = record[f"answer_{key}"], record.get(f"judge_{key}")
+            if answer is None or judged is None:
+                not_judged += 1
+                continue
+            if not isinstance(judged, bool):
+                raise InputError(f"{path}, question {number}: judge_{key} is {judged!r}; expected true, false or null")
+            columns["pair_id"].append(f"{number}-{key}")
+            columns["reference"].append(references)
+            columns["candidate"].append(_text(path, number, f"answer_{key}", answer))
+            columns["label"].append(float(judged))
+            columns["question"].append(question)
+            columns["subset"].append(system)
+            columns["group"].append(question)
+            columns["item"].append(str(number))
+    notes = []
+    if improper:
+        notes.append(f"{improper:,} questions are marked improper (out of date, or without one right answer): left out")
+    if not_judged:
+        notes.append(f"{not_judged:,} answers are missing or were not judged: left out")
+    references_column = pa.array(columns["reference"], pa.list_(pa.string()))
+    return ReaderResult(pairs_of({**columns, "reference": references_column}), tuple(notes))
+
+
+def _records(path: Path) -> Iterator[tuple[int, dict[str, Any]]]:
+    """Yield the questions with their numbers, from 1.
+
+    Raises:
+        InputError: not a JSON list of objects that have a question, gold answers and a mark.
+    """
+    try:
+        records = json.loads(path.read_text(encoding="utf-8"))
+    except ValueError as error:
+        raise InputError(f"{path}: is not JSON in UTF-8: {error}") from error
+    if not isinstance(records, list):
+        raise InputError(f"{path}: holds one {type(records).__name__}; expected a list of questions")
+    for number, record in enumerate(records, 1):
+        needed = ("question", "golden_answer", "improper")
+        missing = needed if not isinstance(record, dict) else [name for name in needed if name not in record]
+        if missing:
+            raise InputError(f"{path}, question {number}: has no {', '.join(missing)}")
+        yield number, record
+
+
+def _systems(record: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
+    """Yield the key and the name of every system that answered a question."""
+    for name in record:
+        key = name.removeprefix("answer_")
+        if key != name:
+            yield key, SYSTEMS.get(key, key)
+
+
+def _text(path: Path, number: int, name: str, value: Any) -> str:
+    if not isinstance(value, str):
+        raise InputError(f"{path}, question {number}: {name} is {value!r}; expected a text")
+    return value

@@ -1,0 +1,80 @@
+"""NQ301: answers of twelve question answering systems to 301 questions of NQ-open, each judged by people."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+import pyarrow as pa
+
+from assay.datasets.readers.base import ReaderResult, pairs_of
+from assay.datasets.readers.delimited import read_delimited
+from assay.datasets.readers.jsonl import read_jsonl
+from assay.errors import InputError
+
+COLUMNS = ["id", "Question", "Model answer", "Acceptable?", "annotator1", "annotator2", "annotator3"]
+VERDICTS = {"Yes": 1.0, "No": 0.0}
+
+
+def read_nq301(files: Mapping[str, Path], options: Mapping[str, Any]) -> ReaderResult:
+    """Read distinct answers with verdicts from a .tsv file, and gold answers by question from a .jsonl file.
+
+    The verdict is the one agreed upon; those of the two or three annotators are the annotations. The answers of all
+    systems to a question stand together, without the systems that gave them.
+    """
+    path = next(path for name, path in files.items() if name.endswith(".tsv"))
+    gold = _gold_answers(next(path for name, path in files.items() if name.endswith(".jsonl")))
+    table = read_delimited(path, delimiter="\t", quoted=False).table
+    if table.column_names != COLUMNS:
+        raise InputError(f"{path}: has the columns {', '.join(table.column_names)}; expected {', '.join(COLUMNS)}")
+    cells = {name: table.column(name).to_pylist() for name in COLUMNS}
+    references, labels, annotations = [], [], []
+    for place, question in enumerate(cells["Question"]):
+        row = place + 2
+        if question not in gold:
+            raise InputError(f"{path}, row {row}: there is no gold answer to the question {question!r}")
+        references.append(gold[question])
+        labels.append(_verdict(path, row, "Acceptable?", cells["Acceptable?"][place]))
+        given = []
+        for name in COLUMNS[4:]:
+            if cells[name][place].strip():
+                given.append(_verdict(path, row, name, cells[name][place]))
+        annotations.append(given)
+    return ReaderResult(
+        pairs_of(
+            {
+                "reference": pa.array(references, pa.list_(pa.string())),
+                "candidate": cells["Model answer"],
+                "label": labels,
+                "question": cells["Question"],
+                "group": cells["id"],
+                "annotations": pa.array(annotations, pa.list_(pa.float64())),
+            }
+        )
+    )
+
+
+def _gold_answers(path: Path) -> dict[str, list[str]]:
+    """Return the gold answers by question.
+
+    Raises:
+        InputError: a line without a question, or without a list of answers.
+    """
+    source = read_jsonl(path)
+    for name in ("question", "answer"):
+        if name not in source.table.column_names:
+            raise InputError(f"{path}: has no {name}")
+    gold = {}
+    questions, answers = (source.table.column(name).to_pylist() for name in ("question", "answer"))
+    for place, (question, found) in enumerate(zip(questions, answers, strict=True)):
+        if not isinstance(found, list) or not found:
+            raise InputError(f"{source.where(place)}: answer is {found!r}; expected a list of gold answers")
+        gold[question] = found
+    return gold
+
+
+def _verdict(path: Path, row: int, column: str, text: str) -> float:
+    if text.strip() not in VERDICTS:
+        raise InputError(f"{path}, row {row}, column {column}: {text!r} is neither Yes nor No")
+    return VERDICTS[text.strip()]
