@@ -269,3 +269,39 @@ def test_the_latex_compiles(runs, tmp_path, siunitx):
     log = compile_tables(tmp_path, plain, small)
     assert "Missing character" not in log
     assert "Overfull" not in log
+
+
+@pytest.fixture
+def of_two_files(tmp_path):
+    """A run of scores that two files of one name hold, with its whole names."""
+    data = write_rows(tmp_path / "own.jsonl", [])
+    metrics = []
+    for name in ("good_1", "near"):
+        file = tmp_path / name / "scores.jsonl"
+        file.parent.mkdir()
+        write_rows(file, [name])
+        file.write_text(file.read_text(encoding="utf-8").replace(name, "score"), encoding="utf-8")
+        metrics.append(f"recorded:{file}#score")
+    return assay.run([data], metrics, out=tmp_path / "run", resamples=100, page=False), metrics
+
+
+@pytest.mark.parametrize("table", ["paper", "run"])
+def test_latex_names_files_by_what_tells_them_apart(of_two_files, tmp_path, table):
+    result, metrics = of_two_files
+    text = assay.table(result).to_latex() if table == "paper" else (tmp_path / "run/table.tex").read_text("utf-8")
+    comments, _, body = text.partition(r"\begin{table}")
+    for metric, name in zip(metrics, ("good_1", "near"), strict=True):
+        short = f"recorded:…/{name}/scores.jsonl#score"
+        assert f"% {short}: {metric}\n" in comments
+        assert short.replace("…", r"\ldots{}").replace("_", r"\_").replace("#", r"\#") + " & " in body
+    assert str(tmp_path) not in body.replace(r"\_", "_")
+    if table == "run":
+        assert metrics[0] in (tmp_path / "run/table.md").read_text("utf-8").replace("\\", ""), "in full elsewhere"
+
+
+@pytest.mark.slow
+def test_the_table_of_a_run_compiles(of_two_files, runs, tmp_path):
+    if not has_package("booktabs"):
+        pytest.skip("needs pdflatex with booktabs: apt-get install texlive-latex-recommended")
+    log = compile_tables(tmp_path, of_two_files[0].to_latex(), runs[0].to_latex())
+    assert "Missing character" not in log

@@ -13,7 +13,7 @@ from typing import Any
 
 from assay.errors import InputError, unknown_name
 from assay.output import json_text, write_records
-from assay.reports.sheets import Column, Document, Sheet
+from assay.reports.sheets import Column, Document, Sheet, ShortNames
 
 #: Name of a format -> a function that returns a document as text.
 FORMATS: dict[str, Callable[[Document], str]] = {}
@@ -125,7 +125,7 @@ _LATEX = {
     "\\": r"\textbackslash{}", "&": r"\&", "%": r"\%", "$": r"\$", "#": r"\#", "_": r"\_", "{": r"\{", "}": r"\}",
     "~": r"\textasciitilde{}", "^": r"\textasciicircum{}", "<": r"$<$", ">": r"$>$", "ρ": r"$\rho$", "τ": r"$\tau$",
     "|": r"\textbar{}", "→": r"$\rightarrow$", "–": "--", "−": "$-$", "×": r"$\times$", "≤": r"$\leq$", "≥": r"$\geq$",
-    "†": r"$\dagger$", "‡": r"$\ddagger$",
+    "†": r"$\dagger$", "‡": r"$\ddagger$", "α": r"$\alpha$", "≠": r"$\neq$", "…": r"\ldots{}",
 }  # fmt: skip
 
 
@@ -138,11 +138,19 @@ def latex(text: str) -> str:
 
 @_format("latex")
 def _latex(document: Document) -> str:
-    return document.latex or "\n".join(_latex_sheet(sheet) for sheet in document.sheets if sheet.columns)
+    names = ShortNames(document.metrics)
+    sheets = (_latex_sheet(sheet, names) for sheet in document.sheets if sheet.columns)
+    return document.latex or latex_names(names) + "\n".join(sheets)
 
 
-def _latex_sheet(sheet: Sheet) -> str:
-    caption = sheet.caption or ". ".join([sheet.title, *sheet.facts, *sheet.notes])
+def latex_names(names: ShortNames) -> str:
+    """Return a comment a line for each metric that a table names shortly, with its full name."""
+    return "".join(f"% {short}: {' '.join(name.splitlines())}\n" for name, short in names.short.items())
+
+
+def _latex_sheet(sheet: Sheet, names: ShortNames) -> str:
+    caption = names.within(sheet.caption or ". ".join([sheet.title, *sheet.facts, *sheet.notes]))
+    sheet = names.in_sheet(sheet)
     shown = sheet.narrow()
     columns = [sheet.columns[column] for column in shown]
     shape = "".join("r" if column.number else "l" for column in columns)

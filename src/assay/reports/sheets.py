@@ -5,9 +5,12 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
+
+from assay.tables import short_names
 
 
 @dataclass(frozen=True)
@@ -106,6 +109,33 @@ class Sheet:
             yield (group, facts[0]), self.rows_of(group)
         if not self.groups:
             yield None, range(len(self.rows))
+
+
+class ShortNames:
+    """The short names of metrics whose full ones hold a path, see :func:`~assay.tables.short_names`.
+
+    Attributes:
+        short: by full name, those that are shorter.
+    """
+
+    def __init__(self, metrics: Iterable[str]) -> None:
+        self.short = {name: short for name, short in short_names(metrics).items() if short != name}
+        # of two names one of which begins the other, the longer is replaced
+        longest_first = sorted(self.short, key=len, reverse=True)
+        self._pattern = re.compile("|".join(map(re.escape, longest_first))) if longest_first else None
+
+    def of(self, text: str) -> str:
+        """Return the short name where a text is the name of a metric, else the text."""
+        return self.short.get(text, text)
+
+    def within(self, text: str) -> str:
+        """Return a text with the short name of each metric that it names."""
+        return self._pattern.sub(lambda match: self.short[match[0]], text) if self._pattern else text
+
+    def in_sheet(self, sheet: Sheet) -> Sheet:
+        """Return a sheet with short names in its heads and in the cells that are the name of a metric."""
+        columns = [replace(column, head=self.of(column.head)) for column in sheet.columns]
+        return replace(sheet, columns=columns, rows=[[self.of(cell) for cell in row] for row in sheet.rows])
 
 
 @dataclass(frozen=True)

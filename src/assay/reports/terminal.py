@@ -9,11 +9,10 @@ from __future__ import annotations
 import re
 import unicodedata
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from assay.reports.sheets import Document, Sheet
-from assay.tables import short_names
+from assay.reports.sheets import Document, Sheet, ShortNames
 
 if TYPE_CHECKING:
     from rich.console import Console, ConsoleOptions, RenderableType
@@ -67,13 +66,13 @@ class TerminalReport:
     def __rich_console__(self, console: Console, options: ConsoleOptions) -> Iterator[RenderableType]:
         """Yield the lines and tables."""
         document, explain = self._document, self._explain
-        names = _ShortNames(document.metrics)
+        names = ShortNames(document.metrics)
         yield from _lines(map(names.within, document.hints), "yellow")
         for sheet in document.sheets:
             yield rich_text(names.within(sheet.title), "bold")
             yield from _lines(map(names.within, sheet.facts), "dim")
             if sheet.columns:
-                yield from _table(_shortened(sheet, names), options.max_width, explain=explain)
+                yield from _table(names.in_sheet(sheet), options.max_width, explain=explain)
             yield from _lines(_notes_below(sheet, names, explain=explain), "dim")
             yield from _lines(map(names.within, sheet.warnings), "yellow")
             yield rich_text("")
@@ -104,34 +103,10 @@ class _Wide:
         yield from console.render(self.table, options.update(width=self.width, no_wrap=True))
 
 
-# Names and notes.
+# Notes.
 
 
-class _ShortNames:
-    """The short names of metrics whose full ones hold a path."""
-
-    def __init__(self, metrics: Sequence[str]) -> None:
-        self._short = {name: short for name, short in short_names(metrics).items() if short != name}
-        # of two names one of which begins the other, the longer is replaced
-        longest_first = sorted(self._short, key=len, reverse=True)
-        self._pattern = re.compile("|".join(map(re.escape, longest_first))) if longest_first else None
-
-    def of(self, text: str) -> str:
-        """Return the short name where a text is the name of a metric, else the text."""
-        return self._short.get(text, text)
-
-    def within(self, text: str) -> str:
-        """Return a text with the short name of each metric that it names."""
-        return self._pattern.sub(lambda match: self._short[match[0]], text) if self._pattern else text
-
-
-def _shortened(sheet: Sheet, names: _ShortNames) -> Sheet:
-    """Return a sheet with short names in its heads and in the cells that are the name of a metric."""
-    columns = [replace(column, head=names.of(column.head)) for column in sheet.columns]
-    return replace(sheet, columns=columns, rows=[[names.of(cell) for cell in row] for row in sheet.rows])
-
-
-def _notes_below(sheet: Sheet, names: _ShortNames, *, explain: bool) -> list[str]:
+def _notes_below(sheet: Sheet, names: ShortNames, *, explain: bool) -> list[str]:
     """Return the lines below a table: facts of groups, footnotes and notes, or of these the first few."""
     if explain:
         return [*sheet.facts_of_groups(), *_footnotes(sheet), *sheet.notes]

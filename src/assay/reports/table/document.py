@@ -6,10 +6,10 @@ from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from typing import Any
 
-from assay.reports.formats import latex
+from assay.reports.formats import latex, latex_names
 from assay.reports.layout import Cell, percent, short
 from assay.reports.settings import PairedTests
-from assay.reports.sheets import Column, Document, Sheet, number_columns
+from assay.reports.sheets import Column, Document, Sheet, ShortNames, number_columns
 from assay.reports.table.cells import Entry, PaperColumn, PaperTable
 from assay.reports.table.settings import ALL, TableSettings
 from assay.statistics.coefficients import interval_method, interval_words, title_of
@@ -44,7 +44,8 @@ def with_latex(
         *(f"% {' '.join(note.splitlines())}" for note in (*laid_out.warnings, *laid_out.notes)),
     ]
     label = settings.label or f"tab:{settings.coefficient}"
-    texts = ["\n".join(comments) + "\n"]
+    names = ShortNames(metric for table in tables for metric in table.metrics)
+    texts = ["\n".join(comments) + "\n" + latex_names(names)]
     for number, table in enumerate(tables, start=1):
         own_label = label if len(tables) == 1 else f"{label}-{number}"
         texts.append(_latex_table(table, settings, tests, own_label))
