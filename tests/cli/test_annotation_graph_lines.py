@@ -35,14 +35,14 @@ def test_check_of_a_file_of_ones_own(assay):
     Path("pairs.csv").write_text("reference,candidate,label\na,b,1\na,c,0\nd,a,1\n", encoding="utf-8")
     done = assay("datasets", "check", "pairs.csv")
     assert done.code == 0 and done.err == "0 findings, 0 errors\n"
-    assert done.out == "data: 3 pairs\ndata: annotation graph: 4 texts, degree 1.5 ± 1.0, CV 0.67\n"
+    assert done.out == "3 pairs\nannotation graph: 4 texts, each paired with 1.5 ± 1.0 others (mean ± SD, CV 0.67)\n"
     (note,) = json.loads(assay("datasets", "check", "pairs.csv", "--json").out)
     assert note == {
         "name": "annotation-graph",
         "severity": "note",
         "split": "data",
         "count": 4,
-        "message": "annotation graph: 4 texts, degree 1.5 ± 1.0, CV 0.67",
+        "message": "annotation graph: 4 texts, each paired with 1.5 ± 1.0 others (mean ± SD, CV 0.67)",
         "examples": [],
     }
 
@@ -52,9 +52,9 @@ def test_check_tells_of_each_split_and_of_all(assay):
     Path("pairs.csv").write_text(rows, encoding="utf-8")
     lines = [line for line in assay("datasets", "check", "pairs.csv").out.splitlines() if "graph" in line]
     assert lines == [
-        "train: annotation graph: 3 texts, degree 1.3 ± 0.6, CV 0.43",
-        "test: annotation graph: 2 texts, degree 1.0 ± 0.0, CV 0.00",
-        "train+test: annotation graph: 3 texts, degree 2.0 ± 0.0, CV 0.00",
+        "train: annotation graph: 3 texts, each paired with 1.3 ± 0.6 others (mean ± SD, CV 0.43)",
+        "test: annotation graph: 2 texts, each paired with 1.0 ± 0.0 others (mean ± SD, CV 0.00)",
+        "train+test: annotation graph: 3 texts, each paired with 2.0 ± 0.0 others (mean ± SD, CV 0.00)",
     ]
 
 
@@ -64,11 +64,15 @@ def test_several_gold_answers_have_no_graph(assay):
     )
     Path("pairs.jsonl").write_text(rows, encoding="utf-8")
     done = assay("datasets", "check", "pairs.jsonl")
-    assert done.code == 0 and done.out == "data: 2 pairs\n"
+    assert done.code == 0 and done.out == "2 pairs\n"
 
 
 def test_show_of_data_that_is_here(assay):
-    assert assay("datasets", "show", "probe").out.splitlines()[-1].startswith("annotation graph: 922 texts, degree ")
+    assert (
+        assay("datasets", "show", "probe")
+        .out.splitlines()[-1]
+        .startswith("annotation graph: 922 texts, each paired with ")
+    )
     graph = json.loads(assay("datasets", "show", "probe", "--json").out)["annotation_graph"]
     assert (graph["texts"], graph["edges"]) == (922, 628)
     assert graph["degree"]["mean"] == pytest.approx(2 * 628 / 922)
@@ -92,18 +96,22 @@ def test_show_of_data_that_cannot_be_read_says_why(assay, monkeypatch):
 def test_sick_as_published(assay, shared_data, monkeypatch):
     monkeypatch.setenv("ASSAY_DATA", str(shared_data))
     for name in ("sick@1", "sick@2"):
-        assert "texts, degree 3.2 ± 2.1, CV 0.66" in assay("datasets", "show", name).out
+        assert "texts, each paired with 3.2 ± 2.1 others (mean ± SD, CV 0.66)" in assay("datasets", "show", name).out
     assert (
-        "all: annotation graph: 2,010 texts, degree 3.5 ± 3.0, CV 0.86" in assay("datasets", "check", "ukp-aspect").out
+        "all: annotation graph: 2,010 texts, each paired with 3.5 ± 3.0 others (mean ± SD, CV 0.86)"
+        in assay("datasets", "check", "ukp-aspect").out
     )
 
 
 def test_the_directed_graph(assay):
     # a-b in both orders and a-c: undirected degrees 2, 1, 1; directed 3, 2, 1 with mean 2 and deviation 1
     Path("pairs.csv").write_text("reference,candidate,label\na,b,1\nb,a,0\na,c,0\n", encoding="utf-8")
-    assert "data: annotation graph: 3 texts, degree 1.3 ± 0.6, CV 0.43\n" in assay("datasets", "check", "pairs.csv").out
+    assert (
+        "annotation graph: 3 texts, each paired with 1.3 ± 0.6 others (mean ± SD, CV 0.43)\n"
+        in assay("datasets", "check", "pairs.csv").out
+    )
     done = assay("datasets", "check", "pairs.csv", "--directed")
-    assert "data: directed annotation graph: 3 texts, degree 2.0 ± 1.0, CV 0.50\n" in done.out
+    assert "directed annotation graph: 3 texts, each in 2.0 ± 1.0 ordered pairs (mean ± SD, CV 0.50)\n" in done.out
 
 
 def test_show_of_the_directed_graph(assay, monkeypatch):

@@ -91,7 +91,17 @@ def test_an_empty_cache(assay, tmp_path, monkeypatch):
 
 def test_doctor_lists_the_environment(assay, monkeypatch):
     monkeypatch.setenv("HF_ENDPOINT", "http://127.0.0.1:9")
+    monkeypatch.delenv("WNSEARCHDIR", raising=False)
     findings = json.loads(assay("doctor", "--format", "json").out)
     variables = {item["name"]: item for item in findings if item["kind"] == "variable"}
-    assert variables["HF_ENDPOINT"]["detail"] == "http://127.0.0.1:9: address of the hub"
+    endpoint, wordnet = variables["HF_ENDPOINT"], variables["WNSEARCHDIR"]
+    assert (endpoint["here"], endpoint["value"], endpoint["detail"]) == (
+        True,
+        "http://127.0.0.1:9",
+        "address of the hub",
+    )
+    assert (wordnet["here"], wordnet["value"]) == (False, "")
+    # one statement a row: what is not set is not called available
+    rows = [line for line in assay("doctor").out.splitlines() if "not set" in line]
+    assert any("WNSEARCHDIR" in line for line in rows) and not any("yes" in line for line in rows)
     assert "ASSAY_CACHE" in variables and "ASSAY_DATA" in variables

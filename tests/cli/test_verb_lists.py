@@ -107,7 +107,7 @@ def test_what_a_file_of_ones_own_has_is_shown(assay):
         "labels: lowest 0.5, highest 1, distinct 2, missing 1",
         "splits: train 2, dev 1",
         "groups: 2",
-        "annotation graph: 6 texts, degree 1.0 ± 0.0, CV 0.00",
+        "annotation graph: 6 texts, each paired with 1.0 ± 0.0 others (mean ± SD, CV 0.00)",
     ]
     shown = json.loads(assay("datasets", "show", "pairs.csv:train", "--json").out)
     assert (shown["rows"], shown["pairs"], shown["splits"]) == (3, 2, {"train": 2})
@@ -125,7 +125,7 @@ def test_a_file_of_other_columns_can_be_shown_and_checked(assay):
     told = assay("datasets", "check", "own.csv").complaint
     columns = told.partition("--columns ")[2]
     assert columns == "reference=gold,candidate=answer,label=human"
-    assert "data: 6 pairs" in assay("datasets", "check", "own.csv", "--columns", columns).out
+    assert assay("datasets", "check", "own.csv", "--columns", columns).out.startswith("6 pairs\n")
     shown = json.loads(assay("datasets", "show", "own.csv", "--columns", columns, "--json").out)
     assert shown["labels"] == {"lowest": 0.0, "highest": 2.0, "distinct": 3, "missing": 0}
     assert "'answr'" in assay("datasets", "show", "own.csv", "--columns", "candidate=answr").complaint

@@ -40,7 +40,10 @@ def test_the_graph_of_figure_2() -> None:
     rows = made.edges_of(made.texts.index("V3"))
     neighbours = {made.texts[node] for row in rows for node in (made.first[row], made.second[row])}
     assert neighbours - {"V3"} == {"V1", "V2"}
-    assert graph_line(describe_graph(made)) == "annotation graph: 6 texts, degree 2.3 ± 0.8, CV 0.35"
+    assert (
+        graph_line(describe_graph(made))
+        == "annotation graph: 6 texts, each paired with 2.3 ± 0.8 others (mean ± SD, CV 0.35)"
+    )
 
 
 def test_the_deviation_of_figure_2_can_only_be_that_of_a_sample() -> None:
@@ -104,7 +107,7 @@ def test_what_is_not_defined_is_not_a_number() -> None:
         assert math.isnan(made.deviation) and math.isnan(made.variation)
         assert describe_graph(made)["degree"]["deviation"] is None
     assert math.isnan(graph([]).mean_degree)
-    assert graph_line(describe_graph(graph([("a", "a")]))) == "annotation graph: 1 texts"
+    assert graph_line(describe_graph(graph([("a", "a")]))) == "annotation graph: 1 text"
     with pytest.raises(ValueError, match="2 references and 1 candidates"):
         build_graph(["a", "b"], ["c"])
 

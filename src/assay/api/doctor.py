@@ -53,6 +53,7 @@ class DoctorFinding:
         here: whether it is available.
         detail: version, path or reason.
         remedy: the command that installs or downloads it, or an empty string.
+        value: of an environment variable; empty where it is not set, and for what is none.
     """
 
     kind: str
@@ -60,6 +61,7 @@ class DoctorFinding:
     here: bool
     detail: str
     remedy: str = ""
+    value: str = ""
 
 
 def diagnose() -> list[DoctorFinding]:
@@ -74,7 +76,7 @@ def _machine() -> list[DoctorFinding]:
     free = shutil.disk_usage(probe).free / 2**30
     writable = probe.is_dir() and os.access(probe, os.W_OK | os.X_OK)
     store = default_store()
-    size = f"{store.stat().st_size / 2**20:.1f} MiB" if os.access(store, os.R_OK) else "not yet made"
+    size = f"{store.stat().st_size / 2**20:.1f} MiB" if os.access(store, os.R_OK) else "made by the first run"
     return [
         DoctorFinding(
             "machine", "python", True, f"{platform.python_version()} on {platform.system()} {platform.machine()}"
@@ -89,11 +91,10 @@ def _machine() -> list[DoctorFinding]:
 
 def _variables() -> list[DoctorFinding]:
     """Return the environment variables that assay reads, with their values."""
-    findings = []
-    for name, purpose in _VARIABLES.items():
-        value = os.environ.get(name, "not set")
-        findings.append(DoctorFinding("variable", name, True, f"{value}: {purpose}"))
-    return findings
+    return [
+        DoctorFinding("variable", name, name in os.environ, purpose, value=os.environ.get(name, ""))
+        for name, purpose in _VARIABLES.items()
+    ]
 
 
 def _packages() -> list[DoctorFinding]:

@@ -187,14 +187,19 @@ def check(
     if as_json:
         typer.echo(json_text([vars(finding) for finding in [*findings, *notes]]), nl=False)
     else:
+        # a file without a column `split` has one part, which needs no name
+        has_splits = card is not None or any("split" in pairs.table.column_names for pairs in splits.values())
+
+        def about(split: str, line: str) -> str:
+            return f"{split}: {line}" if has_splits else line
+
         for split, pairs in splits.items():
-            typer.echo(f"{split}: {len(pairs):,} pairs")
-            for line in (*pairs.notes, *pairs.hints):
-                typer.echo(f"{split}: {line}")
+            for line in (f"{len(pairs):,} pairs", *pairs.notes, *pairs.hints):
+                typer.echo(about(split, line))
         for note in notes:
-            typer.echo(f"{note.split}: {note.message}")
+            typer.echo(about(note.split, note.message))
         for finding in findings:
-            typer.echo(f"{finding.severity}: {finding.split}: {finding.message}")
+            typer.echo(f"{finding.severity}: {about(finding.split, finding.message)}")
             for example in finding.examples:
                 typer.echo(f"    {_example_line(example)}")
     errors = sum(finding.severity == "error" for finding in findings)

@@ -50,9 +50,15 @@ def doctor(
         typer.echo(json_text([vars(finding) for finding in findings]), nl=False)
         return
     for kind in dict.fromkeys(finding.kind for finding in findings):
-        table = grid(kind, "available", "detail", "how to get it")
-        for finding in findings:
-            if finding.kind == kind:
+        of_kind = [finding for finding in findings if finding.kind == kind]
+        if kind == "variable":
+            table = grid(kind, "value", "what it sets")
+            for finding in of_kind:
+                value = finding.value if finding.here else "not set"
+                table.add_row(Text(finding.name), Text(value), Text(finding.detail))
+        else:
+            table = grid(kind, "available", "detail", "how to get it")
+            for finding in of_kind:
                 available = "yes" if finding.here else "no"
                 table.add_row(Text(finding.name), available, Text(finding.detail), Text(finding.remedy))
         show(table)

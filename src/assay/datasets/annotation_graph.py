@@ -202,8 +202,11 @@ def graph_line(described: dict[str, Any]) -> str:
     """Return what :func:`describe_graph` says, or the ``error`` that there is in its place, as one line to read."""
     if "error" in described:
         return f"annotation graph: not measured: {described['error']}"
-    name = "directed annotation graph" if described.get("directed") else "annotation graph"
-    line, degree = f"{name}: {described['texts']:,} texts", described["degree"]
+    directed = described.get("directed")
+    degree, texts = described["degree"], described["texts"]
+    line = f"{'directed ' if directed else ''}annotation graph: {texts:,} {'text' if texts == 1 else 'texts'}"
     if degree["deviation"] is None:
         return line
-    return f"{line}, degree {degree['mean']:.1f} ± {degree['deviation']:.1f}, CV {degree['variation']:.2f}"
+    mean = f"{degree['mean']:.1f} ± {degree['deviation']:.1f}"
+    each = f"in {mean} ordered pairs" if directed else f"paired with {mean} others"
+    return f"{line}, each {each} (mean ± SD, CV {degree['variation']:.2f})"
