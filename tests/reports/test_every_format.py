@@ -40,6 +40,7 @@ LATEX = r"""% needs \usepackage{booktabs}
 \begin{table}
 \centering
 \caption{Text \& $<$b$>$. n = 2. 50 \% of *x*.}
+\setlength{\abovetopsep}{1ex}
 \begin{tabular}{lr}
 \toprule
 name & value \\

@@ -117,6 +117,7 @@ def test_print_has_a_heading_for_each_group_and_no_notes_on_rows():
 \begin{table}
 \centering
 \caption{data: 60 pairs.}
+\setlength{\abovetopsep}{1ex}
 \begin{tabular}{lr}
 \toprule
 Metric & r \\

@@ -91,6 +91,7 @@ LATEX = r"""% needs \usepackage{booktabs}
 \begin{table}
 \centering
 \caption{a\textbar{}b\_$<$script$>$@1: 1,234 pairs; resampled by question; 2 duplicate rows left out; 95\% bootstrap intervals (expanded percentile) from 1,000 resamples.}
+\setlength{\abovetopsep}{1ex}
 \begin{tabular}{lr}
 \toprule
 Metric & Spearman $\rho$ \\

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import io
 import json
+import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any
 
@@ -121,11 +122,16 @@ def _markdown_cells(sheet: Sheet, number: int) -> Iterator[str]:
 
 # LaTeX: a table for print, with booktabs; groups become headings, notes on rows are left out.
 
+#: Sizes of letters for rows of more than so many characters, by the width of a page of the class article.
+LATEX_SIZES = {r"\scriptsize": 84, r"\footnotesize": 64}
+#: The sign of a negative number, not that of an exponent.
+_MINUS = re.compile(r"(?<!\w)-(?=[.\d])")
+
 _LATEX = {
     "\\": r"\textbackslash{}", "&": r"\&", "%": r"\%", "$": r"\$", "#": r"\#", "_": r"\_", "{": r"\{", "}": r"\}",
     "~": r"\textasciitilde{}", "^": r"\textasciicircum{}", "<": r"$<$", ">": r"$>$", "ρ": r"$\rho$", "τ": r"$\tau$",
     "|": r"\textbar{}", "→": r"$\rightarrow$", "–": "--", "−": "$-$", "×": r"$\times$", "≤": r"$\leq$", "≥": r"$\geq$",
-    "†": r"$\dagger$", "‡": r"$\ddagger$", "α": r"$\alpha$", "≠": r"$\neq$", "…": r"\ldots{}",
+    "†": r"$\dagger$", "‡": r"$\ddagger$", "α": r"$\alpha$", "≠": r"$\neq$", "…": "...",
 }  # fmt: skip
 
 
@@ -159,6 +165,9 @@ def _latex_sheet(sheet: Sheet, names: ShortNames) -> str:
         r"\begin{table}",
         r"\centering",
         rf"\caption{{{latex(caption)}.}}",
+        # classes such as article leave no space below a caption
+        r"\setlength{\abovetopsep}{1ex}",
+        *_narrowing(sheet, shown),
         rf"\begin{{tabular}}{{{shape}}}",
         r"\toprule",
         " & ".join(latex(column.printed or column.head) for column in columns) + r" \\",
@@ -172,9 +181,24 @@ def _latex_sheet(sheet: Sheet, names: ShortNames) -> str:
     return "\n".join([*lines, r"\bottomrule", r"\end{tabular}", r"\end{table}", ""])
 
 
+def _narrowing(sheet: Sheet, shown: Sequence[int]) -> list[str]:
+    """Return what makes a wide table fit a page: smaller letters, and less space between columns."""
+    width = 0
+    for position in shown:
+        texts = [sheet.columns[position].head, *(sheet.cell(number, position) for number in range(len(sheet.rows)))]
+        width += max(map(len, texts))
+    for size, least in LATEX_SIZES.items():
+        if width > least:
+            return [size, r"\setlength{\tabcolsep}{3pt}"]
+    return []
+
+
 def _latex_cells(sheet: Sheet, number: int, shown: Sequence[int]) -> Iterator[str]:
     for column in shown:
-        cell = latex(sheet.cell(number, column))
+        text = sheet.cell(number, column)
+        if sheet.columns[column].number:
+            text = _MINUS.sub("−", text)
+        cell = latex(text)
         if sheet.stands_out(number, column):
             cell = rf"\textbf{{{cell}}}"
         elif number in sheet.asides and column == sheet.label:
