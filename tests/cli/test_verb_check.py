@@ -40,7 +40,7 @@ def runs(assay, workplace):
 def test_the_same_scores_pass(assay, runs):
     done = assay("check", "same", "--against", "baseline.json")
     assert done.code == 0
-    assert done.err == "passed: 1 unchanged\n"
+    assert done.out.startswith("Gate passed: 1 unchanged") and not done.err, "the result is printed once"
     assert "recorded:mine" in done.out
 
 
@@ -77,7 +77,7 @@ def test_strict_and_a_chain(assay, runs):
     done = assay("check", "worse", "--against", "baseline.json", "--strict", "--margin", "0.45")
     lenient = assay("check", "worse", "--against", "baseline.json", "--margin", "0.45")
     assert (done.code, lenient.code) == (3, 0)
-    assert "1 too little data to tell" in done.err
+    assert "1 too little data to tell" in done.out
     assert "a smaller one could be missed" in " ".join(lenient.out.split())
     done = assay("baseline", "worse", "--out", "baseline.json", "--baseline-of", "baseline.json")
     assert done.code == 0, done.err

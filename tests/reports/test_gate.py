@@ -13,9 +13,9 @@ from scipy.stats import spearmanr
 import assay
 from assay.errors import InputError
 from assay.reports.check.baseline import pack, read_baseline, rounded, take_baseline, to_text, unpack
-from assay.reports.check.cells import Pairing, Verdict, cells_of, judge, unpaired_interval
+from assay.reports.check.cells import Cell, Pairing, Verdict, cells_of, judge, unpaired_interval
 from assay.reports.check.checking import check
-from assay.reports.check.document import headline, to_document, to_junit
+from assay.reports.check.document import difference_text, headline, to_document, to_junit
 from assay.reports.check.settings import CheckSettings
 from assay.reports.data import read_datasets
 from assay.reports.folder import read_run
@@ -40,9 +40,8 @@ def run_of(tmp_path):
             metrics,
             buckets=["none"],
             resamples=resamples,
-            statistics=["pearson", "spearman"],
             out=out,
-            **settings,
+            **{"statistics": ["pearson", "spearman"], **settings},
         )
         return read_run(out)
 
@@ -198,7 +197,7 @@ def test_noise_without_direction_does_not_fail(run_of, labels):
     before, now = ({name: noisy(base, rng, 0.05) for name in columns} for _ in range(2))
     baseline = take_baseline(run_of(before, labels, resamples=0)).datasets["data"]
     (data,) = read_datasets(run_of(now, labels, resamples=0))
-    pairings = [Pairing(data, metric, baseline.metrics[metric], "", 0.95) for metric in data.scores]
+    pairings = [Pairing(data, metric, baseline.metrics[metric], "", 0.95, ("spearman",)) for metric in data.scores]
     strict, usual = (
         [next(cells_of(one, CheckSettings(margin=margin, resamples=400), 1)).verdict for one in pairings]
         for margin in (0, 0.01)
@@ -376,6 +375,7 @@ def test_tables_and_junit(run_of, labels):
     document = to_document(report)
     markdown = write(document, "md")
     assert "FAILED: 1 unchanged, 1 worse, 1 missing" in markdown
+    assert "- other numbers: 1 identical" in markdown
     assert "**recorded:worse**" in markdown
     assert r"recorded:a\|\<b\>" in markdown
     value = json.loads(write(document, "json"))
@@ -431,7 +431,9 @@ def test_a_bucket_without_pairs_is_no_pass(run_of, labels):
     one.buckets["empty"] = np.zeros(300, dtype=bool)
     held = take_baseline(run).datasets["data"].metrics["recorded:a"]
     settings = CheckSettings(buckets=("empty",))
-    (cell,) = [cell for cell in cells_of(Pairing(one, "recorded:a", held, "", 0.95), settings, 1) if cell.judged]
+    (cell,) = [
+        cell for cell in cells_of(Pairing(one, "recorded:a", held, "", 0.95, ("spearman",)), settings, 1) if cell.judged
+    ]
     assert (cell.verdict, cell.now, cell.n) == (Verdict.undefined, None, 0)
 
 
@@ -444,3 +446,55 @@ def test_another_version_of_the_same_pairs_is_told_only(run_of, labels):
     (finding,) = report.findings
     assert (finding.kind, finding.fails) == ("changed version", False)
     assert finding.text.endswith("-> '2'; the pairs are the same")
+
+
+def test_labels_of_two_values_are_judged_by_auc_where_the_baseline_has_it(run_of, labels):
+    two = (labels > 0).astype(float)
+    scores = {"a": noisy(two, np.random.default_rng(1), 1)}
+    run = run_of(scores, two, statistics=["auc", "spearman"])
+    report = check(run, take_baseline(run), CheckSettings())
+    assert [cell.statistic for cell in report.judged] == ["auc"]
+    facts = to_document(report).sheets[0].facts
+    assert facts[0] == "judged: AUC in all (AUC: the labels have two values); all else is shown only"
+    # an older baseline, of the coefficients that it was written with
+    older = take_baseline(run_of(scores, two))
+    assert [cell.statistic for cell in check(run, older, CheckSettings()).judged] == ["spearman"]
+    named = check(run, take_baseline(run), CheckSettings(statistics=("spearman",)))
+    assert [cell.statistic for cell in named.judged] == ["spearman"]
+    ordered = run_of({"a": noisy(labels, np.random.default_rng(1), 1)}, labels, statistics=["spearman", "auc"])
+    assert [cell.statistic for cell in check(ordered, take_baseline(ordered), CheckSettings()).judged] == ["spearman"]
+
+
+def test_a_renamed_dataset_is_told_how_to_be_named(run_of, labels):
+    scores = {"a": noisy(labels, np.random.default_rng(1), 1)}
+    baseline = take_baseline(run_of(scores, labels, name="old name"))
+    report = check(run_of(scores, labels, name="new"), baseline, CheckSettings())
+    missing = next(finding for finding in report.findings if finding.kind == "missing")
+    assert "(new has the same pairs: give the run --dataset 'old name=" in missing.text
+    other = check(run_of(scores, labels[::-1], name="new"), baseline, CheckSettings())
+    missing = next(finding for finding in other.findings if finding.kind == "missing")
+    assert missing.text.endswith("a file of another name is run as --dataset 'old name=FILE')")
+    assert not any(fact.startswith("judged") for fact in to_document(other).sheets[0].facts), "nothing is judged"
+
+
+def test_the_correction_names_the_level_of_all_together(run_of, labels):
+    rng = np.random.default_rng(4)
+    before = run_of({"a": noisy(labels, rng, 1), "b": noisy(labels, rng, 1), "c": noisy(labels, rng, 1)}, labels)
+    now = run_of({"a": noisy(labels, rng, 1), "b": noisy(labels, rng, 1), "c": noisy(labels, rng, 1)}, labels)
+    text = write(to_document(check(now, take_baseline(before), CheckSettings())), "md")
+    assert "corrected for the 3 numbers whose scores changed (Bonferroni)" in text
+    assert "98.3" not in text
+
+
+@pytest.mark.parametrize(
+    ("difference", "low", "high", "text"),
+    [
+        (0.0123, 0.0004, 0.02, "+.0123 [+.0004, +.0200]"),
+        (0.0003, 0.0001, 0.0005, "+.0003 [+.0001, +.0005]"),
+        (0.02, 0.01, 0.03, "+.020 [+.010, +.030]"),
+        (1e-9, 1e-10, 1e-8, "+1e-09 [+1e-10, +1e-08]"),
+    ],
+)
+def test_digits_of_a_difference(difference, low, high, text):
+    cell = Cell("data", "all", "f1", "auc", True, 0.0, difference, low, high, 0.95, 100, Verdict.better, None)
+    assert difference_text(cell) == text

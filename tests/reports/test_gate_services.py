@@ -117,6 +117,6 @@ def test_the_hook(project):
     command = [*shlex.split(HOOK["entry"]), "before", "--against", "baseline.json"]
     done = subprocess.run(command, capture_output=True, text=True)
     assert done.returncode == 0
-    assert "passed: 1 unchanged" in done.stderr
+    assert "Gate passed: 1 unchanged" in done.stdout
     Path("baseline.json").write_text("{}")
     assert subprocess.run(command, capture_output=True, text=True).returncode == 2

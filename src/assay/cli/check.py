@@ -50,8 +50,11 @@ def check(
     if summary is not None:
         write_summary(summary, checked.to_markdown())
     print_report(checked, output, explain=explain)
+    # the tables begin with the result
+    told = output is ReportFormat.table
     if not checked.passed:
-        tell(f"assay: {checked.headline}")
+        if not told:
+            tell(f"assay: {checked.headline}")
         raise typer.Exit(FAILED)
-    if not quiet:
+    if not quiet and not told:
         tell(checked.headline)

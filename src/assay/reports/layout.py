@@ -118,9 +118,9 @@ def percent(level: float) -> str:
     return f"{round(100 * level, 10):.12g}%"
 
 
-def signed(value: float) -> str:
-    """Return a difference with its sign and three decimals, as :func:`short` writes them."""
-    text = short(value, 3)
+def signed(value: float, digits: int = 3) -> str:
+    """Return a difference with its sign and three decimals or more, as :func:`short` writes them."""
+    text = short(value, digits)
     return text if text.startswith("-") else f"+{text}"
 
 

@@ -193,6 +193,7 @@ class Pairing:
         old: the metric in the baseline.
         changed: in which way the pairs differ; an empty string where they are the same.
         old_confidence: level of the intervals in the baseline.
+        statistics: the coefficients that are judged.
         first: whether the baseline is the first of a chain, which only what is judged is compared with.
     """
 
@@ -201,6 +202,7 @@ class Pairing:
     old: BaselineMetric
     changed: str
     old_confidence: float
+    statistics: tuple[str, ...]
     first: bool = False
 
     @cached_property
@@ -233,11 +235,11 @@ def cells_of(pairing: Pairing, settings: CheckSettings, family: int) -> Iterator
         settings: what is judged.
         family: for how many tests the level of the judged ones is corrected.
     """
-    shown = dict.fromkeys([*settings.statistics, *pairing.data.run.manifest.request.statistics])
+    shown = dict.fromkeys([*pairing.statistics, *pairing.data.run.manifest.request.statistics])
     corrected = 1 - (1 - settings.confidence) / max(family, 1)
     enough = max(settings.resamples, math.ceil(2 * BEYOND / (1 - corrected)))
     for bucket in pairing.data.buckets:
-        judged = settings.statistics if bucket in settings.buckets else ()
+        judged = pairing.statistics if bucket in settings.buckets else ()
         rest = [name for name in shown if name not in judged]
         if judged:
             yield from _cells(pairing, settings, _Part(bucket, judged, True, corrected, enough))

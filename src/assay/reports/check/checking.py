@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shlex
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Literal
@@ -15,6 +16,7 @@ from assay.reports.check.cells import Cell, Pairing, Verdict, cells_of
 from assay.reports.check.settings import CheckSettings
 from assay.reports.data import ScoredDataset, read_datasets
 from assay.reports.folder import RunFolder
+from assay.statistics.coefficients import OF_TWO_LABELS, have_two_values
 
 #: A metric at less than this share of its old speed is reported. Speeds in a baseline have one digit, hence are up to
 #: a half off, and machines differ.
@@ -192,7 +194,7 @@ def check(
     for pairing in pairings:
         if not pairing.same_scores:
             judged = [bucket for bucket in settings.buckets if bucket in pairing.data.buckets]
-            family += len(judged) * len(settings.statistics)
+            family += len(judged) * len(pairing.statistics)
     cells: list[Cell] = []
     for pairing in pairings:
         cells += cells_of(pairing, settings, family)
@@ -230,7 +232,7 @@ def _pair_all(
     findings = list(about_run(run.manifest.signature, baseline))
     for name in settings.datasets or dict.fromkeys([*datasets, *baseline.datasets]):
         if name not in datasets:
-            why = run.manifest.request.unavailable.get(name, "the run was not asked for it")
+            why = run.manifest.request.unavailable.get(name) or _renamed(name, datasets, baseline)
             findings.append(CheckFinding("missing", name, "", f"in the baseline, not in the run ({why})", fails=True))
         elif name not in baseline.datasets:
             findings.append(CheckFinding("new", name, "", "not in the baseline"))
@@ -241,12 +243,22 @@ def _pair_all(
     return pairings, findings
 
 
+def _renamed(name: str, datasets: Mapping[str, ScoredDataset], baseline: Baseline) -> str:
+    """Return why a dataset of the baseline is not in the run: it has the same pairs under another name, or not."""
+    for data in datasets.values():
+        if data.name not in baseline.datasets and not changed_data(data, baseline.datasets[name]):
+            file = shlex.quote(f"{name}={data.facts.source}")
+            return f"{data.name} has the same pairs: give the run --dataset {file}"
+    return "the run was not asked for it; a file of another name is run as --dataset " + shlex.quote(f"{name}=FILE")
+
+
 def _nothing_judged(report: GateReport) -> str:
     settings, judged = report.settings, report.judged
     if judged:
         reasons = dict.fromkeys(cell.note for cell in judged if cell.note)
         why = f" ({'; '.join(reasons)})" if reasons else ""
-        return f"{', '.join(settings.statistics)} in {', '.join(settings.buckets)} is defined for no metric{why}"
+        statistics = dict.fromkeys(cell.statistic for cell in judged)
+        return f"{', '.join(statistics)} in {', '.join(settings.buckets)} is defined for no metric{why}"
     new = [f"{one.metric or one.dataset} is {one.text}" for one in report.findings if one.kind == "new"]
     return f"run and baseline share no number in {', '.join(settings.buckets)}{''.join(f'; {one}' for one in new)}"
 
@@ -265,6 +277,7 @@ def _pair(data: ScoredDataset, baseline: Baseline, settings: CheckSettings) -> t
             f"{data.run.title}: {data.name} has other pairs than the baseline ({what}), so that no paired test is "
             "possible; write a new baseline with: assay baseline RUN --out FILE, or give `allow_changed_data`"
         )
+    statistics = tuple(settings.statistics) or _default_statistics(data, old)
     pairings, findings = [], []
     called = dict(zip(data.scores, data.with_names_of(signatures_of(old)).scores, strict=True))
     data = data.with_names_of(signatures_of(old))
@@ -288,11 +301,20 @@ def _pair(data: ScoredDataset, baseline: Baseline, settings: CheckSettings) -> t
         else:
             before = old.metrics[metric]
             findings += about_metric(data, metric, before, same_data=not changed)
-            pairings.append(Pairing(data, metric, before, changed, baseline.confidence))
+            pairings.append(Pairing(data, metric, before, changed, baseline.confidence, statistics))
             first = _first_of_chain(data, metric, baseline)
             if first is not None:
-                pairings.append(Pairing(data, metric, first, "", baseline.confidence, first=True))
+                pairings.append(Pairing(data, metric, first, "", baseline.confidence, statistics, first=True))
     return pairings, findings
+
+
+def _default_statistics(data: ScoredDataset, old: BaselineDataset) -> tuple[str, ...]:
+    """Return what is judged where no coefficient is named: the AUC of labels with two values, which older baselines
+    lack, else Spearman's.
+    """
+    kept = {name for metric in old.metrics.values() for found in metric.agreement.values() for name in found}
+    leads = OF_TWO_LABELS in kept and have_two_values(data.labels)
+    return (OF_TWO_LABELS,) if leads else ("spearman",)
 
 
 def _first_of_chain(data: ScoredDataset, metric: str, baseline: Baseline) -> BaselineMetric | None:

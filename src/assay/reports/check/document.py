@@ -11,7 +11,7 @@ from assay.reports.check.cells import POWER, Cell, Verdict, pairs_to_show
 from assay.reports.check.checking import GateReport
 from assay.reports.layout import percent, short, signed
 from assay.reports.sheets import Column, Document, Sheet
-from assay.statistics.coefficients import title_of
+from assay.statistics.coefficients import OF_TWO_LABELS, title_of
 
 _HEADS = (
     Column("bucket", key=True),
@@ -63,7 +63,11 @@ def to_document(report: GateReport) -> Document:
         cells = [cell for cell in moved if cell.dataset == dataset]
         level = f"{percent(settings.confidence)} intervals, not corrected: some of many numbers move by chance"
         sheets.append(_sheet(f"{report.titles.get(dataset, dataset)}: not judged, but moved", cells, level))
-    notes = [f"{len(others) - len(moved):,} other numbers did not move beyond chance"] if others else []
+    identical = sum(cell.verdict is Verdict.unchanged for cell in others)
+    still = len(others) - len(moved) - identical
+    kinds = ((identical, "identical"), (still, "not moved beyond chance"))
+    counts = [f"{count:,} {kind}" for count, kind in kinds if count]
+    notes = [f"other numbers: {', '.join(counts)}"] if counts else []
     records = [_record(cell, settings.margin) for cell in report.cells]
     metrics = list(dict.fromkeys(cell.metric for cell in report.cells))
     return Document(sheets, records, value=_value(report), warnings=notes, metrics=metrics)
@@ -71,10 +75,14 @@ def to_document(report: GateReport) -> Document:
 
 def _facts(report: GateReport) -> list[str]:
     settings = report.settings
-    statistics = ", ".join(title_of(name) for name in settings.statistics)
+    names = dict.fromkeys(cell.statistic for cell in report.judged)
+    if not names:
+        return []
+    statistics = ", ".join(title_of(name) for name in names)
+    why = " (AUC: the labels have two values)" if OF_TWO_LABELS in names and not settings.statistics else ""
     bar = signed(-settings.margin)
     facts = [
-        f"judged: {statistics} in {', '.join(settings.buckets)}; all else is shown only",
+        f"judged: {statistics} in {', '.join(settings.buckets)}{why}; all else is shown only",
         f"worse: the interval of the difference (now less before) lies below {bar}; no worse: it lies above",
     ]
     return [*facts, missed_loss(report)] if any(cell.detectable is not None for cell in report.judged) else facts
@@ -103,10 +111,9 @@ def _level(report: GateReport, dataset: str) -> str:
     difference = "difference of two samples (other pairs, hence not paired)" if changed else "paired difference"
     if report.family < 2:
         return f"{percent(settings.confidence)} intervals of the {difference}"
-    corrected = 1 - (1 - settings.confidence) / report.family
     return (
-        f"{percent(settings.confidence)} intervals of the {difference}, for all {report.family} numbers whose scores "
-        f"changed together: each at {100 * corrected:.6g}% (Bonferroni)"
+        f"{percent(settings.confidence)} intervals of the {difference}, corrected for the {report.family} numbers "
+        "whose scores changed (Bonferroni)"
     )
 
 
@@ -144,9 +151,14 @@ def difference_text(cell: Cell) -> str:
         return "0"
     if cell.difference is None:
         return "–"
-    if cell.low is None or cell.high is None:
-        return signed(cell.difference)
-    return f"{signed(cell.difference)} [{signed(cell.low)}, {signed(cell.high)}]"
+    shown = [cell.difference]
+    if cell.low is not None and cell.high is not None:
+        shown += [cell.low, cell.high]
+    # a verdict rests on the bound next to 0, which three decimals may hide
+    telling = [abs(cell.difference)] + ([cell.low] if cell.verdict is Verdict.better and cell.low else [])
+    digits = next((digits for digits in range(3, 7) if all(round(value, digits) for value in telling)), None)
+    first, *bounds = (f"{value:+.1g}" if digits is None else signed(value, digits) for value in shown)
+    return f"{first} [{', '.join(bounds)}]" if bounds else first
 
 
 def _record(cell: Cell, margin: float) -> dict[str, Any]:

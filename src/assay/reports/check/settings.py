@@ -29,15 +29,20 @@ class CheckSettings(MetricsOfRun, DatasetsOfRun, NeededResampling, WithProgress)
         "A bucket to judge; repeatable [default: the one named all].", (), flags=("--bucket", "-b"), metavar="BUCKET"
     )
     statistics: Sequence[str] = setting(
-        "A coefficient to judge; repeatable [default: spearman].", (), flags=("--statistic",), metavar="NAME"
+        "A coefficient to judge; repeatable [default: auc where the labels have two values and the baseline has it, "
+        "else spearman].",
+        (),
+        flags=("--statistic",),
+        metavar="NAME",
     )
     allow_changed_data: bool = setting("Compare other pairs, too, by independent intervals.", False)
 
     def __post_init__(self) -> None:
-        """Fill in what is judged by default."""
+        """Fill in which bucket is judged by default; the coefficient depends on the labels."""
         super().__post_init__()
         object.__setattr__(self, "buckets", tuple(dict.fromkeys(self.buckets)) or ("all",))
-        object.__setattr__(self, "statistics", check_statistics(tuple(self.statistics) or ("spearman",)))
+        if self.statistics:
+            object.__setattr__(self, "statistics", check_statistics(self.statistics))
 
     def check(self) -> None:
         """Refuse a margin below 0."""
