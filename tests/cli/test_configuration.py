@@ -124,6 +124,11 @@ def test_paths_are_relative_to_the_file(project):
     assert several.read(names, project) == [f"ce=cross-encoder:{models},batch_size=8", "bi-encoder:org/other"]
     own = Option("datasets", str, (), True, None)
     assert own.read(["mine=my.csv", "stsb:test"], project) == [f"mine={Path('..', 'my.csv')}", "stsb:test"]
+    threshold = options_of(COMMANDS["errors",])["threshold"]
+    assert [threshold.read(value, project) for value in ("auto", 0.5, "0.5")] == ["auto", "0.5", "0.5"]
+    assert threshold.read("../deep/./t.json", project) == "../deep/./t.json", "there is no such file"
+    (project / "t.json").write_text("{}", encoding="utf-8")
+    assert threshold.read("t.json", project) == str(Path("..", "t.json"))
     run = options_of(COMMANDS["check",])
     assert run["against"].read("gate/baseline.json", project) == str(Path("..", "gate", "baseline.json"))
 
@@ -204,7 +209,7 @@ def test_every_option_with_text_was_thought_of():
     unknown = set()
     for _, command in COMMANDS.items():
         for option in options_of(command).values():
-            is_path = option._hint.startswith("str | Path") or option.kind.__name__ == "Path"
+            is_path = "str | Path" in option._hint or option.kind is Path
             if option.kind is str and not option.choices and not is_path:
                 unknown.add(option.name)
     assert unknown <= PLAIN_TEXT | WITH_PATHS | REFUSED.keys(), unknown - PLAIN_TEXT - WITH_PATHS - REFUSED.keys()
@@ -215,9 +220,11 @@ def test_paths_that_may_be_set_are_read_only():
     paths = set()
     for _, command in COMMANDS.items():
         for option in options_of(command).values():
-            if option._hint.startswith("str | Path") or option.kind.__name__ == "Path":
+            if "str | Path" in option._hint or option.kind is Path:
                 paths.add(option.name)
-    assert paths - REFUSED.keys() == {"against", "baseline_of", "corrected", "entities", "space", "vectors"}
+    assert paths - REFUSED.keys() == {
+        *("against", "baseline_of", "corrected", "entities", "graphs", "space", "threshold", "vectors")
+    }
 
 
 def test_a_file_that_cannot_be_read_is_named(project):

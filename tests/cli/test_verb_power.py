@@ -43,6 +43,14 @@ def test_a_line_for_each_metric_pair_and_a_column_for_each_number_of_pairs(assay
     assert done.out.count("\n| recorded:") == 3
 
 
+def test_differences_have_the_digits_of_compare(assay, pilot):
+    line = (pilot, "--metric", "recorded:good", "--metric", "recorded:fair", "--statistic", "pearson")
+    (row,) = [row for row in assay("power", *line, "--format", "md").out.splitlines() if row.startswith("| recorded:")]
+    (record,) = json.loads(assay("power", *line, "--n", 50, "--format", "json").out)
+    shown = [f"{record[name]:.3f}".replace("0.", ".", 1) for name in ("difference", "low", "high")]
+    assert f"| {shown[0]} [{shown[1]}, {shown[2]}] |" in row
+
+
 def test_records_say_what_the_table_says(assay, pilot):
     line = ("power", pilot, "--metric", "recorded:good", "--metric", "recorded:fair", "--statistic", "pearson")
     rows = json.loads(assay(*line, "--n", 50, "--n", 400, "--format", "json").out)

@@ -10,6 +10,7 @@ from rich.console import Console
 from assay.cli.options import ReportFormat
 from assay.errors import InputError
 from assay.reports.formats import FORMATS, latex, markdown, write
+from assay.reports.layout import short, signed
 from assay.reports.sheets import Column, Document, Provenance, Sheet
 from assay.reports.terminal import TerminalReport
 
@@ -171,3 +172,15 @@ def test_text_stays_text_in_markdown_and_latex():
     assert markdown("&lt; ~~a~~ [x](y)\nb") == r"&amp;lt; \~\~a\~\~ [x]\(y) b"
     assert latex("[a] | b") == r"{}[a] \textbar{} b"
     assert latex("a_1 & 50 %") == r"a\_1 \& 50 \%"
+
+
+@pytest.mark.parametrize(
+    ("value", "decimals", "text"),
+    [(-0.004, 2, ".00"), (0.004, 2, ".00"), (-0.0, 3, ".000"), (-0.006, 2, "-.01"), (-1.0, 2, "-1.00")],
+)
+def test_what_rounds_to_nothing_has_no_sign(value, decimals, text):
+    assert short(value, decimals) == text
+
+
+def test_a_bound_keeps_its_side_of_nothing():
+    assert [signed(value) for value in (-0.0002, 0.0002, 0.0)] == ["-.000", "+.000", "+.000"]

@@ -31,7 +31,7 @@ REFUSED = {
 #: Options whose text may hold paths, beside those that are paths; a path there has a slash or a dot.
 WITH_PATHS = frozenset(
     {"base", "dataset", "datasets", "dev", "graphs", "labeller", "metric", "metrics", "pairs", "queries"}
-    | {"test", "train", "vectors"}
+    | {"test", "threshold", "train", "vectors"}
 )
 _EXPECTED = {bool: "true or false", int: "a whole number", float: "a number", str: "text", Path: "text, a path"}
 
@@ -76,6 +76,8 @@ class Option:
     def _read_one(self, value: Any, folder: Path) -> Any:
         from assay.settings import check_value, declared
 
+        if self.kind is str and "float" in self._hint and type(value) in (int, float):
+            value = str(value)
         right = isinstance(value, str if self.kind is Path else (int, float) if self.kind is float else self.kind)
         if not right or (isinstance(value, bool) and self.kind is not bool):
             raise InputError(f"expected {_EXPECTED[self.kind]}")
@@ -88,7 +90,7 @@ class Option:
                 raise InputError(str(error).partition(": ")[2]) from None
         if isinstance(value, str) and self.name in ("metric", "metrics", "labeller"):
             _check_runs_no_code(value)
-        if self.kind is Path or self._hint.startswith("str | Path"):
+        if self.kind is Path or self._hint in ("str | Path", "str | Path | None"):
             return os.path.relpath(folder / Path(value).expanduser())
         return _with_paths(value, folder) if isinstance(value, str) and self.name in WITH_PATHS else value
 

@@ -88,6 +88,9 @@ def short(value: float | None, decimals: int) -> str:
     if value is None:
         return "–"
     text = f"{value:.{decimals}f}"
+    if not float(text):
+        # what rounds to 0 has no sign
+        text = text.removeprefix("-")
     return text.replace("0.", ".", 1) if text.startswith(("0.", "-0.")) else text
 
 
@@ -120,8 +123,8 @@ def percent(level: float) -> str:
 
 def signed(value: float, digits: int = 3) -> str:
     """Return a difference with its sign and three decimals or more, as :func:`short` writes them."""
-    text = short(value, digits)
-    return text if text.startswith("-") else f"+{text}"
+    # the sign of a bound says on which side of 0 it is, also where the digits that are shown are 0
+    return f"{'-' if value < 0 else '+'}{short(abs(value), digits)}"
 
 
 @dataclass(frozen=True)

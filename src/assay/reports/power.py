@@ -193,7 +193,7 @@ def _sheet(rows: Sequence[PlannedComparison], settings: PowerSettings) -> Sheet:
             warnings.append(f"{row.first}, {row.second}: {_why(row, unit)}")
             continue
         low, high = row.pilot.interval(settings.confidence)
-        cells = [f"{short(row.pilot.difference, 3)} [{short(low, 2)}, {short(high, 2)}]"]
+        cells = [f"{short(row.pilot.difference, 3)} [{short(low, 3)}, {short(high, 3)}]"]
         cells += [short(share, 2) for share, _, _ in row.plan.shares]
         bounds = row.plan.needed, row.plan.needed_low, row.plan.needed_high
         cells.append(_needed(*(row.pairs_of(units) for units in bounds)))
