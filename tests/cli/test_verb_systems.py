@@ -58,6 +58,12 @@ def test_means_differences_and_orders(assay, main):
     assert "3 systems make 3 pairs" in table and "good − bad" in table
 
 
+def test_some_of_the_systems(assay, main):
+    done = assay("systems", main, "--system", "model", "--only", "good", "--only", "bad", "--resamples", 0)
+    assert "2 systems, 40 items" in done.out and "fair" not in done.out
+    assert "mean of each system" in done.out and "good − bad" in done.out
+
+
 def test_runs_of_one_system_each(assay, main, tmp_path):
     folders = []
     for system in ("good", "fair", "bad"):
@@ -79,6 +85,13 @@ def test_runs_of_one_system_each(assay, main, tmp_path):
         (lambda made: made[:1] + made, {"system": "model"}, "the system 'good' answered the item 'q0' twice"),
         (lambda made: [row for row in made if row[4] == "bad"], {"system": "model"}, "there is one system"),
         (lambda made: made[0:3:3] + made[4:5], {"system": "model"}, "have 0 items in common"),
+        (lambda made: made, {"system": "model", "only": ["good", "fiar"]}, "has no system 'fiar'. Did you mean 'fair'"),
+        (lambda made: made, {"system": "model", "only": ["good"]}, "there is one system"),
+        (
+            lambda made: [[f"else {row[0]}" if row[4] == "bad" else row[0], *row[1:]] for row in made],
+            {"system": "model"},
+            "have 0 items in common; two are needed. Without 'bad', which answered other items, they have 40: `only=",
+        ),
     ],
 )
 def test_what_cannot_be_compared(tmp_path, change, settings, problem):

@@ -8,8 +8,11 @@ import numpy as np
 import pytest
 from scipy import stats
 
+from assay.datasets import load_dataset
+from assay.metrics import load_metric
 from assay.statistics.resampling import Resampler
 from assay.statistics.systems import (
+    WithinItems,
     accuracy_within_items,
     compare_means,
     mean_intervals,
@@ -52,7 +55,7 @@ def test_pairwise_accuracy_counts_a_tie_that_people_see_as_well():
 def test_soft_pairwise_accuracy_is_that_of_the_formula(values):
     """Equation 2 of Thompson et al. (2024), item by item and exchange by exchange."""
     labels, scores = values
-    signs = np.where(np.random.default_rng(7).random((300, 80)) < 0.5, -1.0, 1.0)
+    signs = np.where(np.random.default_rng(7).random((300, 80), dtype=np.float32) <= 0.5, -1.0, 1.0)
 
     def p_value(array, first, second):
         observed = sum(array[first, item] - array[second, item] for item in range(80))
@@ -104,10 +107,40 @@ def test_accuracy_within_items_is_that_of_all_thresholds(values):
     expected = np.mean([
         right(np.flatnonzero(folds == fold), best(np.flatnonzero(folds != fold))) for fold in range(5)
     ])  # fmt: skip
-    value, threshold = accuracy_within_items(labels, scores, 5)
-    assert value == pytest.approx(expected)
-    assert right(range(80), threshold) == pytest.approx(right(range(80), best(range(80))))
-    assert accuracy_within_items(labels, 3 * labels, 0) == (1.0, 0.0)
+    found = accuracy_within_items(labels, scores, 5)
+    assert found.out_of_fold == pytest.approx(expected)
+    assert found.in_sample == pytest.approx(right(range(80), best(range(80))))
+    assert right(range(80), found.threshold) == pytest.approx(found.in_sample)
+    assert accuracy_within_items(labels, 3 * labels, 0) == WithinItems(1.0, 1.0, 0.0)
+
+
+#: mt-metrics-eval at commit 68a481a: stats.Agreement, PairwiseConfidenceError (1,000 exchanges, its seed 4), Kendall
+#: and Pearson of Correlation over means of systems; KendallWithTiesOpt (acc23 by item, sample_rate 1), its threshold.
+OF_MT_METRICS_EVAL = [1.0, 0.9413333333333334, 1.0, 0.9855736455843908, 0.49791666666666695, 0.4]
+OF_MT_METRICS_EVAL_ON_EVOUNA = [1.0, 0.9809, 1.0, 0.9976799781047884, 0.926, 0.0]
+
+
+def as_mt_metrics_eval(labels, scores):
+    n = labels.shape[1]
+    found = system_agreement(labels, scores, Resampler(n, 0, (0,)), confidence=0.95, permutations=1000, seed=4)
+    over_systems = [found.accuracy, found.soft_accuracy, found.kendall, found.pearson]
+    return [*over_systems, found.within_items_in_sample, found.threshold]
+
+
+def test_values_are_those_of_mt_metrics_eval(values):
+    assert as_mt_metrics_eval(*values) == pytest.approx(OF_MT_METRICS_EVAL, abs=1e-9)
+
+
+def test_values_on_real_answers_are_those_of_mt_metrics_eval(shared_data, monkeypatch):
+    """``contains`` and people on the first 300 questions of EVOUNA-TQ, five systems."""
+    monkeypatch.setenv("ASSAY_DATA", str(shared_data))
+    pairs = load_dataset("evouna-tq", offline=True)
+    references, candidates, _ = pairs.texts(0, 1500)
+    metric = load_metric("contains")
+    scores = [metric.score(gold, [one] * len(gold)).max() for gold, one in zip(references, candidates, strict=True)]
+    labels = pairs.labels[:1500].reshape(300, 5).T
+    found = as_mt_metrics_eval(labels, np.array(scores).reshape(300, 5).T)
+    assert found == pytest.approx(OF_MT_METRICS_EVAL_ON_EVOUNA, abs=1e-9)
 
 
 def test_a_metric_that_orders_the_systems_the_other_way_round():

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import KW_ONLY, dataclass
 from typing import Any
 
@@ -30,7 +30,7 @@ from assay.statistics.systems import (
 #: What people said, among the metrics.
 LABELS = "people"
 #: Columns that name the system, and the item, where none is given.
-SYSTEM_COLUMNS, ITEM_COLUMNS = ("system", "subset"), ("question", "group", "reference")
+SYSTEM_COLUMNS, ITEM_COLUMNS = ("system", "subset"), ("item", "question", "group", "reference")
 #: Below so many systems a metric's order of them tells little.
 FEW = 10
 
@@ -44,9 +44,12 @@ class SystemSettings(MetricsOfRun, DatasetsOfRun, Resampling):
         "The column that names the system [default: system, or subset].", None, metavar="COLUMN"
     )
     item: str | None = setting(
-        "The column that names what all systems answered [default: question, group or reference].",
+        "The column that names what all systems answered [default: item, question, group or reference].",
         None,
         metavar="COLUMN",
+    )
+    only: Sequence[str] = setting(
+        "A system to compare [default: all]; the items are those that these answered.", (), metavar="SYSTEM"
     )
     permutations: int = setting("Draws of soft pairwise accuracy.", 1000, at_least=100)
 
@@ -82,8 +85,8 @@ def study_systems(runs: Sequence[RunFolder], settings: SystemSettings) -> list[S
     """Return the systems of each dataset of a run, or of several runs, each of which is a system.
 
     Raises:
-        InputError: a column that is absent, fewer than two systems, an item that a system answered twice, or no item
-            that all systems answered.
+        InputError: a column or a system that is absent, fewer than two systems, an item that a system answered twice,
+            or no item that all systems answered.
     """
     if len(runs) == 1:
         datasets = read_datasets(runs[0])
@@ -138,7 +141,7 @@ def _study(rows: Sequence[_Rows], title: str, settings: SystemSettings) -> Syste
     row_of: dict[tuple[Any, Any], tuple[_Rows, int]] = {}
     for part in rows:
         for row, key in enumerate(zip(part.systems, part.items, strict=True)):
-            if None in key or "" in key:
+            if None in key or "" in key or (settings.only and str(key[0]) not in settings.only):
                 continue
             if key in row_of:
                 raise InputError(
@@ -147,6 +150,10 @@ def _study(rows: Sequence[_Rows], title: str, settings: SystemSettings) -> Syste
                 )
             row_of[key] = part, row
     systems = tuple(dict.fromkeys(str(system) for system, _ in row_of))
+    for name in settings.only:
+        if name not in systems:
+            known = dict.fromkeys(str(system) for part in rows for system in part.systems if system not in (None, ""))
+            raise InputError(unknown_name(f"`only`: {title} has no system", name, list(known)))
     if len(systems) < 2:
         raise InputError(f"{title}: there is one system ({', '.join(systems) or 'none'}); two are compared at least")
     names = list(dict.fromkeys(system for system, _ in row_of))
@@ -158,7 +165,8 @@ def _study(rows: Sequence[_Rows], title: str, settings: SystemSettings) -> Syste
         if all(answer is not None and _has_scores(*answer, metrics) for answer in answered):
             items.append(item)
     if len(items) < 2:
-        raise InputError(f"{title}: the systems {', '.join(systems)} have {len(items)} items in common; two are needed")
+        common = f"{title}: the systems {', '.join(systems)} have {len(items)} items in common; two are needed"
+        raise InputError(common + _odd_system(row_of, names))
     values = {
         name: np.array([[_value(*row_of[system, item], name) for item in items] for system in names])
         for name in (LABELS, *metrics)
@@ -189,6 +197,20 @@ def _study(rows: Sequence[_Rows], title: str, settings: SystemSettings) -> Syste
         if not settings.metrics
         else (),
     )
+
+
+def _odd_system(row_of: Mapping[tuple[Any, Any], Any], names: Sequence[Any]) -> str:
+    """Return a clause about the one system without which the others have items in common; else an empty string."""
+    items_of = {name: {item for system, item in row_of if system == name} for name in names}
+    for name in names:
+        others = [other for other in names if other != name]
+        shared = set.intersection(*(items_of[other] for other in others))
+        if len(others) > 1 and len(shared) > 1:
+            return (
+                f". Without {name!r}, which answered other items, they have {len(shared):,}: "
+                "`only=SYSTEM` names those to compare"
+            )
+    return ""
 
 
 def _metrics(rows: Sequence[_Rows], settings: SystemSettings) -> list[str]:
@@ -285,9 +307,8 @@ def _agreement(study: SystemStudy) -> Sheet:
     k = len(study.systems)
     notes = []
     if k < FEW:
-        notes.append(
-            f"{k} systems make {k * (k - 1) // 2} pairs: whether a metric orders systems well is hardly known from that"
-        )
+        pairs = "1 pair" if k == 2 else f"{k * (k - 1) // 2} pairs"
+        notes.append(f"{k} systems make {pairs}: whether a metric orders systems well is hardly known from that")
     heads = ["pairwise accuracy", "soft", "Kendall τ-b", "Pearson r", "within items"]
     title = f"{study.title}: does the metric order the systems as people do?"
     return Sheet(title, [Column("metric"), *number_columns(heads)], rows, notes=notes)

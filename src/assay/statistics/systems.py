@@ -112,7 +112,7 @@ def soft_pairwise_accuracy(labels: Floats, scores: Floats, permutations: int, se
     Thompson et al. (2024), equation 2: for every two systems the one-sided p-value of "the first is better", by
     exchanging the systems of each item with probability one half. So a metric is not asked to order two systems that
     people cannot tell apart, and not excused where it is sure and people are not. The exchanges are the same for labels
-    and scores.
+    and scores, and those of mt-metrics-eval at the same seed (its own is 4).
 
     Args:
         labels: shape (k, n).
@@ -122,7 +122,7 @@ def soft_pairwise_accuracy(labels: Floats, scores: Floats, permutations: int, se
     """
     rng = np.random.default_rng(seed)
     n = labels.shape[1]
-    signs = np.where(rng.random((permutations, n)) < 0.5, -1.0, 1.0)
+    signs = np.where(rng.random((permutations, n), dtype=np.float32) <= 0.5, -1.0, 1.0)
     distances = []
     for first, second in system_pairs(len(labels)):
         p_values = [_p_better(values[first] - values[second], signs) for values in (labels, scores)]
@@ -147,8 +147,9 @@ class SystemAgreement:
         soft_accuracy: soft pairwise accuracy.
         kendall: tau-b over the means of systems; None where undefined.
         pearson: r over them; None where undefined.
-        within_items: acc-eq of the systems of each item, a mean over the items.
-        threshold: the differences of a score up to which two systems are tied on an item, the best over all items.
+        within_items: acc-eq of the systems of each item, a mean over the items, of thresholds found on other items.
+        within_items_in_sample: the same with the threshold that is best over all items, as values are published.
+        threshold: that threshold: differences of a score up to it are ties.
     """
 
     accuracy: float
@@ -158,6 +159,7 @@ class SystemAgreement:
     kendall: float | None
     pearson: float | None
     within_items: float
+    within_items_in_sample: float
     threshold: float
 
 
@@ -184,7 +186,7 @@ def system_agreement(
         bounds = percentile_interval(np.array(resampled), resampler.units, confidence)
     low, high = bounds or (None, None)
     varies = np.ptp(label_means) > 0 and np.ptp(score_means) > 0
-    within, threshold = accuracy_within_items(labels, scores, seed)
+    within = accuracy_within_items(labels, scores, seed)
     return SystemAgreement(
         accuracy=pairwise_accuracy(label_means, score_means),
         accuracy_low=low,
@@ -192,16 +194,32 @@ def system_agreement(
         soft_accuracy=soft_pairwise_accuracy(labels, scores, permutations, seed),
         kendall=float(kendalltau(label_means, score_means).statistic) if varies else None,
         pearson=float(pearsonr(label_means, score_means).statistic) if varies and len(labels) > 2 else None,
-        within_items=within,
-        threshold=threshold,
+        within_items=within.out_of_fold,
+        within_items_in_sample=within.in_sample,
+        threshold=within.threshold,
     )
 
 
-def accuracy_within_items(labels: Floats, scores: Floats, seed: int) -> tuple[float, float]:
-    """Return acc-eq of the systems of each item as a mean over items, and the best threshold over all items.
+@dataclass(frozen=True)
+class WithinItems:
+    """acc-eq of the systems of each item, a mean over items.
+
+    Attributes:
+        out_of_fold: of thresholds found on other items.
+        in_sample: of the threshold that is best over all items.
+        threshold: that threshold.
+    """
+
+    out_of_fold: float
+    in_sample: float
+    threshold: float
+
+
+def accuracy_within_items(labels: Floats, scores: Floats, seed: int) -> WithinItems:
+    """Return acc-eq of the systems of each item as a mean over items.
 
     Of every two systems of an item: whether people and metric agree about better, worse or tied, where a difference of
-    scores of at most the threshold is a tie. The value is of thresholds found on other items, by :data:`FOLDS` folds.
+    scores of at most the threshold is a tie. Thresholds are found on other items by :data:`FOLDS` folds.
 
     Args:
         labels: shape (k, n).
@@ -219,7 +237,8 @@ def accuracy_within_items(labels: Floats, scores: Floats, seed: int) -> tuple[fl
         others = ~held_out if (~held_out).any() else held_out
         threshold = _best_threshold(label_signs[:, others], differences[:, others])
         right[:, held_out] = _agree(label_signs[:, held_out], differences[:, held_out], threshold)
-    return float(right.mean()), _best_threshold(label_signs, differences)
+    best = _best_threshold(label_signs, differences)
+    return WithinItems(float(right.mean()), float(_agree(label_signs, differences, best).mean()), best)
 
 
 def _agree(label_signs: Floats, differences: Floats, threshold: float) -> NDArray[np.bool_]:
