@@ -7,12 +7,17 @@ from __future__ import annotations
 
 import errno
 import hashlib
+import lzma
 import os
 import re
+import struct
 import subprocess
 import sys
+import tarfile
 import time
 import uuid
+import zipfile
+import zlib
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -38,6 +43,20 @@ _CAUSES = {
     "timed out": "the server did not answer in time",
     "IncompleteRead": "the connection was cut",
 }
+
+#: What zipfile, tarfile and gzip raise for archives that are damaged or made to harm.
+ARCHIVE_ERRORS = (
+    tarfile.TarError,
+    zipfile.BadZipFile,
+    zlib.error,
+    lzma.LZMAError,
+    struct.error,
+    EOFError,
+    OSError,
+    ValueError,
+    OverflowError,
+    RuntimeError,  # an encrypted zip, and as NotImplementedError an unknown way of packing
+)
 
 #: Called as progress(file, bytes done, bytes in all or None).
 DownloadProgress = Callable[[str, int, int | None], None]

@@ -12,12 +12,22 @@ import zipfile
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
+from typing import IO
 
 from assay.datasets.card import Card, FileEntry, SourceEntry, fill, load_card, parse_spec
-from assay.errors import ChecksumError, InputError, OfflineError, UnavailableError, install_extra, unknown_name
+from assay.errors import (
+    ChecksumError,
+    InputError,
+    OfflineError,
+    UnavailableError,
+    install_extra,
+    summary_of,
+    unknown_name,
+)
 from assay.output import written_whole
 from assay.paths import cache_dir, data_dirs
 from assay.transfer import (
+    ARCHIVE_ERRORS,
     DownloadError,
     DownloadProgress,
     WheelError,
@@ -78,29 +88,74 @@ def verify(path: Path, entry: FileEntry) -> str:
     return got
 
 
+#: Bytes that are unpacked where the card does not say how many a file has.
+MOST_UNPACKED = 1 << 30
+#: Bytes of a tar archive that are read through in search of a file.
+MOST_TAR = 1 << 33
+#: Further headers of all members of a tar archive, each of which copies those that hold for the whole archive.
+MOST_HEADERS = 100_000
+
+
 def read_member(archive: Path, member: str, entry: FileEntry) -> bytes:
     """Return the content of one regular file of an archive; nothing is written, no path of it is used.
 
     Raises:
-        SourceMiss: no archive, or no such regular file in it.
+        SourceMiss: no archive, a damaged or encrypted one, or no such regular file in it.
         MismatchMiss: its size is not the one of the card, so that nothing huge is ever read.
     """
     try:
-        if zipfile.is_zipfile(archive):
-            with zipfile.ZipFile(archive) as box:
-                _check_size(box.getinfo(member).file_size, member, entry)
-                return box.read(member)
-        with tarfile.open(archive) as tape:
-            info = tarfile.data_filter(tape.getmember(member), "/nowhere")
-            stream = tape.extractfile(info) if info.isreg() else None
-            if stream is None:
-                raise SourceMiss(f"{member} in {archive.name} is not a regular file")
-            _check_size(info.size, member, entry)
-            return stream.read()
+        return _of_zip(archive, member, entry) if zipfile.is_zipfile(archive) else _of_tar(archive, member, entry)
     except KeyError:
         raise SourceMiss(f"{archive.name} holds no file {member}") from None
-    except (tarfile.TarError, zipfile.BadZipFile, EOFError, OSError) as error:
-        raise SourceMiss(f"{archive.name} cannot be read ({error})") from None
+    except ARCHIVE_ERRORS as error:
+        raise SourceMiss(f"{archive.name} cannot be read ({summary_of(error, 200)})") from None
+
+
+def _of_zip(archive: Path, member: str, entry: FileEntry) -> bytes:
+    with zipfile.ZipFile(archive) as box:
+        info = box.getinfo(member)
+        if info.compress_type not in (zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED):
+            # zipfile unpacks the others in one piece, however large it becomes
+            raise SourceMiss(f"{member} in {archive.name} is packed in a way that is not read; expected deflate")
+        _check_size(info.file_size, member, entry)
+        with box.open(info) as stream:
+            return _read_bounded(stream, member, entry)
+
+
+def _of_tar(archive: Path, member: str, entry: FileEntry) -> bytes:
+    with tarfile.open(archive) as tape:
+        headers, found = 0, None
+        for info in tape:
+            headers += len(info.pax_headers)
+            if headers > MOST_HEADERS or tape.offset > MOST_TAR:
+                raise SourceMiss(f"{archive.name} has more headers or bytes than any dataset needs")
+            if info.name == member:
+                found = info
+        if found is None:
+            raise KeyError(member)
+        # what packs the archive compares its checksum at the end, behind the last member
+        while tape.fileobj is not None and tape.fileobj.tell() < MOST_TAR and tape.fileobj.read(1 << 20):
+            pass
+        found = tarfile.data_filter(found, "/nowhere")
+        stream = tape.extractfile(found) if found.isreg() else None
+        if stream is None:
+            raise SourceMiss(f"{member} in {archive.name} is not a regular file")
+        _check_size(found.size, member, entry)
+        return _read_bounded(stream, member, entry)
+
+
+def _read_bounded(stream: IO[bytes] | gzip.GzipFile, name: str, entry: FileEntry) -> bytes:
+    """Return what is left of a stream, which must not be more than the card says.
+
+    Raises:
+        MismatchMiss: it is more.
+    """
+    most = MOST_UNPACKED if entry.bytes is None else entry.bytes
+    content = stream.read(most + 1)
+    if len(content) > most:
+        known = "" if entry.bytes is not None else "; write its size into the card"
+        raise MismatchMiss(f"{name} has more than {most:,} bytes{known}")
+    return content
 
 
 def _check_size(size: int, member: str, entry: FileEntry) -> None:
@@ -190,9 +245,8 @@ def _unpacked(packed: Path, entry: FileEntry, context: Context) -> Path:
             return target
     try:
         with gzip.open(packed) as stream:
-            # no more than the card says, and one byte that would show that there is more
-            content = stream.read(-1 if entry.bytes is None else entry.bytes + 1)
-    except (OSError, EOFError) as error:
+            content = _read_bounded(stream, entry.name, entry)
+    except ARCHIVE_ERRORS as error:
         raise SourceMiss(f"{packed} cannot be unpacked ({error})") from None
     return store(content, target, entry)
 

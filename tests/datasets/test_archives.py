@@ -1,0 +1,116 @@
+"""Archives that are damaged, encrypted or made to harm: a source that does not have the file, never a crash."""
+
+from __future__ import annotations
+
+import gzip
+import io
+import random
+import struct
+import tarfile
+import time
+import zipfile
+from pathlib import Path
+
+import pytest
+
+from assay.datasets import sources
+from assay.datasets.card import FileEntry
+from assay.datasets.sources import MismatchMiss, SourceMiss, read_member
+
+CONTENT = b"reference,candidate,label\na,b,1\n" * 50
+ANY = FileEntry(name="d.csv")
+
+
+def zipped(path: Path, content: bytes = CONTENT, way: int = zipfile.ZIP_DEFLATED) -> Path:
+    with zipfile.ZipFile(path, "w", way) as box:
+        box.writestr("d.csv", content)
+    return path
+
+
+def taped(path: Path, content: bytes = CONTENT) -> Path:
+    with tarfile.open(path, "w:gz") as tape:
+        info = tarfile.TarInfo("d.csv")
+        info.size = len(content)
+        tape.addfile(info, io.BytesIO(content))
+    return path
+
+
+@pytest.mark.parametrize("make", [zipped, taped])
+def test_a_sound_archive_gives_the_file(tmp_path: Path, make) -> None:
+    assert read_member(make(tmp_path / "a"), "d.csv", ANY) == CONTENT
+
+
+@pytest.mark.parametrize("make", [zipped, taped])
+def test_damage_anywhere_is_told_or_does_not_matter(tmp_path: Path, make) -> None:
+    whole = make(tmp_path / "a").read_bytes()
+    dice = random.Random(3)
+    for trial in range(300):
+        broken = bytearray(whole)
+        for _ in range(dice.randint(1, 4)):
+            broken[dice.randrange(len(whole))] = dice.randrange(256)
+        (tmp_path / "a").write_bytes(broken[: dice.randrange(len(whole))] if trial % 3 == 0 else broken)
+        try:
+            assert read_member(tmp_path / "a", "d.csv", ANY) == CONTENT
+        except SourceMiss as miss:
+            assert "\n" not in str(miss)
+
+
+def test_an_encrypted_zip_and_an_unknown_way_of_packing(tmp_path: Path) -> None:
+    content = bytearray(zipped(tmp_path / "a").read_bytes())
+    directory = content.index(b"PK\x01\x02")
+    encrypted = content.copy()
+    for place in (6, directory + 8):
+        encrypted[place] |= 1
+    (tmp_path / "a").write_bytes(encrypted)
+    with pytest.raises(SourceMiss, match=r"a cannot be read \(.*encrypted"):
+        read_member(tmp_path / "a", "d.csv", ANY)
+    for place in (8, directory + 10):
+        content[place : place + 2] = struct.pack("<H", 77)
+    (tmp_path / "a").write_bytes(content)
+    with pytest.raises(SourceMiss, match="packed in a way that is not read; expected deflate"):
+        read_member(tmp_path / "a", "d.csv", ANY)
+
+
+def test_a_zip_that_would_be_unpacked_in_one_piece_is_refused(tmp_path: Path) -> None:
+    with pytest.raises(SourceMiss, match="expected deflate"):
+        read_member(zipped(tmp_path / "a", bytes(1 << 24), zipfile.ZIP_BZIP2), "d.csv", ANY)
+
+
+@pytest.mark.parametrize("make", [zipped, taped])
+def test_no_more_is_unpacked_than_the_card_says_or_a_limit(tmp_path: Path, make, monkeypatch) -> None:
+    archive = make(tmp_path / "a", bytes(100_000))
+    monkeypatch.setattr(sources, "MOST_UNPACKED", 99_999)
+    with pytest.raises(MismatchMiss, match="has more than 99,999 bytes; write its size into the card"):
+        read_member(archive, "d.csv", ANY)
+    with pytest.raises(MismatchMiss, match="has 100000 bytes; expected 5"):
+        read_member(archive, "d.csv", FileEntry(name="d.csv", bytes=5))
+
+
+def test_a_tar_whose_headers_hold_for_all_that_follow_ends_soon(tmp_path: Path) -> None:
+    """Each member copies the headers that hold for the whole archive: their number times that of the members."""
+    with tarfile.open(tmp_path / "a", "w", pax_headers={f"key{i}": "x" for i in range(2000)}) as tape:
+        for number in range(3000):
+            tape.addfile(tarfile.TarInfo(f"{number}"))
+        tape.addfile(tarfile.TarInfo("d.csv"))
+    started = time.process_time()
+    with pytest.raises(SourceMiss, match="more headers or bytes than any dataset needs"):
+        read_member(tmp_path / "a", "d.csv", ANY)
+    assert sources.MOST_HEADERS // 2000 < 100 and time.process_time() - started < 30
+
+
+def test_a_gzip_file_that_is_damaged(tmp_path: Path) -> None:
+    packed = bytearray(gzip.compress(CONTENT))
+    packed[len(packed) // 2] ^= 255
+    (tmp_path / "d.csv.gz").write_bytes(packed)
+    with pytest.raises(SourceMiss, match="cannot be unpacked"):
+        sources._unpacked(tmp_path / "d.csv.gz", ANY, _Cache(tmp_path))
+
+
+class _Cache:
+    """A context whose cache is a folder."""
+
+    def __init__(self, folder: Path) -> None:
+        self.folder = folder
+
+    def cache_path(self, name: str) -> Path:
+        return self.folder / name
