@@ -5,6 +5,7 @@ from __future__ import annotations
 import gzip
 import logging
 import re
+import zlib
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -12,9 +13,10 @@ from typing import Any
 
 from assay.errors import InputError, MissingExtraError
 
-#: Comments and quoted constants, in which parentheses do not count, and the parentheses that do.
-_COMMENT = re.compile(r"^\s*#.*$", re.MULTILINE)
-_MARKS = re.compile(r"""^\s*\#.*$ | "(?:[^"\\]|\\.)*" | [()]""", re.MULTILINE | re.VERBOSE)
+#: Comments and quoted constants, in which parentheses do not count, and the parentheses that do. A constant without its
+#: closing quote goes to the end: else the search would begin anew at each quote.
+_COMMENT = re.compile(r"^[^\S\n]*#.*$", re.MULTILINE)
+_MARKS = re.compile(r"""^[^\S\n]*\#.*$ | "(?:[^"\\]|\\.)*"? | [()]""", re.MULTILINE | re.VERBOSE)
 
 #: A target that is a variable, not a constant: neither quoted, nor a number, nor ``-``.
 _SYMBOL = re.compile(r"[^\W\d]\w*")
@@ -22,8 +24,11 @@ _SYMBOL = re.compile(r"[^\W\d]\w*")
 #: Parsers write it now and then before an unknown variable: it inverts no relation and is kept as written.
 _INSTANCE_OF = ":instance-of"
 
-#: ``# ::id 7 ::date 2012`` on one line: a key, then all up to the next key.
-_META = re.compile(r"::(\S+)[ \t]*(.*?)(?=\s+::\S|$)")
+#: The space before a key of ``# ::id 7 ::date 2012``: the first of a run, so that long runs are read once.
+_BEFORE_KEY = re.compile(r"(?<!\s)\s+(?=::\S)")
+
+#: Levels of nested nodes; penman calls itself for each. Sentences of people have some twenty.
+MOST_LEVELS = 100
 
 #: The fifteen of Opitz and Frank 2022 (S3BERT), in the order of their table 1.
 ASPECTS = (
@@ -83,6 +88,7 @@ def parse_graph(text: str) -> Graph:
         raise MissingExtraError("penman", "amr") from error
     # penman warns of relations that occur twice; normalized() defines what they mean
     logging.getLogger("penman").setLevel(logging.ERROR)
+    _check_levels(text)
     try:
         tree = penman.decode(text)
     except penman.PenmanError as error:
@@ -100,6 +106,15 @@ def parse_graph(text: str) -> Graph:
         attributes=tuple(attributes),
         root=node_of[tree.top],
     )
+
+
+def _check_levels(text: str) -> None:
+    """Refuse a text whose nodes are nested deeper than any sentence's, before penman calls itself for each level."""
+    depth = 0
+    for mark in _MARKS.finditer(text):
+        depth += {"(": 1, ")": -1}.get(mark.group(), 0)
+        if depth > MOST_LEVELS:
+            raise InputError(f"not a graph that is compared: its nodes are nested more than {MOST_LEVELS} deep")
 
 
 def _concepts_of_variables(triples: Sequence[tuple[str, str, str | None]]) -> dict[str, str]:
@@ -227,7 +242,7 @@ def read_graph_file(path: Path) -> list[GraphBlock]:
                 graphs = _blocks(path, lines.read().split("\n"))
         else:
             graphs = _blocks(path, path.read_text(encoding="utf-8-sig").split("\n"))
-    except (OSError, EOFError, UnicodeDecodeError) as error:
+    except (OSError, EOFError, UnicodeDecodeError, zlib.error) as error:
         reason = error.strerror or str(error) if isinstance(error, OSError) else str(error)
         raise InputError(f"{path}: cannot be read as a file of graphs ({reason})") from error
     if not graphs:
@@ -249,12 +264,22 @@ def _blocks(path: Path, lines: Sequence[str]) -> list[GraphBlock]:
                 blocks.append(GraphBlock(text, meta.get("id", ""), meta.get("snt", ""), path, first_line))
             graph, meta = [], {}
         elif stripped.startswith("#"):
-            meta |= {key: value.strip() for key, value in _META.findall(stripped)}
+            meta |= _metadata(stripped)
         else:
             if not graph:
                 first_line = number
             graph.append(line.rstrip())
     return blocks
+
+
+def _metadata(comment: str) -> dict[str, str]:
+    """Return the values of a comment line by their keys, which begin with ``::``."""
+    found = {}
+    for part in _BEFORE_KEY.split(comment.lstrip("# \t")):
+        if part.startswith("::"):
+            key, _, value = part[2:].replace("\t", " ").partition(" ")
+            found[key] = value.strip()
+    return found
 
 
 def check_block(block: GraphBlock) -> Graph:

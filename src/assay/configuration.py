@@ -71,7 +71,7 @@ def _read(file: Path) -> dict[str, Any] | None:
         if file.name == PYPROJECT and "assay" not in text:
             return None
         values = tomllib.loads(text)
-    except (OSError, UnicodeDecodeError, tomllib.TOMLDecodeError) as error:
+    except (OSError, ValueError, RecursionError) as error:
         raise InputError(f"{file}: cannot be read: {error}; mend it, or run assay --no-config") from None
     if file.name == NAME:
         return values

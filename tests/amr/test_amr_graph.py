@@ -107,3 +107,10 @@ def test_every_gold_graph_of_the_little_prince_can_be_read(shared_data):
     assert graphs[0].concepts == ("chapter",)
     assert graphs[0].attributes == ((0, "mod", "4"),)
     assert all(all(graph.concepts) for graph in graphs)
+
+
+def test_a_graph_that_is_nested_deeper_than_any_sentence_is_refused():
+    nested = "(a / b" + " :x (c / d" * 5000 + ")" * 5001
+    with pytest.raises(InputError, match="its nodes are nested more than 100 deep"):
+        parse_graph(nested)
+    assert len(parse_graph("(a / b" + "".join(f" :x (c{i} / d" for i in range(99)) + ")" * 100).variables) == 100

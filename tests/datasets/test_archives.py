@@ -7,7 +7,6 @@ import io
 import random
 import struct
 import tarfile
-import time
 import zipfile
 from pathlib import Path
 
@@ -92,10 +91,8 @@ def test_a_tar_whose_headers_hold_for_all_that_follow_ends_soon(tmp_path: Path) 
         for number in range(3000):
             tape.addfile(tarfile.TarInfo(f"{number}"))
         tape.addfile(tarfile.TarInfo("d.csv"))
-    started = time.process_time()
     with pytest.raises(SourceMiss, match="more headers or bytes than any dataset needs"):
         read_member(tmp_path / "a", "d.csv", ANY)
-    assert sources.MOST_HEADERS // 2000 < 100 and time.process_time() - started < 30
 
 
 def test_a_gzip_file_that_is_damaged(tmp_path: Path) -> None:

@@ -235,7 +235,7 @@ def _check_alone(folder: Path, digest: str | None) -> None:
         # two keys alone: a damaged manifest of the same request may be replaced
         values = json.loads(manifest.read_text(encoding="utf-8", errors="surrogatepass"))
         is_newer, old_digest = int(values.get("schema", 0)) > RUN_SCHEMA, values.get("request_digest")
-    except (ValueError, TypeError, AttributeError) as error:
+    except (ValueError, TypeError, AttributeError, RecursionError) as error:
         raise InputError(f"{manifest}: is no manifest of a run ({error}); give `out` another name") from error
     if is_newer:
         raise InputError(f"{folder}: holds a run of a newer assay; give `out` another name, or upgrade assay")

@@ -76,9 +76,11 @@ def load_suite(name: str) -> Suite:
 
 def _read(text: str, where: str) -> Suite:
     try:
-        return Suite.model_validate(tomllib.loads(text))
-    except tomllib.TOMLDecodeError as error:
+        held = tomllib.loads(text)
+    except (ValueError, RecursionError) as error:
         raise InputError(f"{where}: is not valid TOML: {error}") from error
+    try:
+        return Suite.model_validate(held)
     except ValidationError as error:
         first = error.errors()[0]
         place = ".".join(str(part) for part in first["loc"])

@@ -123,7 +123,7 @@ def _list(source: SourceTable, place: int, cell: Any) -> list[str]:
     """Return the names in one cell of ``items``: a list, or one written as JSON."""
     try:
         value = json.loads(cell) if isinstance(cell, str) else cell
-    except json.JSONDecodeError:
+    except (ValueError, RecursionError):
         value = None
     if not isinstance(value, list) or not all(isinstance(item, str | int) and str(item).strip() for item in value):
         raise InputError(f'{source.where(place)}, column items: expected a list of names, such as ["a", "b", "c", "d"]')

@@ -194,7 +194,7 @@ def _read_request(path: Path) -> Any:
     """Return the request in a file; nothing where there is none, or a broken one."""
     try:
         return json.loads(path.read_text(encoding="utf-8"))
-    except (FileNotFoundError, ValueError):
+    except (FileNotFoundError, ValueError, RecursionError):
         return {}
 
 

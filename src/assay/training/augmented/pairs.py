@@ -101,10 +101,8 @@ def _read_aliases(cell: Any, source: SourceTable, row: int) -> list[str]:
     if isinstance(cell, str) and cell.lstrip().startswith("["):
         try:
             cell = json.loads(cell)
-        except json.JSONDecodeError as error:
-            raise InputError(
-                f"{source.where(row)}, column aliases: is not a JSON list ({error.msg}, character {error.pos + 1})"
-            ) from None
+        except (ValueError, RecursionError) as error:
+            raise InputError(f"{source.where(row)}, column aliases: is not a JSON list ({error})") from None
     elif isinstance(cell, list) and len(cell) == 1 and isinstance(cell[0], str):
         cell = cell[0]  # in a column that also has lists, the reader turns a plain text into a list of one
     if cell is None:

@@ -306,8 +306,8 @@ def _sentence_of(path: Path, number: int, line: str) -> tuple[str, SemanticForm 
     where = f"{path}, line {number}"
     try:
         record = json.loads(line, object_pairs_hook=lambda pairs: _object(pairs, where))
-    except json.JSONDecodeError as error:
-        raise InputError(f"{where}: is not JSON ({error.msg}, character {error.pos + 1})") from None
+    except (ValueError, RecursionError) as error:
+        raise InputError(f"{where}: is not JSON ({error})") from None
     if not isinstance(record, dict):
         raise InputError(f"{where}: expected an object such as {_SHAPE}")
     sentence, frames = _text(record, "sentence", where), record.get("frames")

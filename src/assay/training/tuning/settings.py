@@ -109,7 +109,7 @@ def _parsed(path: Path) -> Space:
         held = tomllib.loads(path.read_text(encoding="utf-8"))
     except OSError as error:
         raise InputError(f"{path}: cannot be read ({error.strerror or error})") from None
-    except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
+    except (ValueError, RecursionError) as error:
         raise InputError(f"{path}: is no TOML file ({error})") from None
     for key in held:
         if key != "space":

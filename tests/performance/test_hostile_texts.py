@@ -1,0 +1,49 @@
+"""Texts made to slow a reader down: its time grows with their length, not with the square of it.
+
+Of a text and a twentieth of it, in one run; backtracking would take 400 times as long.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import time
+from collections.abc import Callable
+
+import pytest
+
+from assay.amr import check_block, read_graph_file
+from assay.errors import InputError
+
+GRAPHS = {
+    "quotes that do not close": '"\\' * 20_000,
+    "blank lines": "\n" * 200_000,
+    "space in a header": "# ::snt" + " " * 200_000 + "x",
+    "one quote too many": '"' * 20_001,
+}
+
+
+def growth(work: Callable[[str], object], text: str) -> float:
+    """Return how many times as long the whole text takes as a twentieth of it, in CPU time, the best of some."""
+
+    def seconds(part: str, times: int) -> float:
+        found = []
+        for _ in range(times):
+            started = time.process_time()
+            work(part)
+            found.append(time.process_time() - started)
+        return min(found)
+
+    return seconds(text, 3) / max(seconds(text[: len(text) // 20], 10), 1e-4)
+
+
+@pytest.mark.parametrize("name", GRAPHS)
+def test_reading_a_graph(tmp_path, name):
+    file = tmp_path / "graphs.amr"
+
+    def read(text):
+        file.write_text(text + "\n(a / b)\n", encoding="utf-8")
+        for block in read_graph_file(file):
+            with contextlib.suppress(InputError):
+                check_block(block)
+
+    assert growth(read, GRAPHS[name]) < 80

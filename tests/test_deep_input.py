@@ -1,0 +1,48 @@
+"""Files nested five thousand deep, or with numbers of five thousand digits: refused in one line that names the file."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+import assay
+from assay.datasets import load_dataset
+from assay.errors import InputError
+from assay.reports.folder import read_run
+
+DEEP = "[" * 5000 + "]" * 5000
+DIGITS = "9" * 5000
+ROWS = [{"reference": "a", "candidate": "b", "label": 1}, {"reference": "a", "candidate": "a", "label": 2}]
+
+
+def refusal(file: Path, text: str, work) -> str:
+    file.parent.mkdir(exist_ok=True)
+    file.write_text(text, encoding="utf-8")
+    with pytest.raises(InputError) as told:
+        work()
+    message = str(told.value)
+    assert file.name in message and "\n" not in message and len(message) < 500
+    return message
+
+
+@pytest.mark.parametrize("value", [DEEP, DIGITS])
+def test_toml(tmp_path, value):
+    card, suite, space = (tmp_path / f"{name}.toml" for name in ("card", "suite", "space"))
+    refusal(card, f"x = {value}", lambda: load_dataset(str(card)))
+    refusal(suite, f"x = {value}", lambda: assay.run(str(suite), ["f1"], resamples=0))
+    from assay.training.tuning.settings import _parsed
+
+    refusal(space, f"x = {value}", lambda: _parsed(space))
+
+
+@pytest.mark.parametrize("value", [DEEP, DIGITS])
+def test_json(tmp_path, value):
+    folder = tmp_path / "run"
+    text = f'{{"schema": {value}}}'
+    refusal(folder / "run.json", text, lambda: read_run(folder))
+    refusal(folder / "run.json", text, lambda: assay.run(ROWS, ["f1"], resamples=0, out=folder))
+    rows = tmp_path / "own.jsonl"
+    refusal(
+        rows, f'{{"reference": "a", "candidate": "b", "label": 1, "x": {value}}}\n', lambda: load_dataset(str(rows))
+    )
