@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import inspect
+import re
 import subprocess
 import sys
 from dataclasses import replace
 from importlib import metadata
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -373,3 +376,14 @@ def test_against_a_baseline_of_several_metrics(project):
     assay.baseline("run", "both.json")
     assert_agreement("f1", rows, against="both.json")"""
     project(body).assert_outcomes(passed=1)
+
+
+def test_every_argument_is_explained():
+    arguments = set(inspect.signature(assert_agreement).parameters)
+    explained = inspect.getdoc(assert_agreement).partition("Args:")[2].partition("Raises:")[0]
+    assert set(re.findall(r"^    (\w+):", explained, flags=re.MULTILINE)) == arguments
+    page = Path(__file__).parents[1] / "docs" / "gate.md"
+    table = page.read_text(encoding="utf-8").partition("| argument | default |")[2].partition("\n\n")[0]
+    cells = [line.split("|")[1] for line in table.splitlines()[2:]]
+    # pytest sets it
+    assert {name for cell in cells for name in re.findall(r"`(\w+)`", cell)} == arguments - {"update"}

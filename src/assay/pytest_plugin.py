@@ -98,25 +98,38 @@ def assert_agreement(
 ) -> None:
     """Fail where a metric agrees less with people than it must, and the data is enough to say so.
 
+    Of the tests that the arguments ask for, each must hold: the bar *at_least*, and the comparison *against*.
+
     Args:
-        metric: ``score(references, candidates)``, which returns as many numbers, higher where the texts are more
-            similar (of several gold answers the best counts); or the name of a metric, such as ``"f1"``.
-        dataset: a card (``"stsb:test"``), a file, a data frame, a list of (reference, candidate, label).
-        at_least: the bar. Fails where the whole interval of the coefficient lies below it.
+        metric: ``score(references, candidates)``, two lists of n texts, which returns n finite numbers, higher where
+            the texts are more similar (of several gold answers the best counts); or the name of a metric, such as
+            ``"f1"``; or a metric object.
+        dataset: a card (``"stsb:test"``), a file, a data frame, a list of (reference, candidate, label), or what
+            :func:`assay.load_dataset` returns.
+        at_least: the bar, on the scale of the statistic (-1 to 1 for correlations, 0 to 1 for AUC and accuracies).
+            Fails where the whole interval of the coefficient lies below it.
         against: what the metric must not fall behind by more than *margin*: a baseline (the path of a ``.json`` file,
-            written by ``pytest --assay-update`` or ``assay baseline``), or another metric on the same pairs. Fails
-            where the whole interval of the paired difference lies below ``-margin``.
-        margin: what may be lost, 0 or more.
+            written by ``pytest --assay-update`` or ``assay baseline``), or another metric on the same pairs, as a name,
+            function or object. Fails where the whole interval of the paired difference lies below ``-margin``.
+        margin: what may be lost, 0 or more, in units of the statistic.
         strict: fail, too, where the data cannot tell, instead of a warning.
-        statistic: a coefficient of :data:`assay.statistics.coefficients.STATISTICS`.
+        statistic: the name of a coefficient, such as ``"pearson"``, ``"kendall"``, ``"auc"``; ``assay run --help``
+            lists them.
         bucket: one condition, such as ``"f1=0"`` or ``"label<2"``; all pairs by default.
-        columns, language, group_by: as for :func:`assay.run`.
-        resamples, confidence, seed: of the intervals.
-        update: write the baseline and compare nothing; a function of path and text writes it.
+        columns: which columns are what, such as ``"reference=gold,candidate=answer,label=human"``, as for
+            :func:`assay.run`.
+        language: ISO 639-1 code of the texts, for metrics that depend on it.
+        group_by: a column whose values are resampled as wholes, such as the question of several answers.
+        resamples: number of resamples behind the interval, 100 or more; a higher *confidence* needs more.
+        confidence: level of the interval, above 0.5 and below 1.
+        seed: of the resamples, 0 or more: the same seed gives the same interval.
+        update: write the baseline and compare nothing; a function of path and text writes it. Tests leave it to
+            ``pytest --assay-update``.
 
     Raises:
-        AssertionError: the metric agrees too little, or gives no scores.
-        InputError: data, metric, bucket or baseline cannot be used.
+        AssertionError: the metric agrees too little, or gives no scores; the message has the coefficient with its
+            interval.
+        InputError: data, metric, bucket or baseline cannot be used, or a number is out of its range.
         TypeError: neither *at_least* nor *against* is given.
 
     Warns:

@@ -68,7 +68,7 @@ def test_metrics(assay):
     assert "option set bleu:paper" in shown and "signature: bleu|swap:true" in shown
     checked = assay("metrics", "check", "f1")
     assert checked.code == 0
-    assert "symmetry" in checked.out and checked.err == "10 passed, 0 failed\n"
+    assert "symmetry" in checked.out and checked.err == "11 passed, 0 failed\n"
     aspects = assay("metrics", "show", "amr").out
     assert "write: amr:ASPECT" in aspects and all(name in aspects for name in (*ASPECTS, "s2match", "bag-of-nodes"))
     assert "option cutoff" in aspects

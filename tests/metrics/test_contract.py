@@ -1,6 +1,11 @@
 from __future__ import annotations
 
+import dataclasses
+import inspect
+import math
+import re
 from dataclasses import dataclass
+from pathlib import Path
 from typing import ClassVar
 
 import numpy as np
@@ -32,7 +37,7 @@ def test_assay_s_own_metrics_keep_their_promises(request, name):
         request.getfixturevalue("wordnet")
     findings = check_metric(name)
     assert [finding for finding in findings if not finding.passed] == []
-    assert len(findings) == (4 if name.startswith("recorded") else 10)
+    assert len(findings) == (5 if name.startswith("recorded") else 11)
 
 
 @dataclass(frozen=True)
@@ -107,6 +112,39 @@ class Silent(Base):
 
     def signature(self):
         return {"metric": "faulty", "assay": "0"}
+
+
+@pytest.mark.parametrize(
+    ("declared", "said"),
+    [
+        ({"low": 1.0, "high": 0.0}, "low=1 and high=0: low is the lower bound"),
+        ({"low": math.nan}, "low=nan and high=1"),
+        ({"perfect": 100.0}, "perfect=100.0: is not in the declared range, 0 to 1"),
+        ({"tolerance": -1.0}, "tolerance=-1: must be 0 or more"),
+        ({"languages": frozenset({"English"})}, "languages: 'English' is no ISO 639 code"),
+        ({"summary": ""}, "summary: must be one line"),
+    ],
+)
+def test_a_declaration_that_contradicts_itself_is_a_finding(monkeypatch, declared, said):
+    own = Declaration(**{"name": "faulty", "summary": "faulty", **declared})
+    kind = type("Contradicting", (Base,), {"declaration": own, "__module__": __name__})
+    entries = Registry([Entry("faulty", kind)])
+    monkeypatch.setattr(registry, "registry", lambda: entries)
+    (finding,) = [finding for finding in check_metric("faulty") if finding.check == "declaration"]
+    assert not finding.passed and said in finding.detail
+
+
+def test_every_field_of_a_declaration_is_explained():
+    attributes = inspect.getdoc(Declaration).partition("Attributes:")[2]
+    named = set()
+    for line in re.findall(r"^    ([a-z_, ]+):", attributes, flags=re.MULTILINE):
+        named |= set(line.split(", "))
+    fields = {field.name for field in dataclasses.fields(Declaration)}
+    assert named == fields
+    page = Path(__file__).parents[2] / "docs" / "extending.md"
+    table = page.read_text(encoding="utf-8").partition("| field | default |")[2].partition("\n\n")[0]
+    cells = [line.split("|")[1] for line in table.splitlines()[2:]]
+    assert {name for cell in cells for name in re.findall(r"`(\w+)`", cell)} == fields
 
 
 @pytest.mark.parametrize(

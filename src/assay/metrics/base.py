@@ -94,28 +94,38 @@ class Context:
 
 @dataclass(frozen=True)
 class Declaration:
-    """The properties of a metric that its scores must have.
+    """What a metric promises of its scores, and what readers are told of it; ``assay metrics check`` tests it.
+
+    Only *name* and *summary* must be given. Nothing is checked when it is made: a contradiction, such as a *perfect*
+    score out of range, is a finding of :func:`~assay.metrics.contract.check_metric`.
 
     Attributes:
-        name: as in the registry.
-        summary: one line.
-        low, high: bounds of the score, inclusive; may be infinite.
-        higher_is_better: False where a low score means similar (TER).
-        symmetric: whether exchanging reference and candidate leaves the score as it is.
-        perfect: the score of two identical texts, or None where it depends on the text.
-        languages: ISO 639-1 codes it is made for; None for any.
-        reads_question: whether the question changes the score.
-        reads_graphs: whether it compares the AMR graphs of the texts.
+        name: how users write the metric: letters, digits, ``.``, ``_``, ``-``, not taken in the registry. It is part of
+            the signature.
+        summary: one line for ``assay metrics list``, without a full stop.
+        low, high: bounds of the score, inclusive, ``low < high``; ``-math.inf`` and ``math.inf`` where there is none.
+            A run reports scores outside, ``assay errors`` reads scores from 0 to 1 by thresholds.
+        higher_is_better: False where a low score means similar (TER); agreement is then computed on the negated score.
+        symmetric: whether exchanging reference and candidate leaves the score as it is, within *tolerance*.
+        perfect: the score of two identical texts that are not empty, in [low, high]; None where it depends on the text.
+        languages: ISO 639-1 codes in lower case, such as ``frozenset({"en"})``, that it is made for; None for any. On
+            data of another language it is *not applicable*.
+        reads_question: whether the question changes the score; without, ``Batch.questions`` must not be read.
+        reads_graphs: whether it compares the AMR graphs of the texts, which the data must then have.
         aspect: the aspect of meaning that it measures, such as ``negation``; empty for a metric of the whole.
         whole: the name of the metric of which it is an aspect; empty for a metric of the whole.
         citation: the paper or script it comes from.
-        option_sets: named sets of options, used as ``name:set``.
-        subject: what the text after the colon means, or None where it can only be an option set.
-        provider: the packages that compute it; their versions are in the signature.
-        tolerance: how much two computations of a score may differ, such as alone and in a batch.
-        extra: the extra of assay that installs the packages, or None where assay itself does.
-        kind: its family, by which leaderboards filter: ``lexical``, ``embedding``, ``cross-encoder``, ``recorded``, or
-            a word of a third party's own.
+        option_sets: named sets of options, used as ``name:set``: ``{"paper": {"lowercase": False}}``.
+        subject: what the text after the colon means, such as ``MODEL``; None where it can only be an option set. The
+            class then has a field ``subject``.
+        provider: the packages that compute it, by their names on PyPI; their versions are in the signature, so that
+            another version computes its scores anew.
+        tolerance: how much two computations of one score may differ, such as alone and in a batch; 0 or more, in the
+            unit of the score. 1e-9 suits arithmetic in double precision, 1e-5 cosines of single precision.
+        extra: the extra of assay that installs the packages; None for a metric of your own package, where messages say
+            ``pip install PACKAGE``.
+        kind: its family, by which leaderboards filter: ``lexical``, ``embedding``, ``cross-encoder``, ``amr``,
+            ``recorded``, or a word of your own.
     """
 
     name: str

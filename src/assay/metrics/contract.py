@@ -55,8 +55,8 @@ class ContractFinding(NamedTuple):
 def check_metric(metric: str | MetricName | Metric) -> list[ContractFinding]:
     """Check that a metric keeps its promises; works on any plugin.
 
-    Checked: round trip of the name, pickling, signature, then on about twenty pairs: finite scores, the
-    declared range, the perfect score of identical texts and symmetry where they are declared, empty
+    Checked: the declaration, round trip of the name, pickling, signature, then on about twenty pairs: finite
+    scores, the declared range, the perfect score of identical texts and symmetry where they are declared, empty
     texts, independence from batch and order, determinism.
 
     Raises:
@@ -136,6 +136,20 @@ def _require_equal(
 
 
 # The checks: each returns the detail of a promise that is kept, and raises _BrokenError for one that is not.
+
+
+def _declaration(metric: Metric) -> str:
+    """Check that the declaration does not contradict itself."""
+    declared = metric.declaration
+    low, high, perfect = declared.low, declared.high, declared.perfect
+    _require(low < high, f"low={low:g} and high={high:g}: low is the lower bound")
+    in_range = perfect is None or low <= perfect <= high
+    _require(in_range, f"perfect={perfect}: is not in the declared range, {low:g} to {high:g}")
+    _require(0 <= declared.tolerance < math.inf, f"tolerance={declared.tolerance:g}: must be 0 or more, and finite")
+    for code in sorted(declared.languages or ()):
+        _require(re.fullmatch("[a-z]{2,3}", code) is not None, f"languages: {code!r} is no ISO 639 code, such as 'en'")
+    _require(bool(declared.summary) and "\n" not in declared.summary, "summary: must be one line")
+    return "consistent"
 
 
 def _name(metric: Metric) -> str:
@@ -290,6 +304,7 @@ def _deterministic(metric: Metric) -> str:
 
 
 _STATIC: tuple[tuple[str, Callable[[Metric], str]], ...] = (
+    ("declaration", _declaration),
     ("name", _name),
     ("pickle", _pickle),
     ("signature", _signature),
