@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 import time
 from collections.abc import Callable, Iterable
 from dataclasses import replace
@@ -28,6 +29,9 @@ from assay.settings import check_level
 
 if TYPE_CHECKING:
     from assay.datasets import Pairs
+
+
+log = logging.getLogger(__name__)
 
 
 def run(
@@ -82,6 +86,7 @@ def run(
             rows += dataset_rows
             summaries += dataset_summaries
     seconds = {"score": scored - begun, "agree": time.perf_counter() - scored}
+    log.info("scored in %.1f s, agreement in %.1f s", seconds["score"], seconds["agree"])
     return Outcome(request, tuple(finished), tuple(records), tuple(summaries), tuple(rows), seconds)
 
 

@@ -7,6 +7,7 @@ distributed one would have the same interface and, with the same store, the same
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Protocol
@@ -20,7 +21,9 @@ from assay.errors import AssayError, UnavailableError
 from assay.manifest import Asymmetry
 from assay.metrics import Batch, Metric
 from assay.metrics.work import Engine, Flag, Scores, open_session, release_sessions, session_if_open
-from assay.progress import Progress
+from assay.progress import Progress, shares_told_to
+
+log = logging.getLogger(__name__)
 
 
 class EngineUnavailableError(UnavailableError):
@@ -166,6 +169,33 @@ class _JobState:
     asymmetry: dict[int, list[NDArray[np.float64]]] = field(default_factory=dict)
 
 
+class _InFlight:
+    """Turns the shares that the unit being scored reports into pairs, each counted once."""
+
+    def __init__(self, progress: Progress) -> None:
+        self._progress = progress
+        self._size = 0
+        self._counted = 0
+
+    def watched(self, units: Iterable[Unit]) -> Iterator[Unit]:
+        """Yield units; the last one is in flight."""
+        for unit in units:
+            self._size = len(unit.batch)
+            yield unit
+
+    def share(self, share: float) -> None:
+        """Count the pairs of the unit that are done and were not counted; the last one counts once it is kept."""
+        done = min(int(share * self._size), self._size - 1)
+        if done > self._counted:
+            self._progress.advance(done - self._counted)
+            self._counted = done
+
+    def kept(self, size: int) -> None:
+        """Count the rest of a unit."""
+        self._progress.advance(size - self._counted)
+        self._counted = 0
+
+
 @dataclass(frozen=True)
 class Scorer:
     """Scores texts through the store.
@@ -200,9 +230,12 @@ class Scorer:
         states = [self._look_up(job) for job in jobs]
         self._plan_units(states, CHUNK if engine is None else engine.pairs)
         state_of = {number: state for state in states for number in state.units}
-        for number, scores in self.executor.map(_units(engine, states)):
-            state = state_of[number]
-            self._keep(state, state.units[number], scores)
+        in_flight = _InFlight(self.progress)
+        with shares_told_to(in_flight.share):
+            for number, scores in self.executor.map(in_flight.watched(_units(engine, states))):
+                state = state_of[number]
+                self._keep(state, state.units[number], scores)
+                in_flight.kept(len(state.units[number]))
         return [[self._finish(state, index) for index in range(len(state.keys))] for state in states]
 
     def _plan_units(self, states: Sequence[_JobState], size: int) -> None:
@@ -211,6 +244,8 @@ class Scorer:
         for state in states:
             rows = np.flatnonzero(state.missing.any(axis=0))
             self.progress.advance(state.scores.shape[1] - len(rows))
+            names, distinct = ", ".join(map(str, state.job.metrics)), state.scores.shape[1]
+            log.info("%s: the store has %s of %s distinct pairs", names, distinct - len(rows), distinct)
             for start in range(0, len(rows), size):
                 state.units[number] = rows[start : start + size]
                 number += 1
@@ -245,7 +280,6 @@ class Scorer:
             state.seconds[index] += scores.seconds[column]
             if scores.asymmetry is not None and not np.isnan(scores.asymmetry[:, column]).any():
                 state.asymmetry.setdefault(index, []).append(scores.asymmetry[missing, column])
-        self.progress.advance(len(rows))
 
     def _finish(self, state: _JobState, index: int) -> Scored:
         """Return the scores of all pairs under one metric of a job."""

@@ -23,6 +23,7 @@ from assay.errors import AssayError, MissingExtraError, UnavailableError
 from assay.manifest import Cost, MetricRecord, RecordedDeclaration, Status
 from assay.metrics import ColumnMetric, Context, Metric
 from assay.metrics.work import Engine
+from assay.tables import short_names
 
 
 @dataclass(frozen=True)
@@ -364,7 +365,8 @@ def _score_group(tasks: list[Task], scorer: Scorer, records: MetricRecords) -> N
     try:
         jobs = _jobs(tasks)
         total = sum(len(job.singles.digests) for job, _ in jobs)
-        scorer.progress.begin(f"{_first_and_count(names)} on {_first_and_count(dataset_names)}", total)
+        shown = list(short_names(names).values())
+        scorer.progress.begin(f"{_first_and_count(shown)} on {_first_and_count(dataset_names)}, pairs", total)
         reset_peak()
         results = scorer.score_jobs(tasks[0].engine, [job for job, _ in jobs])
         cost = _engine_cost(tasks[0].engine, results, scorer)

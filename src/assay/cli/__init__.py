@@ -8,11 +8,11 @@ import re
 from collections.abc import Iterator, Mapping
 from importlib import import_module
 from pathlib import Path
-from typing import Any, cast
+from typing import Annotated, Any, cast
 
 import typer
 
-from assay.cli.guard import TRACEBACK, OneLineErrors, guarded
+from assay.cli.guard import TRACEBACK, OneLineErrors, guarded, log_to_stderr
 
 __all__ = ["app", "main", "verbs"]
 
@@ -27,6 +27,39 @@ ORDER = (
 
 #: Environment variable that does what ``assay --no-config`` does.
 NO_CONFIG = "ASSAY_NO_CONFIG"
+
+
+def _show_tracebacks(shown: bool) -> None:
+    if shown:
+        os.environ[TRACEBACK] = "1"
+
+
+def _show_log(shown: bool) -> None:
+    if shown:
+        log_to_stderr()
+
+
+#: The switches that the root and every verb have.
+SWITCHES = ("traceback", "verbose")
+Traceback = Annotated[
+    bool,
+    typer.Option(
+        "--traceback", callback=_show_tracebacks, expose_value=False, help="Show the lines of code behind an error."
+    ),
+]
+Verbose = Annotated[
+    bool,
+    typer.Option(
+        "--verbose",
+        callback=_show_log,
+        expose_value=False,
+        help="Report models loaded, batches, store hits and seconds per stage on stderr.",
+    ),
+]
+
+
+def _switches(traceback: Traceback = False, verbose: Verbose = False) -> None:
+    """Carry the switches."""
 
 
 @functools.cache
@@ -75,7 +108,19 @@ def _make(verb: str) -> Any:
         app.command(verb)(getattr(module, verb))
     command = typer.main.get_command(app)
     command.name = verb
+    _add_switches(command)
     return command
+
+
+def _add_switches(command: Any) -> None:
+    """Give a verb, or each verb inside it, the switches of the root, so that they may stand behind it, too."""
+    if hasattr(command, "commands"):
+        for verb in command.commands.values():
+            _add_switches(verb)
+        return
+    carrier = typer.Typer(add_completion=False)
+    carrier.command()(_switches)
+    command.params += [param for param in typer.main.get_command(carrier).params if param.name in SWITCHES]
 
 
 class VerbGroup(OneLineErrors):
@@ -120,14 +165,13 @@ def _version(shown: bool) -> None:
 def _root(
     context: typer.Context,
     version: bool = typer.Option(False, "--version", callback=_version, is_eager=True, help="Show the version."),
-    traceback: bool = typer.Option(False, "--traceback", help="Show the lines of code behind an error."),
+    traceback: Traceback = False,
+    verbose: Verbose = False,
     no_config: bool = typer.Option(
         False, "--no-config", envvar=NO_CONFIG, show_envvar=False, help="Ignore assay.toml and [tool.assay]."
     ),
 ) -> None:
     """Compare similarity metrics with human labels."""
-    if traceback:
-        os.environ[TRACEBACK] = "1"
     # doctor shows what is wrong with a file
     if not no_config and context.invoked_subcommand not in (None, "doctor"):
         _take_defaults(context)

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 from assay.errors import InputError, MissingExtraError, UnavailableError
 from assay.metrics.name import SUBJECT, MetricName, describe_options, format_value, option, read_value
 from assay.metrics.provenance import ABSENT, origin_of, own_version, version_of
+from assay.progress import counted
 
 if TYPE_CHECKING:
     import numpy as np
@@ -351,7 +352,8 @@ class PairMetric(Metric):
         import numpy as np
 
         function = self.scorer()
-        return np.fromiter((function(*pair) for pair in batch.pairs()), dtype=np.float64, count=len(batch))
+        pairs = counted(batch.pairs(), len(batch))
+        return np.fromiter((function(*pair) for pair in pairs), dtype=np.float64, count=len(batch))
 
 
 @dataclass(frozen=True)

@@ -14,6 +14,7 @@ from assay.errors import AssayError, InputError, raised_at, summary_of
 from assay.metrics.base import Batch, Declaration, Metric
 from assay.metrics.name import MetricName
 from assay.metrics.registry import Entry, registry
+from assay.progress import counted
 
 if TYPE_CHECKING:
     import numpy as np
@@ -54,7 +55,7 @@ class FunctionMetric(Metric):
                 raise AssayError(f"returned {values.size} scores for {len(batch)} pairs")
             return values
         scores = np.empty(len(batch))
-        for index, (reference, candidate) in enumerate(batch.pairs()):
+        for index, (reference, candidate) in enumerate(counted(batch.pairs(), len(batch))):
             scores[index] = self._of_pair(reference, candidate)
         return scores
 

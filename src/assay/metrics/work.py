@@ -12,6 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from assay.errors import AssayError
+from assay.progress import portion
 
 if TYPE_CHECKING:
     from assay.metrics.base import Batch, Metric
@@ -118,14 +119,16 @@ class OwnSession:
     def score(self, metrics: Sequence[Metric], batch: Batch, again: Collection[str] = ()) -> Scores:
         """See :meth:`Session.score`."""
         columns, flags, seconds = [], [], []
-        for metric in metrics:
+        for number, metric in enumerate(metrics):
             parts = []
             if metric not in _warm and len(batch) > 1:
                 # the first pair apart: its imports and files do not count as the metric's speed
-                parts.append(scores_of(metric, batch.take(range(1))))
+                with portion(number / len(metrics), number / len(metrics)):
+                    parts.append(scores_of(metric, batch.take(range(1))))
             _warm.add(metric)
             started = time.perf_counter()
-            parts.append(scores_of(metric, batch.take(range(len(parts), len(batch))) if parts else batch))
+            with portion(number / len(metrics), (number + 1) / len(metrics)):
+                parts.append(scores_of(metric, batch.take(range(len(parts), len(batch))) if parts else batch))
             elapsed = time.perf_counter() - started
             columns.append(np.concatenate(parts))
             # scaled to all pairs where the first one was not timed

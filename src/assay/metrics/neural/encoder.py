@@ -20,6 +20,7 @@ from assay.metrics.neural.session import ModelEngine, ModelSession, flags_of
 from assay.metrics.neural.tokens import Packed, Tokens, tokenize
 from assay.metrics.neural.views import Output, Prep, View
 from assay.metrics.work import Scores
+from assay.progress import portion
 
 if TYPE_CHECKING:
     import torch
@@ -85,7 +86,8 @@ class EncoderSession(ModelSession[LoadedEncoder, Body]):
         for rows, needed_later in zip(slices, _needed_later(batch, slices, again), strict=True):
             started = time.perf_counter()
             part = batch.take(range(rows.start, rows.stop))
-            embedded = self._embed(part, views, tokens, needed_later)
+            with portion(rows.start / len(batch), rows.stop / len(batch)):
+                embedded = self._embed(part, views, tokens, needed_later)
             flags = {prep: _flags(part, tokenized) for prep, tokenized in tokens.items()}
             shared += time.perf_counter() - started
             for column, (metric, view) in enumerate(zip(encoder_metrics, views, strict=True)):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 import time
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
@@ -20,6 +21,9 @@ from assay.metrics.work import Flag
 
 LoadedT = TypeVar("LoadedT", bound=LoadedModel)
 BodyT = TypeVar("BodyT", bound=Body | ScorerBody)
+
+
+log = logging.getLogger(__name__)
 
 
 @dataclass(frozen=True)
@@ -135,6 +139,14 @@ class ModelSession(Generic[LoadedT, BodyT]):
         self._packer = Packer(int(self._tokenizer.pad_token_id or 0), engine.tokens)
         self._bodies = open_bodies(models, engine, threads)
         self._meter.loaded(parameters)
+        log.info(
+            "loaded %s: %s parameters, %s, %s, %.1f s",
+            engine.folder,
+            f"{parameters:,}",
+            engine.precision,
+            ", ".join(engine.devices),
+            self._meter.cost()["load_seconds"],
+        )
 
     def _keep_parts(self, copies: Sequence[LoadedT]) -> None:
         """Keep what the session needs of the loaded model beside its body."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
@@ -12,9 +13,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from assay.metrics.neural.runtime import import_torch
+from assay.progress import tell_share
 
 if TYPE_CHECKING:
     import torch
+
+log = logging.getLogger(__name__)
 
 #: Texts tokenized at one time.
 SLICE = 4096
@@ -177,6 +181,7 @@ class Packer:
         lengths = np.fromiter((len(tokens.ids) for tokens in inputs), dtype=np.intp, count=len(inputs))
         # workers take from the end
         waiting = list(plan_batches(lengths, self.budget))[::-1]
+        log.info("%s inputs in %s batches of at most %s tokens", len(inputs), len(waiting), self.budget)
         if len(workers) == 1:
             self._work(inputs, lengths, waiting, *workers[0])
             return
@@ -206,6 +211,7 @@ class Packer:
                 continue
             try:
                 step(self._pack(inputs, items, lengths[items], device))
+                tell_share(1 - sum(map(len, waiting)) / len(inputs))
             except torch.OutOfMemoryError:
                 if len(items) == 1:
                     raise
