@@ -56,6 +56,8 @@ def test_measures_by_hand():
         "f1-no": 8 / 11,
         "f1-macro": (6 / 9 + 8 / 11) / 2,
         "accuracy": 7 / 10,
+        "balanced-accuracy": (3 / 5 + 4 / 5) / 2,
+        "kappa": (7 / 10 - (0.5 * 0.4 + 0.5 * 0.6)) / (1 - (0.5 * 0.4 + 0.5 * 0.6)),
         "youden": 3 / 5 + 4 / 5 - 1,
         "mcc": (3 * 4 - 1 * 2) / (5 * 5 * 4 * 6) ** 0.5,
     }
@@ -66,8 +68,9 @@ def test_measures_at_the_ends():
     nothing = Counts(*(np.array(float(n)) for n in (0, 0, 5, 5)))  # decided no, always
     assert np.isnan(MEASURES["precision"](nothing))
     assert (MEASURES["f1"](nothing), MEASURES["youden"](nothing), MEASURES["mcc"](nothing)) == (0, 0, 0)
+    assert (MEASURES["kappa"](nothing), MEASURES["balanced-accuracy"](nothing)) == (0, 0.5)
     one_class = Counts(*(np.array(float(n)) for n in (0, 0, 0, 5)))
-    assert all(np.isnan(MEASURES[name](one_class)) for name in ("f1", "f1-macro", "recall", "youden", "mcc"))
+    assert all(np.isnan(MEASURES[name](one_class)) for name in ("f1", "f1-macro", "recall", "youden", "mcc", "kappa"))
 
 
 def test_the_best_threshold_by_hand():
@@ -384,6 +387,17 @@ def test_all_parts_together_and_their_mean(drawn):
     assert found.tested["f1"].low < found.tested["f1"].value < found.tested["f1"].high
     assert found.auc.value == pytest.approx(metrics.roc_auc_score(positive, scores))
     assert found.thresholds.shape == (2, 3)
+
+
+def test_agreement_of_decisions_is_that_of_scikit_learn(drawn):
+    metrics = pytest.importorskip("sklearn.metrics")
+    scores, positive = drawn
+    found = examine(scores, positive, list(folds(np.arange(300), 3, 1, 0)), "f1", resamples=200)
+    (decided,) = found.decided.T
+    assert found.tested["kappa"].value == pytest.approx(metrics.cohen_kappa_score(positive, decided))
+    assert found.tested["balanced-accuracy"].value == pytest.approx(metrics.balanced_accuracy_score(positive, decided))
+    assert found.tested["mcc"].value == pytest.approx(metrics.matthews_corrcoef(positive, decided))
+    assert found.tested["kappa"].low < found.tested["kappa"].value < found.tested["kappa"].high
 
 
 def test_intervals_draw_whole_groups():

@@ -22,6 +22,8 @@ _NAMES = {
     "precision": "precision",
     "recall": "recall",
     "accuracy": "accuracy",
+    "balanced-accuracy": "balanced",
+    "kappa": "Cohen's κ",
     "youden": "Youden's J",
     "mcc": "MCC",
     "cost": "cost per pair",
@@ -29,10 +31,10 @@ _NAMES = {
 
 
 def to_document(subjects: list[Subject], settings: ThresholdSettings) -> Document:
-    """Return, per dataset, the decisions, means over folds where there are some, areas and calibration."""
+    """Return, per dataset, decisions, their agreement with people, means over folds, areas and calibration."""
     sheets = []
     for subject in subjects:
-        sheets.append(_decisions(subject, settings))
+        sheets += [_decisions(subject, settings), _agreement(subject)]
         if any(decision.thresholds.shape[1] > 1 for decision in subject.decisions.values()):
             sheets.append(_averaged(subject))
         sheets.append(_areas(subject))
@@ -98,6 +100,33 @@ def _decisions(subject: Subject, settings: ThresholdSettings) -> Sheet:
             *_about_deployed(subject),
         ],
         notes=[*subject.notes, *_unreached(subject, settings)],
+        asides=frozenset({len(rows) - 2, len(rows) - 1}),
+    )
+
+
+#: Measures of how well decisions agree with people, beside the area under the ROC curve.
+_OF_AGREEMENT = ("accuracy", "balanced-accuracy", "kappa", "mcc")
+
+
+def _agreement(subject: Subject) -> Sheet:
+    """Return the table of agreement between decisions and labels."""
+    rows = []
+    for metric, decision in subject.decisions.items():
+        rows.append(
+            (metric, *(_text(decision.tested[name]) for name in _OF_AGREEMENT), _text(decision.auc, interval=False))
+        )
+    any_decision = next(iter(subject.decisions.values()))
+    for title, values in (("always yes", any_decision.always), ("always no", any_decision.never)):
+        rows.append((title, *(_text(Value(values[name])) for name in _OF_AGREEMENT), "–"))
+    return Sheet(
+        f"{subject.title}: agreement of the decisions with the labels",
+        [
+            Column("metric"),
+            *number_columns([_NAMES[name] for name in _OF_AGREEMENT], keep=3),
+            Column("AUC", number=True),
+        ],
+        rows,
+        facts=["balanced: mean accuracy of both classes, .5 by chance; κ, MCC: 0 by chance; AUC needs no threshold"],
         asides=frozenset({len(rows) - 2, len(rows) - 1}),
     )
 

@@ -65,6 +65,22 @@ def accuracy(counts: Counts) -> Floats:
     return _ratio(counts.hits + counts.rests, counts.hits + counts.alarms + counts.misses + counts.rests)
 
 
+def balanced_accuracy(counts: Counts) -> Floats:
+    """Mean of the recall of both classes, in [0, 1]; .5 for a decision that ignores the pair."""
+    return (recall(counts) + _ratio(counts.rests, counts.rests + counts.alarms)) / 2
+
+
+def kappa(counts: Counts) -> Floats:
+    """Cohen's kappa (1960) of people and decisions, in [-1, 1]: agreement beyond that of two who ignore the pair.
+
+    NaN where both say the same of all pairs.
+    """
+    yes, no = counts.hits + counts.misses, counts.rests + counts.alarms
+    decided_yes, decided_no = counts.hits + counts.alarms, counts.rests + counts.misses
+    # 1 less the share of disagreements over what chance expects of them
+    return 1 - _ratio((counts.alarms + counts.misses) * (yes + no), yes * decided_no + no * decided_yes)
+
+
 def youden(counts: Counts) -> Floats:
     """Youden's J (1950): recall of yes and recall of no, less 1, in [-1, 1]; 0 for a decision that ignores the pair."""
     return recall(counts) + _ratio(counts.rests, counts.rests + counts.alarms) - 1
@@ -94,6 +110,8 @@ MEASURES: Final[dict[str, Callable[[Counts], Floats]]] = {
     "precision": precision,
     "recall": recall,
     "accuracy": accuracy,
+    "balanced-accuracy": balanced_accuracy,
+    "kappa": kappa,
     "youden": youden,
     "mcc": mcc,
 }
@@ -152,7 +170,7 @@ def objective_of(objective: str) -> Callable[[Counts], Floats]:
 
 #: Lowest values that are not 0, and highest ones that are not 1.
 HIGHEST: Final = {"cost": np.inf}
-LOWEST: Final = {"youden": -1.0, "mcc": -1.0}
+LOWEST: Final = {"youden": -1.0, "mcc": -1.0, "kappa": -1.0}
 
 
 # The best threshold of a score, and the points of its curves.
