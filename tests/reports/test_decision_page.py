@@ -6,6 +6,7 @@ import os
 import re
 import shutil
 from html.parser import HTMLParser
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -13,6 +14,7 @@ import pytest
 import assay
 from assay.errors import InputError
 from assay.reports.decision.examples import bounded
+from assay.reports.decision.limits import settled
 from assay.reports.decision.phrases import about, of_hundred
 from assay.reports.decision.write import of_a_hundred
 from tests.reports.page_run import ODD
@@ -269,6 +271,24 @@ def test_numbers_as_a_sentence_has_them():
     ]
     assert [about(number) for number in (0.6, 2.54, 33.4, 1815.0)] == ["0.6", "2.5", "33", "1,800"]
     assert bounded("a\u202eb \n c" + "d" * 300, 10) == "a[U+202E]b cdddd…"
+
+
+@pytest.mark.parametrize(
+    ("needed", "said"),
+    [
+        (1375, "It takes about 1,375 labelled pairs, not 600, to tell a from b."),
+        (
+            80_082_184,
+            "The difference is so small that it would take more than 100,000 labelled pairs to tell a from b.",
+        ),
+        (None, "The difference is so small that no number of pairs is known to tell a from b."),
+    ],
+)
+def test_how_many_labels_would_settle_it(needed, said):
+    size = SimpleNamespace(
+        first="a", second="b", pilot=object(), plan=SimpleNamespace(needed=needed), pairs_of=lambda units: units
+    )
+    assert settled(size, {}, 600) == said
 
 
 # In a real browser

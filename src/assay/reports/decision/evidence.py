@@ -88,13 +88,13 @@ class Part:
 
     Attributes:
         name: of the bucket, or what a reader sees of the category.
-        is_category: whether it is a kind of error that people or rules found in the pairs, and no bucket of the run.
+        found_by: who found the category in the pairs, people or simple rules; empty for a bucket of the run.
         wrong: decisions that are wrong, of those on the part.
         low, high: interval of that share over the share of all pairs; None without one.
     """
 
     name: str
-    is_category: bool
+    found_by: str
     wrong: Share
     low: float | None
     high: float | None
@@ -191,11 +191,12 @@ def _choice(run: RunFolder, data: ScoredDataset, use: Line, settings: PageSettin
     found: list[Part] = []
     if yes_no is not None:
         masks = {name: mask for name, mask in data.buckets.items() if name != ALL and mask.any()}
-        found = _parts(data, yes_no, masks, tests, is_category=False)
+        found = _parts(data, yes_no, masks, tests)
         if settings.categories and len(data) <= MOST_TAGGED:
             tagged = tag_all(data)
             masks = {tagged.labels[name]: mask for name, mask in tagged.masks.items() if name not in LAST_RESORTS}
-            found += _parts(data, yes_no, masks, tests, is_category=True)
+            by_people = any(one.source == "people" for categories in tagged.categories for one in categories)
+            found += _parts(data, yes_no, masks, tests, found_by="people" if by_people else "simple rules")
     without_common_word = next((part for part in found if part.name == NO_COMMON_WORD), None)
     worse = []
     for part in found:
@@ -276,7 +277,7 @@ def _yes_no(run: RunFolder, data: ScoredDataset, metric: str, settings: PageSett
 
 
 def _parts(
-    data: ScoredDataset, yes_no: YesNo, masks: Mapping[str, NDArray[np.bool_]], tests: PairedTests, *, is_category: bool
+    data: ScoredDataset, yes_no: YesNo, masks: Mapping[str, NDArray[np.bool_]], tests: PairedTests, found_by: str = ""
 ) -> list[Part]:
     """Return how many decisions are wrong on each part of the pairs."""
     tested = np.zeros(len(data), dtype=bool)
@@ -290,5 +291,5 @@ def _parts(
         low, high = intervals.get(name, (None, None))
         share = Share.count_in(yes_no.wrong, mask & tested, tests.confidence)
         if share.of:
-            parts.append(Part(name, is_category, share, low, high))
+            parts.append(Part(name, found_by, share, low, high))
     return parts

@@ -17,6 +17,8 @@ from assay.statistics.coefficients import title_of
 _FEW_LABELS, _WIDE = 50, 0.1
 #: Pairs below which it warns where there is no threshold.
 _FEW_PAIRS = 100
+#: Labelled pairs that nobody will have.
+_TOO_MANY = 100_000
 
 
 def sure(evidence: Evidence, settings: PageSettings, names: Mapping[str, str]) -> Iterator[str]:
@@ -29,11 +31,13 @@ def sure(evidence: Evidence, settings: PageSettings, names: Mapping[str, str]) -
         name = names[use.metric]
         if use is not highest:
             times = about((use.pairs_per_second or 0.0) / (highest.pairs_per_second or math.inf))
+            first, by = names[highest.metric], evidence.by
+            values = f"{title_of(by)} {short(highest.values[by][0], 3)} against {short(use.values[by][0], 3)}"
             yield (
-                f"{names[highest.metric]} has the highest value on these pairs, but they cannot tell it from {name}, "
-                f"which is about {times} times as fast."
+                f"{first} has the higher value on these pairs ({values}), but the difference may be chance, and {name} "
+                f"is about {times} times as fast. Where speed does not matter, take {first}."
             )
-        others = [names[line.metric] for line in advice.alike if line is not use]
+        others = [names[line.metric] for line in advice.alike if line is not use and line is not highest]
         if others:
             some = listed(others if len(others) < 6 else [*others[:5], f"{len(others) - 5} others"])
             yield f"These pairs cannot tell {name} from {some}{' either' if use is not highest else ''}."
@@ -47,7 +51,7 @@ def sure(evidence: Evidence, settings: PageSettings, names: Mapping[str, str]) -
         if lines and limit:
             yield f"Higher, but {why} the limit of {limit}: {listed([names[line.metric] for line in lines])}."
     if advice.size is not None:
-        yield _settled(advice.size, names, evidence.data.facts.n)
+        yield settled(advice.size, names, evidence.data.facts.n)
     if use is not None and advice.warning:
         yield f"Caution: {renamed(advice.warning, names)}."
     if evidence.missing:
@@ -61,14 +65,17 @@ def _rest(count: int) -> str:
     return "the other metric" if count == 1 else f"each of the other {count} metrics"
 
 
-def _settled(size: PlannedComparison, names: Mapping[str, str], n: int) -> str:
+def settled(size: PlannedComparison, names: Mapping[str, str], n: int) -> str:
     """Return how many labelled pairs would tell the two best metrics apart."""
     both = f"{names.get(size.first, size.first)} from {names.get(size.second, size.second)}"
     if size.pilot is None or size.plan is None:
         return f"These pairs are too few, or too much alike, to say how many it takes to tell {both}."
     if size.plan.needed is None:
         return f"The difference is so small that no number of pairs is known to tell {both}."
-    return f"It takes about {size.pairs_of(size.plan.needed):,} labelled pairs, not {n:,}, to tell {both}."
+    pairs = size.pairs_of(size.plan.needed)
+    if pairs is None or pairs > _TOO_MANY:
+        return f"The difference is so small that it would take more than {_TOO_MANY:,} labelled pairs to tell {both}."
+    return f"It takes about {pairs:,} labelled pairs, not {n:,}, to tell {both}."
 
 
 def blind(evidence: Evidence, choice: Choice, names: Mapping[str, str]) -> Iterator[str]:
@@ -137,8 +144,8 @@ def _without_common_word(evidence: Evidence, choice: Choice, names: Mapping[str,
 
 
 def _part_name(part: Part) -> str:
-    if part.is_category:
-        return f"Pairs of the kind “{part.name}” (found by people or by simple rules)"
+    if part.found_by:
+        return f"Pairs of the kind “{part.name}”, as {part.found_by} filed them"
     if part.name == "f1>0":
         return "Pairs with a word in common"
     return f"Pairs with {spelt(part.name)}"

@@ -291,7 +291,7 @@ def _small(evidence: Evidence) -> Iterator[str]:
     digest = f"n:{len(data)}|digest:{data.facts.digest[:16]}"
     yield f"Run {run.title}{made}; data {data.title}, {digest}|{run.manifest.signature}"
     if choice is not None:
-        yield "The examples were drawn at random, by a fixed seed; long texts are cut."
+        yield "The examples were drawn at random, by a fixed seed; long texts are cut, a bar parts several references."
         if choice.yes_no is None:
             yield (
                 "Ranked as people do: ranks of score and label are less than a tenth of the pairs apart. Otherwise: "
