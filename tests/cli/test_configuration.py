@@ -23,7 +23,7 @@ PLAIN_TEXT = {
     *("baseline", "bucket", "buckets", "budget", "by", "caption", "classes", "columns", "controls", "cost", "device"),
     *("forms", "group_by", "item", "kinds", "label", "labels", "language", "languages", "lengths", "loss", "numbers"),
     *("number_range", "objective", "pair_ids", "positive", "recipe", "scale", "scores", "separator", "space"),
-    *("note", "title", "split_by", "statistic", "statistics", "study", "subset", "system", "tune"),
+    *("note", "only", "title", "split_by", "statistic", "statistics", "study", "subset", "system", "tune"),
 }
 
 
@@ -67,6 +67,18 @@ def test_a_file_gives_defaults_and_the_command_line_wins(project, assay):
     manifest = json.loads((project / "deep/b/run.json").read_text(encoding="utf-8"))
     assert (manifest["request"]["seed"], manifest["request"]["metrics"]) == (0, ["f1"])
     assert set(manifest["environment"]["configured"]) == {"datasets", "buckets", "columns", "page"}
+
+
+@pytest.mark.slow
+def test_a_page_shows_what_came_from_the_file(project, assay):
+    write(project, 'metric = "f1"\n[run]\nbucket = "none"\n')
+    assert assay("run", project / "my.csv", *COLUMNS, "--out", "a", "-q").code == 0
+    page = (project / "deep/a/report.html").read_text(encoding="utf-8")
+    shown = "<code>metrics = [&#34;f1&#34;], buckets = [&#34;none&#34;]</code>"
+    assert f"Settings from a configuration file: {shown}" in page
+    assert str(project / "assay.toml") not in page, "a page tells nothing of the machine"
+    assert assay("--no-config", "run", project / "my.csv", *COLUMNS, "-m", "f1", "--out", "b", "-q").code == 0
+    assert "configuration file" not in (project / "deep/b/report.html").read_text(encoding="utf-8")
 
 
 def test_a_file_may_be_ignored_and_python_functions_do_not_read_it(project, assay, monkeypatch):
@@ -212,7 +224,8 @@ def test_every_option_with_text_was_thought_of():
             is_path = "str | Path" in option._hint or option.kind is Path
             if option.kind is str and not option.choices and not is_path:
                 unknown.add(option.name)
-    assert unknown <= PLAIN_TEXT | WITH_PATHS | REFUSED.keys(), unknown - PLAIN_TEXT - WITH_PATHS - REFUSED.keys()
+    unknown -= PLAIN_TEXT | WITH_PATHS | REFUSED.keys()
+    assert not unknown, "does it name a file, write one, or run code? Add it to PLAIN_TEXT, WITH_PATHS or REFUSED"
 
 
 def test_paths_that_may_be_set_are_read_only():

@@ -455,7 +455,7 @@ def test_labels_of_two_values_are_judged_by_auc_where_the_baseline_has_it(run_of
     report = check(run, take_baseline(run), CheckSettings())
     assert [cell.statistic for cell in report.judged] == ["auc"]
     facts = to_document(report).sheets[0].facts
-    assert facts[0] == "judged: AUC in all (AUC: the labels have two values); all else is shown only"
+    assert facts[0] == "judged: AUC in all (the labels have two values); all else is shown only"
     # an older baseline, of the coefficients that it was written with
     older = take_baseline(run_of(scores, two))
     assert [cell.statistic for cell in check(run, older, CheckSettings()).judged] == ["spearman"]

@@ -79,7 +79,9 @@ def _facts(report: GateReport) -> list[str]:
     if not names:
         return []
     statistics = ", ".join(title_of(name) for name in names)
-    why = " (AUC: the labels have two values)" if OF_TWO_LABELS in names and not settings.statistics else ""
+    why = ""
+    if OF_TWO_LABELS in names and not settings.statistics:
+        why = " (the labels have two values)" if len(names) == 1 else " (AUC where the labels have two values)"
     bar = signed(-settings.margin)
     facts = [
         f"judged: {statistics} in {', '.join(settings.buckets)}{why}; all else is shown only",

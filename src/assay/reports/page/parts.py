@@ -6,7 +6,9 @@ import shlex
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
+from pathlib import Path
 
+from assay.configuration import Configuration
 from assay.manifest import MetricRecord
 from assay.reports.data import ALL
 from assay.reports.drawing import Figure
@@ -135,6 +137,12 @@ class RunPart:
         """The line that was typed; empty where the run came from Python."""
         argv = self.run.manifest.environment.argv
         return shlex.join(["assay", *argv]) if argv else ""
+
+    @property
+    def configured(self) -> str:
+        """The settings that a configuration file gave beside that line; empty for none."""
+        environment = self.run.manifest.environment
+        return Configuration(Path(environment.configuration), environment.configured).line
 
     @property
     def versions(self) -> str:
