@@ -11,6 +11,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+import assay
 from assay.datasets import Pairs, load_card_splits, load_dataset
 from assay.errors import InputError
 
@@ -108,6 +109,32 @@ def test_every_form_in_memory_gives_the_same_pairs() -> None:
 def test_faults_in_memory(data: object, words: str) -> None:
     with pytest.raises(InputError, match=words):
         load_dataset(data)
+
+
+@pytest.mark.slow
+def test_a_dataset_dict_asks_which_split() -> None:
+    datasets = pytest.importorskip("datasets")
+    rows = [{"reference": "a", "candidate": "b", "label": label} for label in (0, 1)]
+    both = datasets.DatasetDict(train=datasets.Dataset.from_list(rows), test=datasets.Dataset.from_list(rows[:1]))
+    said = (
+        r"^data in memory: holds the splits train \(2 rows\), test \(1 row\); pass one of them, such as data\['train'"
+    )
+    for wrong in (both, [both], [both["train"], both], dict(both)):
+        with pytest.raises(InputError, match=said):
+            assay.run(wrong, ["f1"], resamples=0)
+    assert len(assay.run(both["train"], ["f1"], resamples=0).outcome.datasets[0].pairs) == 2
+    assert len(load_dataset(both, split="test")) == 1
+    with pytest.raises(InputError, match=said):
+        load_dataset(both, split="dev")
+    with pytest.raises(InputError, match="is a streamed dataset; load it without `streaming=True`"):
+        load_dataset(both["train"].to_iterable_dataset())
+
+
+def test_tables_by_name_are_splits_and_columns_are_not() -> None:
+    frame = pd.DataFrame({"reference": ["a", "b"], "candidate": ["c", "d"], "label": [0, 1]})
+    with pytest.raises(InputError, match=r"holds the splits one \(2 rows\), two \(2 rows\)"):
+        load_dataset({"one": frame, "two": frame})
+    assert len(load_dataset(dict(frame.items()))) == 2, "a mapping of columns is a dataset"
 
 
 def test_splits_of_an_own_file(tmp_path: Path) -> None:

@@ -17,6 +17,7 @@ from assay.benchmark.settings import RunSettings
 from assay.benchmark.suite import Suite, load_suite, shipped_suites
 from assay.datasets import Pairs, join_graphs, list_datasets, load_dataset
 from assay.datasets.card import parse_spec
+from assay.datasets.files import holds_splits
 from assay.datasets.graphs import parse_graph_files
 from assay.datasets.load import is_own_file
 from assay.errors import InputError, OfflineError, UnavailableError
@@ -246,6 +247,8 @@ def as_list(datasets: Any) -> list[Any]:
 
 def _is_row(item: Any) -> bool:
     """Tell whether an item is a pair (a mapping of cells, or two texts with or without a label), and no dataset."""
+    if holds_splits(item):
+        return False
     if isinstance(item, Mapping):
         # a mapping of columns is a dataset, a mapping of cells a row; gold answers may be a list in a cell
         return isinstance(item.get("candidate", ""), str | int | float)

@@ -156,11 +156,14 @@ def _from_memory(data: Any, name: str) -> SourceTable:
     # by its module, so that nobody needs pandas for other forms
     elif type(data).__module__.split(".")[0] == "pandas" and hasattr(data, "columns"):
         table, misfits = _of_data_frame(data, name)
+    elif holds_splits(data):
+        splits = ", ".join(f"{split} ({_rows(part)})" for split, part in data.items())
+        raise InputError(f"{name}: holds the splits {splits}; pass one of them, such as data[{next(iter(data))!r}]")
     elif hasattr(data, "with_format") and hasattr(data, "column_names"):  # a Hugging Face dataset
+        if not hasattr(data, "__len__"):
+            raise InputError(f"{name}: is a streamed dataset; load it without `streaming=True`")
         as_arrow = data.with_format("arrow")
         table = as_arrow[:] if len(data) else pa.table({key: [] for key in data.column_names})
-    elif isinstance(data, Mapping) and all(hasattr(value, "with_format") for value in data.values()) and data:
-        raise InputError(f"{name}: holds the splits {', '.join(map(str, data))}; pass one of them")
     elif isinstance(data, Mapping):
         table, misfits = _of_mapping(data, name)
     elif isinstance(data, Sequence) and not isinstance(data, str | bytes):
@@ -180,6 +183,19 @@ def _from_memory(data: Any, name: str) -> SourceTable:
     if not table.num_rows:
         raise InputError(f"{name}: has no rows")
     return SourceTable(table.replace_schema_metadata(None), name, first=0, misfits=misfits)
+
+
+def holds_splits(data: Any) -> bool:
+    """Tell whether data is a mapping of names to tables, such as a ``DatasetDict``: several splits, and no dataset."""
+    if not isinstance(data, Mapping) or not data:
+        return False
+    return all(hasattr(part, "with_format") or hasattr(part, "columns") for part in data.values())
+
+
+def _rows(part: Any) -> str:
+    if not hasattr(part, "__len__"):
+        return "streamed"
+    return "1 row" if len(part) == 1 else f"{len(part):,} rows"
 
 
 def _of_data_frame(data: Any, name: str) -> tuple[pa.Table, dict[str, Misfit]]:

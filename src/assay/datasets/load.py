@@ -15,7 +15,14 @@ import pyarrow as pa
 from assay.datasets.card import Card, load_card, parse_spec
 from assay.datasets.columns import SourceTable
 from assay.datasets.convert import convert
-from assay.datasets.files import file_of, is_standard_input, is_table_file, read_table_file, table_from_memory
+from assay.datasets.files import (
+    file_of,
+    holds_splits,
+    is_standard_input,
+    is_table_file,
+    read_table_file,
+    table_from_memory,
+)
 from assay.datasets.pairs import Pairs
 from assay.datasets.readers.base import load_reader
 from assay.datasets.reading import Columns, Labels, Reading
@@ -62,7 +69,7 @@ def load_dataset(
         spec: ``NAME[@VERSION][:SPLIT[+SPLIT]]`` of a card (``:all`` for every split); the path of a card
             (.toml) or of a CSV, TSV, JSONL or Parquet file, which may be ``NAME=FILE``; ``-`` for rows of CSV or JSONL
             from standard input (``-.tsv`` for another format); a list of dicts or of tuples (reference, candidate[,
-            label]); a DataFrame, an Arrow table or a Hugging Face dataset.
+            label]); a DataFrame, an Arrow table or a Hugging Face dataset; with *split*, a ``DatasetDict``.
         columns: for your own data, which column is which: ``reference=answer1,candidate=answer2`` or a
             mapping. ``label=a1+a2`` is the mean of two annotators.
         separator: for your own data, what stands between several gold answers of a reference, such as ``|``; ``json``
@@ -106,6 +113,8 @@ def load_dataset(
         check_own_settings(reading, card_name)
         card = load_card(card_name, version or inner)
         return _from_card(card, _wanted(split) or splits, offline, name, progress)
+    if isinstance(split, str) and holds_splits(spec) and split in spec:
+        spec, split = spec[split], None
     source = table_from_memory(spec, name or "data in memory")
     pairs = own_pairs(
         source,
