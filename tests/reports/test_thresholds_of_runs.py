@@ -336,3 +336,57 @@ def test_criteria_in_the_table(run):
 def test_criteria_that_are_refused(criterion, problem):
     with pytest.raises(InputError, match=problem):
         ThresholdSettings(**criterion)
+
+
+def test_a_threshold_that_is_given(run):
+    asked = {"positive": "label>=2", "datasets": ("big",), "resamples": 100}
+    good = find_thresholds(run, ThresholdSettings(metrics=("recorded:good",), at=1.25, **asked))[0]
+    turned_name = "recorded:turned,lower_is_better=true"
+    turned = find_thresholds(run, ThresholdSettings(metrics=(turned_name,), at=-1.25, **asked))[0]
+    (data,) = [data for data in read_datasets(run) if data.name == "big"]
+    right = (data.scores["recorded:good"] >= 1.25) == (data.labels >= 2)
+    found = good.decisions["recorded:good"]
+    assert found.tested["accuracy"].value == pytest.approx(right.mean())
+    assert (found.deployed, set(found.thresholds.ravel())) == (1.25, {1.25})
+    assert turned.decisions[turned_name].tested == found.tested
+    shown = assay.thresholds(run.path, at=1.25, metrics=["recorded:good"], **asked).to_markdown()
+    assert "threshold 1.25, as given" in shown and "the thresholds held fixed" in shown
+    assert "learned on all pairs" not in shown
+
+
+@pytest.mark.parametrize(
+    ("settings", "problem"),
+    [
+        ({"at": 0.5, "measure": "mcc"}, "`at` gives the threshold: no criterion chooses one"),
+        ({"at": 0.5, "precision": 0.9}, "`at` gives the threshold"),
+        ({"at": float("nan")}, "`at=nan`: must be a finite number"),
+        ({"each": "tpoic"}, "`each`: big has no column 'tpoic'. Did you mean 'topic'"),
+        ({"each": "reference"}, "`each=reference`: has 240 values; choose a column of at most 100"),
+    ],
+)
+def test_settings_of_given_thresholds_and_columns_that_do_not_fit(run, settings, problem):
+    asked = {"positive": "label>=2", "datasets": ("big",), "resamples": 0, "metrics": ["recorded:good"]}
+    with pytest.raises(InputError, match=problem):
+        assay.thresholds(run.path, **asked, **settings)
+
+
+def test_agreement_on_each_value_of_a_column(run):
+    metrics = pytest.importorskip("sklearn.metrics")
+    asked = {"positive": "label>=2", "datasets": ("big",), "metrics": ["recorded:good"], "resamples": 200}
+    report = assay.thresholds(run.path, each="topic", **asked)
+    (data,) = [data for data in read_datasets(run) if data.name == "big"]
+    (subject,) = find_thresholds(run, ThresholdSettings(**asked))
+    (decided,) = subject.decisions["recorded:good"].decided.T
+    (dataset,) = json.loads(report.to_json())
+    parts = dataset["metrics"][0]["each"]
+    assert [part["value"] for part in parts] == [f"t{i}" for i in range(8)]
+    for place, part in enumerate(parts):
+        rows = slice(30 * place, 30 * place + 30)
+        truth = data.labels[rows] >= 2
+        assert (part["n"], part["yes"]) == (30, truth.sum())
+        assert part["accuracy"] == pytest.approx(metrics.accuracy_score(truth, decided[rows]))
+        assert part["kappa"] == pytest.approx(metrics.cohen_kappa_score(truth, decided[rows]))
+        assert part["balanced-accuracy"] == pytest.approx(metrics.balanced_accuracy_score(truth, decided[rows]))
+        assert part["auc"] == pytest.approx(metrics.roc_auc_score(truth, data.scores["recorded:good"][rows]))
+        assert part["accuracy-low"] < part["accuracy"] < part["accuracy-high"]
+    assert "agreement on each topic" in report.to_markdown()

@@ -9,6 +9,7 @@ import numpy as np
 from assay.reports.layout import Cell, percent, short
 from assay.reports.sheets import Column, Document, Sheet, number_columns
 from assay.reports.thresholds.calibration import Calibration
+from assay.reports.thresholds.each import ValueAgreement
 from assay.reports.thresholds.intervals import Value
 from assay.reports.thresholds.measures import shown_measure
 from assay.reports.thresholds.planning import Subject
@@ -35,6 +36,8 @@ def to_document(subjects: list[Subject], settings: ThresholdSettings) -> Documen
     sheets = []
     for subject in subjects:
         sheets += [_decisions(subject, settings), _agreement(subject)]
+        if subject.each:
+            sheets.append(_of_each(subject, settings.each or ""))
         if any(decision.thresholds.shape[1] > 1 for decision in subject.decisions.values()):
             sheets.append(_averaged(subject))
         sheets.append(_areas(subject))
@@ -82,7 +85,8 @@ def _decisions(subject: Subject, settings: ThresholdSettings) -> Sheet:
         rows.append((title, "–", _text(Value(values[chosen])), "–", wrong, *cells))
     choice = ""
     if settings.resamples:
-        choice = ", which include their choice" if subject.chosen_apart else ", the thresholds held fixed"
+        is_chosen = subject.chosen_apart and settings.at is None
+        choice = ", which include their choice" if is_chosen else ", the thresholds held fixed"
     return Sheet(
         f"{subject.title}: yes is {subject.rule}",
         [
@@ -96,8 +100,8 @@ def _decisions(subject: Subject, settings: ThresholdSettings) -> Sheet:
         rows,
         facts=[
             f"{any_decision.positive:,} of {any_decision.n:,} pairs are yes; {subject.way}",
-            f"thresholds by {_criterion(settings)}; {level}{choice}",
-            *_about_deployed(subject),
+            f"{_criterion(settings)}; {level}{choice}",
+            *([] if settings.at is not None else _about_deployed(subject)),
         ],
         notes=[*subject.notes, *_unreached(subject, settings)],
         asides=frozenset({len(rows) - 2, len(rows) - 1}),
@@ -131,6 +135,32 @@ def _agreement(subject: Subject) -> Sheet:
     )
 
 
+def _of_each(subject: Subject, column: str) -> Sheet:
+    """Return the table of agreement on the pairs of each value of a column, value by value."""
+    rows = []
+    for first in next(iter(subject.each.values())):
+        for metric, found in subject.each.items():
+            # a metric without scores of some pairs may lack a value
+            part = next((part for part in found if part.value == first.value), None)
+            if part is None:
+                continue
+            numbers = [_text(part.tested[name], interval=name == "accuracy") for name in _OF_AGREEMENT]
+            auc = _text(part.auc, interval=False)
+            rows.append((first.value, f"{part.n:,}", f"{part.positive:,}", metric, *numbers, auc))
+    return Sheet(
+        f"{subject.title}: agreement on each {column}",
+        [
+            Column(column),
+            *number_columns(["n", "yes"]),
+            Column("metric"),
+            *number_columns([_NAMES[name] for name in _OF_AGREEMENT], keep=3),
+            Column("AUC", number=True),
+        ],
+        rows,
+        facts=["the same decisions as above; the intervals hold the thresholds fixed"],
+    )
+
+
 def _about_deployed(subject: Subject) -> list[str]:
     """Return which threshold to deploy and what estimates its error, where parts have thresholds of their own."""
     if all(decision.thresholds.size == 1 for decision in subject.decisions.values()):
@@ -142,12 +172,14 @@ def _about_deployed(subject: Subject) -> list[str]:
 
 
 def _criterion(settings: ThresholdSettings) -> str:
-    """Return in words what thresholds are chosen by."""
+    """Return in words what thresholds are chosen by, or which one was given."""
+    if settings.at is not None:
+        return f"threshold {settings.at:g}, as given"
     if settings.precision is not None:
-        return f"the highest recall with a precision of at least {settings.precision:g}"
+        return f"thresholds by the highest recall with a precision of at least {settings.precision:g}"
     if settings.recall is not None:
-        return f"the highest precision with a recall of at least {settings.recall:g}"
-    return _NAMES[shown_measure(settings.objective)]
+        return f"thresholds by the highest precision with a recall of at least {settings.recall:g}"
+    return f"thresholds by {_NAMES[shown_measure(settings.objective)]}"
 
 
 def _unreached(subject: Subject, settings: ThresholdSettings) -> list[str]:
@@ -280,6 +312,7 @@ def _full_value(subject: Subject, settings: ThresholdSettings) -> dict[str, Any]
         "metrics": [
             _record(subject, metric, settings)
             | {
+                "each": [_value_record(part) for part in subject.each.get(metric, [])],
                 "signature": subject.signatures[metric],
                 "thresholds": (decision.thresholds if subject.rising[metric] else -decision.thresholds).tolist(),
                 "spread": decision.spread,
@@ -291,6 +324,14 @@ def _full_value(subject: Subject, settings: ThresholdSettings) -> dict[str, Any]
             for metric, decision in subject.decisions.items()
         ],
     }
+
+
+def _value_record(part: ValueAgreement) -> dict[str, Any]:
+    """Return the object of one value of a column: its pairs, and measures with bounds."""
+    numbers: dict[str, Any] = {}
+    for name, value in (*part.tested.items(), ("auc", part.auc)):
+        numbers |= _bounds(name, value)
+    return {"value": part.value, "n": part.n, "yes": part.positive, **numbers}
 
 
 def _points(curve: dict[str, Any], rising: bool) -> dict[str, list[float]]:

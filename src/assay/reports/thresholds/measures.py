@@ -118,6 +118,14 @@ MEASURES: Final[dict[str, Callable[[Counts], Floats]]] = {
 #: Names of objectives that are no plain measures: the least precision or recall, and what errors cost.
 _TARGET = re.compile(r"(?P<name>precision|recall)>=(?P<least>[0-9.]+)")
 _COST = re.compile(r"cost:(?P<alarm>[0-9.e+-]+),(?P<miss>[0-9.e+-]+)")
+#: A threshold that is given, for scores that rise with similarity.
+_GIVEN = re.compile(r"at:(?P<value>.+)")
+
+
+def given_threshold(objective: str) -> float | None:
+    """Return the threshold of an objective ``at:VALUE``; None where one is to be found."""
+    match = _GIVEN.fullmatch(objective)
+    return None if match is None else float(match["value"])
 
 
 def measures_with(objective: str) -> dict[str, Callable[[Counts], Floats]]:
@@ -139,6 +147,8 @@ def shown_measure(objective: str) -> str:
     """Return the measure that an objective asks most of: ``precision>=0.95`` asks for the highest recall."""
     match = _TARGET.fullmatch(objective)
     if match is None:
+        if given_threshold(objective) is not None:
+            return "f1-macro"
         return "cost" if _COST.fullmatch(objective) else objective
     return "recall" if match["name"] == "precision" else "precision"
 
@@ -218,8 +228,15 @@ def best_threshold(scores: Floats, positive: NDArray[np.bool_], measure: str) ->
     Args:
         scores: shape (n,), finite, with at least two values, higher where yes is likelier.
         positive: shape (n,), with both values.
-        measure: an objective, see :func:`objective_of`.
+        measure: an objective, see :func:`objective_of`; ``at:VALUE`` is that threshold, and the value its F1 macro.
     """
+    given = given_threshold(measure)
+    if given is not None:
+        decided = decide(scores, given)
+        hits, yes = float((decided & positive).sum()), float(positive.sum())
+        alarms = float(decided.sum()) - hits
+        counts = Counts(*(np.asarray(n) for n in (hits, alarms, yes - hits, len(scores) - yes - alarms)))
+        return given, float(f1_macro(counts))
     levels = Levels.of(scores, positive)
     values = objective_of(measure)(levels.counts())
     descending = levels.scores
@@ -247,8 +264,11 @@ def resampled_thresholds(scores: Floats, positive: NDArray[np.bool_], weights: F
         scores: shape (n,), finite, higher where yes is likelier.
         positive: shape (n,).
         weights: multiplicities, shape (n, b).
-        measure: an objective, see :func:`objective_of`.
+        measure: an objective, see :func:`objective_of`, or ``at:VALUE``.
     """
+    given = given_threshold(measure)
+    if given is not None:
+        return np.full(weights.shape[1], given)
     order = np.argsort(-scores, kind="stable")
     descending = scores[order]
     ends = np.flatnonzero(np.append(np.diff(descending) != 0, True))

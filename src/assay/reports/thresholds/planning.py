@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 import numpy as np
 from numpy.typing import NDArray
@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 from assay.errors import InputError, unknown_name
 from assay.reports.data import ALL, ScoredDataset, group_codes, group_names, pair_keys, read_datasets, same_pairs
 from assay.reports.folder import RunFolder
+from assay.reports.thresholds.each import ValueAgreement, agreement_of_each
 from assay.reports.thresholds.parts import ThresholdPart, by_value, folds, one_part
 from assay.reports.thresholds.settings import ThresholdSettings
 from assay.reports.thresholds.study import Decision, study, tune_and_decide
@@ -90,6 +91,7 @@ class Subject:
         rising: by metric, whether a higher score means more similar.
         signatures: by metric, what makes its scores.
         notes: metrics that could not be used and why, pairs without a score.
+        each: by metric, agreement on the pairs of each value of a column, where one was named.
     """
 
     dataset: str
@@ -102,6 +104,7 @@ class Subject:
     rising: dict[str, bool]
     signatures: dict[str, dict[str, str]]
     notes: list[str]
+    each: dict[str, list[ValueAgreement]] = field(default_factory=dict)
 
 
 def find_thresholds(run: RunFolder, settings: ThresholdSettings) -> list[Subject]:
@@ -140,13 +143,14 @@ def _subject(tune: ScoredDataset, test: ScoredDataset, settings: ThresholdSettin
         _check_apart(tune, test, settings.group_by)
     notes = _shared_texts(test, settings.split_by)
     decisions: dict[str, Decision] = {}
+    each: dict[str, list[ValueAgreement]] = {}
     failures: list[InputError] = []
     way = ""
     for metric in test.find_metrics(list(settings.metrics)):
         try:
             if metric not in tune.scores:
                 raise InputError(unknown_name(f"{tune.run.title}: {tune.name} has no scores of", metric, tune.scores))
-            decisions[metric], way, unscored = _decide(metric, tune, test, rule, settings)
+            decisions[metric], way, unscored, of_values = _decide(metric, tune, test, rule, settings)
         except InputError as error:
             # a metric that the user named must work; of all metrics, those that do not are left out
             if settings.metrics:
@@ -154,6 +158,8 @@ def _subject(tune: ScoredDataset, test: ScoredDataset, settings: ThresholdSettin
             failures.append(error)
             notes.append(f"{metric} left out: {error}")
             continue
+        if of_values:
+            each[metric] = of_values
         if unscored:
             notes.append(f"{metric}: {unscored:,} pairs have no score and are left out")
     if not decisions:
@@ -172,6 +178,7 @@ def _subject(tune: ScoredDataset, test: ScoredDataset, settings: ThresholdSettin
         rising={metric: test.metrics[metric].declared.higher_is_better for metric in decisions},
         signatures={metric: test.metrics[metric].signature for metric in decisions},
         notes=notes,
+        each=each,
     )
 
 
@@ -193,8 +200,8 @@ def _resampled_units(data: ScoredDataset, group_by: str | None) -> tuple[int, st
 
 def _decide(
     metric: str, tune: ScoredDataset, test: ScoredDataset, rule: str, settings: ThresholdSettings
-) -> tuple[Decision, str, int]:
-    """Return the decision for a metric, how pairs were split, and how many have no score."""
+) -> tuple[Decision, str, int, list[ValueAgreement]]:
+    """Return the decision for a metric, how pairs were split, how many have no score, and agreement on each value."""
     scored_test = _scored(test, metric)
     scored_tune = scored_test if test is tune else _scored(tune, metric)
     unscored = len(test) - len(scored_test)
@@ -209,19 +216,27 @@ def _decide(
     if tune is not test:
         tuned = tune.oriented(metric), read_positive(tune, rule)[1]
         tuned_groups = group_codes(tune, settings.group_by)
+    objective = settings.objective
+    if settings.at is not None:
+        objective = f"at:{settings.at if declared.higher_is_better else -settings.at!r}"
+    seed = seed_of(settings.seed, test.name, test.facts.split, ALL)
+    tested_groups = None if groups is None else np.unique(groups, return_inverse=True)[1]
     decision = study(
         f"{test.name}, {metric}",
         tuned,
         tested,
         repeats,
-        settings.objective,
+        objective,
         settings,
-        seed=seed_of(settings.seed, test.name, test.facts.split, ALL),
-        groups=None if groups is None else np.unique(groups, return_inverse=True)[1],
+        seed=seed,
+        groups=tested_groups,
         tuned_groups=tuned_groups,
         probabilities=declared.higher_is_better and (declared.low, declared.high) == (0.0, 1.0),
     )
-    return decision, way, unscored
+    each = []
+    if settings.each is not None:
+        each = agreement_of_each(test, settings.each, decision, tested, tested_groups, objective, settings, seed)
+    return decision, way, unscored, each
 
 
 def out_of_fold(data: ScoredDataset, metric: str, rule: str, settings: ThresholdSettings) -> tuple[Floats, str]:

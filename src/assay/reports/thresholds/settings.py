@@ -99,6 +99,12 @@ class ThresholdSettings(MetricsOfRun, DatasetsOfRun, Criterion, Resampling):
     )
     tune: str | None = setting("Find the threshold on this dataset of the run.", None, metavar="DATASET")
     test: str | None = setting("Test it on this one.", None, metavar="DATASET")
+    at: float | None = setting(
+        "Test this threshold rather than find one, such as 0.5 where the score is a probability.", None, metavar="SCORE"
+    )
+    each: str | None = setting(
+        "Show agreement on the pairs of each value of a column, too, such as each system.", None, metavar="COLUMN"
+    )
     same_pairs: bool = setting("Find and test on the same pairs; the values are too good.", False)
     group_by: str | None = setting(
         "Never part the pairs of one value of a column, and resample them together [default: the run's groups].",
@@ -106,9 +112,18 @@ class ThresholdSettings(MetricsOfRun, DatasetsOfRun, Criterion, Resampling):
         metavar="COLUMN",
     )
 
+    @property
+    def objective(self) -> str:
+        """What thresholds are chosen by, or ``at:VALUE`` where one is given."""
+        return super().objective if self.at is None else f"at:{self.at!r}"
+
     def check(self) -> None:
-        """Refuse two ways to part the pairs at once."""
+        """Refuse two ways to part the pairs at once, and a criterion for a threshold that is given."""
         super().check()
+        if self.at is not None and (not math.isfinite(self.at) or super().objective != OPTIMISED[0]):
+            if not math.isfinite(self.at):
+                raise InputError(f"`at={self.at}`: must be a finite number, such as 0.5")
+            raise InputError("`at` gives the threshold: no criterion chooses one")
         if (self.tune is None) != (self.test is None):
             raise InputError("`tune` and `test` belong together: one dataset of the run to find on, one to test on")
         if self.tune is not None and self.datasets:

@@ -122,7 +122,7 @@ def study(
             key: known(row.std(ddof=1)) if len(repeats) > 1 else None
             for key, row in zip(names, tuned.means, strict=True)
         },
-        auc=_area_under_roc(scores, positive, drawing, seed, groups),
+        auc=area_under_roc(scores, positive, drawing, seed, groups),
         average_precision=_average_precision(scores, positive, levels, resampler, drawing.confidence),
         roc=roc(levels),
         precision_recall=precision_recall(levels),
@@ -205,7 +205,7 @@ def _as_it_is(
     return calibrate(isotonic.tested_scores, positive, seed, groups, deviations)
 
 
-def _area_under_roc(
+def area_under_roc(
     scores: Floats, positive: NDArray[np.bool_], drawing: Resampling, seed: Sequence[int], groups: Rows | None
 ) -> Value:
     """Return the area under the ROC curve, which is a statistic of agreement, with its interval."""
