@@ -16,6 +16,7 @@ from typing import Annotated, Any, Literal, get_args, get_origin, get_type_hints
 
 import typer
 
+from assay.cli.completion import complete_runs, completer_of
 from assay.cli.guard import guarded, tell
 from assay.configuration import APPLIED
 from assay.errors import AssayError, InputError
@@ -39,6 +40,8 @@ def command(kind: type[Settings]) -> Callable[[Callable[..., None]], Callable[..
         own_parameters = []
         for name, parameter in inspect.signature(function).parameters.items():
             if parameter.kind is not inspect.Parameter.VAR_KEYWORD:
+                if name in ("run", "runs"):
+                    hints[name].__metadata__[0].autocompletion = complete_runs
                 keyword = parameter.replace(annotation=hints[name], kind=inspect.Parameter.KEYWORD_ONLY)
                 own_parameters.append(keyword)
         takes_context = "context" in hints
@@ -123,9 +126,20 @@ def _options(kind: type[Settings]) -> dict[str, inspect.Parameter]:
             readable, default = readable | None, None
         made: Any
         if item.argument:
-            made = typer.Argument(help=help, metavar=item.metavar, show_default=default is not None)
+            made = typer.Argument(
+                help=help,
+                metavar=item.metavar,
+                show_default=default is not None,
+                autocompletion=completer_of(name, item.metavar),
+            )
         else:
-            made = typer.Option(*_flags(name, item, default), help=help, metavar=item.metavar, callback=_callback(item))
+            made = typer.Option(
+                *_flags(name, item, default),
+                help=help,
+                metavar=item.metavar,
+                callback=_callback(item),
+                autocompletion=completer_of(name, item.metavar),
+            )
         annotation: Any = Annotated[readable, made]
         options[name] = inspect.Parameter(name, inspect.Parameter.KEYWORD_ONLY, default=default, annotation=annotation)
     return options

@@ -8,6 +8,7 @@ from typing import Annotated, Any
 
 import typer
 
+from assay.cli.completion import complete_datasets
 from assay.cli.guard import grid, guarded, print_line, show, tell
 from assay.cli.options import (
     ColumnsOption,
@@ -27,8 +28,18 @@ app = typer.Typer(
     help="The datasets: list them, show a card, fetch the files, check the data.",
 )
 
-Name = Annotated[str, typer.Argument(help="NAME[@VERSION][:SPLIT], a card's .toml file, or a file of pairs.")]
-Card = Annotated[str, typer.Argument(help="NAME[@VERSION][:SPLIT], or a card's .toml file.", metavar="NAME")]
+Name = Annotated[
+    str,
+    typer.Argument(
+        help="NAME[@VERSION][:SPLIT], a card's .toml file, or a file of pairs.", autocompletion=complete_datasets
+    ),
+]
+Card = Annotated[
+    str,
+    typer.Argument(
+        help="NAME[@VERSION][:SPLIT], or a card's .toml file.", metavar="NAME", autocompletion=complete_datasets
+    ),
+]
 Directed = Annotated[
     bool, typer.Option("--directed", help="Count a pair in both orders as two edges of the annotation graph.")
 ]

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from assay.cli.completion import complete_metrics
 from assay.cli.guard import grid, guarded, print_line, show, tell
 from assay.cli.options import ListFormat, ListFormatOption
 
@@ -78,7 +79,9 @@ def _availability(name: str, declaration: Declaration) -> str:
 
 @app.command("show")
 @guarded
-def show_(name: Annotated[str, typer.Argument(help="A metric, such as bleu or bleu:paper.")]) -> None:
+def show_(
+    name: Annotated[str, typer.Argument(help="A metric, such as bleu or bleu:paper.", autocompletion=complete_metrics)],
+) -> None:
     """Show what a metric promises, its options and option sets, and its signature here."""
     from assay.metrics import describe_metric
 
