@@ -7,6 +7,7 @@ functions take what they are given. See ``assay.cli.configuration`` for how valu
 from __future__ import annotations
 
 import json
+import os
 from contextvars import ContextVar
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -24,6 +25,11 @@ class Configuration:
 
     file: Path
     values: dict[str, Any] = field(default_factory=dict)
+
+    def table(self, *verb: str) -> str:
+        """Return the head of the table of a verb, or of the top, as this file writes it; empty for that of a file."""
+        words = (*(("tool", "assay") if self.file.name == PYPROJECT else ()), *verb)
+        return f"[{'.'.join(words)}]" if words else ""
 
     @property
     def line(self) -> str:
@@ -43,10 +49,16 @@ def find_configuration(start: Path) -> Configuration | None:
     Raises:
         InputError: a file cannot be read, or is no TOML.
     """
-    for folder in _folders(start.resolve()):
+    try:
+        start = start.resolve()
+    except FileNotFoundError:
+        # the working directory was removed
+        return None
+    for folder in _folders(start):
         for name in (NAME, PYPROJECT):
             file = folder / name
-            if file.is_file():
+            # unlike a path's methods, access does not raise where a folder above may not be read
+            if os.access(file, os.F_OK):
                 values = _read(file)
                 if values is not None:
                     return Configuration(file, values)
@@ -55,9 +67,10 @@ def find_configuration(start: Path) -> Configuration | None:
 
 def _folders(start: Path) -> list[Path]:
     above = [start, *start.parents]
-    home = Path.home().resolve()
+    # it stays "~", which is no folder, where the user has no home
+    home = Path(os.path.realpath(os.path.expanduser("~")))  # noqa: PTH111  Path.home raises then
     for i, folder in enumerate(above):
-        if folder == home or (folder / ".git").exists():
+        if folder == home or os.access(folder / ".git", os.F_OK):
             return above[: i + 1]
     return [start]
 

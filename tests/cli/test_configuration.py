@@ -177,6 +177,26 @@ def test_wrong_files_end_in_one_line_and_doctor_shows_it(project, assay, text, s
     assert any(said in finding.detail and not finding.here for finding in doctor())
 
 
+def test_a_section_of_pyproject_is_named_as_it_is_written(project, assay):
+    write(project, "[tool.assay.run]\nsede = 1\n", "pyproject.toml")
+    assert "pyproject.toml: [tool.assay.run] sede: assay run has no such option" in assay("run", "x").complaint
+    write(project, "[tool.assay]\nsede = 1\n", "pyproject.toml")
+    assert "pyproject.toml: [tool.assay] sede: no verb has such an option" in assay("run", "x").complaint
+    write(project, "tool = {assay = 3}\n", "pyproject.toml")
+    assert "pyproject.toml: tool.assay must be a table" in assay("run", "x").complaint
+
+
+def test_without_a_working_directory_or_a_home_there_is_no_file(project, monkeypatch):
+    monkeypatch.setattr("os.path.expanduser", lambda path: path)
+    write(project, "seed = 3\n")
+    assert find_configuration(project / "deep").values == {"seed": 3}
+    gone = project / "gone"
+    gone.mkdir()
+    monkeypatch.chdir(gone)
+    gone.rmdir()
+    assert find_configuration(Path()) is None
+
+
 def test_a_value_out_of_range_is_told_with_its_file(project, assay):
     write(project, "seed = -1\n")
     arguments = ("run", project / "my.csv", *COLUMNS, "-m", "f1", "--bucket", "none", "-q")

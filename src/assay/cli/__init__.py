@@ -186,7 +186,7 @@ def _take_defaults(context: typer.Context) -> None:
     """
     from assay.configuration import find_configuration
 
-    configuration = find_configuration(Path.cwd())
+    configuration = find_configuration(Path())
     if configuration is not None:
         from assay.cli.configuration import defaults_of
 

@@ -182,33 +182,38 @@ def defaults_of(configuration: Configuration, root: Any, verb: str) -> dict[str,
     values, tables = _parts(configuration.values, root)
     for name in tables:
         if name not in root.commands:
-            keys = ", or write the key of a table before every [table]"
-            raise InputError(
-                f"{configuration.file}: [{_bare(name)}]: there is no verb {name!r}.{suggest(name, root.commands)} "
-                f"assay --help lists them{keys if name in values else ''}"
-            )
+            head = f"{configuration.file}: {configuration.table(_bare(name))}"
+            near = suggest(name, root.commands)
+            raise InputError(f"{head}: there is no verb {name!r}.{near} assay --help lists them")
     for key, value in values.items():
-        _check_key(configuration.file, key, value, root, first=verb)
-    return _of_command(configuration.file, root.commands[verb], tables.get(verb, {}), values, (verb,))
+        _check_key(configuration, key, value, root, first=verb)
+    return _of_command(configuration, root.commands[verb], tables.get(verb, {}), values, (verb,))
 
 
 def _of_command(
-    file: Path, command: Any, table: Mapping[str, Any], inherited: Mapping[str, Any], path: tuple[str, ...]
+    configuration: Configuration,
+    command: Any,
+    table: Mapping[str, Any],
+    inherited: Mapping[str, Any],
+    path: tuple[str, ...],
 ) -> dict[str, Any]:
     """Return the values of a verb, or those of each verb of a group, from its table and from what is above."""
     own, tables = _parts(table, command)
     for key, value in own.items():
-        _check_key(file, key, value, command, table=" ".join(path))
+        _check_key(configuration, key, value, command, path)
     if not hasattr(command, "commands"):
         options = options_of(command)
-        found = _fitting(inherited, options, file.parent)
-        return found | {options[_key(key)].name: options[_key(key)].read(own[key], file.parent) for key in own}
+        folder = configuration.file.parent
+        found = _fitting(inherited, options, folder)
+        return found | {options[_key(key)].name: options[_key(key)].read(own[key], folder) for key in own}
     for name in tables:
         if name not in command.commands:
-            where = ".".join((*path, _bare(name)))
-            raise InputError(f"{file}: [{where}]: there is no such verb.{suggest(name, command.commands)}")
+            head = f"{configuration.file}: {configuration.table(*path, _bare(name))}"
+            raise InputError(f"{head}: there is no such verb.{suggest(name, command.commands)}")
     return {
-        name: _of_command(file, command.commands[name], tables.get(name, {}), {**inherited, **own}, (*path, name))
+        name: _of_command(
+            configuration, command.commands[name], tables.get(name, {}), {**inherited, **own}, (*path, name)
+        )
         for name in command.commands
     }
 
@@ -240,18 +245,20 @@ def _fitting(values: Mapping[str, Any], options: Mapping[str, Option], folder: P
     return found
 
 
-def _check_key(file: Path, key: str, value: Any, command: Any, *, table: str = "", first: str = "") -> None:
+def _check_key(
+    configuration: Configuration, key: str, value: Any, command: Any, path: tuple[str, ...] = (), *, first: str = ""
+) -> None:
     """Raise InputError unless some verb below a command has the key and can take its value.
 
     Args:
-        file: the configuration.
+        configuration: that the key stands in.
         key: as it was written.
         value: of it.
         command: a verb or a group of them.
-        table: words of the command, for messages; empty at the top.
+        path: words of the command; empty at the top.
         first: the verb that is tried first.
     """
-    written = f"{file}: " + (f"[{table.replace(' ', '.')}] " if table else "") + _bare(key)
+    written = f"{configuration.file}: {f'{configuration.table(*path)} {_bare(key)}'.strip()}"
     if _key(key) in REFUSED:
         raise InputError(f"{written}: {REFUSED[_key(key)]}, so it is for the command line only; remove the key")
     known: set[str] = set()
@@ -262,16 +269,17 @@ def _check_key(file: Path, key: str, value: Any, command: Any, *, table: str = "
         option = options.get(_key(key))
         if option is not None:
             try:
-                option.read(value, file.parent)
+                option.read(value, configuration.file.parent)
             except InputError as error:
                 problem = problem or str(error)
                 continue
             return
     if problem:
         raise InputError(f"{written} = {value!r}: {problem}")
-    lack = f"assay {table} has no such option" if table else "no verb has such an option"
+    verb = " ".join(path)
+    lack = f"assay {verb} has no such option" if verb else "no verb has such an option"
     raise InputError(
-        f"{written}: {lack}.{suggest(_key(key), sorted(known))} assay {table or 'VERB'} --help lists the options"
+        f"{written}: {lack}.{suggest(_key(key), sorted(known))} assay {verb or 'VERB'} --help lists the options"
     )
 
 

@@ -23,7 +23,7 @@ def configuration_findings(root: Any) -> list[DoctorFinding]:
 
     kind = "configuration"
     try:
-        configuration = find_configuration(Path.cwd())
+        configuration = find_configuration(Path())
         if configuration is None:
             return []
         findings = [DoctorFinding(kind, str(configuration.file), True, "defaults for the command line")]
