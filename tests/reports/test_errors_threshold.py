@@ -15,6 +15,7 @@ from assay.reports.data import read_datasets
 from assay.reports.errors.divergence import diverging
 from assay.reports.errors.settings import Rule
 from assay.reports.folder import read_run
+from assay.reports.page.pairs import tag_pairs
 from assay.reports.thresholds.measures import best_threshold
 
 GOOD, TURNED = "recorded:good", "recorded:turned,lower_is_better=true"
@@ -169,13 +170,16 @@ def test_ranks_that_find_nothing_name_the_way_by_threshold(tables_of):
     assert told not in tables_of(near, "recorded:s", by="threshold")
 
 
-def test_long_answers_make_the_rules_unreliable(tables_of):
+def test_long_answers_make_the_rules_unreliable(tables_of, tmp_path):
     answers = ["word " * 20] * 18 + ["word " * 21] * 2
     pairs = {"reference": [f"r{i}" for i in range(20)], "candidate": answers, "label": [0, 1] * 10}
     told = (
         "The categories are unreliable: 2 of 20 pairs, 1 of the 10 that diverge, have an answer of more than 20 words"
     )
     assert told in tables_of(pairs, "f1")
+    assay.run([pd.DataFrame(pairs)], ["f1"], resamples=0, buckets=["none"], out=tmp_path / "run")
+    (data,) = read_datasets(read_run(tmp_path / "run"))
+    assert any("unreliable: 2 of 20 pairs have an answer of more" in line for line in tag_pairs(data, 1000).about)
     fewer = {**pairs, "candidate": ["word"] * 19 + ["word " * 21]}
     assert "unreliable" not in tables_of(fewer, "f1"), "one in twenty changes little"
     assert "unreliable" not in tables_of({**pairs, "category": "alias"}, "f1"), "people read them"

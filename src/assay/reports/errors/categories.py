@@ -175,6 +175,22 @@ def too_long(data: ScoredDataset) -> NDArray[np.bool_]:
     return is_long
 
 
+def about_long_answers(long: int, n: int, which: str = "") -> list[str]:
+    """Return a line on *long* of *n* pairs with an answer that is too long for the rules; none where they are few.
+
+    Args:
+        long: their number.
+        n: pairs in all.
+        which: more about the long ones, behind their number.
+    """
+    if not n or long < MANY_LONG * n:
+        return []
+    line = (
+        f"The categories are unreliable: {long:,} of {n:,} pairs{which} have an answer of more than {LONG} words, in "
+    )
+    return [line + "which the rules find a category as often as in an unrelated answer."]
+
+
 def _nearest(golds: Sequence[str], candidate: str) -> str:
     """Return the gold answer that has most words of the candidate, the first of equal ones."""
     if len(golds) == 1:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 
 from assay.reports.categories.vocabulary import LAST_RESORTS, label_of_rules
-from assay.reports.errors.categories import FEWEST, LONG, MANY_LONG, Frequency, Share
+from assay.reports.errors.categories import FEWEST, Frequency, Share, about_long_answers
 from assay.reports.errors.divergence import Divergence
 from assay.reports.errors.report import Cleaning, ErrorReport, SubsetAgreement, records
 from assay.reports.layout import Cell
@@ -103,12 +103,8 @@ def _nothing_by_rank(report: ErrorReport, divergence: Divergence) -> list[str]:
 def _long_answers(report: ErrorReport, divergence: Divergence) -> list[str]:
     """Return that the rules are unreliable, where many pairs have an answer that is too long for them."""
     is_long = report.too_long & divergence.considered
-    long, n = int(is_long.sum()), int(divergence.considered.sum())
-    if not n or long < MANY_LONG * n:
-        return []
-    diverging = f"{int((is_long & divergence.mask).sum()):,} of the {len(divergence.rows):,} that diverge"
-    line = f"The categories are unreliable: {long:,} of {n:,} pairs, {diverging}, have an answer of more than {LONG} "
-    return [line + "words, in which the rules find a category as often as in an unrelated answer."]
+    diverging = f", {int((is_long & divergence.mask).sum()):,} of the {len(divergence.rows):,} that diverge,"
+    return about_long_answers(int(is_long.sum()), int(divergence.considered.sum()), diverging)
 
 
 def _worst(report: ErrorReport, metric: str, top: int) -> Sheet:

@@ -13,7 +13,14 @@ import numpy as np
 from numpy.typing import NDArray
 
 from assay.reports.data import ALL, ScoredDataset
-from assay.reports.errors.categories import Category, Tagged, categories_of_people, tag_all
+from assay.reports.errors.categories import (
+    Category,
+    Tagged,
+    about_long_answers,
+    categories_of_people,
+    tag_all,
+    too_long,
+)
 from assay.reports.errors.divergence import diverging, label_scale
 from assay.reports.errors.settings import Rule
 from assay.reports.units import Unit
@@ -59,7 +66,8 @@ def tag_pairs(data: ScoredDataset, most: int) -> TagColumns:
         chosen = tag_all(replace(data, facts=facts, table=data.table.take(rows), scores={}, metrics={}, _masks={}))
         for row, categories in zip(rows, chosen.categories, strict=True):
             tags[row] = categories
-        about += [*_about_rules(people, len(rows)), *chosen.missing]
+        long_answers = about_long_answers(int(too_long(data).sum()), len(data))
+        about += [*_about_rules(people, len(rows)), *long_answers, *chosen.missing]
     elif not all(people):
         about.append("Rules that suggest categories did not look at the pairs; assay report RUN --out DIR asks them.")
     labels = Tagged([tuple(row) for row in tags], []).labels
