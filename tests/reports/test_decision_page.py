@@ -251,6 +251,19 @@ def test_what_a_page_for_a_decision_refuses(run, folder, tmp_path):
     assert out.read_text() == "mine"
 
 
+@pytest.mark.slow
+def test_a_file_of_scores_has_no_examples_and_no_cost(tmp_path):
+    random = np.random.default_rng(0)
+    labels = random.integers(0, 2, 80)
+    lines = [f"{label},{label + random.normal():.3f}" for label in labels]
+    file = tmp_path / "scores.csv"
+    file.write_text("\n".join(["label,judge_score", *lines]))
+    page = page_of(file, tmp_path / "page.html")
+    assert "Examples" not in page and "drawn at random" not in page
+    assert answers(page)["Cost"] == "Unknown: its scores came with the data."
+    assert "How it does on pairs without a word in common is not known: the run did not look at them apart." in page
+
+
 @pytest.mark.parametrize(
     ("counts", "shares"),
     [

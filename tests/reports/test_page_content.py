@@ -8,6 +8,7 @@ from html.parser import HTMLParser
 
 import pytest
 
+import assay
 from assay.errors import InputError
 from assay.reports.folder import read_run
 from assay.reports.page.render import page_html, write_page
@@ -245,3 +246,20 @@ def test_a_foreign_page_is_kept(folder, tmp_path):
     with pytest.raises(InputError, match=r"index.html: is no page of assay"):
         write_page([read_run(folder)], site)
     assert "mine" in (site / "index.html").read_text()
+
+
+@pytest.mark.slow
+def test_the_leaderboard_names_files_by_what_tells_them_apart(tmp_path, monkeypatch):
+    monkeypatch.setenv("ASSAY_CACHE", str(tmp_path / "cache"))
+    metrics = []
+    for name, step in (("one", 1), ("two", -1)):
+        file = tmp_path / name / "scores.csv"
+        file.parent.mkdir()
+        file.write_text("\n".join(["score", *(str(number * step % 7) for number in range(12))]))
+        metrics.append(f"recorded:{file}#score")
+    pairs = [{"reference": f"a {number}", "candidate": "b", "label": number % 5} for number in range(12)]
+    assay.run([pairs], metrics, out=tmp_path / "run", resamples=0)
+    page = page_html([read_run(tmp_path / "run")], categories=False)
+    ranks = page[page.index('<section id="leaderboard"') : page.index("How ranks are tested")]
+    assert "<td>recorded:…/one/scores.csv#score</td>" in ranks
+    assert str(tmp_path) not in ranks

@@ -40,8 +40,9 @@ class Judgement:
 def judgements(data: ScoredDataset, choice: Choice) -> dict[str, list[Judgement]]:
     """Return right and wrong judgements under their headings, no two of one group or with one candidate.
 
-    With a threshold those of yes and of no take turns. Without one a judgement is wrong where ``assay errors`` finds
-    that the ranks of score and label are far apart, and right where they are nearer than :data:`NEAR`.
+    There are none where the data has no texts. With a threshold those of yes and of no take turns. Without one a
+    judgement is wrong where ``assay errors`` finds that the ranks of score and label are far apart, and right where
+    they are nearer than :data:`NEAR`.
     """
     metric, yes_no = choice.line.metric, choice.yes_no
     scores = data.oriented(metric)
@@ -61,7 +62,8 @@ def judgements(data: ScoredDataset, choice: Choice) -> dict[str, list[Judgement]
     found = {}
     for title, masks in ((f"{verb} as people do", right), (f"{verb} otherwise than by people", wrong)):
         found[title] = [_judgement(data, choice, row) for row in _draw(data, masks, seen)]
-    return found
+    texts = [one.reference + one.candidate for judged in found.values() for one in judged]
+    return found if any(texts) else {}
 
 
 def _draw(data: ScoredDataset, masks: Sequence[NDArray[np.bool_]], seen: set[object]) -> list[int]:

@@ -83,6 +83,7 @@ def in_words(evidence: Evidence, settings: PageSettings) -> DecisionPage:
     """Return the page in sentences."""
     names = short_names(evidence.data.metrics)
     choice, facts = evidence.choice, evidence.data.facts
+    examples = {} if choice is None else judgements(evidence.data, choice)
     title = "How the metrics compare" if choice is None else "How sure is this choice?"
     sections = [Section(title, list(sure(evidence, settings, names)))]
     if choice is not None:
@@ -99,8 +100,8 @@ def in_words(evidence: Evidence, settings: PageSettings) -> DecisionPage:
         answers=list(_answers(evidence, names)),
         counts=choice.yes_no.counts if choice is not None and choice.yes_no is not None else {},
         sections=sections,
-        examples={} if choice is None else judgements(evidence.data, choice),
-        small=list(_small(evidence)),
+        examples=examples,
+        small=list(_small(evidence, has_examples=bool(examples))),
     )
 
 
@@ -264,7 +265,7 @@ def _labels(evidence: Evidence) -> str:
 # How it was computed.
 
 
-def _small(evidence: Evidence) -> Iterator[str]:
+def _small(evidence: Evidence, *, has_examples: bool) -> Iterator[str]:
     """Yield what lets another person get the same numbers."""
     run, data, tests, advice = evidence.run, evidence.data, evidence.tests, evidence.advice
     coefficient = title_of(evidence.by)
@@ -290,7 +291,7 @@ def _small(evidence: Evidence) -> Iterator[str]:
     made = f" of {run.manifest.created[:10]}" if run.manifest.created else ""
     digest = f"n:{len(data)}|digest:{data.facts.digest[:16]}"
     yield f"Run {run.title}{made}; data {data.title}, {digest}|{run.manifest.signature}"
-    if choice is not None:
+    if choice is not None and has_examples:
         yield "The examples were drawn at random, by a fixed seed; long texts are cut, a bar parts several references."
         if choice.yes_no is None:
             yield (

@@ -5,6 +5,7 @@ from __future__ import annotations
 import base64
 import hashlib
 from collections.abc import Sequence
+from dataclasses import replace
 from functools import cache
 from importlib import resources
 from pathlib import Path
@@ -23,7 +24,7 @@ from assay.reports.page.pairs import MOST
 from assay.reports.page.parts import AspectPart, RunPart, UnitPart
 from assay.reports.page.scores import by_dataset
 from assay.reports.settings import PairedTests
-from assay.reports.sheets import Document, Sheet
+from assay.reports.sheets import Document, Sheet, ShortNames
 from assay.reports.units import read_units
 from assay.statistics.coefficients import main_statistic, title_of
 
@@ -148,7 +149,9 @@ def rank_metrics(runs: Sequence[RunFolder], statistic: str) -> Document | str:
         return "There is nothing to rank: no dataset has scores of two metrics."
     if work > MOST_WORK:
         return "Ranks and their intervals take long on so many pairs: assay leaderboard computes them."
-    return document(boards(joined, settings, by=statistic, buckets=buckets), settings, statistic)
+    ranked = document(boards(joined, settings, by=statistic, buckets=buckets), settings, statistic)
+    names = ShortNames(ranked.metrics)
+    return replace(ranked, sheets=[names.in_sheet(sheet) for sheet in ranked.sheets])
 
 
 def _work(dataset: Joined, buckets: Sequence[str], settings: PairedTests) -> int:
