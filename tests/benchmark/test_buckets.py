@@ -229,3 +229,9 @@ def test_a_column_that_no_dataset_has_is_an_error(two):
         run(two, "f1", buckets="subset+source")
     with pytest.raises(InputError, match="only = and !="):
         run(two, "f1", buckets="subset<Text")
+
+
+def test_rules_that_make_very_many_combinations_are_refused():
+    rows = [{"reference": "a", "candidate": "b", "label": 1.0, "x": f"x{i}", "y": f"y{i}"} for i in range(40)]
+    with pytest.raises(InputError, match=r"bucket 'x\+y': makes 1,600 combinations, more than 1,000; name one of"):
+        run(rows, ["f1"], buckets=["x+y"], resamples=0)

@@ -41,6 +41,8 @@ _NUMERIC = ("f1", "label", "length")
 QUANTITIES = (*_NUMERIC, "number")
 #: Buckets that one rule may make.
 MOST = 200
+#: Combinations of joined rules; each bucket takes a mask of all pairs.
+MOST_COMBINED = 1_000
 _DEFAULT_EDGES = {"length": (6.0, 16.0)}
 _TERM = re.compile(r"(?P<name>[^\s<>=!:+]+)(?:(?P<op><=|>=|!=|<|>|=)(?P<value>[^+]+)|:(?P<edges>[^+]+))?")
 _NUMBER_RULES = {("=", "yes"), ("=", "no")}
@@ -150,6 +152,11 @@ def split_into_buckets(
         product = [Bucket("", np.ones(len(pairs), dtype=bool))]
         for term in parse_rule(rule):
             parts = _partition(pairs, term, token_f1)
+            if len(product) * len(parts) > MOST_COMBINED:
+                raise InputError(
+                    f"bucket {rule!r}: makes {len(product) * len(parts):,} combinations, more than {MOST_COMBINED:,}; "
+                    f"name one of the values, such as {parts[0].name}"
+                )
             product = [
                 Bucket("+".join(filter(None, (left.name, right.name))), left.mask & right.mask)
                 for left in product

@@ -5,16 +5,25 @@ from __future__ import annotations
 import unicodedata
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import ClassVar
+from typing import TYPE_CHECKING, ClassVar
 
-from assay.metrics.base import Declaration, PairMetric, option
+from assay.metrics.base import Batch, Declaration, PairMetric, option
+
+if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
+
+
+#: Characters of a text that are compared: time grows with the product of both lengths.
+MOST_CHARACTERS = 100_000
 
 
 @dataclass(frozen=True)
 class _Edit(PairMetric):
     """Characters are compared after NFC normalisation: a composed and a decomposed Ä are the same.
 
-    Two empty texts have 1, one empty text 0.
+    Two empty texts have 1, one empty text 0. Of longer texts the first :data:`MOST_CHARACTERS` are compared, which the
+    flags say.
     """
 
     lowercase: bool = option(False, "compare in lower case")
@@ -23,12 +32,26 @@ class _Edit(PairMetric):
         """Return the version of the Unicode tables."""
         return {"unicode": unicodedata.unidata_version}
 
+    def flags(self, batch: Batch) -> NDArray[np.uint8]:
+        """Return which texts were cut, one value a pair: uint8, shape ``(len(batch),)``."""
+        import numpy as np
+
+        from assay.metrics.work import Flag
+
+        cut = np.zeros(len(batch), dtype=np.uint8)
+        for row, (reference, candidate) in enumerate(batch.pairs()):
+            if len(reference) > MOST_CHARACTERS:
+                cut[row] |= Flag.REFERENCE_CUT
+            if len(candidate) > MOST_CHARACTERS:
+                cut[row] |= Flag.CANDIDATE_CUT
+        return cut
+
     def scorer(self) -> Callable[[str, str], float]:
         """Return the function (reference, candidate) -> score."""
         similarity, lowercase = self._similarity(), self.lowercase
 
         def prepare(text: str) -> str:
-            return unicodedata.normalize("NFC", text.lower() if lowercase else text)
+            return unicodedata.normalize("NFC", text.lower() if lowercase else text)[:MOST_CHARACTERS]
 
         def score(reference: str, candidate: str) -> float:
             left, right = prepare(reference), prepare(candidate)
