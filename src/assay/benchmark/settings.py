@@ -39,7 +39,7 @@ class RunSettings(OwnData, Graphs, AdjustedAgreement, Limited, Scoring, ScoreSto
     metrics: Sequence[Any] = setting(METRICS, (), flags=("--metric", "-m"), metavar="METRIC")
     _: KW_ONLY
     suite: str | None = setting(
-        "A file of pairs or a dataset; or a suite: quickstart, answer-similarity, sts, a .toml file.",
+        "A file of pairs or a dataset; or a suite: quickstart, answer-similarity, llm-answers, sts, a .toml file.",
         None,
         argument=True,
     )
