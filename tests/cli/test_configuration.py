@@ -23,7 +23,7 @@ PLAIN_TEXT = {
     *("baseline", "bucket", "buckets", "budget", "by", "caption", "classes", "columns", "controls", "cost", "device"),
     *("forms", "group_by", "item", "kinds", "label", "labels", "language", "languages", "lengths", "loss", "numbers"),
     *("number_range", "objective", "pair_ids", "positive", "recipe", "scale", "scores", "separator", "space"),
-    *("note", "only", "title", "split_by", "statistic", "statistics", "study", "subset", "system", "tune"),
+    *("each", "note", "only", "title", "split_by", "statistic", "statistics", "study", "subset", "system", "tune"),
 }
 
 

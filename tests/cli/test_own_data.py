@@ -63,7 +63,8 @@ def test_several_annotators_give_their_mean_and_its_reliability(assay):
     lines = ["reference,candidate,a,b,c"]
     lines += [f"word{i},{'word' + str(i) if i % 2 else 'x'},{i % 3},{(i + i // 5) % 3},{i % 3}" for i in range(24)]
     Path("many.csv").write_text("\n".join(lines) + "\n", encoding="utf-8")
-    done = assay("run", "-d", "many.csv", "--columns", "label=a+b+c", "-m", "f1", "--out", "OUT", "--resamples", 0)
+    given = ("--columns", "label=a+b+c", "-m", "f1", "--out", "OUT", "--resamples", 0, "--explain")
+    done = assay("run", "-d", "many.csv", *given)
     assert done.code == 0, done.err
     labels = pq.read_table("OUT/pairs.parquet").column("label").to_pylist()
     assert labels[5] == pytest.approx((2 + 0 + 2) / 3)
