@@ -286,6 +286,8 @@ def _small(evidence: Evidence, *, has_examples: bool) -> Iterator[str]:
         draws = draws_of(resamples=settings.resamples, confidence=settings.confidence, seed=settings.seed)
         how = f"{yes_no.subject.way}; yes is {yes_no.subject.rule}"
         yield f"Threshold and errors are those of {command}: {how} ({draws})."
+        exact = yes_no.decision.deployed if yes_no.rises else -yes_no.decision.deployed
+        yield f"The threshold in full: {exact!r}"
         for note in yes_no.subject.notes:
             yield f"{note}."
     made = f" of {run.manifest.created[:10]}" if run.manifest.created else ""
