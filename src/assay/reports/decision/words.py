@@ -14,6 +14,7 @@ from assay.reports.decision.limits import blind, sure
 from assay.reports.decision.phrases import about, listed, metrics, of_hundred, renamed, share_words
 from assay.reports.layout import Cell, percent
 from assay.reports.page.settings import PageSettings
+from assay.reports.thresholds.document import unreached
 from assay.reports.thresholds.intervals import Value
 from assay.reports.thresholds.settings import costs_of
 from assay.statistics.coefficients import OF_TWO_LABELS, title_of
@@ -220,6 +221,9 @@ def _errors(yes_no: YesNo) -> str:
         )
     elif share.high is not None and constant <= share.high:
         text += "; that the metric does better on new pairs is not certain"
+    (metric,) = yes_no.subject.decisions
+    for note in unreached(yes_no.subject, yes_no.settings):
+        text += f". Not as wished: {note.removeprefix(f'{metric}: ')}"
     cost = decision.tested.get("cost")
     if cost is not None and cost.value is not None:
         text += f". At the costs given, a decision costs {cost.value:.3g} on average"

@@ -103,7 +103,7 @@ def _decisions(subject: Subject, settings: ThresholdSettings) -> Sheet:
             f"{_criterion(settings)}; {level}{choice}",
             *([] if settings.at is not None else _about_deployed(subject)),
         ],
-        notes=[*subject.notes, *_unreached(subject, settings)],
+        notes=[*subject.notes, *unreached(subject, settings)],
         asides=frozenset({len(rows) - 2, len(rows) - 1}),
     )
 
@@ -182,7 +182,7 @@ def _criterion(settings: ThresholdSettings) -> str:
     return f"thresholds by {_NAMES[shown_measure(settings.objective)]}"
 
 
-def _unreached(subject: Subject, settings: ThresholdSettings) -> list[str]:
+def unreached(subject: Subject, settings: ThresholdSettings) -> list[str]:
     """Return a note for each metric whose decisions on the pairs tested miss the precision or recall that was asked."""
     notes = []
     for name, least in (("precision", settings.precision), ("recall", settings.recall)):
