@@ -12,11 +12,12 @@ from assay.datasets import load_dataset
 from assay.metrics import load_metric
 from assay.statistics.resampling import Resampler
 from assay.statistics.systems import (
+    SystemMeans,
     WithinItems,
     accuracy_within_items,
     compare_means,
     mean_intervals,
-    pairwise_accuracy,
+    measure_systems,
     soft_pairwise_accuracy,
     system_agreement,
 )
@@ -44,6 +45,11 @@ def test_means_and_their_differences_are_those_of_scipy(values):
     for row, bounds in zip(labels, mean_intervals(labels, drawn, 0.95), strict=True):
         expected = stats.t.interval(0.95, 79, row.mean(), stats.sem(row))
         assert bounds == pytest.approx(expected, abs=0.03)
+
+
+def pairwise_accuracy(label_means, score_means):
+    once = SystemMeans(label_means[:, None], score_means[:, None], np.ones((len(label_means), 1)))
+    return measure_systems(once)["accuracy"][0]
 
 
 def test_pairwise_accuracy_counts_a_tie_that_people_see_as_well():
@@ -158,3 +164,51 @@ def test_systems_that_do_not_differ_have_no_order():
     found = system_agreement(constant, constant, Resampler(20, 0, (0,)), confidence=0.95, permutations=100, seed=0)
     assert (found.kendall, found.pearson, found.accuracy_low) == (None, None, None)
     assert compare_means(constant, Resampler(20, 0, (0,)), 0.95)[0].p is None
+
+
+@pytest.mark.parametrize("draw", ["items", "systems", "both"])
+def test_measures_of_a_resample_are_those_of_its_systems_and_items_written_out(values, draw):
+    labels, scores = values
+    k, resamples = len(labels), 40
+    rng = np.random.default_rng(3)
+    counts = np.array([np.bincount(rng.integers(k, size=k), minlength=k) for _ in range(resamples)]).T
+    items = rng.integers(80, size=(resamples, 80)) if draw != "systems" else np.tile(np.arange(80), (resamples, 1))
+    counts = counts if draw != "items" else np.ones_like(counts)
+    means = [np.array([array[:, drawn].mean(axis=1) for drawn in items]).T for array in (labels, scores)]
+    found = measure_systems(SystemMeans(*means, counts.astype(float)))
+    for r in range(resamples):
+        drawn = np.repeat(np.arange(k), counts[:, r])
+        people, metric = means[0][drawn, r], means[1][drawn, r]
+        pairs = [(i, j) for i, j in combinations(range(k), 2) if drawn[i] != drawn[j]]
+        if not pairs:
+            assert np.isnan(found["accuracy"][r])
+            continue
+        agree = [np.sign(people[i] - people[j]) == np.sign(metric[i] - metric[j]) for i, j in pairs]
+        assert found["accuracy"][r] == pytest.approx(np.mean(agree))
+        signs = [(np.sign(people[i] - people[j]), np.sign(metric[i] - metric[j])) for i, j in pairs]
+        if all(one and other for one, other in signs):
+            assert found["kendall"][r] == pytest.approx(np.mean([one * other for one, other in signs]))
+        assert found["pearson"][r] == pytest.approx(stats.pearsonr(people, metric).statistic)
+    if draw == "items":
+        assert found["kendall"][0] == pytest.approx(stats.kendalltau(means[0][:, 0], means[1][:, 0]).statistic)
+
+
+def test_drawing_systems_as_well_makes_intervals_wider():
+    rng = np.random.default_rng(2)
+    labels = rng.normal(np.arange(12)[:, None] / 6, 1, (12, 80))
+    scores = labels + rng.normal(0, 1, (12, 1)) + rng.normal(0, 1, labels.shape)
+    widths = {}
+    for draw in ("items", "systems", "both"):
+        drawn = Resampler(80, 1000, (0,))
+        options = {"confidence": 0.9, "permutations": 100, "seed": 0, "resampled": draw}
+        found = system_agreement(labels, scores, drawn, **options)
+        widths[draw] = found.pearson_high - found.pearson_low
+        assert found.accuracy_low <= found.accuracy <= found.accuracy_high
+    assert widths["both"] > widths["items"] > 0
+
+
+def test_few_systems_are_not_drawn(values):
+    options = {"confidence": 0.95, "permutations": 100, "seed": 0}
+    found = system_agreement(*values, Resampler(80, 200, (0,)), **options)
+    assert found == system_agreement(*values, Resampler(80, 200, (0,)), **options, resampled="items")
+    assert system_agreement(*values, Resampler(80, 200, (0,)), **options, resampled="both").kendall_low is None

@@ -20,8 +20,10 @@ from assay.statistics.resampling import Resampler, seed_of
 from assay.statistics.significance import adjust
 from assay.statistics.systems import (
     MeanDifference,
+    Resampled,
     SystemAgreement,
     compare_means,
+    drawn_by_default,
     mean_intervals,
     system_agreement,
     system_pairs,
@@ -50,6 +52,11 @@ class SystemSettings(MetricsOfRun, DatasetsOfRun, Resampling):
     )
     only: Sequence[str] = setting(
         "A system to compare [default: all]; the items are those that these answered.", (), metavar="SYSTEM"
+    )
+    draw: Resampled | None = setting(
+        "Drawn for intervals of a metric's order: items, systems or both [default: both; of few systems items].",
+        None,
+        choices=("items", "systems", "both"),
     )
     permutations: int = setting("Draws of soft pairwise accuracy.", 1000, at_least=100)
 
@@ -181,6 +188,7 @@ def _study(rows: Sequence[_Rows], title: str, settings: SystemSettings) -> Syste
             confidence=settings.confidence,
             permutations=settings.permutations,
             seed=settings.seed,
+            resampled=settings.draw,
         )
         for name in metrics
     }
@@ -242,12 +250,12 @@ def document(studies: Sequence[SystemStudy], settings: SystemSettings) -> Docume
     sheets: list[Sheet] = []
     records: list[dict[str, Any]] = []
     for study in studies:
-        sheets += [_means(study), _differences(study, settings), _agreement(study)]
+        sheets += [_means(study), _differences(study, settings), _agreement(study, settings)]
         records += _records(study)
     level = percent(settings.confidence)
     notes = []
     if settings.resamples:
-        notes.append(f"{level} bootstrap intervals over items, {settings.resamples:,} resamples")
+        notes.append(f"{level} bootstrap intervals of means over items, {settings.resamples:,} resamples")
     notes.append(
         "pairwise accuracy: share of pairs of systems ordered as by people; soft: 1 less the mean distance of the "
         f"p-values of people and metric ({settings.permutations:,} exchanges; Thompson et al. 2024); within items: "
@@ -298,14 +306,29 @@ def _corrected(found: Sequence[MeanDifference]) -> Floats:
     return adjust(np.array([np.nan if difference.p is None else difference.p for difference in found]))
 
 
-def _agreement(study: SystemStudy) -> Sheet:
+#: What the intervals of a metric's order are about, by what is drawn.
+_DRAWN = {
+    "items": "intervals: for these systems on other items",
+    "systems": "intervals: for other systems on these items; a system drawn twice is not compared with itself",
+    "both": "intervals: for other systems and items; a system drawn twice is not compared with itself",
+}
+
+
+def _agreement(study: SystemStudy, settings: SystemSettings) -> Sheet:
     rows = []
     for name, found in study.agreement.items():
-        accuracy = Cell(found.accuracy, found.accuracy_low, found.accuracy_high, "").text
-        numbers = [found.soft_accuracy, found.kendall, found.pearson, found.within_items]
-        rows.append([name, accuracy, *("–" if value is None else short(value, 3) for value in numbers)])
+        cells = [
+            Cell(found.accuracy, found.accuracy_low, found.accuracy_high, ""),
+            Cell(found.soft_accuracy, None, None, ""),
+            Cell(found.kendall, found.kendall_low, found.kendall_high, ""),
+            Cell(found.pearson, found.pearson_low, found.pearson_high, ""),
+            Cell(found.within_items, None, None, ""),
+        ]
+        rows.append([name, *(cell.text for cell in cells)])
     k = len(study.systems)
     notes = []
+    if settings.resamples:
+        notes.append(_DRAWN[settings.draw or drawn_by_default(k)])
     if k < FEW:
         pairs = "1 pair" if k == 2 else f"{k * (k - 1) // 2} pairs"
         notes.append(f"{k} systems make {pairs}: whether a metric orders systems well is hardly known from that")

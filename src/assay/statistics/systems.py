@@ -3,20 +3,25 @@
 Values of k systems on n items are arrays of shape (k, n): the labels of people, or the scores of a metric. Items are
 drawn as wholes, so that all systems see the same ones.
 
-Sources: Thompson, Mathur, Deutsch & Khayrallah, Improving Statistical Significance in Human Evaluation of Automatic
-Metrics via Soft Pairwise Accuracy (2024); Deutsch, Foster & Freitag, Ties Matter (2023), for acc-eq within items;
-Kocmi et al., To Ship or Not to Ship (2021), for pairwise accuracy over systems.
+Sources:
+    Deutsch, Dror & Roth, A Statistical Analysis of Summarization Evaluation Metrics Using Resampling Methods (2021),
+    for drawing systems, items or both;
+    Thompson, Mathur, Deutsch & Khayrallah, Improving Statistical Significance in Human Evaluation of Automatic Metrics
+    via Soft Pairwise Accuracy (2024);
+    Deutsch, Foster & Freitag, Ties Matter (2023), for acc-eq within items;
+    Kocmi et al., To Ship or Not to Ship (2021), for pairwise accuracy over systems.
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass
 from itertools import combinations
+from typing import Literal, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
-from assay.statistics.agreement import percentile_interval
+from assay.statistics.agreement import FEWEST, percentile_interval
 from assay.statistics.concordance import Floats
 from assay.statistics.resampling import Resampler
 
@@ -94,18 +99,6 @@ def compare_means(values: Floats, resampler: Resampler, confidence: float) -> li
 # How well a metric ranks systems as people do.
 
 
-def pairwise_accuracy(label_means: Floats, score_means: Floats) -> float:
-    """Return the share of pairs of systems that a metric orders as people do, in [0, 1]; a tie agrees with a tie.
-
-    Args:
-        label_means: of k systems, shape (k,).
-        score_means: of the same systems.
-    """
-    pairs = system_pairs(len(label_means))
-    agree = [np.sign(label_means[i] - label_means[j]) == np.sign(score_means[i] - score_means[j]) for i, j in pairs]
-    return float(np.mean(agree))
-
-
 def soft_pairwise_accuracy(labels: Floats, scores: Floats, permutations: int, seed: int) -> float:
     """Return soft pairwise accuracy, in [0, 1]: 1 less the mean distance of people's and the metric's p-values.
 
@@ -137,34 +130,66 @@ def _p_better(differences: Floats, signs: Floats) -> float:
     return float(((signs @ differences) >= observed - noise).mean())
 
 
+#: What is drawn for intervals: the question is about these systems on other items, other systems on these, or both.
+Resampled = Literal["items", "systems", "both"]
+#: What a metric's order of systems is measured by.
+MEASURES = ("accuracy", "kendall", "pearson")
+
+
+class SystemMeans(NamedTuple):
+    """Means of k systems under people and a metric, once or in r resamples.
+
+    Attributes:
+        labels: shape (k, r).
+        scores: shape (k, r).
+        counts: how often each system was drawn, shape (k, r).
+    """
+
+    labels: Floats
+    scores: Floats
+    counts: Floats
+
+
 @dataclass(frozen=True)
 class SystemAgreement:
-    """How a metric ranks k systems, compared with people; intervals are over resamples of items.
+    """How a metric ranks k systems, compared with people.
 
     Attributes:
         accuracy: pairwise accuracy.
-        accuracy_low, accuracy_high: its interval; None where there is none.
         soft_accuracy: soft pairwise accuracy.
         kendall: tau-b over the means of systems; None where undefined.
         pearson: r over them; None where undefined.
         within_items: acc-eq of the systems of each item, a mean over the items, of thresholds found on other items.
         within_items_in_sample: the same with the threshold that is best over all items, as values are published.
         threshold: that threshold: differences of a score up to it are ties.
+        accuracy_low, accuracy_high, kendall_low, kendall_high, pearson_low, pearson_high: percentile intervals over
+            resamples in which the value is defined; None where there is none.
     """
 
     accuracy: float
-    accuracy_low: float | None
-    accuracy_high: float | None
     soft_accuracy: float
     kendall: float | None
     pearson: float | None
     within_items: float
     within_items_in_sample: float
     threshold: float
+    accuracy_low: float | None = None
+    accuracy_high: float | None = None
+    kendall_low: float | None = None
+    kendall_high: float | None = None
+    pearson_low: float | None = None
+    pearson_high: float | None = None
 
 
 def system_agreement(
-    labels: Floats, scores: Floats, resampler: Resampler, *, confidence: float, permutations: int, seed: int
+    labels: Floats,
+    scores: Floats,
+    resampler: Resampler,
+    *,
+    confidence: float,
+    permutations: int,
+    seed: int,
+    resampled: Resampled | None = None,
 ) -> SystemAgreement:
     """Return how a metric ranks systems.
 
@@ -172,32 +197,76 @@ def system_agreement(
         labels: shape (k, n), k > 1.
         scores: shape (k, n), higher where more similar.
         resampler: draws the n items.
-        confidence: level of the interval, in (0, 1).
+        confidence: level of the intervals, in (0, 1).
         permutations: draws of soft pairwise accuracy.
         seed: of its exchanges, and of the folds of items.
+        resampled: what is drawn for the intervals; None for :func:`drawn_by_default`.
     """
-    from scipy.stats import kendalltau, pearsonr
-
-    label_means, score_means = labels.mean(axis=1), scores.mean(axis=1)
-    drawn_labels, drawn_scores = resampled_means(labels, resampler), resampled_means(scores, resampler)
-    bounds = None
-    if drawn_labels is not None and drawn_scores is not None:
-        resampled = [pairwise_accuracy(*means) for means in zip(drawn_labels.T, drawn_scores.T, strict=True)]
-        bounds = percentile_interval(np.array(resampled), resampler.units, confidence)
-    low, high = bounds or (None, None)
-    varies = np.ptp(label_means) > 0 and np.ptp(score_means) > 0
+    once = SystemMeans(labels.mean(axis=1)[:, None], scores.mean(axis=1)[:, None], np.ones((len(labels), 1)))
+    found = {name: float(values[0]) for name, values in measure_systems(once).items()}
     within = accuracy_within_items(labels, scores, seed)
+    bounds: dict[str, float | None] = {}
+    if resampler.resamples:
+        resampled = resampled or drawn_by_default(len(labels))
+        units = {"items": labels.shape[1], "systems": len(labels), "both": min(labels.shape)}[resampled]
+        for name, values in measure_systems(_drawn_means(labels, scores, resampler, resampled)).items():
+            interval = percentile_interval(values, units, confidence)
+            bounds[f"{name}_low"], bounds[f"{name}_high"] = interval or (None, None)
     return SystemAgreement(
-        accuracy=pairwise_accuracy(label_means, score_means),
-        accuracy_low=low,
-        accuracy_high=high,
+        accuracy=found["accuracy"],
         soft_accuracy=soft_pairwise_accuracy(labels, scores, permutations, seed),
-        kendall=float(kendalltau(label_means, score_means).statistic) if varies else None,
-        pearson=float(pearsonr(label_means, score_means).statistic) if varies and len(labels) > 2 else None,
+        kendall=None if np.isnan(found["kendall"]) else found["kendall"],
+        pearson=None if np.isnan(found["pearson"]) or len(labels) < 3 else found["pearson"],
         within_items=within.out_of_fold,
         within_items_in_sample=within.in_sample,
         threshold=within.threshold,
+        **bounds,
     )
+
+
+def drawn_by_default(k: int) -> Resampled:
+    """Return what is drawn of k systems and their items: both, or items where the systems are too few to be drawn."""
+    return "both" if k >= FEWEST else "items"
+
+
+def _drawn_means(labels: Floats, scores: Floats, resampler: Resampler, resampled: Resampled) -> SystemMeans:
+    """Return the means of k systems in r resamples of items, of systems, or of both."""
+    shape = len(labels), resampler.resamples
+    if resampled == "systems":
+        label_means = np.repeat(labels.mean(axis=1)[:, None], resampler.resamples, axis=1)
+        score_means = np.repeat(scores.mean(axis=1)[:, None], resampler.resamples, axis=1)
+    else:
+        blocks = [np.concatenate([labels, scores]) @ weights / weights.sum(axis=0) for weights in resampler.blocks()]
+        drawn = np.concatenate(blocks, axis=1)
+        label_means, score_means = drawn[: len(labels)], drawn[len(labels) :]
+    counts = np.ones(shape)
+    if resampled != "items":
+        systems = Resampler(len(labels), resampler.resamples, (*resampler.seed, 1))
+        counts = np.concatenate(list(systems.blocks()), axis=1)
+    return SystemMeans(label_means, score_means, counts)
+
+
+def measure_systems(means: SystemMeans) -> dict[str, Floats]:
+    """Return each of :data:`MEASURES` in each resample, shape (r,); NaN where it is undefined.
+
+    A system that was drawn twice is not compared with itself: it would agree whatever the metric says.
+    """
+    first, second = np.array(system_pairs(len(means.labels))).T
+    pairs = means.counts[first] * means.counts[second]
+    # values within rounding are ties: a mean of equal labels depends on the order of summation
+    label_signs = np.sign(np.round(means.labels[first] - means.labels[second], 12))
+    score_signs = np.sign(np.round(means.scores[first] - means.scores[second], 12))
+    total = means.counts.sum(axis=0)
+    label_distances = means.labels - (means.counts * means.labels).sum(axis=0) / total
+    score_distances = means.scores - (means.counts * means.scores).sum(axis=0) / total
+    with np.errstate(invalid="ignore", divide="ignore"):
+        accuracy = (pairs * (label_signs == score_signs)).sum(axis=0) / pairs.sum(axis=0)
+        untied = (pairs * label_signs**2).sum(axis=0) * (pairs * score_signs**2).sum(axis=0)
+        kendall = (pairs * label_signs * score_signs).sum(axis=0) / np.sqrt(untied)
+        together = (means.counts * label_distances * score_distances).sum(axis=0)
+        alone = (means.counts * label_distances**2).sum(axis=0) * (means.counts * score_distances**2).sum(axis=0)
+        pearson = np.where(untied > 0, together / np.sqrt(alone), np.nan)
+    return dict(zip(MEASURES, (accuracy, kendall, pearson), strict=True))
 
 
 @dataclass(frozen=True)
