@@ -118,3 +118,12 @@ def test_what_does_not_change_a_conclusion_is_shown_on_request():
 def test_a_number_is_not_cut_where_a_terminal_is_narrower_than_it():
     lines = lines_in(12, wide_document(), explain=False)
     assert any(".123 [.10, .20]" in line for line in lines)
+
+
+def test_the_facts_of_all_pairs_stay_and_those_of_their_parts_go():
+    groups = {"all": ["n = 9", "reliability r .8"], "f1=0": ["n = 3", "2 labels"]}
+    sheet = Sheet("t", [Column("bucket"), Column("metric")], [["all", "f1"], ["f1=0", "f1"]], groups=groups)
+    brief = lines_in(80, Document([sheet], []), explain=False)
+    assert "all: n = 9; reliability r .8" in brief
+    assert "f1=0  n = 3" in brief and not any("2 labels" in line for line in brief)
+    assert "f1=0: n = 3; 2 labels" in lines_in(80, Document([sheet], []))

@@ -111,9 +111,10 @@ def _notes_below(sheet: Sheet, names: ShortNames, *, explain: bool) -> list[str]
     if explain:
         return [*sheet.facts_of_groups(), *_footnotes(sheet), *sheet.notes]
     notes = [names.within(note) for note in (*_footnotes(sheet), *sheet.notes)]
-    if len(notes) <= MOST_NOTES + 1:
-        return notes
-    return [*notes[:MOST_NOTES], f"{len(notes) - MOST_NOTES} more notes: --explain"]
+    if len(notes) > MOST_NOTES + 1:
+        notes = [*notes[:MOST_NOTES], f"{len(notes) - MOST_NOTES} more notes: --explain"]
+    # the first group is all pairs: how many have which label, ties, and how reliable the labels are
+    return [*sheet.facts_of_groups()[:1], *notes]
 
 
 def _notes_on(sheet: Sheet, number: int) -> list[str]:
