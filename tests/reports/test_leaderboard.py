@@ -20,7 +20,6 @@ from assay.reports.leaderboard.board import (
     Rank,
     better,
     boards,
-    front_of,
     join,
     work_of,
 )
@@ -28,7 +27,7 @@ from assay.reports.leaderboard.document import document
 from assay.reports.settings import PairedTests
 from assay.statistics.comparison import summarise
 from assay.statistics.draws import draw_all
-from assay.statistics.ranks import rank
+from assay.statistics.ranks import front_of, rank
 from tests.reports.page_run import edit
 
 SETTINGS = PairedTests(statistics=("pearson", "spearman", "kendall"), resamples=200)

@@ -18,7 +18,7 @@ from assay.reports.layout import fit
 from assay.reports.page.agreement import draw_layers
 from assay.reports.page.pairs import pack, tag_pairs
 from assay.reports.page.parts import find
-from assay.reports.page.render import rank_metrics
+from assay.reports.page.ranking import rank_metrics
 from assay.reports.page.scores import by_label, draw_cost
 from assay.reports.plots import log_range, log_ticks, ticks
 from assay.reports.sweep import layered_models
@@ -200,9 +200,9 @@ def test_labels_that_rank_nothing_are_shown_without_ranks_within_the_work_of_a_p
     (unit,) = read_units([edit(folder, "run.json", lambda run: None)])
     pairs = sum(int(mask.sum()) for mask in list(unit.data.buckets.values())[:3])
     # three metrics: 3 * 1,000 resamples
-    monkeypatch.setattr("assay.reports.page.render.MOST_WORK", 3000 * pairs - 1)
+    monkeypatch.setattr("assay.reports.page.ranking.MOST_WORK", 3000 * pairs - 1)
     assert "take long on so many pairs" in rank_metrics([read_run(folder)], "spearman")
-    monkeypatch.setattr("assay.reports.page.render.MOST_WORK", 3000 * pairs)
+    monkeypatch.setattr("assay.reports.page.ranking.MOST_WORK", 3000 * pairs)
     probe = edit(folder, "run.json", lambda run: run["datasets"][0].update(kind="probe"))
     ranked = rank_metrics([probe], "spearman")
     assert not isinstance(ranked, str) and {record["rank"] for record in ranked.records} == {None}

@@ -6,12 +6,15 @@ errs. Then all of the following holds at once.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
 from string import ascii_letters
+from typing import TYPE_CHECKING
 
-from assay.statistics.draws import MetricPair
+if TYPE_CHECKING:
+    from assay.statistics.draws import MetricPair
 
 
 @dataclass(frozen=True)
@@ -113,3 +116,29 @@ def groups_of_places(order: Sequence[str], better: Mapping[MetricPair, int]) -> 
 def _both_ways(better: Mapping[MetricPair, int]) -> dict[MetricPair, int]:
     """Return what the tests say of each pair in both orders."""
     return {**better, **{(second, first): -sign for (first, second), sign in better.items()}}
+
+
+def front_of(points: Mapping[str, tuple[float | None, float]]) -> dict[str, bool | None]:
+    """Tell which metrics are on the Pareto front: no other is at least as fast and as good, and better in one of these.
+
+    Args:
+        points: pairs per second and agreement by metric; None for a cost that is not known.
+
+    Returns:
+        By metric: False where one of known cost beats it; else None where an unknown cost leaves it open, its own or
+        that of a metric with at least its agreement; else True.
+    """
+    known = [(speed, value) for speed, value in points.values() if speed is not None]
+    highest_unknown = max((value for speed, value in points.values() if speed is None), default=-math.inf)
+    on_front: dict[str, bool | None] = {}
+    for name, (speed, value) in points.items():
+        if speed is not None and any(
+            other_speed >= speed and other >= value and (other_speed, other) != (speed, value)
+            for other_speed, other in known
+        ):
+            on_front[name] = False
+        elif speed is None or highest_unknown >= value:
+            on_front[name] = None
+        else:
+            on_front[name] = True
+    return on_front

@@ -10,7 +10,16 @@ To add a category, add it to ``CATEGORIES``, write its rule, and list the rule i
 ``tests/reports/test_categories.py``.
 """
 
-from assay.reports.categories.tagger import PartsOfSpeech, Tagger
-from assay.reports.categories.vocabulary import CATEGORIES, GROUPS, Tag, from_people
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from assay.lazy import on_first_use
+
+if TYPE_CHECKING:
+    from assay.reports.categories.tagger import PartsOfSpeech, Tagger
+    from assay.reports.categories.vocabulary import CATEGORIES, GROUPS, Tag, from_people
+else:
+    __getattr__, __dir__ = on_first_use(__name__)
 
 __all__ = ["CATEGORIES", "GROUPS", "PartsOfSpeech", "Tag", "Tagger", "from_people"]

@@ -5,19 +5,21 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Literal, NamedTuple
+from typing import TYPE_CHECKING, Literal, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
-from assay.reports.categories import CATEGORIES, PartsOfSpeech, Tag, Tagger, from_people
-from assay.reports.categories.vocabulary import label_of_rules
+from assay.reports.categories.vocabulary import CATEGORIES, Tag, from_people, label_of_rules
 from assay.reports.data import ScoredDataset
 from assay.reports.errors.divergence import Divergence, label_scale
 from assay.settings import Resampling
 from assay.statistics.agreement import FEWEST as FEWEST_UNITS
 from assay.statistics.agreement import percentile_interval
 from assay.statistics.resampling import Resampler
+
+if TYPE_CHECKING:
+    from assay.reports.categories import PartsOfSpeech
 
 # Categories of pairs: those that people gave, else those by the rules
 
@@ -108,6 +110,8 @@ def tag_by_rules(
         scale: lowest and highest label; see :func:`label_scale` for the default.
         speech: what reads parts of speech.
     """
+    from assay.reports.categories import Tagger
+
     rows = _texts_of(data)
     taggers = {language: Tagger(language, speech) for language in dict.fromkeys(row.language for row in rows)}
     ends = scale or label_scale(data)

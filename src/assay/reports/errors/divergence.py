@@ -3,15 +3,17 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import NDArray
 
 from assay.errors import InputError
 from assay.reports.data import ScoredDataset
-from assay.reports.errors.decisions import Decisions, decide_pairs
 from assay.reports.errors.settings import By, Rule
-from assay.reports.thresholds.measures import decide
+
+if TYPE_CHECKING:
+    from assay.reports.errors.decisions import Decisions
 
 
 @dataclass(frozen=True)
@@ -87,6 +89,9 @@ def diverging(
     considered = np.isfinite(scores) if inside is None else np.isfinite(scores) & inside
     decisions = None
     if rule.threshold is not None:
+        from assay.reports.errors.decisions import decide_pairs
+        from assay.reports.thresholds.measures import decide
+
         decisions = decide_pairs(data, metric, rule, seed)
         similar = data.oriented(metric)
         is_yes = decide(similar, decisions.thresholds)

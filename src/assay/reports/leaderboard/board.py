@@ -25,35 +25,9 @@ from assay.statistics.best_set import could_be_best
 from assay.statistics.comparison import Difference, average, average_drawn, summarise
 from assay.statistics.draws import Drawn, MetricPair, draw_all
 from assay.statistics.random_effects import RandomEffects, over_datasets
-from assay.statistics.ranks import Rank, rank
+from assay.statistics.ranks import Rank, front_of, rank
 from assay.statistics.significance import adjust
 from assay.tables import NOT_BY_PEOPLE
-
-
-def front_of(points: Mapping[str, tuple[float | None, float]]) -> dict[str, bool | None]:
-    """Tell which metrics are on the Pareto front: no other is at least as fast and as good, and better in one of these.
-
-    Args:
-        points: pairs per second and agreement by metric; None for a cost that is not known.
-
-    Returns:
-        By metric: False where one of known cost beats it; else None where an unknown cost leaves it open, its own or
-        that of a metric with at least its agreement; else True.
-    """
-    known = [(speed, value) for speed, value in points.values() if speed is not None]
-    highest_unknown = max((value for speed, value in points.values() if speed is None), default=-math.inf)
-    on_front: dict[str, bool | None] = {}
-    for name, (speed, value) in points.items():
-        if speed is not None and any(
-            other_speed >= speed and other >= value and (other_speed, other) != (speed, value)
-            for other_speed, other in known
-        ):
-            on_front[name] = False
-        elif speed is None or highest_unknown >= value:
-            on_front[name] = None
-        else:
-            on_front[name] = True
-    return on_front
 
 
 @dataclass(frozen=True)
@@ -211,7 +185,7 @@ class Line:
         signature: the short one.
         rank: None where the coefficient that ranks is undefined, or the metric lacks a dataset or some of the pairs.
         on_front: whether it has a value and no other metric is both better and faster; None where an unknown cost
-            leaves that open, see :func:`~assay.reports.leaderboard.board.front_of`, or nothing is ranked.
+            leaves that open, see :func:`~assay.statistics.ranks.front_of`, or nothing is ranked.
         missing: datasets that the metric has no score on.
         reservations: what a reader should know of its intervals.
         ties: share of the comparisons of two pairs that it ties, NaN where there are none.

@@ -5,7 +5,6 @@ from __future__ import annotations
 import base64
 import hashlib
 from collections.abc import Sequence
-from dataclasses import replace
 from functools import cache
 from importlib import resources
 from pathlib import Path
@@ -17,14 +16,11 @@ from assay.errors import InputError
 from assay.output import is_unfinished, written_whole
 from assay.reports.folder import RunFolder, run_titles
 from assay.reports.formats import write
-from assay.reports.leaderboard.board import Filters, Joined, boards, join
-from assay.reports.leaderboard.document import document
 from assay.reports.page.aspects import aspect_models
 from assay.reports.page.pairs import MOST
 from assay.reports.page.parts import AspectPart, RunPart, UnitPart
 from assay.reports.page.scores import by_dataset
-from assay.reports.settings import PairedTests
-from assay.reports.sheets import Document, Sheet, ShortNames
+from assay.reports.sheets import Document, Sheet
 from assay.reports.units import read_units
 from assay.statistics.coefficients import main_statistic, title_of
 
@@ -77,10 +73,17 @@ def page_html(runs: Sequence[RunFolder], *, leaderboard: bool = True, categories
         "names": units[0].names if units else {},
         "pairs": pairs,
         "across": by_dataset(units) if len(units) > 1 else None,
-        "ranking": rank_metrics(runs, main) if leaderboard else None,
+        "ranking": _ranking(runs, main) if leaderboard else None,
     }
     page: str = environment().get_template("page.html").render(**_assets(with_aspects=bool(aspects)), **content)
     return page
+
+
+def _ranking(runs: Sequence[RunFolder], statistic: str) -> Document | str:
+    # the tests behind it are a third of assay's modules, and the page that each run writes has no ranks
+    from assay.reports.page.ranking import rank_metrics
+
+    return rank_metrics(runs, statistic)
 
 
 def _assets(*, with_aspects: bool) -> dict[str, str]:
@@ -125,41 +128,6 @@ def asset(name: str) -> str:
 def _table(sheet: Sheet) -> Markup:
     """Return a sheet as an HTML table; its text is escaped there."""
     return Markup(write(Document([sheet], []), "html"))
-
-
-# The leaderboard of the page.
-
-#: Buckets that are ranked: all pairs, F1 = 0 and F1 > 0.
-BUCKETS = 3
-#: Metrics times pairs of texts times resamples; more would take longer than a minute.
-MOST_WORK = 1_500_000_000
-
-
-def rank_metrics(runs: Sequence[RunFolder], statistic: str) -> Document | str:
-    """Return the leaderboard of some runs under one statistic, or why there is none.
-
-    Ranks stand on tests of every metric pair in the first three buckets of each dataset.
-    """
-    scored = any(run.manifest.has_scores for run in runs)
-    joined = join(runs, Filters()) if scored else []
-    settings = PairedTests(statistics=(statistic,))
-    buckets = list(dict.fromkeys(name for dataset in joined for name in list(dataset.data.buckets)[:BUCKETS]))
-    work = sum(_work(dataset, buckets, settings) for dataset in joined)
-    if not work:
-        return "There is nothing to rank: no dataset has scores of two metrics."
-    if work > MOST_WORK:
-        return "Ranks and their intervals take long on so many pairs: assay leaderboard computes them."
-    ranked = document(boards(joined, settings, by=statistic, buckets=buckets), settings, statistic)
-    names = ShortNames(ranked.metrics)
-    return replace(ranked, sheets=[names.in_sheet(sheet) for sheet in ranked.sheets])
-
-
-def _work(dataset: Joined, buckets: Sequence[str], settings: PairedTests) -> int:
-    """Return how many pairs the resamples of all metrics in some buckets have; the tests take less than these."""
-    if len(dataset.scores) < 2:
-        return 0
-    pairs = sum(int(mask.sum()) for name, mask in dataset.data.buckets.items() if name in buckets)
-    return pairs * len(dataset.scores) * settings.resamples
 
 
 # Where the page is written: a folder of its own.

@@ -11,12 +11,12 @@ from markupsafe import Markup
 
 from assay.reports.drawing import CHARACTER, Figure, Scale, drawing, element, text
 from assay.reports.layout import fit, short
-from assay.reports.leaderboard.board import front_of
 from assay.reports.plots import BINS, Axis, Strip, axis_of, log_range, strip_of, strips_by_label, ticks
 from assay.reports.sheets import Column, Sheet, number_columns
 from assay.reports.units import Unit
 from assay.statistics.coefficients import title_of
 from assay.statistics.concordance import Floats
+from assay.statistics.ranks import front_of
 
 # How scores are spread: small multiples, a panel a metric, a strip a label or dataset.
 
