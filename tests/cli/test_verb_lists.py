@@ -115,7 +115,7 @@ def test_what_a_file_of_ones_own_has_is_shown(assay):
     assert "pairs.csv: is a file, and no card" in assay("datasets", "fetch", "pairs.csv").complaint
     assert "there is no such file" in assay("datasets", "show", "nothing.csv").complaint
     Path("sly.csv").write_text("reference,candidate,label,split\na,b,1,\x1b[2J\n", encoding="utf-8")
-    assert "splits: \\u001b[2J 1" in assay("datasets", "show", "sly.csv").out
+    assert "splits: \\x1b[2J 1" in assay("datasets", "show", "sly.csv").out
 
 
 def test_a_file_of_other_columns_can_be_shown_and_checked(assay):

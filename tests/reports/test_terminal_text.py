@@ -18,7 +18,7 @@ from assay.reports.terminal import TerminalReport, rich_text
 
 #: Names the window, then clears the screen.
 ESCAPE = "\x1b]0;owned\x07\x1b[2J"
-SPELT = r"\u001b]0;owned\u0007\u001b[2J"
+SPELT = r"\x1b]0;owned\x07\x1b[2J"
 
 
 def printed(renderable):

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from assay.cli.guard import grid, guarded, show, tell
+from assay.cli.guard import guarded, print_data, print_grid, tell
 from assay.cli.options import ListFormat, ListFormatOption
 
 if TYPE_CHECKING:
@@ -33,13 +33,13 @@ def list_(output: ListFormatOption = ListFormat.table) -> None:
     entries = list_cache()
     if output is ListFormat.json:
         records = [{"kind": entry.kind, "files": entry.files, "bytes": entry.size} for entry in entries]
-        typer.echo(json_text({"path": str(cache_dir()), "kinds": records}), nl=False)
+        print_data(json_text({"path": str(cache_dir()), "kinds": records}))
         return
-    table = grid("kind", "size", "files", "last written", "what")
+    rows = []
     for entry in entries:
         day = "" if entry.newest is None else f"{datetime.fromtimestamp(entry.newest, UTC):%Y-%m-%d}"
-        table.add_row(entry.kind, size_text(entry.size), f"{entry.files:,}", day, KINDS[entry.kind])
-    show(table)
+        rows.append((entry.kind, size_text(entry.size), f"{entry.files:,}", day, KINDS[entry.kind]))
+    print_grid(("kind", "size", "files", "last written", "what"), rows)
     tell(f"{size_text(sum(entry.size for entry in entries))} in {cache_dir()}")
 
 

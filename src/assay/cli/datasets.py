@@ -9,7 +9,7 @@ from typing import Annotated, Any
 import typer
 
 from assay.cli.completion import complete_datasets
-from assay.cli.guard import grid, guarded, print_line, show, tell
+from assay.cli.guard import guarded, print_data, print_grid, print_line, tell
 from assay.cli.options import (
     ColumnsOption,
     JsonOption,
@@ -20,6 +20,7 @@ from assay.cli.options import (
     QuietOption,
     SeparatorOption,
 )
+from assay.visible import brief
 
 app = typer.Typer(
     add_completion=False,
@@ -49,25 +50,23 @@ Directed = Annotated[
 @guarded
 def list_(output: ListFormatOption = ListFormat.table) -> None:
     """List the datasets; a bare name means the version without a mark."""
-    from rich.text import Text
-
     from assay.datasets import is_here, list_datasets
 
     if output is ListFormat.json:
         _list_json()
         return
-    table = grid("name", "language", "pairs", "label", "what", "here")
+    table = []
     for entry in list_datasets():
         name = f"{entry.name}@{entry.version}" + ("" if entry.default else " (not the default)")
         card = entry.card
         if card is None:
-            table.add_row(name, "", "", "", Text(entry.error), "no")
+            table.append((name, "", "", "", entry.error, "no"))
             continue
         language = card.language if isinstance(card.language, str) else "+".join(card.language)
         rows = " / ".join(f"{split.rows:,}" if split.rows else "?" for split in card.splits.values())
         scale = f"{card.scale.low:g}–{card.scale.high:g}"
-        table.add_row(name, language, rows, scale, Text(card.title), "yes" if is_here(card) else "no")
-    show(table)
+        table.append((name, language, rows, scale, card.title, "yes" if is_here(card) else "no"))
+    print_grid(("name", "language", "pairs", "label", "what", "here"), table)
 
 
 def _list_json() -> None:
@@ -87,7 +86,7 @@ def _list_json() -> None:
         scale = {"low": card.scale.low, "high": card.scale.high}
         about = {"title": card.title, "kind": card.kind, "language": language, "splits": splits, "scale": scale}
         records.append(record | about | {"here": is_here(card)})
-    typer.echo(json_text(records), nl=False)
+    print_data(json_text(records))
 
 
 @app.command("show")
@@ -116,7 +115,7 @@ def show_(
         check_own_settings(reading, name)
         shown = describe_card(load_card(name), directed=directed)
     if as_json:
-        typer.echo(json_text(shown), nl=False)
+        print_data(json_text(shown))
     else:
         _print(shown)
 
@@ -124,7 +123,6 @@ def show_(
 def _print(shown: dict[str, Any]) -> None:
     """Print a card or a file, a line for each thing that is known of it."""
     from assay.datasets.annotation_graph import graph_line
-    from assay.reports.terminal import terminal
 
     for key, value in shown.items():
         if value in ("", [], None):
@@ -138,11 +136,11 @@ def _print(shown: dict[str, Any]) -> None:
             print_line(graph_line(value))
         elif isinstance(value, list):
             for item in value:
-                print_line(terminal(f"{key.removesuffix('s')}: {item}"))
+                print_line(f"{key.removesuffix('s')}: {item}")
         elif isinstance(value, dict):
-            print_line(terminal(f"{key}: " + ", ".join(f"{inner} {_number(held)}" for inner, held in value.items())))
+            print_line(f"{key}: " + ", ".join(f"{inner} {_number(held)}" for inner, held in value.items()))
         else:
-            print_line(terminal(f"{key}: {value}"))
+            print_line(f"{key}: {value}")
 
 
 def _number(value: object) -> str:
@@ -156,7 +154,7 @@ def fetch(name: Card, offline: OfflineOption = False, quiet: QuietOption = False
     from assay.datasets import fetch_dataset
 
     for located in fetch_dataset(name, offline=offline, progress=None if quiet else _download_progress()):
-        typer.echo(f"{located.path} ({located.source})")
+        print_line(f"{located.path} ({located.source})")
 
 
 def _download_progress() -> Callable[[str, int, int | None], None] | None:
@@ -167,7 +165,7 @@ def _download_progress() -> Callable[[str, int, int | None], None] | None:
     def progress(file: str, done: int, total: int | None) -> None:
         share = f"{done / total:.0%}" if total else f"{done:,} bytes"
         end = "\n" if total and done >= total else ""
-        sys.stderr.write(f"\r{file} {share}{end}")
+        sys.stderr.write(f"\r{brief(file)} {share}{end}")
         sys.stderr.flush()
 
     return progress
@@ -196,7 +194,7 @@ def check(
     findings = check_dataset(splits, card)
     notes = [*annotation_notes(splits, directed=directed), *group_notes(splits)]
     if as_json:
-        typer.echo(json_text([vars(finding) for finding in [*findings, *notes]]), nl=False)
+        print_data(json_text([vars(finding) for finding in [*findings, *notes]]))
     else:
         # a file without a column `split` has one part, which needs no name
         has_splits = card is not None or any("split" in pairs.table.column_names for pairs in splits.values())
@@ -206,13 +204,13 @@ def check(
 
         for split, pairs in splits.items():
             for line in (f"{len(pairs):,} pairs", *pairs.notes, *pairs.hints):
-                typer.echo(about(split, line))
+                print_line(about(split, line))
         for note in notes:
-            typer.echo(about(note.split, note.message))
+            print_line(about(note.split, note.message))
         for finding in findings:
-            typer.echo(f"{finding.severity}: {about(finding.split, finding.message)}")
+            print_line(f"{finding.severity}: {about(finding.split, finding.message)}")
             for example in finding.examples:
-                typer.echo(f"    {_example_line(example)}")
+                print_line(f"    {_example_line(example)}")
     errors = sum(finding.severity == "error" for finding in findings)
     tell(f"{_with_plural(len(findings), 'finding')}, {_with_plural(errors, 'error')}")
     if errors:

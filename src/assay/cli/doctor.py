@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import typer
 
-from assay.cli.guard import grid, guarded, show
+from assay.cli.guard import guarded, print_data, print_grid
 from assay.cli.options import ListFormat, ListFormatOption
 from assay.errors import InputError
 
@@ -40,25 +40,19 @@ def doctor(
     output: ListFormatOption = ListFormat.table,
 ) -> None:
     """Say what is installed, what is missing for which metric or dataset, and the command that installs it."""
-    from rich.text import Text
-
     from assay import diagnose
     from assay.output import json_text
 
     findings = [*configuration_findings(context.find_root().command), *diagnose()]
     if output is ListFormat.json:
-        typer.echo(json_text([vars(finding) for finding in findings]), nl=False)
+        print_data(json_text([vars(finding) for finding in findings]))
         return
     for kind in dict.fromkeys(finding.kind for finding in findings):
         of_kind = [finding for finding in findings if finding.kind == kind]
         if kind == "variable":
-            table = grid(kind, "value", "what it sets")
-            for finding in of_kind:
-                value = finding.value if finding.here else "not set"
-                table.add_row(Text(finding.name), Text(value), Text(finding.detail))
+            heads = [kind, "value", "what it sets"]
+            rows = [[one.name, one.value if one.here else "not set", one.detail] for one in of_kind]
         else:
-            table = grid(kind, "available", "detail", "how to get it")
-            for finding in of_kind:
-                available = "yes" if finding.here else "no"
-                table.add_row(Text(finding.name), available, Text(finding.detail), Text(finding.remedy))
-        show(table)
+            heads = [kind, "available", "detail", "how to get it"]
+            rows = [[one.name, "yes" if one.here else "no", one.detail, one.remedy] for one in of_kind]
+        print_grid(heads, rows)

@@ -11,7 +11,7 @@ import sys
 import textwrap
 import time
 import traceback
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any, ParamSpec
 
@@ -19,12 +19,12 @@ import typer
 from typer.core import TyperGroup
 
 from assay.errors import AssayError
+from assay.visible import brief, visible
 
 if TYPE_CHECKING:
     from rich.console import Console
     from rich.progress import Progress as Bar
     from rich.progress import Task, TaskID
-    from rich.table import Table
 
     from assay.api.values import Tables
     from assay.cli.options import ReportFormat
@@ -49,8 +49,8 @@ TRACEBACK = "ASSAY_TRACEBACK"
 
 
 def tell(line: str) -> None:
-    """Write one line to stderr."""
-    typer.echo(line, err=True)
+    """Write one line to stderr, whatever names it holds."""
+    typer.echo(brief(line), err=True)
 
 
 def finish(failures: Sequence[str], notes: Sequence[str] = ()) -> None:
@@ -165,14 +165,14 @@ def _tell_usage_error(message: str, context: Any) -> None:
         message: of typer; of several lines where it is the help itself, since there were no arguments.
         context: of typer, None where the error has none.
     """
-    if "\n" in message:
-        tell(message)
+    if message.startswith("Usage: "):
+        typer.echo(message, err=True)
         return
     verb = context.command_path if context is not None else "assay"
     tell(f"assay: {message.replace('Value error, ', '').removesuffix('.')} ({verb} --help)")
 
 
-def show(renderable: Any) -> None:
+def _show(renderable: Any) -> None:
     """Print a Rich renderable to stdout; where that is a file or a pipe, so wide that no word is broken."""
     from rich.measure import Measurement
 
@@ -185,11 +185,17 @@ def show(renderable: Any) -> None:
 
 def print_line(line: str) -> None:
     """Print a line to stdout; a terminal gets it wrapped between words, the further lines indented."""
+    line = brief(line)
     if sys.stdout.isatty():
         line = textwrap.fill(
             line, console().width, subsequent_indent="    ", break_long_words=False, break_on_hyphens=False
         )
     typer.echo(line)
+
+
+def print_data(text: str) -> None:
+    """Print lines that a program reads, such as JSON or CSV, to stdout as they are; no character acts on a terminal."""
+    typer.echo(visible(text, keep="\n\t") if sys.stdout.isatty() else text, nl=False)
 
 
 def print_report(report: Tables, output: ReportFormat, *, explain: bool = False) -> None:
@@ -203,14 +209,19 @@ def print_report(report: Tables, output: ReportFormat, *, explain: bool = False)
     if output.value == "table":
         console().print(report.to_rich(explain=explain), crop=False)
     else:
-        typer.echo(report.to_text(output.value), nl=False)
+        print_data(report.to_text(output.value))
 
 
-def grid(*heads: str) -> Table:
-    """Return a table that breaks a long word, such as a line to copy, where others would cut it."""
+def print_grid(heads: Sequence[str], rows: Iterable[Sequence[str]]) -> None:
+    """Print a table to stdout that breaks a long word, such as a line to copy, where others would cut it."""
     from rich.table import Column, Table
 
-    return Table(*(Column(head, overflow="fold") for head in heads))
+    from assay.reports.terminal import rich_text
+
+    table = Table(*(Column(head, overflow="fold") for head in heads))
+    for row in rows:
+        table.add_row(*map(rich_text, row))
+    _show(table)
 
 
 def console() -> Console:
@@ -232,14 +243,14 @@ class _Bars:
     def begin(self, what: str, total: int) -> None:
         if self._task is not None:
             self._bar.remove_task(self._task)
-        self._task = self._bar.add_task(what, total=total or None)
+        self._task = self._bar.add_task(brief(what), total=total or None)
 
     def advance(self, units: int) -> None:
         if self._task is not None:
             self._bar.advance(self._task, units)
 
     def say(self, line: str) -> None:
-        self._bar.console.print(line, markup=False, highlight=False)
+        self._bar.console.print(brief(line), markup=False, highlight=False)
 
 
 class _Lines:
@@ -325,12 +336,19 @@ def _bar(console: Console) -> Bar:
     )
 
 
+class _LogLine(logging.Formatter):
+    """A line of the log, whatever names it holds."""
+
+    def format(self, record: logging.LogRecord) -> str:
+        return brief(super().format(record))
+
+
 def log_to_stderr() -> None:
     """Write what assay logs, such as models that are loaded and scores that the store has, to stderr."""
     logger = logging.getLogger("assay")
     if not logger.handlers:
         handler = logging.StreamHandler()
-        handler.setFormatter(logging.Formatter("%(relativeCreated)7.0f ms  %(message)s"))
+        handler.setFormatter(_LogLine("%(relativeCreated)7.0f ms  %(message)s"))
         logger.addHandler(handler)
     logger.setLevel(logging.INFO)
     logger.propagate = False

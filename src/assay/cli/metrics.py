@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from assay.cli.completion import complete_metrics
-from assay.cli.guard import grid, guarded, print_line, show, tell
+from assay.cli.guard import guarded, print_data, print_grid, print_line, tell
 from assay.cli.options import ListFormat, ListFormatOption
 
 if TYPE_CHECKING:
@@ -31,12 +31,9 @@ def list_(output: ListFormatOption = ListFormat.table) -> None:
 
     records = [_facts(entry) for entry in list_metrics()]
     if output is ListFormat.json:
-        typer.echo(json_text(records), nl=False)
+        print_data(json_text(records))
         return
-    table = grid("name", "what", "languages", "origin", "here")
-    for record in records:
-        table.add_row(*record.values())
-    show(table)
+    print_grid(("name", "what", "languages", "origin", "here"), [tuple(record.values()) for record in records])
 
 
 def _facts(entry: Entry) -> dict[str, str]:
@@ -93,15 +90,11 @@ def show_(
 @guarded
 def check(name: Annotated[str, typer.Argument(help="A metric, such as bleu or a plugin's.")]) -> None:
     """Check the promises of a metric, for instance a plugin; exit 1 if it breaks one."""
-    from rich.text import Text
-
     from assay.metrics import check_metric
 
     findings = check_metric(name)
-    table = grid("check", "result", "detail")
-    for finding in findings:
-        table.add_row(finding.check, "passed" if finding.passed else "FAILED", Text(finding.detail))
-    show(table)
+    rows = [(finding.check, "passed" if finding.passed else "FAILED", finding.detail) for finding in findings]
+    print_grid(("check", "result", "detail"), rows)
     failed = sum(not finding.passed for finding in findings)
     tell(f"{len(findings) - failed} passed, {failed} failed")
     if failed:

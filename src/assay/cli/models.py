@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from assay.cli.guard import grid, guarded, show
+from assay.cli.guard import guarded, print_data, print_grid, print_line
 from assay.cli.options import JsonOption, ListFormat, ListFormatOption, OfflineOption
 
 if TYPE_CHECKING:
@@ -32,18 +32,14 @@ Model = Annotated[
 @guarded
 def list_(output: ListFormatOption = ListFormat.table) -> None:
     """List the short names, and what the cache has."""
-    from rich.text import Text
-
     from assay.metrics.models import list_models
     from assay.output import json_text
 
     if output is ListFormat.json:
-        typer.echo(json_text([vars(model) for model in list_models()]), nl=False)
+        print_data(json_text([vars(model) for model in list_models()]))
         return
-    table = grid("model", "what", "here")
-    for model in list_models():
-        table.add_row(Text(model.model, overflow="fold"), Text(model.title), "yes" if model.here else "no")
-    show(table)
+    rows = [(model.model, model.title, "yes" if model.here else "no") for model in list_models()]
+    print_grid(("model", "what", "here"), rows)
 
 
 @app.command("show")
@@ -98,8 +94,8 @@ def _print_facts(facts: dict[str, object], *, as_json: bool) -> None:
     if as_json:
         from assay.output import json_text
 
-        typer.echo(json_text(facts), nl=False)
+        print_data(json_text(facts))
         return
     for key, value in facts.items():
         text = ", ".join(str(item) for item in value) if isinstance(value, list) else value
-        typer.echo(f"{key}: {text}")
+        print_line(f"{key}: {text}")

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from markupsafe import Markup
 
 from assay.reports.sheets import Sheet
+from assay.visible import visible
 
 #: Width of a character of text in pixels, about.
 CHARACTER = 6.6
@@ -41,7 +42,8 @@ def element(tag: str, *children: str, **attributes: object) -> Markup:
         for name, value in attributes.items()
         if value is not None
     ]
-    inner = Markup("").join(children)
+    # XML has no word for control characters, and one of them would make the file unreadable
+    inner = Markup("").join(child if isinstance(child, Markup) else visible(child) for child in children)
     return Markup("<{0}{1}>{2}</{0}>").format(Markup(tag), Markup("").join(parts), inner)
 
 

@@ -15,6 +15,7 @@ from typing import Any
 from assay.errors import InputError, unknown_name
 from assay.output import json_text, write_records
 from assay.reports.sheets import Column, Document, Sheet, ShortNames
+from assay.visible import visible
 
 #: Name of a format -> a function that returns a document as text.
 FORMATS: dict[str, Callable[[Document], str]] = {}
@@ -71,11 +72,10 @@ def _flat(record: Mapping[str, Any]) -> dict[str, Any]:
 
 def markdown(text: str) -> str:
     """Return a line of text as Markdown that shows it as it is, also in a cell of a table."""
-    text = text.replace("&", "&amp;")
+    text = visible(" ".join(text.splitlines())).replace("&", "&amp;")
     for mark in ("\\", "|", "<", ">", "*", "_", "`", "#", "~"):
         text = text.replace(mark, "\\" + mark)
-    text = text.replace("](", "]\\(")  # no link; an interval keeps its brackets
-    return " ".join(text.splitlines())
+    return text.replace("](", "]\\(")  # no link; an interval keeps its brackets
 
 
 @_format("md")
@@ -89,7 +89,7 @@ def _markdown(document: Document) -> str:
     made = document.provenance
     if made is not None:
         lines += [markdown(f"{made.method}. {made.signature}"), ""]
-        lines += [f"- `{metric}`: `{signature}`" for metric, signature in made.metrics.items()]
+        lines += [f"- `{visible(metric)}`: `{visible(signature)}`" for metric, signature in made.metrics.items()]
     return "\n".join(lines).rstrip("\n") + "\n"
 
 
@@ -137,7 +137,7 @@ _LATEX = {
 
 def latex(text: str) -> str:
     """Return text as LaTeX that prints it as it is."""
-    escaped = "".join(_LATEX.get(character, character) for character in " ".join(text.splitlines()))
+    escaped = "".join(_LATEX.get(character, character) for character in visible(" ".join(text.splitlines())))
     # at the start of a row a bracket would be an argument of the line break before it
     return "{}" + escaped if escaped.startswith("[") else escaped
 
@@ -151,7 +151,7 @@ def _latex(document: Document) -> str:
 
 def latex_names(names: ShortNames) -> str:
     """Return a comment a line for each metric that a table names shortly, with its full name."""
-    return "".join(f"% {short}: {' '.join(name.splitlines())}\n" for name, short in names.short.items())
+    return "".join(f"% {short}: {visible(name)}\n" for name, short in names.short.items())
 
 
 def _latex_sheet(sheet: Sheet, names: ShortNames) -> str:
@@ -212,8 +212,6 @@ def _latex_cells(sheet: Sheet, number: int, shown: Sequence[int]) -> Iterator[st
 @_format("html")
 def _html(document: Document) -> str:
     """Return tables as HTML; all text is escaped."""
-    from html import escape
-
     parts = [f"<p>{escape(hint)}</p>" for hint in document.hints]
     for sheet in document.sheets:
         caption = escape(". ".join([sheet.title, *sheet.facts]))
@@ -229,9 +227,14 @@ def _html(document: Document) -> str:
     return "\n".join(parts) + "\n"
 
 
-def _html_row(sheet: Sheet, number: int) -> str:
-    from html import escape
+def escape(text: str) -> str:
+    """Return text as HTML that shows it as it is."""
+    import html
 
+    return html.escape(visible(text))
+
+
+def _html_row(sheet: Sheet, number: int) -> str:
     cells = []
     for position, column in enumerate(sheet.columns):
         cell = escape(sheet.cell(number, position))

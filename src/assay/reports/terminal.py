@@ -7,12 +7,12 @@ columns that say less are left out with a hint, and what is still too wide goes 
 from __future__ import annotations
 
 import re
-import unicodedata
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from assay.reports.sheets import Document, Sheet, ShortNames
+from assay.visible import brief
 
 if TYPE_CHECKING:
     from rich.console import Console, ConsoleOptions, RenderableType
@@ -34,20 +34,16 @@ MOST_NOTES = 4
 HINT = "Method and signatures: --explain"
 
 
-def terminal(text: str) -> str:
-    """Return text whose control and formatting characters are spelt out: no escape sequence reaches a terminal."""
-    return "".join(f"\\u{ord(letter):04x}" if _acts(letter) else letter for letter in text)
-
-
-def _acts(letter: str) -> bool:
-    return letter not in "\n\t\N{ZERO WIDTH JOINER}" and unicodedata.category(letter) in ("Cc", "Cf", "Cs")
-
-
 def rich_text(text: str, style: str = "") -> Text:
-    """Return text for Rich to print in a style: nothing in it is markup, and :func:`terminal` has made it safe."""
+    """Return text for Rich to print in a style: nothing in it is markup, and :func:`~assay.visible.brief` shows it."""
+    return _printed(brief(text), style)
+
+
+def _printed(text: str, style: str = "") -> Text:
+    """Return text that is brief already, broken into lines, as :func:`rich_text` does."""
     from rich.text import Text
 
-    return Text(terminal(text), style=style)
+    return Text(text, style=style)
 
 
 class TerminalReport:
@@ -224,13 +220,13 @@ def _least_block(sheet: Sheet, columns: Sequence[int]) -> _Block:
 
 
 def _full_width(sheet: Sheet, number: int) -> int:
-    return max(map(_width, [sheet.columns[number].head, *_cells(sheet, number)]))
+    return max(map(_width, [_head(sheet, number), *_cells(sheet, number)]))
 
 
 def _least_width(sheet: Sheet, number: int) -> int:
     """Return how narrow a column can be: numbers are never cut, heads, long names and texts are wrapped."""
     column = sheet.columns[number]
-    head = max(map(_width, column.head.split()), default=0)
+    head = max(map(_width, _head(sheet, number).split()), default=0)
     widest = max(map(_width, _cells(sheet, number)), default=0)
     if column.number:
         return max(head, widest)
@@ -240,6 +236,10 @@ def _least_width(sheet: Sheet, number: int) -> int:
         return max(head, widest)
     pieces = [piece for cell in _cells(sheet, number) for _, piece in _pieces(cell)]
     return max(head, _indent(sheet, number) + min(max(map(_width, pieces)), LONGEST_PIECE))
+
+
+def _head(sheet: Sheet, number: int) -> str:
+    return brief(sheet.columns[number].head)
 
 
 def _cells(sheet: Sheet, number: int) -> list[str]:
@@ -252,8 +252,8 @@ def _indent(sheet: Sheet, column: int) -> int:
 
 
 def _shown_cell(sheet: Sheet, row: int, column: int) -> str:
-    """Return a cell; the name of a row under a heading is indented, and has a mark where there is a footnote on it."""
-    cell = sheet.cell(row, column)
+    """Return a cell, brief; the name of a row under a heading is indented, with a mark where a footnote is on it."""
+    cell = brief(sheet.cell(row, column))
     if column != sheet.label:
         return cell
     mark = " *" if any(_notes_on(sheet, row)) else ""
@@ -263,7 +263,7 @@ def _shown_cell(sheet: Sheet, row: int, column: int) -> str:
 def _width(text: str) -> int:
     from rich.cells import cell_len
 
-    return cell_len(terminal(text))
+    return cell_len(text)
 
 
 # The table: lines.
@@ -274,7 +274,7 @@ def _drawn(sheet: Sheet, block: _Block) -> Iterator[RenderableType]:
     heads = _grid(sheet, block)
     cells = []
     for number, width in block.widths.items():
-        cells.append(rich_text(_wrapped(sheet.columns[number].head, width), "bold"))
+        cells.append(_printed(_wrapped(_head(sheet, number), width), "bold"))
     heads.add_row(*cells)
     yield _Wide(heads, block.width)
     yield rich_text("─" * block.width)
@@ -289,7 +289,7 @@ def _drawn(sheet: Sheet, block: _Block) -> Iterator[RenderableType]:
             for column, width in block.widths.items():
                 style = "bold" if sheet.stands_out(row, column) else "dim" if row in sheet.asides else ""
                 text = _wrapped(_shown_cell(sheet, row, column), width, _indent(sheet, column))
-                cells.append(rich_text(text, style))
+                cells.append(_printed(text, style))
             table.add_row(*cells)
         if rows:
             yield _Wide(table, block.width)
@@ -310,7 +310,7 @@ def _wrapped(text: str, width: int, indent: int = 0) -> str:
     """Return text in lines of at most *width*, broken between words, in a long name after ``,:/=``, or else anywhere.
 
     Args:
-        text: begins with the indentation.
+        text: brief; begins with the indentation.
         width: characters in a line.
         indent: blanks before each line.
     """
@@ -319,7 +319,7 @@ def _wrapped(text: str, width: int, indent: int = 0) -> str:
     from rich.cells import chop_cells
 
     lines, line = [], ""
-    for gap, piece in _pieces(terminal(text)):
+    for gap, piece in _pieces(text):
         if line and _width(line + gap + piece) <= width - indent:
             line += gap + piece
             continue

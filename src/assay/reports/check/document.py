@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections import Counter
 from typing import Any
 from xml.etree import ElementTree as ET
@@ -12,6 +11,7 @@ from assay.reports.check.checking import GateReport
 from assay.reports.layout import percent, short, signed
 from assay.reports.sheets import Column, Document, Sheet
 from assay.statistics.coefficients import OF_TWO_LABELS, title_of
+from assay.visible import visible
 
 _HEADS = (
     Column("bucket", key=True),
@@ -202,9 +202,6 @@ def _value(report: GateReport) -> dict[str, Any]:
 
 # The report of the gate as JUnit XML: one test case for each judged number and for each finding that fails
 
-#: What XML 1.0 cannot hold, escaped or not.
-_FORBIDDEN = re.compile("[^\t\n\r -\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
-
 
 def to_junit(report: GateReport) -> str:
     """Return JUnit XML as the services for continuous integration read it.
@@ -258,4 +255,5 @@ def _add_cell(suite: ET.Element, cell: Cell, margin: float) -> None:
 
 
 def _clean(text: str) -> str:
-    return _FORBIDDEN.sub("\ufffd", text)
+    """Return text without what XML 1.0 cannot hold, escaped or not, and what acts where it is shown."""
+    return visible(text, keep="\n")

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 from assay.errors import InputError, MissingExtraError
 from assay.output import FileKind, check_replaceable, written_whole
 from assay.reports.layout import fit
-from assay.reports.terminal import terminal
+from assay.visible import visible
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -103,7 +103,7 @@ def line_style(number: int) -> dict[str, Any]:
 
 def safe(text: str) -> str:
     """Return a name on one line, with control and formatting characters spelt out."""
-    return terminal(" ".join(text.splitlines()))
+    return visible(" ".join(text.splitlines()))
 
 
 def fit_in(text: str, inches: float) -> str:

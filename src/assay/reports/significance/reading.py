@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from assay.errors import InputError
-from assay.reports.terminal import terminal
+from assay.visible import visible
 
 #: What a training writes into the folder of each seed.
 RESULTS = "results.json"
@@ -186,7 +186,7 @@ def _row(where: str, cells: Mapping[str, Any]) -> Row:
 
 def _name(cell: object) -> str:
     """Return a name on one line that shows itself as it is wherever it is written, also in messages."""
-    return terminal(" ".join(str(cell).split()))
+    return visible(" ".join(str(cell).split()))
 
 
 def _number(where: str, cell: object) -> float:

@@ -13,6 +13,7 @@ from assay.reports.sheets import Column, Document, Sheet, ShortNames, number_col
 from assay.reports.table.cells import Entry, PaperColumn, PaperTable
 from assay.reports.table.settings import ALL, TableSettings
 from assay.statistics.coefficients import interval_method, interval_words, title_of
+from assay.visible import visible
 
 #: What stands behind a value: that the tests cannot tell it from the best, or that it was not tested.
 MARKS = {"tied": "†", "untested": "‡"}
@@ -41,7 +42,7 @@ def with_latex(
     package = r"\usepackage{booktabs}" + (r" and \usepackage{siunitx}" if settings.siunitx else "")
     comments = [
         f"% needs {package}",
-        *(f"% {' '.join(note.splitlines())}" for note in (*laid_out.warnings, *laid_out.notes)),
+        *(f"% {visible(note)}" for note in (*laid_out.warnings, *laid_out.notes)),
     ]
     label = settings.label or f"tab:{settings.coefficient}"
     names = ShortNames(metric for table in tables for metric in table.metrics)
