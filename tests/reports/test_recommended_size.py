@@ -54,6 +54,14 @@ def test_the_size_is_that_of_power(tmp_path, grouped):
         assert f"({int(planned['needed_units']):,} groups)" in text
 
 
+def test_more_pairs_than_anybody_labels_are_no_number(tmp_path):
+    # noise that makes both metrics agree alike, but for a thousandth
+    path = write_file(tmp_path, 1.13)
+    record, text = advised(path, tmp_path)
+    assert record["settle_pairs"] > 100_000 and f"{int(record['settle_pairs']):,}" not in text
+    assert "more than 100,000 pairs, the difference that these pairs show (" in text
+
+
 def test_equal_scores_have_no_size(tmp_path):
     record, text = advised(write_file(tmp_path, None), tmp_path)
     assert record["settle_pairs"] is None or np.isnan(record["settle_pairs"])

@@ -186,6 +186,10 @@ def with_size(advice: Advice, dataset: Joined, by: str, tests: PairedTests) -> A
     return replace(advice, size=next(planned(contest, settings)))
 
 
+#: Labelled pairs that nobody will have.
+TOO_MANY = 100_000
+
+
 def size_words(size: PlannedComparison) -> str:
     """Return in one line how many pairs would tell two metrics apart, or that no number is known to."""
     who = f"to tell {size.first} from {size.second}"
@@ -194,6 +198,9 @@ def size_words(size: PlannedComparison) -> str:
     low, high = size.pairs_of(size.plan.needed_low), size.pairs_of(size.plan.needed_high)
     if size.plan.needed is None:
         return f"{who}: no limit, the difference that these pairs show ({short(size.pilot.difference, 3)}) is too small"
+    if (size.pairs_of(size.plan.needed) or 0) > TOO_MANY:
+        small = f"the difference that these pairs show ({short(size.pilot.difference, 3)}) is too small to matter"
+        return f"{who}: more than {TOO_MANY:,} pairs, {small}"
     groups = f" ({size.plan.needed:,} groups)" if size.grouped else ""
     least, most = ("no limit" if number is None else f"{number:,}" for number in (low, high))
     return (

@@ -11,14 +11,13 @@ from assay.reports.layout import Cell, short
 from assay.reports.page.parts import spelt
 from assay.reports.page.settings import PageSettings
 from assay.reports.power import PlannedComparison
+from assay.reports.recommend import TOO_MANY
 from assay.statistics.coefficients import title_of
 
 #: Labels of the rarer kind below which a page warns, and the width of an interval above which it does.
 _FEW_LABELS, _WIDE = 50, 0.1
 #: Pairs below which it warns where there is no threshold.
 _FEW_PAIRS = 100
-#: Labelled pairs that nobody will have.
-_TOO_MANY = 100_000
 
 
 def sure(evidence: Evidence, settings: PageSettings, names: Mapping[str, str]) -> Iterator[str]:
@@ -73,8 +72,8 @@ def settled(size: PlannedComparison, names: Mapping[str, str], n: int) -> str:
     if size.plan.needed is None:
         return f"The difference is so small that no number of pairs is known to tell {both}."
     pairs = size.pairs_of(size.plan.needed)
-    if pairs is None or pairs > _TOO_MANY:
-        return f"The difference is so small that it would take more than {_TOO_MANY:,} labelled pairs to tell {both}."
+    if pairs is None or pairs > TOO_MANY:
+        return f"The difference is so small that it would take more than {TOO_MANY:,} labelled pairs to tell {both}."
     return f"It takes about {pairs:,} labelled pairs, not {n:,}, to tell {both}."
 
 
