@@ -136,6 +136,13 @@ def test_the_cheapest_metric_that_cannot_be_told_from_the_highest_is_recommended
     assert advise(board(SLOW, GOOD, FAST), None, "spearman").use == FAST
 
 
+def test_a_little_speed_is_no_reason_to_give_up_agreement():
+    quick = line("quick", 0.6, 999.0)
+    assert advise(board(SLOW, GOOD, quick), None, "spearman").use == GOOD, "less than twice as fast as good"
+    assert advise(board(GOOD, quick), None, "spearman").use == GOOD
+    assert advise(board(GOOD, line("quick", 0.6, 1000.0)), None, "spearman").use.metric == "quick"
+
+
 def test_a_cheap_metric_that_may_be_no_better_than_chance_replaces_none():
     weak = line("weak", 0.6, 5000.0, low=-0.1)
     assert advise(board(SLOW, GOOD, weak), None, "spearman").use == GOOD
