@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import errno
 import os
 from pathlib import Path
+
+from assay.errors import InputError
 
 
 def cache_dir() -> Path:
@@ -13,7 +16,7 @@ def cache_dir() -> Path:
     """
     chosen = os.environ.get("ASSAY_CACHE")
     if chosen:
-        return Path(chosen).expanduser()
+        return user_path(chosen)
     import platformdirs
 
     return Path(platformdirs.user_cache_dir("assay"))
@@ -22,4 +25,35 @@ def cache_dir() -> Path:
 def data_dirs() -> list[Path]:
     """Return the folders of ``$ASSAY_DATA`` (separated as in ``$PATH``), in order."""
     value = os.environ.get("ASSAY_DATA", "")
-    return [Path(part).expanduser() for part in value.split(os.pathsep) if part]
+    return [user_path(part) for part in value.split(os.pathsep) if part]
+
+
+def user_path(path: str | Path) -> Path:
+    """Return the path that a user named, with ``~`` and ``~name`` as the home folders they stand for.
+
+    Raises:
+        InputError: no file or folder can have that name: it is too long, holds NUL or half a character, or begins with
+            the ``~name`` of a user that this machine does not have.
+    """
+    text = os.fspath(path)
+    try:
+        named = Path(text).expanduser()
+    except RuntimeError:
+        if exists(text):
+            return Path(text)
+        unknown = f"there is no user {Path(text).parts[0].removeprefix('~')!r} on this machine"
+        raise InputError(f"{text}: {unknown}; write the path in full, or ./{text} where that is its name") from None
+    try:
+        named.lstat()
+    except ValueError as error:
+        reason = "holds NUL" if "\0" in text else "holds half a character"
+        raise InputError(f"{text!r}: no path can be this ({reason})") from error
+    except OSError as error:
+        if error.errno == errno.ENAMETOOLONG:
+            raise InputError(f"{text}: is longer than the name of a file can be ({len(text):,} characters)") from error
+    return named
+
+
+def exists(text: str | Path) -> bool:
+    """Tell whether a text is the path of a file or folder; what no path can be is none."""
+    return os.path.exists(text)  # noqa: PTH110  Path.exists raises for a name that is too long

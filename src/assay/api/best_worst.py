@@ -13,6 +13,7 @@ from assay.datasets import read_table_file
 from assay.datasets.best_worst import read_best_worst
 from assay.errors import InputError
 from assay.output import FileKind, check_replaceable
+from assay.paths import user_path
 from assay.reports.best_worst import COLUMNS, Annotated, to_document
 from assay.reports.settings import BestWorstSettings
 from assay.settings import takes_settings
@@ -34,8 +35,8 @@ def best_worst(tuples: str | Path, settings: BestWorstSettings) -> Report:
     Raises:
         InputError: the file cannot be read, a row cannot be, or *out* cannot be written or holds something else.
     """
-    file = Path(tuples)
-    out = None if settings.out is None else Path(settings.out)
+    file = user_path(tuples)
+    out = None if settings.out is None else user_path(settings.out)
     if out is not None:
         check_out(file, out)
     annotations = read_best_worst(file)

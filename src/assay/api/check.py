@@ -8,6 +8,7 @@ from assay.api.files import Run, open_runs
 from assay.api.values import Report
 from assay.errors import InputError
 from assay.output import check_replaceable
+from assay.paths import user_path
 from assay.progress import Silent
 from assay.reports.check.baseline import follow, other_pairs, read_baseline, take_baseline, to_text
 from assay.reports.check.checking import GateReport
@@ -60,11 +61,11 @@ def baseline(run: Run, out: str | Path, *, baseline_of: str | Path | None = None
         InputError: the run or the earlier baseline cannot be read, the pairs of a dataset differ between them, or the
             file cannot be written or holds something else.
     """
-    check_replaceable(Path(out), BASELINE)
+    check_replaceable(user_path(out), BASELINE)
     with open_runs(run) as (opened,):
         taken = take_baseline(opened)
     if baseline_of is not None:
-        old = read_baseline(Path(baseline_of))
+        old = read_baseline(user_path(baseline_of))
         for name, dataset in taken.datasets.items():
             if name in old.datasets and other_pairs(dataset, old.datasets[name]):
                 raise InputError(
@@ -72,8 +73,8 @@ def baseline(run: Run, out: str | Path, *, baseline_of: str | Path | None = None
                     "the first baseline any more; leave it out to begin a new chain"
                 )
         taken = follow(taken, old)
-    write_file(Path(out), to_text(taken))
-    return Path(out)
+    write_file(user_path(out), to_text(taken))
+    return user_path(out)
 
 
 @takes_settings(CheckSettings)
@@ -89,7 +90,7 @@ def check(run: Run, against: str | Path, settings: CheckSettings) -> Checked:
             outside its range.
     """
     progress = settings.progress or Silent()
-    before = read_baseline(Path(against))
+    before = read_baseline(user_path(against))
     with open_runs(run) as (opened,):
         metrics = sum(metric.is_done for metric in opened.manifest.metrics)
         progress.begin("comparing with the baseline", metrics)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 from assay.api.files import Run, open_runs
+from assay.paths import user_path
 from assay.reports.figure.settings import FigureSettings
 from assay.reports.figure.write import write_figure
 from assay.settings import takes_settings
@@ -23,5 +24,5 @@ def figure(run: Run, out: str | Path, settings: FigureSettings) -> Path:
         MissingExtraError: matplotlib is not installed.
     """
     with open_runs(run) as (opened,):
-        write_figure(opened, Path(out), settings)
-    return Path(out)
+        write_figure(opened, user_path(out), settings)
+    return user_path(out)

@@ -29,6 +29,7 @@ from assay.datasets.reading import Reading
 from assay.errors import AssayError, InputError
 from assay.metrics.neural.runtime import Runtime, use_runtime
 from assay.metrics.recorded import Recorded
+from assay.paths import user_path
 from assay.progress import Silent
 from assay.reports.folder import RunFolder, read_run
 from assay.settings import (
@@ -70,7 +71,7 @@ def score_file(settings: ScoreSettings) -> list[str]:
             or unknown.
         AssayError: no metric gave scores; nothing is written.
     """
-    file, out = file_of(settings.file), Path(settings.out)
+    file, out = file_of(settings.file), user_path(settings.out)
     check_out(file, out)
     metrics, absent = load_metrics(settings.metrics, offline=settings.offline)
     table = read_table_file(file).table
@@ -94,7 +95,7 @@ def score_file(settings: ScoreSettings) -> list[str]:
     with use_runtime(Runtime(settings.device, settings.threads)):
         scored = score_pairs(
             request,
-            store=None if settings.store is None else Path(settings.store),
+            store=None if settings.store is None else user_path(settings.store),
             executor=settings.executor or InProcess(keep_models=settings.keep_models),
             fresh=settings.fresh,
             progress=settings.progress or Silent(),
@@ -139,7 +140,7 @@ def agree_file(settings: AgreeSettings) -> Result:
     Raises:
         InputError: a missing column, one that holds no numbers, or texts that are needed and not there.
     """
-    file = Path(settings.file)
+    file = user_path(settings.file)
     mapping = parse_columns(settings.columns)
     pairs, absent = load_scored(file, Reading(**settings.values_of(OwnColumns)))
     bucket, control = reads_texts(settings.buckets), reads_texts(settings.controls)
@@ -172,7 +173,7 @@ def agree_file(settings: AgreeSettings) -> Result:
     shared["buckets"] = settings.buckets or ("none",)
     request = Request((pairs,), metrics, **shared)
     if settings.out is not None:
-        check_target(Path(settings.out), request.digest())
+        check_target(user_path(settings.out), request.digest())
     result = Result(run(request, progress=settings.progress))
     if settings.out is not None:
         result.save(settings.out)
@@ -260,7 +261,7 @@ def _open(run: Run, scratch: Path) -> RunFolder:
             return read_run(run.folder)
         write_run(run.outcome, scratch)
         return replace(read_run(scratch), source=Path(f"result {int(scratch.name) + 1}"))
-    path = Path(run)
+    path = user_path(run)
     if path.is_dir() or not is_table_file(path):
         return read_run(path)
     folder = scratch / path.stem

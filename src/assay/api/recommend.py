@@ -8,6 +8,7 @@ from pathlib import Path
 from assay.api.run import run
 from assay.api.values import Report
 from assay.errors import UnavailableError
+from assay.paths import user_path
 from assay.progress import Silent
 from assay.reports.data import signed
 from assay.reports.folder import read_run
@@ -53,7 +54,7 @@ def recommend(settings: RecommendSettings) -> Report:
     if settings.out is None:
         scoring["resamples"] = 0
     with tempfile.TemporaryDirectory(prefix="assay-") as scratch:
-        folder = Path(scratch) / "run" if settings.out is None else Path(settings.out)
+        folder = Path(scratch) / "run" if settings.out is None else user_path(settings.out)
         run(
             settings.dataset,
             settings.metrics,

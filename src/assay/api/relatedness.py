@@ -14,6 +14,7 @@ from assay.metrics.overlap import Dice
 from assay.metrics.static import Static
 from assay.metrics.words.features import OBJECTS, SUBJECTS, Reader, SpacyReader, Word, related_words
 from assay.metrics.words.vectors import open_vectors
+from assay.paths import user_path
 from assay.progress import Progress, Silent
 from assay.reports.data import ScoredDataset, draws_of, read_datasets, signed
 from assay.reports.folder import read_run
@@ -74,7 +75,7 @@ def relatedness(settings: RelatednessSettings) -> Report:
         ]
         if reader is not None:
             notes += _about(reader, data)
-            features += _of_words(data, reader, Path(settings.vectors).expanduser(), progress)
+            features += _of_words(data, reader, user_path(settings.vectors), progress)
         draws = draws_of(resamples=settings.resamples, confidence=settings.confidence, seed=settings.seed)
         document = to_document(data, features, settings, notes)
         return Report(signed(document, [data], (str(overlap), str(related)), draws))

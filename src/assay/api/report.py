@@ -7,6 +7,7 @@ from pathlib import Path
 
 from assay.api.files import Run, open_runs
 from assay.errors import InputError
+from assay.paths import user_path
 from assay.reports.page.render import write_page
 from assay.reports.page.settings import PageSettings
 from assay.settings import takes_settings
@@ -35,5 +36,5 @@ def report(runs: Run | Sequence[Run], out: str | Path, settings: PageSettings) -
                 raise InputError(
                     f"{len(opened)} runs: a page for a decision is about one; `assay leaderboard` compares them"
                 )
-            return write_decision(opened[0], Path(out), settings)
-        return write_page(opened, Path(out), leaderboard=settings.leaderboard, categories=settings.categories)
+            return write_decision(opened[0], user_path(out), settings)
+        return write_page(opened, user_path(out), leaderboard=settings.leaderboard, categories=settings.categories)

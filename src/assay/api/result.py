@@ -12,6 +12,7 @@ from assay.benchmark.outcome import Outcome
 from assay.errors import InputError
 from assay.manifest import AGREEMENT_COLUMNS
 from assay.output import one_at_a_time
+from assay.paths import user_path
 from assay.reports.folder import RunFolder, read_run
 from assay.reports.run import document
 from assay.reports.sheets import Document
@@ -89,7 +90,7 @@ class Result(Tables):
         Raises:
             InputError: the folder holds something else, or cannot be written.
         """
-        self.folder = write_run(self.outcome, Path(folder), finish=self._write_tables)
+        self.folder = write_run(self.outcome, user_path(folder), finish=self._write_tables)
         if page:
             self.write_page()
         return self.folder

@@ -23,6 +23,7 @@ from assay.datasets.load import is_own_file
 from assay.errors import InputError, OfflineError, UnavailableError
 from assay.metrics import Metric, load_metric
 from assay.metrics.neural.runtime import Runtime, device_of, use_runtime
+from assay.paths import user_path
 from assay.progress import Silent
 from assay.settings import AdjustedAgreement, GoldAnswers, Limited, Offline, OwnData, takes_settings
 
@@ -223,8 +224,8 @@ def run(settings: RunSettings) -> Result:
     """
     request = plan(settings)
     if settings.out is not None:
-        check_target(Path(settings.out), request.digest())
-    store = None if settings.store is None else Path(settings.store)
+        check_target(user_path(settings.out), request.digest())
+    store = None if settings.store is None else user_path(settings.store)
     runtime = Runtime(settings.device, settings.threads)
     if settings.device not in ("auto", "cpu"):
         # before any work: a device that was named must be there

@@ -14,6 +14,7 @@ from assay.manifest import AgreementRow, Environment, Manifest, MetricRecord
 from assay.metrics import ColumnMetric, Metric
 from assay.metrics.neural.runtime import Runtime, device_of, use_runtime
 from assay.metrics.provenance import version_of
+from assay.paths import user_path
 from assay.progress import Silent
 from assay.reports.data import ScoredDataset, read_datasets
 from assay.reports.folder import RunFolder, check_strays, read_run
@@ -67,10 +68,10 @@ def verify(run: str | Path, settings: VerifySettings) -> Verified:
             ``run.json`` does not know; a name that it does not have.
     """
     progress = settings.progress or Silent()
-    folder = read_run(Path(run))
+    folder = read_run(user_path(run))
     request = _request_of(folder.manifest, settings.offline)
     datasets = read_datasets(folder)
-    check_strays(folder, Path(run))
+    check_strays(folder, user_path(run))
     _check_trust(folder, datasets, settings.trust)
     chosen = _datasets_to_verify(folder, datasets, settings)
     metrics: dict[str, Metric | AssayError] = {}

@@ -14,6 +14,7 @@ from assay.benchmark.buckets import check_rules
 from assay.errors import InputError, UnavailableError
 from assay.manifest import RequestedDataset, RequestRecord
 from assay.metrics import ColumnMetric
+from assay.paths import user_path
 from assay.settings import AdjustedAgreement, GoldAnswers, Limited, Offline, check_level, check_resamples, check_seed
 from assay.statistics.coefficients import check_statistics, default_statistics, have_two_values
 
@@ -112,8 +113,8 @@ class Request(AdjustedAgreement, Limited, GoldAnswers, Offline):
         ]
         recorded_files = {}
         for metric in self.metrics:
-            if isinstance(metric, ColumnMetric) and metric.file and Path(metric.file).is_file():
-                recorded_files[metric.file] = hashlib.sha256(Path(metric.file).read_bytes()).hexdigest()
+            if isinstance(metric, ColumnMetric) and metric.file and user_path(metric.file).is_file():
+                recorded_files[metric.file] = hashlib.sha256(user_path(metric.file).read_bytes()).hexdigest()
         return RequestRecord(
             suite=self.suite,
             datasets=datasets,

@@ -5,11 +5,11 @@ from __future__ import annotations
 import tomllib
 from importlib import resources
 from importlib.resources.abc import Traversable
-from pathlib import Path
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError, model_validator
 
 from assay.errors import InputError, suggest, unknown_name
+from assay.paths import user_path
 
 
 class Suite(BaseModel):
@@ -60,7 +60,7 @@ def load_suite(name: str) -> Suite:
     shipped = shipped_suites()
     if name in shipped:
         return _read(shipped[name].read_text(encoding="utf-8"), name)
-    path = Path(name)
+    path = user_path(name)
     if path.suffix == ".toml":
         try:
             return _read(path.read_text(encoding="utf-8"), name)

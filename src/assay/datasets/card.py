@@ -17,6 +17,7 @@ from typing import Annotated, Any, Literal
 from pydantic import BaseModel, ConfigDict, Field, ValidationError, field_validator, model_validator
 
 from assay.errors import AssayError, InputError, suggest, unknown_name
+from assay.paths import exists, user_path
 from assay.transfer import PINNED
 
 Sha256 = Annotated[str, Field(pattern=r"^[0-9a-f]{64}$")]
@@ -195,7 +196,7 @@ def read_card(path: str | Path, *, origin: str | None = None) -> Card:
     Raises:
         InputError: one line with the file, the field and what was expected.
     """
-    path = Path(path)
+    path = user_path(path)
     try:
         data = tomllib.loads(path.read_text(encoding="utf-8"))
     except FileNotFoundError:
@@ -299,7 +300,7 @@ def load_card(name: str | Path, version: str | None = None) -> Card:
     if not cards:
         if entries:
             raise InputError(f"dataset {text!r} (from {entries[0].origin}): {entries[0].error}")
-        if Path(text).is_file():
+        if exists(text) and Path(text).is_file():
             raise InputError(f"{text}: is a file, and no card; a card is a .toml file")
         names = sorted({entry.name for entry in list_datasets()})
         raise InputError(unknown_name("there is no file and no dataset", text, names))

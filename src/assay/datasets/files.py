@@ -19,6 +19,7 @@ import pyarrow as pa
 from assay.datasets.columns import Misfit, SourceTable
 from assay.datasets.readers.jsonl import column_of, misfit_of, table_of_columns, table_of_records
 from assay.errors import InputError
+from assay.paths import user_path
 
 #: The name of standard input.
 STANDARD_INPUT = "-"
@@ -51,7 +52,7 @@ def file_of(path: str | Path) -> Path:
     Raises:
         InputError: nothing comes from standard input.
     """
-    return _file_of_standard_input(str(path)) if is_standard_input(path) else Path(path)
+    return _file_of_standard_input(str(path)) if is_standard_input(path) else user_path(path)
 
 
 @functools.cache

@@ -14,6 +14,7 @@ from assay.amr import GraphBlock, check_block, parse_graph, read_graph_file
 from assay.datasets.columns import SourceTable, parse_columns
 from assay.datasets.pairs import Pairs
 from assay.errors import InputError, MissingExtraError
+from assay.paths import user_path
 from assay.tables import GRAPH_COLUMNS
 
 #: Files of graphs by the side whose texts they belong to: ``reference``, ``candidate``.
@@ -62,7 +63,7 @@ def join_graphs(pairs: Pairs, graphs: GraphFiles | str) -> Pairs:
             )
             raise InputError(f"`graphs`: {held} {name} already; give the graphs in one way")
     for side in _SIDES:
-        texts = _aligned(pairs, side, read_checked([Path(file) for file in files[side]]))
+        texts = _aligned(pairs, side, read_checked([user_path(file) for file in files[side]]))
         pairs = pairs.with_column(f"{side}_graph", pa.array(texts, pa.string()))
     named = ", ".join(str(file) for side in _SIDES for file in files[side])
     return replace(pairs, notes=(*pairs.notes, f"graphs from {named}"))

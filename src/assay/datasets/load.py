@@ -28,6 +28,7 @@ from assay.datasets.readers.base import load_reader
 from assay.datasets.reading import Columns, Labels, Reading
 from assay.datasets.sources import Located, locate
 from assay.errors import InputError, OfflineError, UnavailableError, unknown_name
+from assay.paths import exists, user_path
 from assay.transfer import DownloadProgress, sha256_of
 
 ALL = "all"
@@ -42,7 +43,7 @@ def is_own_file(spec: str) -> bool:
 def named_file(spec: str) -> tuple[str | None, str]:
     """Return the name and the file of ``NAME=FILE``; None and the text where it is no such thing."""
     match = re.fullmatch(r"(\w[\w .-]*)=(.+)", spec)
-    if match is None or Path(spec).exists():
+    if match is None or exists(spec):
         return None, spec
     named, file = match.groups()
     return (named, file) if is_table_file(file) or is_table_file(parse_spec(file)[0]) else (None, spec)
@@ -101,14 +102,14 @@ def load_dataset(
         if not text:
             raise InputError("the name of a dataset is empty; expected a dataset (assay datasets list) or a file")
         if is_table_file(text):
-            pairs = _from_file(Path(text), reading, name, language, allow_unlabelled)
+            pairs = _from_file(user_path(text), reading, name, language, allow_unlabelled)
             return _select(pairs, _wanted(split))
         card_name, inner, splits = parse_spec(text)
         if is_table_file(card_name):  # FILE:SPLIT
-            pairs = _from_file(Path(card_name), reading, name, language, allow_unlabelled)
+            pairs = _from_file(user_path(card_name), reading, name, language, allow_unlabelled)
             return _select(pairs, _wanted(split) or splits)
-        exists = Path(text).is_file() and not text.endswith(".toml")
-        if exists or ("/" in card_name and not card_name.endswith(".toml")):
+        is_file = exists(text) and Path(text).is_file() and not text.endswith(".toml")
+        if is_file or ("/" in card_name and not card_name.endswith(".toml")):
             read_table_file(card_name)  # its message says which endings are read
         check_own_settings(reading, card_name)
         card = load_card(card_name, version or inner)

@@ -25,7 +25,7 @@ from assay.errors import (
     unknown_name,
 )
 from assay.output import written_whole
-from assay.paths import cache_dir, data_dirs
+from assay.paths import cache_dir, data_dirs, user_path
 from assay.transfer import (
     ARCHIVE_ERRORS,
     DownloadError,
@@ -177,7 +177,7 @@ def store(content: bytes, target: Path, entry: FileEntry) -> Path:
 
 def from_path(source: SourceEntry, entry: FileEntry, context: Context) -> Path:
     """Find a file by its path; a relative one starts at the card."""
-    path = Path(source.path_of(entry.name)).expanduser()
+    path = user_path(source.path_of(entry.name))
     if not path.is_absolute() and context.card.origin:
         path = Path(context.card.origin).parent / path
     return _present(path)

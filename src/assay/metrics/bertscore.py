@@ -6,7 +6,6 @@ import dataclasses
 import functools
 from collections.abc import Mapping
 from dataclasses import dataclass
-from pathlib import Path
 from typing import TYPE_CHECKING, Literal, Self
 
 from assay.errors import InputError
@@ -15,6 +14,7 @@ from assay.metrics.neural.metric import EncoderBased
 from assay.metrics.neural.runtime import current_runtime, device_of
 from assay.metrics.neural.views import Prep, View
 from assay.metrics.provenance import file_digest
+from assay.paths import user_path
 
 if TYPE_CHECKING:
     import numpy as np
@@ -117,12 +117,12 @@ class BertScore(EncoderBased):
         if self.idf != "none":
             signature["idf"] = self._corpus_digest()
         if self.rescale.startswith(_CORPUS):
-            path = Path(self.rescale.removeprefix(_CORPUS)).expanduser()
+            path = user_path(self.rescale.removeprefix(_CORPUS))
             read_corpus(str(path))
             signature["rescale"] = f"{PAIRS} random pairs of {file_digest(path)[:16]}"
         elif self.rescale != "none":
             read_baseline(self.rescale, self.chosen_layer(), self.output)
-            signature["rescale"] = file_digest(Path(self.rescale).expanduser())[:16]
+            signature["rescale"] = file_digest(user_path(self.rescale))[:16]
         return super().data_signature() | signature
 
     def compare(
@@ -161,14 +161,14 @@ class BertScore(EncoderBased):
         if self.idf == "references":
             raise InputError(f"metric {self}: idf=references needs a dataset; elsewhere give idf=FILE")
         read_corpus(self.idf)
-        return file_digest(Path(self.idf).expanduser())[:16]
+        return file_digest(user_path(self.idf))[:16]
 
     def _baseline(self) -> float:
         from assay.metrics.neural.bertscore import read_baseline
 
         if not self.rescale.startswith(_CORPUS):
             return read_baseline(self.rescale, self.chosen_layer(), self.output)
-        path = Path(self.rescale.removeprefix(_CORPUS)).expanduser()
+        path = user_path(self.rescale.removeprefix(_CORPUS))
         return _mean_of_random_pairs(dataclasses.replace(self, rescale="none"), str(path), file_digest(path))
 
 

@@ -15,6 +15,7 @@ from assay.metrics.base import Batch, Declaration, Metric, PairMetric, option
 from assay.metrics.name import MetricName
 from assay.metrics.provenance import ABSENT
 from assay.metrics.registry import load_metric
+from assay.paths import user_path
 
 if TYPE_CHECKING:
     import numpy as np
@@ -87,7 +88,7 @@ class EvaluateModule(PairMetric):
         return score
 
     def _script(self) -> Path:
-        path = Path(self.subject).expanduser()
+        path = user_path(self.subject)
         script = path if path.suffix == ".py" else path / f"{path.resolve().name}.py"
         if not script.is_file():
             raise InputError(f"metric {self}: there is no evaluate module at {self.subject!r}; expected {script}")

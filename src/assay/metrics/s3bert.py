@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import dataclasses
 from dataclasses import dataclass
-from pathlib import Path
 from typing import TYPE_CHECKING, Self
 
 from assay.errors import InputError, UnavailableError
@@ -12,6 +11,7 @@ from assay.metrics.aspects.layout import Layout, embedding_size, read_layout, re
 from assay.metrics.base import option
 from assay.metrics.bi_encoder import BiEncoder
 from assay.metrics.name import MetricName
+from assay.paths import user_path
 
 if TYPE_CHECKING:
     import numpy as np
@@ -94,7 +94,7 @@ class S3Bert(BiEncoder):
         folder = self.located().folder
         dimensions = embedding_size(folder)
         if self.layout is not None:
-            return read_layout_file(Path(self.layout).expanduser(), dimensions)
+            return read_layout_file(user_path(self.layout), dimensions)
         return read_layout(folder, dimensions)
 
     def span(self) -> tuple[int, int]:
@@ -144,7 +144,7 @@ class S3Bert(BiEncoder):
 
 def _split_subject(subject: str | None) -> tuple[str | None, str | None]:
     """Return model and aspect of a subject; the form ``pypi:PACKAGE==VERSION#path`` has a # of its own."""
-    if subject is None or "#" not in subject or Path(subject).expanduser().is_dir():
+    if subject is None or "#" not in subject or user_path(subject).is_dir():
         return subject, None
     model, _, aspect = subject.rpartition("#")
     if model.startswith("pypi:") and "#" not in model:

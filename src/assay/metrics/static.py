@@ -14,6 +14,7 @@ import regex  # type: ignore[import-untyped,unused-ignore]
 from assay.metrics.base import Batch, Declaration, Metric, option
 from assay.metrics.provenance import ABSENT
 from assay.metrics.text import tokenizer_signature
+from assay.paths import user_path
 
 if TYPE_CHECKING:
     import numpy as np
@@ -78,7 +79,7 @@ class Static(Metric):
     @property
     def path(self) -> Path:
         """The file or folder of the vectors."""
-        return Path(self.subject).expanduser()
+        return user_path(self.subject)
 
     def check_available(self) -> None:
         """Return when the vectors exist, in a supported format.

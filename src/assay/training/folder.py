@@ -21,7 +21,7 @@ from numpy.typing import NDArray
 
 from assay.errors import InputError
 from assay.metrics.models.files import read_json
-from assay.paths import cache_dir
+from assay.paths import cache_dir, user_path
 from assay.training.ranks import follows, wait_for
 from assay.training.settings import TrainingSettings
 
@@ -102,7 +102,7 @@ def open_work_folder(out: str | Path, request: Mapping[str, Any]) -> Iterator[Wo
         InputError: *out* holds something, cannot be made, or was taken meanwhile; a training that writes to it is
             running, or an unfinished one of another request is there; the disk is full.
     """
-    out = Path(out).absolute()
+    out = user_path(out).absolute()
     if out.is_symlink() or out.is_file() or (out.is_dir() and any(out.iterdir())):
         raise InputError(f"{out}: is not an empty folder; give `out` another name")
     work = WorkFolder(out, out.with_name(f".{out.name}.training"))

@@ -13,7 +13,9 @@ from pathlib import Path
 import pytest
 
 from assay.errors import ChecksumError, InputError, OfflineError, UnavailableError
+from assay.metrics import load_metric
 from assay.metrics.models import ModelReference, UnsafeModelError, describe, list_models, locate
+from assay.metrics.models import files as of_models
 from assay.metrics.models.files import decides
 from assay.metrics.models.reference import known_wheels, short_names
 from assay.metrics.models.wheels import wheel_folder
@@ -112,6 +114,16 @@ OUTSIDE = json.dumps([{"path": "../x", "type": "sentence_transformers.models.Tra
         ({"vocab.txt": None}, InputError, r"no tokenizer; expected one of tokenizer\.json"),
         ({"vocab.txt": None, "vocab.json": b"{}"}, InputError, r"no tokenizer.*vocab\.json with merges\.txt"),
         ({"config.json": b"{"}, InputError, "no JSON"),
+        (
+            {"config.json": b'{"num_hidden_layers": 1000000000}'},
+            InputError,
+            "num_hidden_layers 1000000000; at most 2,000",
+        ),
+        ({"config.json": b'{"text_config": {"n_layer": 1e9}}'}, InputError, "n_layer"),
+        ({"config.json": b'{"inner_group_num": 10000}'}, InputError, "inner_group_num"),
+        ({"sentence_bert_config.json": b'{"tokenizer_name_or_path": "/x"}'}, InputError, "'/x', which leads out of"),
+        ({"sentence_xlnet_config.json": b'{"config_args": {"subfolder": ".."}}'}, InputError, "leads out of"),
+        ({"adapter_config.json": b'{"base_model_name_or_path": "me/base"}'}, InputError, "adapter.*of me/base.*peft"),
         ({"model.safetensors": POINTER}, InputError, "Git-LFS pointer.*git lfs pull"),
         ({"model.safetensors": safetensors()[:-1]}, InputError, "its header says"),
         ({"model.safetensors": b"PK"}, InputError, "no complete safetensors"),
@@ -127,6 +139,18 @@ def test_what_is_refused(tmp_path: Path, changes: dict[str, bytes | None], error
     with pytest.raises(error, match=words) as caught:
         locate(str(write(tmp_path / "m", files)))
     assert "\n" not in str(caught.value)
+
+
+def test_a_folder_is_looked_at_to_a_bounded_size(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(of_models, "MOST_FILES", 20)
+    assert locate(str(write(tmp_path / "m", model_files()))).files
+    write(tmp_path / "many", {f"{number}.txt": b"" for number in range(21)})
+    for name in ("bi-encoder", "pooled", "cross-encoder"):
+        with pytest.raises(InputError, match=r"more than 20 files.*; name the folder of one model"):
+            load_metric(f"{name}:{tmp_path}").check_available()
+    deep = write(tmp_path / "deep", {"/".join("d" * 14) + "/config.json": b"{}"})
+    with pytest.raises(InputError, match="levels of folders"):
+        of_models.list_files(deep)
 
 
 def test_a_description(tmp_path: Path) -> None:

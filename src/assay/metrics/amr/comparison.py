@@ -6,7 +6,6 @@ import time
 from collections import OrderedDict
 from collections.abc import Callable, Mapping, Sequence
 from functools import cached_property
-from pathlib import Path
 from typing import Any, NamedTuple, TypeVar
 
 import numpy as np
@@ -28,6 +27,7 @@ from assay.metrics.amr.kernels import (
 )
 from assay.metrics.amr.node_vectors import NodeVectors, max_degree, max_indegree, max_outdegree, root_similarity
 from assay.metrics.amr.smatch import LABEL_SETS, PARTS, ConceptSimilarity, quantifiers, set_f1, smatch_f1
+from assay.paths import user_path
 
 T = TypeVar("T")
 
@@ -315,7 +315,7 @@ class Comparer:
 
     def _node_vectors(self, settings: AspectSettings) -> NodeVectors:
         if settings.vectors not in self._vectors:
-            self._vectors[settings.vectors] = NodeVectors(Path(settings.vectors).expanduser())
+            self._vectors[settings.vectors] = NodeVectors(user_path(settings.vectors))
         return self._vectors[settings.vectors]
 
     def _similarity(self, settings: AspectSettings) -> ConceptSimilarity:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from pathlib import Path
 from typing import TYPE_CHECKING, Final, Literal
 
 from assay.amr import ASPECTS
@@ -11,6 +10,7 @@ from assay.errors import AssayError, InputError, unknown_name
 from assay.metrics.amr.aspect import ALIGNED, SETS, WITH_VECTORS, AspectSettings
 from assay.metrics.base import Batch, Declaration, Metric, option
 from assay.metrics.provenance import version_of
+from assay.paths import user_path
 
 if TYPE_CHECKING:
     import numpy as np
@@ -162,7 +162,7 @@ class Amr(Metric):
         if self.vectors:
             from assay.metrics.words import check_source
 
-            check_source(Path(self.vectors).expanduser())
+            check_source(user_path(self.vectors))
         if self.parser:
             from assay.metrics.amr.parsing import check_parser
 
@@ -208,7 +208,7 @@ class Amr(Metric):
         if self.vectors:
             from assay.metrics.words import check_source, source_digest
 
-            path = Path(self.vectors).expanduser()
+            path = user_path(self.vectors)
             check_source(path)
             signature["vectors"] = f"{path.name}@{source_digest(path)[:16]}"
         if self.parser:

@@ -8,11 +8,12 @@ import hashlib
 import io
 import time
 from collections.abc import Sequence
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from assay.errors import InputError, UnavailableError
+from assay.metrics.models.files import list_files
 from assay.metrics.provenance import file_digest
+from assay.paths import user_path
 
 if TYPE_CHECKING:
     from assay.metrics.base import Batch
@@ -34,7 +35,7 @@ def check_parser(parser: str) -> None:
         InputError: it has another form, or there is no such folder.
         UnavailableError: amrlib is not installed.
     """
-    folder = Path(parser.removeprefix(PARSER)).expanduser()
+    folder = user_path(parser.removeprefix(PARSER))
     if not parser.startswith(PARSER) or not folder.is_dir():
         raise InputError(f"parser {parser!r}: write parser={PARSER}FOLDER, the folder of a parser model of amrlib")
     try:
@@ -50,8 +51,8 @@ def parser_digest(parser: str) -> str:
         InputError, UnavailableError: see :func:`check_parser`.
     """
     check_parser(parser)
-    folder = Path(parser.removeprefix(PARSER)).expanduser()
-    files = sorted(path for path in folder.rglob("*") if path.is_file())
+    folder = user_path(parser.removeprefix(PARSER))
+    files = sorted(folder / name for name in list_files(folder))
     whole = "\n".join(f"{path.relative_to(folder)} {file_digest(path)}" for path in files)
     return f"{folder.name}@{hashlib.sha256(whole.encode()).hexdigest()[:16]}"
 
@@ -88,7 +89,7 @@ def parse_texts(parser: str, texts: Sequence[str]) -> dict[str, str]:
 def _model(folder: str) -> Any:
     import amrlib
 
-    return amrlib.load_stog_model(model_dir=str(Path(folder).expanduser()))
+    return amrlib.load_stog_model(model_dir=str(user_path(folder)))
 
 
 def load_parser_for(batch: Batch, parser: str) -> float:

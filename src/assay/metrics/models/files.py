@@ -6,7 +6,7 @@ import hashlib
 import json
 import os
 import re
-from collections.abc import Collection, Iterable
+from collections.abc import Collection, Iterable, Iterator
 from fnmatch import fnmatchcase
 from pathlib import Path, PurePosixPath
 from typing import Any
@@ -44,6 +44,15 @@ _WITHOUT_VOCABULARY = frozenset({"ByT5Tokenizer", "CanineTokenizer", "PerceiverT
 _LONGEST_HEADER = 100_000_000  # the limit of safetensors itself
 
 
+#: Files and levels of folders below a model's folder; what has more holds more than one model.
+MOST_FILES = 10_000
+DEEPEST = 12
+#: Layers or groups of layers that a configuration may ask for: the largest models have below 200, and the libraries
+#: build what is asked for before they look at the weights.
+MOST_LAYERS = 2_000
+_LAYERS = re.compile(r"(.*_)?n?_?(layers?|groups?|group_num|experts)", re.ASCII)
+
+
 class UnsafeModelError(UnavailableError):
     """A model that is refused: loading it would run code that came with it."""
 
@@ -55,7 +64,11 @@ def decides(name: str) -> bool:
 
 
 def list_files(folder: Path) -> tuple[str, ...]:
-    """Return the relative names of all files below a folder, sorted, with ``/``; linked folders are entered once."""
+    """Return the relative names of all files below a folder, sorted, with ``/``; linked folders are entered once.
+
+    Raises:
+        InputError: there are too many, or they lie too deep, for the folder of one model.
+    """
     names: list[str] = []
     entered: set[str] = set()
     for root, folders, files in os.walk(folder, followlinks=True):
@@ -65,8 +78,19 @@ def list_files(folder: Path) -> tuple[str, ...]:
             continue
         entered.add(real)
         here = Path(root)
-        names += [(here / name).relative_to(folder).as_posix() for name in files if (here / name).is_file()]
+        if len(names) + len(files) > MOST_FILES or len(here.parts) - len(folder.parts) > DEEPEST:
+            limit = f"{MOST_FILES:,} files or {DEEPEST} levels of folders"
+            raise InputError(f"{folder}: has more than {limit}; name the folder of one model")
+        names += [(here / name).relative_to(folder).as_posix() for name in files if _is_file(here / name)]
     return tuple(sorted(names))
+
+
+def _is_file(path: Path) -> bool:
+    """Tell whether something is a file; what may not be looked at is none."""
+    try:
+        return path.is_file()
+    except PermissionError:
+        return False
 
 
 def digest_of(folder: Path, names: Iterable[str]) -> str:
@@ -119,6 +143,7 @@ def check_model(folder: Path, *, where: str = "", left_out: Collection[str] = ()
                 f"model {where}: {name} is a Git-LFS pointer, not the file itself; get it with: git lfs pull"
             )
     check_code(folder, where=where)
+    _check_base(folder, where)
     for relative, kind in module_folders(folder, where):
         _check_weights(folder, relative, kind, {*names, *left_out}, where)
         if _is_transformer(kind):
@@ -152,6 +177,9 @@ def check_code(folder: Path, *, where: str) -> None:
             )
         for name in ("config.json", "tokenizer_config.json"):
             _check_config(read_json(folder / relative / name), PurePosixPath(relative, name).as_posix(), where)
+        _check_layers(read_json(folder / relative / "config.json"), where)
+        for path in sorted((folder / relative).glob("sentence_*_config.json")):
+            _check_inside(read_json(path), path.name, where)
         router = read_json(folder / relative / "router_config.json").get("types")
         for value in router.values() if isinstance(router, dict) else ():
             if not _LIBRARY_MODULE.fullmatch(str(value)):
@@ -170,6 +198,43 @@ def _check_config(config: dict[str, Any], name: str, where: str) -> None:
             value = part.get(key)
             if isinstance(value, str) and "." in value and not _TORCH_ACTIVATION.fullmatch(value):
                 raise UnsafeModelError(f"model {where} names code outside torch.nn: {name} has {key} {value!r}")
+
+
+def _check_layers(config: dict[str, Any], where: str) -> None:
+    """Refuse a configuration that asks for more layers than any model has, also of a part of the model."""
+    for key, value in _entries(config):
+        if _LAYERS.fullmatch(key) and isinstance(value, int | float) and value > MOST_LAYERS:
+            raise InputError(f"model {where}: config.json has {key} {value}; at most {MOST_LAYERS:,} are loaded")
+
+
+def _check_inside(config: dict[str, Any], name: str, where: str) -> None:
+    """Refuse settings of a module that name another model or tokenizer: its files would be in no digest."""
+    for key, value in _entries(config):
+        if isinstance(value, str) and key.endswith(("name_or_path", "processor_name", "subfolder", "gguf_file")):
+            raise InputError(
+                f"model {where}: {name} has {key} {value!r}, which leads out of the folder; copy these files into the "
+                f"folder and remove the entry"
+            )
+
+
+def _entries(config: dict[str, Any]) -> Iterator[tuple[str, Any]]:
+    """Yield the keys and values of an object of JSON, and of the objects in it."""
+    left = [config]
+    while left:
+        for key, value in left.pop().items():
+            yield key, value
+            if isinstance(value, dict):
+                left.append(value)
+
+
+def _check_base(folder: Path, where: str) -> None:
+    """Refuse an adapter: its base would be loaded from elsewhere."""
+    if (folder / "adapter_config.json").is_file():
+        base = read_json(folder / "adapter_config.json").get("base_model_name_or_path")
+        raise InputError(
+            f"model {where}: is an adapter (adapter_config.json) of {base or 'another model'}, whose weights are in no "
+            f"digest; merge both where you trust them: pip install peft, then merge_and_unload() and save_pretrained()"
+        )
 
 
 def module_folders(folder: Path, where: str) -> list[tuple[str, str | None]]:

@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Any, Literal
 
 from assay.errors import InputError
+from assay.paths import user_path
 
 #: The forms, as error messages show them.
 FORMS = "a folder, owner/name[@revision] of the hub, a short name, or pypi:PACKAGE==VERSION#path/inside[@sha256:HEX]"
@@ -70,7 +71,7 @@ class ModelReference:
         """
         if not text.strip() or "\0" in text:
             raise InputError(f"model {text!r}: expected {FORMS}")
-        path = _path_of(text)
+        path = user_path(text)
         if path.is_dir():
             return cls("folder", text)
         if text.startswith("pypi:"):
@@ -118,19 +119,12 @@ class ModelReference:
     @property
     def folder(self) -> Path:
         """The folder that the name means; only for the kind ``folder``."""
-        return _path_of(self.name)
+        return user_path(self.name)
 
     @property
     def fetch_line(self) -> str:
         """The shell command that downloads the model."""
         return f"assay models fetch {self}"
-
-
-def _path_of(text: str) -> Path:
-    try:
-        return Path(text).expanduser()
-    except RuntimeError:  # ~ of an unknown user
-        return Path(text)
 
 
 def _plain(text: str) -> bool:

@@ -33,7 +33,7 @@ from assay.metrics.neural.views import Prep
 from assay.metrics.neural.weights import whole_weights
 from assay.metrics.work import Scores
 from assay.output import written_whole
-from assay.paths import cache_dir
+from assay.paths import cache_dir, user_path
 from assay.transfer import disk_errors
 
 if TYPE_CHECKING:
@@ -168,7 +168,7 @@ def read_corpus(path: str) -> list[str]:
         InputError: there is no such file, it is no UTF-8, or it has no text.
     """
     try:
-        lines = Path(path).expanduser().read_text(encoding="utf-8-sig").split("\n")
+        lines = user_path(path).read_text(encoding="utf-8-sig").split("\n")
     except (OSError, UnicodeDecodeError) as error:
         raise InputError(f"{path}: this corpus cannot be read ({error}); expected UTF-8, a line a text") from None
     texts = [line.strip() for line in lines if line.strip()]
@@ -244,7 +244,7 @@ def read_baseline(path: str, layer: int, output: str) -> float:
         InputError: there is no such file or layer, or a cell is no number below 1.
     """
     try:
-        text = Path(path).expanduser().read_text(encoding="utf-8-sig")
+        text = user_path(path).read_text(encoding="utf-8-sig")
     except (OSError, UnicodeDecodeError) as error:
         raise InputError(f"{path}: this baseline cannot be read ({error})") from None
     rows = list(csv.DictReader(text.splitlines(), delimiter="\t" if "\t" in text.partition("\n")[0] else ","))

@@ -145,9 +145,9 @@ def _loading(folder: Path) -> Iterator[None]:
             yield
     except AssayError:
         raise
-    except ImportError as error:
+    except ModuleNotFoundError as error:
         raise MissingExtraError(error.name or "sentence-transformers", "neural") from error
-    except (OSError, ValueError, KeyError, RuntimeError, TypeError, AttributeError) as error:
+    except (ImportError, OSError, ValueError, KeyError, RuntimeError, TypeError, AttributeError) as error:
         raise UnavailableError(f"model {folder} cannot be loaded ({summary_of(error)})") from error
 
 

@@ -19,6 +19,7 @@ from torch.nn import functional
 from assay.errors import InputError, UnavailableError
 from assay.metrics.models import locate
 from assay.metrics.neural.runtime import Runtime
+from assay.paths import user_path
 from assay.progress import Progress
 from assay.training.data import Examples, Source, hold_out_rows, load_examples, plain_labels, text_key
 from assay.training.job import Job as SharedJob
@@ -172,7 +173,7 @@ def read_queries(path: str) -> tuple[str, ...]:
         InputError: the file cannot be read, or has none.
     """
     try:
-        lines = Path(path).read_text(encoding="utf-8-sig").split("\n")
+        lines = user_path(path).read_text(encoding="utf-8-sig").split("\n")
     except (OSError, UnicodeDecodeError) as error:
         reason = error.strerror if isinstance(error, OSError) else "it is not UTF-8"
         raise InputError(f"`queries={path}`: cannot be read ({reason})") from None

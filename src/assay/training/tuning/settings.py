@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from assay.errors import InputError, suggest
+from assay.paths import user_path
 from assay.settings import declared, setting
 from assay.training.pairwise.settings import BATCHES, LEARNING, LabelledPairs, PairSettings
 
@@ -219,7 +220,7 @@ class TuneSettings(LabelledPairs):
             InputError: the space cannot be read, has a setting that is set as well, or does not go with the others.
         """
         settings = self.training()
-        space = read_space(None if self.space is None else Path(self.space), settings)
+        space = read_space(None if self.space is None else user_path(self.space), settings)
         for name in LEARNING:
             if name in space and getattr(self, name) is not None:
                 raise InputError(f"`{name}`: is searched; leave it out, or take it out of the space")
