@@ -367,6 +367,8 @@ def parse_scale(text: str) -> tuple[float, float]:
         raise InputError(f"`scale={text}`: must be two numbers with a comma between them, such as 0,5") from None
     if not low < high:
         raise InputError(f"`scale={text}`: the first number must be below the second")
+    if math.isinf(low) or math.isinf(high):
+        raise InputError(f"`scale={text}`: both numbers must be finite")
     return low, high
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Sequence
 from dataclasses import KW_ONLY, dataclass
 from pathlib import Path
@@ -133,7 +134,7 @@ def _whole_numbers(name: str, value: str | int | Sequence[int]) -> tuple[int, ..
     """
     if isinstance(value, str):
         parts = value.split(",")
-        if not all(part.strip().isdecimal() for part in parts):
+        if not all(re.fullmatch("[0-9]{1,9}", part.strip()) for part in parts):
             raise InputError(f"`{name}={value}`: must be whole numbers with commas, such as 64,256,1024")
         numbers = tuple(map(int, parts))
     else:

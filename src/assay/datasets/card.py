@@ -201,6 +201,8 @@ def read_card(path: str | Path, *, origin: str | None = None) -> Card:
         data = tomllib.loads(path.read_text(encoding="utf-8"))
     except FileNotFoundError:
         raise InputError(f"{path}: there is no such dataset card") from None
+    except OSError as error:
+        raise InputError(f"{path}: cannot be read ({error.strerror or error})") from None
     except (ValueError, RecursionError) as error:
         raise InputError(f"{path}: is not valid TOML ({error})") from None
     return card_from(data, str(path) if origin is None else origin)

@@ -87,9 +87,9 @@ def read_table_file(path: str | Path) -> SourceTable:
         raise InputError(f"the name of a file is empty (or '.'); expected one that ends in {', '.join(SUFFIXES)}")
     if form is None:
         raise InputError(f"{path}: expected a file that ends in {', '.join(SUFFIXES)}")
-    if path.is_dir():
-        raise InputError(f"{path}: is a folder; expected a file that ends in {', '.join(SUFFIXES)}")
     try:
+        if path.is_dir():
+            raise InputError(f"{path}: is a folder; expected a file that ends in {', '.join(SUFFIXES)}")
         if path.stat().st_size == 0:
             raise InputError(f"{path}: the file is empty; expected a header and at least one row")
         if form == "parquet":

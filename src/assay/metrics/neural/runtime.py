@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import functools
 import os
+import re
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -40,7 +41,7 @@ class Runtime:
     def __post_init__(self) -> None:
         kind, _, number = self.device.partition(":")
         if kind not in ("auto", "cpu", "cuda", "mps", "all") or (
-            (number or ":" in self.device) and (kind != "cuda" or not number.isdigit())
+            (number or ":" in self.device) and (kind != "cuda" or not re.fullmatch("[0-9]{1,4}", number))
         ):
             raise InputError(f"`device={self.device}`: must be auto, cpu, cuda, cuda:N, mps or all")
         if self.threads is not None and self.threads < 1:

@@ -68,7 +68,7 @@ class AugmentedSettings(PairLearning, TrainingSettings, FromBase):
 
     def bounds(self) -> tuple[int, int]:
         """Return the range of numbers, both ends included."""
-        match = re.fullmatch(r"\s*(-?\d+)\s*,\s*(-?\d+)\s*", self.number_range)
+        match = re.fullmatch(r"\s*(-?\d{1,9})\s*,\s*(-?\d{1,9})\s*", self.number_range)
         if match is None:
             raise InputError(f"`number_range={self.number_range}`: must be two whole numbers, such as 0,1000")
         low, high = int(match[1]), int(match[2])

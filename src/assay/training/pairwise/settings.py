@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
 from dataclasses import dataclass
 from types import MappingProxyType
@@ -83,7 +84,7 @@ class LabelledPairs(HeldOut, Passes, TrainingSettings, OnPairs, FromBase, _OfKin
         if self.subset is None:
             return None
         kind, _, size = self.subset.partition(":")
-        if kind not in ("degree", "random") or not size.isdigit() or int(size) < 2:
+        if kind not in ("degree", "random") or not re.fullmatch("[0-9]{1,9}", size) or int(size) < 2:
             raise InputError(f"`subset={self.subset}`: must be degree:N or random:N, with N of 2 or more")
         return kind, int(size)
 
