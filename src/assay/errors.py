@@ -8,7 +8,8 @@ from __future__ import annotations
 import difflib
 import functools
 import traceback
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -108,6 +109,22 @@ def summary_of(error: BaseException, limit: int = 300, *, skip: str | None = Non
     informative = [line for line in lines if skip is None or not line.startswith(skip)]
     text = (informative or lines or ["no reason given"])[0]
     return f"{type(error).__name__}: {text[:limit]}"
+
+
+@contextmanager
+def code_of_others(what: str, remedy: str = "") -> Iterator[None]:
+    """Turn whatever the code of another package raises, also by ``sys.exit``, into an UnavailableError.
+
+    Args:
+        what: what could not be done, as the message begins.
+        remedy: what to do about it.
+    """
+    try:
+        yield
+    except KeyboardInterrupt:
+        raise
+    except BaseException as error:
+        raise UnavailableError(f"{what} ({summary_of(error)})", remedy) from error
 
 
 def raised_at(error: BaseException) -> str:

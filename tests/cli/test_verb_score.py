@@ -13,6 +13,8 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
+from tests.cli.calling import COLUMNS
+
 UNLABELLED = (
     'id;x,gold,answer,n\r\n"1;,2",Berlin,"ber,lin",007\r\n'
     '2,"say ""hi""",hi,1.50\r\n3,"line\nbreak",line,\r\n4,None,,NaN\r\n'
@@ -120,3 +122,15 @@ def test_refused(assay, monkeypatch):
     monkeypatch.setattr(pq, "write_table", full)
     assert "the disk is full" in refused("pairs.csv", *TEXTS, "-m", "f1", "-o", "out.parquet")
     assert sorted(path.name for path in Path().iterdir()) == ["own.csv", "pairs.csv", "taken.csv"]
+
+
+def test_scores_outside_of_the_declared_range_are_told(assay):
+    from assay import metric
+
+    @metric(name="wide-of-range", low=0, high=1)
+    def wide(reference: str, candidate: str) -> float:
+        return float(len(candidate))
+
+    done = assay("score", "own.csv", *COLUMNS, "-m", "wide-of-range", "--out", "scored.csv")
+    assert done.code == 0
+    assert "wide-of-range: 5 of 6 pairs: score outside of the declared range, 0 to 1" in done.err.splitlines()

@@ -99,3 +99,51 @@ def _spearman_by_hand():
         sorted((len(r.split()), len(c.split()))) for r, c in zip(rows["reference"], rows["candidate"], strict=True)
     ]
     return spearmanr([low / high for low, high in words], rows["label"]).statistic
+
+
+class Gone(BaseException):
+    """What no `except Exception` catches."""
+
+
+@pytest.fixture
+def quitters(tmp_path, monkeypatch):
+    """A package whose modules end the process, or try to, when they are imported."""
+    from assay.metrics.registry import registry
+
+    info = tmp_path / "quitters-1.dist-info"
+    info.mkdir()
+    (info / "METADATA").write_text("Metadata-Version: 2.1\nName: quitters\nVersion: 1\n")
+    names = {"quits": "import sys\nsys.exit(0)\n", "goes": "from tests.metrics.test_plugin import Gone\nraise Gone\n"}
+    groups = []
+    for group, kind in (("assay.metrics", "m"), ("assay.datasets", "d"), ("assay.readers", "r")):
+        groups += [f"[{group}]", *(f"{name} = {kind}_{name}:it" for name in names)]
+        for name, code in names.items():
+            (tmp_path / f"{kind}_{name}.py").write_text(code)
+    (info / "entry_points.txt").write_text("\n".join(groups))
+    monkeypatch.syspath_prepend(str(tmp_path))
+    registry.cache_clear()
+    yield
+    registry.cache_clear()
+
+
+def test_a_plugin_that_ends_the_process_is_reported_by_name_and_others_go_on(quitters, tmp_path):
+    from tests.cli.calling import call
+
+    run = call("run", "-d", "probe", "-m", "quits", "-m", "goes", "-m", "f1", "--resamples", 0, "-o", tmp_path / "out")
+    assert run.code == 1
+    assert "m_quits:it of quitters cannot be imported (SystemExit: 0)" in run.err
+    assert "m_goes:it of quitters cannot be imported (Gone: no reason given)" in run.err
+    assert "f1" in run.out
+    listed = call("metrics", "list", "--format", "json")
+    assert {"quits", "goes", "f1"} <= {record["name"] for record in json.loads(listed.out)}
+    datasets = {record["name"]: record for record in json.loads(call("datasets", "list", "--format", "json").out)}
+    assert datasets["quits"]["error"] == "entry point d_quits:it cannot be loaded (SystemExit: 0)"
+    assert "probe" in datasets
+
+
+def test_a_reader_that_ends_the_process_is_reported_by_name(quitters):
+    from assay.datasets.readers.base import load_reader
+    from assay.errors import UnavailableError
+
+    with pytest.raises(UnavailableError, match=r"the reader 'quits' \(r_quits:it\) cannot be loaded \(SystemExit: 0\)"):
+        load_reader("quits")

@@ -105,6 +105,9 @@ def score_file(settings: ScoreSettings) -> list[str]:
     for status in scored.metrics:
         if status.status == "not applicable":
             failures.append(f"metric {status.metric}: {status.reason}")
+        for phrase, count in status.flags.items():
+            if count:
+                (settings.progress or Silent()).say(f"{status.metric}: {count:,} of {len(pairs):,} pairs: {phrase}")
     if not scores:
         raise AssayError(f"{out}: not written, since no metric gave scores: {'; '.join(failures)}")
     is_jsonl = [SUFFIXES[path.suffix.lower()] == "jsonl" for path in (file, out)]

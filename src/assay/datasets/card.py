@@ -16,7 +16,7 @@ from typing import Annotated, Any, Literal
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError, field_validator, model_validator
 
-from assay.errors import AssayError, InputError, suggest, unknown_name
+from assay.errors import AssayError, InputError, code_of_others, suggest, unknown_name
 from assay.paths import exists, user_path
 from assay.transfer import PINNED
 
@@ -268,7 +268,7 @@ def list_datasets() -> list[DatasetEntry]:
         origin = point.dist.name if point.dist is not None else "unknown"
         try:
             card = _from_entry_point(point)
-        except Exception as error:  # noqa: BLE001  whatever another package's code raises is reported
+        except AssayError as error:
             entries.append(DatasetEntry(point.name, "", origin, None, error=str(error)))
             continue
         if any(e.name == card.name and e.version == card.version for e in entries):
@@ -332,9 +332,10 @@ def _bundled() -> tuple[Card, ...]:
 
 def _from_entry_point(point: Any) -> Card:
     """Return the card behind an entry point: a path to a TOML file, or a callable that returns path or card."""
-    value = point.load()
-    if callable(value) and not isinstance(value, Card):
-        value = value()
+    with code_of_others(f"entry point {point.value} cannot be loaded"):
+        value = point.load()
+        if callable(value) and not isinstance(value, Card):
+            value = value()
     if isinstance(value, Card):
         return value
     if isinstance(value, dict):

@@ -6,11 +6,12 @@ import dataclasses
 import functools
 import re
 from collections.abc import Callable, Iterable
+from contextlib import nullcontext
 from dataclasses import MISSING, dataclass
 from importlib import import_module, metadata
 from typing import Any
 
-from assay.errors import InputError, UnavailableError, unknown_name
+from assay.errors import InputError, UnavailableError, code_of_others, unknown_name
 from assay.lazy import declared_in
 from assay.metrics.base import Declaration, Metric
 from assay.metrics.name import SUBJECT, MetricName, Option, describe_options, format_value, read_value
@@ -59,16 +60,12 @@ class Entry:
             return self.target
         module, _, attribute = self.target.partition(":")
         remedy = f'pip install --upgrade --force-reinstall "{self.origin}"'
-        try:
+        # whatever a third party's module does on import, the other metrics must stay usable
+        others = code_of_others(f"{self.target} of {self.origin} cannot be imported", remedy)
+        with nullcontext() if self.origin == "assay" else others:
             loaded: Any = import_module(module)
             for part in attribute.split("."):
                 loaded = getattr(loaded, part)
-        except Exception as error:
-            if self.origin == "assay":
-                raise
-            # whatever a third party's module does on import, the other metrics must stay usable
-            reason = f"{self.target} of {self.origin} cannot be imported ({type(error).__name__}: {error})"
-            raise UnavailableError(reason, remedy) from error
         if not (isinstance(loaded, type) and issubclass(loaded, Metric)):
             raise UnavailableError(f"{self.target} of {self.origin} is no assay Metric class", remedy)
         return loaded

@@ -13,7 +13,7 @@ from typing import Any
 
 import pyarrow as pa
 
-from assay.errors import InputError, UnavailableError, unknown_name
+from assay.errors import InputError, code_of_others, unknown_name
 from assay.lazy import declared_in
 
 
@@ -63,10 +63,8 @@ def load_reader(name: str) -> Reader:
     points = {point.name: point for point in entry_points(group=GROUP)}
     if name not in points:
         raise InputError(unknown_name("there is no reader", name, [*sorted(readers), *sorted(points)]))
-    try:
+    with code_of_others(f"the reader {name!r} ({points[name].value}) cannot be loaded"):
         reader: Reader = points[name].load()
-    except Exception as error:  # whatever another package's code raises is reported
-        raise UnavailableError(f"the reader {name!r} ({points[name].value}) cannot be loaded: {error}") from error
     return reader
 
 
