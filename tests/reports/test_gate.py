@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import json
+from io import StringIO
 from xml.etree import ElementTree as ET
 
 import numpy as np
 import pandas as pd
 import pytest
+from rich.console import Console
 from scipy.stats import spearmanr
 
 import assay
@@ -20,6 +22,7 @@ from assay.reports.check.settings import CheckSettings
 from assay.reports.data import read_datasets
 from assay.reports.folder import read_run
 from assay.reports.formats import write
+from assay.reports.terminal import TerminalReport
 from tests.reports.page_run import edit
 
 
@@ -395,6 +398,27 @@ def test_tables_and_junit(run_of, labels):
     assert [[child.tag for child in case] for case in cases] == [["failure", "system-out"], ["system-out"], ["failure"]]
     assert cases[0].find("failure").get("type") == "worse"
     assert r"\x07" in cases[2].get("name")  # XML has no bell
+
+
+def test_a_terminal_of_80_columns_shows_a_long_verdict_beside_both_numbers(run_of):
+    labels = np.tile([0.0, 1.0, 2.0], 7)
+    rng = np.random.default_rng(0)
+    baseline = take_baseline(run_of({"a-long-name": noisy(labels, rng, 1), "b": labels + 0.1}, labels))
+    run = run_of({"a-long-name": noisy(labels, rng, 1), "b": labels + 0.1}, labels)
+    shown = StringIO()
+    document = to_document(check(run, baseline, CheckSettings()))
+    Console(file=shown, width=80).print(TerminalReport(document, explain=False))
+    (line,) = [
+        line for line in shown.getvalue().splitlines() if "recorded:a-long-name  " in line and "too little" in line
+    ]
+    (cell,) = [cell for cell in check(run, baseline, CheckSettings()).judged if cell.metric == "recorded:a-long-name"]
+    assert f"{cell.before:.3f} {cell.now:.3f}".replace("0.", ".") in " ".join(line.split())
+
+
+def test_what_is_undefined_in_both_is_counted_as_that(run_of, labels):
+    scores = {"a": np.ones(300), "b": labels + 0.1}
+    report = check(run_of(scores, labels), take_baseline(run_of(scores, labels)), CheckSettings())
+    assert to_document(report).warnings == ["other numbers: 1 identical, 1 undefined in both"]
 
 
 def test_junit_skips_what_cannot_be_told(run_of):

@@ -55,6 +55,11 @@ def test_the_gate_names_other_weights(tmp_path: Path, rows: list, first: Path) -
     assert not checked.passed
     missing = next(finding for finding in checked.found.findings if finding.kind == "missing")
     assert f"the run has static:{other}, the same but for its weights: " in missing.text and "vectors " in missing.text
+    assert missing.text.endswith("to judge new weights, give both runs one name for them: --metric NAME=METRIC)")
+    # as it says
+    named = assay.baseline(run(rows, f"v=static:{first}"), tmp_path / "named.json")
+    (cell,) = assay.check(run(rows, f"v=static:{other}"), named, resamples=200).found.judged
+    assert cell.metric == "v" and str(cell.verdict) != "unchanged"
 
 
 def test_comparisons_and_leaderboards_join_them(tmp_path: Path, rows: list, first: Path) -> None:

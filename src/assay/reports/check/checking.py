@@ -95,8 +95,10 @@ def _why_not_asked(data: ScoredDataset, old: BaselineMetric) -> str:
     for name, record in data.metrics.items():
         kind = identity_of(record.signature, weights=False)
         if kind == identity_of(old.signature, weights=False):
+            parts = _changed_parts(old.signature, record.signature)
             return (
-                f"the run has {name}, the same but for its weights: {_changed_parts(old.signature, record.signature)}"
+                f"the run has {name}, the same but for its weights: {parts}; to judge new weights, give both runs one "
+                "name for them: --metric NAME=METRIC"
             )
     return "the run was not asked for it"
 

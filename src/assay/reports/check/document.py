@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
+from dataclasses import replace
 from typing import Any
 from xml.etree import ElementTree as ET
 
@@ -17,8 +18,8 @@ _HEADS = (
     Column("bucket", key=True),
     Column("metric", key=True),
     Column("statistic", key=True),
-    Column("before", number=True, spare=1),
-    Column("now", number=True, spare=1),
+    Column("before", number=True),
+    Column("now", number=True),
     Column("difference", number=True),
     Column("detectable loss", number=True, spare=2),
     Column("verdict"),
@@ -64,8 +65,9 @@ def to_document(report: GateReport) -> Document:
         level = f"{percent(settings.confidence)} intervals, not corrected: some of many numbers move by chance"
         sheets.append(_sheet(f"{report.titles.get(dataset, dataset)}: not judged, but moved", cells, level))
     identical = sum(cell.verdict is Verdict.unchanged for cell in others)
-    still = len(others) - len(moved) - identical
-    kinds = ((identical, "identical"), (still, "not moved beyond chance"))
+    undefined = sum(cell.verdict is Verdict.undefined for cell in others)
+    still = len(others) - len(moved) - identical - undefined
+    kinds = ((identical, "identical"), (still, "not moved beyond chance"), (undefined, "undefined in both"))
     counts = [f"{count:,} {kind}" for count, kind in kinds if count]
     notes = [f"other numbers: {', '.join(counts)}"] if counts else []
     records = [_record(cell, settings.margin) for cell in report.cells]
@@ -127,14 +129,24 @@ def _moved(cell: Cell) -> bool:
 
 def _sheet(title: str, cells: list[Cell], level: str) -> Sheet:
     notes = dict.fromkeys(f"{cell.metric}, {cell.bucket}: {cell.note}" for cell in cells if cell.note)
+    rows = [_row(cell) for cell in cells]
     return Sheet(
         title,
-        _HEADS,
-        [_row(cell) for cell in cells],
+        _heads(rows),
+        rows,
         facts=(level,),
         notes=list(notes),
         marked=frozenset(row for row, cell in enumerate(cells) if cell.fails),
     )
+
+
+def _heads(rows: list[tuple[str, ...]]) -> list[Column]:
+    """Return the heads; a bucket or statistic that all of several rows share gives way where a terminal is narrow."""
+    heads = list(_HEADS)
+    for place, head in enumerate(_HEADS):
+        if head.head in ("bucket", "statistic") and len({row[place] for row in rows}) == 1 < len(rows):
+            heads[place] = replace(head, spare=1)
+    return heads
 
 
 def _shown(value: float | None, absent: str) -> str:
