@@ -237,6 +237,21 @@ class _EndedByNewline:
         return self._stream.write(row.removesuffix("\r\n") + "\n")
 
 
+#: What a spreadsheet takes for a formula, or drops before one.
+_FORMULA = ("=", "+", "-", "@", "\t", "\r")
+_NUMBER = re.compile(r"[+-](\d+\.?\d*|\.\d+)([eE][+-]?\d+)?", re.ASCII)
+
+
+def shown_by_spreadsheet(cell: Any) -> Any:
+    """Return a cell that a spreadsheet shows and does not run: ``'`` stands before a text that begins as a formula.
+
+    Numbers stay as they are, also as text.
+    """
+    if isinstance(cell, str) and cell.startswith(_FORMULA) and not _NUMBER.fullmatch(cell):
+        return f"'{cell}"
+    return cell
+
+
 def write_rows(stream: _Stream, rows: Iterable[Iterable[Any]], *, delimiter: str = ",") -> None:
     """Write rows of cells, the head among them; a line ends with ``\\n``, None is an empty cell."""
     csv.writer(_EndedByNewline(stream), delimiter=delimiter, lineterminator="\r\n").writerows(rows)

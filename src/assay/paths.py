@@ -22,6 +22,18 @@ def cache_dir() -> Path:
     return Path(platformdirs.user_cache_dir("assay"))
 
 
+def private_folder(path: Path) -> Path:
+    """Make a folder of the cache, and those above it that are missing, for the user alone; return it.
+
+    Raises:
+        OSError: it cannot be made.
+    """
+    if not path.parent.exists():
+        private_folder(path.parent)
+    path.mkdir(mode=0o700, exist_ok=True)
+    return path
+
+
 def data_dirs() -> list[Path]:
     """Return the folders of ``$ASSAY_DATA`` (separated as in ``$PATH``), in order."""
     value = os.environ.get("ASSAY_DATA", "")

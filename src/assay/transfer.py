@@ -24,6 +24,7 @@ from pathlib import Path
 from typing import IO
 
 from assay.errors import InputError, summary_of
+from assay.paths import private_folder
 
 CHUNK = 1 << 16
 ATTEMPTS = 4
@@ -128,7 +129,7 @@ def download(
     if target.is_file() and sha256 is not None and sha256_of(target) == sha256:
         return target
     with disk_errors(target):
-        target.parent.mkdir(parents=True, exist_ok=True)
+        private_folder(target.parent)
         with _part(target, sha256 or "") as (part, stream):
             try:
                 _fill(url, stream, target.name, size, progress)

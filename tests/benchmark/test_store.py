@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import os
 import sqlite3
+import stat
 import subprocess
 import sys
 
@@ -137,3 +139,21 @@ def test_overwritten_pages_are_told_with_the_remedy(tmp_path):
         ScoreStore(path) as store,
     ):
         store.get(store.metric_id({"metric": "x"}), digests(*range(5000)))
+
+
+@pytest.mark.skipif(os.name != "posix", reason="permissions of POSIX")
+def test_a_new_store_is_for_its_user_alone(tmp_path, monkeypatch):
+    path = tmp_path / "cache" / "deep" / "scores.sqlite"
+    before = os.umask(0o022)
+    try:
+        with ScoreStore(path) as store:
+            store.metric_id({"metric": "f1"})
+            modes = {file.name: stat.S_IMODE(file.stat().st_mode) for file in path.parent.iterdir()}
+    finally:
+        os.umask(before)
+    assert len(modes) == 3 and set(modes.values()) == {0o600}
+    assert [stat.S_IMODE(folder.stat().st_mode) for folder in (path.parent, path.parent.parent)] == [0o700, 0o700]
+    # what somebody shares on purpose stays shared
+    path.chmod(0o660)
+    with ScoreStore(path):
+        assert stat.S_IMODE(path.stat().st_mode) == 0o660

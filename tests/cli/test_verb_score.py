@@ -134,3 +134,15 @@ def test_scores_outside_of_the_declared_range_are_told(assay):
     done = assay("score", "own.csv", *COLUMNS, "-m", "wide-of-range", "--out", "scored.csv")
     assert done.code == 0
     assert "wide-of-range: 5 of 6 pairs: score outside of the declared range, 0 to 1" in done.err.splitlines()
+
+
+def test_formulas_are_data_unless_it_is_for_a_spreadsheet(assay):
+    Path("sly.csv").write_text("reference,candidate,n\n=1+1,@x,-2\na,-b,3\n", encoding="utf-8")
+    assert assay("score", "sly.csv", "-m", "f1", "--out", "plain.csv").code == 0
+    assert Path("plain.csv").read_text().splitlines()[1:] == ["=1+1,@x,-2,0.0", "a,-b,3,0.0"]
+    line = ("score", "sly.csv", "-m", "f1", "--spreadsheet", "--out")
+    assert assay(*line, "safe.tsv").code == 0
+    assert Path("safe.tsv").read_text().splitlines()[1:] == ["'=1+1\t'@x\t-2\t0.0", "a\t'-b\t3\t0.0"]
+    # what it wrote, it may write again
+    assert assay(*line, "safe.tsv", "-m", "em").code == 0
+    assert "--out" in assay("score", "sly.csv", "-m", "f1", "--out", "safe.tsv").complaint

@@ -264,3 +264,9 @@ def test_words_keep_every_letter_and_digit(text):
     for character in text:
         if character.isascii() and character.isalnum():
             assert character in kept
+
+
+@pytest.mark.parametrize("options", ["", ",normalized=true", ",normalized=true,asian_support=true", ",no_punct=true"])
+def test_ter_of_identical_texts(options):
+    texts = ["'s's\x85", "a 's's b", "", "(a)-b", "x"]
+    assert load_metric(f"ter{options}").score(Batch(texts, texts)).tolist() == [0.0] * len(texts)

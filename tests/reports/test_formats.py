@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import csv
 import io
 
 import pytest
@@ -184,3 +185,13 @@ def test_what_rounds_to_nothing_has_no_sign(value, decimals, text):
 
 def test_a_bound_keeps_its_side_of_nothing():
     assert [signed(value) for value in (-0.0002, 0.0002, 0.0)] == ["-.000", "+.000", "+.000"]
+
+
+def test_formulas_are_data_in_csv_and_text_for_a_spreadsheet():
+    cells = ["=1+1", "+a", "-b", "@c", "\t=x", "-1.5e-3", "+2", "-", "a=1"]
+    document = Document([], [{"=head": cell, "n": -0.5} for cell in cells])
+    rows = list(csv.reader(io.StringIO(write(document, "csv"))))
+    assert [row[0] for row in rows] == ["=head", *cells]
+    rows = list(csv.reader(io.StringIO(write(document, "spreadsheet"))))
+    assert [row[0] for row in rows] == ["'=head", *("'" + cell for cell in cells[:5]), "-1.5e-3", "+2", "'-", "a=1"]
+    assert {row[1] for row in rows[1:]} == {"-0.5"}

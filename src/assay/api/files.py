@@ -81,7 +81,8 @@ def score_file(settings: ScoreSettings) -> list[str]:
     pairs = load_dataset(str(file), **own, allow_unlabelled=True)
     for hint in pairs.hints:
         (settings.progress or Silent()).say(f"{file}: {hint}")
-    check_held(out, pairs, table.column_names, Reading(settings.columns, settings.separator, settings.labels))
+    reading = Reading(settings.columns, settings.separator, settings.labels)
+    check_held(out, pairs, table.column_names, reading, spreadsheet=settings.spreadsheet)
     digest = pairs.sha256
     if settings.graphs is not None:
         pairs = join_graphs(pairs, settings.graphs)
@@ -119,7 +120,7 @@ def score_file(settings: ScoreSettings) -> list[str]:
     else:
         for metric, values in scores.items():
             table = table.append_column(metric, _as_column(values))
-        write_table(table, out)
+        write_table(table, out, spreadsheet=settings.spreadsheet)
     return failures
 
 

@@ -19,7 +19,7 @@ from assay.datasets.reading import Reading
 from assay.errors import InputError
 from assay.metrics import MetricName
 from assay.metrics.registry import registry
-from assay.output import write_rows, written_whole
+from assay.output import shown_by_spreadsheet, write_rows, written_whole
 from assay.tables import PAIR_COLUMNS
 
 if TYPE_CHECKING:
@@ -46,7 +46,7 @@ def check_out(file: Path, out: Path) -> None:
     check_writable(out)
 
 
-def check_held(out: Path, pairs: Pairs, have: list[str], reading: Reading) -> None:
+def check_held(out: Path, pairs: Pairs, have: list[str], reading: Reading, *, spreadsheet: bool = False) -> None:
     """Raise InputError where *out* holds anything but scores of the same pairs: it would be lost.
 
     Args:
@@ -54,14 +54,15 @@ def check_held(out: Path, pairs: Pairs, have: list[str], reading: Reading) -> No
         pairs: what is scored; the file may hold fewer or more of their rows.
         have: the columns that these were read from.
         reading: how they were read.
+        spreadsheet: whether texts that begin as a formula have a ``'`` in *out*.
     """
-    if out.exists() and not _holds_scores(out, pairs, have, reading):
+    if out.exists() and not _holds_scores(out, pairs, have, reading, spreadsheet):
         raise InputError(
             f"{out}: holds something else than scores of these pairs; give `out` another name or remove it"
         )
 
 
-def _holds_scores(out: Path, pairs: Pairs, have: list[str], reading: Reading) -> bool:
+def _holds_scores(out: Path, pairs: Pairs, have: list[str], reading: Reading, spreadsheet: bool) -> bool:
     try:
         source = read_table_file(out)
         added = [name for name in source.table.column_names if name not in have]
@@ -71,17 +72,26 @@ def _holds_scores(out: Path, pairs: Pairs, have: list[str], reading: Reading) ->
     except InputError:
         return False
     rows = min(len(pairs), held.num_rows)
-    return bool(added) and all(
-        held.column(name).slice(0, rows).equals(pairs.table.column(name).slice(0, rows))
-        for name in PAIR_COLUMNS
-        if name != "pair_id"  # the number of the row, which is not that of a file of another format
-    )
+    for name in PAIR_COLUMNS:
+        if name == "pair_id":  # the number of the row, which is not that of a file of another format
+            continue
+        there, here = held.column(name).slice(0, rows), pairs.table.column(name).slice(0, rows)
+        if there.equals(here):
+            continue
+        if not spreadsheet or there.to_pylist() != list(map(_shown_cell, here.to_pylist())):
+            return False
+    return bool(added)
 
 
-def write_table(table: pa.Table, out: Path) -> None:
+def write_table(table: pa.Table, out: Path, *, spreadsheet: bool = False) -> None:
     """Write a table under a temporary name and rename it; the ending of *out* says the format.
 
     In CSV and TSV a value that is missing is an empty cell, and a list is written as JSON.
+
+    Args:
+        table: what to write.
+        out: where to.
+        spreadsheet: whether texts that begin as a formula get a ``'`` in CSV and TSV.
 
     Raises:
         InputError: it cannot be written.
@@ -94,7 +104,9 @@ def write_table(table: pa.Table, out: Path) -> None:
     elif ending == ".jsonl":
         _put(out, lambda scratch: _write_lines(scratch, (_dumped(row) for row in _rows(table))))
     else:
-        _put(out, lambda scratch: _write_delimited(table, scratch, "\t" if ending == ".tsv" else ","))
+        delimiter = "\t" if ending == ".tsv" else ","
+        cell = _shown_cell if spreadsheet else _cell
+        _put(out, lambda scratch: _write_delimited(table, scratch, delimiter, cell))
 
 
 def write_scored_lines(file: Path, scores: Mapping[str, NDArray[np.float64]], n: int, out: Path) -> None:
@@ -134,12 +146,12 @@ def _write_lines(path: Path, lines: Iterator[str]) -> None:
         file.writelines(f"{line}\n" for line in lines)
 
 
-def _write_delimited(table: pa.Table, path: Path, delimiter: str) -> None:
+def _write_delimited(table: pa.Table, path: Path, delimiter: str, cell: Callable[[Any], Any]) -> None:
     with path.open("w", encoding="utf-8", newline="") as file:
-        write_rows(file, [table.column_names], delimiter=delimiter)
+        write_rows(file, [map(cell, table.column_names)], delimiter=delimiter)
         for batch in table.to_batches(max_chunksize=8192):
             columns = [batch.column(i).to_pylist() for i in range(batch.num_columns)]
-            rows = zip(*([_cell(value) for value in column] for column in columns), strict=True)
+            rows = zip(*(map(cell, column) for column in columns), strict=True)
             write_rows(file, rows, delimiter=delimiter)
 
 
@@ -150,6 +162,10 @@ def _rows(table: pa.Table) -> Iterator[dict[str, Any]]:
 
 def _cell(value: Any) -> Any:
     return _dumped(value) if isinstance(value, list | dict) else value
+
+
+def _shown_cell(value: Any) -> Any:
+    return shown_by_spreadsheet(_cell(value))
 
 
 def _dumped(value: Any) -> str:

@@ -55,6 +55,7 @@ class ScoreSettings(OwnData, Graphs, Limited, Scoring, ScoreStore):
     file: str | Path = setting("CSV, TSV, JSONL or Parquet with pairs, labelled or not.", argument=True)
     metrics: Sequence[Any] = setting(METRICS, flags=("--metric", "-m"), metavar="METRIC")
     out: str | Path = setting("Where to: the ending says the format.", flags=("--out", "-o"), metavar="FILE")
+    spreadsheet: bool = setting("In CSV and TSV, write ' before a text that a spreadsheet would run (= + - @).", False)
 
     def check(self) -> None:
         """Refuse to score with nothing."""

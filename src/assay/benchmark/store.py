@@ -14,7 +14,7 @@ import struct
 import time
 import zlib
 from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any, Self
 
@@ -22,7 +22,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from assay.errors import AssayError, InputError
-from assay.paths import cache_dir
+from assay.paths import cache_dir, private_folder
 
 #: NumPy type of a pair's digest: 16 raw bytes.
 DIGEST = np.dtype("V16")
@@ -64,7 +64,10 @@ class ScoreStore:
         #: By metric: of its signature, where the checksum of each row starts.
         self._checksums: dict[int, int] = {}
         try:
-            path.parent.mkdir(parents=True, exist_ok=True)
+            private_folder(path.parent)
+            with suppress(FileExistsError):
+                # SQLite gives the files beside it the same permissions
+                path.touch(0o600, exist_ok=False)
             self._connection = sqlite3.connect(path, timeout=PATIENCE, isolation_level=None)
             self._open()
         except (OSError, sqlite3.Error) as error:

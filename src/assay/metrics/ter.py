@@ -14,7 +14,8 @@ from assay.metrics.base import Declaration, PairMetric, option
 class Ter(PairMetric):
     """Edits that turn the candidate into the reference, a word of the reference: 0 is the same, no upper end.
 
-    Lower is better. Two blank texts have 0; against a blank reference any text has 1, as in sacrebleu.
+    Lower is better. Two blank texts have 0; against a blank reference any text has 1, as in sacrebleu. Identical texts
+    have 0; sacrebleu's normalisation reads its own output once more, and gives some of them edits (``'s's\x85``: .667).
     """
 
     normalized: bool = option(False, "tokenise and normalise first")
@@ -45,6 +46,8 @@ class Ter(PairMetric):
         )
 
         def score(reference: str, candidate: str) -> float:
+            if reference == candidate:
+                return 0.0
             value: float = ter.sentence_score(candidate, [reference]).score
             return value / 100
 

@@ -1,4 +1,6 @@
-"""The formats of a report: JSON, CSV, Markdown, LaTeX, HTML. :mod:`assay.reports.terminal` draws it in a terminal.
+"""The formats of a report: JSON, CSV (as it is, or for a spreadsheet), Markdown, LaTeX, HTML.
+
+:mod:`assay.reports.terminal` draws it in a terminal.
 
 A format is a function from a document to text, registered under the name that ``--format`` takes. To add one, write the
 function here.
@@ -6,6 +8,7 @@ function here.
 
 from __future__ import annotations
 
+import csv
 import io
 import json
 import re
@@ -13,7 +16,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any
 
 from assay.errors import InputError, unknown_name
-from assay.output import json_text, write_records
+from assay.output import json_text, shown_by_spreadsheet, write_records, write_rows
 from assay.reports.sheets import Column, Document, Sheet, ShortNames
 from assay.visible import visible
 
@@ -53,9 +56,19 @@ def _json(document: Document) -> str:
 
 @_format("csv")
 def _csv(document: Document) -> str:
+    """Return the records as CSV, every cell as it is: what begins as a formula is data."""
     columns = document.columns or list(dict.fromkeys(key for record in document.records for key in record))
     buffer = io.StringIO()
     write_records(buffer, columns, map(_flat, document.records))
+    return buffer.getvalue()
+
+
+@_format("spreadsheet")
+def _spreadsheet(document: Document) -> str:
+    """Return CSV in which no text is a formula."""
+    rows = csv.reader(io.StringIO(_csv(document)))
+    buffer = io.StringIO()
+    write_rows(buffer, (map(shown_by_spreadsheet, row) for row in rows))
     return buffer.getvalue()
 
 

@@ -21,7 +21,7 @@ from numpy.typing import NDArray
 
 from assay.errors import InputError
 from assay.metrics.models.files import read_json
-from assay.paths import cache_dir, user_path
+from assay.paths import cache_dir, private_folder, user_path
 from assay.training.ranks import follows, wait_for
 from assay.training.settings import TrainingSettings
 
@@ -255,7 +255,7 @@ def save_scores(path: Path, scores: NDArray[np.float64]) -> None:
     """
     scratch = path.with_suffix(f".{uuid.uuid4().hex[:8]}.npy")
     with report_full_disk(path.parent):
-        path.parent.mkdir(parents=True, exist_ok=True)
+        private_folder(path.parent)
         try:
             np.save(scratch, scores)
             scratch.replace(path)

@@ -118,3 +118,16 @@ def test_a_folder_without_a_tokenizer_is_refused(tmp_path: Path) -> None:
     assert "\n" not in str(caught.value)
     (folder / "vocab.txt").write_text("\n".join(sorted(vocabulary, key=vocabulary.__getitem__)), encoding="utf-8")
     assert load_metric(f"pooled:{folder}").score(pairs(3)).shape == whole.shape
+
+
+def test_a_package_that_a_model_needs_beside_the_extra_is_named():
+    from assay.errors import MissingExtraError, UnavailableError
+    from assay.metrics.neural.loading import _loading
+
+    line = r"m needs the package peft, which is not installed: pip install peft$"
+    with pytest.raises(UnavailableError, match=line), _loading(Path("m")):
+        raise ModuleNotFoundError("No module named 'peft'", name="peft")
+    with pytest.raises(UnavailableError, match=r"requires installing the `peft` package"), _loading(Path("m")):
+        raise ImportError("Loading a PEFT model requires installing the `peft` package")
+    with pytest.raises(MissingExtraError, match="sentence_transformers"), _loading(Path("m")):
+        raise ModuleNotFoundError("No module named", name="sentence_transformers")

@@ -20,7 +20,7 @@ from assay.metrics.models.files import BESIDE, SMALL, WEIGHTS, check_code, check
 from assay.metrics.models.reference import ModelReference
 from assay.metrics.provenance import file_digest
 from assay.output import written_whole
-from assay.paths import cache_dir
+from assay.paths import cache_dir, private_folder
 from assay.transfer import disk_errors
 
 ATTEMPTS = 3
@@ -200,7 +200,7 @@ def _remember(reference: ModelReference, folder: Path, commit: str, files: list[
     for revision in {reference.revision or "main", commit}:
         note = _note(reference, revision)
         with disk_errors(note):
-            note.parent.mkdir(parents=True, exist_ok=True)
+            private_folder(note.parent)
             with written_whole(note) as part:
                 part.write_text(text, encoding="utf-8")
 

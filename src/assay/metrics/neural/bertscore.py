@@ -33,7 +33,7 @@ from assay.metrics.neural.views import Prep
 from assay.metrics.neural.weights import whole_weights
 from assay.metrics.work import Scores
 from assay.output import written_whole
-from assay.paths import cache_dir, user_path
+from assay.paths import cache_dir, private_folder, user_path
 from assay.transfer import disk_errors
 
 if TYPE_CHECKING:
@@ -184,7 +184,7 @@ def keep_corpus(texts: Sequence[str]) -> Path:
     path = folder / f"{hashlib.sha256(content).hexdigest()[:32]}.txt"
     if not path.is_file():
         with disk_errors(path):
-            folder.mkdir(parents=True, exist_ok=True)
+            private_folder(folder)
             with written_whole(path) as scratch:
                 scratch.write_bytes(content)
     return path

@@ -14,6 +14,9 @@ from assay.errors import AssayError, MissingExtraError, UnavailableError, summar
 from assay.metrics.neural.runtime import dtype_of
 from assay.metrics.neural.weights import whole_weights
 
+#: Modules that come with the extra ``neural``.
+_OF_EXTRA = frozenset(("torch", "transformers", "sentence_transformers", "tokenizers", "safetensors"))
+
 
 @dataclass(frozen=True)
 class LoadedModel:
@@ -146,7 +149,12 @@ def _loading(folder: Path) -> Iterator[None]:
     except AssayError:
         raise
     except ModuleNotFoundError as error:
-        raise MissingExtraError(error.name or "sentence-transformers", "neural") from error
+        name = error.name or "sentence-transformers"
+        if name.partition(".")[0] not in _OF_EXTRA:
+            # what a model needs beside them
+            reason = f"model {folder} needs the package {name}, which is not installed"
+            raise UnavailableError(reason, f"pip install {name}") from error
+        raise MissingExtraError(name, "neural") from error
     except (ImportError, OSError, ValueError, KeyError, RuntimeError, TypeError, AttributeError) as error:
         raise UnavailableError(f"model {folder} cannot be loaded ({summary_of(error)})") from error
 

@@ -26,7 +26,7 @@ from numpy.typing import NDArray
 from assay.errors import InputError
 from assay.metrics.provenance import file_digest
 from assay.metrics.words.formats import check_finite, find_format, read_blocks, read_words
-from assay.paths import cache_dir
+from assay.paths import cache_dir, private_folder
 
 _TABLE, _WORDS = "vectors.npy", "words.txt"
 _INDEX = ("ends.npy", "keys.npy", "rows.npy")
@@ -168,7 +168,7 @@ def _open(home: Path, digest: str, target: Path) -> WordVectors:
 
 def _convert_into(path: Path, digest: str, target: Path) -> None:
     """Convert a source into *target*: under another name first, so that a folder of this name is complete."""
-    target.parent.mkdir(parents=True, exist_ok=True)
+    private_folder(target.parent)
     with tempfile.TemporaryDirectory(prefix=".making-", dir=target.parent, ignore_cleanup_errors=True) as parent:
         fresh = Path(parent) / digest
         fresh.mkdir()

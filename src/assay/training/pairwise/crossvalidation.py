@@ -14,7 +14,7 @@ from assay.errors import InputError, suggest
 from assay.metrics.models import locate
 from assay.metrics.name import MetricName
 from assay.metrics.neural.runtime import Runtime, device_of
-from assay.paths import cache_dir
+from assay.paths import cache_dir, private_folder
 from assay.progress import Progress
 from assay.statistics.crossvalidation import Fold, Partition, Rows, codes_of, join_codes
 from assay.training.data import Examples, groups_note, hold_out_rows, scaled_labels
@@ -111,7 +111,7 @@ class FoldTrainer:
         if path.is_file():
             return _read(path)
         with report_full_disk(kept.parent):
-            kept.parent.mkdir(parents=True, exist_ok=True)
+            private_folder(kept.parent)
             with locked(kept.with_suffix(".lock"), self._wait):
                 if not path.is_file():
                     save_scores(path, self._train(kept, learned, dev, test))

@@ -19,7 +19,7 @@ from assay.errors import AssayError, InputError, MissingExtraError, UnavailableE
 from assay.metrics.neural.loading import quiet
 from assay.metrics.provenance import file_digest
 from assay.output import written_whole
-from assay.paths import cache_dir
+from assay.paths import cache_dir, private_folder
 from assay.transfer import disk_errors
 
 #: Raised when assay converts in another way, so that older files are not found.
@@ -86,7 +86,7 @@ def keep(model: str, key: Mapping[str, str], write: Callable[[Path], None]) -> P
         if folder.is_dir():
             _check(folder)
             return folder
-        part.mkdir(parents=True)
+        private_folder(part)
         try:
             _sweep(folder.parent)
             with _converting(model, key["backend"]):
