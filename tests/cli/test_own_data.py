@@ -176,6 +176,21 @@ def test_standard_input(form):
     assert empty.code == 2 and "standard input is empty" in empty.complaint
 
 
+@pytest.mark.slow
+def test_standard_input_is_called_so_in_errors_and_in_the_name_of_a_run():
+    rows = "reference\tcandidate\tlabel\n" + 'a\t"b" c\t1\nb\tb\t2\nc\td\t1\n'
+    quoted = process("run", "-d", "-.tsv", "-m", "em", stdin=rows)
+    assert quoted.code == 2
+    assert "standard input, row 2: a quote is opened here" in quoted.complaint
+    assert "(standard input: -.tab)" in quoted.complaint
+    missing = process("run", "-d", "-.tab", "--columns", "label=score", "-m", "em", stdin=rows)
+    assert "standard input, for label=score: has no column" in missing.complaint
+    done = process("run", "-d", "-.tab", "-m", "em", "--resamples", "0", stdin=rows)
+    assert done.code == 0, done.err
+    (folder,) = Path("runs").iterdir()
+    assert folder.name.startswith("stdin-")
+
+
 def test_settings_of_own_files_are_refused_for_cards(assay):
     for setting in (("--separator", "|"), ("--labels", "no=0,yes=1"), ("--drop-unlabelled",)):
         done = assay("run", "-d", "probe", "-m", "f1", *setting)

@@ -171,6 +171,21 @@ def test_each_fault_is_found(monkeypatch, kind, failing):
     assert all(finding.detail for finding in findings)
 
 
+@pytest.mark.parametrize(
+    ("kind", "check", "said"),
+    [
+        (Sulking, "finite", r"raised ValueError: no reference \(.*\), for reference '' and candidate ''"),
+        (Sulking, "determinism", r"for reference '' and candidate ''"),
+        (Imperfect, "perfect score", r"declared 1, but '7' and itself have 0 \(\d+ of 28 texts\)"),
+    ],
+)
+def test_a_fault_names_a_pair(monkeypatch, kind, check, said):
+    entries = Registry([Entry("faulty", kind)])
+    monkeypatch.setattr(registry, "registry", lambda: entries)
+    (finding,) = [finding for finding in check_metric("faulty") if finding.check == check]
+    assert re.search(said, finding.detail), finding.detail
+
+
 def test_a_metric_that_is_not_there_is_no_finding():
     with pytest.raises(InputError):
         check_metric("nothing-of-this-name")

@@ -8,7 +8,9 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+import pandas as pd
 import pytest
+from sacrebleu import sentence_chrf
 
 import assay
 from assay.errors import AssayError, InputError
@@ -142,6 +144,31 @@ def test_scores_of_lists() -> None:
         metric.score(["a", "b"], ["c"])  # type: ignore[call-arg]
     with pytest.raises(InputError, match="a list of texts each"):
         metric.score([1], ["c"])  # type: ignore[list-item, call-arg]
+
+
+def test_scores_of_columns_by_name() -> None:
+    score: Any = assay.load_metric("chrf").score
+    references, candidates = ["Berlin", "a b"], ["in Berlin", "b"]
+    expected = [sentence_chrf(text, [gold]).score / 100 for text, gold in zip(candidates, references, strict=True)]
+    np.testing.assert_array_equal(score(candidates=candidates, references=references), expected)
+    np.testing.assert_array_equal(score(pd.Series(references, index=[5, 3]), np.array(candidates)), expected)
+
+
+@pytest.mark.parametrize(
+    ("columns", "named", "message"),
+    [
+        # as sacrebleu takes them: candidates first, a list for each set of references
+        ((["b", "c"], [["a", "b"]]), {}, r"candidates\[0\] is of type list.*several references a pair"),
+        ((["a", None], ["b", "c"]), {}, r"references\[1\] is None"),
+        (("a", "b"), {}, "references is of type str"),
+        ((), {"references": ["a"], "predictions": ["b"]}, "'candidates'; score takes references and candidates"),
+        ((["a"], ["b"]), {"references": ["c"]}, "multiple values for argument 'references'"),
+    ],
+)
+def test_columns_that_are_no_batch(columns: Any, named: Any, message: str) -> None:
+    score: Any = assay.load_metric("chrf").score
+    with pytest.raises(InputError, match=message):
+        score(*columns, **named)
 
 
 def test_a_list_function_that_returns_too_few_scores() -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import html
 import os
 import re
 import shutil
@@ -17,6 +18,7 @@ from assay.reports.decision.examples import bounded
 from assay.reports.decision.limits import settled
 from assay.reports.decision.phrases import about, of_hundred
 from assay.reports.decision.write import of_a_hundred
+from assay.statistics.annotators import krippendorff_alpha
 from tests.reports.page_run import ODD
 
 WORDS = ["river", "lake", "bridge", "castle", "harbour", "museum", "theatre", "market", "garden", "tower", "station"]
@@ -153,6 +155,23 @@ def test_it_says_what_the_metric_does_not_see(run, page):
     assert ": there it may do no better than guessing" in page
     assert "How far people agree among themselves is not in the data" in page
     assert "All of this holds for pairs like these" in page
+
+
+@pytest.mark.slow
+def test_annotators_of_graded_labels_are_compared_in_their_order(folder, tmp_path):
+    # two annotators that differ by one grade at most: as names their labels disagree, as grades hardly
+    random = np.random.default_rng(1)
+    graded = rows(grades=3)
+    for row in graded:
+        mean = row.pop("label")
+        row["a1"], row["a2"] = mean, int(np.clip(mean + random.integers(-1, 2), 0, 2))
+    columns = "label=a1+a2"
+    assay.run(graded, ["f1", "chrf"], columns=columns, resamples=0, group_by="question", out=folder / "annotated")
+    text = page_of(folder / "annotated", tmp_path / "page.html", positive="label>=1")
+    annotations = np.array([[row["a1"], row["a2"]] for row in graded], dtype=float)
+    ordinal, nominal = (krippendorff_alpha(annotations, level) for level in ("ordinal", "nominal"))
+    assert ordinal > nominal + 0.1
+    assert f"Krippendorff's α {ordinal:.2f},".replace(" 0.", " .") in html.unescape(text)
 
 
 @pytest.mark.slow

@@ -86,4 +86,6 @@ def _metrics_hint(result: Result) -> str:
 def _default_folder(suite: str | None, datasets: list[str] | None) -> Path:
     """Return ``runs/NAME-DATE-TIME`` for a run without ``--out``, named after the suite or the first dataset."""
     subject = Path(suite or (datasets or ["run"])[0]).stem.replace(":", "-")
+    if subject == "-":
+        subject = "stdin"
     return Path("runs") / f"{subject}-{datetime.now():%Y%m%d-%H%M%S}"

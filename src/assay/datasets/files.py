@@ -11,6 +11,7 @@ import functools
 import sys
 import tempfile
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -23,6 +24,7 @@ from assay.paths import user_path
 
 #: The name of standard input.
 STANDARD_INPUT = "-"
+_WORDS_FOR_INPUT = "standard input"
 #: Suffix to the way it is read.
 SUFFIXES = {
     ".csv": "csv",
@@ -77,11 +79,22 @@ def read_table_file(path: str | Path) -> SourceTable:
     Raises:
         InputError: one line with the file and row of what is wrong.
     """
-    from assay.datasets.readers import delimited, jsonl
-
     if "\0" in str(path):
         raise InputError(f"{str(path)!r}: no file name holds a null character")
-    path = file_of(path)
+    if not is_standard_input(path):
+        return _read(Path(path))
+    written = file_of(path)
+    try:
+        return replace(_read(written), name=_WORDS_FOR_INPUT)
+    except InputError as error:
+        # the user knows nothing of the file that keeps the input
+        raise InputError(str(error).replace(str(written), _WORDS_FOR_INPUT)) from None
+
+
+def _read(path: Path) -> SourceTable:
+    """Return the rows of a file; errors as for :func:`read_table_file`."""
+    from assay.datasets.readers import delimited, jsonl
+
     form = SUFFIXES.get(path.suffix.lower())
     if path == Path():
         raise InputError(f"the name of a file is empty (or '.'); expected one that ends in {', '.join(SUFFIXES)}")
@@ -178,8 +191,8 @@ def _from_memory(data: Any, name: str) -> SourceTable:
             table, misfits = _of_tuples(rows, name)
     else:
         raise InputError(
-            f"{name}: expected a dataset name, a file, a list of dicts or tuples, a DataFrame, an Arrow table"
-            f" or a Hugging Face dataset, not {type(data).__name__}"
+            f"{name}: expected a dataset name, a file, a list of dicts or tuples, a dict of lists, a DataFrame, an"
+            f" Arrow table or a Hugging Face dataset, not {type(data).__name__}"
         )
     if not table.num_rows:
         raise InputError(f"{name}: has no rows")
@@ -233,7 +246,8 @@ def _of_tuples(rows: list[Any], name: str) -> tuple[pa.Table, dict[str, Misfit]]
     for place, row in enumerate(rows):
         if isinstance(row, str) or not isinstance(row, Sequence) or len(row) not in (2, 3) or len(row) != len(rows[0]):
             raise InputError(
-                f"{name}, row {place}: expected (reference, candidate) or (reference, candidate, label) in every row"
+                f"{name}, row {place}: expected (reference, candidate) or (reference, candidate, label) in every row;"
+                ' columns go in as a dict, {"reference": [...], "candidate": [...], "label": [...]}'
             )
     if not rows:
         raise InputError(f"{name}: has no rows")

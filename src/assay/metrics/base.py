@@ -163,22 +163,42 @@ class Declaration:
             raise UnavailableError(f"the package {package} is not installed", f"pip install {package}")
 
 
-def _is_column(texts: Any) -> bool:
-    """Tell whether something is a sequence of texts."""
-    return isinstance(texts, Sequence) and not isinstance(texts, str) and all(isinstance(text, str) for text in texts)
+#: What ``score`` takes, for messages.
+_USUAL = "references and candidates, in this order, a list of texts each"
+_SEVERAL = ". assay.run and assay.as_evaluate take several references a pair"
+
+
+def _column(metric: Metric, name: str, texts: Any) -> Sequence[str]:
+    """Return a column of texts as a batch has it: a list or tuple as it is, a pandas or NumPy column as a list."""
+    column = texts.tolist() if hasattr(texts, "tolist") else texts
+    if isinstance(column, str) or not isinstance(column, Sequence):
+        raise InputError(f"metric {metric}: {name} is {_kind(column)}; score takes {_USUAL}")
+    for row, text in enumerate(column):
+        if not isinstance(text, str):
+            several = _SEVERAL if isinstance(text, Sequence) else ""
+            raise InputError(f"metric {metric}: {name}[{row}] is {_kind(text)}; score takes {_USUAL}{several}")
+    return column
+
+
+def _kind(value: Any) -> str:
+    """Return what a value is, for a message: ``None``, or its type."""
+    return "None" if value is None else f"of type {type(value).__name__}"
 
 
 def _taking_columns(score: Callable[..., Any]) -> Callable[..., Any]:
-    """Return a method ``score`` that takes a batch, or the columns that make one."""
+    """Return a method ``score`` that takes a batch, or the columns that make one, by place or by name."""
 
     @functools.wraps(score)
-    def call(self: Metric, batch: Any, *columns: Any, **named: Any) -> Any:
+    def call(self: Metric, batch: Any = None, *columns: Any, **named: Any) -> Any:
         if isinstance(batch, Batch):
             return score(self, batch, *columns, **named)
-        given = (batch, *columns, *named.values())
-        if not all(map(_is_column, given)):
-            raise InputError(f"metric {self}: score takes references and candidates, a list of texts each, or a Batch")
-        return score(self, Batch(batch, *columns, **named))
+        by_place = () if batch is None else (batch, *columns)
+        try:
+            given = inspect.signature(Batch).bind(*by_place, **named).arguments
+        except TypeError as error:
+            raise InputError(f"metric {self}: {error}; score takes {_USUAL}, or a Batch") from None
+        texts = {name: _column(self, name, column) for name, column in given.items() if column is not None}
+        return score(self, Batch(**texts))
 
     return call
 
@@ -216,7 +236,8 @@ class Metric(ABC):
         """Return one score a pair: float64, shape ``(len(batch),)``.
 
         The score of a pair depends on that pair alone: not on the rest of the batch, nor on its order. Whoever calls it
-        may give the columns of a batch in its place: ``metric.score(references, candidates)``.
+        may give the columns of a batch in its place, by position or by name: ``metric.score(references, candidates)``.
+        A pandas or NumPy column does as well as a list.
         """
 
     def expand(self) -> tuple[Metric, ...]:

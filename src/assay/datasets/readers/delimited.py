@@ -114,7 +114,7 @@ def _quoted(path: Path, reader: Iterator[list[str]], delimiter: str) -> Iterator
             what = str(error)
             remedy = 'write a quote inside a quoted cell twice ("")'
             if delimiter == "\t":
-                remedy += ", or name the file .tab if its quotes are plain text"
+                remedy += ", or name the file .tab (standard input: -.tab) if its quotes are plain text"
             if "end of data" in what:
                 what = "the quote that opens here is never closed"
             elif "expected after" in what:

@@ -97,7 +97,9 @@ def blind(evidence: Evidence, choice: Choice, names: Mapping[str, str]) -> Itera
         yield f"All of it rests on {data.facts.n:,} pairs, which are few."
     bucket = evidence.bucket
     alphas = bucket.reliability.alpha if bucket is not None and bucket.reliability is not None else {}
-    alpha = next((value for value in alphas.values() if value is not None), None)
+    # labels are ordered: nominal alpha would count 1 and 2 as far apart as 0 and 2; of two labels all levels are equal
+    ordinal = alphas.get("ordinal")
+    alpha = ordinal if ordinal is not None else next((value for value in alphas.values() if value is not None), None)
     if alpha is not None:
         yield (
             f"People do not always agree among themselves either (Krippendorff's α {short(alpha, 2)}, where 1 is full "
