@@ -97,6 +97,33 @@ def test_a_file_may_be_ignored_and_python_functions_do_not_read_it(project, assa
     assert APPLIED.get() is None
 
 
+def test_a_dataset_by_position_takes_the_place_of_configured_ones(project, assay):
+    lines = (project / "my.csv").read_text(encoding="utf-8").splitlines()
+    (project / "other.csv").write_text("\n".join([*lines, *lines[1:]]) + "\n", encoding="utf-8")
+    write(project, 'dataset = "./my.csv"\ncolumns = "reference=gold,candidate=answer,label=human"\nmetric = "f1"\n')
+    for file, out in ((project / "my.csv", "same"), (project / "other.csv", "other")):
+        done = assay("run", file, "--bucket", "none", "--out", out)
+        assert done.code == 0, done.err
+        assert "my.csv" not in done.err.splitlines()[0]
+        manifest = json.loads((project / "deep" / out / "run.json").read_text(encoding="utf-8"))
+        assert [dataset["name"] for dataset in manifest["datasets"]] == [file.stem]
+        assert "datasets" not in manifest["environment"]["configured"]
+    # what is no dataset is no reason to forget the configured one
+    done = assay("run", "nothing", "--out", "c")
+    assert done.code == 2 and "there is no suite 'nothing'" in done.err
+
+
+def test_datasets_show_names_the_option_for_columns(project, assay):
+    assert "Say which is which: --columns reference=gold," in assay("datasets", "show", project / "my.csv").out
+
+
+def test_a_table_of_columns_is_for_datasets_show_and_check_too(project, assay):
+    write(project, 'columns = {reference = "gold", candidate = "answer", label = "human"}\n')
+    for verb in ("show", "check"):
+        done = assay("datasets", verb, project / "my.csv")
+        assert "no column" not in done.out + done.err
+
+
 def test_a_verb_that_reads_its_own_context_has_defaults_too(project, assay):
     """``assay errors`` looks at which options were written."""
     assert assay("run", project / "my.csv", *COLUMNS, "-m", "f1", "-q", "--bucket", "none", "--out", "a").code == 0

@@ -35,7 +35,7 @@ def plan(settings: RunSettings) -> Request:
         InputError: nothing to run, an unknown name, or data that cannot be read.
         UnavailableError: none of the datasets, or none of the metrics, is available.
     """
-    first, suite = _dataset_or_suite(settings.suite)
+    first, suite = dataset_or_suite(settings.suite)
     specs = [*first, *as_list(settings.datasets)] or list(suite.datasets if suite else ())
     names = settings.metrics or (suite.metrics if suite else ())
     _check_asked(specs, names, settings)
@@ -65,7 +65,7 @@ def plan(settings: RunSettings) -> Request:
     )
 
 
-def _dataset_or_suite(name: str | None) -> tuple[list[str], Suite | None]:
+def dataset_or_suite(name: str | None) -> tuple[list[str], Suite | None]:
     """Return what ``assay run NAME`` names: a dataset, as a list of one, or a suite, where there is one of that name.
 
     Raises:

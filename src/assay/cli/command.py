@@ -27,11 +27,18 @@ from assay.settings import Declared, Settings, declared, flag_of, with_flags
 READABLE = (str, bool, int, float, Path)
 
 
-def command(kind: type[Settings]) -> Callable[[Callable[..., None]], Callable[..., None]]:
+def command(
+    kind: type[Settings], *, position: Callable[..., Any] | None = None
+) -> Callable[[Callable[..., None]], Callable[..., None]]:
     """Return a decorator: a function gets the settings as ``**settings``, each from an option of its own.
 
     The function declares only what is no setting: its arguments, and what concerns the terminal alone, such as
     ``--format``. Errors that assay raises end as one line in which settings carry the names of their flags.
+
+    Args:
+        kind: the settings.
+        position: is called with the context and the value of the setting that stands by position, before a
+            configuration gives others theirs, and returns the value.
     """
 
     def decorate(function: Callable[..., None]) -> Callable[..., None]:
@@ -45,7 +52,7 @@ def command(kind: type[Settings]) -> Callable[[Callable[..., None]], Callable[..
                 keyword = parameter.replace(annotation=hints[name], kind=inspect.Parameter.KEYWORD_ONLY)
                 own_parameters.append(keyword)
         takes_context = "context" in hints
-        options = _options(kind)
+        options = _options(kind, position)
         parameters = sorted(
             [*own_parameters, *options.values()], key=lambda parameter: _place(parameter, own_parameters)
         )
@@ -107,7 +114,7 @@ def _place(parameter: inspect.Parameter, own: Sequence[inspect.Parameter]) -> in
     return 2 if parameter in own else 1
 
 
-def _options(kind: type[Settings]) -> dict[str, inspect.Parameter]:
+def _options(kind: type[Settings], position: Callable[..., Any] | None) -> dict[str, inspect.Parameter]:
     """Return a keyword parameter, as typer reads it, for each setting that the command line has."""
     settings = {name: item for name, item in declared(kind).items() if not item.python_only}
     hints = _hints(kind, settings)
@@ -130,6 +137,7 @@ def _options(kind: type[Settings]) -> dict[str, inspect.Parameter]:
                 help=help,
                 metavar=item.metavar,
                 show_default=default is not None,
+                callback=position,
                 autocompletion=completer_of(name, item.metavar),
             )
         else:

@@ -60,7 +60,7 @@ class Option:
         Raises:
             InputError: it is of another type, outside its range, or names a metric that runs code; without the key.
         """
-        if isinstance(value, dict) and "Mapping[" in self._hint:
+        if isinstance(value, dict) and ("Mapping[" in self._hint or self.name in MAPPINGS):
             value = ",".join(f"{key}={'+'.join(map(str, _as_list(item)))}" for key, item in value.items())
         if isinstance(value, list) and not self.several:
             raise InputError("expected one value, not a list")

@@ -123,6 +123,7 @@ def show_(
 def _print(shown: dict[str, Any]) -> None:
     """Print a card or a file, a line for each thing that is known of it."""
     from assay.datasets.annotation_graph import graph_line
+    from assay.settings import with_flags
 
     for key, value in shown.items():
         if value in ("", [], None):
@@ -134,6 +135,8 @@ def _print(shown: dict[str, Any]) -> None:
                 print_line(f"file: {file['name']}, {size}{digest}")
         elif key == "annotation_graph":
             print_line(graph_line(value))
+        elif key == "problem":
+            print_line(f"problem: {with_flags(value, {})}")
         elif isinstance(value, list):
             for item in value:
                 print_line(f"{key.removesuffix('s')}: {item}")

@@ -7,17 +7,37 @@ from datetime import datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+import typer
+
 from assay.benchmark.settings import RunSettings
 from assay.cli.command import command
 from assay.cli.guard import finish, print_report, progress_on_stderr
 from assay.cli.options import ExplainOption, Format, FormatOption, QuietOption
+from assay.errors import InputError
 from assay.tables import NOT_BY_PEOPLE
 
 if TYPE_CHECKING:
     from assay import Result
 
 
-@command(RunSettings)
+def _instead_of_configured(context: typer.Context, name: str | None) -> str | None:
+    """Take the datasets of a configuration away where a dataset is named by position: the command line wins."""
+    configured = dict(context.default_map or {})
+    if name and "datasets" in configured:
+        from assay.api.run import dataset_or_suite
+
+        try:
+            named, _ = dataset_or_suite(name)
+        except InputError:
+            # the run reports it
+            named = []
+        if named:
+            del configured["datasets"]
+            context.default_map = configured
+    return name
+
+
+@command(RunSettings, position=_instead_of_configured)
 def run(
     output: FormatOption = Format.table, explain: ExplainOption = False, quiet: QuietOption = False, **settings: Any
 ) -> None:
