@@ -17,6 +17,7 @@ import inspect
 import math
 import re
 import shlex
+import sys
 import textwrap
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
@@ -187,6 +188,8 @@ def check_value(name: str, value: Any, declaration: Declared) -> None:
     if declaration.choices and value not in declaration.choices:
         *others, last = declaration.choices
         raise InputError(f"`{name}={value}`: must be {', '.join(others)} or {last}")
+    if is_whole(value) and abs(value) > sys.float_info.max:
+        raise InputError(f"`{name}`: this number is too large")
     if declaration.at_least is not None and not (is_whole(value) and value >= declaration.at_least):
         raise InputError(f"`{name}={value!r}`: must be a whole number, at least {declaration.at_least}")
     above = declaration.above

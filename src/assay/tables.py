@@ -202,4 +202,5 @@ def _with_last_parts(metric: str, parts: int) -> str:
     mark = _MARK.search(metric)
     name, end = (metric[: mark.start()], mark.group()) if mark else (metric, "")
     last = r"[^,=/\\]+[/\\]" * (parts - 1)
-    return re.sub(rf"(?<=[:=])[^,=]*[/\\](?={last}[^,/\\])", "…/", name) + end
+    # a value begins at the first colon of its part, so that every part is read once
+    return re.sub(rf"((?:^|,)[^,=:]*:|=)[^,=]*[/\\](?={last}[^,/\\])", r"\1…/", name) + end

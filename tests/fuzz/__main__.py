@@ -98,7 +98,10 @@ def main() -> int:
     seed = int(time.time()) if asked.seed is None else asked.seed
     names = asked.target or list(TARGETS)
     end = time.monotonic() + 60 * asked.minutes
-    print(f"seed {seed}; failures are kept in {CORPUS}\n{'target':<24} {'inputs':>9} {'failures':>8} {'seconds':>8}")
+    print(
+        f"seed {seed}; failures are kept in {CORPUS}\n{'target':<24} {'inputs':>9} {'failures':>8} {'seconds':>8}",
+        flush=True,
+    )
     failures = 0
     for place, name in enumerate(names):
         # what a target leaves is for the others

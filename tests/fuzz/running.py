@@ -9,13 +9,16 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from assay.errors import AssayError
-from tests.fuzz.targets import TARGETS, one_line
+from tests.fuzz.target import one_line
+from tests.fuzz.targets import TARGETS
 
 CORPUS = Path(__file__).parent / "corpus"
 #: Seconds of CPU that one small input may take.
 SLOW = 2.0
 #: Attempts to make an input smaller.
 ATTEMPTS = 300
+#: Targets of which this process has read an input.
+_READY: set[str] = set()
 
 
 class TooSlow(BaseException):
@@ -40,17 +43,15 @@ class Failure:
 
 def failure_of(target: str, content: bytes, folder: Path) -> Failure | None:
     """Return why an input fails; None where it is read, or refused in one line by an error of assay's own."""
-    why = _once(target, content, folder)
-    # the first input of a process may have to load something
-    return _once(target, content, folder) if why is not None and why.kind.startswith(TooSlow.__name__) else why
 
-
-def _once(target: str, content: bytes, folder: Path) -> Failure | None:
     def stop(*_: object) -> None:
         raise TooSlow(f"more than {SLOW:g} s")
 
+    # the first input of a process may have to load something
+    limit = SLOW if target in _READY else 0
+    _READY.add(target)
     before = signal.signal(signal.SIGVTALRM, stop)
-    signal.setitimer(signal.ITIMER_VIRTUAL, SLOW)
+    signal.setitimer(signal.ITIMER_VIRTUAL, limit)
     try:
         TARGETS[target].check(content, folder)
     except AssayError as error:

@@ -6,6 +6,7 @@ Of a text and a twentieth of it, in one run; backtracking would take 400 times a
 from __future__ import annotations
 
 import contextlib
+import itertools
 import time
 from collections.abc import Callable
 
@@ -13,6 +14,8 @@ import pytest
 
 from assay.amr import check_block, read_graph_file
 from assay.errors import InputError
+from assay.reports.categories import Tagger
+from assay.tables import short_names
 
 GRAPHS = {
     "quotes that do not close": '"\\' * 20_000,
@@ -47,3 +50,20 @@ def test_reading_a_graph(tmp_path, name):
                 check_block(block)
 
     assert growth(read, GRAPHS[name]) < 80
+
+
+ANSWERS = {"digits that end in a letter": "9" * 60_000 + "x", "symbols of elements": "A" * 60_000 + "1b"}
+
+
+@pytest.mark.parametrize("name", ANSWERS)
+def test_the_rules_of_an_answer(name):
+    tagger = Tagger("en")
+    # what they load is not part of it
+    tagger.tag("5 km in 1990", "Paris", "when")
+    # other texts each time, since those that were read are remembered
+    times = itertools.count()
+    assert growth(lambda text: tagger.tag(f"{next(times)} {text}", "7 miles"), ANSWERS[name]) < 80
+
+
+def test_the_short_name_of_a_metric():
+    assert growth(lambda name: short_names([name]), "a" + ":" * 60_000 + "/") < 80

@@ -18,7 +18,7 @@ from assay.datasets.files import read_table_file
 from assay.errors import InputError, unknown_name
 
 Codes = NDArray[np.intp]
-_ITEM = re.compile(r"item([1-9]\d*)")
+_ITEM = re.compile(r"item([1-9]\d{0,3})")
 
 
 @dataclass(frozen=True, eq=False)

@@ -198,7 +198,7 @@ def read_value(metric: str, option: Option, value: object) -> object:
         raise _invalid(metric, option, value)
     try:
         result = _convert(option, value)
-    except ValueError:
+    except (ValueError, OverflowError):
         raise _invalid(metric, option, value) from None
     if isinstance(result, int | float) and not isinstance(result, bool):
         low, high = option.minimum, option.maximum

@@ -24,7 +24,9 @@ _PARTS = {
 _ROMAN = re.compile(r"(?=[IVXL]{2,}$)(X{0,3}|XL|L|LX{1,3})(IX|IV|V?I{0,3})$")
 _ROMAN_VALUES = {"I": 1, "V": 5, "X": 10, "L": 50}
 _FIGURE = re.compile(
-    r"(?P<whole>\d{1,3}(?:[.,\u202f']\d{3})+(?![\d])|\d+)(?P<rest>[.,]\d+)?(?:\s?[/\u2044]\s?(?P<under>\d+))?"
+    # possessive, and at the first digit only: long runs of digits are read once
+    r"(?<!\d)(?P<whole>\d{1,3}(?:[.,\u202f']\d{3})+(?![\d])|\d++)(?P<rest>[.,]\d++)?"
+    r"(?:\s?[/\u2044]\s?(?P<under>\d++))?"
     r"(?P<ordinal>st|nd|rd|th)?\b(?:\s(?P<scale>1000(?:000)*\b|[^\W\d_]+))?"
 )
 _LONE_PART = re.compile(

@@ -293,7 +293,8 @@ _ELEMENTS = word_set(
     "Mo Tc Ru Rh Pd Ag Cd In Sn Sb Te I Xe Cs Ba La Ce Pr Nd Pm Sm Eu Gd Tb Dy Ho Er Tm Yb Lu Hf Ta W Re Os Ir Pt Au "
     "Hg Tl Pb Bi Po At Rn Fr Ra Ac Th Pa U Np Pu"
 )
-_FORMULA = re.compile(r"(?:\(?(?:[A-Z][a-z]?\d*)+\)?\d*)+")
+#: Possessive, since a run of symbols could otherwise be cut in exponentially many ways.
+_FORMULA = re.compile(r"(?:\(?(?:[A-Z][a-z]?\d*)++\)?\d*)++")
 _SYMBOL = re.compile(r"[A-Z][a-z]?")
 _BINOMIAL = re.compile(r"\b[A-Z][a-z]{3,} [a-z]{3,}(?:us|is|um|ens|ii|ae|ata|ica|oides|or)\b")
 

@@ -6,7 +6,7 @@ import base64
 import bz2
 import hashlib
 import json
-import math
+import sys
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
@@ -347,7 +347,7 @@ class _BaselineReader:
             raise self.fail(place, "has a signature that is no list of texts")
         if not all(isinstance(one, dict) and all(map(_is_estimate, one.values())) for one in agreement.values()):
             raise self.fail(place, "has an agreement that is no [value] or [value, low, high]")
-        if speed is not None and not 0 < speed < math.inf:
+        if speed is not None and not 0 < speed <= sys.float_info.max:
             raise self.fail(place, f"has the speed {speed}")
         try:
             scores = unpack(self.take(held, "scores", str, place), n)
@@ -367,5 +367,5 @@ def _is_estimate(value: Any) -> bool:
     return (
         isinstance(value, list)
         and len(value) in (1, 3)
-        and all(isinstance(one, int | float) and math.isfinite(one) for one in value)
+        and all(isinstance(one, int | float) and abs(one) <= sys.float_info.max for one in value)
     )

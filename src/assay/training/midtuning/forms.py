@@ -88,7 +88,7 @@ def make_frame(predicate: str, roles: Iterable[tuple[str, str]]) -> Frame:
 # Semantic forms of AMR graphs: every node whose concept is a PropBank frame, with words for what fills its roles.
 
 #: A concept that is a frame, ``cut-01``, and the sense in it.
-_FRAME = re.compile(r".*[^\W\d].*-\d{2,}")
+_FRAME = re.compile(r"[\W\d]*+[^\W\d].*-\d{2,}")
 _SENSE = re.compile(r"-\d{2,}$")
 #: Concepts that name a kind of AMR's own and no word of the sentence: what is at them says it.
 _KIND = re.compile(r".*-(entity|quantity)")

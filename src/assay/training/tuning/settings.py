@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import itertools
-import math
+import sys
 import tomllib
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
@@ -163,7 +163,12 @@ def _value(place: str, name: str, value: Any) -> int | float | str:
         return value
     if kind is int and isinstance(value, int) and not isinstance(value, bool):
         return value
-    if kind is float and isinstance(value, int | float) and not isinstance(value, bool) and math.isfinite(value):
+    if (
+        kind is float
+        and isinstance(value, int | float)
+        and not isinstance(value, bool)
+        and abs(value) <= sys.float_info.max
+    ):
         return float(value)
     noun = {str: "a text", int: "a whole number", float: "a number"}[kind]
     raise InputError(f"{place}: {value!r} is not {noun}")

@@ -1,0 +1,290 @@
+"""Readers of files: tables, graphs, word vectors, and the TOML of cards, suites, spaces and configurations."""
+
+from __future__ import annotations
+
+import functools
+import gzip
+import json
+from collections.abc import Callable
+from pathlib import Path
+from random import Random
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.parquet as pq
+
+from assay.errors import InputError
+from tests.fuzz import making
+from tests.fuzz.target import Target, as_file, damaged
+
+CSV = 'pair_id,reference,candidate,label,x\n1,"a, b",c,0,é\r\n2,"say ""x""",d,1,\n3,"two\nlines",e,0.5,z\n'
+JSONL = (
+    '{"reference": "a", "candidate": "b", "label": 1}\n{"reference": ["a", "b"], "candidate": "\\u00e9", "label": 0}\n',
+    '{"pair_id": 7, "reference": "a", "candidate": "b", "label": "yes", "x": {"y": [1, null]}}\n\n',
+    '{"pair_id": 8, "reference": "a", "candidate": "", "annotations": [1, 2.5]}\n',
+)
+
+
+def read_pairs(path: Path) -> None:
+    """Read a file as pairs; without labels where they are what is refused."""
+    from assay.datasets import load_dataset
+
+    try:
+        pairs = load_dataset(str(path))
+    except InputError:
+        pairs = load_dataset(str(path), allow_unlabelled=True, columns=None)
+    texts = [pairs.table.column(name) for name in ("pair_id", "candidate")]
+    assert all(isinstance(value, str) for column in texts for value in column.to_pylist())
+    if "label" in pairs.table.column_names:
+        assert not np.isinf(pairs.labels).any()
+
+
+def same_rows(content: bytes, folder: Path) -> None:
+    """Write rows as CSV or TSV, and as JSONL, and read them back."""
+    from assay.datasets import read_table_file
+
+    held = json.loads(content)
+    header, *rows = held["rows"]
+
+    def quote(cell: str) -> str:
+        # an empty cell of quotes, since a row of one empty cell would be a blank line
+        needed = not cell or any(letter in cell for letter in '"\r\n' + held["delimiter"])
+        return '"' + cell.replace('"', '""') + '"' if held["all"] or needed else cell
+
+    expected = {name: [row[place] for row in rows] for place, name in enumerate(header)}
+    text = "".join(held["delimiter"].join(map(quote, row)) + held["end"] for row in held["rows"])
+    path = folder / ("rows.csv" if held["delimiter"] == "," else "rows.tsv")
+    path.write_bytes((b"\xef\xbb\xbf" if held["mark"] else b"") + text.encode())
+    assert read_table_file(path).table.to_pydict() == expected
+    lines = [json.dumps(dict(zip(header, row, strict=True)), ensure_ascii=held["all"]) for row in rows]
+    path = folder / "rows.jsonl"
+    path.write_bytes("\n".join(lines).encode())
+    assert read_table_file(path).table.to_pydict() == expected
+
+
+def make_rows(random: Random) -> bytes:
+    """Return rows and the way in which they are written."""
+    way = {
+        "rows": making.rows(random),
+        "all": random.random() < 0.5,
+        "delimiter": random.choice(",\t"),
+        "end": random.choice(("\n", "\r\n")),
+        "mark": random.random() < 0.3,
+    }
+    return json.dumps(way).encode()
+
+
+def read_parquet(path: Path) -> None:
+    """Read a Parquet file; texts must be those that PyArrow reads."""
+    from assay.datasets import read_table_file
+
+    table = read_table_file(path).table
+    with path.open("rb") as stream:
+        plain = pq.read_table(stream)
+    for name in plain.column_names:
+        if plain.schema.field(name).type == pa.string():
+            assert table.column(name).equals(plain.column(name))
+    read_pairs(path)
+
+
+def read_best_worst(path: Path) -> None:
+    from assay.datasets.best_worst import read_best_worst as read
+
+    read(path)
+
+
+# Graphs, vectors
+
+
+GRAPHS = (
+    '# ::id 1 ::date 2012\n# ::snt The man cuts.\n(c / cut-01\n   :ARG0 (m / man :quant 2)\n   :ARG1-of (x / "a b"))\n',
+    "(a / and :op1 (b / b :polarity -) :op2 b)\n\n# ::id 2\n(x / x~e.1 :domain-of (y / y))\n",
+)
+GRAPH_WORDS = (
+    "(",
+    ")",
+    "/",
+    ":ARG0",
+    ":ARG0-of",
+    ":instance",
+    ":instance-of",
+    ":op1",
+    "a",
+    "b",
+    "-",
+    '"',
+    "~e.1",
+    "\n\n",
+    "# ::id ",
+)
+
+
+def read_graphs(path: Path) -> None:
+    """Read the graphs of a file and compare the first two that are whole with themselves and each other."""
+    from assay.amr import check_block, normalized, read_graph_file
+
+    for block in read_graph_file(path)[:5]:
+        normalized(check_block(block))
+
+
+VECTORS = {
+    "text": ("2 3\na 1 2 3\nb -1 .5 1e-3\n", "the 0.1 0.2\nof -1 2\n. . 1 2\n"),
+    "binary": (making.binary_vectors([b"a", b"b"], 3, [1, 2, 3]), making.binary_vectors([b"\xff"], 1, [0.5])),
+}
+
+
+def make_vectors(kind: str) -> Callable[[Random], bytes]:
+    """Return a maker of files of word vectors of a kind, one of three as gzip."""
+    plain = damaged(*VECTORS[kind], words=["nan", "1e39", "0", " ", "\n", "2 65536\n", "99999999 3\n"])
+    packed = damaged(*(gzip.compress(one.encode() if isinstance(one, str) else one) for one in VECTORS[kind]))
+
+    def make(random: Random) -> bytes:
+        chosen = random.random()
+        if chosen < 0.17:
+            return gzip.compress(plain(random), 1)
+        return packed(random) if chosen < 0.33 else plain(random)
+
+    return make
+
+
+def read_vectors(path: Path) -> None:
+    from assay.metrics.words.formats import read_blocks, read_words
+
+    for words in read_words(path):
+        assert all(words)
+    for block in read_blocks(path):
+        assert np.isfinite(block.values).all()
+
+
+def read_vectors_only(path: Path) -> None:
+    from assay.metrics.words.formats import read_blocks
+
+    for block in read_blocks(path):
+        assert len(block.words) == len(block.values)
+        assert np.isfinite(block.values).all()
+
+
+# Cards, suites, spaces, configuration
+
+
+CARD = """name = "mine"
+version = "1"
+title = "Mine"
+kind = "human"
+language = "en"
+licence = "CC"
+citation = "none"
+reader = "table"
+default_split = "test"
+[scale]
+low = 0
+high = 1
+meaning = "same"
+[splits.test]
+files = ["pairs.csv"]
+rows = 3
+options = {columns = {reference = "reference", candidate = "candidate", label = "label"}}
+[[files]]
+name = "pairs.csv"
+[[sources]]
+kind = "path"
+path = "pairs.csv"
+"""
+SUITE = 'name = "x"\ntitle = "x"\ndatasets = ["sick:test"]\nmetrics = ["f1", "bleu:paper"]\nbuckets = ["f1", "none"]\n'
+SPACE = "[space.batch_size]\nchoices = [8, 16]\n[space.learning_rate]\nlow = 1e-6\nhigh = 1e-4\nlog = true\n"
+CONFIGURATION = """metrics = ["f1", "chrf"]
+resamples = 100
+labels = {no = 0, yes = 1}
+[run]
+bucket = ["f1"]
+columns = {reference = "a", candidate = "b"}
+[datasets.check]
+offline = true
+[thresholds]
+cost = "fp=1,fn=2"
+"""
+TOML_WORDS = (
+    "=",
+    "[",
+    "]",
+    "[[",
+    "]]",
+    "{",
+    "}",
+    '"',
+    "'''",
+    "1",
+    "1.5",
+    "nan",
+    "inf",
+    "true",
+    "1979-05-27T07:32:00Z",
+    "0x1",
+    "\n",
+)
+
+
+def read_card(path: Path) -> None:
+    from assay.datasets import load_dataset
+
+    (path.parent / "pairs.csv").write_text(CSV, encoding="utf-8", newline="")
+    load_dataset(str(path), offline=True)
+
+
+def read_suite(path: Path) -> None:
+    from assay.benchmark.suite import load_suite
+
+    load_suite(str(path))
+
+
+def read_space(path: Path) -> None:
+    from assay.training.tuning.settings import _parsed
+
+    _parsed(path)
+
+
+@functools.cache
+def root_command() -> Any:
+    """Return the command of assay, from which options are read."""
+    import typer
+
+    from assay.cli import app
+
+    return typer.main.get_command(app)
+
+
+def read_configuration(path: Path) -> None:
+    from assay.cli.configuration import defaults_of
+    from assay.configuration import find_configuration
+
+    found = find_configuration(path.parent)
+    assert found is not None
+    for verb in ("run", "thresholds"):
+        defaults_of(found, root_command(), verb)
+
+
+TARGETS = {
+    "csv": Target(damaged(CSV, "a,b\n1,2\n", words=['"', ",", "\n", "\r"]), as_file("a.csv", read_pairs)),
+    "tsv": Target(damaged(CSV.replace(",", "\t"), words=['"', "\t", "\n"]), as_file("a.tsv", read_pairs)),
+    "tab": Target(damaged(CSV.replace(",", "\t"), words=['"', "\t", "\n"]), as_file("a.tab", read_pairs)),
+    "jsonl": Target(
+        damaged(*JSONL, words=['"', "{", "[", ",", ":", "\\ud800", "1e999", "null"]), as_file("a.jsonl", read_pairs)
+    ),
+    "rows": Target(make_rows, same_rows),
+    "parquet": Target(making.parquet, as_file("a.parquet", read_parquet)),
+    "best-worst": Target(
+        damaged(
+            "item1,item2,item3,item4,best,worst\na,b,c,d,a,d\nb,c,d,e,b,e\n", 'items,best,worst\n"[""a"",""b""]",a,b\n'
+        ),
+        as_file("bws.csv", read_best_worst),
+    ),
+    "graphs": Target(damaged(*GRAPHS, words=GRAPH_WORDS), as_file("a.amr", read_graphs)),
+    "graphs-gz": Target(damaged(*(gzip.compress(one.encode()) for one in GRAPHS)), as_file("a.amr.gz", read_graphs)),
+    "vectors": Target(make_vectors("text"), as_file("v.txt", read_vectors_only)),
+    "vectors-binary": Target(make_vectors("binary"), as_file("v.bin", read_vectors_only)),
+    "card": Target(damaged(CARD, words=TOML_WORDS), as_file("card.toml", read_card)),
+    "suite": Target(damaged(SUITE, words=TOML_WORDS), as_file("suite.toml", read_suite)),
+    "space": Target(damaged(SPACE, words=TOML_WORDS), as_file("space.toml", read_space)),
+    "configuration": Target(damaged(CONFIGURATION, words=TOML_WORDS), as_file("assay.toml", read_configuration)),
+}

@@ -1,0 +1,199 @@
+"""Run folders with a damaged file, and what is made of runs: baselines, thresholds, results over seeds."""
+
+from __future__ import annotations
+
+import functools
+import io
+import json
+import math
+import shutil
+import tempfile
+from pathlib import Path
+from random import Random
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.parquet as pq
+
+from assay.errors import AssayError, InputError
+from tests.fuzz import making
+from tests.fuzz.target import Target, as_file, damaged, one_line
+
+
+@functools.cache
+def _scratch() -> tempfile.TemporaryDirectory[str]:
+    return tempfile.TemporaryDirectory(prefix="assay-fuzz-")
+
+
+@functools.cache
+def run_folder() -> Path:
+    """Return a run folder of two datasets, made once a process."""
+    import assay
+
+    folder = Path(_scratch().name) / "run"
+    rows = [
+        {
+            "reference": f"a b{i % 3}",
+            "candidate": f"a c{i % 4}",
+            "label": i % 2,
+            "group": f"g{i // 3}",
+            "topic": "xy"[i % 2],
+        }
+        for i in range(12)
+    ]
+    assay.run([rows, rows[:8]], ["f1", "ter"], buckets=["topic"], resamples=100, out=folder)
+    return folder
+
+
+RUN_FILES = ("run.json", "agreement.json", "scores.parquet", "pairs.parquet")
+
+
+def make_run_file(random: Random) -> bytes:
+    """Return the name of a file of a run folder, a null byte, and what it holds."""
+    name = random.choice(RUN_FILES)
+    content = (run_folder() / name).read_bytes()
+    if name.endswith(".json"):
+        return name.encode() + b"\0" + making.changed_json(random, [json.loads(content)])
+    if random.random() < 0.3:
+        return name.encode() + b"\0" + making.mutated(random, [content])
+    table = pq.read_table(io.BytesIO(content))
+    for _ in range(random.randint(1, 2)):
+        place = random.randrange(table.num_columns)
+        change = random.random()
+        if change < 0.2 and table.num_columns > 1:
+            table = table.remove_column(place)
+        elif change < 0.4:
+            table = table.slice(random.randint(0, 5), random.randint(0, 30))
+        else:
+            kind = random.choice(making.TYPES)() if change < 0.7 else table.schema.field(place).type
+            if pa.types.is_null(kind):
+                continue
+            table = table.set_column(place, table.column_names[place], making.array(random, kind, table.num_rows))
+    stream = io.BytesIO()
+    try:
+        pq.write_table(table, stream)
+    except pa.ArrowException:
+        return make_run_file(random)
+    return name.encode() + b"\0" + stream.getvalue()
+
+
+def read_run_folder(content: bytes, folder: Path) -> None:
+    """Put a file into a run folder and read it as reports do."""
+    from assay.reports.data import cells_of, group_codes, pair_keys, read_datasets
+    from assay.reports.folder import check_strays, read_run
+
+    name, _, data = content.partition(b"\0")
+    copy = folder / "run"
+    if not copy.exists():
+        shutil.copytree(run_folder(), copy)
+    changed = copy / name.decode()
+    try:
+        changed.write_bytes(data)
+        run = read_run(copy)
+        for dataset in read_datasets(run):
+            assert all(len(scores) == dataset.facts.n for scores in dataset.scores.values())
+            pair_keys(dataset)
+            group_codes(dataset, None)
+            for column in dataset.table.column_names:
+                try:
+                    cells_of(dataset, column)
+                except InputError:
+                    continue
+        check_strays(run, copy)
+    finally:
+        shutil.copyfile(run_folder() / name.decode(), changed)
+
+
+def read_run_tables(content: bytes, folder: Path) -> None:
+    """Put a file into a run folder and make tables, thresholds and a baseline of it."""
+    import assay
+
+    name, _, data = content.partition(b"\0")
+    copy = folder / "run"
+    if not copy.exists():
+        shutil.copytree(run_folder(), copy)
+    changed = copy / name.decode()
+    try:
+        changed.write_bytes(data)
+        for verb in (
+            lambda: assay.table(copy).to_markdown(),
+            lambda: assay.thresholds(copy, resamples=0, positive="label>=1").to_json(),
+            lambda: assay.compare(copy, resamples=100).to_csv(),
+            lambda: assay.baseline(copy, out=folder / "baseline.json"),
+            lambda: assay.leaderboard(copy, resamples=100).to_text("html"),
+        ):
+            try:
+                verb()
+            except AssayError as error:
+                one_line(error)
+    finally:
+        shutil.copyfile(run_folder() / name.decode(), changed)
+
+
+@functools.cache
+def baseline() -> dict[str, Any]:
+    """Return the baseline of the run."""
+    from assay.reports.check.baseline import take_baseline, to_text
+    from assay.reports.folder import read_run
+
+    return json.loads(to_text(take_baseline(read_run(run_folder()))))
+
+
+def read_baseline(path: Path) -> None:
+    from assay.reports.check.baseline import read_baseline as read
+    from assay.reports.check.baseline import to_text
+
+    json.loads(to_text(read(path)))
+
+
+THRESHOLDS = [
+    {
+        "dataset": "data",
+        "metrics": [{"metric": "f1", "positive": "label>=1", "threshold": 0.5, "deploy": 0.4, "signature": {}}],
+    }
+]
+
+
+def read_thresholds(path: Path) -> None:
+    """Decide the pairs of the run by a file of thresholds."""
+    from assay.reports.errors.decisions import decide_pairs
+    from assay.reports.errors.settings import Rule
+
+    data = scored()
+    decisions = decide_pairs(data, "f1", Rule(threshold=path), seed=0)
+    assert np.isfinite(decisions.thresholds).all()
+
+
+@functools.cache
+def scored() -> Any:
+    from assay.reports.data import read_datasets
+    from assay.reports.folder import read_run
+
+    return read_datasets(read_run(run_folder()))[0]
+
+
+RESULTS = "system,dataset,statistic,seed,value\nbase,sts,pearson,0,.81\nnode,sts,pearson,0,.82\n"
+
+
+def read_results(path: Path) -> None:
+    from assay.reports.significance.reading import read_results as read
+
+    rows, _ = read([path])
+    assert all(math.isfinite(row.value) for row in rows)
+
+
+TARGETS = {
+    "run": Target(make_run_file, read_run_folder),
+    "run-tables": Target(make_run_file, read_run_tables),
+    "baseline": Target(
+        lambda random: making.changed_json(random, [baseline()]), as_file("baseline.json", read_baseline)
+    ),
+    "thresholds": Target(
+        lambda random: making.changed_json(random, [THRESHOLDS]), as_file("thresholds.json", read_thresholds)
+    ),
+    "results": Target(damaged(RESULTS), as_file("results.csv", read_results)),
+    "results-jsonl": Target(
+        damaged('{"system": "a", "dataset": "b", "seed": 0, "value": 0.5}\n'), as_file("results.jsonl", read_results)
+    ),
+}
