@@ -52,6 +52,23 @@ def test_advice_with_its_evidence(assay, many):
     assert assay("leaderboard", "kept", *TESTS).code == 0
 
 
+@pytest.mark.slow
+def test_without_names_metrics_of_long_answers_are_among_the_choice(assay, workplace):
+    lines = ["reference,candidate,label"]
+    for i in range(60):
+        asked = " ".join(f"word{place}" for place in range(i % 7 * 3))
+        found = f"gold{i}" if i % 3 else f"other{i}"
+        lines.append(f"gold{i},{asked} {found},{'yes' if i % 3 else 'no'}")
+    (workplace / "long.csv").write_text("\n".join(lines) + "\n")
+    done = assay("recommend", "-d", "long.csv", "--offline", "-b", "none", *TESTS, "-f", "json")
+    held = json.loads(done.out)
+    values = {row["metric"]: row["auc"] for row in held["evidence"]}
+    assert values["contains"] == values["token-recall"] == 1.0
+    assert {"f1", "chrf", "ter"} < set(values)
+    # no metric that was not asked for by name fails the verb
+    assert done.code == 0, done.err
+
+
 def test_no_metric_is_fast_enough(assay, many):
     done = assay("recommend", "--dataset", many, *COLUMNS, "-m", "f1", "--budget", "1e12/s", *TESTS)
     assert "use no metric" in done.out

@@ -7,6 +7,7 @@ from pathlib import Path
 
 from assay.api.run import run
 from assay.api.values import Report
+from assay.benchmark.suite import load_suite
 from assay.errors import UnavailableError
 from assay.paths import user_path
 from assay.progress import Silent
@@ -25,8 +26,10 @@ from assay.statistics.coefficients import (
     have_two_values,
 )
 
-#: The suite whose metrics are compared where none is named.
+#: The suite whose metrics are compared where none is named, and metrics beside them, for long answers to questions with
+#: gold answers of a word or two.
 SUITE = "quickstart"
+OF_LONG_ANSWERS = ("contains", "token-recall")
 
 
 @takes_settings(RecommendSettings)
@@ -37,7 +40,7 @@ def recommend(settings: RecommendSettings) -> Report:
 
     Args:
         dataset: as for :func:`assay.run`; labelled.
-        metrics: what to choose from; those of the suite quickstart by default.
+        metrics: what to choose from; by default those of the suite quickstart, ``contains`` and ``token-recall``.
         budget: pairs per time that the metric must reach on this machine, such as ``"1000/s"``; None for any.
         buckets: as for :func:`assay.run`; there is one advice a bucket.
         statistics: coefficients of the evidence, beside the one that decides.
@@ -57,7 +60,7 @@ def recommend(settings: RecommendSettings) -> Report:
         folder = Path(scratch) / "run" if settings.out is None else user_path(settings.out)
         run(
             settings.dataset,
-            settings.metrics,
+            settings.metrics or (*load_suite(SUITE).metrics, *OF_LONG_ANSWERS),
             suite=SUITE,
             store=settings.store,
             fresh=True,

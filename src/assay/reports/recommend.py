@@ -49,7 +49,8 @@ class RecommendSettings(RunFolderToo, OwnData, Graphs, PairedTests, AgreementSet
         "A labelled CSV, TSV, JSONL or Parquet file, or a dataset's name.", flags=("--dataset", "-d"), metavar="DATASET"
     )
     metrics: Sequence[Any] = setting(
-        "A metric to choose from: name[:subject][,option=value]… [default: those of the suite quickstart].",
+        "A metric to choose from: name[:subject][,option=value]… [default: those of the suite quickstart, contains and "
+        "token-recall].",
         (),
         flags=("--metric", "-m"),
         metavar="METRIC",
