@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 
 from assay.errors import InputError
+from assay.training.folder import _finish as finish
 from assay.training.folder import open_work_folder
 from assay.training.job import Job
 
@@ -50,6 +51,42 @@ def test_a_name_that_was_taken_meanwhile_costs_no_model(tmp_path):
         (out / "mine").write_text("mine")
     assert (work.made / "model").is_file()
     assert [path.name for path in out.iterdir()] == ["mine"]
+
+
+def test_a_kill_while_the_rest_is_removed_leaves_nothing_for_long(tmp_path, monkeypatch):
+    out = tmp_path / "out"
+
+    def killed(*_, **__):
+        raise KeyboardInterrupt
+
+    with monkeypatch.context() as patch, pytest.raises(KeyboardInterrupt):
+        patch.setattr("assay.training.folder.shutil.rmtree", killed)
+        with open_work_folder(out, REQUEST) as work:
+            (work.folder / "checkpoint").write_text("of no use any more")
+            work.made.mkdir()
+            (work.made / "model").write_text("made")
+    assert len(list(tmp_path.iterdir())) == 2
+    with pytest.raises(InputError, match="is not an empty folder"), open_work_folder(out, REQUEST):
+        pass
+    assert list(tmp_path.iterdir()) == [out]
+
+
+def test_a_kill_between_the_renaming_and_the_removal_leaves_nothing_for_long(tmp_path, monkeypatch):
+    out = tmp_path / "out"
+    with monkeypatch.context() as patch, pytest.raises(KeyboardInterrupt):
+        patch.setattr("assay.training.folder._finish", _finish_and_die)
+        with open_work_folder(out, REQUEST) as work:
+            work.made.mkdir()
+            (work.made / "model").write_text("made")
+    assert {path.name for path in tmp_path.iterdir()} == {"out", ".out.training"}
+    with pytest.raises(InputError, match="is not an empty folder"), open_work_folder(out, REQUEST):
+        pass
+    assert list(tmp_path.iterdir()) == [out]
+
+
+def _finish_and_die(work):
+    finish(work)
+    raise KeyboardInterrupt
 
 
 def test_a_job_without_sources_cannot_be_made():

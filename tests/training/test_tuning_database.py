@@ -51,6 +51,33 @@ def test_draws_are_new_in_every_process(tiny_base, files, tmp_path):
     assert [trial.params["warmup"] for trial in alone.trials] == values
 
 
+@pytest.mark.parametrize("drawn", [0, 1, 2])
+def test_a_trial_whose_process_was_killed_between_its_draws_gets_the_rest_of_them(tiny_base, files, tmp_path, drawn):
+    search = make_search(tiny_base, tmp_path / "out", files)
+    request = search.request("base", {})
+
+    def draw(trial):
+        return (
+            trial.suggest_float("warmup", 0.0, 0.5),
+            trial.suggest_int("epochs", 1, 20),
+            trial.suggest_float("x", 0, 1),
+        )
+
+    with study.quiet_optuna():
+        undisturbed = study.open_study(connect(f"sqlite:///{tmp_path / 'one.db'}"), "s", request, 0, prune=False)
+        expected = [draw(undisturbed.ask()) for _ in range(2)]
+        for _ in range(2):  # killed twice
+            killed = study.open_study(connect(f"sqlite:///{tmp_path / 'two.db'}"), "s", request, 0, prune=False)
+            study.give_up(killed, "here", alone=True)
+            trial = killed.ask()
+            names = iter(("warmup", "epochs"))
+            for name in (next(names) for _ in range(drawn)):
+                trial.suggest_float(name, 0.0, 0.5) if name == "warmup" else trial.suggest_int(name, 1, 20)
+        again = study.open_study(connect(f"sqlite:///{tmp_path / 'two.db'}"), "s", request, 0, prune=False)
+        study.give_up(again, "here", alone=True)
+        assert [draw(again.ask()) for _ in range(2)] == expected
+
+
 @pytest.mark.parametrize(
     ("address", "said"),
     [

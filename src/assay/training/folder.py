@@ -11,7 +11,7 @@ import re
 import shutil
 import uuid
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from contextlib import ExitStack, contextmanager
+from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import IO, Any
@@ -21,6 +21,7 @@ from numpy.typing import NDArray
 
 from assay.errors import InputError
 from assay.metrics.models.files import read_json
+from assay.output import sweep
 from assay.paths import cache_dir, private_folder, user_path
 from assay.training.ranks import follows, wait_for
 from assay.training.settings import TrainingSettings
@@ -60,6 +61,8 @@ def _lock(stream: IO[bytes], busy: Callable[[], None]) -> None:
 REQUEST = "request.json"
 #: Locked, in the working folder, for as long as a process works there.
 LOCK = "lock"
+#: In the working folder once the result is complete; without ``made`` beside it, the result has got its name.
+FINISHED = "finished"
 
 
 @dataclass(frozen=True)
@@ -103,9 +106,13 @@ def open_work_folder(out: str | Path, request: Mapping[str, Any]) -> Iterator[Wo
             running, or an unfinished one of another request is there; the disk is full.
     """
     out = user_path(out).absolute()
-    if out.is_symlink() or out.is_file() or (out.is_dir() and any(out.iterdir())):
-        raise InputError(f"{out}: is not an empty folder; give `out` another name")
     work = WorkFolder(out, out.with_name(f".{out.name}.training"))
+    if out.is_symlink() or out.is_file() or (out.is_dir() and any(out.iterdir())):
+        if (work.folder / FINISHED).exists() and not work.made.exists():
+            # killed between the renaming and the removal
+            _remove(work.folder)
+        sweep(out.parent)
+        raise InputError(f"{out}: is not an empty folder; give `out` another name")
     asked = json.loads(json.dumps(request))
     if follows():
         wait_for(lambda: _read_request(work.folder / REQUEST) == asked, "the same request")
@@ -120,7 +127,13 @@ def open_work_folder(out: str | Path, request: Mapping[str, Any]) -> Iterator[Wo
         with report_full_disk(work.folder):
             yield work
         _finish(work)
-    shutil.rmtree(work.folder)  # only now: some network file systems keep a folder in which a file is open
+    _remove(work.folder)  # only now: some network file systems keep a folder in which a file is open
+
+
+def _remove(folder: Path) -> None:
+    """Remove a working folder; what a kill leaves of it has a name that the next command sweeps."""
+    with suppress(OSError):  # removed by another process, or in a folder that may only be read
+        shutil.rmtree(folder.replace(folder.with_name(f".{uuid.uuid4().hex}.part")), ignore_errors=True)
 
 
 #: What libraries say in place of the system's number where a file cannot be written to its end.
@@ -183,6 +196,7 @@ def _write_request(path: Path, asked: object, out: Path) -> None:
 
 def _finish(work: WorkFolder) -> None:
     try:
+        (work.folder / FINISHED).touch()
         if work.out.is_dir():
             work.out.rmdir()  # an empty one may be replaced
         work.made.rename(work.out)

@@ -59,10 +59,14 @@ class PlacedSampler(BaseSampler):  # type: ignore[misc]  # optuna is not always 
         """Return the value of one setting."""
         if trial.number != self._number:
             trials = study.get_trials(deepcopy=False)
-            place = sum(one.number < trial.number and RETRY_OF not in one.user_attrs for one in trials)
+            first = first_attempt(study, trial.number)
+            place = sum(one.number < first and RETRY_OF not in one.user_attrs for one in trials)
             seed = int(np.random.SeedSequence([self._seed, place]).generate_state(1)[0])
             # what runs meanwhile counts as bad, or trials at the same time would crowd together
             self._number, self._sampler = trial.number, TPESampler(seed=seed, constant_liar=True)
+            # a retry has what was drawn before its process ended: the same random numbers are drawn again
+            for name, distribution in trial.distributions.items():
+                self._sampler.sample_independent(study, trial, name, distribution)
         return self._sampler.sample_independent(study, trial, param_name, param_distribution)
 
 
@@ -233,6 +237,14 @@ def _differences(earlier: Mapping[str, Any], request: Mapping[str, Any], prefix:
         elif first != second:
             keys.append(f"{prefix}{key}")
     return keys
+
+
+def first_attempt(study: Study, number: int) -> int:
+    """Return the number of the trial that a trial repeats, directly or through other retries; its own if none."""
+    repeated = {trial.number: trial.user_attrs.get(RETRY_OF) for trial in study.get_trials(deepcopy=False)}
+    while (earlier := repeated.get(number)) is not None:
+        number = earlier
+    return number
 
 
 def number_begun(study: Study) -> int:

@@ -34,6 +34,7 @@ from assay.training.tuning.study import (
     RUNNER,
     SURPLUS,
     connect,
+    first_attempt,
     number_begun,
     open_study,
     quiet_optuna,
@@ -216,7 +217,7 @@ def _evaluate_trial(order: TrialOrder, job: PairwiseJob, trial: Trial, progress:
     settings = suggest_all(trial, search.space)
     repeated = trial.user_attrs.get(RETRY_OF)
     trial_progress.say(_settings_line(settings) + ("" if repeated is None else f" (retry of trial {repeated})"))
-    checkpoints = order.folder / f"trial-{_first_attempt(study, trial.number)}"
+    checkpoints = order.folder / f"trial-{first_attempt(study, trial.number)}"
     try:
         value = run_trial(replace(job, progress=trial_progress), trial, settings, search.objective, checkpoints)
         trial_progress.say(f"dev {search.objective} {value:.5f}")
@@ -261,14 +262,6 @@ def _settings_line(settings: Mapping[str, Any]) -> str:
         value_text = f"{value:.4g}" if isinstance(value, float) else str(value)
         parts.append(f"{name.replace('_', ' ')} {value_text}")
     return ", ".join(parts)
-
-
-def _first_attempt(study: Study, number: int) -> int:
-    """Return the number of the trial that a trial repeats, directly or through other retries; its own if none."""
-    repeated = {trial.number: trial.user_attrs.get(RETRY_OF) for trial in study.get_trials(deepcopy=False)}
-    while (earlier := repeated.get(number)) is not None:
-        number = earlier
-    return number
 
 
 # Trials at the same time, each in a process of its own that ends with this one.
