@@ -268,6 +268,20 @@ def test_recorded_scores_that_cannot_be_read_are_no_silent_gap(tmp_path):
         assay.run([good], [f"recorded:{tmp_path / 's.csv'}#s"], resamples=0)
 
 
+@pytest.mark.parametrize(
+    ("name", "text"),
+    [
+        ("s.csv", "pair_id,s\n0,1\n,2\n,3\n"),
+        ("s.jsonl", '{"pair_id": "0", "s": 1}\n{"pair_id": null, "s": 2}\n{"s": 3}\n'),
+    ],
+)
+def test_a_row_of_recorded_scores_without_pair_id_is_named(tmp_path, name, text):
+    (tmp_path / name).write_text(text)
+    row = 3 if name == "s.csv" else 2
+    with pytest.raises(InputError, match=rf"{name}, row {row}: has no pair_id; each row needs that of its pair"):
+        assay.run([ROWS], [f"recorded:{tmp_path / name}#s"], resamples=0)
+
+
 def test_unlabelled_pairs_are_refused():
     rows = [*ROWS, {"reference": "a", "candidate": "b", "label": None}]
     with pytest.raises(InputError, match=r"data, pair 6: has no label \(1 of 7 pairs\)"):

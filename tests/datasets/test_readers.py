@@ -57,3 +57,37 @@ def test_a_reader_of_an_installed_package(card_of: MakeCard, tmp_path: Path, reg
 @pytest.mark.parametrize("name", built_in_readers())
 def test_every_built_in_reader_is_there(name: str) -> None:
     assert callable(load_reader(name))
+
+
+@pytest.mark.parametrize(
+    ("reader", "options", "words"),
+    [
+        ("table", {"delimeter": ";"}, "its reader has no option 'delimeter'. Did you mean 'delimiter'"),
+        ("table", {"delimiter": ";;"}, "the option delimiter is ';;'; expected one character"),
+        ("table", {"delimiter": 7}, "the option delimiter is 7; expected one character"),
+        ("table", {"quoted": "no"}, "the option quoted is 'no'; expected true or false"),
+        ("table", {"where": {"split": 1}}, "the option where is"),
+        ("table", {"where": "split"}, "the option where is"),
+        ("table", {"columns": 3}, "the option columns is 3; expected a table of columns"),
+        ("table", {"join": {"file": "x.csv", "by": ["a"], "take": "b"}}, "the option join is"),
+        ("sick", {"part": ["TRAIN"]}, "the option part is"),
+        ("bamboo", {}, "has no option corpus|has no option reference"),
+        ("bamboo-role", {"reference": "../../etc/passwd", "candidate": "d.csv"}, "the option reference is"),
+        ("stsb", {"anything": 1}, "its reader has no option 'anything'"),
+        ("sas", {"questions": "d.csv"}, "its reader 'sas' cannot read it"),
+        ("nq-relabelled", {"texts": "d.csv", "labels": "d.csv", "questions": "d.csv"}, "has no column"),
+    ],
+)
+def test_what_a_card_says_of_its_reader_is_checked(
+    card_of: MakeCard, tmp_path: Path, reader: str, options: dict[str, Any], words: str
+) -> None:
+    content = card_of(
+        reader=reader,
+        splits={"test": {"files": ["d.csv"], "options": options}},
+        sources=[{"kind": "path", "path": str(tmp_path / "{name}")}],
+    )
+    (tmp_path / "d.csv").write_bytes(b"reference,candidate,label\nNone,007,1\n,x,2\n")
+    with pytest.raises(InputError, match=words) as caught:
+        load_dataset(card_from(content, "test"))
+    assert len(str(caught.value).splitlines()) == 1
+    assert not reader.startswith("table") or "small@1, split test" in str(caught.value)

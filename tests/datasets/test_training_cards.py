@@ -10,6 +10,7 @@ import numpy as np
 import pytest
 
 from assay.datasets import check_dataset, load_card, load_card_splits, load_dataset
+from assay.datasets.readers.base import check_options
 from assay.datasets.readers.table import read_table
 from assay.errors import InputError
 from assay.tables import NOT_BY_PEOPLE
@@ -88,8 +89,9 @@ def test_a_column_of_another_file_joins_by_the_texts(tmp_path: Path) -> None:
     assert note.startswith("question of 2 of 4 pairs joined from questions.csv, of 1 by their words alone; 2 pairs")
     with pytest.raises(InputError, match=r"questions.csv, for join: has no column 'topic'"):
         read_table(files, {"columns": columns, "join": join | {"take": "topic"}})
-    with pytest.raises(InputError, match="join needs file"):
-        read_table(files, {"columns": columns, "join": {"file": "more/questions.csv"}})
+    for wrong in ({"file": "more/questions.csv"}, join | {"file": "absent.csv"}, join | {"by": "gold"}, [1]):
+        with pytest.raises(InputError, match=r"the option join is .*; expected a table with file, the name of one of"):
+            check_options(read_table, {"columns": columns, "join": wrong}, files, "here")
 
 
 def test_a_fault_in_a_kept_row_has_its_number(tmp_path: Path) -> None:

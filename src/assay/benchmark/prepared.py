@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from pathlib import Path
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -15,6 +14,7 @@ from assay.benchmark.request import Request
 from assay.benchmark.singles import Singles
 from assay.errors import InputError, UnavailableError, suggest, unknown_name
 from assay.metrics import ColumnMetric, Metric
+from assay.paths import user_path
 from assay.statistics.coefficients import STATISTICS, LabelKind
 from assay.tables import finite_number, with_known_types
 
@@ -51,10 +51,12 @@ def _score_file_rows(metric: ColumnMetric, pairs: Pairs) -> pa.Table:
     """
     from assay.datasets import read_table_file
 
-    table, left_out = with_known_types(read_table_file(Path(str(metric.file))).table, str(metric.file))
+    source = read_table_file(user_path(str(metric.file)))
+    table, left_out = with_known_types(source.table, str(metric.file))
     if metric.column in left_out:
         raise InputError(f"{metric.file}, column {metric.column}: holds {left_out[metric.column]}; expected numbers")
     if "pair_id" in table.column_names:
+        _check_ids(table.column("pair_id"), source.numbers(), str(metric.file))
         return _joined_by_id(table, metric, pairs)
     if len(table) != len(pairs):
         raise InputError(
@@ -62,6 +64,17 @@ def _score_file_rows(metric: ColumnMetric, pairs: Pairs) -> pa.Table:
             "or both need a column pair_id"
         )
     return table
+
+
+def _check_ids(ids: pa.ChunkedArray, rows: NDArray[np.int64], file: str) -> None:
+    """Raise InputError for a row without pair_id, which belongs to no pair."""
+    import pyarrow as pa
+    import pyarrow.compute as pc
+
+    absent = pc.fill_null(pc.equal(ids.cast(pa.string()), ""), True)
+    missing = rows[absent.to_numpy(zero_copy_only=False)]
+    if len(missing):
+        raise InputError(f"{file}, row {missing[0]}: has no pair_id; each row needs that of its pair")
 
 
 def _joined_by_id(table: pa.Table, metric: ColumnMetric, pairs: Pairs) -> pa.Table:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import re
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -24,10 +24,10 @@ from assay.datasets.files import (
     table_from_memory,
 )
 from assay.datasets.pairs import Pairs
-from assay.datasets.readers.base import load_reader
+from assay.datasets.readers.base import Reader, ReaderResult, check_options, load_reader
 from assay.datasets.reading import Columns, Labels, Reading
 from assay.datasets.sources import Located, locate
-from assay.errors import InputError, OfflineError, UnavailableError, unknown_name
+from assay.errors import AssayError, InputError, OfflineError, UnavailableError, summary_of, unknown_name
 from assay.paths import exists, user_path
 from assay.transfer import DownloadProgress, sha256_of
 
@@ -225,12 +225,12 @@ def _from_card(
                 here.update(locate(card, (optional,), local_only=True))
             except (OfflineError, InputError, UnavailableError):
                 continue  # the reader notes what it does without
-        result = reader({file: found.path for file, found in here.items()}, split.options)
+        paths = {file: found.path for file, found in here.items()}
+        where = f"dataset {card.name}@{card.version}, split {title}"
+        check_options(reader, split.options, paths, where)
+        result = _read(reader, paths, split.options, f"{where}: its reader {card.reader!r} cannot read it")
         if check_rows and split.rows is not None and result.table.num_rows != split.rows:
-            raise InputError(
-                f"dataset {card.name}@{card.version}, split {title}: {result.table.num_rows} pairs were read;"
-                f" its card says {split.rows}"
-            )
+            raise InputError(f"{where}: {result.table.num_rows} pairs were read; its card says {split.rows}")
         tables.append(_with_split(result.table, title, single=len(card.splits) == 1))
         notes += [f"{title}: {note}" if len(splits) > 1 else note for note in result.notes]
         used.update(here)
@@ -252,6 +252,16 @@ def _from_card(
         sha256=next(iter(used.values())).sha256 if len(used) == 1 else digest,
         notes=tuple(notes),
     )
+
+
+def _read(reader: Reader, paths: Mapping[str, Path], options: Mapping[str, Any], problem: str) -> ReaderResult:
+    """Return what a reader makes of files; what it did not expect in them is one line that begins with *problem*."""
+    try:
+        return reader(paths, options)
+    except AssayError:
+        raise
+    except Exception as error:
+        raise InputError(f"{problem} ({summary_of(error)})") from error
 
 
 def _with_split(table: pa.Table, title: str, *, single: bool) -> pa.Table:

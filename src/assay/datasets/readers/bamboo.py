@@ -8,7 +8,7 @@ from typing import Any
 
 from assay.amr import GraphBlock
 from assay.datasets.graphs import read_checked
-from assay.datasets.readers.base import ReaderResult, number, pairs_of
+from assay.datasets.readers.base import FILE, TEXT, ReaderResult, number, pairs_of, takes
 from assay.datasets.readers.stsb import genre_of
 from assay.errors import InputError
 
@@ -16,6 +16,7 @@ from assay.errors import InputError
 _SENTENCES = {"sts": (5, 6), "sick": (1, 2), "para": (3, 4)}
 
 
+@takes(corpus=TEXT, reference=FILE, candidate=FILE, label=FILE, texts=FILE)
 def read_bamboo(files: Mapping[str, Path], options: Mapping[str, Any]) -> ReaderResult:
     """Read sentences, labels between 0 and 1 and graphs.
 
@@ -56,6 +57,7 @@ def _check_sentences(sentences: list[str], blocks: list[GraphBlock]) -> None:
             raise InputError(f"{block.where}: is the graph of {block.sentence!r}; expected {sentence!r}")
 
 
+@takes(reference=FILE, candidate=FILE)
 def read_bamboo_role(files: Mapping[str, Path], options: Mapping[str, Any]) -> ReaderResult:
     """Read graphs of which two rows each belong together: a foil whose roles are exchanged, then a true paraphrase.
 

@@ -33,6 +33,76 @@ class ReaderResult:
 #: A reader takes the files of one split by name and the options of the split.
 Reader = Callable[[Mapping[str, Path], Mapping[str, Any]], ReaderResult]
 
+#: What the value of an option of a split may be.
+FILE = "the name of one of its files"
+OPTIONAL_FILE = "the name of a file"
+TEXT = "a text"
+CHARACTER = "one character"
+SWITCH = "true or false"
+CELLS = "a table of columns with the cell that each has, as text"
+COLUMNS = "a table of columns, or a text such as 'reference=answer1'"
+JOIN = "a table with file, the name of one of its files, by, a list of columns, and take, a column"
+
+
+def takes(**options: str) -> Callable[[Reader], Reader]:
+    """Return a decorator that declares which options a reader takes, each with what its value may be.
+
+    Those that are a :data:`FILE` must be given. A reader without the decorator gets its options unchecked.
+    """
+
+    def declare(reader: Reader) -> Reader:
+        reader.options = options  # type: ignore[attr-defined]
+        return reader
+
+    return declare
+
+
+def check_options(reader: Reader, options: Mapping[str, Any], files: Mapping[str, Path], where: str) -> None:
+    """Raise InputError for an option that the reader does not take, a value of another kind, or a missing file.
+
+    Args:
+        reader: made by :func:`takes`, or not.
+        options: of a split.
+        files: of the split, by name.
+        where: how the message begins: the dataset and the split.
+    """
+    declared: Mapping[str, str] | None = getattr(reader, "options", None)
+    if declared is None:
+        return
+    for name, value in options.items():
+        if name not in declared:
+            raise InputError(unknown_name(f"{where}: its reader has no option", name, sorted(declared)))
+        if not _fits(value, declared[name], files):
+            raise InputError(f"{where}: the option {name} is {value!r}; expected {declared[name]}")
+    for name, kind in declared.items():
+        if kind == FILE and name not in options:
+            raise InputError(f"{where}: has no option {name}; expected {FILE}")
+
+
+def _fits(value: Any, kind: str, files: Mapping[str, Path]) -> bool:
+    """Tell whether a value is of a kind."""
+    if kind == FILE:
+        return isinstance(value, str) and value in files
+    if kind == SWITCH:
+        return isinstance(value, bool)
+    if kind == CHARACTER:
+        return isinstance(value, str) and len(value) == 1
+    if kind == CELLS:
+        return isinstance(value, dict) and all(isinstance(cell, str) for cell in value.values())
+    if kind == COLUMNS:
+        return isinstance(value, str | dict)
+    if kind == JOIN:
+        return isinstance(value, dict) and _is_join(value, files)
+    return isinstance(value, str)
+
+
+def _is_join(value: Mapping[str, Any], files: Mapping[str, Path]) -> bool:
+    if set(value) != {"file", "by", "take"} or not _fits(value["file"], FILE, files):
+        return False
+    by = value["by"]
+    return isinstance(value["take"], str) and isinstance(by, list) and all(isinstance(name, str) for name in by)
+
+
 #: The entry point group through which other packages register readers.
 GROUP = "assay.readers"
 

@@ -10,7 +10,7 @@ from typing import Any
 
 import pyarrow as pa
 
-from assay.datasets.readers.base import ReaderResult, pairs_of
+from assay.datasets.readers.base import ReaderResult, pairs_of, takes
 from assay.errors import InputError
 
 #: What the systems are called in the paper, by the ending of ``answer_…`` and ``judge_…``.
@@ -31,6 +31,7 @@ def gold_answers(text: str) -> list[str]:
     return [answer for part in _PART.findall(text) if (answer := part.strip())]
 
 
+@takes()
 def read_evouna(files: Mapping[str, Path], options: Mapping[str, Any]) -> ReaderResult:
     """Read a list of questions, each with ``golden_answer`` and ``answer_SYSTEM``, ``judge_SYSTEM`` of every system.
 

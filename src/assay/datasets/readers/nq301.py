@@ -8,7 +8,7 @@ from typing import Any
 
 import pyarrow as pa
 
-from assay.datasets.readers.base import ReaderResult, pairs_of
+from assay.datasets.readers.base import ReaderResult, pairs_of, takes
 from assay.datasets.readers.delimited import read_delimited
 from assay.datasets.readers.jsonl import read_jsonl
 from assay.errors import InputError
@@ -17,6 +17,7 @@ COLUMNS = ["id", "Question", "Model answer", "Acceptable?", "annotator1", "annot
 VERDICTS = {"Yes": 1.0, "No": 0.0}
 
 
+@takes()
 def read_nq301(files: Mapping[str, Path], options: Mapping[str, Any]) -> ReaderResult:
     """Read distinct answers with verdicts from a .tsv file, and gold answers by question from a .jsonl file.
 

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from assay.datasets.readers.base import ReaderResult, number, pairs_of
+from assay.datasets.readers.base import FILE, OPTIONAL_FILE, ReaderResult, number, pairs_of, takes
 from assay.datasets.readers.delimited import read_delimited
 from assay.errors import InputError, unknown_name
 
@@ -20,6 +20,7 @@ def _columns(path: Path, names: tuple[str, ...]) -> dict[str, list[str]]:
     return {name: table.column(name).to_pylist() for name in names}
 
 
+@takes(questions=OPTIONAL_FILE)
 def read_sas(files: Mapping[str, Path], options: Mapping[str, Any]) -> ReaderResult:
     """Read answer1 (the gold answer), answer2, label; rows without a label are left out and noted.
 
@@ -45,6 +46,7 @@ def read_sas(files: Mapping[str, Path], options: Mapping[str, Any]) -> ReaderRes
     return ReaderResult(pairs_of(columns), tuple(notes))
 
 
+@takes(texts=FILE, labels=FILE, questions=FILE)
 def read_nq_relabelled(files: Mapping[str, Path], options: Mapping[str, Any]) -> ReaderResult:
     """Read NQ-open with corrected labels.
 

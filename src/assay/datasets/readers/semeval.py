@@ -6,10 +6,11 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from assay.datasets.readers.base import ReaderResult, number, pairs_of
+from assay.datasets.readers.base import ReaderResult, number, pairs_of, takes
 from assay.errors import InputError
 
 
+@takes()
 def read_sts(files: Mapping[str, Path], options: Mapping[str, Any]) -> ReaderResult:
     """Read each ``….input.SOURCE.txt`` with its ``….gs.SOURCE.txt``; the subset is SOURCE.
 

@@ -6,11 +6,12 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from assay.datasets.readers.base import ReaderResult, number, pairs_of
+from assay.datasets.readers.base import TEXT, ReaderResult, number, pairs_of, takes
 from assay.datasets.readers.delimited import read_delimited
 from assay.errors import InputError, unknown_name
 
 
+@takes(part=TEXT)
 def read_sick(files: Mapping[str, Path], options: Mapping[str, Any]) -> ReaderResult:
     """Read columns by name: ``pair_ID, sentence_A, sentence_B, relatedness_score`` and the entailment label.
 

@@ -6,11 +6,12 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from assay.datasets.readers.base import ReaderResult, number, pairs_of
+from assay.datasets.readers.base import ReaderResult, number, pairs_of, takes
 from assay.datasets.readers.delimited import read_delimited
 from assay.errors import InputError, unknown_name
 
 
+@takes()
 def read_str(files: Mapping[str, Path], options: Mapping[str, Any]) -> ReaderResult:
     """Read columns PairID, Text (two sentences, a newline between), Score; SourceID becomes the subset."""
     ((_, path),) = files.items()

@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from assay.datasets.readers.base import ReaderResult, number, pairs_of
+from assay.datasets.readers.base import OPTIONAL_FILE, ReaderResult, number, pairs_of, takes
 from assay.errors import InputError
 
 
@@ -26,6 +26,7 @@ def genre_of(text: str) -> str:
     return "main-forums" if text == "main-forum" else text
 
 
+@takes()
 def read_stsb(files: Mapping[str, Path], options: Mapping[str, Any]) -> ReaderResult:
     """Read columns genre, file, year, sid, score, sentence 1, sentence 2 (and attribution for 2016)."""
     ((_, path),) = files.items()
@@ -46,6 +47,7 @@ def read_stsb(files: Mapping[str, Path], options: Mapping[str, Any]) -> ReaderRe
     )
 
 
+@takes(genre_from=OPTIONAL_FILE)
 def read_stsb_de(files: Mapping[str, Path], options: Mapping[str, Any]) -> ReaderResult:
     """Read the translation: sentence 1, sentence 2, score; the genre joins by row where the English file is present."""
     english = str(options.get("genre_from", ""))

@@ -13,15 +13,13 @@ import pyarrow.compute as pc
 from assay.datasets.columns import SourceTable
 from assay.datasets.convert import pairs_table
 from assay.datasets.files import read_table_file
-from assay.datasets.readers.base import ReaderResult
+from assay.datasets.readers.base import CELLS, CHARACTER, COLUMNS, JOIN, SWITCH, ReaderResult, takes
 from assay.datasets.readers.delimited import read_delimited
 from assay.errors import InputError, unknown_name
 from assay.lexicon.texts import text_key
 
-_OPTIONS = {"columns", "quoted", "delimiter", "where", "join"}
-_JOIN = {"file", "by", "take"}
 
-
+@takes(columns=COLUMNS, where=CELLS, join=JOIN, delimiter=CHARACTER, quoted=SWITCH)
 def read_table(files: Mapping[str, Path], options: Mapping[str, Any]) -> ReaderResult:
     """Read each file as ``read_table_file`` does and put the rows of one after those of the other.
 
@@ -31,11 +29,7 @@ def read_table(files: Mapping[str, Path], options: Mapping[str, Any]) -> ReaderR
     by = ["answer1", "answer2"], take = "question"}``: a column of another of the files, for rows that agree in the
     columns *by*), and for delimited text ``delimiter`` and ``quoted``.
     """
-    _check_options("reader 'table'", options, _OPTIONS)
     join = options.get("join", {})
-    _check_options("reader 'table', join", join, _JOIN)
-    if join and (set(join) < _JOIN or join["file"] not in files):
-        raise InputError("reader 'table': join needs file, which must be among the files of the split, by and take")
     tables, notes = [], []
     for name, path in files.items():
         if name == join.get("file"):
@@ -47,12 +41,6 @@ def read_table(files: Mapping[str, Path], options: Mapping[str, Any]) -> ReaderR
         tables.append(pairs_table(source, options.get("columns")))
     table = tables[0] if len(tables) == 1 else pa.concat_tables(tables, promote_options="permissive")
     return ReaderResult(table, tuple(notes))
-
-
-def _check_options(where: str, options: Mapping[str, Any], known: set[str]) -> None:
-    wrong = set(options) - known
-    if wrong:
-        raise InputError(unknown_name(f"{where} has no option", min(wrong), sorted(known)))
 
 
 def _read(path: Path, options: Mapping[str, Any]) -> SourceTable:

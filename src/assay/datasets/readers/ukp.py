@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from assay.datasets.graphs import read_checked
-from assay.datasets.readers.base import ReaderResult, pairs_of
+from assay.datasets.readers.base import OPTIONAL_FILE, ReaderResult, pairs_of, takes
 from assay.datasets.readers.delimited import read_delimited
 from assay.errors import InputError
 from assay.tables import GRAPH_COLUMNS
@@ -18,6 +18,7 @@ from assay.tables import GRAPH_COLUMNS
 CLASSES = {"DTORCD": 0.0, "NS": 0.0, "SS": 1.0, "HS": 2.0}
 
 
+@takes(reference_graph=OPTIONAL_FILE, candidate_graph=OPTIONAL_FILE)
 def read_ukp_aspect(files: Mapping[str, Path], options: Mapping[str, Any]) -> ReaderResult:
     """Read columns topic, sentence_1, sentence_2, label; the topic is the subset, the class stays a column.
 
