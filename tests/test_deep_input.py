@@ -1,4 +1,4 @@
-"""Files nested five thousand deep, or with numbers of five thousand digits: refused in one line that names the file."""
+"""Files nested deep, or with thousands of digits or keys: refused in one line that names the file."""
 
 from __future__ import annotations
 
@@ -46,3 +46,9 @@ def test_json(tmp_path, value):
     refusal(
         rows, f'{{"reference": "a", "candidate": "b", "label": 1, "x": {value}}}\n', lambda: load_dataset(str(rows))
     )
+
+
+def test_lines_that_share_no_keys(tmp_path):
+    file = tmp_path / "keys.jsonl"
+    lines = "".join(f'{{"key{number}": 1}}\n' for number in range(10_000))
+    assert "10,000 different keys" in refusal(file, lines, lambda: load_dataset(str(file)))

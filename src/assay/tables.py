@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 import re
 from collections import Counter
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING, Any, Final
 
 from assay.errors import InputError
@@ -162,6 +162,11 @@ def has_exact_floats(column: pa.ChunkedArray) -> bool:
         return all(end is None or abs(end) <= MOST_EXACT for end in ends.values())
     cells = [cell for cell in column.to_pylist() if isinstance(cell, str) and cell.isdecimal()]
     return all(len(cell) < 16 or float(cell) <= MOST_EXACT for cell in cells)
+
+
+def repeated(names: Sequence[str]) -> str | None:
+    """Return the first name that occurs more than once, or None."""
+    return next((name for name, count in Counter(names).items() if count > 1), None)
 
 
 def finite_number(cell: str) -> float | None:

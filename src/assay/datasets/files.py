@@ -21,6 +21,7 @@ from assay.datasets.columns import Misfit, SourceTable
 from assay.datasets.readers.jsonl import column_of, misfit_of, table_of_columns, table_of_records
 from assay.errors import InputError
 from assay.paths import user_path
+from assay.tables import repeated
 
 #: The name of standard input.
 STANDARD_INPUT = "-"
@@ -126,7 +127,7 @@ def _read_parquet(path: Path) -> SourceTable:
         # by a stream: PyArrow opens no name that is no UTF-8
         with path.open("rb") as stream:
             schema = pq.read_schema(stream)
-            twice = next((name for name in schema.names if schema.names.count(name) > 1), None)
+            twice = repeated(schema.names)
             if twice is not None:
                 raise InputError(f"{path}: the column {twice!r} appears twice; rename one")
             stream.seek(0)
@@ -237,7 +238,7 @@ def _of_mapping(data: Mapping[Any, Any], name: str) -> tuple[pa.Table, dict[str,
 
 
 def _check_names(names: Sequence[str], where: str) -> None:
-    twice = next((column for column in names if names.count(column) > 1), None)
+    twice = repeated(names)
     if twice is not None:
         raise InputError(f"{where}: two columns are called {twice!r}; rename one")
 

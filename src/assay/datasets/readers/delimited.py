@@ -13,6 +13,7 @@ import pyarrow as pa
 
 from assay.datasets.columns import SourceTable
 from assay.errors import InputError
+from assay.tables import repeated
 
 BLOCK = 20_000
 _UTF16 = (codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)
@@ -127,9 +128,9 @@ def _quoted(path: Path, reader: Iterator[list[str]], delimiter: str) -> Iterator
 
 def _header(path: Path, cells: list[str], delimiter: str) -> list[str]:
     names = [cell.strip() or f"column_{place}" for place, cell in enumerate(cells, 1)]
-    repeated = sorted({name for name in names if names.count(name) > 1})
-    if repeated:
-        raise InputError(f"{path}, row 1: the column {repeated[0]!r} appears twice in the header; rename one")
+    twice = repeated(names)
+    if twice is not None:
+        raise InputError(f"{path}, row 1: the column {twice!r} appears twice in the header; rename one")
     other = ";" if delimiter == "," else ","
     if len(names) == 1 and (other in names[0] or "\t" in names[0]):
         found = "tabs" if "\t" in names[0] else "semicolons" if other == ";" else "commas"

@@ -13,15 +13,19 @@ import pyarrow as pa
 from assay.datasets.columns import Misfit, SourceTable
 from assay.datasets.readers.delimited import check_encoding
 from assay.errors import InputError
+from assay.tables import repeated
 
 BLOCK = 20_000
+#: Cells of a block: more come of lines that share no keys.
+MOST_CELLS = 50_000_000
 
 
 def read_jsonl(path: Path) -> SourceTable:
     """Read a file with one JSON object a line; a key that a line lacks is null there.
 
     Raises:
-        InputError: not UTF-8, a line that is not JSON object or holds what no table can, no rows.
+        InputError: not UTF-8, a line that is not JSON object or holds what no table can, lines that share no keys, no
+            rows.
     """
     tables: list[pa.Table] = []
     misfits: dict[str, Misfit] = {}
@@ -29,6 +33,12 @@ def read_jsonl(path: Path) -> SourceTable:
     block: list[dict[str, Any]] = []
 
     def flush() -> None:
+        keys = {key for record in block for key in record}
+        if len(keys) * len(block) > MOST_CELLS:
+            raise InputError(
+                f"{path}: {len(block):,} lines have {len(keys):,} different keys, too many for the columns of a table; "
+                "keep the keys that are needed"
+            )
         table, found = table_of_records(block)
         before = len(numbers) - len(block)
         for name, one in found.items():
@@ -102,8 +112,7 @@ def _record(path: Path, number: int, line: str) -> dict[str, Any]:
 def _object(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
     record = dict(pairs)
     if len(record) < len(pairs):
-        names = [name for name, _ in pairs]
-        raise _KeyTwiceError(next(name for name in names if names.count(name) > 1))
+        raise _KeyTwiceError(repeated([name for name, _ in pairs]))
     return record
 
 

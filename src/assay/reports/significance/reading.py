@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from assay.errors import InputError
+from assay.tables import repeated
 from assay.visible import visible
 
 #: What a training writes into the folder of each seed.
@@ -107,7 +108,7 @@ def _csv(path: Path) -> Iterator[tuple[str, Mapping[str, Any]]]:
                 raise InputError(
                     f"{path}: has no column {', '.join(missing)}; it needs {', '.join(_COLUMNS)} and may have statistic"
                 )
-            twice = next((name for name in heads if heads.count(name) > 1), None)
+            twice = repeated(heads)
             if twice is not None:
                 raise InputError(f"{path}: the column {twice!r} appears twice; rename one")
             for number, cells in rows:
