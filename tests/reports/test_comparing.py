@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from dataclasses import replace
 
 import numpy as np
@@ -88,6 +89,16 @@ def test_where_two_metrics_differ_most(tmp_path):
     for one in found:
         assert (one.ranks[0], one.ranks[1]) == (ranks[0][one.row], ranks[1][one.row])
         assert one.label == contest.data.labels[one.row]
+
+
+def test_long_texts_are_cut_in_the_table_and_whole_in_the_records(tmp_path):
+    rows = [row | {"reference": "gold " * 30, "label": row["label"] + 1 / 3} for row in rows_of()]
+    run_of(tmp_path, "run", rows)
+    report = assay.compare(tmp_path / "run", ["recorded:good", "recorded:noise"], pairs=1, permutations=0)
+    (row,) = report.document.sheets[-1].rows
+    assert row[0] == ("gold " * 30)[:59] + "…"
+    assert {"0.3333", "1.333", "2.333"} >= {row[2]}
+    assert json.loads(report.to_json())["pairs"][0]["reference"] == "gold " * 30
 
 
 def test_a_metric_for_which_lower_is_better_is_turned(tmp_path):

@@ -273,6 +273,21 @@ def test_categories_come_from_people_where_they_gave_them(run_of):
     assert [(one.name, one.source) for one in second] == [("numeric", "rules")]
 
 
+def test_categories_without_a_diverging_pair_are_spare_and_long_texts_are_cut(run_of):
+    frame = {
+        "label": [2, 2, 0, 1.6666666666666667],
+        "reference": ["9", "a " * 99, "9", "x"],
+        "candidate": ["12", "b", "y", "z"],
+        "category": ["numeric", "numeric", "names", "alias"],
+        "s": [0.1, 0.0, 0.2, 0.9],
+    }
+    data = run_of(frame, ["recorded:s"])
+    report = analyse(data, [], rule=Rule(by="threshold"), statistics=["kendall"], drawing=Resampling(resamples=0))
+    shares, worst, _ = error_document([report]).sheets[:3]
+    assert [row[0] for row in shares.rows] == ["numeric", "names", "alias"] and shares.spare_rows == 2
+    assert {len(row[4]) for row in worst.rows} == {1, 60}
+
+
 def test_the_nearest_gold_answer_and_the_language_of_the_pair_are_looked_at(run_of):
     frame = {
         "label": [2, 0],

@@ -127,3 +127,22 @@ def test_the_facts_of_all_pairs_stay_and_those_of_their_parts_go():
     assert "all: n = 9; reliability r .8" in brief
     assert "f1=0  n = 3" in brief and not any("2 labels" in line for line in brief)
     assert "f1=0: n = 3; 2 labels" in lines_in(80, Document([sheet], []))
+
+
+def test_rows_that_say_little_are_counted_and_shown_on_request():
+    sheet = Sheet("t", [Column("category")], [["unit"], ["names"], ["alias"]], spare_rows=2, spare_words="empty ones")
+    brief = lines_in(80, Document([sheet], []), explain=False)
+    assert [line.strip() for line in brief[3:5]] == ["unit", "not shown: 2 empty ones (--explain)"]
+    full = lines_in(80, Document([sheet], []))
+    assert [line.strip() for line in full[3:]] == ["unit", "names", "alias", ""]
+
+
+def test_a_column_that_is_left_out_does_not_name_the_rows_of_a_table_that_goes_on_below():
+    numbers = [Column(f"number {place}", number=True) for place in range(4)]
+    sheet = Sheet(
+        "t", [Column("question", spare=1), Column("reference"), *numbers], [["why", "gold", *["1234567890"] * 4]]
+    )
+    brief = lines_in(40, Document([sheet], []), explain=False)
+    assert "not shown in 40 columns: question" in " ".join(brief)
+    assert not any("why" in line for line in brief)
+    assert sum(line.startswith("gold") for line in brief) == 2

@@ -27,7 +27,7 @@ def test_the_value_is_r_over_the_root_of_the_reliability():
     # the labels hide a correlation of .8 behind .8 * .866 = .69
     assert r.value == pytest.approx(0.8, abs=0.02)
     assert rho.value == pytest.approx(6 / np.pi * np.arcsin(0.4), abs=0.02)
-    assert (tau.value, tau.note) == (None, "no correction for attenuation")
+    assert (tau.value, tau.note) == (None, "Kendall τ-b has no correction for attenuation")
 
 
 @pytest.mark.slow

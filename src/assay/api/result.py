@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shutil
 from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -118,7 +119,8 @@ class Result(Tables):
     def __repr__(self) -> str:
         from rich.console import Console
 
-        console = Console(width=110, no_color=True, force_terminal=False)
+        width = shutil.get_terminal_size(fallback=(110, 24)).columns
+        console = Console(width=width, no_color=True, force_terminal=False)
         with console.capture() as captured:
             console.print(self.to_rich())
         return captured.get()

@@ -25,6 +25,15 @@ def fit(text: str, width: int) -> str:
     return f"{text[: width - 1 - tail]}…{text[-tail:]}"
 
 
+#: Characters of a text of the data that a table shows.
+MAX_TEXT = 60
+
+
+def cut(text: str) -> str:
+    """Return a text of the data as a table shows it: its beginning where it is long."""
+    return text if len(text) <= MAX_TEXT else f"{text[: MAX_TEXT - 1]}…"
+
+
 # The agreement table laid out for a reader: per dataset and bucket, a line a metric, a column a statistic.
 
 

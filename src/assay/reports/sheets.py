@@ -63,6 +63,8 @@ class Sheet:
         groups: where rows belong together, the first cell of these rows, with facts on each group. A terminal and print
             show the group as a heading above its rows, with the first fact, and no column of its own.
         caption: what stands above the table in print; title, facts and notes by default.
+        spare_rows: how many of the last rows say little: a terminal leaves them out, and print has them.
+        spare_words: what these rows are, in the plural, for the line that a terminal shows in their place.
     """
 
     title: str
@@ -76,6 +78,8 @@ class Sheet:
     asides: frozenset[int] = frozenset()
     groups: Mapping[str, Sequence[str]] = field(default_factory=dict)
     caption: str = ""
+    spare_rows: int = 0
+    spare_words: str = ""
 
     def stands_out(self, row: int, column: int) -> bool:
         """Return whether a cell is to be seen at once."""

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from assay.reports.sheets import Document, Sheet, ShortNames
@@ -64,7 +64,8 @@ class TerminalReport:
         document, explain = self._document, self._explain
         names = ShortNames(document.metrics)
         yield from _lines(map(names.within, document.hints), "yellow")
-        for sheet in document.sheets:
+        for whole in document.sheets:
+            sheet = whole if explain else _without_spare_rows(whole)
             yield rich_text(names.within(sheet.title), "bold")
             yield from _lines(map(names.within, sheet.facts), "dim")
             if sheet.columns:
@@ -86,6 +87,14 @@ class TerminalReport:
 def _lines(lines: Iterable[str], style: str) -> Iterator[Text]:
     for line in lines:
         yield rich_text(line, style)
+
+
+def _without_spare_rows(sheet: Sheet) -> Sheet:
+    """Return a sheet without the last rows that say little, and with a note that counts them."""
+    if not sheet.spare_rows:
+        return sheet
+    line = f"not shown: {sheet.spare_rows:,} {sheet.spare_words} (--explain)"
+    return replace(sheet, rows=sheet.rows[: -sheet.spare_rows], notes=[line, *sheet.notes])
 
 
 @dataclass(frozen=True)
@@ -171,7 +180,7 @@ def _table(sheet: Sheet, width: int, *, explain: bool) -> Iterator[RenderableTyp
 
 def _continued(sheet: Sheet, shown: Sequence[int], width: int) -> list[_Block]:
     """Return blocks below each other, which all begin with the columns that name the rows."""
-    keys = [number for number in shown if sheet.columns[number].key] or [sheet.label]
+    keys = [number for number in shown if sheet.columns[number].key] or list(shown[:1])
     blocks = []
     rest = [number for number in shown if number not in keys]
     while rest:

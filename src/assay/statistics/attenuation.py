@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 
 from assay.statistics.agreement import Estimate, estimate, measure
+from assay.statistics.coefficients import title_of
 from assay.statistics.concordance import Floats
 from assay.statistics.reliability import Halves, split_half_reliability, step_up
 
@@ -55,9 +56,8 @@ def disattenuated_agreement(
     for metric, coefficients in measure(scores, labels, statistics=computed, **draws).items():
         for statistic in statistics:
             if statistic not in computed:
-                estimates.append(
-                    Estimate(metric, statistic, None, None, None, coefficients.n, "no correction for attenuation")
-                )
+                reason = f"{title_of(statistic)} has no correction for attenuation"
+                estimates.append(Estimate(metric, statistic, None, None, None, coefficients.n, reason))
                 continue
             index = computed.index(statistic)
             root = math.sqrt(of_labels[statistic] or math.nan)

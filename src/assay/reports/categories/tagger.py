@@ -149,15 +149,16 @@ class Tagger:
             self._speech.read_ahead(texts)
 
     def missing(self) -> list[str]:
-        """Return a line for each thing that is not installed: what is not tagged without it, and how to get it.
+        """Return what is not tagged for want of packages or WordNet, a line for each command that installs them.
 
         A pipeline that is named has a line as well, since what it reads depends on its version.
         """
-        lines = [
-            f"{purpose}: {install_extra('errors')} ({name})"
-            for module, (name, purpose) in PURPOSES.items()
-            if missing_package(module)
-        ]
+        lines = []
+        absent = [PURPOSES[module] for module in PURPOSES if missing_package(module)]
+        if absent:
+            names = ", ".join(name for name, _ in absent)
+            purposes = "; ".join(purpose for _, purpose in absent)
+            lines.append(f"{purposes}: {install_extra('errors')} ({names})")
         if words() is None:
             lines.append(f"WordNet is absent, synonym, terms and kinds of things are not found: {REMEDY}")
         elif self.language != "en":

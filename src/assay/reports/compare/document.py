@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from assay.reports.compare.contests import ComparedMetrics, Contest
-from assay.reports.layout import p_value, percent, short
+from assay.reports.layout import cut, label_texts, p_value, percent, short
 from assay.reports.settings import CORRECTIONS, PermutationTests
 from assay.reports.sheets import Column, Document, Sheet
 from assay.statistics.agreement import LabelUnits, agreement
@@ -318,8 +318,13 @@ def _pairs_sheet(contest: Contest, names: MetricPair, shown: Sequence[Disagreeme
     rows = []
     for pair in shown:
         texts = contest.data.texts(pair.row)
-        row = [texts["question"]] if has_questions else []
-        row += [texts["reference"], texts["candidate"], f"{pair.label:g}", f"{pair.label_rank:,.0f}"]
+        row = [cut(texts["question"])] if has_questions else []
+        row += [
+            cut(texts["reference"]),
+            cut(texts["candidate"]),
+            label_texts([pair.label])[0],
+            f"{pair.label_rank:,.0f}",
+        ]
         for score, rank in zip(pair.scores, pair.ranks, strict=True):
             row += [f"{score:.3g}", f"{rank:,.0f}"]
         rows.append(row)

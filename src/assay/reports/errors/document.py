@@ -8,13 +8,11 @@ from assay.reports.categories.vocabulary import LAST_RESORTS, label_of_rules
 from assay.reports.errors.categories import FEWEST, Frequency, Share, about_long_answers
 from assay.reports.errors.divergence import Divergence
 from assay.reports.errors.report import Cleaning, ErrorReport, SubsetAgreement, records
-from assay.reports.layout import Cell
+from assay.reports.layout import Cell, cut, label_texts
 from assay.reports.sheets import Column, Document, Sheet, number_columns
 from assay.statistics.agreement import FEWEST as FEWEST_UNITS
 from assay.statistics.coefficients import title_of
 
-#: Characters of a text that a table shows.
-_CUT = 60
 _ABOUT_SHARES = (
     "A pair may have several categories, or none. Shares with Wilson's interval, the ratio of the two shares with a "
     "bootstrap interval; 1 is as frequent among errors as anywhere."
@@ -87,7 +85,17 @@ def _frequencies(report: ErrorReport, metric: str) -> Sheet:
         rows,
         facts=facts,
         notes=[*_nothing_by_rank(report, divergence), *_long_answers(report, divergence)],
+        spare_rows=_without_a_diverging_pair(report.frequencies[metric]),
+        spare_words="categories without a diverging pair",
     )
+
+
+def _without_a_diverging_pair(frequencies: Sequence[Frequency]) -> int:
+    """Return how many of the last rows have no diverging pair; of a table without any, none."""
+    for count, row in enumerate(reversed(frequencies)):
+        if row.too_low or row.too_high:
+            return count
+    return 0
 
 
 def _nothing_by_rank(report: ErrorReport, divergence: Divergence) -> list[str]:
@@ -115,11 +123,11 @@ def _worst(report: ErrorReport, metric: str, top: int) -> Sheet:
             rows.append(
                 [
                     record["side"],
-                    f"{record['label']:g}",
+                    label_texts([record["label"]])[0],
                     f"{record['score']:.3f}",
-                    _cut(record["question"]),
-                    _cut(record["reference"]),
-                    _cut(record["candidate"]),
+                    cut(record["question"]),
+                    cut(record["reference"]),
+                    cut(record["candidate"]),
                     "; ".join(map(_label, record["categories"])) or "–",
                 ]
             )
@@ -222,7 +230,3 @@ def _ratio(row: Frequency) -> str:
     if row.low is None or row.high is None:
         return f"{row.ratio:.1f}{', few' if row.few else ''}"
     return f"{row.ratio:.1f} [{row.low:.1f}, {row.high:.1f}]"
-
-
-def _cut(text: str) -> str:
-    return text if len(text) <= _CUT else text[: _CUT - 1] + "…"
