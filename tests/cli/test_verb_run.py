@@ -184,6 +184,21 @@ def test_a_suite_of_ones_own(assay):
     assert {row["metric"] for row in replaced.rows} == {"dice"}
 
 
+def test_a_suite_on_data_without_the_columns_of_its_buckets(assay):
+    """Their columns are those of its own datasets; what the data have is kept, and what a user names is an error."""
+    Path("mine.toml").write_text(
+        'name = "mine"\ndescription = "Mine."\ndatasets = ["probe"]\nmetrics = ["f1"]\n'
+        'buckets = ["subset", "number"]\n',
+        encoding="utf-8",
+    )
+    Path("own.csv").write_text("reference,candidate,label\na 1,a 1,1\na,b,0\nb,b,1\n", encoding="utf-8")
+    given = ("run", "mine.toml", "-d", "own.csv", "--resamples", 0, "--format", "csv", "-q")
+    done = assay(*given, "--out", "OUT")
+    assert done.code == 0, done.err
+    assert {row["bucket"] for row in done.rows} == {"all", "number=yes", "number=no"}
+    assert "bucket 'subset': own has no column 'subset'" in assay(*given, "-b", "subset", "--out", "OUT2").complaint
+
+
 @pytest.mark.slow
 def test_limit_and_duplicates(assay):
     Path("twice.csv").write_text("reference,candidate,label\na,a,1\na,a,1\na,a,0\nb,c,0\nb,b d,1\n", encoding="utf-8")

@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from assay.api.result import Result
+from assay.benchmark.buckets import rules_for
 from assay.benchmark.folder import check_target
 from assay.benchmark.request import Request
 from assay.benchmark.runner import run as run_request
@@ -51,7 +52,7 @@ def plan(settings: RunSettings) -> Request:
     shared = settings.values_of(AdjustedAgreement, Limited, GoldAnswers, Offline)
     shared["drop_duplicates"] = drop_duplicates
     if suite is not None:
-        shared["buckets"] = settings.buckets or suite.buckets
+        shared["buckets"] = settings.buckets or _buckets_of(suite, pairs if settings.datasets else [])
         shared["statistics"] = settings.statistics or suite.statistics
     return Request(
         _distinctly_named(pairs),
@@ -63,6 +64,13 @@ def plan(settings: RunSettings) -> Request:
         graphs={} if settings.graphs is None else parse_graph_files(settings.graphs),
         **shared,
     )
+
+
+def _buckets_of(suite: Suite, instead: list[Pairs]) -> tuple[str, ...]:
+    """Return the buckets of a suite; beside data that take the place of its own, those whose columns they have."""
+    if not instead:
+        return suite.buckets
+    return tuple(rule for rule in suite.buckets if any(rules_for(pairs, [rule])[0] for pairs in instead))
 
 
 def dataset_or_suite(name: str | None) -> tuple[list[str], Suite | None]:
@@ -205,7 +213,8 @@ def run(settings: RunSettings) -> Result:
             a Hugging Face dataset, :class:`~assay.datasets.Pairs`, or a list of dicts as the only dataset.
         metrics: metric names, such as ``"f1"`` or ``"bleu:paper"``; metrics and metric classes; functions of
             (reference, candidate) that return a number, see :func:`assay.metric`.
-        suite: a named set of both; what is given beside it replaces its part. Or one more dataset by its name or file.
+        suite: a named set of both; what is given beside it replaces its part (of its buckets, those stay whose columns
+            the data have). Or one more dataset by its name or file.
         columns: ``"reference=answer1,candidate=answer2,label=score"``, or a mapping.
         separator: what stands between several gold answers of a reference, such as ``"|"``.
         labels: the number of each word that is a label: ``"no=0,partly=1,yes=2"``, or a mapping.
