@@ -108,6 +108,10 @@ def test_it_names_the_metric_of_recommend_and_the_threshold_of_thresholds(page, 
     use = recommended["use"]
     head = re.search(r'<h2 id="answer-head">(.+?)</h2>', page).group(1)
     assert head == f"Use {use}, and take a score from {threshold['deploy']:.3g} as yes"
+    assert use == "f1"
+    assert answers(page)["Metric"].startswith(
+        "f1, which measures how many of their words the two texts have in common."
+    )
     assert f"<p>The threshold in full: {threshold['deploy']!r}</p>" in page
     wrong, low, high = 1 - threshold["accuracy"], 1 - threshold["accuracy-high"], 1 - threshold["accuracy-low"]
     assert f"Expect {100 * wrong:.0f} of 100 decisions to be wrong: {wrong:.1%} of those" in page

@@ -29,6 +29,13 @@ _KINDS = {
     "recorded": "whose scores came with the data",
     "function": "a function of your own",
 }
+#: What some metrics do, by the name in their signature, in place of what is said of their kind.
+_METRICS = {
+    "contains": "which looks whether the reference stands in the candidate, but for case, punctuation and articles",
+    "em": "which looks whether the two texts are the same, but for case, punctuation and articles",
+    "f1": "which measures how many of their words the two texts have in common",
+    "token-recall": "which measures how much of the reference, in words, stands in the candidate",
+}
 #: What thresholds are chosen for, by the measure that they make as high as can be.
 _AIMS = {
     "f1-macro": "to do well on yes and on no alike (the mean of their F1 values)",
@@ -158,7 +165,7 @@ def _why_none(evidence: Evidence, names: Mapping[str, str]) -> str:
 def _metric(choice: Choice, names: Mapping[str, str], *, two_values: bool) -> str:
     """Return what the recommended metric is, and how often it orders two pairs as people do."""
     record, order = choice.record, choice.order
-    kind = _KINDS.get(record.declared.kind, "")
+    kind = _METRICS.get(record.signature.get("metric", ""), _KINDS.get(record.declared.kind, ""))
     text = f"{names[record.metric]}{f', {kind}' if kind else ''}."
     if order.value is None:
         return text
