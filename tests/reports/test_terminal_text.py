@@ -115,6 +115,16 @@ def test_what_does_not_change_a_conclusion_is_shown_on_request():
     assert sum("1,234,567.8" in line for line in full) == 3
 
 
+@pytest.mark.parametrize("width", range(60, 76))
+def test_the_mark_of_a_footnote_stays_beside_the_name(width):
+    heads = [Column("bucket"), Column("metric"), *number_columns(["r", "rho"]), Column("", is_note=True)]
+    cells = ["all", "bi-encoder:all-MiniLM-L6-v2", ".123 [.10, .20]", ".456 [.40, .50]", "few pairs"]
+    sheet = Sheet("t", heads, [cells], groups={"all": ["n = 9"]})
+    lines = lines_in(width, Document([sheet], []), explain=False)
+    (marked,) = [line for line in lines if "all-MiniLM-L6-v2" in line and "few pairs" not in line]
+    assert "all-MiniLM-L6-v2 *" in marked
+
+
 def test_a_number_is_not_cut_where_a_terminal_is_narrower_than_it():
     lines = lines_in(12, wide_document(), explain=False)
     assert any(".123 [.10, .20]" in line for line in lines)

@@ -30,6 +30,8 @@ SHORTEST_LINE = 8
 NARROWEST_TEXT = 20
 #: Notes below a table that are shown without ``--explain``.
 MOST_NOTES = 4
+#: Stands behind the name of a row that has a footnote.
+MARK = " *"
 #: What the last line says where more is known.
 HINT = "Method and signatures: --explain"
 
@@ -265,7 +267,7 @@ def _shown_cell(sheet: Sheet, row: int, column: int) -> str:
     cell = brief(sheet.cell(row, column))
     if column != sheet.label:
         return cell
-    mark = " *" if any(_notes_on(sheet, row)) else ""
+    mark = MARK if any(_notes_on(sheet, row)) else ""
     return " " * _indent(sheet, column) + cell + mark
 
 
@@ -339,8 +341,12 @@ def _wrapped(text: str, width: int, indent: int = 0) -> str:
 
 
 def _pieces(text: str) -> Iterator[tuple[str, str]]:
-    """Yield the parts of a text between which it may be broken, each with the blank before it, if any."""
-    for word in text.split():
+    """Yield the parts of a text between which it may be broken, each with the blank before it, if any.
+
+    The mark of a footnote is no part of its own: it stays beside the end of a name.
+    """
+    *words, last = text.removesuffix(MARK).split() or [""]
+    for word in [*words, last + MARK if text.endswith(MARK) else last]:
         if _width(word) <= LONGEST_PIECE:
             yield " ", word
             continue
