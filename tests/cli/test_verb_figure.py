@@ -2,9 +2,13 @@
 
 from __future__ import annotations
 
+import os
+import signal
+import subprocess
+
 import pytest
 
-from tests.cli.calling import COLUMNS, OWN, call
+from tests.cli.calling import COLUMNS, OWN, call, command
 
 pytest.importorskip("matplotlib", reason='figures need pip install "assay[plots]"')
 
@@ -44,3 +48,23 @@ def test_what_cannot_be_drawn_is_one_line(folder, tmp_path):
     )
     assert "must end in" in call("figure", folder, "-o", tmp_path / "a.gif").complaint
     assert "no such run folder" in call("figure", tmp_path / "absent", "-o", tmp_path / "a.pdf").complaint
+
+
+@pytest.mark.slow
+@pytest.mark.skipif(os.name != "posix", reason="limits of POSIX")
+@pytest.mark.parametrize("ending", ["pdf", "svg", "png"])
+def test_a_full_disk_is_one_line_and_nothing_half_written(folder, tmp_path, ending):
+    """The limit of a file's size stands in for a full disk: the same error at the same call."""
+    import resource
+
+    def limit():
+        signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
+        resource.setrlimit(resource.RLIMIT_FSIZE, (4096, 4096))
+
+    (tmp_path / "out").mkdir()
+    line = command("figure", folder, "--out", tmp_path / "out" / f"f.{ending}")
+    done = subprocess.run(line, preexec_fn=limit, capture_output=True, text=True, timeout=100)
+    assert done.returncode == 2
+    (said,) = done.stderr.splitlines()
+    assert f"f.{ending}: cannot be written (File too large); give --out another place" in said
+    assert list((tmp_path / "out").iterdir()) == []

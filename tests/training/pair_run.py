@@ -24,14 +24,20 @@ PACE: dict[str, Any] = {"epochs": 3, "batch_size": 8, "learning_rate": 1e-3}
 
 
 def train_on(
-    recipe: str, base: str | Path, out: str | Path, *files: str, pause: float = 0.0, **changes: Any
+    recipe: str,
+    base: str | Path,
+    out: str | Path,
+    *files: str,
+    pause: float = 0.0,
+    progress: Slow | None = None,
+    **changes: Any,
 ) -> tuple[Slow, dict[str, Any]]:
     """Train on files of training, development and test pairs; return what was told and the results."""
     from assay.training.pairwise.recipe import train_on_pairs
     from assay.training.pairwise.settings import PairSettings
 
     pairs, dev, test = (*files, (), ())[:3]
-    progress = Slow(pause)
+    progress = progress or Slow(pause)
     results = train_on_pairs(
         PairSettings(recipe, str(base), pairs, out, dev=dev, test=test, **(CPU | PACE | changes)),
         render=lambda results: "results\n",

@@ -15,6 +15,7 @@ from safetensors.numpy import load_file
 from assay.errors import InputError
 from tests.training.killed import assert_resumed, kill_in_training
 from tests.training.pair_run import RECIPES, curve, train_on
+from tests.training.training_run import Slow
 
 
 @pytest.mark.slow
@@ -56,3 +57,34 @@ def test_a_disk_without_room_is_one_line_and_what_was_done_goes_on(tiny_base, fi
     assert not out.exists()
     train_on("bi-encoder", tiny_base, out, *files)
     assert (out / "results.json").is_file()
+
+
+class Stopped(Slow):
+    """A progress that ends the training a moment after its second checkpoint."""
+
+    done = 0
+
+    def advance(self, units: int) -> None:
+        if self._what.startswith("training"):
+            self.done += units
+            if self.done >= 12:
+                raise KeyboardInterrupt
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("name", ["optimizer.pt", "loss.safetensors", "model.safetensors"])
+def test_a_checkpoint_that_was_truncated_is_named_and_the_one_before_resumes(name, tiny_base, tmp_path, whole_training):
+    whole = whole_training("bi-encoder")
+    out = tmp_path / "out"
+    with pytest.raises(KeyboardInterrupt):
+        train_on("bi-encoder", tiny_base, out, *whole.files, progress=Stopped())
+    (last,) = tmp_path.glob(".out.training/checkpoints-0/checkpoint-10")
+    file = last / name
+    file.write_bytes(file.read_bytes()[: file.stat().st_size // 2])
+    progress, _ = train_on("bi-encoder", tiny_base, out, *whole.files)
+    said = "\n".join(progress.lines)
+    assert f"{file}: is truncated; goes back to the checkpoint before" in said
+    assert "resumes from step 5" in said
+    made, resumed = (load_file(folder / "model.safetensors") for folder in (whole.out, out))
+    for tensor, values in made.items():
+        assert resumed[tensor] == pytest.approx(values, abs=1e-6), tensor

@@ -17,6 +17,7 @@ from assay.metrics import Batch, Metric, load_metric
 from assay.metrics.base import Context
 from assay.metrics.explaining.explanation import check_explainable, explain_pairs
 from assay.metrics.neural.runtime import Runtime, use_runtime
+from assay.output import written_whole
 from assay.paths import user_path
 from assay.reports.explain.document import to_document
 from assay.reports.explain.picture import to_svg
@@ -52,7 +53,12 @@ class Explained(Report):
         """
         drawn = self.to_svg()
         try:
-            user_path(path).write_text(drawn, encoding="utf-8")
+            out = user_path(path)
+            if out.exists() and not out.is_file():
+                out.write_text(drawn, encoding="utf-8")  # such as /dev/stdout
+                return
+            with written_whole(out) as scratch:
+                scratch.write_text(drawn, encoding="utf-8")
         except OSError as error:
             raise InputError(f"{path}: cannot be written ({error.strerror})") from error
 

@@ -102,6 +102,9 @@ def guarded(verb: Callable[Arguments, None], flags: Mapping[str, str] | None = N
 
 def _tell_fixable(error: OSError) -> None:
     """Write one line on what the file system refused, where the code nearer to the file had no better message."""
+    if "temporary directory" in str(error):
+        tell("assay: there is no folder for temporary files that can be written; free some space, or set TMPDIR")
+        return
     if error.errno not in FIXABLE:
         raise error
     tell(f"assay: {error.filename or 'the output'}: {error.strerror}; fix this, or give another path")

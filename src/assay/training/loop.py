@@ -5,6 +5,8 @@ from __future__ import annotations
 import contextlib
 import json
 import math
+import shutil
+import zipfile
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -16,8 +18,10 @@ from sentence_transformers import SentenceTransformerTrainingArguments
 from sentence_transformers.base.sampler import DefaultBatchSampler
 from transformers import PrinterCallback, TrainerCallback
 
+from assay.errors import InputError
+from assay.metrics.models.files import check_safetensors
 from assay.metrics.neural.loading import quiet
-from assay.training.ranks import meet, processes
+from assay.training.ranks import follows, meet, processes
 
 if TYPE_CHECKING:
     from assay.progress import Progress
@@ -146,7 +150,12 @@ class ResumableTrainer:
     def _load_best_model(self) -> None:
         """Load the best checkpoint; sentence-transformers goes on without it where that fails."""
         meet()  # the first process may still be writing it
-        self._load_from_checkpoint(self.state.best_model_checkpoint)
+        best = Path(self.state.best_model_checkpoint)
+        fault = fault_of_checkpoint(best)
+        if fault is not None:
+            path, reason = fault
+            raise InputError(f"{path}: {reason}; it is of the best model so far: remove {best.parent} and train again")
+        self._load_from_checkpoint(str(best))
         meet()  # or remove it before others have read it
 
     def _loss_parameters(self) -> list[tuple[str, Any]]:
@@ -297,7 +306,15 @@ def train(
     trainer.remove_callback(PrinterCallback)  # it writes to stdout
     for callback in (_EvaluateLastStep(), _ReportProgress(progress, what), *callbacks):
         trainer.add_callback(callback)
-    checkpoint = last_checkpoint(folder)
+    checkpoint, damaged = last_checkpoint(folder)
+    for path, fault in damaged.items():
+        progress.say(f"{what}: {path}: {fault}; goes back to the checkpoint before")
+    meet()  # each process has looked at all of them
+    if not follows():
+        for path in damaged:
+            # or the trainer takes it for the newest, and removes those that it writes from here on
+            shutil.rmtree(path.parent)
+    meet()
     if checkpoint is not None:
         progress.say(f"{what}: resumes from step {checkpoint.name.rpartition('-')[2]}")
     with quiet():
@@ -308,11 +325,40 @@ def train(
     )
 
 
-def last_checkpoint(folder: Path) -> Path | None:
-    """Return the last checkpoint that was written completely, or None; the state of the trainer is its last file."""
+def last_checkpoint(folder: Path) -> tuple[Path | None, dict[Path, str]]:
+    """Return the last checkpoint that is whole, or None, and what is wrong with a file of each later one.
+
+    The state of the trainer is the last file of a checkpoint. A writer that was interrupted leaves none, or half of
+    one: such a checkpoint is passed over, and the trainer writes it again.
+    """
     complete = []
     for path in folder.glob("checkpoint-*"):
-        with contextlib.suppress(OSError, ValueError):  # an interrupted writer leaves no file, or half of one
+        with contextlib.suppress(OSError, ValueError):
             json.loads((path / "trainer_state.json").read_text(encoding="utf-8"))
             complete.append(path)
-    return max(complete, key=lambda path: int(path.name.rpartition("-")[2]), default=None)
+    damaged: dict[Path, str] = {}
+    for path in sorted(complete, key=lambda path: int(path.name.rpartition("-")[2]), reverse=True):
+        fault = fault_of_checkpoint(path)
+        if fault is None:
+            return path, damaged
+        damaged[fault[0]] = fault[1]
+    return None, damaged
+
+
+def fault_of_checkpoint(folder: Path) -> tuple[Path, str] | None:
+    """Return a file of a checkpoint that is missing or truncated, with what is wrong with it; None where it is whole.
+
+    Reads the headers of weights, and that the archives of the optimizer and the schedule have an end.
+    """
+    for name in (LOSS_FILE, "optimizer.pt", "scheduler.pt"):
+        if not (folder / name).is_file():
+            return folder / name, "is missing"
+    for path in sorted(folder.rglob("*")):
+        if path.suffix == ".safetensors":
+            try:
+                check_safetensors(path, str(folder))
+            except InputError:
+                return path, "is truncated"
+        elif path.suffix in (".pt", ".pth", ".bin") and not zipfile.is_zipfile(path):
+            return path, "is truncated"
+    return None

@@ -269,7 +269,7 @@ def _check_weights(folder: Path, relative: str, kind: str | None, names: Collect
     else:
         weights = []
     for name in weights:
-        _check_safetensors(folder / relative / name, where)
+        check_safetensors(folder / relative / name, where)
     if weights:
         return
     pickled = sorted(name for name in siblings if _is_pickle(name))
@@ -315,8 +315,12 @@ def _is_transformer(kind: str | None) -> bool:
     return kind is None or kind.rpartition(".")[2] == "Transformer"
 
 
-def _check_safetensors(path: Path, where: str) -> None:
-    """Compare the length of a file with its header; a truncated or foreign file is refused, no tensor is read."""
+def check_safetensors(path: Path, where: str) -> None:
+    """Compare the length of a file with its header; a truncated or foreign file is refused, no tensor is read.
+
+    Raises:
+        InputError: the file is missing, or not as long as it says.
+    """
     if not path.is_file():
         raise InputError(f"model {where}: the weights {path.name} are missing")
     size = path.stat().st_size

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import io
 import textwrap
 import warnings
 from collections import Counter
@@ -161,13 +162,16 @@ def save(figure: Figure, out: Path) -> None:
         InputError: it cannot be written, has too little room, or no font has its letters.
     """
     kind = out.suffix.lower()
+    drawn = io.BytesIO()
     try:
+        with warnings.catch_warnings(record=True) as raised:
+            warnings.simplefilter("always")
+            # in memory, since on a full disk matplotlib's writer of PDF ends in another error than that of the disk
+            figure.savefig(drawn, format=kind[1:], metadata=_FORMATS[kind][0])
+        _check_readable([str(warning.message) for warning in raised], kind)
         out.parent.mkdir(parents=True, exist_ok=True)
         with written_whole(out) as scratch:
-            with warnings.catch_warnings(record=True) as raised:
-                warnings.simplefilter("always")
-                figure.savefig(scratch, format=kind[1:], metadata=_FORMATS[kind][0])
-            _check_readable([str(warning.message) for warning in raised], kind)
+            scratch.write_bytes(drawn.getvalue())
     except OSError as error:
         raise InputError(f"{out}: cannot be written ({error.strerror or error}); give `out` another place") from error
 
