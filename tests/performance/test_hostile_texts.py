@@ -52,7 +52,11 @@ def test_reading_a_graph(tmp_path, name):
     assert growth(read, GRAPHS[name]) < 80
 
 
-ANSWERS = {"digits that end in a letter": "9" * 60_000 + "x", "symbols of elements": "A" * 60_000 + "1b"}
+ANSWERS = {
+    "digits that end in a letter": "9" * 60_000 + "x",
+    "symbols of elements": "A" * 60_000 + "1b",
+    "names of places": "abd " * 6_000,
+}
 
 
 @pytest.mark.parametrize("name", ANSWERS)

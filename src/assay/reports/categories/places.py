@@ -205,8 +205,7 @@ def _is_meant(text: Text, start: int, end: int, name: str, meanings: tuple[Place
     """
     folded = text.folded
     before = folded[start - 1] if start else ""
-    is_whole_text = all(word in FUNCTION_WORDS for word in (*folded[:start], *folded[end:]))
-    after_comma = bool(start) and f"{text.words[start - 1]}, {text.words[start]}" in text.clean
+    after_comma = bool(start) and _holds(text.clean, f"{text.words[start - 1]}, {text.words[start]}")
     marked = before in _BEFORE or after_comma
     lexicon = words()
     is_country = any(place.kind in ("country", "continent") for place in meanings)
@@ -214,12 +213,24 @@ def _is_meant(text: Text, start: int, end: int, name: str, meanings: tuple[Place
     if " " not in name and is_common_word and not is_country:
         return marked and text.words[start][0].isupper()
     if not text.has_case:
-        comma_follows = end < len(folded) and f"{text.words[end - 1]}, {text.words[end]}" in text.clean
-        return is_whole_text or marked or comma_follows
+        comma_follows = end < len(folded) and _holds(text.clean, f"{text.words[end - 1]}, {text.words[end]}")
+        return marked or comma_follows or _is_whole_text(text, start, end)
     if not text.words[start][0].isupper():
         return False
     is_part = _is_joined_before(text, start, marked) or _is_joined_after(text, end)
     return not is_part or (is_country and end - start > 1)
+
+
+@functools.lru_cache(maxsize=1 << 12)
+def _holds(text: str, words: str) -> bool:
+    """Tell whether a text has words next to each other; remembered, since a long text repeats its places."""
+    return words in text
+
+
+def _is_whole_text(text: Text, start: int, end: int) -> bool:
+    """Tell whether a text has only function words beside those from start to end."""
+    others = (word for place, word in enumerate(text.folded) if not start <= place < end)
+    return all(word in FUNCTION_WORDS for word in others)
 
 
 def _is_joined_before(text: Text, start: int, marked: bool) -> bool:
@@ -232,7 +243,7 @@ def _is_joined_before(text: Text, start: int, marked: bool) -> bool:
 
 def _is_joined_after(text: Text, end: int) -> bool:
     """Tell whether the word after belongs to the same name (Jackson Pollock), with no comma between."""
-    if end >= len(text.folded) or f"{text.words[end - 1]} {text.words[end]}" not in text.clean:
+    if end >= len(text.folded) or not _holds(text.clean, f"{text.words[end - 1]} {text.words[end]}"):
         return False
     return text.words[end][0].isupper() and text.folded[end] not in FUNCTION_WORDS
 
