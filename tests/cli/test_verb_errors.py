@@ -119,7 +119,7 @@ def test_what_cannot_be_is_refused_in_one_line(run, tmp_path):
     assert "--high inf: must be a finite number" in call("errors", run, "--high", "inf").complaint
     assert "--low is the lower one" in call("errors", run, "--low", 0.6).complaint
     assert "--high 50: f1 gives scores from 0 to 1" in call("errors", run, "--high", 50).complaint
-    assert "--scale 0,inf: both must be finite" in call("errors", run, "--scale", "0,inf").complaint
+    assert "'--scale': both numbers must be finite" in call("errors", run, "--scale", "0,inf").complaint
     assert "--low 0.1: counts by threshold" in call("errors", run, "--by", "rank", "--low", 0.1).complaint
     for option in (("--top", 5), ("-m", "f1"), ("--statistic", "pearson"), ("--seed", 0), ("--by", "rank")):
         assert "has no effect beside --evaluate" in call("errors", run, "--evaluate", *option).complaint

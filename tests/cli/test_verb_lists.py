@@ -139,6 +139,15 @@ def test_a_file_of_ones_own_can_be_checked(assay):
     assert "different labels" in done.out and "other order" in done.out
 
 
+def test_an_example_lists_the_first_of_many_gold_answers(assay):
+    rows = [
+        {"reference": [f"gold {i}" for i in range(30)], "candidate": "a", "a": 1, "b": i % 2, "c": 1} for i in (0, 1)
+    ]
+    Path("golds.jsonl").write_text("\n".join(map(json.dumps, rows)), encoding="utf-8")
+    done = assay("datasets", "check", "golds.jsonl", "--columns", "label=a+b+c")
+    assert "reference=['gold 0', 'gold 1', 'gold 2', … 30 in all], candidate='a', label=0.666667\n" in done.out
+
+
 def test_datasets_of_a_folder_are_fetched_and_checked(assay, shared_data, monkeypatch):
     monkeypatch.setenv("ASSAY_DATA", str(shared_data))
     done = assay("datasets", "fetch", "stsb:test", "--offline")

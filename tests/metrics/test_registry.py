@@ -12,7 +12,7 @@ from assay import __version__
 from assay.errors import InputError, UnavailableError
 from assay.metrics import Batch, Declaration, Metric, MetricName, PairMetric, list_metrics, load_metric, option
 from assay.metrics.name import describe_options, format_value, read_value
-from assay.metrics.registry import Entry, Registry
+from assay.metrics.registry import Entry, Registry, _declaration_lines, describe_metric
 
 BUILT_IN = [
     "amr",
@@ -200,3 +200,9 @@ def test_values_are_read_as_they_are_written():
 def test_a_metric_without_a_score_cannot_be_made():
     with pytest.raises(TypeError):
         Metric()  # type: ignore[abstract]
+
+
+def test_a_metric_of_another_package_is_computed_by_that_package():
+    lines = _declaration_lines(Declaration("own", "mine"), "my-package")
+    assert "computed by: my-package; part of my-package" in lines
+    assert "computed by: sacrebleu; part of assay" in describe_metric("chrf")

@@ -227,4 +227,16 @@ def _with_plural(number: int, noun: str) -> str:
 
 def _example_line(example: dict[str, Any]) -> str:
     """Return the columns of a row with their values, on one line."""
-    return ", ".join(f"{key}={value!r}" for key, value in example.items())
+    return ", ".join(f"{key}={_example_value(value)}" for key, value in example.items())
+
+
+#: Gold answers of a row that are listed.
+_LISTED = 3
+
+
+def _example_value(value: Any) -> str:
+    """Return a value of a row: of many gold answers the first few, of a mean label six digits."""
+    if isinstance(value, list) and len(value) > _LISTED + 1:
+        first = ", ".join(map(repr, value[:_LISTED]))
+        return f"[{first}, … {len(value):,} in all]"
+    return f"{value:g}" if isinstance(value, float) else repr(value)

@@ -274,7 +274,7 @@ def _declaration_lines(declaration: Declaration, origin: str) -> list[str]:
         f"kind: {declaration.kind}",
         f"symmetric: {_yes(declaration.symmetric)}; reads the question: {_yes(declaration.reads_question)}",
         f"languages: {languages}",
-        f"computed by: {', '.join(declaration.provider) or 'assay'}; part of {origin}",
+        f"computed by: {', '.join(declaration.provider) or origin}; part of {origin}",
     ]
     if declaration.citation:
         lines.append(f"source: {declaration.citation}")

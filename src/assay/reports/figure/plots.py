@@ -129,7 +129,9 @@ def _draw_forest_panel(panel: Axes, content: ForestPanel) -> None:
     for line, cell in enumerate(content.cells):
         if cell.value is None:
             word = panel.text(0.03, line, "undefined", va="center", transform=panel.get_yaxis_transform())
-            word.set(color="#666666", style="italic", backgroundcolor="white")
+            # below the axis, which the white behind the word would hide
+            below_axis = panel.spines["left"].get_zorder() - 0.1
+            word.set(color="#666666", style="italic", backgroundcolor="white", zorder=below_axis)
             continue
         if cell.low is not None and cell.high is not None:
             panel.plot([cell.low, cell.high], [line, line], color="#444444", solid_capstyle="butt")
