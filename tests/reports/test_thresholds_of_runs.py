@@ -73,6 +73,16 @@ def test_the_output_says_which_threshold_to_deploy(run):
     assert told not in assay.thresholds(run.path, same_pairs=True, **asked).to_markdown()
 
 
+@pytest.mark.parametrize(("at", "word"), [(-50.0, "yes"), (50.0, "no")])
+def test_a_metric_that_decides_nothing_is_named(run, at, word):
+    common = {"positive": "label>=2", "datasets": ("big",), "metrics": ("recorded:good",), "resamples": 0}
+    settings = ThresholdSettings(**common, at=at)
+    told = write(to_document(find_thresholds(run, settings), settings), "md")
+    assert f"recorded:good: calls every pair {word}, as a decision without a metric could" in told
+    learned = ThresholdSettings(**common)
+    assert "calls every pair" not in write(to_document(find_thresholds(run, learned), learned), "md")
+
+
 def test_what_is_left_out_is_told(run):
     subject = find_thresholds(run, ThresholdSettings(positive="label>=2", datasets=("big",), resamples=0))[0]
     assert set(subject.decisions) == {"recorded:good", "recorded:turned,lower_is_better=true", "recorded:holes"}

@@ -93,7 +93,9 @@ def _check_asked(specs: list[Any], names: Sequence[Any], settings: RunSettings) 
     if not specs:
         raise InputError("no dataset: name a suite (assay run quickstart) or give `datasets=NAME_OR_FILE`")
     if not names:
-        raise InputError("no metric: give `metrics=NAME` (assay metrics list shows them)")
+        raise InputError(
+            "no metric: give `metrics=NAME` (assay metrics list shows them, assay recommend compares a dozen)"
+        )
     if all(_is_card(spec) for spec in specs):
         for name, value in settings.values_of(OwnData).items():
             if value not in (None, False):

@@ -103,9 +103,20 @@ def _decisions(subject: Subject, settings: ThresholdSettings) -> Sheet:
             f"{_criterion(settings)}; {level}{choice}",
             *([] if settings.at is not None else _about_deployed(subject)),
         ],
-        notes=[*subject.notes, *unreached(subject, settings)],
+        notes=[*subject.notes, *unreached(subject, settings), *_decide_nothing(subject)],
         asides=frozenset({len(rows) - 2, len(rows) - 1}),
     )
+
+
+def _decide_nothing(subject: Subject) -> list[str]:
+    """Return a note on each metric whose thresholds call all pairs tested the same."""
+    notes = []
+    for metric, decision in subject.decisions.items():
+        if decision.decided.all():
+            notes.append(f"{metric}: calls every pair yes, as a decision without a metric could")
+        elif not decision.decided.any():
+            notes.append(f"{metric}: calls every pair no, as a decision without a metric could")
+    return notes
 
 
 #: Measures of how well decisions agree with people, beside the area under the ROC curve.
