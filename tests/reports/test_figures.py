@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import sys
 import xml.etree.ElementTree as ET
 
@@ -9,7 +10,7 @@ import numpy as np
 import pytest
 
 import assay
-from assay.errors import InputError, MissingExtraError
+from assay.errors import InputError, MissingExtraError, install_extra
 from assay.reports.figure.plots import draw_agreement, draw_layers, draw_scores
 from assay.reports.figure.selection import choose
 from assay.reports.figure.settings import FigureSettings
@@ -313,5 +314,5 @@ def test_a_place_that_cannot_be_written(run, tmp_path):
 def test_without_matplotlib_the_line_that_brings_it(run, tmp_path, monkeypatch):
     monkeypatch.setitem(sys.modules, "matplotlib", None)
     monkeypatch.setitem(sys.modules, "matplotlib.figure", None)
-    with pytest.raises(MissingExtraError, match=r'pip install "assay\[plots\]"'):
+    with pytest.raises(MissingExtraError, match=re.escape(install_extra("plots"))):
         written(run, tmp_path / "out.png")
