@@ -5,6 +5,7 @@ Everything is drawn from one ``random.Random``, so that a seed, or Hypothesis, c
 
 from __future__ import annotations
 
+import copy
 import io
 import json
 import struct
@@ -142,9 +143,10 @@ def changed(random: Random, value: Any) -> Any:
         elif change < 0.45:
             other, another = random.choice(places)
             # a copy, or the value might hold itself
-            holder[key] = json.loads(json.dumps(other[another]))
+            holder[key] = copy.deepcopy(other[another])
         else:
-            holder[key] = random.choice((*UNFIT, random.choice(TEXTS)))
+            # a copy, which a later change may fill
+            holder[key] = copy.deepcopy(random.choice((*UNFIT, random.choice(TEXTS))))
     return value
 
 
