@@ -8,10 +8,12 @@ from contextlib import suppress
 from xml.etree import ElementTree as ET
 
 import pytest
+from markupsafe import Markup
 
 from assay.cli.guard import print_data, print_grid
 from assay.reports.drawing import element
 from assay.reports.formats import latex, markdown, write
+from assay.reports.page.render import environment
 from assay.reports.sheets import Column, Document, Provenance, Sheet
 from assay.visible import LONGEST_LINE, LONGEST_WORD, brief, visible
 from tests.cli.calling import call, command
@@ -51,6 +53,11 @@ def test_no_format_for_people_keeps_it(form):
     text = write(document, form)
     assert visible(text, keep="\n") == text
     assert "x1b" in text
+
+
+def test_a_page_shows_it_spelt_out():
+    page = environment().from_string("<p>{{ name }}</p>{{ name|parted }}{{ html }}")
+    assert page.render(name=HOSTILE, html=Markup("<b>x\t</b>")) == f"<p>{SPELT}</p>{SPELT}<b>x\t</b>"
 
 
 def test_line_ends_are_blanks_in_markdown_and_latex():

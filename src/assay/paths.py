@@ -54,7 +54,7 @@ def user_path(path: str | Path) -> Path:
         if exists(text):
             return Path(text)
         unknown = f"there is no user {Path(text).parts[0].removeprefix('~')!r} on this machine"
-        raise InputError(f"{text}: {unknown}; write the path in full, or ./{text} where that is its name") from None
+        raise InputError(f"{text}: {unknown}; write the path in full, or ./{text} if that is its name") from None
     try:
         named.lstat()
     except ValueError as error:
@@ -62,7 +62,9 @@ def user_path(path: str | Path) -> Path:
         raise InputError(f"{text!r}: no path can be this ({reason})") from error
     except OSError as error:
         if error.errno == errno.ENAMETOOLONG:
-            raise InputError(f"{text}: is longer than the name of a file can be ({len(text):,} characters)") from error
+            raise InputError(
+                f"{text}: is longer than the name of a file can be ({len(text):,} characters); give a shorter one"
+            ) from error
     return named
 
 

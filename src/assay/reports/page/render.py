@@ -23,6 +23,7 @@ from assay.reports.page.scores import by_dataset
 from assay.reports.sheets import Document, Sheet
 from assay.reports.units import read_units
 from assay.statistics.coefficients import main_statistic, title_of
+from assay.visible import visible
 
 # The page: what it says is put together here, how it looks stands in ``templates`` and ``assets``.
 
@@ -106,6 +107,7 @@ def environment() -> Environment:
         loader=PackageLoader("assay.reports.page"),
         autoescape=True,
         undefined=StrictUndefined,
+        finalize=_shown,
         trim_blocks=True,
         lstrip_blocks=True,
     )
@@ -115,9 +117,14 @@ def environment() -> Environment:
     return environment
 
 
+def _shown(value: object) -> object:
+    """Return what a template shows: of text that is no HTML, characters that act are spelt out."""
+    return value if isinstance(value, Markup) or not isinstance(value, str) else visible(value, keep="\n\t")
+
+
 def _parted(signature: str) -> Markup:
     """Return a signature that a line break parts after a bar."""
-    return escape(signature).replace("|", Markup("|<wbr>"))
+    return escape(visible(signature)).replace("|", Markup("|<wbr>"))
 
 
 def asset(name: str) -> str:
