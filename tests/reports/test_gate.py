@@ -517,6 +517,8 @@ def test_the_correction_names_the_level_of_all_together(run_of, labels):
         (0.0003, 0.0001, 0.0005, "+.0003 [+.0001, +.0005]"),
         (0.02, 0.01, 0.03, "+.020 [+.010, +.030]"),
         (1e-9, 1e-10, 1e-8, "+1e-09 [+1e-10, +1e-08]"),
+        # other scores in the same order
+        (0.0, 0.0, 0.0, "0 [0, 0]"),
     ],
 )
 def test_digits_of_a_difference(difference, low, high, text):

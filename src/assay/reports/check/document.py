@@ -171,8 +171,13 @@ def difference_text(cell: Cell) -> str:
     # a verdict rests on the bound next to 0, which three decimals may hide
     telling = [abs(cell.difference)] + ([cell.low] if cell.verdict is Verdict.better and cell.low else [])
     digits = next((digits for digits in range(3, 7) if all(round(value, digits) for value in telling)), None)
-    first, *bounds = (f"{value:+.1g}" if digits is None else signed(value, digits) for value in shown)
+    first, *bounds = (_tiny(value) if digits is None else signed(value, digits) for value in shown)
     return f"{first} [{', '.join(bounds)}]" if bounds else first
+
+
+def _tiny(value: float) -> str:
+    """Return a number that decimals would hide; nothing has no sign."""
+    return f"{value:+.1g}" if value else "0"
 
 
 def _record(cell: Cell, margin: float) -> dict[str, Any]:
