@@ -268,5 +268,5 @@ def test_words_keep_every_letter_and_digit(text):
 
 @pytest.mark.parametrize("options", ["", ",normalized=true", ",normalized=true,asian_support=true", ",no_punct=true"])
 def test_ter_of_identical_texts(options):
-    texts = ["'s's\x85", "a 's's b", "", "(a)-b", "x"]
+    texts = ["a's,(", "&),,1", "'s's\x85'", "", "x"]
     assert load_metric(f"ter{options}").score(Batch(texts, texts)).tolist() == [0.0] * len(texts)

@@ -15,7 +15,8 @@ class Ter(PairMetric):
     """Edits that turn the candidate into the reference, a word of the reference: 0 is the same, no upper end.
 
     Lower is better. Two blank texts have 0; against a blank reference any text has 1, as in sacrebleu. Identical texts
-    have 0; sacrebleu's normalisation reads its own output once more, and gives some of them edits (``'s's\x85``: .667).
+    have 0 here; in sacrebleu some have edits with ``normalized``, such as ``a's,(`` (.5), since it normalises the
+    reference twice.
     """
 
     normalized: bool = option(False, "tokenise and normalise first")
