@@ -17,7 +17,13 @@ INPUTS = {"run-tables": 2, "run": 10, "dataset-name": 10, "card": 20, "parquet":
 USUAL = 40
 
 
-@pytest.mark.parametrize("target", TARGETS)
+#: Targets that load something large, or keep a large input.
+LARGE = ("categories", "csv")
+
+
+@pytest.mark.parametrize(
+    "target", [pytest.param(name, marks=pytest.mark.slow) if name in LARGE else name for name in TARGETS]
+)
 def test_what_failed_once(target, tmp_path):
     for path in sorted((CORPUS / target.replace(" ", "-")).glob("*")):
         assert failure_of(target, path.read_bytes(), tmp_path) is None, path

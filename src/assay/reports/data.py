@@ -316,8 +316,12 @@ def _check_pairs(run: RunFolder, facts: DatasetRecord, table: pa.Table) -> None:
     for column in ("reference", "candidate", "label"):
         cells = table.column(column)
         known = pc.is_finite(cells) if column == "label" else pc.is_valid(cells)
+        nulls = 0
+        if column == "reference":
+            # a list of gold answers, each a text
+            known, nulls = pc.greater(pc.list_value_length(cells), 0), pc.list_flatten(cells).null_count
         # the sum of no cells is null
-        lacking = len(table) - int(pc.sum(pc.fill_null(known, False)).as_py() or 0)
+        lacking = nulls + len(table) - int(pc.sum(pc.fill_null(known, False)).as_py() or 0)
         if lacking:
             raise InputError(
                 f"{run.title}: pairs.parquet has no {column} for {lacking:,} pairs of {name}; the file was changed, "
