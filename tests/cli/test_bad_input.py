@@ -135,7 +135,7 @@ def test_datasets_and_suites(refused, args, expected):
         (["--references", "worst"], ["--references", "'best', 'mean'"]),
         (["--seed", "-1"], ["--seed -1", "not be negative"]),
         (["--seed", "one"], ["--seed", "integer"]),
-        (["--format", "xml"], ["--format", "'table', 'json', 'csv', 'md', 'latex'", "assay run --help"]),
+        (["--format", "xml"], ["--format", "'table', 'json', 'csv', 'spreadsheet', 'md', 'latex'", "assay run --help"]),
         (["--metrik", "f1"], ["--metrik", "--metric"]),
     ],
 )

@@ -59,7 +59,7 @@ def test_lists_in_some_cells_alone(tmp_path: Path) -> None:
 def test_a_likely_separator_is_proposed(tmp_path: Path, separator: str, shown: str) -> None:
     path = write(tmp_path / "d.csv", [f"a{separator}b", f"c{separator}d", f"e{separator}f", "g"], NUMBERS)
     (hint,) = load_dataset(path).hints
-    assert hint.startswith("3 of 4 references hold") and f"--separator {shown} (separator={separator!r}" in hint
+    assert hint.startswith("3 of 4 references hold") and hint.endswith(f"--separator {shown}")
 
 
 def test_prose_with_semicolons_on_both_sides_is_not_split(tmp_path: Path) -> None:

@@ -94,7 +94,7 @@ def test_a_cell_that_only_begins_like_a_list_stays_text(tmp_path: Path, cell: st
         ([{"reference": "a\ud800", "candidate": "b", "label": 1}], "half of a surrogate pair"),
         (pd.DataFrame([["a", "b", "c"]], columns=["reference", "candidate", "candidate"]), "two columns are called"),
         (pa.table([["a"], ["b"], ["c"]], names=["reference", "candidate", "candidate"]), "two columns are called"),
-        ("a\0b.csv", "no file name holds a null character"),
+        ("a\0b.csv", "no path can be this (holds NUL)"),
         ("", "the name of a dataset is empty"),
     ],
 )

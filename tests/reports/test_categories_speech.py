@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import csv
+import re
 import subprocess
 import sys
 from importlib.resources import files
@@ -13,7 +14,7 @@ import pytest
 import assay
 from assay import evaluate_categories
 from assay.cli import app
-from assay.errors import InputError, MissingExtraError
+from assay.errors import InputError, MissingExtraError, install_extra
 from assay.lexicon.wordnet import find_wordnet
 from assay.reports.categories import PartsOfSpeech, Tagger, from_people
 from assay.reports.categories import tagger as speech
@@ -196,7 +197,7 @@ def test_a_pipeline_that_cannot_be_had_is_one_line_with_the_remedy(tmp_path):
 
 def test_without_spacy_the_install_line_is_told(monkeypatch):
     monkeypatch.setattr(speech, "missing_package", lambda name: name == "spacy")
-    with pytest.raises(MissingExtraError, match=r'pip install "assay\[spacy\]"'):
+    with pytest.raises(MissingExtraError, match=re.escape(install_extra("spacy"))):
         Tagger("en", "en_core_web_sm")
 
 

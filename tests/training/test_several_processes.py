@@ -51,6 +51,7 @@ def test_the_best_checkpoint_is_read_while_all_are_there(monkeypatch):
 
     done = []
     monkeypatch.setattr(loop, "meet", lambda: done.append("meet"))
+    monkeypatch.setattr(loop, "fault_of_checkpoint", lambda _: None)
     monkeypatch.setattr(loop.ResumableTrainer, "_load_from_checkpoint", lambda _, checkpoint: done.append(checkpoint))
     kept = loop.ResumableTrainer()
     kept.state = SimpleNamespace(best_model_checkpoint="best")

@@ -86,7 +86,8 @@ class EncoderSession(ModelSession[LoadedEncoder, Body]):
         for rows, needed_later in zip(slices, _needed_later(batch, slices, again), strict=True):
             started = time.perf_counter()
             part = batch.take(range(rows.start, rows.stop))
-            with portion(rows.start / len(batch), rows.stop / len(batch)):
+            # a batch of no pairs is one slice of none
+            with portion(rows.start / max(1, len(batch)), rows.stop / max(1, len(batch))):
                 embedded = self._embed(part, views, tokens, needed_later)
             flags = {prep: _flags(part, tokenized) for prep, tokenized in tokens.items()}
             shared += time.perf_counter() - started
