@@ -80,8 +80,6 @@ def read_table_file(path: str | Path) -> SourceTable:
     Raises:
         InputError: one line with the file and row of what is wrong.
     """
-    if "\0" in str(path):
-        raise InputError(f"{str(path)!r}: no file name holds a null character")
     if not is_standard_input(path):
         return _read(Path(path))
     written = file_of(path)
