@@ -65,7 +65,7 @@ def with_known_types(table: pa.Table, where: str) -> tuple[pa.Table, dict[str, s
             row = _first_no_utf8(column)
             if row is not None:
                 raise InputError(f"{where}, column {name}: the text in row {row + 1} is no UTF-8") from None
-            raise InputError(f"{where}, column {name}: cannot be read ({str(error).splitlines()[0]})") from None
+            raise InputError(f"{where}, column {name}: cannot be read ({damage(error)})") from None
         if known is None:
             left_out[name] = str(column.type)
         else:
@@ -162,6 +162,13 @@ def has_exact_floats(column: pa.ChunkedArray) -> bool:
         return all(end is None or abs(end) <= MOST_EXACT for end in ends.values())
     cells = [cell for cell in column.to_pylist() if isinstance(cell, str) and cell.isdecimal()]
     return all(len(cell) < 16 or float(cell) <= MOST_EXACT for cell in cells)
+
+
+def damage(error: Exception) -> str:
+    """Return in one line what PyArrow found wrong with a file or a column."""
+    if isinstance(error, UnicodeDecodeError):
+        return "the name of a column is no UTF-8"
+    return (str(error) or type(error).__name__).splitlines()[0]
 
 
 def repeated(names: Sequence[str]) -> str | None:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
@@ -102,6 +104,19 @@ def test_structures_that_nobody_asked_for_do_no_harm(written, tmp_path):
     result = assay.run(file, ["f1"], resamples=0, out=tmp_path / "run")
     assert "answers" not in result.outcome.datasets[0].pairs.table.column_names
     assert set(read_datasets(read_run(tmp_path / "run"))[0].table.column("question").to_pylist()) == {"true", "false"}
+
+
+def test_the_name_of_a_column_that_is_no_utf8_is_refused(written, tmp_path):
+    file = Path(written(topic=TEXTS))
+    assay.run(str(file), ["f1"], resamples=0, out=tmp_path / "run")
+    for damaged in (file, tmp_path / "run/pairs.parquet"):
+        content = damaged.read_bytes()
+        assert b"topic" in content
+        damaged.write_bytes(content.replace(b"topic", b"top\xdac"))
+    with pytest.raises(InputError, match=r"own\.parquet: is not a readable .*the name of a column is no UTF-8"):
+        load_dataset(str(file))
+    with pytest.raises(InputError, match=r"pairs\.parquet: cannot be read \(the name of a column is no UTF-8\)"):
+        read_datasets(read_run(tmp_path / "run"))
 
 
 @pytest.mark.parametrize("cell", ["inf", "-Infinity", "1_0", "many"])

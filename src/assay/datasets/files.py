@@ -21,7 +21,7 @@ from assay.datasets.columns import Misfit, SourceTable
 from assay.datasets.readers.jsonl import column_of, misfit_of, table_of_columns, table_of_records
 from assay.errors import InputError
 from assay.paths import user_path
-from assay.tables import repeated
+from assay.tables import damage, repeated
 
 #: The name of standard input.
 STANDARD_INPUT = "-"
@@ -130,11 +130,10 @@ def _read_parquet(path: Path) -> SourceTable:
                 raise InputError(f"{path}: the column {twice!r} appears twice; rename one")
             stream.seek(0)
             table = pq.read_table(stream)
-    except (pa.ArrowException, OSError) as error:
+    except (pa.ArrowException, OSError, UnicodeDecodeError) as error:
         if isinstance(error, FileNotFoundError | PermissionError):
             raise
-        reason = str(error).splitlines()[0]
-        raise InputError(f"{path}: is not a readable Parquet file ({reason})") from None
+        raise InputError(f"{path}: is not a readable Parquet file ({damage(error)})") from None
     if not table.num_rows:
         raise InputError(f"{path}: the table has no rows")
     return SourceTable(table.replace_schema_metadata(None), str(path), first=1)

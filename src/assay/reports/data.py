@@ -18,7 +18,7 @@ from assay.reports.sheets import Document
 from assay.statistics.concordance import Floats
 from assay.statistics.crossvalidation import Rows, codes_of, codes_of_groups
 from assay.statistics.resampling import seed_of
-from assay.tables import GRAPH_COLUMNS, with_known_types
+from assay.tables import GRAPH_COLUMNS, damage, with_known_types
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -250,9 +250,9 @@ def _read(run: RunFolder, name: str, columns: dict[str, str]) -> pa.Table:
     try:
         table = pq.read_table(path)
         table.validate(full=True)
-    except (pa.ArrowException, OSError) as error:
-        reason = str(error).splitlines()[0]
-        raise InputError(f"{path}: cannot be read ({reason}); run the same command again to restore it") from error
+    except (pa.ArrowException, OSError, UnicodeDecodeError) as error:
+        remedy = "run the same command again to restore it"
+        raise InputError(f"{path}: cannot be read ({damage(error)}); {remedy}") from error
     # a run without pairs has a table without columns
     for column in columns if run.manifest.datasets else ():
         if column not in table.column_names:
