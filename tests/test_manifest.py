@@ -9,7 +9,9 @@ from pydantic import ValidationError
 
 import assay
 from assay.manifest import AgreementRow, Cost, Manifest, MetricRecord
+from assay.metrics.work import release_sessions
 from assay.reports.folder import read_run
+from tests.paid import Paid
 
 ROWS = [("a b", "a c", 1.0), ("d e", "d e", 2.0), ("f", "g", 0.0), ("h i", "h", 1.0)]
 COSTS = {
@@ -22,6 +24,8 @@ COSTS = {
         "asymmetry": {"mean": 0.1, "largest": 0.5, "pairs": 3},
         "shared_with": ["f1"],
     },
+    "paid": {"pairs_per_second": 30.0, "price_per_1000": 0.42, "calls": 12, "price": 0.01, "peak_memory_mb": 90},
+    "free": {"price_per_1000": 0.0},
     "preset": {"1": {"pairs_per_second": 2.0, "peak_memory_mb": 5}, "2": {"peak_memory_mb": 6}},
 }
 
@@ -52,6 +56,29 @@ def test_what_an_engine_reports_is_told_from_what_every_run_has():
     assert (cost.pairs_per_second, cost.peak_memory_mb, cost.shared_with) == (80.2, 807, ["f1"])
     assert cost.asymmetry is not None and cost.asymmetry.largest == 0.5
     assert cost.details == {"load_seconds": 1.5, "devices": ["cpu"]}
+
+
+def test_the_price_of_an_engine_is_a_field_and_older_folders_have_none(tmp_path):
+    release_sessions()
+    ask = {"resamples": 0, "buckets": "none", "page": False, "store": tmp_path / "scores.sqlite"}
+    metrics = [Paid(price=0.25), Paid(price=0.5, remembers=True), "f1"]
+    first = assay.run([ROWS], metrics, out=tmp_path / "first", **ask)
+    assert [record.cost.price_per_1000 for record in first.outcome.metrics] == [0.25, 0.5, None]
+    cost = read_run(tmp_path / "first").manifest.metrics[0].cost
+    assert (cost.price_per_1000, cost.details["calls"], cost.details["price"]) == (0.25, 4, 0.001)
+    written = json.loads((tmp_path / "first" / "run.json").read_text())["metrics"]
+    assert [record["cost"].get("price_per_1000") for record in written] == [0.25, 0.5, None]
+    assert "price_per_1000" not in cost.details and "price_per_1000" not in written[2]["cost"]
+    # nothing is spent where the store has all: the price is that which the metric remembers
+    again = assay.run([ROWS], metrics, out=tmp_path / "again", **ask)
+    assert [record.scored for record in again.outcome.metrics] == [0, 0, 0]
+    assert [record.cost for record in again.outcome.metrics] == [Cost(), Cost(price_per_1000=0.5), Cost()]
+
+
+@pytest.mark.parametrize("price", [-0.1, "0.5"])
+def test_what_is_no_price_is_refused(price):
+    with pytest.raises(ValidationError, match="price_per_1000"):
+        Cost.model_validate({"price_per_1000": price})
 
 
 def test_a_metric_without_scores_declares_nothing():

@@ -167,10 +167,12 @@ class Asymmetry(_Record):
 
 
 class Cost(_Record):
-    """What scoring took; empty where the store had all scores.
+    """What scoring took; empty where the store had all scores, but for a price that is known all the same.
 
     Attributes:
         pairs_per_second: distinct pairs; None where they were not timed.
+        price_per_1000: price of 1,000 distinct pairs, in the currency of the user's own price list; 0 for a model on
+            this machine that reports one, None where no price is known.
         details: what else the engine reports, such as seconds to load, parameters, devices; of a preset with several
             models, the cost of each by its number. In ``run.json`` these keys are among the others.
         peak_memory_mb: of the process, in MB (10⁶ bytes).
@@ -179,6 +181,7 @@ class Cost(_Record):
     """
 
     pairs_per_second: float | None = None
+    price_per_1000: float | None = Field(default=None, ge=0)
     details: dict[str, Any] = {}
     peak_memory_mb: int | float | None = None
     asymmetry: Asymmetry | None = None
@@ -200,7 +203,7 @@ class Cost(_Record):
 
     @model_serializer
     def _flatten(self) -> dict[str, Any]:
-        before = {"pairs_per_second": self.pairs_per_second}
+        before = {"pairs_per_second": self.pairs_per_second, "price_per_1000": self.price_per_1000}
         after = {"peak_memory_mb": self.peak_memory_mb, "asymmetry": self.asymmetry, "shared_with": self.shared_with}
         return _present(before) | self.details | _present(after)
 

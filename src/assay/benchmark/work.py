@@ -150,7 +150,7 @@ def _record_of_task(task: Task, scored: Scored, engine_cost: Cost, together: lis
         declared=_recorded_declaration(metric),
         says=_remark_on(task),
         flags=scored.flags | _outside(metric, scored),
-        cost=_cost_of_metric(task.name, scored, engine_cost, together),
+        cost=_cost_of_metric(task, scored, engine_cost, together),
     )
 
 
@@ -163,18 +163,20 @@ def _outside(metric: Metric, scored: Scored) -> dict[str, int]:
     return {phrase: outside} if outside else {}
 
 
-def _cost_of_metric(name: str, scored: Scored, engine_cost: Cost, together: list[str]) -> Cost:
-    """Return the cost of the engine with the metric's speed, its asymmetry, and the metrics that shared the pass."""
+def _cost_of_metric(task: Task, scored: Scored, engine_cost: Cost, together: list[str]) -> Cost:
+    """Return the cost of the engine with what is the metric's own: speed, price, asymmetry, who shared the pass."""
     own: dict[str, Any] = {}
     if scored.scored and scored.seconds > 0:
         own["pairs_per_second"] = round(scored.scored / scored.seconds, 1)
     if scored.asymmetry:
         own["asymmetry"] = scored.asymmetry
     cost = engine_cost.model_copy(update=own)
-    others = [other for other in together if other != name]
+    others = [other for other in together if other != task.name]
     if others and not cost.is_empty:
         cost = cost.model_copy(update={"shared_with": others})
-    return cost
+    # known also where the store had all scores and nothing was spent
+    price = task.metric.price_per_1000()
+    return cost if price is None else Cost.model_validate(cost.model_dump() | {"price_per_1000": price})
 
 
 def _remark_on(task: Task) -> str:
@@ -413,7 +415,7 @@ def _engine_cost(engine: Engine | None, results: list[list[Scored]], scorer: Sco
     if not any(scored.scored for job_results in results for scored in job_results):
         return Cost()
     details = {} if engine is None else scorer.executor.cost(engine)
-    return Cost(details=details, peak_memory_mb=peak_memory())
+    return Cost.model_validate(details | {"peak_memory_mb": peak_memory()})
 
 
 def _keep_scores(task: Task, scored: Scored) -> None:

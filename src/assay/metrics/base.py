@@ -261,6 +261,14 @@ class Metric(ABC):
 
         return np.zeros(len(batch), dtype=np.uint8)
 
+    def price_per_1000(self) -> float | None:
+        """Return the price of 1,000 distinct pairs where it is known without scoring any; by default None.
+
+        A metric that pays for every pair may know it of earlier ones, so that a run whose scores were all in the store
+        has it as well. It takes precedence over what the engine reports.
+        """
+        return None
+
     @property
     def picks_by_language(self) -> bool:
         """Whether :meth:`bind` gives another metric for another language; by default not."""
