@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import gc
 import os
+import shutil
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from tests import server
+from tests import judge_server, server
 
 os.environ.setdefault("HF_HUB_OFFLINE", "1")
 os.environ.setdefault("OMP_NUM_THREADS", "1")
@@ -93,3 +94,11 @@ def site(monkeypatch: pytest.MonkeyPatch) -> Iterator[Any]:
     monkeypatch.setenv("NO_PROXY", "127.0.0.1")
     with server.serve() as running:
         yield running
+
+
+@pytest.fixture(scope="session")
+def certificate(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A certificate for 127.0.0.1 that nobody vouches for, and its key; see tests/judge_server."""
+    if shutil.which("openssl") is None:
+        pytest.skip("openssl is not on this machine")
+    return judge_server.self_signed(tmp_path_factory.mktemp("certificate"))
