@@ -8,17 +8,21 @@ import json
 import math
 import shutil
 import tempfile
+import zlib
+from collections.abc import Iterator
 from pathlib import Path
 from random import Random
 from typing import Any
+from unittest import mock
 
 import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from assay.errors import AssayError, InputError
+from assay.errors import InputError
+from assay.statistics.coefficients import STATISTICS
 from tests.fuzz import making
-from tests.fuzz.target import Target, as_file, damaged, one_line
+from tests.fuzz.target import Target, as_file, damaged
 
 
 @functools.cache
@@ -35,9 +39,10 @@ def run_folder() -> Path:
     rows = [
         {
             "reference": f"a b{i % 3}",
-            "candidate": f"a c{i % 4}",
+            "candidate": " ".join(f"a b{i % 4} c d e".split()[: 1 + i % 5]),
             "label": i % 2,
-            "group": f"g{i // 3}",
+            # enough groups for the intervals of the first dataset, too few for those of the second
+            "group": f"g{min(i, 10)}",
             "topic": "xy"[i % 2],
         }
         for i in range(12)
@@ -106,29 +111,62 @@ def read_run_folder(content: bytes, folder: Path) -> None:
 
 
 def read_run_tables(content: bytes, folder: Path) -> None:
-    """Put a file into a run folder and make tables, thresholds and a baseline of it."""
+    """Put a file into a run folder and make a table, thresholds or a baseline of it.
+
+    Which of them, and of which statistic, follows from the input: each takes longer than reading.
+    """
     import assay
+    from assay.reports.thresholds import calibration
 
     name, _, data = content.partition(b"\0")
     copy = folder / "run"
     if not copy.exists():
         shutil.copytree(run_folder(), copy)
     changed = copy / name.decode()
+    number = zlib.crc32(content)
+    draws = {"statistics": [list(STATISTICS)[number % len(STATISTICS)]], "buckets": ["all"], "resamples": 100}
+    verbs = (
+        lambda: check_numbers(assay.table(copy)),
+        lambda: check_numbers(assay.thresholds(copy, resamples=0, folds=2, positive="label>=1")),
+        lambda: check_numbers(assay.compare(copy, permutations=100, **draws)),
+        lambda: check_numbers(assay.leaderboard(copy, **draws)),
+        lambda: assay.baseline(copy, out=folder / "baseline.json"),
+    )
     try:
         changed.write_bytes(data)
-        for verb in (
-            lambda: assay.table(copy).to_markdown(),
-            lambda: assay.thresholds(copy, resamples=0, positive="label>=1").to_json(),
-            lambda: assay.compare(copy, resamples=100).to_csv(),
-            lambda: assay.baseline(copy, out=folder / "baseline.json"),
-            lambda: assay.leaderboard(copy, resamples=100).to_text("html"),
-        ):
-            try:
-                verb()
-            except AssayError as error:
-                one_line(error)
+        with mock.patch.object(calibration, "DRAWS", 20):
+            verbs[number // len(STATISTICS) % len(verbs)]()
     finally:
         shutil.copyfile(run_folder() / name.decode(), changed)
+
+
+def check_numbers(report: Any) -> None:
+    """Check that a report is laid out in every format, and that its statistics and p-values lie in their ranges."""
+    for form in ("md", "csv", "html"):
+        assert report.to_text(form).strip()
+    for row in _objects(json.loads(report.to_json(), parse_constant=_no_number)):
+        for name, value in row.items():
+            statistic = STATISTICS.get(str(row.get("statistic") if name in VALUES else name))
+            if statistic is not None and isinstance(value, float):
+                assert statistic.lowest - 1e-9 <= value <= 1 + 1e-9, (name, value)
+            if name.startswith(("p_", "adjusted_p_")) and value is not None:
+                assert 0 <= value <= 1, (name, value)
+
+
+#: What rows call the value of their statistic.
+VALUES = ("value", "first_value", "second_value")
+
+
+def _objects(value: Any) -> Iterator[dict[str, Any]]:
+    """Yield the objects in a JSON value."""
+    if isinstance(value, dict):
+        yield value
+    for item in value.values() if isinstance(value, dict) else value if isinstance(value, list) else ():
+        yield from _objects(item)
+
+
+def _no_number(name: str) -> None:
+    raise AssertionError(f"{name} is no JSON")
 
 
 @functools.cache

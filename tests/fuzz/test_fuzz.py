@@ -13,7 +13,7 @@ from tests.fuzz.running import CORPUS, failure_of
 from tests.fuzz.targets import TARGETS
 
 #: Inputs of each target; fewer where one takes long.
-INPUTS = {"run-tables": 2, "run": 10, "dataset-name": 10, "card": 20, "parquet": 20, "metric-name": 20}
+INPUTS = {"run-tables": 10, "run": 10, "dataset-name": 10, "card": 20, "parquet": 20, "metric-name": 20}
 USUAL = 40
 
 
