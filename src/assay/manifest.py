@@ -212,6 +212,10 @@ def _present(values: dict[str, Any]) -> dict[str, Any]:
     return {key: value for key, value in values.items() if value not in (None, [])}
 
 
+#: Kinds of metrics that are computed on the machine of the run; other kinds, such as a function of one's own, may pay
+#: somebody else for it.
+_LOCAL_KINDS = frozenset({"lexical", "embedding", "cross-encoder", "amr"})
+
 #: A version of a package in a signature: three numbers or more.
 _VERSION = re.compile(r"\d+(\.\d+){2,}\S*")
 #: Parts of a signature that are digests of what the subject names: the path to it does not matter then.
@@ -291,6 +295,13 @@ class MetricRecord(_Record):
     def is_done(self) -> bool:
         """Whether the run has its scores."""
         return self.status == "done"
+
+    @property
+    def price_per_1000(self) -> float | None:
+        """Price of 1,000 distinct pairs: of its cost, or 0 where it runs on this machine; None where unknown."""
+        if self.cost.price_per_1000 is None and self.declared.kind in _LOCAL_KINDS and "calls" not in self.cost.details:
+            return 0.0
+        return self.cost.price_per_1000
 
     @property
     def why_missing(self) -> str:

@@ -19,7 +19,7 @@ from assay.reports.decision.limits import settled
 from assay.reports.decision.phrases import about, of_hundred
 from assay.reports.decision.write import of_a_hundred
 from assay.statistics.annotators import krippendorff_alpha
-from tests.reports.page_run import ODD
+from tests.reports.page_run import ODD, edit
 
 WORDS = ["river", "lake", "bridge", "castle", "harbour", "museum", "theatre", "market", "garden", "tower", "station"]
 
@@ -290,6 +290,37 @@ def test_a_file_of_scores_has_no_examples_and_no_cost(tmp_path):
     assert "Examples" not in page and "drawn at random" not in page
     assert answers(page)["Cost"] == "Unknown: its scores came with the data."
     assert "How it does on pairs without a word in common is not known: the run did not look at them apart." in page
+
+
+@pytest.mark.slow
+def test_prices_are_said_where_pairs_are_paid_for(run, page, tmp_path):
+    def priced(price, **costs):
+        """Return a copy of the run in which f1 has this price and the metrics named have these costs."""
+
+        def change(manifest):
+            for metric in manifest["metrics"]:
+                metric["cost"] |= {"price_per_1000": price} if metric["metric"] == "f1" else {}
+                metric["cost"] |= costs.get(metric["metric"], {})
+
+        copy = tmp_path / f"{price}{len(costs)}"
+        shutil.copytree(run, copy)
+        return edit(copy, "run.json", change).path
+
+    assert "free" not in answers(page)["Cost"], "no metric has a price"
+    free = answers(page_of(priced(None, chrf={"price_per_1000": 0.9}), tmp_path / "free.html"))
+    assert free["Cost"].endswith("pairs a second). It is free: no pair is paid for.")
+    paid = priced(0.421, chrf={"price_per_1000": 0.5}, em={"price_per_1000": 0.3})
+    assert answers(page_of(paid, tmp_path / "paid.html"))["Cost"].endswith(
+        "The price of 1,000 pairs is 0.42, in the currency of the prices given to the run."
+    )
+    limited = page_of(paid, tmp_path / "limited.html", max_price=0.35)
+    assert "Higher, but more expensive than the limit of 0.35 per 1,000 pairs: f1" in limited
+    cheap = page_of(priced(0.421), tmp_path / "cheap.html")
+    assert re.search(
+        r"f1 has the higher value on these pairs \([^)]*\), but the difference may be chance, and chrf is free, where "
+        r"1,000 pairs cost 0.42 with f1. Where money does not matter, take f1.",
+        cheap,
+    )
 
 
 @pytest.mark.parametrize(

@@ -247,13 +247,25 @@ def test_labels_that_no_people_gave_rank_nothing(tmp_path):
     )
 
 
+def front(**points):
+    """Return the front of metrics of one cost each."""
+    return front_of({name: ((cost,), value) for name, (cost, value) in points.items()})
+
+
 def test_an_unknown_cost_leaves_open_what_it_could_beat_and_nothing_else():
-    points = {"best": (10.0, 0.9), "worse": (5.0, 0.5), "fast": (20.0, 0.3), "rec": (None, 0.4)}
     # rec is worse than best at any cost; worse is beaten by best; rec could be faster than fast, and any could beat rec
-    assert front_of(points) == {"best": True, "worse": False, "fast": None, "rec": None}
-    assert front_of({"one": (10.0, 0.9), "rec": (None, 0.9)}) == {"one": None, "rec": None}, "as good, maybe faster"
-    assert front_of({"one": (10.0, 0.9), "same": (10.0, 0.9)}) == {"one": True, "same": True}
+    found = front(best=(10.0, 0.9), worse=(5.0, 0.5), fast=(20.0, 0.3), rec=(None, 0.4))
+    assert found == {"best": True, "worse": False, "fast": None, "rec": None}
+    assert front(one=(10.0, 0.9), rec=(None, 0.9)) == {"one": None, "rec": None}, "as good, maybe faster"
+    assert front(one=(10.0, 0.9), same=(10.0, 0.9)) == {"one": True, "same": True}
     assert front_of({}) == {}
+
+
+def test_a_metric_that_is_cheaper_is_on_the_front_though_another_is_better_and_faster():
+    points = {"judge": ((30.0, -0.4), 0.9), "local": ((20.0, 0.0), 0.8), "dear": ((30.0, -0.5), 0.9)}
+    assert front_of(points) == {"judge": True, "local": True, "dear": False}
+    points["unpriced"] = ((40.0, None), 0.85)
+    assert front_of(points) == {"judge": True, "local": None, "dear": False, "unpriced": None}
 
 
 def _with_speeds(run, speeds):
@@ -284,6 +296,64 @@ def test_the_front_of_cost_and_agreement(tmp_path):
         (found,) = boards(join([run], Filters()), SETTINGS, by="spearman")
         (sheet,) = document([found], SETTINGS, "spearman").sheets
         assert [row[-1] for row in sheet.rows] == fronts
+
+
+def _with_costs(run, costs):
+    """Return the run with these costs, by metric."""
+
+    def change(manifest):
+        for metric in manifest["metrics"]:
+            metric["cost"] = costs.get(metric["metric"], {})
+
+    return edit(run.path, "run.json", change)
+
+
+def test_prices_have_a_column_where_pairs_are_paid_for(tmp_path):
+    run = run_of(tmp_path, "run", rows_of(), metrics=("recorded:good", "recorded:near", "chrf"))
+    speeds = {"recorded:good": 40.0, "chrf": 9000.0}
+    run = _with_costs(run, {name: {"pairs_per_second": speed} for name, speed in speeds.items()})
+    unpriced = document(boards(join([run], Filters()), SETTINGS, by="spearman"), SETTINGS, "spearman")
+    assert "price" not in write(unpriced, "md"), "free metrics alone have no prices to compare"
+    run = _with_costs(
+        run,
+        {
+            "recorded:good": {"pairs_per_second": 40.0, "price_per_1000": 1.254},
+            "recorded:near": {"pairs_per_second": 50.0},
+            "chrf": {"pairs_per_second": 9000.0},
+        },
+    )
+    (board,) = ranked = boards(join([run], Filters()), SETTINGS, by="spearman")
+    made = document(ranked, SETTINGS, "spearman")
+    heads = [column.head for column in made.sheets[0].columns]
+    assert heads[-3:] == ["pairs/s", "price per 1,000", "front"]
+    assert {row[2]: row[-2] for row in made.sheets[0].rows} == {
+        "recorded:good": "1.25",
+        "recorded:near": "–",
+        "chrf": "free",
+    }
+    prices = {record["metric"]: record["price_per_1000"] for record in made.records}
+    assert prices == {"recorded:good": 1.254, "recorded:near": None, "chrf": 0.0}
+    fronts = {line.metric: line.on_front for line in board.lines}
+    assert (fronts["chrf"], fronts["recorded:near"]) == (None, None), "near, of unknown price, is better than chrf"
+    assert any("what 1,000 distinct pairs cost" in note for note in made.notes)
+
+
+def test_a_price_is_averaged_over_datasets_and_ranks_the_front_alone_where_no_speed_is_known(tmp_path):
+    run = run_of(tmp_path, "run", rows_of(), rows_of(seed=1), metrics=("recorded:good", "chrf"))
+
+    def change(manifest):
+        for metric, price in zip(manifest["metrics"], (0.2, 0.4, None, None), strict=True):
+            metric["cost"] = {} if price is None else {"price_per_1000": price}
+
+    run = edit(run.path, "run.json", change)
+    *_, overall = boards(join([run], Filters()), SETTINGS, by="spearman")
+    assert {line.metric: line.price_per_1000 for line in overall.lines} == {
+        "recorded:good": pytest.approx(0.3),
+        "chrf": 0.0,
+    }
+    assert [line.on_front for line in overall.lines] == [True, True], "better, and free"
+    (sheet, *_) = document([overall], SETTINGS, "spearman").sheets
+    assert [column.head for column in sheet.columns][-2:] == ["price per 1,000", "front"]
 
 
 def test_filters_and_what_they_leave(tmp_path):

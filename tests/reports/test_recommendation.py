@@ -9,8 +9,9 @@ import numpy as np
 import pytest
 
 from assay.errors import InputError
+from assay.reports.layout import money
 from assay.reports.leaderboard.board import Board, Line, Rank
-from assay.reports.recommend import advise, parse_budget, with_advice
+from assay.reports.recommend import NO_LIMITS, Limits, RecommendSettings, advise, parse_budget, with_advice
 from assay.reports.sheets import Document
 from assay.statistics.agreement import measure
 from assay.statistics.comparison import Difference
@@ -38,36 +39,36 @@ ALL_APART = {("slow", "good"), ("slow", "fast"), ("good", "fast")}
 
 
 def test_the_best_within_the_budget():
-    free = advise(board(SLOW, GOOD, FAST, apart=ALL_APART), None, "spearman")
+    free = advise(board(SLOW, GOOD, FAST, apart=ALL_APART), NO_LIMITS, "spearman")
     assert (free.use, free.too_slow) == (SLOW, ())
-    some = advise(board(SLOW, GOOD, FAST), 100.0, "spearman")
+    some = advise(board(SLOW, GOOD, FAST), Limits(speed=100.0), "spearman")
     assert (some.highest, some.too_slow, some.alike) == (GOOD, (SLOW,), (FAST,))
-    tight = advise(board(SLOW, GOOD, FAST), 1000.0, "spearman")
+    tight = advise(board(SLOW, GOOD, FAST), Limits(speed=1000.0), "spearman")
     assert (tight.use, tight.too_slow) == (FAST, (SLOW, GOOD))
-    none = advise(board(SLOW, GOOD, FAST), 1e6, "spearman")
+    none = advise(board(SLOW, GOOD, FAST), Limits(speed=1e6), "spearman")
     assert none.use is None
     assert none.warning == "no metric is fast enough; the fastest is fast with 5,000 pairs/s"
 
 
 def test_what_the_tests_say_of_it():
-    sure = advise(board(SLOW, GOOD, apart={("slow", "good")}), None, "spearman")
+    sure = advise(board(SLOW, GOOD, apart={("slow", "good")}), NO_LIMITS, "spearman")
     assert (sure.alike, sure.warning) == ((), "")
-    unsure = advise(board(SLOW, GOOD, FAST, apart=()), None, "spearman")
+    unsure = advise(board(SLOW, GOOD, FAST, apart=()), NO_LIMITS, "spearman")
     assert unsure.alike == (FAST, GOOD), "the fastest first"
     assert "leave it open which metric within the budget is the best" in unsure.warning
 
 
 def test_weak_evidence_is_said():
-    weak = advise(board(line("one", 0.2, 9.0, low=-0.1)), None, "spearman").warning
+    weak = advise(board(line("one", 0.2, 9.0, low=-0.1)), NO_LIMITS, "spearman").warning
     assert "its interval holds 0, which is chance" in weak
-    assert "too few pairs" in advise(board(line("one", 0.2, 9.0, low=None)), None, "spearman").warning
-    assert "do not vary" in advise(board(line("one", None, 9.0)), None, "spearman").warning
+    assert "too few pairs" in advise(board(line("one", 0.2, 9.0, low=None)), NO_LIMITS, "spearman").warning
+    assert "do not vary" in advise(board(line("one", None, 9.0)), NO_LIMITS, "spearman").warning
 
 
 def test_an_unknown_cost_is_not_within_a_budget():
     unknown = line("unknown", 0.9, None)
-    assert advise(board(unknown, GOOD), 1.0, "spearman").use == GOOD
-    assert advise(board(unknown, GOOD), None, "spearman").use == unknown
+    assert advise(board(unknown, GOOD), Limits(speed=1.0), "spearman").use == GOOD
+    assert advise(board(unknown, GOOD), NO_LIMITS, "spearman").use == unknown
 
 
 @pytest.mark.parametrize(
@@ -88,21 +89,22 @@ def test_labels_that_no_people_gave_recommend_nothing_and_it_is_said_why():
     told = "probe set: labels follow a rule"
     scored = Line("f1", "lexical", {"spearman": (-0.5, -0.9, -0.1)}, {"spearman": 0.0}, 50, 10.0, "f1")
     for budget in (None, 1.0, 1e6):
-        advice = advise(Board("own", "all", 50, (scored,), {}, told), budget, "spearman")
+        limits = Limits(speed=budget)
+        advice = advise(Board("own", "all", 50, (scored,), {}, told), limits, "spearman")
         assert (advice.use, advice.warning) == (None, told), "the score varies, and it is fast enough"
-        (sheet,) = with_advice(Document([], []), [advice], budget, "spearman").sheets
+        (sheet,) = with_advice(Document([], []), [advice], limits, "spearman").sheets
         assert (sheet.title, sheet.facts) == ("own, all: no metric can be recommended", (told,))
 
 
 def test_what_a_budget_leaves_out_is_not_said_to_be_no_better_than_chance():
     slow, weak = line("slow", 0.5, 10.0, low=0.3), line("weak", 0.2, 5000.0, low=-0.1)
-    within = advise(board(slow, weak), 1000.0, "spearman")
+    within = advise(board(slow, weak), Limits(speed=1000.0), "spearman")
     assert (within.use, within.too_slow) == (None, (slow,))
     assert within.warning.endswith("to agree with people at all, nor is any other within the budget")
 
 
 def headline(*lines):
-    return with_advice(Document([], []), [advise(board(*lines), None, "spearman")], None, "spearman")
+    return with_advice(Document([], []), [advise(board(*lines), NO_LIMITS, "spearman")], NO_LIMITS, "spearman")
 
 
 def test_no_metric_is_recommended_that_is_not_known_to_be_better_than_chance():
@@ -120,10 +122,10 @@ def test_no_metric_is_recommended_that_is_not_known_to_be_better_than_chance():
 
 def test_the_cheapest_metric_that_cannot_be_told_from_the_highest_is_recommended():
     not_fast = {("slow", "fast"), ("good", "fast")}
-    advice = advise(board(SLOW, GOOD, FAST, apart=not_fast), None, "spearman")
+    advice = advise(board(SLOW, GOOD, FAST, apart=not_fast), NO_LIMITS, "spearman")
     assert (advice.use, advice.highest) == (GOOD, SLOW)
     (sheet,), (record,) = (lambda made: (made.sheets, made.records))(
-        with_advice(Document([], []), [advice], None, "spearman")
+        with_advice(Document([], []), [advice], NO_LIMITS, "spearman")
     )
     assert sheet.title == "own, all: use good"
     assert sheet.facts[0] == (
@@ -133,21 +135,111 @@ def test_the_cheapest_metric_that_cannot_be_told_from_the_highest_is_recommended
     assert (record["use"], record["use_value"], record["use_pairs_per_second"]) == ("good", 0.7, 500.0)
     assert (record["highest"], record["spearman"], record["pairs_per_second"]) == ("slow", 0.8, 10.0)
     assert record["why"].startswith("50 times as fast as slow")
-    assert advise(board(SLOW, GOOD, FAST), None, "spearman").use == FAST
+    assert advise(board(SLOW, GOOD, FAST), NO_LIMITS, "spearman").use == FAST
 
 
 def test_a_little_speed_is_no_reason_to_give_up_agreement():
     quick = line("quick", 0.6, 999.0)
-    assert advise(board(SLOW, GOOD, quick), None, "spearman").use == GOOD, "less than twice as fast as good"
-    assert advise(board(GOOD, quick), None, "spearman").use == GOOD
-    assert advise(board(GOOD, line("quick", 0.6, 1000.0)), None, "spearman").use.metric == "quick"
+    assert advise(board(SLOW, GOOD, quick), NO_LIMITS, "spearman").use == GOOD, "less than twice as fast as good"
+    assert advise(board(GOOD, quick), NO_LIMITS, "spearman").use == GOOD
+    assert advise(board(GOOD, line("quick", 0.6, 1000.0)), NO_LIMITS, "spearman").use.metric == "quick"
 
 
 def test_a_cheap_metric_that_may_be_no_better_than_chance_replaces_none():
     weak = line("weak", 0.6, 5000.0, low=-0.1)
-    assert advise(board(SLOW, GOOD, weak), None, "spearman").use == GOOD
-    assert advise(board(SLOW, weak), None, "spearman").use == SLOW
-    assert advise(board(weak, line("weaker", 0.5, 9000.0)), None, "spearman").use is None
+    assert advise(board(SLOW, GOOD, weak), NO_LIMITS, "spearman").use == GOOD
+    assert advise(board(SLOW, weak), NO_LIMITS, "spearman").use == SLOW
+    assert advise(board(weak, line("weaker", 0.5, 9000.0)), NO_LIMITS, "spearman").use is None
+
+
+def with_price(line, price):
+    return replace(line, price_per_1000=price)
+
+
+JUDGE = with_price(line("judge", 0.9, 30.0), 0.42)
+CHEAP = with_price(line("cheap", 0.8, 20.0), 0.05)
+LOCAL = with_price(line("local", 0.7, 12.0), 0.0)
+
+
+def test_a_cheaper_metric_that_could_be_the_best_is_recommended_though_it_is_slower():
+    made = with_advice(
+        Document([], []), [advise(board(JUDGE, CHEAP, LOCAL), NO_LIMITS, "spearman")], NO_LIMITS, "spearman"
+    )
+    (sheet,), (record,) = made.sheets, made.records
+    assert sheet.title == "own, all: use local"
+    assert sheet.facts[0] == (
+        "Spearman ρ .700 [.10, .90] on a new sample, 12 pairs/s, free: cheaper than judge (free against 0.42 per 1,000 "
+        "pairs), and could be the best, too"
+    )
+    assert sheet.facts[1] == (
+        "highest: judge, Spearman ρ .900 [.10, .90] on 50 pairs, 30 pairs/s, 0.42 per 1,000 pairs"
+    )
+    assert (record["use_price_per_1000"], record["price_per_1000"]) == (0.0, 0.42)
+    quick = replace(LOCAL, pairs_per_second=90.0)
+    assert (
+        "0.42 per 1,000 pairs), 3 times as fast, and could"
+        in (
+            with_advice(
+                Document([], []), [advise(board(JUDGE, quick), NO_LIMITS, "spearman")], NO_LIMITS, "spearman"
+            ).records[0]["why"]
+        )
+    )
+
+
+def test_a_price_is_no_reason_to_give_up_agreement_that_the_tests_see():
+    apart = {("judge", "local"), ("cheap", "local")}
+    assert advise(board(JUDGE, CHEAP, LOCAL, apart=apart), NO_LIMITS, "spearman").use == CHEAP
+    apart |= {("judge", "cheap")}
+    assert advise(board(JUDGE, CHEAP, LOCAL, apart=apart), NO_LIMITS, "spearman").use == JUDGE
+    nearly = with_price(line("nearly", 0.8, 30.0), 0.22)
+    assert advise(board(JUDGE, nearly), NO_LIMITS, "spearman").use == JUDGE, "more than half the price"
+
+
+def test_a_faster_metric_that_costs_more_or_nobody_knows_what_replaces_none():
+    quick = line("quick", 0.6, 5000.0)
+    assert advise(board(LOCAL, with_price(quick, 0.1)), NO_LIMITS, "spearman").use == LOCAL
+    assert advise(board(JUDGE, quick), NO_LIMITS, "spearman").use == JUDGE
+    unpriced = with_price(JUDGE, None)
+    assert advise(board(unpriced, quick), NO_LIMITS, "spearman").use == quick, "speed decides where nothing has a price"
+    assert advise(board(with_price(GOOD, 0.0), quick), NO_LIMITS, "spearman").use == quick
+
+
+def test_a_limit_on_the_price():
+    some = advise(board(JUDGE, CHEAP, LOCAL, apart=ALL_APART), Limits(price=0.1), "spearman")
+    assert (some.highest, some.too_expensive, some.too_slow) == (CHEAP, (JUDGE,), ())
+    both = advise(board(JUDGE, CHEAP, LOCAL), Limits(speed=25.0, price=0.1), "spearman")
+    assert (both.use, both.warning) == (None, "no metric is known to keep both limits, on speed and on price")
+    none = advise(board(JUDGE, CHEAP), Limits(price=0.01), "spearman")
+    assert none.warning == "no metric is cheap enough; the cheapest is cheap with 0.05 per 1,000 pairs"
+    unknown = with_price(line("unknown", 0.95, 9.0), None)
+    free = advise(board(unknown, JUDGE, LOCAL), Limits(price=0.0), "spearman")
+    assert (free.use, free.unknown, free.too_expensive) == (LOCAL, (unknown,), (JUDGE,))
+    facts = with_advice(Document([], []), [free], Limits(price=0.0), "spearman").sheets[0].facts
+    assert "free, the highest of those that cost at most 0 per 1,000 pairs" in facts[0]
+    assert "higher, but too expensive: judge (.900 [.10, .90], 30 pairs/s, 0.42 per 1,000 pairs)" in facts
+
+
+@pytest.mark.parametrize("price", [-0.1, float("inf"), float("nan"), "0.5"])
+def test_what_is_no_price_limit(price):
+    with pytest.raises(InputError, match=r"`max_price=.*must be a finite number of at least 0"):
+        RecommendSettings("data.csv", max_price=price)
+
+
+@pytest.mark.parametrize(
+    ("amount", "text"),
+    [
+        (1234.5, "1,234.50"),
+        (0.4249, "0.42"),
+        (0.1, "0.10"),
+        (0.0999, "0.10"),
+        (0.05, "0.05"),
+        (0.0031, "0.0031"),
+        (0.0, "free"),
+    ],
+)
+def test_a_price_has_two_digits_at_least(amount, text):
+    assert money(amount) == text
+    assert money(None) == "–"
 
 
 def board_of_equal_metrics(seed, metrics=10, n=60):
@@ -172,7 +264,7 @@ def test_the_winner_of_equal_metrics_is_shown_with_what_a_new_sample_would_give(
     truth = 6 / np.pi * np.arcsin(0.25)
     own = corrected = above = 0
     for seed in range(100):
-        advice = advise(board_of_equal_metrics(seed), None, "spearman")
+        advice = advise(board_of_equal_metrics(seed), NO_LIMITS, "spearman")
         _, low, high = advice.highest.values["spearman"]
         own += low <= truth <= high
         value, low, high = advice.new_sample[advice.highest.metric]
@@ -184,23 +276,23 @@ def test_the_winner_of_equal_metrics_is_shown_with_what_a_new_sample_would_give(
 
 
 def test_what_the_choice_flatters_is_said():
-    advice = advise(board_of_equal_metrics(0), None, "spearman")
-    (sheet,) = with_advice(Document([], []), [advice], None, "spearman").sheets
-    (record,) = with_advice(Document([], []), [advice], None, "spearman").records
+    advice = advise(board_of_equal_metrics(0), NO_LIMITS, "spearman")
+    (sheet,) = with_advice(Document([], []), [advice], NO_LIMITS, "spearman").sheets
+    (record,) = with_advice(Document([], []), [advice], NO_LIMITS, "spearman").records
     assert record["highest_value"] < record["spearman"]
     assert record["highest_low"] < record["spearman_low"]
     assert "on a new sample" in sheet.facts[0]
     assert "which the choice flatters" in sheet.facts[1]
     alone = replace(advice.board, lines=advice.board.lines[:1])
-    assert advise(alone, None, "spearman").new_sample == {alone.lines[0].metric: alone.lines[0].values["spearman"]}, (
-        "of one metric nothing was chosen"
-    )
+    assert advise(alone, NO_LIMITS, "spearman").new_sample == {
+        alone.lines[0].metric: alone.lines[0].values["spearman"]
+    }, "of one metric nothing was chosen"
 
 
 def test_what_could_be_best_stands_before_what_is_not():
-    advice = advise(board(SLOW, GOOD, FAST, apart={("slow", "fast"), ("good", "fast")}), None, "spearman")
+    advice = advise(board(SLOW, GOOD, FAST, apart={("slow", "fast"), ("good", "fast")}), NO_LIMITS, "spearman")
     assert (advice.alike, advice.lower) == ((GOOD,), (FAST,))
-    made = with_advice(Document([], []), [advice], None, "spearman")
+    made = with_advice(Document([], []), [advice], NO_LIMITS, "spearman")
     lines = [fact for fact in made.sheets[0].facts if fact.startswith(("could", "not"))]
     assert lines == [
         "could be the best, too: good (.700 [.10, .90], 500 pairs/s)",

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from scipy import stats
 
 from assay.reports.leaderboard.board import Board, Line, Rank
-from assay.reports.recommend import advise
+from assay.reports.recommend import NO_LIMITS, advise
 from assay.statistics.agreement import Coefficients, measure
 from assay.statistics.comparison import Difference
 from assay.statistics.draws import MetricPair
@@ -77,7 +77,7 @@ def simulate(n: int, correlations: Floats) -> list[float]:
     truth = {f"metric {number}": float(6 / np.pi * np.arcsin(one / 2)) for number, one in enumerate(correlations)}
     counted = np.zeros(6)
     for case in range(CASES):
-        advice = advise(board_of(np.random.default_rng([n, case]), n, correlations, case), None, "spearman")
+        advice = advise(board_of(np.random.default_rng([n, case]), n, correlations, case), NO_LIMITS, "spearman")
         highest, use = advice.highest, advice.use
         assert highest is not None and use is not None
         shown = [

@@ -15,7 +15,7 @@ from assay.reports.data import signed
 from assay.reports.folder import read_run
 from assay.reports.leaderboard.board import Filters, boards, join, missing_metrics, work_of
 from assay.reports.leaderboard.document import document
-from assay.reports.recommend import RecommendSettings, advise_on, parse_budget, with_advice
+from assay.reports.recommend import Limits, RecommendSettings, advise_on, with_advice
 from assay.reports.settings import PairedTests
 from assay.settings import AgreementSettings, Graphs, Limited, OwnData, Scoring, takes_settings
 from assay.statistics.coefficients import (
@@ -42,6 +42,7 @@ def recommend(settings: RecommendSettings) -> Report:
         dataset: as for :func:`assay.run`; labelled.
         metrics: what to choose from; by default those of the suite quickstart, ``contains`` and ``token-recall``.
         budget: pairs per time that the metric must reach on this machine, such as ``"1000/s"``; None for any.
+        max_price: the most that 1,000 pairs may cost; None for any price.
         buckets: as for :func:`assay.run`; there is one advice a bucket.
         statistics: coefficients of the evidence, beside the one that decides.
         out: where to keep the run; None to keep nothing.
@@ -51,7 +52,7 @@ def recommend(settings: RecommendSettings) -> Report:
         UnavailableError: none of the metrics is available.
     """
     progress = settings.progress or Silent()
-    budget = None if settings.budget is None else parse_budget(settings.budget)
+    limits = Limits.of(settings.budget, settings.max_price)
     scoring = settings.values_of(OwnData, Graphs, AgreementSettings, Limited, Scoring)
     scoring["statistics"] = _computed(settings)
     if settings.out is None:
@@ -80,10 +81,10 @@ def recommend(settings: RecommendSettings) -> Report:
         progress.begin("comparing metrics", work_of(joined, tests))
         ranked = boards(joined, tests, by=by, advance=progress.advance)
         # one dataset was run, and every board is a bucket of it
-        advice = advise_on(joined[0], ranked, budget, by, tests)
+        advice = advise_on(joined[0], ranked, limits, by, tests)
     tables = document(ranked, tests, by, missing_metrics([opened]))
     evidence = signed(tables, [subject.data for subject in joined], (), tests.signature)
-    return Report(with_advice(evidence, advice, budget, by))
+    return Report(with_advice(evidence, advice, limits, by))
 
 
 def _computed(settings: RecommendSettings) -> tuple[str, ...]:

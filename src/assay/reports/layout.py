@@ -130,6 +130,17 @@ def percent(level: float) -> str:
     return f"{round(100 * level, 10):.12g}%"
 
 
+def money(amount: float | None) -> str:
+    """Return a price without its currency: ``1,250.00``, ``0.42``, ``0.0031``; ``free``; a dash where it is unknown."""
+    if amount is None:
+        return "–"
+    if not amount:
+        return "free"
+    if amount >= 0.0995:
+        return f"{amount:,.2f}"
+    return f"{amount:.{1 - math.floor(math.log10(amount))}f}".rstrip("0")
+
+
 def signed(value: float, digits: int = 3) -> str:
     """Return a difference with its sign and three decimals or more, as :func:`short` writes them."""
     # the sign of a bound says on which side of 0 it is, also where the digits that are shown are 0

@@ -6,12 +6,13 @@ import math
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import KW_ONLY, dataclass, field, replace
+from numbers import Real
 from pathlib import Path
 from typing import Any
 
 from assay.errors import InputError
 from assay.reports.compare.contests import Contest
-from assay.reports.layout import Cell, short
+from assay.reports.layout import Cell, money, short
 from assay.reports.leaderboard.board import Board, Joined, Line
 from assay.reports.power import PlannedComparison, PowerSettings, planned
 from assay.reports.settings import PairedTests
@@ -41,6 +42,63 @@ def parse_budget(text: str) -> float:
     return float(match["pairs"]) / _SECONDS[match["unit"] or "s"]
 
 
+def check_limits(budget: str | None, max_price: float | None) -> None:
+    """Return where both limits on cost can be used.
+
+    Raises:
+        InputError: a budget that is no speed, or a price below 0.
+    """
+    if budget is not None:
+        parse_budget(budget)
+    if max_price is not None and not (isinstance(max_price, Real) and 0 <= max_price < math.inf):
+        raise InputError(f"`max_price={max_price}`: must be a finite number of at least 0, such as 0.50")
+
+
+@dataclass(frozen=True)
+class Limits:
+    """What a metric may cost.
+
+    Attributes:
+        speed: pairs per second that it must reach, or None.
+        price: the most that 1,000 pairs may cost, or None.
+    """
+
+    speed: float | None = None
+    price: float | None = None
+
+    @classmethod
+    def of(cls, budget: str | None, max_price: float | None) -> Limits:
+        """Return the limits that a user set."""
+        return cls(None if budget is None else parse_budget(budget), max_price)
+
+    def is_unknown(self, line: Line) -> bool:
+        """Tell whether a metric lacks a cost that is limited."""
+        no_speed = self.speed is not None and line.pairs_per_second is None
+        return no_speed or (self.price is not None and line.price_per_1000 is None)
+
+    def is_too_slow(self, line: Line) -> bool:
+        """Tell whether a metric is known to be too slow."""
+        return self.speed is not None and line.pairs_per_second is not None and line.pairs_per_second < self.speed
+
+    def is_too_expensive(self, line: Line) -> bool:
+        """Tell whether a metric is known to cost too much."""
+        return self.price is not None and line.price_per_1000 is not None and line.price_per_1000 > self.price
+
+    def allow(self, line: Line) -> bool:
+        """Tell whether a metric is known to keep them."""
+        return not (self.is_unknown(line) or self.is_too_slow(line) or self.is_too_expensive(line))
+
+    @property
+    def words(self) -> str:
+        """What a metric has to do to keep them; empty without a limit."""
+        speed = [] if self.speed is None else [f"reach {self.speed:,.4g} pairs/s"]
+        price = [] if self.price is None else [f"cost at most {self.price:,.4g} per 1,000 pairs"]
+        return " and ".join([*speed, *price])
+
+
+NO_LIMITS = Limits()
+
+
 @dataclass(frozen=True)
 class RecommendSettings(RunFolderToo, OwnData, Graphs, PairedTests, AgreementSettings, Limited, Scoring):
     """Settings of ``assay recommend``."""
@@ -59,6 +117,11 @@ class RecommendSettings(RunFolderToo, OwnData, Graphs, PairedTests, AgreementSet
     budget: str | None = setting(
         "What the metric must reach on this machine: 1000/s, 600/min, 5e5/h.", None, metavar="PAIRS/TIME"
     )
+    max_price: float | None = setting(
+        "The most that 1,000 pairs may cost, in the currency of your prices; 0 for free metrics only.",
+        None,
+        metavar="PRICE",
+    )
     by: str | None = setting(
         "The coefficient that decides [default: auc where the labels have two values, else spearman].",
         None,
@@ -67,10 +130,9 @@ class RecommendSettings(RunFolderToo, OwnData, Graphs, PairedTests, AgreementSet
     store: str | Path | None = setting("File for the scores; the shared one by default.", None, python_only=True)
 
     def check(self) -> None:
-        """Read the budget."""
+        """Read the budget and the highest price."""
         super().check()
-        if self.budget is not None:
-            parse_budget(self.budget)
+        check_limits(self.budget, self.max_price)
 
 
 @dataclass(frozen=True)
@@ -79,18 +141,19 @@ class Advice:
 
     Attributes:
         board: the evidence.
-        highest: the metric with the highest agreement within the budget; None where there is none.
-        alike: the other metrics within the budget that could be the best, the fastest first.
-        lower: metrics within the budget that are known not to be the best, in the order of agreement.
-        too_slow: metrics with a higher agreement that the budget leaves out.
-        unknown: metrics whose cost is not known, with a higher agreement, that a budget leaves out.
+        highest: the metric with the highest agreement within the limits; None where there is none.
+        alike: the other metrics within the limits that could be the best, the fastest first.
+        too_slow: metrics with a higher agreement that are slower than the limit.
+        unknown: metrics with a higher agreement whose cost is not known, and limited.
         warning: why the advice is weak; an empty string where it is not.
-        use: the metric to use: the highest, or a much faster one that could be the best, known to agree with people
-            better than chance does; None where the highest is not known to.
+        use: the metric to use: the highest, or a much cheaper or faster one that could be the best, known to agree with
+            people better than chance does; None where the highest is not known to.
         new_sample: value, lower and upper bound that the highest metric would show on a new sample, by metric; and
             that of *use*.
-        size: about how many pairs would tell the highest from the faster metric that is used in its place, or else
+        size: about how many pairs would tell the highest from the cheaper metric that is used in its place, or else
             from the next highest of *alike*; None where there is no such metric.
+        lower: metrics within the limits that are known not to be the best, in the order of agreement.
+        too_expensive: metrics with a higher agreement whose price is above the limit.
     """
 
     board: Board
@@ -103,22 +166,23 @@ class Advice:
     new_sample: Mapping[str, Bounds] = field(default_factory=dict)
     size: PlannedComparison | None = None
     lower: tuple[Line, ...] = ()
+    too_expensive: tuple[Line, ...] = ()
 
 
-def advise(board: Board, budget: float | None, by: str, confidence: float = 0.95, *, corrected: bool = True) -> Advice:
+def advise(board: Board, limits: Limits, by: str, confidence: float = 0.95, *, corrected: bool = True) -> Advice:
     """Choose a metric.
 
     Args:
         board: with the cost of its metrics.
-        budget: pairs per second that the metric must reach, or None.
+        limits: what the metric may cost.
         by: the coefficient that decides.
         confidence: level of the intervals and of the tests, in (0, 1).
         corrected: whether the tests are corrected for their number.
     """
     ranked = [line for line in board.lines if line.rank is not None]
-    affordable = [line for line in ranked if budget is None or (line.pairs_per_second or 0.0) >= budget]
+    affordable = [line for line in ranked if limits.allow(line)]
     if not affordable:
-        return Advice(board, None, (), (), (), _why_none(board, ranked))
+        return Advice(board, None, (), (), (), _why_none(board, ranked, limits))
     # lines are in the order of agreement: those above the best affordable one are better
     best = affordable[0]
     better = ranked[: ranked.index(best)]
@@ -128,7 +192,7 @@ def advise(board: Board, budget: float | None, by: str, confidence: float = 0.95
     lower = tuple(line for line in affordable[1:] if line.metric not in candidates)
     alike.sort(key=lambda line: -(line.pairs_per_second or 0.0))
     bounds = _of_highest(board, affordable, by, confidence)
-    use = _cheapest(best, alike, by) if _beats_chance(best, bounds, by) else None
+    use = _cheapest(best, alike, by, priced=board.is_priced) if _beats_chance(best, bounds, by) else None
     new_sample = {best.metric: bounds}
     if use is not None and use is not best:
         # its cost chose it, not its value
@@ -137,30 +201,29 @@ def advise(board: Board, budget: float | None, by: str, confidence: float = 0.95
         board,
         best,
         tuple(alike),
-        too_slow=tuple(line for line in better if line.pairs_per_second is not None),
-        unknown=tuple(line for line in better if line.pairs_per_second is None),
-        warning=_warning(board, affordable, alike, bounds, within_budget=budget is not None, by=by),
+        too_slow=tuple(line for line in better if limits.is_too_slow(line)),
+        unknown=tuple(line for line in better if limits.is_unknown(line)),
+        warning=_warning(board, affordable, alike, bounds, limited=limits != NO_LIMITS, by=by),
         use=use,
         new_sample=new_sample,
         lower=lower,
+        too_expensive=tuple(line for line in better if limits.is_too_expensive(line)),
     )
 
 
-def advise_on(
-    dataset: Joined, boards: Sequence[Board], budget: float | None, by: str, tests: PairedTests
-) -> list[Advice]:
+def advise_on(dataset: Joined, boards: Sequence[Board], limits: Limits, by: str, tests: PairedTests) -> list[Advice]:
     """Return the advice of every bucket of one dataset, with the number of pairs that would settle it.
 
     Args:
         dataset: pairs and scores.
         boards: its buckets, ranked by these tests.
-        budget: pairs per second that the metric must reach, or None.
+        limits: what the metric may cost.
         by: the coefficient that decides.
         tests: how metrics were compared.
     """
     advice = []
     for board in boards:
-        chosen = advise(board, budget, by, tests.confidence, corrected=tests.correction != "none")
+        chosen = advise(board, limits, by, tests.confidence, corrected=tests.correction != "none")
         advice.append(with_size(chosen, dataset, by, tests))
     return advice
 
@@ -227,42 +290,60 @@ def _of_highest(board: Board, affordable: Sequence[Line], by: str, confidence: f
     return own if found is None else (found.value, found.low, found.high)
 
 
-#: How many times as fast a metric must be to take the place of one that agrees better on these pairs: measured speeds
-#: differ by less from run to run, and nobody gives up agreement for less.
-MUCH_FASTER = 2.0
+#: How many times as fast a metric must be to take the place of one that agrees better on these pairs, or how many times
+#: as cheap: measured speeds differ by less from run to run, and nobody gives up agreement for less.
+MUCH_FASTER = MUCH_CHEAPER = 2.0
 
 
-def _cheapest(best: Line, alike: Sequence[Line], by: str) -> Line:
-    """Return the metric to use of those that could be the best: the best one, or one that is much faster.
+def _cheapest(best: Line, alike: Sequence[Line], by: str, *, priced: bool) -> Line:
+    """Return the metric to use of those that could be the best: the best one, or one that costs much less.
 
-    From the highest value down, a metric is taken that is :data:`MUCH_FASTER` than the one taken before. A metric whose
-    cost is not known is not replaced, and replaces none.
+    From the highest value down, a metric is taken that costs much less than the one taken before.
     """
-    if best.pairs_per_second is None:
-        return best
     chosen = best
     for line in sorted(alike, key=lambda line: -(line.values[by][0] or -math.inf)):
-        faster = (line.pairs_per_second or 0.0) >= MUCH_FASTER * (chosen.pairs_per_second or 0.0)
-        if faster and _beats_chance(line, line.values[by], by):
+        if _costs_much_less(line, chosen, priced=priced) and _beats_chance(line, line.values[by], by):
             chosen = line
     return chosen
 
 
-def _why_none(board: Board, ranked: Sequence[Line]) -> str:
+def _costs_much_less(line: Line, chosen: Line, *, priced: bool) -> bool:
+    """Tell whether a metric costs half of another's price at the most, or is twice as fast and not more expensive.
+
+    Money comes first: how long a metric may take is for a limit to say. A metric whose speed is not known is not
+    replaced by a faster one, and where pairs are paid for, one whose price is not known replaces none.
+    """
+    price, other = line.price_per_1000, chosen.price_per_1000
+    if price is not None and other and price * MUCH_CHEAPER <= other:
+        return True
+    if priced and other is not None and (price is None or price > other):
+        return False
+    if chosen.pairs_per_second is None:
+        return False
+    return (line.pairs_per_second or 0.0) >= MUCH_FASTER * chosen.pairs_per_second
+
+
+def _why_none(board: Board, ranked: Sequence[Line], limits: Limits) -> str:
     """Return why no metric can be recommended."""
-    known = [line for line in ranked if line.pairs_per_second is not None]
     if board.unranked:
         return board.unranked
-    if known:
+    if not ranked:
+        return "no metric has an agreement: scores or labels do not vary"
+    prices = {line.metric: line.price_per_1000 for line in ranked if line.price_per_1000 is not None}
+    if prices and all(limits.is_too_expensive(line) for line in ranked if line.metric in prices):
+        cheapest = min(prices, key=lambda name: prices[name])
+        return f"no metric is cheap enough; the cheapest is {cheapest} with {money(prices[cheapest])} per 1,000 pairs"
+    known = [line for line in ranked if line.pairs_per_second is not None]
+    if known and all(limits.is_too_slow(line) for line in known):
         fastest = max(known, key=lambda line: line.pairs_per_second or 0.0)
         return f"no metric is fast enough; the fastest is {fastest.metric} with {fastest.pairs_per_second:,.0f} pairs/s"
-    if ranked:
-        return "the cost of no metric is known: recorded scores cost nothing now"
-    return "no metric has an agreement: scores or labels do not vary"
+    if known and prices:
+        return "no metric is known to keep both limits, on speed and on price"
+    return "the cost of no metric is known: recorded scores cost nothing now"
 
 
 def _warning(
-    board: Board, affordable: Sequence[Line], alike: Sequence[Line], bounds: Bounds, *, within_budget: bool, by: str
+    board: Board, affordable: Sequence[Line], alike: Sequence[Line], bounds: Bounds, *, limited: bool, by: str
 ) -> str:
     """Return why the advice to use one of the affordable metrics is weak; nothing where it is not."""
     best = affordable[0]
@@ -277,7 +358,7 @@ def _warning(
         if others:
             rest = f"; with a lower value, known to: {', '.join(others)}"
         else:
-            rest = ", nor is any other within the budget" if within_budget else ", nor is any other metric"
+            rest = ", nor is any other within the budget" if limited else ", nor is any other metric"
         return (
             f"its interval holds {chance:.3g}, which is chance: on {board.n:,} pairs it is not known to agree with "
             f"people at all{rest}"
@@ -293,9 +374,9 @@ def _beats_chance(line: Line, bounds: Bounds, by: str) -> bool:
     return low is not None and low > line.chance[by]
 
 
-def with_advice(document: Document, advice: Sequence[Advice], budget: float | None, by: str) -> Document:
+def with_advice(document: Document, advice: Sequence[Advice], limits: Limits, by: str) -> Document:
     """Return the evidence with the advice above it, and as records the advice alone."""
-    sheets = [Sheet(_headline(item), (), (), facts=tuple(_reasons(item, budget, by))) for item in advice]
+    sheets = [Sheet(_headline(item), (), (), facts=tuple(_reasons(item, limits, by))) for item in advice]
     records = [_record(item, by) for item in advice]
     value = {"advice": records, "evidence": list(document.records)}
     return replace(document, sheets=[*sheets, *document.sheets], records=records, value=value)
@@ -314,6 +395,7 @@ def _record(advice: Advice, by: str) -> dict[str, Any]:
         "use_low": use_new_low,
         "use_high": use_new_high,
         "use_pairs_per_second": use.pairs_per_second if use else None,
+        "use_price_per_1000": use.price_per_1000 if use else None,
         "use_signature": use.signature if use else None,
         "highest": highest.metric if highest else None,
         by: value,
@@ -323,10 +405,12 @@ def _record(advice: Advice, by: str) -> dict[str, Any]:
         "highest_low": highest_new_low,
         "highest_high": highest_new_high,
         "pairs_per_second": highest.pairs_per_second if highest else None,
+        "price_per_1000": highest.price_per_1000 if highest else None,
         "signature": highest.signature if highest else None,
         "cannot_be_told_apart": "; ".join(line.metric for line in advice.alike),
         "not_the_best": "; ".join(line.metric for line in advice.lower),
         "too_slow": "; ".join(line.metric for line in advice.too_slow),
+        "too_expensive": "; ".join(line.metric for line in advice.too_expensive),
         "why": why_not_highest(advice),
         "warning": advice.warning,
         "n": advice.board.n,
@@ -356,7 +440,12 @@ def why_not_highest(advice: Advice) -> str:
     if highest is None or use is None or use is highest:
         return ""
     times = (use.pairs_per_second or 0.0) / (highest.pairs_per_second or math.inf)
-    return f"{times:.2g} times as fast as {highest.metric}, and could be the best, too"
+    price, other = use.price_per_1000, highest.price_per_1000
+    if price is None or other is None or price >= other:
+        return f"{times:.2g} times as fast as {highest.metric}, and could be the best, too"
+    faster = f", {times:.2g} times as fast" if times >= MUCH_FASTER else ""
+    prices = f"{money(price)} against {money(other)} per 1,000 pairs"
+    return f"cheaper than {highest.metric} ({prices}){faster}, and could be the best, too"
 
 
 def _headline(advice: Advice) -> str:
@@ -367,11 +456,16 @@ def _headline(advice: Advice) -> str:
     return f"{advice.board.title}, {advice.board.bucket}: {verdict}"
 
 
-def _speed(line: Line) -> str:
-    return "unknown cost" if line.pairs_per_second is None else f"{line.pairs_per_second:,.0f} pairs/s"
+def _cost(line: Line, *, priced: bool) -> str:
+    """Return speed and, where pairs are paid for, price: ``30 pairs/s, 0.42 per 1,000 pairs``."""
+    speed = "" if line.pairs_per_second is None else f"{line.pairs_per_second:,.0f} pairs/s"
+    if not priced or line.price_per_1000 is None:
+        return speed or "unknown cost"
+    price = f"{money(line.price_per_1000)} per 1,000 pairs" if line.price_per_1000 else "free"
+    return f"{speed}, {price}" if speed else price
 
 
-def _reasons(advice: Advice, budget: float | None, by: str) -> list[str]:
+def _reasons(advice: Advice, limits: Limits, by: str) -> list[str]:
     """Return the lines below the headline: what the metric to use would show on a new sample, and why it is not the
     highest; the highest metric with its value on these pairs; the others by how they compare with it; the warning.
     """
@@ -382,24 +476,28 @@ def _reasons(advice: Advice, budget: float | None, by: str) -> list[str]:
     def expected(line: Line) -> str:
         return f"{Cell(*advice.new_sample[line.metric], '').text} on a new sample"
 
+    def cost(line: Line) -> str:
+        return _cost(line, priced=advice.board.is_priced)
+
     lines = []
     highest, use = advice.highest, advice.use
     if use and use is not highest:
-        lines.append(f"{title_of(by)} {expected(use)}, {_speed(use)}: {why_not_highest(advice)}")
+        lines.append(f"{title_of(by)} {expected(use)}, {cost(use)}: {why_not_highest(advice)}")
     if highest:
-        within = "" if budget is None else f", the highest of those that reach {budget:,.4g} pairs/s"
+        within = f", the highest of those that {limits.words}" if limits.words else ""
         name = "" if use is highest else f"highest: {highest.metric}, "
         number = f"{title_of(by)} {value(highest)} on {advice.board.n:,} pairs"
         corrected = advice.new_sample[highest.metric] != highest.values[by]
         if corrected:
             number = f"{title_of(by)} {expected(highest)}"
-        lines.append(f"{name}{number}, {_speed(highest)}{within}")
+        lines.append(f"{name}{number}, {cost(highest)}{within}")
         if corrected:
             lines.append(f"on the {advice.board.n:,} pairs that chose it: {value(highest)}, which the choice flatters")
     groups = {
-        "could be the best, too": [f"{line.metric} ({value(line)}, {_speed(line)})" for line in advice.alike],
-        "not the best": [f"{line.metric} ({value(line)}, {_speed(line)})" for line in advice.lower],
-        "higher, but too slow": [f"{line.metric} ({value(line)}, {_speed(line)})" for line in advice.too_slow],
+        "could be the best, too": [f"{line.metric} ({value(line)}, {cost(line)})" for line in advice.alike],
+        "not the best": [f"{line.metric} ({value(line)}, {cost(line)})" for line in advice.lower],
+        "higher, but too slow": [f"{line.metric} ({value(line)}, {cost(line)})" for line in advice.too_slow],
+        "higher, but too expensive": [f"{line.metric} ({value(line)}, {cost(line)})" for line in advice.too_expensive],
         "higher, at unknown cost": [f"{line.metric} ({value(line)})" for line in advice.unknown],
     }
     lines += [f"{what}: {', '.join(metrics)}" for what, metrics in groups.items() if metrics]

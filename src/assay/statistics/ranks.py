@@ -118,27 +118,34 @@ def _both_ways(better: Mapping[MetricPair, int]) -> dict[MetricPair, int]:
     return {**better, **{(second, first): -sign for (first, second), sign in better.items()}}
 
 
-def front_of(points: Mapping[str, tuple[float | None, float]]) -> dict[str, bool | None]:
-    """Tell which metrics are on the Pareto front: no other is at least as fast and as good, and better in one of these.
+def front_of(points: Mapping[str, tuple[tuple[float | None, ...], float]]) -> dict[str, bool | None]:
+    """Tell which metrics are on the Pareto front: no other is at least as good in everything, and better in something.
 
     Args:
-        points: pairs per second and agreement by metric; None for a cost that is not known.
+        points: by metric, what counts beside agreement, a higher number being better, such as pairs per second, with
+            None for what is not known; and its agreement.
 
     Returns:
         By metric: False where one of known cost beats it; else None where an unknown cost leaves it open, its own or
         that of a metric with at least its agreement; else True.
     """
-    known = [(speed, value) for speed, value in points.values() if speed is not None]
-    highest_unknown = max((value for speed, value in points.values() if speed is None), default=-math.inf)
-    on_front: dict[str, bool | None] = {}
-    for name, (speed, value) in points.items():
-        if speed is not None and any(
-            other_speed >= speed and other >= value and (other_speed, other) != (speed, value)
-            for other_speed, other in known
-        ):
-            on_front[name] = False
-        elif speed is None or highest_unknown >= value:
-            on_front[name] = None
+    known: dict[str, tuple[float, ...]] = {}
+    highest_unknown = -math.inf
+    for name, (costs, value) in points.items():
+        numbers = tuple(cost for cost in costs if cost is not None)
+        if len(numbers) == len(costs):
+            known[name] = (*numbers, value)
         else:
-            on_front[name] = True
+            highest_unknown = max(highest_unknown, value)
+    on_front: dict[str, bool | None] = {}
+    for name, (_, value) in points.items():
+        if name in known and any(_beats(other, known[name]) for other in known.values()):
+            on_front[name] = False
+        else:
+            on_front[name] = None if name not in known or highest_unknown >= value else True
     return on_front
+
+
+def _beats(other: Sequence[float], own: Sequence[float]) -> bool:
+    """Tell whether one point is at least as good as another in everything, and better in something."""
+    return other != own and all(theirs >= mine for theirs, mine in zip(other, own, strict=True))

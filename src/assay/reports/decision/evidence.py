@@ -17,7 +17,7 @@ from assay.reports.errors.divergence import Divergence
 from assay.reports.folder import RunFolder
 from assay.reports.leaderboard.board import Filters, Joined, Line, boards, join, missing_metrics
 from assay.reports.page.settings import PageSettings
-from assay.reports.recommend import Advice, advise_on, parse_budget
+from assay.reports.recommend import Advice, Limits, advise_on
 from assay.reports.settings import PairedTests
 from assay.reports.thresholds.intervals import Value
 from assay.reports.thresholds.planning import Subject, find_thresholds, read_positive
@@ -169,8 +169,8 @@ def gather(run: RunFolder, settings: PageSettings) -> Evidence:
     by = deciding_statistic([have_two_values(data.labels)])
     tests = PairedTests(statistics=(by,))
     wanted = [name for name in (ALL, NO_COMMON_WORD) if name in data.buckets and data.buckets[name].any()]
-    budget = None if settings.budget is None else parse_budget(settings.budget)
-    advice = advise_on(joined, boards([joined], tests, by=by, buckets=wanted), budget, by, tests)
+    limits = Limits.of(settings.budget, settings.max_price)
+    advice = advise_on(joined, boards([joined], tests, by=by, buckets=wanted), limits, by, tests)
     use = advice[0].use
     return Evidence(
         run=run,

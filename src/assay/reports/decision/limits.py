@@ -7,7 +7,8 @@ from collections.abc import Iterator, Mapping
 
 from assay.reports.decision.evidence import NO_COMMON_WORD, Choice, Evidence, Part
 from assay.reports.decision.phrases import about, listed, renamed, share_words
-from assay.reports.layout import Cell, short
+from assay.reports.layout import Cell, money, short
+from assay.reports.leaderboard.board import Line
 from assay.reports.page.parts import spelt
 from assay.reports.page.settings import PageSettings
 from assay.reports.power import PlannedComparison
@@ -29,12 +30,11 @@ def sure(evidence: Evidence, settings: PageSettings, names: Mapping[str, str]) -
     elif use is not None and highest is not None:
         name = names[use.metric]
         if use is not highest:
-            times = about((use.pairs_per_second or 0.0) / (highest.pairs_per_second or math.inf))
             first, by = names[highest.metric], evidence.by
             values = f"{title_of(by)} {short(highest.values[by][0], 3)} against {short(use.values[by][0], 3)}"
             yield (
-                f"{first} has the higher value on these pairs ({values}), but the difference may be chance, and {name} "
-                f"is about {times} times as fast. Where speed does not matter, take {first}."
+                f"{first} has the higher value on these pairs ({values}), but the difference may be chance, and "
+                f"{_cheaper(name, use, first, highest)}, take {first}."
             )
         others = [names[line.metric] for line in advice.alike if line is not use and line is not highest]
         if others:
@@ -42,12 +42,14 @@ def sure(evidence: Evidence, settings: PageSettings, names: Mapping[str, str]) -
             yield f"These pairs cannot tell {name} from {some}{' either' if use is not highest else ''}."
         elif use is highest and not advice.too_slow and not advice.unknown:
             yield f"It agrees with people better than {_rest(evidence.compared - 1)}, by more than chance explains."
-    limit = settings.budget
-    for lines, why in (
-        (advice.too_slow, "slower than"),
-        (advice.unknown, "of a cost that is not known, and not within"),
+    price = "" if settings.max_price is None else f"{settings.max_price:,.4g} per 1,000 pairs"
+    both = " and ".join(filter(None, (settings.budget, price)))
+    for lines, why, limit in (
+        (advice.too_slow, "slower than", settings.budget),
+        (advice.too_expensive, "more expensive than", price),
+        (advice.unknown, "of a cost that is not known, and not within", both),
     ):
-        if lines and limit:
+        if lines:
             yield f"Higher, but {why} the limit of {limit}: {listed([names[line.metric] for line in lines])}."
     if advice.size is not None:
         yield settled(advice.size, names, evidence.data.facts.n)
@@ -58,6 +60,16 @@ def sure(evidence: Evidence, settings: PageSettings, names: Mapping[str, str]) -
     for hint in (*evidence.data.facts.hints, evidence.data.facts.grouping):
         if hint:
             yield f"A hint on the data: {hint}."
+
+
+def _cheaper(name: str, use: Line, first: str, highest: Line) -> str:
+    """Return what a metric saves, and where that does not count, for the middle of a sentence."""
+    price, other = use.price_per_1000, highest.price_per_1000
+    if price is None or other is None or price >= other:
+        times = about((use.pairs_per_second or 0.0) / (highest.pairs_per_second or math.inf))
+        return f"{name} is about {times} times as fast. Where speed does not matter"
+    own = f"costs {money(price)}" if price else "is free"
+    return f"{name} {own}, where 1,000 pairs cost {money(other)} with {first}. Where money does not matter"
 
 
 def _rest(count: int) -> str:

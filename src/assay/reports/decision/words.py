@@ -12,7 +12,8 @@ from assay.reports.decision.evidence import Choice, Evidence, YesNo
 from assay.reports.decision.examples import Judgement, judgements
 from assay.reports.decision.limits import blind, sure
 from assay.reports.decision.phrases import about, listed, metrics, of_hundred, renamed, share_words
-from assay.reports.layout import Cell, percent
+from assay.reports.layout import Cell, money, percent
+from assay.reports.leaderboard.board import Line
 from assay.reports.page.settings import PageSettings
 from assay.reports.thresholds.document import unreached
 from assay.reports.thresholds.intervals import Value
@@ -134,7 +135,7 @@ def _answers(evidence: Evidence, names: Mapping[str, str]) -> Iterator[Answer]:
         else:
             yield Answer("Threshold", _threshold_words(choice.record, choice.yes_no))
             yield Answer("Errors", _errors(choice.yes_no))
-        yield Answer("Cost", _cost(choice, names))
+        yield Answer("Cost", " ".join([_cost(choice, names), *_price(choice.line, evidence)]))
     yield Answer("Labels", _labels(evidence))
 
 
@@ -250,6 +251,19 @@ def _cost(choice: Choice, names: Mapping[str, str]) -> str:
     text += f", {', '.join(map(str, devices))})" if isinstance(devices, list) and devices else ")"
     shared = [names.get(name, name) for name in record.cost.shared_with]
     return f"{text}, together with {listed(shared)}." if shared else f"{text}."
+
+
+def _price(line: Line, evidence: Evidence) -> Iterator[str]:
+    """Yield what pairs cost in money, where those of some metric do."""
+    if not evidence.advice.board.is_priced:
+        return
+    price = line.price_per_1000
+    if price is None:
+        yield "What a pair costs in money is not known."
+    elif price:
+        yield f"The price of 1,000 pairs is {money(price)}, in the currency of the prices given to the run."
+    else:
+        yield "It is free: no pair is paid for."
 
 
 def _duration(seconds: float) -> str:

@@ -7,7 +7,7 @@ from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from itertools import combinations
-from statistics import harmonic_mean
+from statistics import fmean, harmonic_mean
 from typing import Any
 
 import numpy as np
@@ -184,14 +184,16 @@ class Line:
         pairs_per_second: None where it is not known: scores from the store, or recorded ones, cost nothing in the run.
         signature: the short one.
         rank: None where the coefficient that ranks is undefined, or the metric lacks a dataset or some of the pairs.
-        on_front: whether it has a value and no other metric is both better and faster; None where an unknown cost
-            leaves that open, see :func:`~assay.statistics.ranks.front_of`, or nothing is ranked.
+        on_front: whether it has a value and no other metric is both better and faster, or cheaper where pairs are paid
+            for; None where an unknown cost leaves that open, see :func:`~assay.statistics.ranks.front_of`, or nothing
+            is ranked.
         missing: datasets that the metric has no score on.
         reservations: what a reader should know of its intervals.
         ties: share of the comparisons of two pairs that it ties, NaN where there are none.
         tie_threshold: up to which difference its scores are tied, see
             :class:`~assay.statistics.agreement.Coefficients`.
         random: by statistic, the random-effects mean over the datasets of a mean; what has none is not there.
+        price_per_1000: price of 1,000 distinct pairs, 0 for what is computed on this machine; None where unknown.
     """
 
     metric: str
@@ -208,6 +210,7 @@ class Line:
     ties: float = np.nan
     tie_threshold: float | None = None
     random: Mapping[str, RandomEffects] = field(default_factory=dict)
+    price_per_1000: float | None = None
 
 
 @dataclass(frozen=True)
@@ -240,6 +243,11 @@ class Board:
     units: int = 0
     differences: Mapping[MetricPair, Difference] = field(default_factory=dict)
     best: tuple[str, ...] = ()
+
+    @property
+    def is_priced(self) -> bool:
+        """Whether pairs of some metric cost money: without, prices say nothing and are not shown."""
+        return any(line.price_per_1000 for line in self.lines)
 
 
 @dataclass(frozen=True)
@@ -324,7 +332,7 @@ def _board(cell: _Cell, settings: PairedTests, by: str) -> Board:
     joined = cell.joined
     lines = []
     for name, coefficients in cell.alone.items():
-        lines.append(_line(name, [cell], coefficients, settings, joined.records[name].cost.pairs_per_second))
+        lines.append(_line(name, [cell], coefficients, settings))
     if joined.unranked:
         return Board(joined.title, cell.bucket, cell.n, tuple(lines), {}, joined.unranked)
     board = _ranked(joined.title, cell.bucket, cell.n, lines, cell.paired, settings, by)
@@ -338,7 +346,7 @@ def _overall(bucket: str, parts: Sequence[_Cell], settings: PairedTests, by: str
     lines = []
     for name in complete:
         mean = average([part.alone[name] for part in parts])
-        line = _line(name, parts, mean, settings, _mean_speed(name, parts))
+        line = _line(name, parts, mean, settings)
         lines.append(replace(line, random=_random(name, parts, settings)))
     for name in names:
         if name not in complete:
@@ -378,9 +386,7 @@ def _drawn_of(part: _Cell, first: str, second: str) -> Drawn:
     return replace(drawn, first=drawn.second, second=drawn.first)
 
 
-def _line(
-    name: str, parts: Sequence[_Cell], drawn: Coefficients, settings: PairedTests, pairs_per_second: float | None
-) -> Line:
+def _line(name: str, parts: Sequence[_Cell], drawn: Coefficients, settings: PairedTests) -> Line:
     values = {}
     for place, statistic in enumerate(settings.statistics):
         value = drawn.values[place]
@@ -396,11 +402,12 @@ def _line(
         values,
         chance,
         drawn.n,
-        pairs_per_second,
+        _mean_speed(name, parts),
         "; ".join(signatures),
         reservations=tuple(filter(None, reservations)),
         ties=drawn.ties,
         tie_threshold=drawn.tie_threshold,
+        price_per_1000=_mean_price(name, parts),
     )
 
 
@@ -409,6 +416,27 @@ def _mean_speed(name: str, parts: Sequence[_Cell]) -> float | None:
     speeds = [part.joined.records[name].cost.pairs_per_second for part in parts]
     known = [speed for speed in speeds if speed is not None]
     return harmonic_mean(known) if len(known) == len(speeds) else None
+
+
+def _mean_price(name: str, parts: Sequence[_Cell]) -> float | None:
+    """Return the price of 1,000 pairs over datasets that count the same; None where that of one is not known."""
+    prices = [part.joined.records[name].price_per_1000 for part in parts]
+    known = [price for price in prices if price is not None]
+    return fmean(known) if len(known) == len(prices) else None
+
+
+def _costs(lines: Sequence[Line]) -> dict[str, tuple[float | None, ...]]:
+    """Return what a metric costs, a higher number being better: pairs per second, and where pairs are paid for, what is
+    left of the money; where one of the two is known of no metric, the other alone.
+    """
+    timed = any(line.pairs_per_second is not None for line in lines)
+    priced = any(line.price_per_1000 for line in lines)
+    costs = {}
+    for line in lines:
+        price = None if line.price_per_1000 is None else -line.price_per_1000
+        speed = (line.pairs_per_second,) if timed or not priced else ()
+        costs[line.metric] = (*speed, price) if priced else speed
+    return costs
 
 
 def _ranked(
@@ -439,8 +467,8 @@ def _ranked(
         differences[names] = summarise(drawn, settings.statistics, settings.confidence)[index]
     compared = better(differences, settings)
     ranks = rank(ranked_values, compared)
-    speeds = {line.metric: line.pairs_per_second for line in lines}
-    front = front_of({name: (speeds[name], value) for name, value in values.items()})
+    costs = _costs(lines)
+    front = front_of({name: (costs[name], value) for name, value in values.items()})
     ordered = []
     for line in sorted(lines, key=lambda line: -ranked_values.get(line.metric, -np.inf)):
         ordered.append(replace(line, rank=ranks.get(line.metric), on_front=front.get(line.metric, False)))

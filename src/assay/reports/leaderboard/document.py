@@ -3,17 +3,20 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Sequence
+from collections.abc import Container, Iterator, Sequence
 from dataclasses import replace
 from typing import Any
 
-from assay.reports.layout import Cell, percent, short
+from assay.reports.layout import Cell, money, percent, short
 from assay.reports.leaderboard.board import Board, Line
 from assay.reports.leaderboard.ties import threshold_note, tie_note
 from assay.reports.settings import CORRECTIONS, PairedTests
 from assay.reports.sheets import Column, Document, Sheet, number_columns
 from assay.statistics.coefficients import OF_TWO_LABELS, WHY_AUC, interval_method, interval_words, title_of
 from assay.statistics.ranks import groups_of_places, letters
+
+#: Head of the column of prices.
+PRICE = "price per 1,000"
 
 
 def document(boards: Sequence[Board], settings: PairedTests, by: str, absent: Sequence[str] = ()) -> Document:
@@ -25,23 +28,27 @@ def document(boards: Sequence[Board], settings: PairedTests, by: str, absent: Se
         by: the coefficient that ranks.
         absent: lines about metrics that a run was asked for and has no scores of.
     """
-    priced = any(line.pairs_per_second is not None for board in boards for line in board.lines)
+    timed = any(line.pairs_per_second is not None for board in boards for line in board.lines)
+    priced = any(board.is_priced for board in boards)
+    costs = [Column("pairs/s", number=True, spare=3)] if timed else []
+    costs += [Column(PRICE, number=True, spare=1)] if priced else []
+    costs += [Column("front", spare=3)] if costs else []
     heads = [
         Column("rank", number=True),
         Column("alike", spare=1),
         Column("metric", key=True),
         *[Column(title_of(name), number=True, spare=0 if name == by else 2) for name in settings.statistics],
-        *([Column("pairs/s", number=True, spare=3), Column("front", spare=3)] if priced else []),
+        *costs,
     ]
     filled = [board for board in boards if any(map(_has_value, board.lines))]
     sheets = []
     for board in filled:
-        sheets.append(_with_ties(_sheet(board, heads, settings, priced), board, by))
+        sheets.append(_with_ties(_sheet(board, heads, settings), board, by))
         if any(by in line.random for line in board.lines):
             sheets.append(_random_sheet(board, by))
     records = [record for board in boards for record in _records(board, by)]
     empty = [_why_left_out(board) for board in boards if board not in filled]
-    explanations = list(_explanations(settings, by, filled, priced))
+    explanations = list(_explanations(settings, by, filled, timed=timed, priced=priced))
     metrics = list(dict.fromkeys(line.metric for board in boards for line in board.lines))
     return Document(sheets, records, explanations, warnings=[*absent, *empty], metrics=metrics)
 
@@ -66,10 +73,11 @@ def _span(first: int, last: int) -> str:
     return f"{first}" if first == last else f"{first}–{last}"
 
 
-def _sheet(board: Board, heads: Sequence[Column], settings: PairedTests, priced: bool) -> Sheet:
+def _sheet(board: Board, heads: Sequence[Column], settings: PairedTests) -> Sheet:
     """Return one board as a sheet; metrics that could be the best are marked, notes say why others have no rank."""
     alike = letters(_ranked(board), board.compared)
-    rows = [_cells(line, alike.get(line.metric, "–"), settings, priced) for line in board.lines]
+    shown = {column.head for column in heads}
+    rows = [_cells(line, alike.get(line.metric, "–"), settings, shown) for line in board.lines]
     could_be_best = frozenset(place for place, line in enumerate(board.lines) if line.metric in board.best)
     notes = [board.unranked] if board.unranked else []
     notes += [f"{line.metric}: no score on {', '.join(line.missing)}" for line in board.lines if line.missing]
@@ -91,12 +99,14 @@ def _with_ties(sheet: Sheet, board: Board, by: str) -> Sheet:
     return replace(sheet, notes=notes)
 
 
-def _cells(line: Line, alike: str, settings: PairedTests, priced: bool) -> list[str]:
+def _cells(line: Line, alike: str, settings: PairedTests, shown: Container[str]) -> list[str]:
     values = [Cell(*line.values[name], "").text for name in settings.statistics]
-    cost = []
-    if priced:
-        speed = "–" if line.pairs_per_second is None else f"{line.pairs_per_second:,.0f}"
-        cost = [speed, "–" if line.on_front is None else "yes" if line.on_front else ""]
+    costs = {
+        "pairs/s": "–" if line.pairs_per_second is None else f"{line.pairs_per_second:,.0f}",
+        PRICE: money(line.price_per_1000),
+        "front": "–" if line.on_front is None else "yes" if line.on_front else "",
+    }
+    cost = [text for head, text in costs.items() if head in shown]
     rank = f"{line.rank.rank} ({_span(line.rank.low, line.rank.high)})" if line.rank else "–"
     return [rank, alike, line.metric, *values, *cost]
 
@@ -147,6 +157,7 @@ def _records(board: Board, by: str) -> Iterator[dict[str, Any]]:
         yield record | {
             "n": line.n,
             "pairs_per_second": line.pairs_per_second,
+            "price_per_1000": line.price_per_1000,
             "front": line.on_front,
             "missing": "; ".join(line.missing),
             "ties": None if math.isnan(line.ties) else line.ties,
@@ -156,7 +167,9 @@ def _records(board: Board, by: str) -> Iterator[dict[str, Any]]:
         }
 
 
-def _explanations(settings: PairedTests, by: str, boards: Sequence[Board], priced: bool) -> Iterator[str]:
+def _explanations(
+    settings: PairedTests, by: str, boards: Sequence[Board], *, timed: bool, priced: bool
+) -> Iterator[str]:
     level = percent(settings.confidence)
     yield (
         f"rank: by {title_of(by)}, with the {level} confidence set of the true ranks of all metrics of a table at once "
@@ -168,11 +181,20 @@ def _explanations(settings: PairedTests, by: str, boards: Sequence[Board], price
         yield WHY_AUC
     how = interval_words(interval_method(settings.statistics))
     yield f"{level} bootstrap intervals ({how}) from {settings.resamples:,} resamples"
+    if timed:
+        yield "pairs/s: what the run reached, on its machine; – where scores came from the store or were recorded"
     if priced:
         yield (
-            "pairs/s: what the run reached, on its machine; – where scores came from the store or were recorded; "
-            "front: no other metric is both better and faster; – where an unknown cost leaves that open, its own or "
-            "that of a metric with at least its value (assay profile measures it)"
+            f"{PRICE}: what 1,000 distinct pairs cost, in the currency of the prices given to the run; free: computed "
+            "on this machine; –: not known"
+        )
+    if timed or priced:
+        beats = (
+            "better, faster and cheaper" if timed and priced else f"both better and {'faster' if timed else 'cheaper'}"
+        )
+        yield (
+            f"front: no other metric is {beats}; – where an unknown cost leaves that open, its own or that of a metric "
+            "with at least its value (assay profile measures it)"
         )
     signatures = dict.fromkeys((line.metric, line.signature) for board in boards for line in board.lines)
     yield from (f"{metric}: {signature}" for metric, signature in signatures if signature)

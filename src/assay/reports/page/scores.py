@@ -203,7 +203,8 @@ def draw_cost(unit: Unit, statistic: str) -> CostFigure:
     values = {metric: unit.value(metric, statistic) for metric in speeds}
     unknown = [metric for metric, speed in speeds.items() if not speed]
     undefined = [metric for metric, speed in speeds.items() if speed and values[metric] is None]
-    front = front_of({metric: (speeds[metric] or None, value) for metric, value in values.items() if value is not None})
+    known = {metric: value for metric, value in values.items() if value is not None}
+    front = front_of({metric: ((speeds[metric] or None,), value) for metric, value in known.items()})
     points = []
     for metric, speed in speeds.items():
         value = values[metric]

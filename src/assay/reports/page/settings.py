@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Literal
 
 from assay.errors import InputError
-from assay.reports.recommend import parse_budget
+from assay.reports.recommend import check_limits
 from assay.reports.settings import DatasetsOfRun
 from assay.reports.thresholds.settings import Criterion
 from assay.settings import declared, setting
@@ -32,6 +32,9 @@ class PageSettings(DatasetsOfRun, Criterion):
     budget: str | None = setting(
         "For a decision, what the metric must reach: 1000/s, 600/min, 5e5/h.", None, metavar="PAIRS/TIME"
     )
+    max_price: float | None = setting(
+        "For a decision, the most that 1,000 pairs may cost, in the currency of your prices.", None, metavar="PRICE"
+    )
     leaderboard: bool = setting(
         "Rank the metrics, which takes most of the time.", True, flags=("--leaderboard/--no-leaderboard",)
     )
@@ -42,8 +45,7 @@ class PageSettings(DatasetsOfRun, Criterion):
     def check(self) -> None:
         """Refuse what only the page for a decision has, and to leave out the ranks that it rests on."""
         super().check()
-        if self.budget is not None:
-            parse_budget(self.budget)
+        check_limits(self.budget, self.max_price)
         if self.audience == "decision":
             if not self.leaderboard:
                 raise InputError("`leaderboard`: the page for a decision rests on the ranks; leave them in")
