@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 
 import numpy as np
 import pandas as pd
@@ -132,6 +133,12 @@ def test_found_on_one_dataset_and_tested_on_another(run):
 def test_what_cannot_be_done(run, settings, said):
     with pytest.raises(InputError, match=said):
         find_thresholds(run, ThresholdSettings(resamples=0, **settings))
+
+
+def test_a_run_in_which_nothing_was_scored(run):
+    empty = replace(run, manifest=run.manifest.model_copy(update={"datasets": []}))
+    with pytest.raises(InputError, match="has no dataset; nothing was scored"):
+        find_thresholds(empty, ThresholdSettings(positive="label>=2"))
 
 
 def test_pairs_in_both_datasets_are_refused(tmp_path):

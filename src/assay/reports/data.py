@@ -222,7 +222,7 @@ def choose_datasets(run: RunFolder, wanted: Sequence[str]) -> list[ScoredDataset
     found = {data.name: data for data in read_datasets(run)}
     for name in wanted:
         if name not in found:
-            raise InputError(unknown_name(f"{run.title}: has no dataset", name, found))
+            raise InputError(unknown_name(f"`datasets`: {run.title} has no dataset", name, found))
     if not found:
         raise InputError(f"{run.title}: has no dataset; nothing was scored")
     return [found[name] for name in dict.fromkeys(wanted)] or list(found.values())

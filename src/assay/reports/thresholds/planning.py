@@ -10,7 +10,16 @@ import numpy as np
 from numpy.typing import NDArray
 
 from assay.errors import InputError, unknown_name
-from assay.reports.data import ALL, ScoredDataset, group_codes, group_names, pair_keys, read_datasets, same_pairs
+from assay.reports.data import (
+    ALL,
+    ScoredDataset,
+    choose_datasets,
+    group_codes,
+    group_names,
+    pair_keys,
+    read_datasets,
+    same_pairs,
+)
 from assay.reports.folder import RunFolder
 from assay.reports.thresholds.each import ValueAgreement, agreement_of_each
 from assay.reports.thresholds.parts import ThresholdPart, by_value, folds, one_part
@@ -116,6 +125,10 @@ def find_thresholds(run: RunFolder, settings: ThresholdSettings) -> list[Subject
         InputError: a broken run folder, an unknown name, parts that cannot be made, or a metric that was named and has
             no threshold.
     """
+    if settings.tune is None or settings.test is None:
+        return [_subject(data, data, settings) for data in choose_datasets(run, settings.datasets)]
+    if settings.tune == settings.test:
+        raise InputError(f"`tune` and `test` are both {settings.test}; take `folds`, or say `same_pairs`")
     datasets = {data.name: data for data in read_datasets(run)}
 
     def find(name: str, setting: str) -> ScoredDataset:
@@ -123,12 +136,7 @@ def find_thresholds(run: RunFolder, settings: ThresholdSettings) -> list[Subject
             raise InputError(unknown_name(f"`{setting}`: {run.title} has no dataset", name, datasets))
         return datasets[name]
 
-    if settings.tune is not None and settings.test is not None:
-        if settings.tune == settings.test:
-            raise InputError(f"`tune` and `test` are both {settings.test}; take `folds`, or say `same_pairs`")
-        return [_subject(find(settings.tune, "tune"), find(settings.test, "test"), settings)]
-    chosen = [find(name, "datasets") for name in settings.datasets] or list(datasets.values())
-    return [_subject(data, data, settings) for data in chosen]
+    return [_subject(find(settings.tune, "tune"), find(settings.test, "test"), settings)]
 
 
 def _subject(tune: ScoredDataset, test: ScoredDataset, settings: ThresholdSettings) -> Subject:
