@@ -147,3 +147,26 @@ def test_a_reader_that_ends_the_process_is_reported_by_name(quitters):
 
     with pytest.raises(UnavailableError, match=r"the reader 'quits' \(r_quits:it\) cannot be loaded \(SystemExit: 0\)"):
         load_reader("quits")
+
+
+def test_a_reader_with_a_name_that_is_taken_is_not_used_and_named(tmp_path, monkeypatch):
+    from assay import diagnose
+    from assay.datasets.readers.base import load_reader
+    from tests.cli.calling import call
+
+    for package in ("first", "second"):
+        info = tmp_path / f"{package}-1.dist-info"
+        info.mkdir()
+        (info / "METADATA").write_text(f"Metadata-Version: 2.1\nName: {package}\nVersion: 1\n")
+        (info / "entry_points.txt").write_text(f"[assay.readers]\nshared = {package}_code:read\n")
+        (tmp_path / f"{package}_code.py").write_text("def read(files, options): ...\n")
+    with (tmp_path / "second-1.dist-info/entry_points.txt").open("a") as stream:
+        stream.write("table = second_code:read\n")
+    monkeypatch.syspath_prepend(str(tmp_path))
+    assert load_reader("shared").__module__ == "first_code"
+    assert load_reader("table").__module__ == "assay.datasets.readers.table"
+    listed = call("datasets", "list").err
+    assert "reader shared: the one of second is not used: the name 'shared' belongs to first" in listed
+    assert "reader table: the one of second is not used: the name 'table' belongs to assay" in listed
+    found = {(one.name, one.here) for one in diagnose() if one.kind == "reader"}
+    assert found == {("shared", True), ("shared", False), ("table", False)}

@@ -10,6 +10,7 @@ from importlib import metadata
 
 from assay.benchmark.store import default_store
 from assay.datasets import is_here, list_datasets
+from assay.datasets.readers.base import installed_readers
 from assay.errors import AssayError, UnavailableError, install_extra
 from assay.metrics import list_metrics, load_metric
 from assay.metrics.presets import preset_languages
@@ -48,7 +49,7 @@ class DoctorFinding:
     """One thing that was looked for.
 
     Attributes:
-        kind: machine, variable, package, metric or dataset.
+        kind: machine, variable, package, metric, dataset or reader.
         name: what it is.
         here: whether it is available.
         detail: version, path or reason.
@@ -65,8 +66,8 @@ class DoctorFinding:
 
 
 def diagnose() -> list[DoctorFinding]:
-    """Look at the machine, the environment, the optional packages, every metric and every dataset; fetch nothing."""
-    return [*_machine(), *_variables(), *_packages(), *_metrics(), *_datasets()]
+    """Look at the machine, the environment, the optional packages, every metric, dataset and reader; fetch nothing."""
+    return [*_machine(), *_variables(), *_packages(), *_metrics(), *_datasets(), *_readers()]
 
 
 def _machine() -> list[DoctorFinding]:
@@ -158,3 +159,10 @@ def _datasets() -> list[DoctorFinding]:
         else:
             findings.append(DoctorFinding("dataset", name, False, entry.card.title, f"assay datasets fetch {name}"))
     return findings
+
+
+def _readers() -> list[DoctorFinding]:
+    """Return the readers of other packages, which cards may name."""
+    used, refused = installed_readers()
+    here = [DoctorFinding("reader", name, True, point.value) for name, point in used.items()]
+    return here + [DoctorFinding("reader", name, False, why) for name, why in refused]

@@ -51,6 +51,7 @@ Directed = Annotated[
 def list_(output: ListFormatOption = ListFormat.table) -> None:
     """List the datasets; a bare name means the version without a mark."""
     from assay.datasets import is_here, list_datasets
+    from assay.datasets.readers.base import installed_readers
 
     if output is ListFormat.json:
         _list_json()
@@ -67,6 +68,8 @@ def list_(output: ListFormatOption = ListFormat.table) -> None:
         scale = f"{card.scale.low:g}–{card.scale.high:g}"
         table.append((name, language, rows, scale, card.title, "yes" if is_here(card) else "no"))
     print_grid(("name", "language", "pairs", "label", "what", "here"), table)
+    for name, why in installed_readers()[1]:
+        tell(f"reader {name}: {why}")
 
 
 def _list_json() -> None:

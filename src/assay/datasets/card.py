@@ -297,14 +297,15 @@ def load_card(name: str | Path, version: str | None = None) -> Card:
         return read_card(text)
     text, inner, _ = parse_spec(text)
     version = version or inner
-    entries = [entry for entry in list_datasets() if entry.name == text]
+    known = list_datasets()
+    entries = [entry for entry in known if entry.name == text]
     cards = [entry.card for entry in entries if entry.card is not None]
     if not cards:
         if entries:
             raise InputError(f"dataset {text!r} (from {entries[0].origin}): {entries[0].error}")
         if exists(text) and Path(text).is_file():
             raise InputError(f"{text}: is a file, and no card; a card is a .toml file")
-        names = sorted({entry.name for entry in list_datasets()})
+        names = sorted({entry.name for entry in known})
         raise InputError(unknown_name("there is no file and no dataset", text, names))
     if version is None:
         return _default_version(cards)

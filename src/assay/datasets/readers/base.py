@@ -7,7 +7,7 @@ import re
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from importlib import import_module
-from importlib.metadata import entry_points
+from importlib.metadata import EntryPoint, entry_points
 from pathlib import Path
 from typing import Any
 
@@ -116,6 +116,29 @@ def built_in_readers() -> dict[str, str]:
     return {name.replace("_", "-"): target for name, target in declared.items()}
 
 
+def installed_readers() -> tuple[dict[str, EntryPoint], list[tuple[str, str]]]:
+    """Return the readers of other packages by name, and names that are taken with why they are not used.
+
+    Of readers with one name the built-in one is used, then that of the first package by name.
+    """
+    holders = dict.fromkeys(built_in_readers(), "assay")
+    used: dict[str, EntryPoint] = {}
+    refused = []
+    for origin, point in sorted((_origin(point), point) for point in entry_points(group=GROUP)):
+        if point.name in holders:
+            holder = holders[point.name]
+            why = f"the one of {origin} is not used: the name {point.name!r} belongs to {holder}"
+            refused.append((point.name, why))
+        else:
+            holders[point.name] = origin
+            used[point.name] = point
+    return used, refused
+
+
+def _origin(point: EntryPoint) -> str:
+    return point.dist.name if point.dist is not None else "unknown"
+
+
 def load_reader(name: str) -> Reader:
     """Return a reader by its registered name: a built-in one, or an entry point of an installed package.
 
@@ -125,16 +148,16 @@ def load_reader(name: str) -> Reader:
         InputError: no such reader.
         UnavailableError: the reader of another package cannot be loaded.
     """
-    readers = built_in_readers()
-    if name in readers:
-        module, _, function = readers[name].partition(":")
-        built_in: Reader = getattr(import_module(module), function)
-        return built_in
-    points = {point.name: point for point in entry_points(group=GROUP)}
-    if name not in points:
-        raise InputError(unknown_name("there is no reader", name, [*sorted(readers), *sorted(points)]))
-    with code_of_others(f"the reader {name!r} ({points[name].value}) cannot be loaded"):
-        reader: Reader = points[name].load()
+    built_in = built_in_readers()
+    if name in built_in:
+        module, _, function = built_in[name].partition(":")
+        own: Reader = getattr(import_module(module), function)
+        return own
+    installed, _ = installed_readers()
+    if name not in installed:
+        raise InputError(unknown_name("there is no reader", name, [*sorted(built_in), *sorted(installed)]))
+    with code_of_others(f"the reader {name!r} ({installed[name].value}) cannot be loaded"):
+        reader: Reader = installed[name].load()
     return reader
 
 
