@@ -120,6 +120,13 @@ def test_an_ignored_parameter_has_no_effect():
     assert reply.choices[0].logprobs is None
 
 
+def test_a_reply_without_what_is_optional():
+    with serve(Behaviour(sparse=True)) as server:
+        (reply,) = ask(server.url, "a")
+    assert (reply.usage, reply.model, reply.system_fingerprint) == (None, None, None)
+    assert reply.choices[0].message.content in ("yes", "no")
+
+
 def test_refusals_of_the_filter_and_of_the_model():
     with serve(Behaviour(filtered="poison", refused="weapon")) as server:
         filtered, refused, fine = ask(server.url, "a poison", "a weapon", "a rose")
@@ -165,6 +172,7 @@ def test_each_fault_comes_once_and_then_the_answer(kind):
         assert first.model == "another-model"
     if kind == "redirect":
         assert [call.path for call in server.calls][1] == "/elsewhere"
+        assert "It works!" in str(first)
 
 
 @pytest.mark.slow

@@ -49,8 +49,10 @@ class Behaviour:
     #: Seconds that a rate limit asks to wait, and those that a slow answer takes.
     retry_after: float = 0.05
     slow: float = 30.0
-    #: Where a redirect leads.
+    #: Where a redirect leads; at this address there is a page.
     elsewhere: str = "/elsewhere"
+    #: Whether replies leave out what the protocol has as optional, or have null there.
+    sparse: bool = False
 
 
 def probability(text: str, model: str = "") -> float:
@@ -81,6 +83,8 @@ def completion(asked: dict[str, Any], now: Behaviour, chance_of: Callable[[str],
     for name in asked:
         if name in now.unsupported:
             message = f"Unsupported parameter: '{name}' is not supported with this model."
+            if name == "max_tokens":
+                message += " Use 'max_completion_tokens' instead."
             raise Refusal(400, message, "unsupported_parameter", name)
     asked = {name: value for name, value in asked.items() if name not in now.ignored}
     top = asked.get("top_logprobs")
@@ -100,6 +104,8 @@ def completion(asked: dict[str, Any], now: Behaviour, chance_of: Callable[[str],
     written = sum(len(tokens_of(choice["message"]["content"] or "")) for choice in choices)
     if fault == "huge":
         choices[0]["message"]["content"] = "x" * 10_000_000
+    if now.sparse:
+        return {"choices": choices, "model": None, "usage": None}
     return {
         "id": f"chatcmpl-{hashlib.sha1(text.encode()).hexdigest()}",
         "object": "chat.completion",

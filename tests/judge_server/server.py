@@ -89,8 +89,9 @@ class Server(Record):
                     call.ended = time.monotonic()
                     call.outcome = call.outcome or "gone"
                     self._flying -= path.endswith("/chat/completions")
-        except (asyncio.IncompleteReadError, ConnectionError):
-            pass
+        except (asyncio.IncompleteReadError, asyncio.CancelledError, ConnectionError):
+            # the client left, or the server stops; asyncio would write a cancelled connection to its log
+            return
         finally:
             writer.close()
 
@@ -99,7 +100,7 @@ class Server(Record):
     ) -> bytes:
         """Answer a call, and return what the client sent meanwhile."""
         now = self.behaviour
-        fault = self._fault(call.digest)
+        fault = "html" if call.path == "/elsewhere" else self._fault(call.digest)
         early = await wait(now.slow if fault == "slow" else now.delay, reader)
         if fault not in ("", "slow", "other model", "huge"):
             call.outcome = fault
@@ -205,7 +206,7 @@ async def misbehave(fault: str, writer: asyncio.StreamWriter, now: Behaviour) ->
     elif fault == "empty":
         await send(writer, 200, {"id": "c", "object": "chat.completion", "created": 1, "model": "m", "choices": []})
     elif fault == "redirect":
-        await send(writer, 302, b"", Location=now.elsewhere)
+        await send(writer, 307, b"", Location=now.elsewhere)
     elif fault == "html":
         await send(writer, 200, b"<!doctype html><title>Welcome</title><p>It works!", Content_Type="text/html")
     elif fault == "no http":
