@@ -30,6 +30,7 @@ if TYPE_CHECKING:
     from assay.api.result import Result
     from assay.api.run import run
     from assay.api.significance import compare_systems
+    from assay.api.stress import stress
     from assay.api.sweep import sweep
     from assay.api.systems import systems
     from assay.api.table import table
@@ -88,6 +89,7 @@ __all__ = [
     "reproduce",
     "run",
     "score_file",
+    "stress",
     "sweep",
     "systems",
     "table",

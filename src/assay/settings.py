@@ -458,16 +458,9 @@ class Resampling(Seeded):
 
 
 @dataclass(frozen=True, kw_only=True)
-class AgreementSettings(Resampling):
-    """How the agreement of scores with labels is computed."""
+class ChosenRows(Settings):
+    """Which pairs of the data are used, and which of them belong together."""
 
-    buckets: Sequence[str] = setting(
-        "f1, f1:0,0.5,1, label<2, subset, length, number, any column; a+b combines; none.",
-        (),
-        flags=("--bucket", "-b"),
-        metavar="RULE",
-    )
-    statistics: Sequence[str] = setting(statistics_help(), (), flags=("--statistic",), metavar="NAME")
     group_by: str | None = setting(
         "Resample whole groups of this column [default: the data's own group]; none.", None, metavar="COLUMN"
     )
@@ -477,6 +470,19 @@ class AgreementSettings(Resampling):
     drop_duplicates: bool | None = setting(
         "Drop pairs that repeat with the same label.", None, flags=("--drop-duplicates/--keep-duplicates",)
     )
+
+
+@dataclass(frozen=True, kw_only=True)
+class AgreementSettings(ChosenRows, Resampling):
+    """How the agreement of scores with labels is computed."""
+
+    buckets: Sequence[str] = setting(
+        "f1, f1:0,0.5,1, label<2, subset, length, number, any column; a+b combines; none.",
+        (),
+        flags=("--bucket", "-b"),
+        metavar="RULE",
+    )
+    statistics: Sequence[str] = setting(statistics_help(), (), flags=("--statistic",), metavar="NAME")
 
 
 @dataclass(frozen=True, kw_only=True)

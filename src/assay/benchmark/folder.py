@@ -13,6 +13,8 @@
     what a reader sees; written by the reports
 ``report.html``
     the page to look at, but for very large runs; written last, by the reports
+``stress.json``
+    how its metrics did under perturbations; written by ``assay stress --run``, and removed when the run is replaced
 """
 
 from __future__ import annotations
@@ -50,6 +52,7 @@ FILES = (
     "pairs.parquet",
     "table.md",
     "table.tex",
+    "stress.json",
     PAGE,
 )
 

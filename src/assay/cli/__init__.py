@@ -20,7 +20,19 @@ __all__ = ["app", "main", "verbs"]
 #: A verb that is not named comes last.
 ORDER = (
     *("run", "score", "agree", "compare", "power", "leaderboard", "systems", "significance", "recommend", "errors"),
-    *("explain", "crossval", "thresholds", "bws", "relatedness", "report", "figure", "table", "baseline", "check"),
+    *(
+        "explain",
+        "crossval",
+        "thresholds",
+        "stress",
+        "bws",
+        "relatedness",
+        "report",
+        "figure",
+        "table",
+        "baseline",
+        "check",
+    ),
     *("verify", "sweep", "profile", "reproduce", "train", "tune", "doctor", "metrics", "models", "datasets", "cache"),
 )
 

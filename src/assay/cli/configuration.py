@@ -24,7 +24,7 @@ from assay.errors import AssayError, InputError, suggest
 
 #: Options that a file may not set, and why.
 REFUSED = {
-    **dict.fromkeys(("out", "junit", "summary", "svg", "storage"), "names what is written"),
+    **dict.fromkeys(("out", "junit", "run", "summary", "svg", "storage"), "names what is written"),
     **dict.fromkeys(("tagger", "pipeline", "trust"), "can run code"),
     **dict.fromkeys(("older_than", "dry_run"), "decides what is deleted"),
 }

@@ -416,13 +416,18 @@ def group_names(data: ScoredDataset, column: str | None) -> set[str]:
 
 
 def pair_keys(data: ScoredDataset) -> list[Hashable]:
-    """Return keys of the n pairs, equal for pairs that are the same to a model: see :mod:`assay.lexicon.texts`.
+    """Return keys of the n pairs, equal for pairs that are the same to a model: see :mod:`assay.lexicon.texts`."""
+    references, candidates = (data.table.column(name).to_pylist() for name in ("reference", "candidate"))
+    return keys_of_texts(references, candidates)
+
+
+def keys_of_texts(references: Sequence[Sequence[str]], candidates: Sequence[str]) -> list[Hashable]:
+    """Return keys of n pairs, equal for pairs that are the same to a model.
 
     Several gold answers of a pair are the same in any order, and never exchanged with the candidate. Where all
     references or all candidates are blank, as in a run on scores alone, nothing is known of the texts, and each pair
     has a key of its own.
     """
-    references, candidates = (data.table.column(name).to_pylist() for name in ("reference", "candidate"))
     if not any(text.strip() for golds in references for text in golds) or not any(map(str.strip, candidates)):
         return [object() for _ in candidates]
     return [

@@ -115,13 +115,16 @@ class _Wide:
 
 def _notes_below(sheet: Sheet, names: ShortNames, *, explain: bool) -> list[str]:
     """Return the lines below a table: facts of groups, footnotes and notes, or of these the first few."""
+    # a heading shows the first fact of its group
+    more = {group: facts for group, facts in sheet.groups.items() if len(facts) > 1}
+    of_groups = replace(sheet, groups=more).facts_of_groups()
     if explain:
-        return [*sheet.facts_of_groups(), *_footnotes(sheet), *sheet.notes]
+        return [*of_groups, *_footnotes(sheet), *sheet.notes]
     notes = [names.within(note) for note in (*_footnotes(sheet), *sheet.notes)]
     if len(notes) > MOST_NOTES + 1:
         notes = [*notes[:MOST_NOTES], f"{len(notes) - MOST_NOTES} more notes: --explain"]
     # the first group is all pairs: how many have which label, ties, and how reliable the labels are
-    return [*sheet.facts_of_groups()[:1], *notes]
+    return [*of_groups[:1], *notes]
 
 
 def _notes_on(sheet: Sheet, number: int) -> list[str]:

@@ -21,6 +21,8 @@ from assay.reports.page.pairs import MOST
 from assay.reports.page.parts import AspectPart, RunPart, UnitPart
 from assay.reports.page.scores import by_dataset
 from assay.reports.sheets import Document, Sheet
+from assay.reports.stress.document import to_document
+from assay.reports.stress.study import read_study
 from assay.reports.units import read_units
 from assay.statistics.coefficients import main_statistic, title_of
 from assay.visible import visible
@@ -75,6 +77,7 @@ def page_html(runs: Sequence[RunFolder], *, leaderboard: bool = True, categories
         "pairs": pairs,
         "across": by_dataset(units) if len(units) > 1 else None,
         "ranking": _ranking(runs, main) if leaderboard else None,
+        "stress": _stress(runs),
     }
     page: str = environment().get_template("page.html").render(**_assets(with_aspects=bool(aspects)), **content)
     return page
@@ -85,6 +88,16 @@ def _ranking(runs: Sequence[RunFolder], statistic: str) -> Document | str:
     from assay.reports.page.ranking import rank_metrics
 
     return rank_metrics(runs, statistic)
+
+
+def _stress(runs: Sequence[RunFolder]) -> list[tuple[str, Document]]:
+    """Return the title of each run that has a result of ``assay stress``, with its tables."""
+    documents = []
+    for title, run in zip(run_titles(runs), runs, strict=True):
+        study = None if run.path is None else read_study(run.path)
+        if study is not None:
+            documents.append((title, to_document(study, examples=True)))
+    return documents
 
 
 def _assets(*, with_aspects: bool) -> dict[str, str]:

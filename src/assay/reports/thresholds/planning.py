@@ -38,18 +38,25 @@ _RULE = re.compile(r"\s*label\s*(?P<op>>=|>)\s*(?P<value>[-+0-9.eE]+)\s*")
 
 
 def read_positive(data: ScoredDataset, rule: str | None) -> tuple[str, NDArray[np.bool_]]:
-    """Return the rule and which pairs it calls yes, shape (n,).
+    """Return the rule and which pairs it calls yes, shape (n,); see :func:`positive_labels`."""
+    return positive_labels(data.labels, rule, data.run.title, data.name)
+
+
+def positive_labels(labels: Floats, rule: str | None, title: str, name: str) -> tuple[str, NDArray[np.bool_]]:
+    """Return the rule and which labels it calls yes, shape (n,).
 
     Args:
-        data: pairs with labels.
+        labels: shape (n,), finite.
         rule: ``label>=2`` or ``label>1``; None where the label has two values, of which the higher is yes.
+        title: where the labels come from, for messages.
+        name: of the dataset, for messages.
 
     Raises:
         InputError: a rule that cannot be read or is needed, or one that leaves one class only.
     """
-    values = np.unique(data.labels)
+    values = np.unique(labels)
     if rule is None:
-        rule = _rule_of_two_values(data, values)
+        rule = _rule_of_two_values(values, title, name)
     match = _RULE.fullmatch(rule)
     try:
         bound = float(match["value"]) if match else None
@@ -57,25 +64,24 @@ def read_positive(data: ScoredDataset, rule: str | None) -> tuple[str, NDArray[n
         bound = None
     if match is None or bound is None:
         raise InputError(f"`positive={rule!r}`: write label>=2 or label>1; yes is what people call similar")
-    positive = data.labels >= bound if match["op"] == ">=" else data.labels > bound
+    positive = labels >= bound if match["op"] == ">=" else labels > bound
     if not len(values):
-        raise InputError(f"{data.run.title}: {data.name} has no pairs")
+        raise InputError(f"{title}: {name} has no pairs")
     if positive.all() or not positive.any():
         raise InputError(
-            f"{data.run.title}: {rule} makes all pairs of {data.name} {'yes' if positive.any() else 'no'} "
+            f"{title}: {rule} makes all pairs of {name} {'yes' if positive.any() else 'no'} "
             f"(labels {_plain(values[0])} to {_plain(values[-1])}); a threshold needs both classes"
             + ("; of two labels the higher is yes without `positive`" if len(values) == 2 else "")
         )
     return rule.replace(" ", ""), positive
 
 
-def _rule_of_two_values(data: ScoredDataset, values: NDArray[np.float64]) -> str:
+def _rule_of_two_values(values: Floats, title: str, name: str) -> str:
     """Return the rule by which the higher of two labels means yes; raise InputError for another number of labels."""
     if len(values) != 2:
         example = f"`positive='label>={_plain(values[-1])}'`" if len(values) else "`positive`"
         raise InputError(
-            f"{data.run.title}: the label of {data.name} has {len(values)} values; say which mean yes, such as "
-            f"{example}"
+            f"{title}: the label of {name} has {len(values)} values; say which mean yes, such as {example}"
         )
     return f"label>={_plain(values[-1])}"
 

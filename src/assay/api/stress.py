@@ -1,0 +1,226 @@
+"""Metrics under perturbations: which changes of an answer fool them."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from assay.api.run import as_list, load_metrics
+from assay.api.stress_effects import Source, subject_of
+from assay.api.values import Report
+from assay.api.verify_recompute import pairs_of
+from assay.benchmark.folder import PAGE
+from assay.benchmark.perturbed import score_perturbed
+from assay.benchmark.request import Request
+from assay.benchmark.runner import score_pairs
+from assay.benchmark.scoring import InProcess
+from assay.datasets import Pairs, load_dataset
+from assay.datasets.load import is_own_file
+from assay.errors import AssayError, InputError
+from assay.metrics import ColumnMetric, Metric
+from assay.metrics.neural.runtime import Runtime, use_runtime
+from assay.output import one_at_a_time
+from assay.paths import user_path
+from assay.perturbations import list_perturbations, load_perturbation
+from assay.progress import Silent
+from assay.reports.data import choose_datasets, draws_of
+from assay.reports.folder import RunFolder, read_run
+from assay.reports.layout import percent
+from assay.reports.stress.document import to_document
+from assay.reports.stress.settings import StressSettings
+from assay.reports.stress.study import StressStudy, save_study
+from assay.reports.thresholds.planning import positive_labels
+from assay.settings import ChosenRows, GoldAnswers, Limited, Offline, OwnData, takes_settings
+from assay.statistics.crossvalidation import Rows, codes_of_groups
+
+
+class Stress(Report):
+    """The result of a stress test.
+
+    Attributes:
+        study: every number, and a pair that was fooled for each.
+        failures: lines on what was asked for and could not be done.
+        written: files that were written.
+    """
+
+    def __init__(self, study: StressStudy, failures: Sequence[str], written: Sequence[Path]) -> None:
+        super().__init__(to_document(study))
+        self.study, self.failures, self.written = study, list(failures), list(written)
+
+
+@takes_settings(StressSettings)
+def stress(settings: StressSettings) -> Stress:
+    """Change pairs in ways that must, or must not, matter, and say which changes fool a metric.
+
+    A verdict is yes from a threshold on: `threshold`, .5 where the score is a judge's probability of yes, else the one
+    that is learned on the other folds, as :func:`thresholds` does. A changed pair is judged by the threshold of the
+    pair that it comes from. Scores go through the store: a repeated call computes none, and one that was stopped
+    resumes.
+
+    Args:
+        metrics: as for :func:`assay.run`; with `run`, by default those of the run.
+        datasets: as for :func:`assay.run`; labels are not needed where `threshold` is given. With `run`, names of its
+            datasets.
+        run: a run folder that gives pairs and metrics; the result is kept there and shown on its page.
+        perturbations: names; see ``docs/stress.md``.
+        positive: which labels people mean as yes; the higher of two by default.
+
+    Raises:
+        InputError: something that was given cannot be used; one line says what and where.
+        UnavailableError: the dataset, or every metric, is unavailable.
+
+    Example:
+        >>> assay.stress(["contains", "f1"], "answers.csv").records  # doctest: +SKIP
+    """
+    progress = settings.progress or Silent()
+    if settings.perturbations:
+        perturbations = [load_perturbation(name) for name in dict.fromkeys(settings.perturbations)]
+        failures: list[str] = []
+    else:
+        perturbations, failures = list_perturbations()
+    run = None if settings.run is None else read_run(user_path(settings.run))
+    metrics, absent, notes = _metrics(settings, run)
+    sources = _sources(settings, run, metrics)
+    request = Request(
+        tuple(source.pairs for source in sources),
+        metrics,
+        absent=absent,
+        buckets=("none",),
+        resamples=0,
+        **settings.values_of(GoldAnswers, Offline),
+    )
+    right = {source.pairs.name: source.right for source in sources}
+    score = partial(
+        score_pairs,
+        store=None if settings.store is None else user_path(settings.store),
+        executor=settings.executor or InProcess(keep_models=settings.keep_models),
+        fresh=settings.fresh,
+        progress=progress,
+    )
+    with use_runtime(Runtime(settings.device, settings.threads)):
+        scored, failed = score_perturbed(request, perturbations, right, settings.seed, score)
+    subjects = []
+    for source, one in zip(sources, scored, strict=True):
+        notes += [f"{source.title}: {name} is left out, {reason}" for name, reason in one.skipped.items()]
+        subjects += [subject_of(source, one, metric, settings) for metric in one.metrics]
+    if not subjects:
+        raise AssayError(f"no metric gave scores: {'; '.join([*failures, *failed])}")
+    study = StressStudy(
+        tuple(subjects),
+        tuple(notes),
+        draws_of(resamples=settings.resamples, confidence=settings.confidence, seed=settings.seed),
+        _interval_words(settings, sources),
+    )
+    written = [] if run is None else _keep(study, run)
+    return Stress(study, [*failures, *failed], written)
+
+
+def _metrics(settings: StressSettings, run: RunFolder | None) -> tuple[tuple[Metric, ...], dict[str, Any], list[str]]:
+    """Return the metrics, those that are unavailable, and notes on those of the run that are left out.
+
+    Raises:
+        InputError: none is named, or a score that was recorded is: there is none of a changed pair.
+    """
+    if settings.metrics:
+        metrics, absent = load_metrics(settings.metrics, offline=settings.offline)
+        for metric in metrics:
+            if isinstance(metric, ColumnMetric):
+                raise InputError(f"metric {metric}: a recorded score is that of the pair as it was; name a metric")
+        return metrics, dict(absent), []
+    if run is None:
+        raise InputError("no metric: name one or more, such as assay stress contains f1 --dataset FILE")
+    names = list(dict.fromkeys(record.metric for record in run.manifest.metrics if record.is_done))
+    loaded, absent = load_metrics(names, offline=settings.offline)
+    kept, notes = [], []
+    for metric in loaded:
+        if isinstance(metric, ColumnMetric):
+            notes.append(f"{metric}: left out, its scores were recorded and there are none of changed pairs")
+        elif metric.foreign_code():
+            notes.append(f"{metric}: left out, it runs code from outside of the installed packages; name it to use it")
+        else:
+            kept.append(metric)
+    if not kept:
+        raise InputError(f"{run.title}: has no metric that can score changed pairs; name one")
+    return tuple(kept), dict(absent), notes
+
+
+def _sources(settings: StressSettings, run: RunFolder | None, metrics: tuple[Metric, ...]) -> list[Source]:
+    """Return the datasets with their rows chosen.
+
+    Raises:
+        InputError: no dataset, or one that cannot be read.
+    """
+    if run is not None:
+        datasets = choose_datasets(run, as_list(settings.datasets))
+        return [_source(pairs_of(data), data.title, data.groups, settings) for data in datasets]
+    specs = as_list(settings.datasets)
+    if not specs:
+        raise InputError("no dataset: give `datasets=NAME_OR_FILE`, or `run=FOLDER`")
+    chosen = settings.values_of(ChosenRows, Limited)
+    sources = []
+    for spec in specs:
+        whole = _load(spec, settings)
+        request = Request((whole,), metrics, buckets=("none",), seed=settings.seed, **chosen)
+        pairs, _ = request.choose_rows(whole)
+        column = request.group_column(pairs)
+        groups = None if column is None else codes_of_groups(pairs.column(column).to_pylist())
+        version, split = f"@{pairs.version}" if pairs.version else "", f" ({pairs.split})" if pairs.split else ""
+        sources.append(_source(pairs, f"{pairs.name}{version}{split}", groups, settings))
+    return sources
+
+
+def _load(spec: Any, settings: StressSettings) -> Pairs:
+    """Return the pairs of a dataset; a file of the user's own needs no labels."""
+    if isinstance(spec, Pairs):
+        return spec
+    is_card = isinstance(spec, str | Path) and not is_own_file(str(spec))
+    own = {"language": settings.language} if is_card else settings.values_of(OwnData)
+    return load_dataset(spec, **own, offline=settings.offline, allow_unlabelled=not is_card)
+
+
+def _source(pairs: Pairs, title: str, groups: Rows | None, settings: StressSettings) -> Source:
+    """Return a dataset with what people said of its pairs.
+
+    Raises:
+        InputError: there are labels, and the rule for them cannot be used.
+    """
+    if not np.isfinite(pairs.labels).all():
+        if settings.positive is not None:
+            raise InputError(
+                f"{pairs.name}: `positive` says which labels mean yes, and there are pairs without a label"
+            )
+        return Source(pairs, title, groups, None, "there are no labels; a verdict needs `threshold=SCORE`")
+    try:
+        _, right = positive_labels(pairs.labels, settings.positive, "labels", pairs.name)
+    except InputError as error:
+        if settings.positive is not None:
+            raise
+        return Source(pairs, title, groups, None, str(error))
+    return Source(pairs, title, groups, right, "")
+
+
+def _interval_words(settings: StressSettings, sources: Sequence[Source]) -> str:
+    """Return how intervals were drawn, in words; empty for none."""
+    if not settings.resamples:
+        return ""
+    units = "whole groups" if any(source.groups is not None for source in sources) else "pairs"
+    return f"{percent(settings.confidence)} intervals from {settings.resamples:,} resamples of {units}"
+
+
+def _keep(study: StressStudy, run: RunFolder) -> list[Path]:
+    """Write a study into its run folder, and the folder's page anew where it has one; return the files."""
+    from assay.reports.page.render import page_html, put_page
+
+    if run.path is None:
+        return []
+    with one_at_a_time(run.path.parent):
+        written = [save_study(study, run.path)]
+        page = run.path / PAGE
+        if page.is_file():
+            put_page(page_html([read_run(run.path)], leaderboard=False, categories=False), page)
+            written.append(page)
+    return written

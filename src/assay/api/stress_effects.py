@@ -1,0 +1,150 @@
+"""What perturbations did to the scores and verdicts of a metric on a dataset."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from assay.benchmark.perturbed import Changed, PerturbedScores
+from assay.datasets import Pairs
+from assay.errors import InputError
+from assay.metrics import Metric
+from assay.reports.data import ALL, keys_of_texts
+from assay.reports.stress.effects import FOLDS, Effect, Example, broken, estimates, learned_thresholds
+from assay.reports.stress.settings import StressSettings
+from assay.reports.stress.study import Subject
+from assay.settings import with_flags
+from assay.statistics.concordance import Floats
+from assay.statistics.crossvalidation import Rows, codes_of
+from assay.statistics.resampling import seed_of
+
+
+@dataclass(frozen=True)
+class Source:
+    """A dataset as it is stressed.
+
+    Attributes:
+        pairs: n of them.
+        title: how tables name it.
+        groups: codes of pairs that are drawn as a whole, shape (n,), or None.
+        right: which pairs people judged right, shape (n,); None where that is unknown.
+        why: why it is unknown, for a note.
+    """
+
+    pairs: Pairs
+    title: str
+    groups: Rows | None
+    right: NDArray[np.bool_] | None
+    why: str
+
+
+def subject_of(source: Source, scored: PerturbedScores, name: str, settings: StressSettings) -> Subject:
+    """Return what every perturbation did to one metric on one dataset."""
+    metric = scored.metrics[name]
+    sign = 1.0 if metric.declaration.higher_is_better else -1.0
+    before = sign * scored.scores[name]
+    thresholds, verdicts, notes = _thresholds(source, metric, before, settings)
+    if sign < 0:
+        notes.append("its scores fall with similarity: shifts have their sign turned")
+    agreement = None
+    known = np.isfinite(thresholds) & np.isfinite(before)
+    if source.right is not None and known.any():
+        agreement = float(((before >= thresholds) == source.right)[known].mean())
+    effects = []
+    for changed in scored.changed:
+        if name in changed.scores:
+            effects.append(_effect(source, scored.pairs, changed, metric, before, thresholds, settings))
+    return Subject(
+        dataset=source.pairs.name,
+        title=source.title,
+        metric=name,
+        n=len(source.pairs),
+        verdicts=verdicts,
+        agreement=agreement,
+        effects=tuple(effects),
+        signature=metric.short_signature(),
+        notes=tuple(notes),
+    )
+
+
+def _thresholds(
+    source: Source, metric: Metric, scores: Floats, settings: StressSettings
+) -> tuple[Floats, str, list[str]]:
+    """Return the threshold of each pair for scores that rise with similarity, where it comes from, and notes."""
+    declared = metric.declaration
+    sign, direction = (1.0, "from") if declared.higher_is_better else (-1.0, "up to")
+    if settings.threshold is not None:
+        return np.full(len(scores), sign * settings.threshold), f"yes {direction} {settings.threshold:g}", []
+    if declared.kind == "judge" and (declared.low, declared.high) == (0.0, 1.0):
+        return np.full(len(scores), 0.5), "yes from .5, as the score is a probability", []
+    nowhere = np.full(len(scores), np.nan)
+    if source.right is None:
+        return nowhere, "", [f"no verdicts: {with_flags(source.why, {})}"]
+    references, candidates, _ = source.pairs.texts()
+    golds = [[text] if isinstance(text, str) else text for text in references]
+    texts = codes_of(keys_of_texts(golds, candidates))
+    try:
+        learned = learned_thresholds(str(metric), scores, source.right, texts, source.groups, settings.seed)
+    except InputError as error:
+        return nowhere, "", [f"no verdicts: {with_flags(str(error), {})}; or give --threshold SCORE"]
+    ends = dict.fromkeys(f"{value:.3g}" for value in sorted({sign * np.nanmin(learned), sign * np.nanmax(learned)}))
+    return learned, f"yes {direction} a threshold learned in {FOLDS} folds ({' to '.join(ends)})", []
+
+
+def _effect(
+    source: Source,
+    pairs: Pairs,
+    changed: Changed,
+    metric: Metric,
+    all_before: Floats,
+    all_thresholds: Floats,
+    settings: StressSettings,
+) -> Effect:
+    """Return what one perturbation did to the scores of a metric."""
+    perturbation = changed.perturbation
+    sign = 1.0 if metric.declaration.higher_is_better else -1.0
+    after = sign * changed.scores[str(metric)]
+    before, thresholds = all_before[changed.rows], all_thresholds[changed.rows]
+    known = np.isfinite(before) & np.isfinite(after)
+    rows = changed.rows[known]
+    before, after, thresholds = before[known], after[known], thresholds[known]
+    tolerance = metric.declaration.tolerance
+    happens, fooled = broken(perturbation.expected, before, after, thresholds, tolerance)
+    seed = seed_of(settings.seed, pairs.name, pairs.split, f"{ALL}|{perturbation.name}")
+    groups = None if source.groups is None else source.groups[rows]
+    found = estimates({**happens, "fooled": fooled}, settings, seed, groups)
+    example = None
+    if changed.texts is not None and (fooled == 1).any():
+        candidates = np.flatnonzero(fooled == 1)
+        gain = after if perturbation.expected == "negative" else np.abs(after - before)
+        worst = int(candidates[np.argmax(gain[candidates])])
+        example = _example(pairs, changed, int(rows[worst]), sign * before[worst], sign * after[worst])
+    return Effect(
+        perturbation=perturbation.name,
+        summary=perturbation.summary,
+        expected=perturbation.expected,
+        n=len(rows),
+        unscored=int((~known).sum()),
+        example=example,
+        **found,
+    )
+
+
+def _example(pairs: Pairs, changed: Changed, row: int, before: float, after: float) -> Example | None:
+    """Return the texts and scores of one pair."""
+    if changed.texts is None:
+        return None
+    references, candidates, questions = pairs.texts(row, row + 1)
+    position = int(np.searchsorted(changed.rows, row))
+    _, now, _ = changed.texts.texts(position, position + 1)
+    golds = references[0]
+    return Example(
+        question=questions[0] if questions else "",
+        reference=golds if isinstance(golds, str) else " | ".join(golds),
+        candidate=candidates[0],
+        changed=now[0],
+        before=float(before),
+        after=float(after),
+    )

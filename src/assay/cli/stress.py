@@ -1,0 +1,29 @@
+"""``assay stress``: how scores and verdicts move under changes that must, or must not, matter."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from assay.cli.command import command
+from assay.cli.guard import finish, print_report, progress_on_stderr
+from assay.cli.options import ExplainOption, QuietOption, ReportFormat, ReportFormatOption
+from assay.reports.stress.settings import StressSettings
+
+
+@command(StressSettings)
+def stress(
+    output: ReportFormatOption = ReportFormat.table,
+    explain: ExplainOption = False,
+    quiet: QuietOption = False,
+    **settings: Any,
+) -> None:
+    """Change pairs in ways that must, or must not, matter, and say which changes fool a metric.
+
+    assay stress contains f1 --dataset answers.csv
+    """
+    import assay
+
+    with progress_on_stderr(quiet) as progress:
+        result = assay.stress(**settings, progress=progress)
+    print_report(result, output, explain=explain)
+    finish(result.failures, [] if quiet else [f"wrote {path}" for path in result.written])

@@ -1,0 +1,146 @@
+"""The result of a stress test laid out: which perturbation fools which metric, and a table for each metric."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from assay.reports.layout import MAX_TEXT, Cell, cut, fit, short, signed
+from assay.reports.sheets import Column, Document, Sheet, number_columns
+from assay.reports.stress.effects import Effect, Estimate
+from assay.reports.stress.study import StressStudy, Subject
+
+#: What should happen, and what counts as fooled.
+EXPECTED = {
+    "same": ("must not matter", "fooled: the verdict changes"),
+    "not higher": ("must not help a wrong answer", "fooled: the verdict becomes yes"),
+    "lower": ("must lower the score", "fooled: the score does not fall"),
+    "negative": ("must be judged wrong", "fooled: the verdict is yes"),
+}
+
+
+def to_document(study: StressStudy, *, examples: bool = False) -> Document:
+    """Return the tables of a study: one of all metrics for each dataset, then one for each metric.
+
+    Args:
+        study: the result.
+        examples: whether a pair that was fooled stands beside each row.
+    """
+    sheets = []
+    datasets = list(dict.fromkeys(subject.dataset for subject in study.subjects))
+    for dataset in datasets:
+        subjects = [subject for subject in study.subjects if subject.dataset == dataset]
+        if len(subjects) > 1:
+            sheets.append(_overview(subjects))
+        sheets += [_sheet(subject, study.interval) for subject in subjects]
+        if examples:
+            sheets += [_examples(subject) for subject in subjects]
+    records = [_record(subject, effect) for subject in study.subjects for effect in subject.effects]
+    signatures = dict.fromkeys(f"{subject.metric}: {subject.signature}" for subject in study.subjects)
+    return Document(
+        [sheet for sheet in sheets if sheet.rows],
+        records,
+        notes=[*study.notes, *signatures, f"draws: {study.draws}"],
+        metrics=list(dict.fromkeys(subject.metric for subject in study.subjects)),
+    )
+
+
+def _overview(subjects: Sequence[Subject]) -> Sheet:
+    """Return which share of pairs each perturbation fools each metric on."""
+    found: dict[str, dict[str, Effect]] = {}
+    for subject in subjects:
+        for effect in subject.effects:
+            found.setdefault(effect.perturbation, {})[subject.metric] = effect
+    rows = []
+    for name, effects in found.items():
+        cells = []
+        for subject in subjects:
+            known = effects.get(subject.metric)
+            cells.append("–" if known is None else short(known.fooled.value, 3))
+        rows.append([EXPECTED[next(iter(effects.values())).expected][0], name, *cells])
+    return Sheet(
+        f"{subjects[0].title}: share of pairs on which each metric is fooled",
+        [Column("expected"), Column("perturbation"), *number_columns(subject.metric for subject in subjects)],
+        rows,
+        groups=_groups([effect for effects in found.values() for effect in list(effects.values())[:1]]),
+    )
+
+
+def _groups(effects: Sequence[Effect]) -> dict[str, list[str]]:
+    """Return the headings of the expectations that occur, each with what counts as fooled."""
+    present = {effect.expected for effect in effects}
+    return {title: [fact] for key, (title, fact) in EXPECTED.items() if key in present}
+
+
+def _sheet(subject: Subject, interval: str) -> Sheet:
+    rows, notes = [], []
+    for effect in subject.effects:
+        cells = [_text(effect.fooled), _text(effect.flipped), _shift(effect.shift)]
+        directions = [short(effect.to_yes.value, 3), short(effect.to_no.value, 3), short(effect.moved.value, 3)]
+        rows.append([EXPECTED[effect.expected][0], effect.perturbation, f"{effect.n:,}", *cells, *directions])
+        if effect.unscored:
+            notes.append(
+                f"{effect.perturbation}: {effect.unscored:,} pairs have no score before or afterwards, left out"
+            )
+    facts = [f"{subject.n:,} pairs; {subject.verdicts or 'no verdicts'}"]
+    if subject.agreement is not None:
+        facts[0] += f"; before any change, {subject.agreement:.1%} of the verdicts agree with people"
+    if interval:
+        facts.append(interval)
+    return Sheet(
+        f"{subject.title}: {subject.metric} under stress",
+        [
+            Column("expected"),
+            Column("perturbation"),
+            *number_columns(["pairs", "fooled", "flipped", "shift", "to yes", "to no", "moved"], keep=3),
+        ],
+        rows,
+        notes=[*subject.notes, *notes],
+        facts=facts,
+        groups=_groups(subject.effects),
+    )
+
+
+def _examples(subject: Subject) -> Sheet:
+    """Return a pair that was fooled for each perturbation that fooled any."""
+    rows = []
+    for effect in subject.effects:
+        pair = effect.example
+        if pair is not None:
+            texts = [cut(pair.reference), cut(pair.candidate), fit(pair.changed, MAX_TEXT)]
+            rows.append([effect.perturbation, *texts, f"{pair.before:.3g}", f"{pair.after:.3g}"])
+    columns = [Column(head) for head in ("perturbation", "gold answer", "answer", "changed to")]
+    return Sheet(
+        f"{subject.title}: a pair that fools {subject.metric}", [*columns, *number_columns(["score", "then"])], rows
+    )
+
+
+def _text(estimate: Estimate) -> str:
+    return Cell(estimate.value, estimate.low, estimate.high, "").text
+
+
+def _shift(estimate: Estimate) -> str:
+    """Return a mean shift with its sign, and its interval."""
+    if estimate.value is None:
+        return "–"
+    text = signed(estimate.value)
+    if estimate.low is None or estimate.high is None:
+        return text
+    return f"{text} [{signed(estimate.low, 2)}, {signed(estimate.high, 2)}]"
+
+
+def _record(subject: Subject, effect: Effect) -> dict[str, Any]:
+    record: dict[str, Any] = {
+        "dataset": subject.dataset,
+        "metric": subject.metric,
+        "perturbation": effect.perturbation,
+        "expected": effect.expected,
+        "n": effect.n,
+        "unscored": effect.unscored,
+    }
+    for name in ("fooled", "flipped", "to_yes", "to_no", "moved", "shift"):
+        estimate: Estimate = getattr(effect, name)
+        key = name.replace("_", "-")
+        record |= {key: estimate.value, f"{key}-low": estimate.low, f"{key}-high": estimate.high}
+    record["verdicts"] = subject.verdicts
+    return record

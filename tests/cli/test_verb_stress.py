@@ -1,0 +1,224 @@
+"""``assay stress`` on the command line and in Python."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+import assay as package
+from assay.metrics import Batch, Declaration, Metric
+from assay.metrics.base import option
+from tests.benchmark.counting import Counting
+
+NAMES = ("Bonn", "Rome", "Oslo", "Bern", "Lima", "Cairo", "Delhi", "Tokyo", "Quito", "Hanoi", "Seoul", "Dakar")
+#: By hand: of 24 pairs, two of each question, 12 are right and 12 wrong; `contains` agrees with the labels on all.
+ROWS = [
+    {
+        "reference": name,
+        "candidate": f"It is {name}." if right else "I do not know.",
+        "label": int(right),
+        "question": f"Which city is number {number}?",
+        "group": str(number),
+    }
+    for number, name in enumerate(NAMES)
+    for right in (True, False)
+]
+
+
+@pytest.fixture
+def pairs(workplace):
+    Path("pairs.csv").write_text("\n".join(["reference,candidate,label,question,group", *map(line, ROWS)]))
+
+
+def line(row):
+    return ",".join(str(cell) for cell in row.values())
+
+
+def effects(rows, metric="contains"):
+    return {row["perturbation"]: row for row in rows if row["metric"] == metric}
+
+
+@pytest.mark.slow
+def test_what_contains_is_fooled_by(assay, pairs):
+    done = assay("stress", "contains", "-d", "pairs.csv", "-f", "json", "-q")
+    assert (done.code, done.err) == (0, "")
+    rows = effects(json.loads(done.out))
+    # the gold answer denied contains it; all 12 right pairs stay yes
+    assert {(rows[name]["n"], rows[name]["fooled"]) for name in ("denied-gold", "denied-sentence")} == {(12, 1.0)}
+    # the score of the 12 right answers cannot fall
+    assert (rows["answer-denied"]["n"], rows["answer-denied"]["fooled"]) == (12, 1.0)
+    # another name is wrong, and contains says so: every verdict flips to no
+    replaced = rows["names-replaced"]
+    assert (replaced["n"], replaced["fooled"], replaced["to-no"], replaced["shift"]) == (12, 0.0, 1.0, -1.0)
+    # 12 of 24 fall from yes to no where the question is the answer
+    echoed = rows["question-as-answer"]
+    assert (echoed["n"], echoed["fooled"], echoed["flipped"], echoed["shift"]) == (24, 0.0, 0.5, -0.5)
+    for name in ("lower-case", "upper-case", "no-punctuation", "true-sentence", "empty-sentence"):
+        assert (rows[name]["n"], rows[name]["flipped"], rows[name]["moved"]) == (24, 0.0, 0.0)
+    for name in ("injected-instruction", "injected-verdict", "injected-role"):
+        assert (rows[name]["n"], rows[name]["fooled"]) == (12, 0.0)
+    assert "numbers-replaced" not in rows and "swapped-order" not in rows
+
+
+@pytest.mark.slow
+def test_intervals_are_of_groups(pairs):
+    result = package.stress(["contains"], "pairs.csv", perturbations=["question-as-answer"])
+    (effect,) = result.study.subjects[0].effects
+    # each group has one right and one wrong pair: every resample of groups has the same share
+    assert (effect.flipped.low, effect.flipped.high) == (0.5, 0.5)
+    # none of 12 groups was fooled: Wilson's upper bound for 0 of 12
+    from scipy.stats import binomtest
+
+    upper = binomtest(0, 12).proportion_ci(0.95, method="wilson").high
+    assert (effect.fooled.low, effect.fooled.high) == (0.0, pytest.approx(upper))
+    single = package.stress(["contains"], "pairs.csv", perturbations=["question-as-answer"], group_by="none")
+    (effect,) = single.study.subjects[0].effects
+    assert effect.flipped.low < 0.4 < 0.6 < effect.flipped.high
+
+
+@pytest.mark.slow
+def test_thresholds_are_those_that_were_learned_without_the_pair(pairs, tmp_path):
+    from assay.reports.data import read_datasets, same_pairs
+    from assay.reports.folder import read_run
+    from assay.reports.stress.effects import learned_thresholds
+    from assay.reports.thresholds.planning import out_of_fold
+    from assay.reports.thresholds.settings import ThresholdSettings
+
+    package.run("pairs.csv", ["rouge-1"], resamples=0, out=tmp_path / "run", page=False)
+    (data,) = read_datasets(read_run(tmp_path / "run"))
+    theirs, _ = out_of_fold(data, "rouge-1", "label>=1", ThresholdSettings(seed=3))
+    ours = learned_thresholds("a", data.scores["rouge-1"], data.labels > 0, same_pairs(data), data.groups, 3)
+    np.testing.assert_array_equal(ours, theirs)
+
+
+@pytest.mark.slow
+def test_scores_come_from_the_store(pairs, tmp_path, monkeypatch):
+    log = tmp_path / "log"
+    monkeypatch.setenv("COUNTING_LOG", str(log))
+    settings = {"threshold": 0.5, "resamples": 0, "store": tmp_path / "store.sqlite"}
+    first = package.stress([Counting()], "pairs.csv", perturbations=["upper-case", "lower-case"], **settings)
+    scored = log.read_text().splitlines()
+    # 12 right pairs and 12 wrong ones that are alike but for the gold answer, three times
+    assert len(scored) == len(set(scored)) == 72
+    again = package.stress([Counting()], "pairs.csv", perturbations=["upper-case", "lower-case"], **settings)
+    assert log.read_text().splitlines() == scored
+    assert again.study == first.study
+    package.stress([Counting()], "pairs.csv", perturbations=["upper-case", "denied-gold"], **settings)
+    assert len(log.read_text().splitlines()) == 72 + 12, "what an earlier one scored is not scored again"
+
+
+@dataclass(frozen=True)
+class Seeded(Metric):
+    """1 for every pair with an even seed, 0 with an odd one; 'temperature' is without effect."""
+
+    seed: int = option(0, "of nothing")
+    temperature: float = option(0.0, "of nothing")
+
+    declaration = Declaration("seeded", "parity of the seed")
+    is_stored = False
+
+    def score(self, batch: Batch):
+        return np.full(len(batch), float(self.seed % 2 == 0))
+
+
+def test_options_that_must_not_matter(pairs):
+    result = package.stress([Seeded(), "f1"], "pairs.csv", threshold=0.5, resamples=0)
+    of_seeded = {effect.perturbation: effect for effect in result.study.subjects[0].effects}
+    assert (of_seeded["other-seed"].fooled.value, of_seeded["other-seed"].shift.value) == (1.0, -1.0)
+    assert of_seeded["other-temperature"].fooled.value == 0.0
+    assert "other-seed" not in {effect.perturbation for effect in result.study.subjects[1].effects}
+    alone = package.stress(["f1"], "pairs.csv", threshold=0.5, resamples=0, perturbations=["other-seed", "lower-case"])
+    assert alone.study.notes == ("pairs: other-seed is left out, no metric has the option seed",)
+
+
+def test_a_score_that_falls_with_similarity(pairs):
+    result = package.stress(["ter"], "pairs.csv", threshold=1, resamples=0, perturbations=["names-replaced"])
+    (effect,) = result.study.subjects[0].effects
+    # one word of the gold answer, three of the candidate: 3 edits, then 4
+    assert (effect.shift.value, effect.fooled.value) == (-1.0, 0.0)
+    assert result.study.subjects[0].verdicts == "yes up to 1"
+
+
+def test_without_labels(assay, workplace):
+    Path("bare.csv").write_text("reference,candidate\n" + "".join(f"{name},It is {name}\n" for name in NAMES))
+    done = assay("stress", "f1", "-d", "bare.csv", "-f", "json", "-q")
+    rows = effects(json.loads(done.out), "f1")
+    assert rows["upper-case"]["fooled"] is None and rows["upper-case"]["shift"] == 0
+    assert rows["answer-denied"]["fooled"] == 0, "the score is all it takes"
+    shown = assay("stress", "f1", "-d", "bare.csv", "-q")
+    assert "no verdicts: there are no labels; a verdict needs --threshold SCORE" in shown.out
+    with_threshold = assay("stress", "f1", "-d", "bare.csv", "--threshold", ".5", "-f", "json", "-q")
+    assert effects(json.loads(with_threshold.out), "f1")["denied-gold"]["fooled"] == 1
+
+
+def test_labels_of_several_values_need_a_rule(assay):
+    columns = ("--columns", "reference=gold,candidate=answer,label=human")
+    shown = assay("stress", "f1", "-d", "own.csv", *columns, "-q")
+    assert "no verdicts: labels: the label of own has 3 values; say which mean yes, such as --positive" in shown.out
+    few = assay("stress", "f1", "-d", "own.csv", *columns, "--positive", "label>=2", "-q")
+    assert few.code == 0 and "yes from a threshold learned in 5 folds" in few.out
+
+
+@pytest.mark.slow
+def test_a_run_keeps_the_result_and_shows_it(assay, pairs):
+    assert (
+        assay("run", "-d", "pairs.csv", "-m", "contains", "-m", "f1", "--resamples", "0", "-o", "run", "-q").code == 0
+    )
+    page = Path("run/report.html").read_text()
+    assert 'id="stress"' not in page
+    done = assay("stress", "--run", "run", "--resamples", "0")
+    assert done.code == 0, done.err
+    assert "wrote run/stress.json" in done.err and "wrote run/report.html" in done.err
+    page = Path("run/report.html").read_text()
+    assert 'id="stress"' in page and "contains under stress" in page and "f1 under stress" in page
+    assert "It is certainly not Bonn." in page
+    assert assay("report", "run", "--out", "page", "--no-leaderboard", "-q").code == 0
+    assert "f1 under stress" in Path("page/index.html").read_text()
+    # the run is still one, and may be written again
+    assert assay("verify", "run").code == 0
+    assert (
+        assay("run", "-d", "pairs.csv", "-m", "contains", "-m", "f1", "--resamples", "0", "-o", "run", "-q").code == 0
+    )
+    assert not Path("run/stress.json").exists()
+
+
+def test_a_broken_result_is_refused_by_name(assay, pairs):
+    assert assay("run", "-d", "pairs.csv", "-m", "f1", "--resamples", "0", "-o", "run", "-q").code == 0
+    Path("run/stress.json").write_text('{"schema": 1, "subjects": 3}')
+    assert "run/stress.json: is no result of assay stress" in assay("report", "run", "--out", "page").complaint
+    Path("run/stress.json").write_text('{"schema": 99}')
+    assert "was written by a newer assay (schema 99)" in assay("report", "run", "--out", "page").complaint
+
+
+@pytest.mark.parametrize(
+    ("words", "said"),
+    [
+        (["f1"], "no dataset: give --dataset NAME_OR_FILE, or --run FOLDER"),
+        (["-d", "pairs.csv"], "no metric: name one or more, such as assay stress contains f1 --dataset FILE"),
+        (["f1", "-d", "pairs.csv", "-p", "denied"], "there is no perturbation 'denied'. Did you mean"),
+        (["f1", "-d", "pairs.csv", "--positive", "label>=7"], "makes all pairs of pairs no"),
+        (["recorded:label", "-d", "pairs.csv"], "a recorded score is that of the pair as it was; name a metric"),
+        (["f1", "--run", "nowhere"], "there is no such run folder"),
+        (["f1", "--run", "nowhere", "--sample", "3"], "--sample: the pairs of a run are taken as they were"),
+        (["f2", "-d", "pairs.csv"], "there is no metric 'f2'"),
+    ],
+)
+def test_refusals(assay, pairs, words, said):
+    assert said in assay("stress", *words).complaint
+
+
+def test_a_metric_that_is_unavailable_is_one_line(assay, pairs):
+    done = assay("stress", "f1", "cross-encoder:nowhere/at-all", "-d", "pairs.csv", "--offline", "--resamples", "0")
+    assert done.code == 1
+    assert done.err.count("cross-encoder:nowhere/at-all") == 1
+    assert "f1 under stress" in done.out
+
+
+@pytest.mark.parametrize("form", ["md", "csv", "html", "latex"])
+def test_formats(assay, pairs, form):
+    done = assay("stress", "contains", "-d", "pairs.csv", "--resamples", "0", "-f", form, "-q")
+    assert done.code == 0 and "denied-gold" in done.out
