@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from assay.api.report import report
     from assay.api.reproduce import list_published, reproduce
     from assay.api.result import Result
-    from assay.api.run import run
+    from assay.api.run import estimate, run
     from assay.api.significance import compare_systems
     from assay.api.stress import stress
     from assay.api.sweep import sweep
@@ -69,6 +69,7 @@ __all__ = [
     "compare_systems",
     "crossval",
     "diagnose",
+    "estimate",
     "evaluate_categories",
     "explain",
     "figure",

@@ -261,7 +261,7 @@ def test_a_metric_that_runs_code_is_refused(project, assay):
     (project / "evil/evil.py").write_text("raise SystemExit('ran')\n", encoding="utf-8")
     write(project, "metric = ['evaluate:../evil']\n")
     line = assay("run", project / "my.csv", *COLUMNS).complaint
-    assert "would run code (../evil); name such a metric on the command line" in line
+    assert "would run code or call a server (../evil); name such a metric on the command line" in line
 
 
 def test_every_option_with_text_was_thought_of():
@@ -284,7 +284,7 @@ def test_paths_that_may_be_set_are_read_only():
             if "str | Path" in option._hint or option.kind is Path:
                 paths.add(option.name)
     assert paths - REFUSED.keys() == {
-        *("against", "baseline_of", "corrected", "entities", "graphs", "space", "threshold", "vectors")
+        *("against", "baseline_of", "corrected", "entities", "graphs", "prices", "space", "threshold", "vectors")
     }
 
 

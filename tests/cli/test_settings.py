@@ -18,7 +18,7 @@ from assay.settings import Resampling, Settings, declared, setting, takes_settin
 
 #: What a command may take beside its settings: subjects by position, and what concerns the terminal or a file beside.
 SUBJECTS = {"run", "runs", "against", "results", "tuples", "name", "recipe"}
-TERMINAL = {"output", "explain", "traceback", "verbose", "quiet", "out", "svg", "junit", "summary"}
+TERMINAL = {"output", "explain", "traceback", "verbose", "quiet", "out", "svg", "junit", "summary"} | {"dry_run"}
 #: Verbs that list what there is, or copy a run: they have nothing to set.
 WITHOUT_SETTINGS = {"baseline", "doctor", "metrics", "models", "datasets", "cache"}
 #: Other options that are no settings: a second function of the package, and text that Python has as a pair of numbers.

@@ -132,9 +132,9 @@ def locked_store(bench: Bench, count: Count) -> None:
 
 
 def _impatient() -> None:
-    from assay.benchmark import store
+    from assay import database
 
-    store.PATIENCE = 0.2
+    database.PATIENCE = 0.2
 
 
 def _hold(store: Path, seconds: float) -> None:

@@ -10,11 +10,13 @@ from pathlib import Path
 
 from assay.benchmark.store import default_store
 from assay.errors import InputError, unknown_name
+from assay.metrics.judge.replies import reply_store
 from assay.paths import cache_dir
 
 #: What lies in the cache: its kind, and what is lost with it.
 KINDS = {
     "scores": "scores of earlier runs; computed anew",
+    "replies": "replies of judges at endpoints; paid for anew",
     "models": "models that were downloaded",
     "datasets": "datasets that were downloaded",
     "converted": "models converted for other backends; converted anew",
@@ -81,8 +83,8 @@ def prune_cache(kinds: Sequence[str], *, older_than: float = 0.0, dry_run: bool 
 def _paths_of(kind: str) -> list[Path]:
     """Return the files and folders of a kind that are removed one by one."""
     folder = cache_dir()
-    if kind == "scores":
-        store = default_store()
+    if kind in ("scores", "replies"):
+        store = default_store() if kind == "scores" else reply_store()
         return sorted(store.parent.glob(f"{store.name}*"))
     if kind == "unfinished":
         return sorted([*folder.glob("wheel-*"), *folder.rglob("*.part")])

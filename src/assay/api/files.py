@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from assay.api.result import Result
-from assay.api.run import load_metrics
+from assay.api.run import load_metrics, purse_of
 from assay.api.writing import check_held, check_out, write_scored_lines, write_table
 from assay.benchmark.buckets import reads_texts
 from assay.benchmark.folder import check_target, write_run
@@ -27,6 +27,7 @@ from assay.datasets.files import SUFFIXES, file_of, is_standard_input, is_table_
 from assay.datasets.load import own_pairs
 from assay.datasets.reading import Reading
 from assay.errors import AssayError, InputError
+from assay.metrics.judge.spending import use_purse
 from assay.metrics.neural.runtime import Runtime, use_runtime
 from assay.metrics.recorded import Recorded
 from assay.paths import user_path
@@ -93,7 +94,8 @@ def score_file(settings: ScoreSettings) -> list[str]:
         pairs, table = pairs.limit(settings.limit), table.slice(0, settings.limit)
     shared = settings.values_of(GoldAnswers, Offline)
     request = Request((pairs,), metrics, buckets=("none",), resamples=0, absent=absent, **shared)
-    with use_runtime(Runtime(settings.device, settings.threads)):
+    runtime, purse = Runtime(settings.device, settings.threads), purse_of(settings, fresh=settings.fresh)
+    with use_runtime(runtime), use_purse(purse):
         scored = score_pairs(
             request,
             store=None if settings.store is None else user_path(settings.store),

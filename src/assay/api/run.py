@@ -4,12 +4,14 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import replace
+from dataclasses import asdict, replace
 from pathlib import Path
 from typing import Any
 
 from assay.api.result import Result
+from assay.api.values import Report
 from assay.benchmark.buckets import rules_for
+from assay.benchmark.estimate import estimate_work
 from assay.benchmark.folder import check_target
 from assay.benchmark.request import Request
 from assay.benchmark.runner import run as run_request
@@ -23,10 +25,12 @@ from assay.datasets.graphs import parse_graph_files
 from assay.datasets.load import is_own_file
 from assay.errors import InputError, OfflineError, UnavailableError
 from assay.metrics import Metric, load_metric
+from assay.metrics.judge.spending import Purse, read_prices, use_purse
 from assay.metrics.neural.runtime import Runtime, device_of, use_runtime
 from assay.paths import user_path
 from assay.progress import Silent
-from assay.settings import AdjustedAgreement, GoldAnswers, Limited, Offline, OwnData, takes_settings
+from assay.reports.estimate import document as estimate_document
+from assay.settings import AdjustedAgreement, GoldAnswers, Limited, Offline, OwnData, Paid, takes_settings
 
 
 def plan(settings: RunSettings) -> Request:
@@ -241,13 +245,40 @@ def run(settings: RunSettings) -> Result:
     if settings.device not in ("auto", "cpu"):
         # before any work: a device that was named must be there
         device_of(runtime)
-    with use_runtime(runtime):
+    with use_runtime(runtime), use_purse(purse_of(settings, fresh=settings.fresh)):
         executor = settings.executor or InProcess(keep_models=settings.keep_models)
         outcome = run_request(request, store=store, executor=executor, fresh=settings.fresh, progress=settings.progress)
     result = Result(outcome)
     if settings.out is not None:
         result.save(settings.out, page=settings.page)
     return result
+
+
+@takes_settings(RunSettings)
+def estimate(settings: RunSettings) -> Report:
+    """Return what :func:`run` would have to compute and what judges would cost; nothing is scored and nothing called.
+
+    Takes the arguments of :func:`run`; where results go does not matter.
+
+    Raises:
+        InputError: something that was given cannot be used; one line says what and where.
+        UnavailableError: the only dataset, or the only metric, is unavailable.
+    """
+    request = plan(settings)
+    store = None if settings.store is None else user_path(settings.store)
+    runtime, purse = Runtime(settings.device, settings.threads), purse_of(settings, fresh=settings.fresh)
+    with use_runtime(runtime), use_purse(purse):
+        works = estimate_work(request, store, fresh=settings.fresh)
+    return Report(estimate_document([asdict(work) for work in works], settings.budget))
+
+
+def purse_of(settings: Paid, *, fresh: bool) -> Purse:
+    """Return a purse with the budget and the prices of the settings.
+
+    Raises:
+        InputError: the file of prices cannot be used.
+    """
+    return Purse(settings.budget, {} if settings.prices is None else read_prices(settings.prices), fresh)
 
 
 def as_list(datasets: Any) -> list[Any]:

@@ -174,7 +174,7 @@ class PreparedDataset:
         self.group_column = group
         self.rules = rules
         self.scores: dict[str, NDArray[np.float64]] = {}
-        self._singles: dict[tuple[bool, bool, bytes | None], Singles] = {}
+        self._singles: dict[tuple[bool, bool, bool, bytes | None], Singles] = {}
         self._rows: dict[frozenset[str], NDArray[np.intp] | None] = {}
 
     def parts(self, metric: Metric) -> list[DatasetPart]:
@@ -191,7 +191,8 @@ class PreparedDataset:
     def singles(self, metric: Metric, part: DatasetPart) -> Singles:
         """Return the distinct pairs of a part, with the question and the graphs for metrics that read them."""
         reads = metric.declaration
-        key = reads.reads_question, reads.reads_graphs, None if part.rows is None else part.rows.tobytes()
+        rows = None if part.rows is None else part.rows.tobytes()
+        key = reads.reads_question, reads.reads_graphs, reads.reads_all_references, rows
         if key not in self._singles:
             self._singles[key] = Singles.read_by(metric, self.taken(part))
         return self._singles[key]
@@ -199,6 +200,13 @@ class PreparedDataset:
     def taken(self, part: DatasetPart) -> Pairs:
         """Return the pairs of a part."""
         return self.pairs if part.rows is None else self.pairs.take(part.rows)
+
+    def references(self, part: DatasetPart) -> list[str]:
+        """Return all references of a part, each of several gold answers by itself: a metric's corpus."""
+        references: list[str] = []
+        for cell in self.taken(part).column("reference").to_pylist():
+            references.extend(cell if isinstance(cell, list) else [cell])
+        return references
 
     def _rows_for(self, metric: Metric) -> NDArray[np.intp] | None:
         """Return the rows whose language the metric is made for; None for all."""

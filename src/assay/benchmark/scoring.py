@@ -20,7 +20,7 @@ from assay.benchmark.store import ScoreStore
 from assay.errors import AssayError, UnavailableError
 from assay.manifest import Asymmetry
 from assay.metrics import Batch, Metric
-from assay.metrics.work import Engine, Flag, Scores, open_session, release_sessions, session_if_open
+from assay.metrics.work import MISSING, Engine, Flag, Scores, open_session, release_sessions, session_if_open
 from assay.progress import Progress, shares_told_to
 
 log = logging.getLogger(__name__)
@@ -94,7 +94,7 @@ def score_unit(unit: Unit, *, keep_models: bool = False) -> Scores:
     """Return the scores of one unit, computed in this process, finite and of the right shape.
 
     Raises:
-        AssayError: a metric gave another number of scores, or one that is not finite.
+        AssayError: a metric gave another number of scores, or one that is not finite without a flag that says why.
         EngineUnavailableError: the engine cannot be opened.
     """
     try:
@@ -106,7 +106,8 @@ def score_unit(unit: Unit, *, keep_models: bool = False) -> Scores:
     expected = (len(unit.batch), len(unit.metrics))
     if values.shape != expected:
         raise AssayError(f"gave scores of shape {values.shape} for {expected[0]} pairs and {expected[1]} metrics")
-    bad = np.argwhere(~np.isfinite(values))
+    missing = np.isnan(values) & (scores.flags & MISSING > 0)
+    bad = np.argwhere(~np.isfinite(values) & ~missing)
     if len(bad):
         row, column = bad[0]
         reference, candidate = unit.batch.references[row], unit.batch.candidates[row]
@@ -275,11 +276,15 @@ class Scorer:
             new = rows[missing]
             values, flags = scores.values[missing, column], scores.flags[missing, column]
             if state.job.metrics[index].is_stored:
-                self.store.put(state.keys[index], state.job.singles.digests[new], values, flags)
+                # a pair without a score is asked for again by the next run
+                given = np.isfinite(values)
+                digests = state.job.singles.digests[new[given]]
+                self.store.put(state.keys[index], digests, values[given], flags[given])
             state.scores[index, new], state.flags[index, new] = values, flags
             state.seconds[index] += scores.seconds[column]
-            if scores.asymmetry is not None and not np.isnan(scores.asymmetry[:, column]).any():
-                state.asymmetry.setdefault(index, []).append(scores.asymmetry[missing, column])
+            if scores.asymmetry is not None:
+                distances = scores.asymmetry[missing, column]
+                state.asymmetry.setdefault(index, []).append(distances[np.isfinite(distances)])
 
     def _finish(self, state: _JobState, index: int) -> Scored:
         """Return the scores of all pairs under one metric of a job."""
@@ -301,9 +306,9 @@ class Scorer:
 
 def _asymmetry(parts: list[NDArray[np.float64]]) -> Asymmetry | None:
     """Return mean and maximum of the distances between the two orders of the texts; None where there are none."""
-    if not parts:
+    distances = np.concatenate([np.zeros(0), *parts])
+    if not len(distances):
         return None
-    distances = np.concatenate(parts)
     return Asymmetry(mean=float(distances.mean()), largest=float(distances.max()), pairs=len(distances))
 
 

@@ -19,6 +19,7 @@ from assay.settings import (
     Offline,
     OwnColumns,
     OwnData,
+    Paid,
     RunFolderToo,
     ScoreStore,
     Scoring,
@@ -33,7 +34,7 @@ DATASETS = "A dataset (NAME[@VERSION][:SPLIT]) or a CSV, TSV, JSONL, Parquet fil
 
 
 @dataclass(frozen=True)
-class RunSettings(OwnData, Graphs, AdjustedAgreement, Limited, Scoring, ScoreStore):
+class RunSettings(OwnData, Graphs, AdjustedAgreement, Limited, Scoring, Paid, ScoreStore):
     """Settings of ``assay run``."""
 
     datasets: Any | Sequence[Any] = setting(DATASETS, (), flags=("--dataset", "-d"), metavar="DATASET")
@@ -49,7 +50,7 @@ class RunSettings(OwnData, Graphs, AdjustedAgreement, Limited, Scoring, ScoreSto
 
 
 @dataclass(frozen=True)
-class ScoreSettings(OwnData, Graphs, Limited, Scoring, ScoreStore):
+class ScoreSettings(OwnData, Graphs, Limited, Scoring, Paid, ScoreStore):
     """Settings of ``assay score``."""
 
     file: str | Path = setting("CSV, TSV, JSONL or Parquet with pairs, labelled or not.", argument=True)

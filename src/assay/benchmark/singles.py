@@ -1,11 +1,13 @@
 """Single (reference, candidate) pairs behind a pairs table: what metrics score and the store keeps.
 
 A reference may be several gold answers; each is scored alone, and the scores of a pair are then reduced to the best
-one or their mean. A single that stands in the table many times is scored once.
+one or their mean, except for a metric that reads them all at once. A single that stands in the table many times is
+scored once.
 """
 
 from __future__ import annotations
 
+import json
 from functools import cached_property
 from hashlib import blake2b
 from typing import TYPE_CHECKING, Literal
@@ -38,19 +40,26 @@ class Singles:
         pairs: the table; it is not copied.
         with_question: whether the question is part of a single (for metrics that read it).
         with_graphs: whether the AMR graphs are.
+        together: whether several gold answers are one single.
 
     Attributes:
         digests: one a distinct single, 16 bytes each, shape (u,), in order of first appearance.
         inverse: for each single of the table, the index of its digest, shape (s,).
     """
 
-    def __init__(self, pairs: Pairs, *, with_question: bool = False, with_graphs: bool = False) -> None:
+    def __init__(
+        self, pairs: Pairs, *, with_question: bool = False, with_graphs: bool = False, together: bool = False
+    ) -> None:
         self._rows = len(pairs)
         #: for each single of the table, the row of its pair; None where every pair has one reference
         self._parents: NDArray[np.int64] | None = None
         self._columns = _columns_read(pairs, with_question=with_question, with_graphs=with_graphs)
-        if _is_list(self._columns["reference"]):
-            self._columns, self._parents = _one_row_a_gold_answer(self._columns, pairs.name)
+        has_lists = _is_list(self._columns["reference"])
+        if has_lists:
+            _check_not_empty(self._columns["reference"], pairs.name)
+        self._together = together and has_lists
+        if has_lists and not together:
+            self._columns, self._parents = _one_row_a_gold_answer(self._columns)
         text_columns = [name for name in self._columns if name not in GRAPH_COLUMNS]
         # both graph columns even where one is absent: a graph of one side is another single than that of the other
         self._keyed = (*text_columns, *(GRAPH_COLUMNS if with_graphs else ()))
@@ -73,7 +82,12 @@ class Singles:
     def read_by(cls, metric: Metric, pairs: Pairs) -> Singles:
         """Return the singles of a table with the columns that a metric reads."""
         reads = metric.declaration
-        return cls(pairs, with_question=reads.reads_question, with_graphs=reads.reads_graphs)
+        return cls(
+            pairs,
+            with_question=reads.reads_question,
+            with_graphs=reads.reads_graphs,
+            together=reads.reads_all_references,
+        )
 
     def _digests(self) -> NDArray[np.bytes_]:
         """Return the digest of every single of the table, shape (s,), of a type that NumPy can sort."""
@@ -82,7 +96,11 @@ class Singles:
             size = min(SLICE, len(digests) - start)
             texts = []
             for name in self._keyed:
-                if name in self._columns:
+                if name == "reference" and self._together:
+                    # as JSON: another number of gold answers is another text
+                    answers = self._columns[name].slice(start, size).to_pylist()
+                    texts.append([json.dumps(several) for several in answers])
+                elif name in self._columns:
                     texts.append(_texts(self._columns[name].slice(start, size)))
                 else:
                     texts.append([""] * size)
@@ -96,8 +114,15 @@ class Singles:
         import pyarrow as pa
 
         rows = pa.array(self._first_rows[indices])
-        texts = {f"{name}s": _texts(column.take(rows)) for name, column in self._joined_columns.items()}
-        return Batch(**texts)
+        taken = {f"{name}s": column.take(rows) for name, column in self._joined_columns.items()}
+        if not self._together:
+            return Batch(**{name: _texts(column) for name, column in taken.items()})
+        answers = taken.pop("references").to_pylist()
+        return Batch(
+            references=[several[0] for several in answers],
+            gold_answers=answers,
+            **{name: _texts(column) for name, column in taken.items()},
+        )
 
     @cached_property
     def _joined_columns(self) -> dict[str, pa.Array]:
@@ -108,7 +133,8 @@ class Singles:
         for name, column in self._columns.items():
             if isinstance(column, pa.ChunkedArray):
                 # large strings, since together the chunks may hold more than 2 GiB
-                column = column.cast(pa.large_string()).combine_chunks()
+                large = pa.large_string()
+                column = column.cast(pa.large_list(large) if _is_list(column) else large).combine_chunks()
             joined[name] = column
         return joined
 
@@ -151,20 +177,20 @@ def _is_list(column: pa.ChunkedArray) -> bool:
     return bool(pa.types.is_list(column.type) or pa.types.is_large_list(column.type))
 
 
-def _one_row_a_gold_answer(
-    columns: dict[str, pa.ChunkedArray], dataset: str
-) -> tuple[dict[str, pa.Array], NDArray[np.int64]]:
-    """Return the columns with one row a gold answer, and for each of those rows the row of its pair.
+def _check_not_empty(lists: pa.ChunkedArray, dataset: str) -> None:
+    """Raise InputError for a pair with an empty list of gold answers."""
+    import pyarrow.compute as pc
 
-    Raises:
-        InputError: a pair has an empty list of gold answers.
-    """
+    if len(lists) and not pc.min(pc.fill_null(pc.list_value_length(lists), 0)).as_py():
+        raise InputError(f"{dataset}: a pair has no gold answer (an empty list)")
+
+
+def _one_row_a_gold_answer(columns: dict[str, pa.ChunkedArray]) -> tuple[dict[str, pa.Array], NDArray[np.int64]]:
+    """Return the columns with one row a gold answer, and for each of those rows the row of its pair."""
     import pyarrow as pa
     import pyarrow.compute as pc
 
     lists = columns["reference"].combine_chunks()
-    if len(lists) and not pc.min(pc.fill_null(pc.list_value_length(lists), 0)).as_py():
-        raise InputError(f"{dataset}: a pair has no gold answer (an empty list)")
     parents: NDArray[np.int64] = pc.list_parent_indices(lists).to_numpy(zero_copy_only=False).astype(np.int64)
     rows = pa.array(parents)
     flat = {name: column.combine_chunks().take(rows) for name, column in columns.items()}

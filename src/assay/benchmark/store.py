@@ -9,27 +9,22 @@ changed ends a run with an error instead of a wrong number.
 from __future__ import annotations
 
 import json
-import sqlite3
 import struct
-import time
 import zlib
-from collections.abc import Iterator, Mapping
-from contextlib import contextmanager, suppress
+from collections.abc import Mapping
 from pathlib import Path
-from typing import Any, Self
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from assay.errors import AssayError, InputError
-from assay.paths import cache_dir, private_folder
+from assay.database import Database
+from assay.paths import cache_dir
 
 #: NumPy type of a pair's digest: 16 raw bytes.
 DIGEST = np.dtype("V16")
 #: Digests looked up in one statement; SQLite's own default limit was 999 for long.
 LOOKUP = 900
-#: Seconds to wait for another process that is writing.
-PATIENCE = 60.0
 
 _SCHEMA = """
 CREATE TABLE IF NOT EXISTS metrics (id INTEGER PRIMARY KEY, signature TEXT NOT NULL UNIQUE);
@@ -49,7 +44,7 @@ def default_store() -> Path:
     return cache_dir() / "scores-2.sqlite"
 
 
-class ScoreStore:
+class ScoreStore(Database):
     """A store on disk; use as a context manager, one a process.
 
     Args:
@@ -59,43 +54,14 @@ class ScoreStore:
         InputError: the file is no score store, or cannot be written.
     """
 
+    title = "score store"
+    kind = "scores"
+    schema = _SCHEMA
+
     def __init__(self, path: Path) -> None:
-        self.path = path
+        super().__init__(path)
         #: By metric: of its signature, where the checksum of each row starts.
         self._checksums: dict[int, int] = {}
-        try:
-            private_folder(path.parent)
-            with suppress(FileExistsError):
-                # SQLite gives the files beside it the same permissions
-                path.touch(0o600, exist_ok=False)
-            self._connection = sqlite3.connect(path, timeout=PATIENCE, isolation_level=None)
-            self._open()
-        except (OSError, sqlite3.Error) as error:
-            reason = getattr(error, "strerror", None) or error
-            raise InputError(
-                f"{path}: cannot be used as score store ({reason}); set ASSAY_CACHE to a folder that can be "
-                "written, or move the file away"
-            ) from error
-
-    def _open(self) -> None:
-        """Turn on WAL and make the tables; SQLite's own waiting does not cover two processes turning it on at once."""
-        deadline = time.monotonic() + PATIENCE
-        while True:
-            try:
-                self._connection.execute("PRAGMA journal_mode=WAL")
-                self._connection.execute("PRAGMA synchronous=NORMAL")
-                self._connection.executescript(_SCHEMA)
-                return
-            except sqlite3.OperationalError as error:
-                if "locked" not in str(error) or time.monotonic() > deadline:
-                    raise
-                time.sleep(0.05)
-
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(self, *exception: object) -> None:
-        self._connection.close()
 
     def metric_id(self, signature: Mapping[str, str]) -> int:
         """Return the key of a metric with this full signature.
@@ -152,7 +118,7 @@ class ScoreStore:
         known = {}
         for pair, score, flags, checksum in self._connection.execute(select, (metric, *keys)):
             if not isinstance(score, float) or checksum != self._checksum(metric, pair, score, flags):
-                raise DamagedStoreError(self.path, "a score does not fit its checksum")
+                raise self.damaged("a score does not fit its checksum")
             known[pair] = score, flags
         return known
 
@@ -188,48 +154,3 @@ class ScoreStore:
         """Return how many pairs have a score under *metric*, counted up to *limit* where it is positive."""
         rows = "SELECT 1 FROM scores WHERE metric = ? LIMIT ?"
         return int(self._connection.execute(f"SELECT count(*) FROM ({rows})", (metric, limit)).fetchone()[0])
-
-    @contextmanager
-    def _writing(self) -> Iterator[None]:
-        """Write in this block: committed whole or not at all."""
-        with self._explaining():
-            self._connection.execute("BEGIN IMMEDIATE")
-            try:
-                yield
-            except BaseException:
-                if self._connection.in_transaction:
-                    self._connection.execute("ROLLBACK")
-                raise
-            self._connection.execute("COMMIT")
-
-    @contextmanager
-    def _explaining(self) -> Iterator[None]:
-        """Turn errors of SQLite in this block into one that a user can act on."""
-        try:
-            yield
-        except sqlite3.OperationalError as error:
-            if "full" in str(error):
-                raise StoreFullError(
-                    f"{self.path}: the disk is full; free some space and run the same command again"
-                ) from error
-            raise StoreError(f"{self.path}: {error}; the scores so far are kept, run the same command again") from error
-        except sqlite3.Error as error:
-            raise DamagedStoreError(self.path, str(error)) from error
-
-
-class StoreError(AssayError):
-    """The store could not be written; a whole run stops for it, since its work could not be kept."""
-
-
-class StoreFullError(StoreError, InputError):
-    """There is no space left for scores: the user can mend it (exit code 2)."""
-
-
-class DamagedStoreError(StoreError, InputError):
-    """The file of the store was damaged or changed: the user sets it aside (exit code 2)."""
-
-    def __init__(self, path: Path, reason: str) -> None:
-        super().__init__(
-            f"{path}: the score store is damaged ({reason}); move the file away, or remove it with: "
-            "assay cache prune scores"
-        )

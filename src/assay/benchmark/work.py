@@ -18,7 +18,7 @@ from assay.benchmark.prepared import DatasetPart, PreparedDataset, is_made_for
 from assay.benchmark.request import Request
 from assay.benchmark.scoring import EngineUnavailableError, Scored, Scorer, ScoringJob
 from assay.benchmark.singles import Singles
-from assay.benchmark.store import StoreError
+from assay.database import StoreError
 from assay.errors import AssayError, MissingExtraError, UnavailableError
 from assay.manifest import Cost, MetricRecord, RecordedDeclaration, Status
 from assay.metrics import ColumnMetric, Context, Metric
@@ -317,7 +317,7 @@ def _plan(metric: Metric, dataset: PreparedDataset, obtainer: _Obtainer, records
             return []
         tasks = []
         for part in parts:
-            bound = metric.bind(Context(part.language, partial(_references, dataset, part)))
+            bound = metric.bind(Context(part.language, partial(dataset.references, part)))
             obtainer.obtain(bound)
             bound.check_available()
             tasks.append(Task(name, bound, dataset, part, bound.needs()))
@@ -339,14 +339,6 @@ def _why_not(metric: Metric, language: str | None) -> str:
     except UnavailableError as error:
         return f"{error.reason}; {error.remedy}"
     return f"not available for {language}"
-
-
-def _references(dataset: PreparedDataset, part: DatasetPart) -> list[str]:
-    """Return all references of a part, each of several gold answers by itself: a metric's corpus."""
-    references: list[str] = []
-    for cell in dataset.taken(part).column("reference").to_pylist():
-        references.extend(cell if isinstance(cell, list) else [cell])
-    return references
 
 
 def _take_recorded(metric: ColumnMetric, dataset: PreparedDataset, records: MetricRecords) -> None:

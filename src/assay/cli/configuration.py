@@ -30,7 +30,7 @@ REFUSED = {
 }
 #: Options whose text may hold paths, beside those that are paths; a path there has a slash or a dot.
 WITH_PATHS = frozenset(
-    {"base", "dataset", "datasets", "dev", "graphs", "labeller", "metric", "metrics", "pairs", "queries"}
+    {"base", "dataset", "datasets", "dev", "graphs", "labeller", "metric", "metrics", "pairs", "prices", "queries"}
     | {"test", "threshold", "train", "vectors"}
 )
 _EXPECTED = {bool: "true or false", int: "a whole number", float: "a number", str: "text", Path: "text, a path"}
@@ -100,7 +100,7 @@ def _as_list(value: Any) -> list[Any]:
 
 
 def _check_runs_no_code(name: str) -> None:
-    """Raise InputError for a metric that runs code of no installed package, such as a module of evaluate."""
+    """Raise InputError for a metric that runs code of no installed package, or calls a server with the user's key."""
     from assay.metrics import load_metric
 
     try:
@@ -109,7 +109,7 @@ def _check_runs_no_code(name: str) -> None:
         # the verb reports an unknown name or a package that is missing
         return
     if code:
-        raise InputError(f"would run code ({code}); name such a metric on the command line")
+        raise InputError(f"would run code or call a server ({code}); name such a metric on the command line")
 
 
 def _with_paths(text: str, folder: Path) -> str:

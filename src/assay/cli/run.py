@@ -5,7 +5,7 @@ from __future__ import annotations
 import shlex
 from datetime import datetime
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
@@ -39,7 +39,13 @@ def _instead_of_configured(context: typer.Context, name: str | None) -> str | No
 
 @command(RunSettings, position=_instead_of_configured)
 def run(
-    output: FormatOption = Format.table, explain: ExplainOption = False, quiet: QuietOption = False, **settings: Any
+    dry_run: Annotated[
+        bool, typer.Option("--dry-run", help="Say what there is to score, and how many calls, tokens and what price.")
+    ] = False,
+    output: FormatOption = Format.table,
+    explain: ExplainOption = False,
+    quiet: QuietOption = False,
+    **settings: Any,
 ) -> None:
     """Score labelled pairs with metrics and say how far each agrees with people.
 
@@ -49,6 +55,9 @@ def run(
     """
     import assay
 
+    if dry_run:
+        print_report(assay.estimate(**settings), output, explain=explain)
+        return
     folder = Path(settings.get("out") or _default_folder(settings.get("suite"), settings.get("datasets")))
     with_page = settings.get("page", True)
     with progress_on_stderr(quiet) as progress:

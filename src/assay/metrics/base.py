@@ -26,12 +26,14 @@ __all__ = ["Batch", "ColumnMetric", "Context", "Declaration", "Metric", "PairMet
 
 @dataclass(frozen=True)
 class Batch:
-    """Pairs to score, as columns of equal length; single strings only.
+    """Pairs to score, as columns of equal length.
 
     Attributes:
         references: the gold answers.
         candidates: the answers to judge.
         questions: the questions, or None.
+        gold_answers: all gold answers of each pair, for metrics that read them together; their first one is the
+            reference. None where the reference is the only one.
         reference_graphs, candidate_graphs: the AMR graphs of the texts in Penman notation; None where the data has
             none.
 
@@ -44,6 +46,7 @@ class Batch:
     questions: Sequence[str] | None = None
     reference_graphs: Sequence[str] | None = None
     candidate_graphs: Sequence[str] | None = None
+    gold_answers: Sequence[Sequence[str]] | None = None
 
     def __post_init__(self) -> None:
         lengths = {name.replace("_", " "): len(column) for name, column in vars(self).items() if column is not None}
@@ -73,6 +76,7 @@ class Batch:
             pick_optional(self.questions),
             pick_optional(self.reference_graphs),
             pick_optional(self.candidate_graphs),
+            None if self.gold_answers is None else [self.gold_answers[i] for i in indices],
         )
 
     def swapped(self) -> Batch:
@@ -113,6 +117,8 @@ class Declaration:
             data of another language it is *not applicable*.
         reads_question: whether the question changes the score; without, ``Batch.questions`` must not be read.
         reads_graphs: whether it compares the AMR graphs of the texts, which the data must then have.
+        reads_all_references: whether it reads all gold answers of a pair at once, in ``Batch.gold_answers``. Otherwise
+            each is scored by itself, and the best score counts, or the mean.
         aspect: the aspect of meaning that it measures, such as ``negation``; empty for a metric of the whole.
         whole: the name of the metric of which it is an aspect; empty for a metric of the whole.
         citation: the paper or script it comes from.
@@ -139,6 +145,7 @@ class Declaration:
     languages: frozenset[str] | None = None
     reads_question: bool = False
     reads_graphs: bool = False
+    reads_all_references: bool = False
     aspect: str = ""
     whole: str = ""
     citation: str = ""
@@ -294,7 +301,7 @@ class Metric(ABC):
         """
 
     def foreign_code(self) -> str:
-        """Return code that scoring runs and that is in no installed package, such as a script; by default nothing.
+        """Return what scoring runs or calls outside of the installed packages, a script or server; by default nothing.
 
         ``assay verify`` takes metric names from other people's runs, and runs such code only where its user says so.
         """

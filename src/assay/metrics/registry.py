@@ -28,7 +28,9 @@ _METRIC = re.compile(
 
 def built_in() -> dict[str, str]:
     """Return the built-in metrics as "module:Class" by name: those that files in ``assay/metrics`` declare."""
-    declared = declared_in("assay.metrics", _METRIC) | declared_in("assay.metrics.amr", _METRIC)
+    declared: dict[str, str] = {}
+    for package in ("assay.metrics", "assay.metrics.amr", "assay.metrics.judge"):
+        declared |= declared_in(package, _METRIC)
     return dict(sorted(declared.items()))
 
 

@@ -25,13 +25,28 @@ class Flag(IntFlag):
     CANDIDATE_CUT = 2
     REFERENCE_EMPTY = 4
     CANDIDATE_EMPTY = 8
+    NO_VERDICT = 16
+    REFUSED = 32
+    TOO_LONG = 64
 
     @property
     def phrase(self) -> str:
         """The meaning in words."""
+        if self in _NO_SCORE:
+            return _NO_SCORE[self]
         part = "reference" if self in (Flag.REFERENCE_CUT, Flag.REFERENCE_EMPTY) else "candidate"
         what = "truncated" if self in (Flag.REFERENCE_CUT, Flag.CANDIDATE_CUT) else "without a token that counts"
         return f"{part} {what}"
+
+
+#: Why a pair has no score, in words.
+_NO_SCORE = {
+    Flag.NO_VERDICT: "reply without a verdict, no score",
+    Flag.REFUSED: "reply refused, no score",
+    Flag.TOO_LONG: "too long for the model, no score",
+}
+#: Flags of a pair that has no score: its value is NaN.
+MISSING = Flag.NO_VERDICT | Flag.REFUSED | Flag.TOO_LONG
 
 
 @dataclass(frozen=True)
@@ -39,7 +54,7 @@ class Scores:
     """Scores of n pairs under m metrics.
 
     Attributes:
-        values: float64, shape (n, m).
+        values: float64, shape (n, m); NaN only where a flag of :data:`MISSING` says why.
         flags: :class:`Flag` bits, uint8, shape (n, m).
         seconds: wall time of each metric, with the work that it shares with others, and without what it loads (unless
             there is only one pair), shape (m,).
@@ -51,6 +66,17 @@ class Scores:
     flags: NDArray[np.uint8]
     seconds: NDArray[np.float64]
     asymmetry: NDArray[np.float64] | None = None
+
+    @classmethod
+    def joined(cls, parts: Sequence[Scores]) -> Scores:
+        """Return the scores of the same pairs under all metrics of some parts, in their order."""
+        unknown = [np.full(part.values.shape, np.nan) if part.asymmetry is None else part.asymmetry for part in parts]
+        return cls(
+            np.concatenate([part.values for part in parts], axis=1),
+            np.concatenate([part.flags for part in parts], axis=1),
+            np.concatenate([part.seconds for part in parts]),
+            np.concatenate(unknown, axis=1),
+        )
 
 
 class Session(Protocol):

@@ -5,7 +5,7 @@ from __future__ import annotations
 import dataclasses
 from abc import abstractmethod
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Literal, Self, TypeVar
+from typing import TYPE_CHECKING, Any, Literal, Self, TypeVar
 
 from assay.errors import AssayError, InputError, MissingExtraError, OfflineError, UnavailableError
 from assay.metrics.base import Batch, Context, Metric, option
@@ -80,7 +80,7 @@ class ModelMetric(Metric):
         # an option that the user set goes before the preset's
         taken = {}
         for key, value in preset.items():
-            if key == "subject" or getattr(self, key) == _default(self, key):
+            if key == "subject" or getattr(self, key) == default_of(self, key):
                 taken[key] = value
         return dataclasses.replace(self, **taken)
 
@@ -245,5 +245,6 @@ def _short(language: str | None) -> str:
     return "en" if language is None else language.split("-")[0].lower()
 
 
-def _default(metric: Metric, key: str) -> object:
+def default_of(metric: Metric, key: str) -> Any:
+    """Return the default of an option."""
     return next(item.default for item in dataclasses.fields(metric) if item.name == key)

@@ -1,0 +1,1 @@
+"""A language model as judge of answers: prompts, verdicts, replies, and the endpoint that gives them."""

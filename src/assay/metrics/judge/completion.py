@@ -1,0 +1,108 @@
+"""What a chat completion says, read from the JSON of any server that speaks the protocol."""
+
+from __future__ import annotations
+
+import math
+
+from pydantic import BaseModel, ConfigDict, Field, ValidationError
+
+from assay.metrics.judge.replies import Reply
+from assay.metrics.work import Flag
+from assay.visible import brief
+
+
+class UnusableReplyError(Exception):
+    """What came is no chat completion, or that of another model; the call is tried again."""
+
+
+class _Part(BaseModel):
+    # servers add fields of their own, and leave out those that they have nothing for
+    model_config = ConfigDict(extra="ignore", allow_inf_nan=False)
+
+
+class _Token(_Part):
+    token: str
+    logprob: float
+
+
+class _Position(_Part):
+    top_logprobs: list[_Token] = []
+
+
+class _Probabilities(_Part):
+    content: list[_Position] | None = None
+
+
+class _Message(_Part):
+    content: str | None = None
+    refusal: str | None = None
+
+
+class _Choice(_Part):
+    message: _Message
+    finish_reason: str | None = None
+    logprobs: _Probabilities | None = None
+
+
+class _Usage(_Part):
+    prompt_tokens: int = Field(default=0, ge=0)
+    completion_tokens: int = Field(default=0, ge=0)
+
+
+class Completion(_Part):
+    """A chat completion.
+
+    Attributes:
+        model: that the server says it asked; empty where it does not say.
+        choices: the replies; one is asked for.
+        usage: tokens as the server counts them; None where it does not.
+        system_fingerprint: of the server's configuration.
+    """
+
+    model: str = ""
+    choices: list[_Choice] = Field(min_length=1)
+    usage: _Usage | None = None
+    system_fingerprint: str | None = None
+
+    def reply(self, seconds: float) -> Reply:
+        """Return the reply, which took so many seconds."""
+        choice, usage = self.choices[0], self.usage or _Usage()
+        refusal = choice.message.refusal
+        refused = refusal or choice.finish_reason == "content_filter"
+        return Reply(
+            text=refusal or choice.message.content or ("" if not refused else "stopped by the server's filter"),
+            first=_first_token(choice.logprobs),
+            flag=int(Flag.REFUSED) if refused else 0,
+            tokens_in=usage.prompt_tokens,
+            tokens_out=usage.completion_tokens,
+            seconds=round(seconds, 3),
+            fingerprint=self.system_fingerprint or "",
+        )
+
+
+def _first_token(probabilities: _Probabilities | None) -> dict[str, float]:
+    """Return the probabilities of the first token; empty where they were not told."""
+    if probabilities is None or not probabilities.content:
+        return {}
+    # rounding may bring a logarithm above 0
+    return {each.token: math.exp(min(each.logprob, 0.0)) for each in probabilities.content[0].top_logprobs}
+
+
+def read_completion(content: bytes, kind: str) -> Completion:
+    """Return the completion in the body of an answer.
+
+    Args:
+        content: the body.
+        kind: its type by the header, for messages.
+
+    Raises:
+        UnusableReplyError: it is none.
+    """
+    try:
+        return Completion.model_validate_json(content)
+    except ValidationError as error:
+        first = error.errors(include_url=False, include_input=False)[0]
+        where = ".".join(map(str, first["loc"]))
+        begins = brief(content[:80].decode("utf-8", "replace"))
+        problem = f"{where}: {first['msg']}" if where else f"no JSON ({kind or 'of no type'}, begins {begins!r})"
+        raise UnusableReplyError(f"its answer is no chat completion: {problem}") from None

@@ -1,0 +1,296 @@
+"""Judge: a language model is asked for a verdict on each pair; at an endpoint, or in this process."""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Literal
+
+from assay.errors import InputError, UnavailableError
+from assay.metrics.base import Batch, Declaration, Metric, option
+from assay.metrics.judge.prompts import Message, Prompt
+from assay.metrics.judge.verdicts import PARSER, Scale, scale_of
+from assay.metrics.neural.metric import ModelMetric, default_of
+
+if TYPE_CHECKING:
+    from assay.metrics.judge.replies import Reply
+    from assay.metrics.work import Engine, Scores
+
+#: Options that decide how replies are obtained, not what they are: no part of the signature.
+_HOW = frozenset({"key", "concurrency", "timeout", "retries", "price_in", "price_out"})
+#: Options of the other engine.
+_OF_ENDPOINT = _HOW | {"endpoint"}
+_OF_LOCAL = frozenset({"precision"})
+#: Options of :class:`ModelMetric` that no judge has.
+_UNUSED = frozenset({"backend", "max_length"})
+
+
+@dataclass(frozen=True)
+class Judge(ModelMetric):
+    """The verdict of a language model on a pair.
+
+    By default the mean verdict by the probabilities of the first token of the reply (G-Eval, Liu et al. 2023, section
+    2.1), where the model gives them: of *yes* and *no* the probability of *yes*. Otherwise the verdict that the reply
+    states. A reply without a verdict gives no score.
+    """
+
+    endpoint: str | None = option(
+        None, "address of a server with OpenAI's chat completions, such as http://localhost:8000/v1; none: this process"
+    )
+    key: str | None = option("OPENAI_API_KEY", "environment variable with the key of the endpoint; none for no key")
+    prompt: str = option("equivalence", "correctness, equivalence, grade-1-5, similarity, or a file: ./mine.toml")
+    scale: Literal["prompt", "yes-no", "0-2", "1-5"] = option("prompt", "the verdicts; prompt for those of the prompt")
+    verdict: Literal["auto", "probability", "json", "text"] = option(
+        "auto", "what the score is read from: probabilities of the first token, JSON, text; auto: the first that comes"
+    )
+    order: Literal["reference-first", "mean"] = option("reference-first", "mean asks both orders of a symmetric prompt")
+    samples: int = option(1, "replies a pair, averaged; needs a temperature above 0", minimum=1, maximum=100)
+    temperature: float | None = option(0.0, "of sampling; none for the server's own", minimum=0, maximum=2)
+    seed: int | None = option(0, "of sampling; none for the server's own")
+    cut: int | None = option(None, "characters at which a text is cut; none for never", minimum=1)
+    concurrency: int = option(16, "calls in flight at a time", minimum=1, maximum=1000)
+    timeout: float = option(60.0, "seconds to wait for a reply", minimum=0.01)
+    retries: int = option(6, "further tries of a call that failed", minimum=0, maximum=100)
+    price_in: float | None = option(None, "price of a million tokens of prompts", minimum=0)
+    price_out: float | None = option(None, "price of a million tokens of replies", minimum=0)
+
+    declaration = Declaration(
+        name="judge",
+        kind="judge",
+        summary="the verdict of a language model, at an endpoint or in this process",
+        citation="Zheng et al. 2023, Judging LLM-as-a-Judge; Liu et al. 2023, G-Eval",
+        subject="MODEL",
+        provider=("torch", "transformers"),
+        # probabilities of 32-bit floats, in batches of other shapes
+        tolerance=1e-3,
+        extra="neural",
+    )
+
+    def __post_init__(self) -> None:
+        if self.endpoint is None:
+            super().__post_init__()
+        else:
+            Metric.__post_init__(self)
+            self._check_endpoint(self.endpoint)
+        if self.endpoint is None and self.verdict == "json":
+            raise InputError(f"metric {self}: verdict=json is for endpoints; a local model has probabilities and text")
+        if self.backend != "torch" or self.max_length is not None:
+            raise InputError(f"metric {self}: a judge has no backend and no max_length; `cut=N` cuts texts")
+        if self.order == "mean" and not self.loaded_prompt.symmetric:
+            raise InputError(
+                f"metric {self}: the prompt {self.prompt} is not symmetric; order=mean is for those that are"
+            )
+        if self.samples > 1 and self.temperature == 0:
+            raise InputError(
+                f"metric {self}: at temperature 0 all {self.samples} samples are the same; set temperature=1"
+            )
+        prompt, scale = self.loaded_prompt, self.scale_used
+        self.redeclare(
+            low=scale.low,
+            high=scale.high,
+            reads_question="question" in prompt.fields,
+            reads_all_references="references" in prompt.fields,
+            symmetric=self.order == "mean",
+        )
+        if self.endpoint is not None:
+            self.redeclare(provider=("openai",), extra="judge")
+            # its replies are kept one by one, and read again by every run: what they cost stays known
+            object.__setattr__(self, "is_stored", False)
+
+    def _check_endpoint(self, endpoint: str) -> None:
+        """Raise InputError for an address that is none, or that holds a password: names of metrics are recorded."""
+        from urllib.parse import urlsplit
+
+        try:
+            parts = urlsplit(endpoint)
+            host, _ = parts.hostname, parts.port
+        except ValueError as error:
+            raise InputError(f"metric judge: endpoint {endpoint!r} is no address ({error})") from None
+        if parts.scheme not in ("http", "https") or not host:
+            raise InputError(f"metric judge: endpoint {endpoint!r} is no address; write it as http://localhost:8000/v1")
+        if parts.username or parts.password or parts.query or parts.fragment:
+            raise InputError(
+                "metric judge: the endpoint holds a user name, a password or a query, and names of metrics are "
+                "recorded; put the key into the environment, and name its variable with key=NAME"
+            )
+        if self.key is not None and not self.key.isidentifier():
+            raise InputError(
+                "metric judge: `key` is the name of an environment variable, such as OPENAI_API_KEY, not the key itself"
+            )
+
+    @property
+    def loaded_prompt(self) -> Prompt:
+        """The prompt, read once."""
+        return _prompt(self.prompt)
+
+    @property
+    def scale_used(self) -> Scale:
+        """The verdicts that it chooses from."""
+        return self.loaded_prompt.scale if self.scale == "prompt" else scale_of(self.scale)
+
+    def takes(self, name: str) -> bool:
+        """Tell whether an option changes this judge: others are for the other engine."""
+        return name not in _UNUSED | (_OF_ENDPOINT if self.endpoint is None else _OF_LOCAL)
+
+    def obtain(self, *, offline: bool = False) -> None:
+        """Fetch the model where it is not on this machine; an endpoint is not called before there is something to ask.
+
+        Raises:
+            UnavailableError: there is no key, or *offline* forbids to call an endpoint.
+        """
+        if self.endpoint is None:
+            super().obtain(offline=offline)
+        elif offline:
+            raise UnavailableError(f"the endpoint {self.endpoint} is not called", "leave `offline` away")
+        else:
+            from assay.metrics.judge.line import key_for
+
+            key_for(self.endpoint, self.key)
+
+    def check_available(self) -> None:
+        """Return when the packages are installed, and the key or the model is there; nothing is called."""
+        if self.endpoint is None:
+            super().check_available()
+            return
+        self.declaration.check_packages()
+        self.obtain()
+
+    def foreign_code(self) -> str:
+        """Return the endpoint: what other people's runs name is not called unless the user says so."""
+        return "" if self.endpoint is None else f"the endpoint {self.endpoint}"
+
+    def says(self) -> str:
+        """Return the model of a local judge."""
+        return super().says() if self.endpoint is None else ""
+
+    def needs(self) -> Engine:
+        """Return the endpoint, or the model."""
+        if self.endpoint is None:
+            from assay.metrics.neural.causal import CausalEngine
+
+            return self.engine_of(CausalEngine)
+        from assay.metrics.judge.endpoint import Endpoint
+
+        return Endpoint.of(self)
+
+    def conversations(self, batch: Batch) -> list[tuple[Conversation, ...]]:
+        """Return what is asked of the model for each pair: one conversation, or one for each order of the texts.
+
+        Raises:
+            InputError: the prompt shows the question, and there is none.
+        """
+        prompt, scale = self.loaded_prompt, self.scale_used
+        if batch.questions is None and "question" in prompt.fields - prompt.optional:
+            raise InputError(
+                f"metric {self}: the prompt {self.prompt} shows the question, and the data has none: name its column "
+                "(`columns=question=…`), or take another prompt"
+            )
+        conversations = []
+        for row, (reference, candidate) in enumerate(batch.pairs()):
+            question = "" if batch.questions is None else self._shortened(batch.questions[row])
+            answers = [reference] if batch.gold_answers is None else batch.gold_answers[row]
+            shown, judged = [self._shortened(answer) for answer in answers], self._shortened(candidate)
+            orders = [prompt.messages(question, shown, judged, scale)]
+            if self.order == "mean":
+                orders.append(prompt.messages(question, [judged], shown[0], scale))
+            conversations.append(tuple(orders))
+        return conversations
+
+    def _shortened(self, text: str) -> str:
+        return text if self.cut is None else text[: self.cut]
+
+    def worth(self, reply: Reply) -> float | None:
+        """Return what a reply is worth on the scale, None where it has no verdict."""
+        if reply.flag:
+            return None
+        if self.verdict in ("auto", "probability"):
+            # below the least mass, the verdict comes later in the text
+            expected = self.scale_used.expected(reply.first)
+            if expected is not None or self.verdict == "probability":
+                return expected
+        return self.scale_used.read(reply.text)
+
+    def scores_of(self, batch: Batch, replies: Sequence[Sequence[Sequence[Reply]]], seconds: float) -> Scores:
+        """Return the scores of n pairs by their replies.
+
+        Args:
+            batch: the pairs.
+            replies: for each pair, for each order of the texts, one for each sample.
+            seconds: that they took.
+        """
+        import numpy as np
+
+        from assay.metrics.neural.session import flags_of
+        from assay.metrics.work import Flag, Scores
+
+        values, distances = np.full(len(batch), np.nan), np.full(len(batch), np.nan)
+        reasons = np.zeros(len(batch), dtype=np.uint8)
+        for row, orders in enumerate(replies):
+            means = [self._mean(samples) for samples in orders]
+            given = [mean for mean in means if mean is not None]
+            if len(given) == len(means):
+                values[row] = sum(given) / len(given)
+                if self.order == "mean":
+                    distances[row] = max(given) - min(given)
+                continue
+            flags = {reply.flag for samples in orders for reply in samples if reply.flag}
+            reasons[row] = max(flags) if flags else Flag.NO_VERDICT
+        limit = self.cut or np.inf
+        cut = [[len(text) > limit for text in texts] for texts in (batch.references, batch.candidates)]
+        flags_of_texts = flags_of(batch, *cut) | reasons
+        return Scores(values[:, None], flags_of_texts[:, None], np.array([seconds]), distances[:, None])
+
+    def _mean(self, samples: Sequence[Reply]) -> float | None:
+        """Return the mean of the samples that have a verdict; None where none has."""
+        verdicts = [worth for worth in map(self.worth, samples) if worth is not None]
+        return sum(verdicts) / len(verdicts) if verdicts else None
+
+    def signature(self) -> dict[str, str]:
+        """Return everything that changes the number; see :meth:`Metric.signature`."""
+        return self._decisive(super().signature())
+
+    def short_signature(self) -> str:
+        """Return the signature without the options that have their default values, or change no reply."""
+        without = {name: default_of(self, name) for name in _HOW}
+        return super(Judge, replace(self, **without)).short_signature()
+
+    def _decisive(self, parts: dict[str, str]) -> dict[str, str]:
+        """Return the parts of a signature without options that change no reply, or belong to the other engine."""
+        left_out = {name for name in parts if not self.takes(name)} | _HOW
+        return {name: value for name, value in parts.items() if name not in left_out}
+
+    def data_signature(self) -> dict[str, str]:
+        """Return the digest of the prompt, the version of the parser, and what is known of the model."""
+        prompt = self.loaded_prompt
+        signature = {"prompt": prompt.name, "scale": self.scale_used.name, "prompt_digest": prompt.digest[:16]}
+        signature["parser"] = PARSER
+        if self.endpoint is None:
+            model = super().data_signature()
+            del model["max_length"]
+            return signature | model
+        from assay.metrics.judge.replies import known_server
+
+        server = known_server(self.endpoint, str(self.subject))
+        return signature | {"served": server.served, "fingerprint": server.fingerprint or "none", "gives": server.gives}
+
+
+#: Messages to a model, in order.
+Conversation = tuple[Message, ...]
+
+
+@functools.lru_cache(maxsize=32)
+def _read_prompt(name: str, stamp: tuple[int, int] | None) -> Prompt:
+    return Prompt.load(name)
+
+
+def _prompt(name: str) -> Prompt:
+    """Return a prompt, read again when its file changes."""
+    from assay.paths import user_path
+
+    stamp = None
+    if "/" in name or "." in name:
+        path = user_path(name)
+        if path.is_file():
+            stamp = path.stat().st_size, path.stat().st_mtime_ns
+    return _read_prompt(name, stamp)

@@ -1,0 +1,55 @@
+"""What a run would compute and cost, as a table: pairs to score, calls, tokens, price."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from assay.reports.sheets import Column, Document, Sheet, number_columns
+
+
+def document(works: Sequence[Mapping[str, Any]], budget: float | None) -> Document:
+    """Return the table of an estimate, a record a metric and dataset.
+
+    Args:
+        works: plain values, as :class:`assay.benchmark.estimate.Work` has them.
+        budget: the most that may be spent; None for any sum.
+    """
+    has_calls = any(work["calls"] or work["tokens_in"] for work in works)
+    heads = ["pairs", "scored already", "to score"]
+    if has_calls:
+        heads += ["calls", "tokens in", "tokens out", "price"]
+    columns = [Column("dataset"), Column("metric", key=True), *number_columns(heads), Column("note", is_note=True)]
+    rows = [[work["dataset"], work["metric"], *_numbers(work, has_calls), work["note"]] for work in works]
+    notes = []
+    if has_calls:
+        notes.append("tokens in: estimated; tokens out and price: the most that the calls can come to")
+    prices = [work["price"] for work in works if work["calls"]]
+    if prices and None not in prices:
+        total = sum(prices)
+        notes.append(f"price of all calls: at most about {_money(total)}")
+        if budget is not None and total > budget:
+            notes.append(f"the budget of {_money(budget)} may end the run before that; what came is kept")
+    elif prices:
+        notes.append("no price: give price_in and price_out with the judge, or `prices=FILE`")
+    sheet = Sheet("What the run would compute", columns, rows, notes=notes)
+    return Document((sheet,), [dict(work) for work in works], metrics=[work["metric"] for work in works])
+
+
+def _numbers(work: Mapping[str, Any], has_calls: bool) -> list[str]:
+    """Return the cells of a row; blank where there is nothing to count."""
+    if not work["pairs"]:
+        return [""] * (7 if has_calls else 3)
+    to_score = work["calls"] if work["calls"] or work["tokens_in"] else work["pairs"] - work["stored"]
+    cells = [f"{work['pairs']:,}", f"{work['stored']:,}", f"{to_score:,}"]
+    if not has_calls:
+        return cells
+    if not work["calls"]:
+        return [*cells, "", "", "", ""]
+    price = "" if work["price"] is None else _money(work["price"])
+    return [*cells, *(f"{work[key]:,}" for key in ("calls", "tokens_in", "tokens_out")), price]
+
+
+def _money(amount: float) -> str:
+    """Return a sum with two decimals, a small one with two digits that count."""
+    return f"{amount:,.2f}" if amount >= 1 else f"{amount:.2g}"
