@@ -5,11 +5,8 @@ from __future__ import annotations
 import hashlib
 import importlib
 import json
-import shutil
-import time
-import uuid
 from collections.abc import Callable, Iterator, Mapping
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, Protocol
 
@@ -18,14 +15,12 @@ from numpy.typing import NDArray
 from assay.errors import AssayError, InputError, MissingExtraError, UnavailableError, summary_of
 from assay.metrics.neural.loading import quiet
 from assay.metrics.provenance import file_digest
-from assay.output import written_whole
+from assay.output import unfinished_folder, written_whole
 from assay.paths import cache_dir, private_folder
 from assay.transfer import disk_errors
 
 #: Raised when assay converts in another way, so that older files are not found.
 FORMAT = 1
-#: Seconds after which a half-written folder is what a killed process left.
-STALE = 24 * 3600
 #: Lists the digest of each file of a folder when it was written.
 _FILES = "files.json"
 
@@ -81,27 +76,24 @@ def keep(model: str, key: Mapping[str, str], write: Callable[[Path], None]) -> P
     """
     text = json.dumps({**key, "format": str(FORMAT)}, sort_keys=True)
     folder = cache_dir() / "converted" / hashlib.sha256(text.encode()).hexdigest()[:32]
-    part = folder.with_name(f"{folder.name}.{uuid.uuid4().hex[:12]}.part")
     with _cache_errors(folder):
         if folder.is_dir():
             _check(folder)
             return folder
-        private_folder(part)
-        try:
-            _sweep(folder.parent)
+        private_folder(folder.parent)
+        with unfinished_folder(folder) as scratch:
+            made = private_folder(scratch / "model")
             with _converting(model, key["backend"]):
-                write(part)
-            (part / "key.json").write_text(text + "\n", encoding="utf-8")
-            digests = {path.name: file_digest(path) for path in sorted(part.iterdir())}
-            (part / _FILES).write_text(json.dumps(digests, indent=1) + "\n", encoding="utf-8")
+                write(made)
+            (made / "key.json").write_text(text + "\n", encoding="utf-8")
+            digests = {path.name: file_digest(path) for path in sorted(made.iterdir())}
+            (made / _FILES).write_text(json.dumps(digests, indent=1) + "\n", encoding="utf-8")
             try:
-                part.rename(folder)
+                made.rename(folder)
             except OSError:
                 # a folder with files in it is not replaced: another process was quicker
                 if not folder.is_dir():
                     raise
-        finally:
-            shutil.rmtree(part, ignore_errors=True)
     return folder
 
 
@@ -178,11 +170,3 @@ def _converting(model: str, backend: str) -> Iterator[None]:
         raise UnavailableError(
             f"model {model} cannot be converted for {backend} ({error_summary(error)})", "take backend=torch"
         ) from error
-
-
-def _sweep(folder: Path) -> None:
-    """Delete what killed processes left; a folder that cannot be deleted is tried again the next time."""
-    for part in folder.glob("*.part"):
-        with suppress(OSError):
-            if part.stat().st_mtime < time.time() - STALE:
-                shutil.rmtree(part)
