@@ -7,12 +7,15 @@ import json
 import numpy as np
 import pytest
 
-from assay.benchmark import profile
-from assay.benchmark.profile import Fit, fit_power, profile_metric
+from assay.benchmark import profile, profile_worker
+from assay.benchmark.profile import Fit, MetricProfile, fit_power, profile_metric
 from assay.benchmark.profile_worker import grow
 from assay.benchmark.settings import ProfileSettings
 from assay.errors import InputError
 from assay.metrics import Batch
+from assay.metrics.work import release_sessions
+from assay.reports.profile import document
+from tests.paid import Paid
 
 PAIRS = Batch(["Berlin", "7 km", "the NFL", ""], ["berlin", "seven km", "National Football League", "None"])
 
@@ -77,6 +80,29 @@ def test_a_metric_in_a_process_of_its_own():
     assert found.load_seconds > 0 and found.peak_memory_mb > 1 and found.signature.startswith("f1|")
     assert found.over_pairs.points == 3 and found.over_length.points == 2
     json.dumps(found.as_dict())
+
+
+def test_the_price_of_a_metric_that_pays_for_pairs_is_measured_and_shown():
+    told = []
+    job = {"language": None, "points": [(2, 1), (4, 1)], "repeats": 1, "device": "cpu", "threads": None}
+    rows = [[*pair, ""] for pair in PAIRS.pairs()]
+    for metric in (Paid(price=0.5), Paid(price=-1), Paid(price=0.25, remembers=True)):
+        release_sessions()
+        answers = {}
+        profile_worker._measure(job | {"metric": metric}, rows, answers.update)
+        told.append(answers.get("price_per_1000"))
+    assert told == [0.5, None, 0.25]
+    paid, unpriced = MetricProfile("judge", price_per_1000=0.5), MetricProfile("f1")
+    machine = {"processor": "p", "cores": 1, "system": "s", "python": "3", "assay": "1"}
+    made = document(
+        {"metrics": [paid.as_dict(), unpriced.as_dict()], "dataset": "d", "distinct": 4, "machine": machine}
+    )
+    costs = made.sheets[0]
+    assert [column.head for column in costs.columns][4:6] == ["GPU MB", "price per 1,000"]
+    assert [row[5] for row in costs.rows] == ["0.50", "–"]
+    assert [record["price_per_1000"] for record in made.records] == [0.5, None]
+    made = document({"metrics": [unpriced.as_dict()], "dataset": "d", "distinct": 4, "machine": machine})
+    assert "price per 1,000" not in [column.head for column in made.sheets[0].columns]
 
 
 @pytest.mark.slow

@@ -5,6 +5,7 @@ from __future__ import annotations
 import base64
 import gzip
 import json
+import re
 from dataclasses import replace
 
 import numpy as np
@@ -16,10 +17,11 @@ from assay.reports.drawing import Scale, element
 from assay.reports.folder import read_run
 from assay.reports.layout import fit
 from assay.reports.page.agreement import draw_layers
+from assay.reports.page.cost import draw_cost, draw_price
 from assay.reports.page.pairs import pack, tag_pairs
 from assay.reports.page.parts import find
 from assay.reports.page.ranking import rank_metrics
-from assay.reports.page.scores import by_label, draw_cost
+from assay.reports.page.scores import by_label
 from assay.reports.plots import log_range, log_ticks, ticks
 from assay.reports.sweep import layered_models
 from assay.reports.units import classify, read_units
@@ -194,6 +196,39 @@ def test_cost_marks_the_front_and_names_the_unknown(folder):
     speeds.clear()
     (unit,) = read_units([edit(folder, "run.json", change)])
     assert draw_cost(unit, "spearman").figure is None
+
+
+def test_what_is_free_stands_left_of_the_axis_of_prices(folder):
+    values = {"f1": (0.5, 0.4, 0.6), "chrf": (0.6, 0.5, 0.7), "ter": (0.4, 0.3, 0.5)}
+    edit(folder, "agreement.json", _set(dict.fromkeys(("all", "f1=0", "f1>0"), values)))
+
+    def priced(**prices):
+        def change(run):
+            for status in run["metrics"]:
+                status["cost"] = {"price_per_1000": prices[status["metric"]]} if status["metric"] in prices else {}
+
+        (unit,) = read_units([edit(folder, "run.json", change)])
+        return draw_price(unit, "spearman")
+
+    assert priced() is None, "nothing is paid for"
+    assert priced(chrf=0.0) is None
+    found = priced(chrf=2.5, ter=0.04)
+    assert found.figure.table.rows == [
+        ["chrf", "2.50", ".6000", "yes"],
+        ["f1", "free", ".5000", "yes"],
+        ["ter", "0.04", ".4000", "no"],
+    ]
+    places = dict(re.findall(r'<circle cx="([\d.]+)"[^>]*><title>(\w+):', found.figure.svg))
+    at = {metric: float(x) for x, metric in places.items()}
+    # the axis runs from .02 to 5, and what is free has a line of its own
+    assert at["f1"] < 150 < at["ter"] < at["chrf"]
+    assert at["chrf"] - at["ter"] == pytest.approx((780 - 178) * np.log10(2.5 / 0.04) / np.log10(5 / 0.02), abs=0.2)
+    marks = re.findall(r'y="351" class="muted" text-anchor="middle">([^<]+)<', found.figure.svg)
+    assert marks == ["free", "0.1", "1"]
+    assert "price per 1,000 pairs (log scale)" in found.figure.svg
+    assert "f1: free, .500" in found.figure.svg and "chrf: 2.50 per 1,000 pairs, .600" in found.figure.svg
+    all_paid = priced(chrf=2.5, ter=0.04, f1=0.1)
+    assert ">free<" not in all_paid.figure.svg
 
 
 def test_labels_that_rank_nothing_are_shown_without_ranks_within_the_work_of_a_page(folder, monkeypatch):

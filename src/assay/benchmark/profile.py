@@ -75,6 +75,7 @@ class MetricProfile:
         parameters: of the model; None for a metric without one.
         peak_memory_mb: of the process, libraries included, in 10⁶ bytes.
         peak_gpu_memory_mb: that torch took, in 10⁶ bytes; None without a GPU.
+        price_per_1000: price of 1,000 distinct pairs, in the currency of the user's price list; None where unknown.
         device: torch's name, or the card's; an empty string for a metric without a model.
         threads: of the CPU, for a model.
         points: the measurements.
@@ -92,6 +93,7 @@ class MetricProfile:
     parameters: int | None = None
     peak_memory_mb: int | None = None
     peak_gpu_memory_mb: int | None = None
+    price_per_1000: float | None = None
     device: str = ""
     threads: int | None = None
     points: tuple[Point, ...] = ()

@@ -94,7 +94,11 @@ def _measure(job: dict[str, Any], rows: list[list[str]], tell: Tell) -> None:
             asked = [questions[i % len(questions)] for i in range(n)]
             batch = Batch(grow(references, n, times), grow(candidates, n, times), asked)
             tell({"point": _point(metric, engine, batch, times, job["repeats"])})
-        tell(_facts(open_session(engine).cost()) | {"peak_memory_mb": peak_memory()})
+        facts = _facts(open_session(engine).cost())
+        price = metric.price_per_1000()
+        if price is not None:
+            facts["price_per_1000"] = price
+        tell(facts | {"peak_memory_mb": peak_memory()})
 
 
 def _point(metric: Metric, engine: Engine | None, batch: Batch, times: int, repeats: int) -> dict[str, Any]:
@@ -151,6 +155,8 @@ def _facts(cost: dict[str, Any]) -> dict[str, Any]:
         found["parameters"] = cost["parameters"]
     if "threads" in cost:
         found["threads"] = cost["threads"]
+    if "price_per_1000" in cost:
+        found["price_per_1000"] = cost["price_per_1000"]
     if "peak_gpu_memory_mb" in cost:
         found["peak_gpu_memory_mb"] = cost["peak_gpu_memory_mb"]
     if "devices" in cost:

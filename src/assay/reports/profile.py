@@ -5,10 +5,20 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
+from assay.reports.layout import money
 from assay.reports.sheets import Column, Document, Sheet, number_columns
 
 #: What a record holds of the metric, of its two fits, and of one point.
-_WHOLE = ("metric", "status", "reason", "load_seconds", "parameters", "peak_memory_mb", "peak_gpu_memory_mb")
+_WHOLE = (
+    "metric",
+    "status",
+    "reason",
+    "load_seconds",
+    "parameters",
+    "peak_memory_mb",
+    "peak_gpu_memory_mb",
+    "price_per_1000",
+)
 _PLACE = ("device", "threads")
 _FITS = ("over_pairs", "over_length")
 _POINT = ("pairs", "length", "characters", "seconds", "cpu_seconds", "pairs_per_second", "truncated")
@@ -21,8 +31,10 @@ def document(profile: Mapping[str, Any]) -> Document:
         profile: plain values, as :meth:`assay.api.profile.Profile.as_dict` gives them.
     """
     metrics = profile["metrics"]
-    heads = ("load s", "parameters", "peak MB", "GPU MB", "exponent of pairs (R²)", "of length (R²)")
-    costs = Sheet("Cost of each metric", _columns(*heads), [_cost_row(cost) for cost in metrics])
+    priced = any(cost["price_per_1000"] is not None for cost in metrics)
+    heads = ("load s", "parameters", "peak MB", "GPU MB", *(["price per 1,000"] if priced else []))
+    heads += ("exponent of pairs (R²)", "of length (R²)")
+    costs = Sheet("Cost of each metric", _columns(*heads), [_cost_row(cost, priced=priced) for cost in metrics])
     heads = ("pairs", "texts joined", "characters", "seconds", "CPU s", "pairs/s")
     points = [_point_row(cost["metric"], point) for cost in metrics for point in cost["points"]]
     timed = Sheet("Time by pairs and length of texts", _columns(*heads), points)
@@ -35,9 +47,10 @@ def _columns(*heads: str) -> list[Column]:
     return [Column("metric"), *number_columns(heads)]
 
 
-def _cost_row(cost: Mapping[str, Any]) -> list[str]:
+def _cost_row(cost: Mapping[str, Any], *, priced: bool) -> list[str]:
     counts = [_number(cost[key]) for key in ("parameters", "peak_memory_mb", "peak_gpu_memory_mb")]
-    return [cost["metric"], _number(cost["load_seconds"], 2), *counts, *(_fit(cost[fit]) for fit in _FITS)]
+    price = [money(cost["price_per_1000"])] if priced else []
+    return [cost["metric"], _number(cost["load_seconds"], 2), *counts, *price, *(_fit(cost[fit]) for fit in _FITS)]
 
 
 def _point_row(metric: str, point: Mapping[str, Any]) -> list[str]:

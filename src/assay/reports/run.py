@@ -6,6 +6,7 @@ from assay.manifest import AGREEMENT_COLUMNS
 from assay.reports.folder import RunFolder
 from assay.reports.layout import Section, interval_words_of, lay_out, percent
 from assay.reports.sheets import Column, Document, Provenance, Sheet, number_columns
+from assay.reports.spending import spending
 
 #: Name of the row with the best that a score without ties could reach on these labels.
 CEILING = "tie-free ceiling"
@@ -16,8 +17,12 @@ def document(run: RunFolder) -> Document:
     intervals = _intervals(run)
     signatures = {metric.metric: metric.short_signature for metric in run.manifest.metrics if metric.short_signature}
     sections = list(lay_out(run))
+    sheets = [_sheet(section, intervals) for section in sections]
+    spent = spending(run.manifest.metrics)
+    if spent:
+        sheets.append(Sheet("Calls and price", (), (), facts=spent))
     return Document(
-        [_sheet(section, intervals) for section in sections],
+        sheets,
         [row.plain() for row in run.agreement],
         columns=AGREEMENT_COLUMNS,
         provenance=Provenance(intervals, run.manifest.signature, signatures),

@@ -16,8 +16,10 @@ from assay.reports.folder import RunFolder
 from assay.reports.layout import Block, Cell, interval_words_of, percent, short
 from assay.reports.page.agreement import AgreementTable, agreement_table, draw_layers, forest
 from assay.reports.page.aspects import AspectModel, Profile, draw_aspects, draw_profile
+from assay.reports.page.cost import CostFigure, draw_cost, draw_price
 from assay.reports.page.pairs import pack, tag_pairs
-from assay.reports.page.scores import CostFigure, Spread, by_label, draw_cost
+from assay.reports.page.scores import Spread, by_label
+from assay.reports.spending import spending
 from assay.reports.sweep import layered_models
 from assay.reports.units import Unit
 from assay.statistics.coefficients import title_of
@@ -152,6 +154,11 @@ class RunPart:
         return ", ".join([f"Python {environment.python or 'unknown'}", *installed])
 
     @property
+    def spending(self) -> list[str]:
+        """What it spent on metrics that call a server, a line each."""
+        return spending(self.run.manifest.metrics)
+
+    @property
     def platform(self) -> str:
         """The machine's system."""
         return self.run.manifest.environment.platform or "unknown"
@@ -188,9 +195,14 @@ class UnitPart:
         return max(0, sum(bool(mask.any()) for mask in self.unit.data.buckets.values()) - MOST_BUCKETS)
 
     @property
-    def cost(self) -> list[tuple[str, CostFigure]]:
-        """A statistic and its figure of cost."""
-        return [(name, draw_cost(self.unit, name)) for name in self.statistics]
+    def cost(self) -> list[tuple[str, CostFigure, CostFigure | None]]:
+        """A statistic, its figure of speed, and that of price where pairs of some metric are paid for."""
+        return [(name, draw_cost(self.unit, name), draw_price(self.unit, name)) for name in self.statistics]
+
+    @property
+    def is_priced(self) -> bool:
+        """Whether pairs of some metric are paid for."""
+        return any(record.price_per_1000 for record in self.unit.data.metrics.values())
 
     @cached_property
     def layers(self) -> list[tuple[str, str, Figure]]:

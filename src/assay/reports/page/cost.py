@@ -1,0 +1,287 @@
+"""Cost on the page: how fast a metric scores, or what its pairs cost in money, against agreement with people."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+
+from markupsafe import Markup
+
+from assay.manifest import MetricRecord
+from assay.reports.drawing import CHARACTER, Figure, Scale, drawing, element, text
+from assay.reports.layout import fit, money, short
+from assay.reports.plots import log_range, ticks
+from assay.reports.sheets import Column, Sheet, number_columns
+from assay.reports.units import Unit
+from assay.statistics.coefficients import title_of
+from assay.statistics.ranks import front_of
+
+
+@dataclass(frozen=True)
+class CostGeometry:
+    """Sizes in pixels: of the whole, and of the room around the axes.
+
+    Attributes:
+        free: of the band at the left for what is free, which has its line in the middle.
+        gap: between that band and the axis of prices.
+    """
+
+    width: int = 820
+    height: int = 380
+    left: int = 54
+    right: int = 40
+    top: int = 30
+    bottom: int = 46
+    free: int = 100
+    gap: int = 24
+
+
+COST = CostGeometry()
+
+
+@dataclass(frozen=True)
+class _Axis:
+    """What one figure shows from left to right.
+
+    Attributes:
+        key: begins the identity of the figure.
+        words: what is measured.
+        title: of the table.
+        amount: gives the cost of a metric, None where it is not known.
+        sign: -1 where less is better.
+        cell, mark: write a cost in the table and on the axis.
+    """
+
+    key: str
+    words: str
+    title: str
+    amount: Callable[[MetricRecord], float | None]
+    sign: int
+    cell: Callable[[float], str]
+    mark: Callable[[float], str]
+
+
+_SPEED = _Axis(
+    "cost",
+    "pairs per second",
+    "Cost and agreement",
+    lambda record: record.cost.pairs_per_second or None,
+    1,
+    lambda speed: f"{speed:,.4g}" if speed < 1000 else f"{speed:,.0f}",
+    lambda speed: f"{speed:,.0f}" if speed >= 1 else f"{speed:g}",
+)
+_PRICE = _Axis(
+    "price",
+    "price per 1,000 pairs",
+    "Price and agreement",
+    lambda record: record.price_per_1000,
+    -1,
+    money,
+    lambda price: f"{price:,.12g}",
+)
+
+
+@dataclass(frozen=True)
+class CostFigure:
+    """The figure, or None where it has no point.
+
+    Attributes:
+        figure: the drawing.
+        unknown: metrics that are not in it since their cost is unknown.
+        undefined: those whose agreement is undefined.
+        left_open: whether a metric of unknown cost could beat a point that no other beats.
+    """
+
+    figure: Figure | None
+    unknown: list[str]
+    undefined: list[str]
+    left_open: bool = False
+
+
+@dataclass(frozen=True)
+class _Point:
+    """A metric: its cost, its agreement, and whether it is known to be on the front; None where that is left open."""
+
+    metric: str
+    amount: float
+    value: float
+    on_front: bool | None
+
+
+def draw_cost(unit: Unit, statistic: str) -> CostFigure:
+    """Return agreement over all pairs against pairs per second; metrics that no other beats in both are marked.
+
+    A metric whose cost is not known could beat those whose value is no higher; these are not marked.
+    """
+    return _figure(unit, statistic, _SPEED)
+
+
+def draw_price(unit: Unit, statistic: str) -> CostFigure | None:
+    """Return agreement over all pairs against the price of 1,000 pairs, as :func:`draw_cost` does against speed.
+
+    What is free stands at the left edge, where a logarithmic axis has no place for it. None where no metric has a
+    price.
+    """
+    if not any(record.price_per_1000 for record in unit.data.metrics.values()):
+        return None
+    return _figure(unit, statistic, _PRICE)
+
+
+def _figure(unit: Unit, statistic: str, axis: _Axis) -> CostFigure:
+    amounts = {metric: axis.amount(record) for metric, record in unit.data.metrics.items()}
+    values = {metric: unit.value(metric, statistic) for metric in amounts}
+    unknown = [metric for metric, amount in amounts.items() if amount is None]
+    undefined = [metric for metric, amount in amounts.items() if amount is not None and values[metric] is None]
+    points = list(_points(amounts, values, axis))
+    if not points:
+        return CostFigure(None, unknown, undefined)
+    points_by_value = sorted(points, key=lambda point: -point.value)
+    best = [point.metric for point in points_by_value if point.on_front]
+    about = f"filled points are on the Pareto front: {', '.join(best)}." if best else "the Pareto front is not known."
+    head = title_of(statistic)
+    svg = drawing(
+        f"{axis.key}-{unit.key}-{statistic}",
+        COST.width,
+        COST.height,
+        f"{head} against {axis.words} on {unit.title}",
+        f"Each metric is a point; {about}",
+        *_draw(unit, points, axis, head),
+    )
+    table = _table(unit, points_by_value, axis, head)
+    return CostFigure(Figure(svg, table), unknown, undefined, any(point.on_front is None for point in points))
+
+
+def _points(amounts: Mapping[str, float | None], values: Mapping[str, float | None], axis: _Axis) -> Iterator[_Point]:
+    """Yield the metrics whose cost and agreement are known."""
+    costs = {}
+    for metric, value in values.items():
+        amount = amounts[metric]
+        if value is not None:
+            costs[metric] = ((None if amount is None else axis.sign * amount,), value)
+    front = front_of(costs)
+    for metric, amount in amounts.items():
+        value = values[metric]
+        if amount is not None and value is not None:
+            yield _Point(metric, amount, value, front[metric])
+
+
+def _table(unit: Unit, points: Sequence[_Point], axis: _Axis, head: str) -> Sheet:
+    on_front = {True: "yes", False: "no", None: "–"}
+    rows = []
+    for point in points:
+        rows.append([point.metric, axis.cell(point.amount), short(point.value, 4), on_front[point.on_front]])
+    numbers = number_columns([axis.words, head])
+    return Sheet(f"{axis.title} on {unit.title}", [Column("metric"), *numbers, Column("Pareto front")], rows)
+
+
+class _Across:
+    """The axis from left to right: logarithmic, with a line apart for what is free.
+
+    Attributes:
+        start: where the logarithmic part begins.
+        marks: costs that are marked, with the place of each.
+    """
+
+    def __init__(self, amounts: Sequence[float]) -> None:
+        paid = [amount for amount in amounts if amount > 0]
+        has_free = len(paid) < len(amounts)
+        self._free = COST.left + COST.free / 2
+        # a narrow window shows the left of it first: the axis begins near the lowest
+        lowest, highest, marks = log_range(paid or [1.0])
+        self.start = COST.left + COST.free + COST.gap if has_free else COST.left
+        self._scale = Scale(math.log10(lowest), math.log10(highest), self.start, COST.width - COST.right)
+        self.marks = {mark: self(mark) for mark in ([0.0] if has_free else []) + (marks if paid else [])}
+
+    def __call__(self, amount: float) -> float:
+        """Return the coordinate of a cost."""
+        return self._scale(math.log10(amount)) if amount else self._free
+
+
+def _draw(unit: Unit, points: list[_Point], axis: _Axis, head: str) -> list[Markup]:
+    across = _Across([point.amount for point in points])
+    values = [point.value for point in points]
+    marks = ticks(min([0.0, *values]), max(values), 6)
+    up = Scale(marks[0], marks[-1], COST.height - COST.bottom, COST.top)
+    parts = [*_axes(across, up, marks, axis, head)]
+    positions = {point.metric: (across(point.amount), up(point.value)) for point in points}
+    front = sorted((point for point in points if point.on_front), key=lambda point: point.amount)
+    if front:
+        line = " ".join("{:.1f},{:.1f}".format(*positions[point.metric]) for point in front)
+        parts.append(element("polyline", points=line, class_="front"))
+    taken = [(x - 6, y - 6, x + 6, y + 6) for x, y in positions.values()]
+    # of two names that are in each other's way, that of the better metric stays
+    for point in sorted(points, key=lambda point: (not point.on_front, -point.value)):
+        x, y = positions[point.metric]
+        cost = f"{axis.cell(point.amount)} {axis.words.removeprefix('price ')}" if point.amount else "free"
+        hint = element("title", f"{point.metric}: {cost}, {short(point.value, 3)}")
+        parts.append(element("circle", hint, cx=x, cy=y, r=5.0, class_="value" if point.on_front else "value hollow"))
+        parts.append(_label(fit(unit.names[point.metric], 30), point, x, y, taken))
+    return parts
+
+
+def _axes(across: _Across, up: Scale, marks: list[float], axis: _Axis, head: str) -> Iterator[Markup]:
+    end = COST.width - COST.right
+    for mark in marks:
+        yield element("line", x1=across.start, x2=end, y1=up(mark), y2=up(mark), class_="grid")
+        if across.start > COST.left:
+            band = COST.left + COST.free
+            yield element("line", x1=COST.left, x2=band, y1=up(mark), y2=up(mark), class_="grid")
+        yield text(COST.left - 8, up(mark) + 4, f"{mark:g}", class_="muted", anchor="end")
+    for amount, x in across.marks.items():
+        shown = axis.mark(amount) if amount else "free"
+        yield element("line", x1=x, x2=x, y1=up.start, y2=up.end, class_="grid")
+        yield text(x, up.start + 17, shown, class_="muted", anchor="middle")
+    yield text(end, up.start + 36, f"{axis.words} (log scale)", class_="muted", anchor="end")
+    yield text(4, 14, f"{head}, all pairs", class_="muted")
+
+
+# Names beside the points: each where it covers nothing.
+
+#: Left, top, right, bottom.
+_Box = tuple[float, float, float, float]
+#: Which end of a name stands where, seen from its point: beside it, then above and below, nearer and further away.
+_PLACES = [
+    ("start", 10, 4),
+    ("end", -10, 4),
+    ("start", 10, 16),
+    ("start", 10, -8),
+    *(
+        (anchor, across, down)
+        for down in (-12, 20, -28, 36)
+        for anchor, across in (("middle", 0), ("start", 4), ("end", -4))
+    ),
+]
+
+
+def _label(name: str, point: _Point, x: float, y: float, taken: list[_Box]) -> Markup:
+    """Return a name beside, above or below its point; nothing where it would cover a point or another name."""
+    for anchor, across, down in _PLACES:
+        left, base = x + across, y + down
+        box = _box(name, anchor, left, base)
+        if not _is_inside(box) or any(_touch(box, other) for other in taken):
+            continue
+        taken.append(box)
+        kind = "name strong" if point.on_front else "name"
+        written = text(left, base, name, element("title", point.metric), anchor=anchor, class_=kind)
+        if abs(base - y) < 25:
+            return written
+        # further away, a line says which point it names
+        ends = (y - 5, base + 4) if base < y else (y + 5, base - 12)
+        return element("g", element("line", x1=x, y1=ends[0], x2=x, y2=ends[1], class_="axis"), written)
+    return Markup("")
+
+
+def _box(name: str, anchor: str, left: float, base: float) -> _Box:
+    """Return the room that a name takes."""
+    wide = len(name) * CHARACTER
+    start = left - {"start": 0.0, "middle": wide / 2, "end": wide}[anchor]
+    return start, base - 11, start + wide, base + 3
+
+
+def _is_inside(box: _Box) -> bool:
+    return box[0] > COST.left and box[2] < COST.width and box[1] > COST.top - 8
+
+
+def _touch(box: _Box, other: _Box) -> bool:
+    return box[0] < other[2] and other[0] < box[2] and box[1] < other[3] and other[1] < box[3]
