@@ -3,10 +3,16 @@
 from __future__ import annotations
 
 import json
+import os
+import subprocess
+import sys
+import time
 from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
+import pyarrow as pa
+import pyarrow.parquet as pq
 import pytest
 
 import assay as package
@@ -178,6 +184,11 @@ def test_a_run_keeps_the_result_and_shows_it(assay, pairs):
     assert "It is certainly not Bonn." in page
     assert assay("report", "run", "--out", "page", "--no-leaderboard", "-q").code == 0
     assert "f1 under stress" in Path("page/index.html").read_text()
+    kept = Path("run/stress.json").read_text()
+    Path("run/stress.json").write_text(kept.replace("It is certainly not Bonn.", "<script>alert(1)</script>"))
+    assert assay("report", "run", "--out", "page", "--no-leaderboard", "-q").code == 0
+    shown = Path("page/index.html").read_text()
+    assert "&lt;script&gt;alert(1)" in shown and "<script>alert(1)" not in shown
     # the run is still one, and may be written again
     assert assay("verify", "run").code == 0
     assert (
@@ -190,8 +201,91 @@ def test_a_broken_result_is_refused_by_name(assay, pairs):
     assert assay("run", "-d", "pairs.csv", "-m", "f1", "--resamples", "0", "-o", "run", "-q").code == 0
     Path("run/stress.json").write_text('{"schema": 1, "subjects": 3}')
     assert "run/stress.json: is no result of assay stress" in assay("report", "run", "--out", "page").complaint
+    assert assay("stress", "--run", "run", "--resamples", "0", "-q").code == 0, "it is made anew"
+    kept = Path("run/stress.json").read_text()
+    Path("run/stress.json").write_text(kept.replace('"expected": "lower"', '"expected": "higher"'))
+    assert "run/stress.json: is no result of assay stress" in assay("report", "run", "--out", "page").complaint
     Path("run/stress.json").write_text('{"schema": 99}')
     assert "was written by a newer assay (schema 99)" in assay("report", "run", "--out", "page").complaint
+
+
+@dataclass(frozen=True)
+class Remote(Metric):
+    """A metric that a server computes."""
+
+    endpoint: str = option("http://localhost:9/v1", "of the server")
+
+    declaration = Declaration("remote", "asks a server")
+
+    def score(self, batch: Batch):
+        raise AssertionError("asked a server that the user did not name")
+
+
+@dataclass(frozen=True)
+class Script(Metric):
+    """A metric that a script of somebody computes."""
+
+    declaration = Declaration("script", "runs a script")
+
+    def foreign_code(self):
+        return "theirs.py"
+
+    def score(self, batch: Batch):
+        raise AssertionError("ran code that the user did not name")
+
+
+@pytest.mark.parametrize(
+    ("metric", "why"),
+    [
+        (Remote, "sends the pairs, and the key of the user, to http://localhost:9/v1"),
+        (Script, "runs code from outside of the installed packages"),
+    ],
+)
+def test_a_run_of_a_stranger_runs_no_code_and_sends_nothing(assay, pairs, monkeypatch, metric, why):
+    from assay.metrics.registry import Entry, Registry, registry
+
+    name = metric.declaration.name
+    known = Registry([*registry().entries(), Entry(name, metric)])
+    monkeypatch.setattr("assay.metrics.registry.registry", lambda: known)
+    assert assay("run", "-d", "pairs.csv", "-m", "f1", "-m", "em", "--resamples", "0", "-o", "run", "-q").code == 0
+    manifest = Path("run/run.json")
+    manifest.write_text(manifest.read_text().replace('"metric": "em"', f'"metric": "{name}"'))
+    scores = pq.read_table("run/scores.parquet")
+    names = pa.array([{"em": name}.get(cell, cell) for cell in scores.column("metric").to_pylist()])
+    pq.write_table(scores.set_column(2, "metric", names), "run/scores.parquet")
+    done = assay("stress", "--run", "run", "--resamples", "0", "-p", "lower-case", "--explain", "-q")
+    assert done.code == 0, done.err
+    assert f"{name}: left out, it {why}; name it to use it" in " ".join(done.out.split())
+    assert "f1 under stress" in done.out
+
+
+#: Perturbations that make no line breaks, which the log of what was scored would hold.
+ONE_LINE = ["denied-gold", "empty-sentence", "lower-case", "no-punctuation", "question-as-answer", "true-sentence"]
+
+
+@pytest.mark.slow
+def test_a_stress_test_that_is_killed_resumes(pairs, tmp_path):
+    log = tmp_path / "log"
+    code = (
+        "import assay\n"
+        "from tests.benchmark.counting import Counting\n"
+        f"assay.stress([Counting(log={str(log)!r}, pause=0.1)], 'pairs.csv', threshold=.5, resamples=0,\n"
+        f"    store={str(tmp_path / 'store.sqlite')!r}, perturbations={ONE_LINE})\n"
+    )
+    environment = os.environ | {"PYTHONPATH": os.pathsep.join(filter(None, sys.path))}
+    killed = subprocess.Popen([sys.executable, "-c", code], env=environment)
+    deadline = time.monotonic() + 60
+    while not (log.exists() and len(log.read_text().splitlines()) > 60):
+        assert killed.poll() is None and time.monotonic() < deadline
+        time.sleep(0.01)
+    killed.kill()
+    killed.wait()
+    before = log.read_text().splitlines()
+    subprocess.run([sys.executable, "-c", code], env=environment, check=True)
+    scored = log.read_text().splitlines()
+    assert len(before) < len(set(scored))
+    # what was in flight when the process was killed, at most one dataset of 24 pairs
+    assert len(scored) - len(set(scored)) <= 24
 
 
 @pytest.mark.parametrize(

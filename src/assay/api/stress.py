@@ -139,13 +139,21 @@ def _metrics(settings: StressSettings, run: RunFolder | None) -> tuple[tuple[Met
     for metric in loaded:
         if isinstance(metric, ColumnMetric):
             notes.append(f"{metric}: left out, its scores were recorded and there are none of changed pairs")
-        elif metric.foreign_code():
-            notes.append(f"{metric}: left out, it runs code from outside of the installed packages; name it to use it")
+        elif why := _risk(metric):
+            notes.append(f"{metric}: left out, it {why}; name it to use it")
         else:
             kept.append(metric)
     if not kept:
         raise InputError(f"{run.title}: has no metric that can score changed pairs; name one")
     return tuple(kept), dict(absent), notes
+
+
+def _risk(metric: Metric) -> str:
+    """Return what a metric does that a run folder of a stranger may not ask for; empty for nothing."""
+    if metric.foreign_code():
+        return "runs code from outside of the installed packages"
+    endpoint = getattr(metric, "endpoint", None)
+    return f"sends the pairs, and the key of the user, to {endpoint}" if endpoint else ""
 
 
 def _sources(settings: StressSettings, run: RunFolder | None, metrics: tuple[Metric, ...]) -> list[Source]:

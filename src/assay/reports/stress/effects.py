@@ -70,7 +70,7 @@ class Effect:
 
     perturbation: str
     summary: str
-    expected: str
+    expected: Expected
     n: int
     unscored: int
     fooled: Estimate
