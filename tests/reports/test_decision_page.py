@@ -309,12 +309,13 @@ def test_prices_are_said_where_pairs_are_paid_for(run, page, tmp_path):
     assert "free" not in answers(page)["Cost"], "no metric has a price"
     free = answers(page_of(priced(None, chrf={"price_per_1000": 0.9}), tmp_path / "free.html"))
     assert free["Cost"].endswith("pairs a second). It is free: no pair is paid for.")
-    paid = priced(0.421, chrf={"price_per_1000": 0.5}, em={"price_per_1000": 0.3})
+    paid = priced(0.421, chrf={"price_per_1000": 0.3}, em={"price_per_1000": 0.5})
     assert answers(page_of(paid, tmp_path / "paid.html"))["Cost"].endswith(
         "The price of 1,000 pairs is 0.42, in the currency of the prices given to the run."
     )
     limited = page_of(paid, tmp_path / "limited.html", max_price=0.35)
     assert "Higher, but more expensive than the limit of 0.35 per 1,000 pairs: f1" in limited
+    assert ">Use chrf" in limited and "It agrees with people better than" not in limited
     cheap = page_of(priced(0.421), tmp_path / "cheap.html")
     assert re.search(
         r"f1 has the higher value on these pairs \([^)]*\), but the difference may be chance, and chrf is free, where "

@@ -135,6 +135,9 @@ def test_the_cheapest_metric_that_cannot_be_told_from_the_highest_is_recommended
     assert (record["use"], record["use_value"], record["use_pairs_per_second"]) == ("good", 0.7, 500.0)
     assert (record["highest"], record["spearman"], record["pairs_per_second"]) == ("slow", 0.8, 10.0)
     assert record["why"].startswith("50 times as fast as slow")
+    quick = advise(board(replace(SLOW, pairs_per_second=0.41), FAST), NO_LIMITS, "spearman")
+    facts = with_advice(Document([], []), [quick], NO_LIMITS, "spearman").sheets[0].facts
+    assert "5,000 pairs/s: 12,000 times as fast as slow" in facts[0] and "on 50 pairs, 0.41 pairs/s" in facts[1]
     assert advise(board(SLOW, GOOD, FAST), NO_LIMITS, "spearman").use == FAST
 
 
@@ -215,7 +218,7 @@ def test_a_limit_on_the_price():
     free = advise(board(unknown, JUDGE, LOCAL), Limits(price=0.0), "spearman")
     assert (free.use, free.unknown, free.too_expensive) == (LOCAL, (unknown,), (JUDGE,))
     facts = with_advice(Document([], []), [free], Limits(price=0.0), "spearman").sheets[0].facts
-    assert "free, the highest of those that cost at most 0 per 1,000 pairs" in facts[0]
+    assert "free, the highest of those that are free" in facts[0]
     assert "higher, but too expensive: judge (.900 [.10, .90], 30 pairs/s, 0.42 per 1,000 pairs)" in facts
 
 

@@ -130,6 +130,11 @@ def percent(level: float) -> str:
     return f"{round(100 * level, 10):.12g}%"
 
 
+def rate(number: float) -> str:
+    """Return a speed, or a ratio of two, without more digits than it has: ``1,250``, ``12``, ``2.5``, ``0.41``."""
+    return f"{number:,.0f}" if number >= 9.95 else f"{number:.2g}"
+
+
 def money(amount: float | None) -> str:
     """Return a price without its currency: ``1,250.00``, ``0.42``, ``0.0031``; ``free``; a dash where it is unknown."""
     if amount is None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from assay.reports.layout import money
+from assay.reports.layout import money, rate
 from assay.reports.sheets import Column, Document, Sheet, number_columns
 
 #: What a record holds of the metric, of its two fits, and of one point.
@@ -61,7 +61,7 @@ def _point_row(metric: str, point: Mapping[str, Any]) -> list[str]:
         f"{point['characters']:,.0f}",
         f"{point['seconds']:.3g}",
         f"{point['cpu_seconds']:.3g}",
-        f"{point['pairs_per_second']:,.0f}",
+        rate(point["pairs_per_second"]),
     ]
 
 

@@ -12,7 +12,7 @@ from typing import Any
 
 from assay.errors import InputError
 from assay.reports.compare.contests import Contest
-from assay.reports.layout import Cell, money, short
+from assay.reports.layout import Cell, money, rate, short
 from assay.reports.leaderboard.board import Board, Joined, Line
 from assay.reports.power import PlannedComparison, PowerSettings, planned
 from assay.reports.settings import PairedTests
@@ -92,7 +92,9 @@ class Limits:
     def words(self) -> str:
         """What a metric has to do to keep them; empty without a limit."""
         speed = [] if self.speed is None else [f"reach {self.speed:,.4g} pairs/s"]
-        price = [] if self.price is None else [f"cost at most {self.price:,.4g} per 1,000 pairs"]
+        price = [] if self.price is None else ["are free"]
+        if self.price:
+            price = [f"cost at most {money(self.price)} per 1,000 pairs"]
         return " and ".join([*speed, *price])
 
 
@@ -336,7 +338,8 @@ def _why_none(board: Board, ranked: Sequence[Line], limits: Limits) -> str:
     known = [line for line in ranked if line.pairs_per_second is not None]
     if known and all(limits.is_too_slow(line) for line in known):
         fastest = max(known, key=lambda line: line.pairs_per_second or 0.0)
-        return f"no metric is fast enough; the fastest is {fastest.metric} with {fastest.pairs_per_second:,.0f} pairs/s"
+        speed = rate(fastest.pairs_per_second or 0.0)
+        return f"no metric is fast enough; the fastest is {fastest.metric} with {speed} pairs/s"
     if known and prices:
         return "no metric is known to keep both limits, on speed and on price"
     return "the cost of no metric is known: recorded scores cost nothing now"
@@ -439,11 +442,13 @@ def why_not_highest(advice: Advice) -> str:
     highest, use = advice.highest, advice.use
     if highest is None or use is None or use is highest:
         return ""
-    times = (use.pairs_per_second or 0.0) / (highest.pairs_per_second or math.inf)
+    ratio = (use.pairs_per_second or 0.0) / (highest.pairs_per_second or math.inf)
+    # of measured speeds two digits say enough
+    times = rate(float(f"{ratio:.2g}"))
     price, other = use.price_per_1000, highest.price_per_1000
     if price is None or other is None or price >= other:
-        return f"{times:.2g} times as fast as {highest.metric}, and could be the best, too"
-    faster = f", {times:.2g} times as fast" if times >= MUCH_FASTER else ""
+        return f"{times} times as fast as {highest.metric}, and could be the best, too"
+    faster = f", {times} times as fast" if ratio >= MUCH_FASTER else ""
     prices = f"{money(price)} against {money(other)} per 1,000 pairs"
     return f"cheaper than {highest.metric} ({prices}){faster}, and could be the best, too"
 
@@ -458,7 +463,7 @@ def _headline(advice: Advice) -> str:
 
 def _cost(line: Line, *, priced: bool) -> str:
     """Return speed and, where pairs are paid for, price: ``30 pairs/s, 0.42 per 1,000 pairs``."""
-    speed = "" if line.pairs_per_second is None else f"{line.pairs_per_second:,.0f} pairs/s"
+    speed = "" if line.pairs_per_second is None else f"{rate(line.pairs_per_second)} pairs/s"
     if not priced or line.price_per_1000 is None:
         return speed or "unknown cost"
     price = f"{money(line.price_per_1000)} per 1,000 pairs" if line.price_per_1000 else "free"

@@ -40,9 +40,11 @@ def sure(evidence: Evidence, settings: PageSettings, names: Mapping[str, str]) -
         if others:
             some = listed(others if len(others) < 6 else [*others[:5], f"{len(others) - 5} others"])
             yield f"These pairs cannot tell {name} from {some}{' either' if use is not highest else ''}."
-        elif use is highest and not advice.too_slow and not advice.unknown:
+        elif use is highest and not (advice.too_slow or advice.too_expensive or advice.unknown):
             yield f"It agrees with people better than {_rest(evidence.compared - 1)}, by more than chance explains."
-    price = "" if settings.max_price is None else f"{settings.max_price:,.4g} per 1,000 pairs"
+    price = ""
+    if settings.max_price is not None:
+        price = f"{money(settings.max_price) if settings.max_price else 0} per 1,000 pairs"
     both = " and ".join(filter(None, (settings.budget, price)))
     for lines, why, limit in (
         (advice.too_slow, "slower than", settings.budget),

@@ -7,7 +7,7 @@ from collections.abc import Container, Iterator, Sequence
 from dataclasses import replace
 from typing import Any
 
-from assay.reports.layout import Cell, money, percent, short
+from assay.reports.layout import Cell, money, percent, rate, short
 from assay.reports.leaderboard.board import Board, Line
 from assay.reports.leaderboard.ties import threshold_note, tie_note
 from assay.reports.settings import CORRECTIONS, PairedTests
@@ -102,7 +102,7 @@ def _with_ties(sheet: Sheet, board: Board, by: str) -> Sheet:
 def _cells(line: Line, alike: str, settings: PairedTests, shown: Container[str]) -> list[str]:
     values = [Cell(*line.values[name], "").text for name in settings.statistics]
     costs = {
-        "pairs/s": "–" if line.pairs_per_second is None else f"{line.pairs_per_second:,.0f}",
+        "pairs/s": "–" if line.pairs_per_second is None else rate(line.pairs_per_second),
         PRICE: money(line.price_per_1000),
         "front": "–" if line.on_front is None else "yes" if line.on_front else "",
     }
