@@ -6,10 +6,13 @@ import pytest
 
 import assay
 from assay.manifest import Cost, MetricRecord
+from assay.metrics import load_metric
 from assay.metrics.work import release_sessions
 from assay.reports.folder import read_run
+from assay.reports.layout import money
 from assay.reports.page.render import page_html
 from assay.reports.spending import spending
+from tests.judge_server import serve
 from tests.paid import Paid
 
 ROWS = [{"reference": f"a b {i}", "candidate": f"a {i % 4}", "label": i % 3} for i in range(30)]
@@ -33,7 +36,7 @@ def record(metric, *, scored=10, shared=(), price_per_1000=None, **details):
 def test_a_run_says_what_it_spent_and_a_run_of_free_metrics_nothing(tmp_path):
     done = assay.run([ROWS], ["f1", Paid(price=0.5)], resamples=0, buckets="none", out=tmp_path / "run")
     line = (
-        "paid: 30 calls, 6,000 tokens in and 30 out; spent 0.015, which is 0.50 per 1,000 pairs; 3 retries, 2 "
+        "paid: 30 calls, 6,000 tokens in and 30 out; spent 0.015 (0.50 per 1,000 pairs); 3 retries, 2 "
         "refusals, 1 reply without a verdict"
     )
     assert done.document.sheets[-1].facts == [line]
@@ -52,7 +55,7 @@ def test_what_the_store_had_costs_nothing_again(tmp_path):
     assay.run([ROWS], metrics, **ask)
     again = assay.run([ROWS], metrics, **ask)
     assert again.document.sheets[-1].facts == [
-        "paid,remembers=true: nothing spent, the store had all scores (0.50 per 1,000 pairs)"
+        "paid,remembers=true: the store had all scores; nothing spent (0.50 per 1,000 pairs)"
     ]
 
 
@@ -62,7 +65,7 @@ def test_an_engine_of_several_metrics_and_datasets_is_counted_once():
     other = record("c", calls=1000, price=1.5, price_per_1000=1.5)
     assert spending([*both, *both, other]) == [
         "a and b: 1 call, 1 token in and 0 out; spent 0.25; 1 retry, 2 replies without a verdict",
-        "c: 1,000 calls; spent 1.50, which is 1.50 per 1,000 pairs",
+        "c: 1,000 calls; spent 1.50 (1.50 per 1,000 pairs)",
         "in all: 1.75 spent",
     ]
 
@@ -73,10 +76,41 @@ def test_an_engine_of_several_metrics_and_datasets_is_counted_once():
         ({"calls": 3}, "m: 3 calls; price unknown"),
         ({"calls": 3, "price": None}, "m: 3 calls; price unknown"),
         ({"calls": 3, "price": 0.0}, "m: 3 calls; free"),
+        ({"calls": 0, "kept": 7}, "m: no call, 7 replies of earlier runs"),
+        (
+            {"calls": 3, "unreadable": 2, "unreadable_such_as": ["I cannot", "no idea"]},
+            "m: 3 calls; price unknown; 2 replies without a verdict, such as “I cannot”",
+        ),
         # a folder of a stranger
         ({"calls": 3, "price": "1", "tokens_in": [2], "retries": -1}, "m: 3 calls; price unknown"),
     ],
 )
 def test_what_is_not_known_is_not_said(details, line):
     assert spending([record("m", **details)]) == [line]
-    assert spending([record("m", **details | {"calls": "many"})]) == []
+    assert spending([record("m", **details | {"calls": "many", "kept": True})]) == []
+
+
+def test_a_judge_says_what_it_spent_and_nothing_where_all_replies_were_kept(tmp_path):
+    pytest.importorskip("openai")
+    ask = {"resamples": 0, "buckets": "none", "statistics": ["spearman"]}
+    with serve() as server:
+        judge = f"judge:stand-in,endpoint={server.url},key=none,price_in=2,price_out=8"
+        first = assay.run([ROWS], ["f1", judge], **ask)
+        again = assay.run([ROWS], ["f1", judge], out=tmp_path / "again", **ask)
+    (line,), (later,) = first.document.sheets[-1].facts, again.document.sheets[-1].facts
+    cost = first.outcome.metrics[1].cost
+    assert cost.details["price"] == pytest.approx(
+        (2 * cost.details["tokens_in"] + 8 * cost.details["tokens_out"]) / 1e6
+    )
+    assert cost.price_per_1000 == pytest.approx(1000 * cost.details["price"] / 30, abs=1e-4)
+    price = f"({money(cost.price_per_1000)} per 1,000 pairs)"
+    assert line.startswith(f"{judge}: 30 calls, {cost.details['tokens_in']:,} tokens in and 30 out; spent ")
+    assert line.endswith(price)
+    assert later == f"{judge}: no call, 30 replies of earlier runs; nothing spent {price}"
+    (record,) = [row for row in assay.leaderboard(tmp_path / "again").document.records if row["metric"] == judge]
+    assert (record["price_per_1000"], record["pairs_per_second"]) == (cost.price_per_1000, None)
+
+
+def test_a_judge_in_this_process_is_free_and_one_at_an_endpoint_is_not_known_to_be():
+    assert load_metric("judge:some/model").price_per_1000() == 0.0
+    assert load_metric("judge:some/model,endpoint=http://localhost:1/v1").price_per_1000() is None

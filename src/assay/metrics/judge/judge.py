@@ -160,6 +160,10 @@ class Judge(ModelMetric):
         """Return the endpoint: what other people's runs name is not called unless the user says so."""
         return "" if self.endpoint is None else f"the endpoint {self.endpoint}"
 
+    def price_per_1000(self) -> float | None:
+        """Return 0 for a model in this process: no pair is paid for. An endpoint counts its tokens itself."""
+        return 0.0 if self.endpoint is None else None
+
     def says(self) -> str:
         """Return the model of a local judge."""
         return super().says() if self.endpoint is None else ""
