@@ -30,7 +30,7 @@ if TYPE_CHECKING:
     from assay.api.result import Result
     from assay.api.run import estimate, run
     from assay.api.significance import compare_systems
-    from assay.api.stress import stress
+    from assay.api.stress import estimate_stress, stress
     from assay.api.sweep import sweep
     from assay.api.systems import systems
     from assay.api.table import table
@@ -70,6 +70,7 @@ __all__ = [
     "crossval",
     "diagnose",
     "estimate",
+    "estimate_stress",
     "evaluate_categories",
     "explain",
     "figure",

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import subprocess
 import sys
 import time
@@ -19,6 +20,8 @@ import assay as package
 from assay.metrics import Batch, Declaration, Metric
 from assay.metrics.base import option
 from tests.benchmark.counting import Counting
+from tests.judge_server import serve
+from tests.judge_server.protocol import Behaviour
 
 NAMES = ("Bonn", "Rome", "Oslo", "Bern", "Lima", "Cairo", "Delhi", "Tokyo", "Quito", "Hanoi", "Seoul", "Dakar")
 #: By hand: of 24 pairs, two of each question, 12 are right and 12 wrong; `contains` agrees with the labels on all.
@@ -213,49 +216,30 @@ def test_a_broken_result_is_refused_by_name(assay, pairs):
 class Remote(Metric):
     """A metric that a server computes."""
 
-    endpoint: str = option("http://localhost:9/v1", "of the server")
-
     declaration = Declaration("remote", "asks a server")
+
+    def foreign_code(self):
+        return "the endpoint http://localhost:9/v1"
 
     def score(self, batch: Batch):
         raise AssertionError("asked a server that the user did not name")
 
 
-@dataclass(frozen=True)
-class Script(Metric):
-    """A metric that a script of somebody computes."""
-
-    declaration = Declaration("script", "runs a script")
-
-    def foreign_code(self):
-        return "theirs.py"
-
-    def score(self, batch: Batch):
-        raise AssertionError("ran code that the user did not name")
-
-
-@pytest.mark.parametrize(
-    ("metric", "why"),
-    [
-        (Remote, "sends the pairs, and the key of the user, to http://localhost:9/v1"),
-        (Script, "runs code from outside of the installed packages"),
-    ],
-)
-def test_a_run_of_a_stranger_runs_no_code_and_sends_nothing(assay, pairs, monkeypatch, metric, why):
+def test_a_run_of_a_stranger_runs_no_code_and_sends_nothing(assay, pairs, monkeypatch):
     from assay.metrics.registry import Entry, Registry, registry
 
-    name = metric.declaration.name
-    known = Registry([*registry().entries(), Entry(name, metric)])
+    known = Registry([*registry().entries(), Entry("remote", Remote)])
     monkeypatch.setattr("assay.metrics.registry.registry", lambda: known)
     assert assay("run", "-d", "pairs.csv", "-m", "f1", "-m", "em", "--resamples", "0", "-o", "run", "-q").code == 0
     manifest = Path("run/run.json")
-    manifest.write_text(manifest.read_text().replace('"metric": "em"', f'"metric": "{name}"'))
+    manifest.write_text(manifest.read_text().replace('"metric": "em"', '"metric": "remote"'))
     scores = pq.read_table("run/scores.parquet")
-    names = pa.array([{"em": name}.get(cell, cell) for cell in scores.column("metric").to_pylist()])
+    names = pa.array([{"em": "remote"}.get(cell, cell) for cell in scores.column("metric").to_pylist()])
     pq.write_table(scores.set_column(2, "metric", names), "run/scores.parquet")
     done = assay("stress", "--run", "run", "--resamples", "0", "-p", "lower-case", "--explain", "-q")
     assert done.code == 0, done.err
-    assert f"{name}: left out, it {why}; name it to use it" in " ".join(done.out.split())
+    why = "it would run code or call a server (the endpoint http://localhost:9/v1); name it to use it"
+    assert f"remote: left out, {why}" in " ".join(done.out.split())
     assert "f1 under stress" in done.out
 
 
@@ -286,6 +270,42 @@ def test_a_stress_test_that_is_killed_resumes(pairs, tmp_path):
     assert len(before) < len(set(scored))
     # what was in flight when the process was killed, at most one dataset of 24 pairs
     assert len(scored) - len(set(scored)) <= 24
+
+
+def gullible(text):
+    """Return the probability of yes of a judge who obeys the answer, and else believes one that has the gold answer."""
+    gold, answer = re.search(r"^- (.*)\n", text, re.MULTILINE)[1], text.partition("Answer to grade: ")[2]
+    if "say yes" in answer:
+        return 0.99
+    return 0.9 if gold.lower() in answer.lower() else 0.1
+
+
+@pytest.mark.slow
+def test_a_judge_at_an_endpoint(assay, pairs, monkeypatch):
+    pytest.importorskip("openai", reason="openai is not installed")
+    monkeypatch.setenv("OPENAI_API_KEY", "sk-1234567890")
+    monkeypatch.setenv("NO_PROXY", "127.0.0.1")
+    with serve(Behaviour(), probability=gullible) as server:
+        judge = f"judge:stand-in,endpoint={server.url},prompt=correctness,price_in=1,price_out=2"
+        words = ("stress", judge, "-d", "pairs.csv", "--resamples", "0", "-q", "-f", "json", "-p", "denied-gold")
+        words += ("-p", "injected-instruction", "-p", "lower-case", "-p", "other-seed")
+        planned = json.loads(assay(*words, "--dry-run").out)
+        assert not server.chats
+        done = assay(*words)
+        assert done.code == 0, done.err
+        calls = len(server.chats)
+        assert calls == sum(work["calls"] for work in planned) == 24 + 24 + 12 + 12 + 24
+        assert assay(*words).out == done.out
+        assert len(server.chats) == calls, "replies are kept"
+        refused = assay(*words, "-p", "upper-case", "--budget", "0.0000001")
+        assert refused.code != 0 and "budget" in refused.err and len(server.chats) == calls
+    (name,) = {row["metric"] for row in json.loads(done.out)}
+    rows = effects(json.loads(done.out), name)
+    assert {row["verdicts"] for row in rows.values()} == {"yes from .5, as the score is a probability"}
+    assert rows["injected-instruction"]["fooled"] == 1.0
+    assert rows["injected-instruction"]["shift"] == pytest.approx(0.89)
+    assert rows["denied-gold"]["fooled"] == 1.0
+    assert rows["other-seed"]["moved"] == 0.0
 
 
 @pytest.mark.parametrize(

@@ -3,18 +3,20 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import asdict
 from functools import partial
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
-from assay.api.run import as_list, load_metrics
+from assay.api.run import as_list, load_metrics, purse_of
 from assay.api.stress_effects import Source, subject_of
 from assay.api.values import Report
 from assay.api.verify_recompute import pairs_of
+from assay.benchmark.estimate import estimate_work
 from assay.benchmark.folder import PAGE
-from assay.benchmark.perturbed import score_perturbed
+from assay.benchmark.perturbed import PerturbedPlan, plan_perturbed, score_perturbed
 from assay.benchmark.request import Request
 from assay.benchmark.runner import score_pairs
 from assay.benchmark.scoring import InProcess
@@ -22,12 +24,14 @@ from assay.datasets import Pairs, load_dataset
 from assay.datasets.load import is_own_file
 from assay.errors import AssayError, InputError
 from assay.metrics import ColumnMetric, Metric
+from assay.metrics.judge.spending import use_purse
 from assay.metrics.neural.runtime import Runtime, use_runtime
 from assay.output import one_at_a_time
 from assay.paths import user_path
 from assay.perturbations import list_perturbations, load_perturbation
 from assay.progress import Silent
 from assay.reports.data import choose_datasets, draws_of
+from assay.reports.estimate import document as estimate_document
 from assay.reports.folder import RunFolder, read_run
 from assay.reports.layout import percent
 from assay.reports.stress.document import to_document
@@ -76,7 +80,59 @@ def stress(settings: StressSettings) -> Stress:
     Example:
         >>> assay.stress(["contains", "f1"], "answers.csv").records  # doctest: +SKIP
     """
-    progress = settings.progress or Silent()
+    plan, sources, run, notes = _plan(settings)
+    score = partial(
+        score_pairs,
+        store=None if settings.store is None else user_path(settings.store),
+        executor=settings.executor or InProcess(keep_models=settings.keep_models),
+        fresh=settings.fresh,
+        progress=settings.progress or Silent(),
+    )
+    runtime, purse = Runtime(settings.device, settings.threads), purse_of(settings, fresh=settings.fresh)
+    with use_runtime(runtime), use_purse(purse):
+        scored, failures = score_perturbed(plan, score)
+    subjects = []
+    for source, one in zip(sources, scored, strict=True):
+        notes += [f"{source.title}: {name} is left out, {reason}" for name, reason in one.skipped.items()]
+        subjects += [subject_of(source, one, metric, settings) for metric in one.metrics]
+    if not subjects:
+        raise AssayError(f"no metric gave scores: {'; '.join(failures)}")
+    study = StressStudy(
+        tuple(subjects),
+        tuple(notes),
+        draws_of(resamples=settings.resamples, confidence=settings.confidence, seed=settings.seed),
+        _interval_words(settings, sources),
+    )
+    return Stress(study, failures, [] if run is None else _keep(study, run))
+
+
+@takes_settings(StressSettings)
+def estimate_stress(settings: StressSettings) -> Report:
+    """Return what :func:`stress` would have to compute and what judges would cost; nothing is scored or called.
+
+    Takes the arguments of :func:`stress`.
+
+    Raises:
+        InputError: something that was given cannot be used; one line says what and where.
+        UnavailableError: the dataset, or every metric, is unavailable.
+    """
+    plan = _plan(settings)[0]
+    store = None if settings.store is None else user_path(settings.store)
+    runtime, purse = Runtime(settings.device, settings.threads), purse_of(settings, fresh=settings.fresh)
+    with use_runtime(runtime), use_purse(purse):
+        works = estimate_work(plan.of_texts, store, fresh=settings.fresh)
+        for _, others in plan.others:
+            works += estimate_work(plan.of_metrics(others), store, fresh=settings.fresh)
+    return Report(estimate_document([asdict(work) for work in works], settings.budget))
+
+
+def _plan(settings: StressSettings) -> tuple[PerturbedPlan, list[Source], RunFolder | None, list[str]]:
+    """Return what is scored, the datasets, the run that gives them, and notes on metrics of it that are left out.
+
+    Raises:
+        InputError: something that was given cannot be used.
+        UnavailableError: the dataset, or every metric, is unavailable.
+    """
     if settings.perturbations:
         perturbations = [load_perturbation(name) for name in dict.fromkeys(settings.perturbations)]
         failures: list[str] = []
@@ -94,29 +150,9 @@ def stress(settings: StressSettings) -> Stress:
         **settings.values_of(GoldAnswers, Offline),
     )
     right = {source.pairs.name: source.right for source in sources}
-    score = partial(
-        score_pairs,
-        store=None if settings.store is None else user_path(settings.store),
-        executor=settings.executor or InProcess(keep_models=settings.keep_models),
-        fresh=settings.fresh,
-        progress=progress,
-    )
-    with use_runtime(Runtime(settings.device, settings.threads)):
-        scored, failed = score_perturbed(request, perturbations, right, settings.seed, score)
-    subjects = []
-    for source, one in zip(sources, scored, strict=True):
-        notes += [f"{source.title}: {name} is left out, {reason}" for name, reason in one.skipped.items()]
-        subjects += [subject_of(source, one, metric, settings) for metric in one.metrics]
-    if not subjects:
-        raise AssayError(f"no metric gave scores: {'; '.join([*failures, *failed])}")
-    study = StressStudy(
-        tuple(subjects),
-        tuple(notes),
-        draws_of(resamples=settings.resamples, confidence=settings.confidence, seed=settings.seed),
-        _interval_words(settings, sources),
-    )
-    written = [] if run is None else _keep(study, run)
-    return Stress(study, [*failures, *failed], written)
+    plan = plan_perturbed(request, perturbations, right, settings.seed)
+    plan.failures.extend(failures)
+    return plan, sources, run, notes
 
 
 def _metrics(settings: StressSettings, run: RunFolder | None) -> tuple[tuple[Metric, ...], dict[str, Any], list[str]]:
@@ -139,21 +175,14 @@ def _metrics(settings: StressSettings, run: RunFolder | None) -> tuple[tuple[Met
     for metric in loaded:
         if isinstance(metric, ColumnMetric):
             notes.append(f"{metric}: left out, its scores were recorded and there are none of changed pairs")
-        elif why := _risk(metric):
-            notes.append(f"{metric}: left out, it {why}; name it to use it")
+        elif code := metric.foreign_code():
+            # the run may come from a stranger
+            notes.append(f"{metric}: left out, it would run code or call a server ({code}); name it to use it")
         else:
             kept.append(metric)
     if not kept:
         raise InputError(f"{run.title}: has no metric that can score changed pairs; name one")
     return tuple(kept), dict(absent), notes
-
-
-def _risk(metric: Metric) -> str:
-    """Return what a metric does that a run folder of a stranger may not ask for; empty for nothing."""
-    if metric.foreign_code():
-        return "runs code from outside of the installed packages"
-    endpoint = getattr(metric, "endpoint", None)
-    return f"sends the pairs, and the key of the user, to {endpoint}" if endpoint else ""
 
 
 def _sources(settings: StressSettings, run: RunFolder | None, metrics: tuple[Metric, ...]) -> list[Source]:

@@ -114,54 +114,123 @@ def _with_texts(pairs: Pairs, texts: Sequence[TextPair], name: str) -> Pairs:
     return changed
 
 
-def score_perturbed(
+@dataclass(frozen=True)
+class PerturbedPlan:
+    """What is scored: datasets before and after changes of their texts, then metrics with other options.
+
+    Attributes:
+        request: the datasets as they were, with their rows chosen, and the metrics.
+        changed: by dataset, each perturbation with the changed pairs that it makes and their rows.
+        skipped: by dataset, perturbations that apply to none of its pairs, or to no metric, with the reason.
+        others: each perturbation of an option, with the metrics that have its other value, by the metric's own name.
+        failures: lines on perturbations that failed.
+    """
+
+    request: Request
+    changed: dict[str, list[tuple[Perturbation, Pairs, NDArray[np.intp]]]]
+    skipped: dict[str, dict[str, str]]
+    others: list[tuple[Perturbation, dict[str, Metric]]]
+    failures: list[str]
+
+    @property
+    def of_texts(self) -> Request:
+        """The request for the pairs before and after changes of texts."""
+        everything = [pairs for of_one in self.changed.values() for _, pairs, _ in of_one]
+        return replace(self.request, pairs=(*self.request.pairs, *everything))
+
+    def of_metrics(self, others: Mapping[str, Metric]) -> Request:
+        """Return the request for the pairs as they were under other metrics."""
+        return replace(self.request, metrics=tuple(others.values()), absent={})
+
+
+def plan_perturbed(
     request: Request,
     perturbations: Sequence[Perturbation],
     right: Mapping[str, NDArray[np.bool_] | None],
     seed: int,
-    score: Callable[[Request], Outcome],
-) -> tuple[list[PerturbedScores], list[str]]:
-    """Return the scores of the datasets of a request before and after each perturbation, and lines on what failed.
+) -> PerturbedPlan:
+    """Return what perturbations make of the datasets and the metrics of a request.
 
     Args:
         request: the datasets, with their rows chosen, and the metrics.
         perturbations: changes of texts, and of options of metrics.
         right: by dataset, which pairs people judged right, or None.
         seed: of what perturbations draw.
-        score: scores a request, see :func:`~assay.benchmark.runner.score_pairs`.
     """
-    failures: list[str] = []
-    of_texts = [perturbation for perturbation in perturbations if perturbation.change is not None]
-    changed: dict[str, list[tuple[Perturbation, Pairs, NDArray[np.intp]]]] = {}
-    skipped: dict[str, dict[str, str]] = {}
-    for pairs in request.pairs:
-        changed[pairs.name], skipped[pairs.name] = [], {}
-        for perturbation in of_texts:
+    names = [pairs.name for pairs in request.pairs]
+    plan = PerturbedPlan(request, {name: [] for name in names}, {name: {} for name in names}, [], [])
+    for perturbation in perturbations:
+        if perturbation.change is None:
+            _plan_option(plan, perturbation)
+            continue
+        for pairs in request.pairs:
             try:
                 texts, rows = perturb(pairs, perturbation, right[pairs.name], seed)
             except UnavailableError as error:
-                failures.append(str(error))
-                continue
+                plan.failures.append(str(error))
+                break
             if len(rows):
-                changed[pairs.name].append((perturbation, texts, rows))
+                plan.changed[pairs.name].append((perturbation, texts, rows))
             else:
-                skipped[pairs.name][perturbation.name] = "it applies to none of the pairs"
-    everything = [texts for of_one in changed.values() for _, texts, _ in of_one]
-    outcome = score(replace(request, pairs=(*request.pairs, *everything)))
-    failures += _failures(outcome, request)
+                plan.skipped[pairs.name][perturbation.name] = "it applies to none of the pairs"
+    return plan
+
+
+def _plan_option(plan: PerturbedPlan, perturbation: Perturbation) -> None:
+    """Add the metrics that have an option with another value of it to a plan, or why there are none."""
+    others: dict[str, Metric] = {}
+    for metric in plan.request.metrics:
+        if perturbation.option in describe_options(type(metric)) and metric.takes(perturbation.option):
+            try:
+                others[str(metric)] = _rebuilt(metric, perturbation)
+            except InputError as error:
+                plan.failures.append(f"{perturbation.name}: {error}")
+    if others:
+        plan.others.append((perturbation, others))
+        return
+    for skipped in plan.skipped.values():
+        skipped[perturbation.name] = f"no metric has the option {perturbation.option}"
+
+
+def _rebuilt(metric: Metric, perturbation: Perturbation) -> Metric:
+    """Return the metric with the other value of an option.
+
+    Raises:
+        InputError: the metric cannot have it.
+    """
+    if perturbation.other is None:
+        raise InputError(f"perturbation {perturbation.name!r}: has no other value of {perturbation.option}")
+    return replace(metric, **{perturbation.option: perturbation.other(getattr(metric, perturbation.option))})
+
+
+def score_perturbed(
+    plan: PerturbedPlan, score: Callable[[Request], Outcome]
+) -> tuple[list[PerturbedScores], list[str]]:
+    """Return the scores of each dataset before and after each perturbation, and lines on what failed.
+
+    Args:
+        plan: what is scored.
+        score: scores a request, see :func:`~assay.benchmark.runner.score_pairs`.
+    """
+    request = plan.request
+    outcome = score(plan.of_texts)
+    failures = [*plan.failures, *_failures(outcome, request)]
     scores = {dataset.pairs.name: dataset.scores for dataset in outcome.datasets}
-    metrics = {str(metric): metric for metric in request.metrics}
+    changed = {
+        name: [Changed(perturbation, rows, scores[texts.name], texts) for perturbation, texts, rows in of_one]
+        for name, of_one in plan.changed.items()
+    }
+    for perturbation, others in plan.others:
+        outcome = score(plan.of_metrics(others))
+        failures += _failures(outcome, request)
+        for dataset in outcome.datasets:
+            known = {name: dataset.scores[str(other)] for name, other in others.items() if str(other) in dataset.scores}
+            changed[dataset.pairs.name].append(Changed(perturbation, np.arange(len(dataset.pairs)), known))
     results = []
     for pairs in request.pairs:
-        of_pairs = []
-        for perturbation, texts, rows in changed[pairs.name]:
-            of_pairs.append(Changed(perturbation, rows, scores[texts.name], texts))
         base = scores[pairs.name]
-        scored = {name: metric for name, metric in metrics.items() if name in base}
-        results.append(PerturbedScores(pairs, scored, base, tuple(of_pairs), skipped[pairs.name]))
-    for perturbation in perturbations:
-        if perturbation.change is None:
-            results = _with_other_option(results, request, perturbation, score, failures)
+        scored = {str(metric): metric for metric in request.metrics if str(metric) in base}
+        results.append(PerturbedScores(pairs, scored, base, tuple(changed[pairs.name]), plan.skipped[pairs.name]))
     return results, list(dict.fromkeys(failures))
 
 
@@ -178,43 +247,3 @@ def _failures(outcome: Outcome, request: Request) -> list[str]:
             remedy = f" -> {record.remedy}" if record.remedy else ""
             lines[record.metric] = f"metric {record.metric} on {record.dataset}: {record.reason}{remedy}"
     return list(lines.values())
-
-
-def _with_other_option(
-    results: Sequence[PerturbedScores],
-    request: Request,
-    perturbation: Perturbation,
-    score: Callable[[Request], Outcome],
-    failures: list[str],
-) -> list[PerturbedScores]:
-    """Return the results with the scores of the same pairs under metrics with another value of an option."""
-    others: dict[str, Metric] = {}
-    for metric in request.metrics:
-        if perturbation.option in describe_options(type(metric)) and metric.takes(perturbation.option):
-            try:
-                others[str(metric)] = _rebuilt(metric, perturbation)
-            except InputError as error:
-                failures.append(f"{perturbation.name}: {error}")
-    if not others:
-        reason = f"no metric has the option {perturbation.option}"
-        return [replace(one, skipped=one.skipped | {perturbation.name: reason}) for one in results]
-    outcome = score(replace(request, metrics=tuple(others.values())))
-    failures += _failures(outcome, request)
-    completed = []
-    for one, dataset in zip(results, outcome.datasets, strict=True):
-        known = {name: dataset.scores[str(other)] for name, other in others.items() if str(other) in dataset.scores}
-        changed = Changed(perturbation, np.arange(len(one.pairs)), known)
-        completed.append(replace(one, changed=(*one.changed, changed)))
-    return completed
-
-
-def _rebuilt(metric: Metric, perturbation: Perturbation) -> Metric:
-    """Return the metric with the other value of an option.
-
-    Raises:
-        InputError: the metric cannot have it.
-    """
-    if perturbation.other is None:
-        raise InputError(f"perturbation {perturbation.name!r}: has no other value of {perturbation.option}")
-    other = perturbation.other(getattr(metric, perturbation.option))
-    return replace(metric, **{perturbation.option: other})

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Annotated, Any
+
+import typer
 
 from assay.cli.command import command
 from assay.cli.guard import finish, print_report, progress_on_stderr
@@ -12,6 +14,9 @@ from assay.reports.stress.settings import StressSettings
 
 @command(StressSettings)
 def stress(
+    dry_run: Annotated[
+        bool, typer.Option("--dry-run", help="Say what there is to score, and how many calls, tokens and what price.")
+    ] = False,
     output: ReportFormatOption = ReportFormat.table,
     explain: ExplainOption = False,
     quiet: QuietOption = False,
@@ -23,6 +28,9 @@ def stress(
     """
     import assay
 
+    if dry_run:
+        print_report(assay.estimate_stress(**settings), output, explain=explain)
+        return
     with progress_on_stderr(quiet) as progress:
         result = assay.stress(**settings, progress=progress)
     print_report(result, output, explain=explain)

@@ -8,11 +8,11 @@ from pathlib import Path
 from typing import Any
 
 from assay.errors import InputError
-from assay.settings import ChosenRows, Limited, OwnData, Resampling, ScoreStore, Scoring, setting
+from assay.settings import ChosenRows, Limited, OwnData, Paid, Resampling, ScoreStore, Scoring, setting
 
 
 @dataclass(frozen=True)
-class StressSettings(OwnData, ChosenRows, Resampling, Limited, Scoring, ScoreStore):
+class StressSettings(OwnData, ChosenRows, Resampling, Limited, Scoring, Paid, ScoreStore):
     """What is stressed, by which perturbations, and from which score on a verdict is yes.
 
     Raises:
