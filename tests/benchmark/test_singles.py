@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+import numpy as np
 import pyarrow as pa
 import pytest
 
 import assay
 from assay.benchmark.singles import Singles
-from assay.datasets import Pairs
+from assay.datasets import Pairs, load_dataset
 from assay.errors import InputError
+from assay.metrics import Metric
+from assay.metrics.base import Declaration
 
 
 @pytest.mark.parametrize(("choice", "expected"), [("best", 1.0), ("mean", 0.5)])
@@ -41,3 +44,37 @@ def test_lower_is_better_takes_the_lowest_of_several_gold_answers():
         {"reference": ["q"], "candidate": "z", "label": 0},
     ]
     assert assay.run([rows], ["ter"], resamples=0).scores["score"].tolist()[0] == 0
+
+
+class AllAnswers(Metric):
+    """The number of gold answers that are the candidate; -1 stands for a pair that was asked with one of them alone."""
+
+    declaration = Declaration("all-answers", "a test", low=0, high=9, reads_all_references=True)
+    is_stored = False
+
+    def score(self, batch):
+        assert [answers[0] for answers in batch.gold_answers] == list(batch.references)
+        pairs = zip(batch.gold_answers, batch.candidates, strict=True)
+        return np.array([float(answers.count(candidate)) for answers, candidate in pairs])
+
+
+def test_a_metric_may_read_all_gold_answers_at_once():
+    rows = [
+        {"reference": ["NFL", "league", "NFL"], "candidate": "NFL", "label": 2},
+        {"reference": ["NFL"], "candidate": "NFL", "label": 1},
+        {"reference": ["Rome"], "candidate": "Paris", "label": 0},
+        {"reference": ["NFL", "league", "NFL"], "candidate": "NFL", "label": 2},
+    ]
+    result = assay.run([rows], [AllAnswers], resamples=0, buckets=("none",))
+    assert result.scores["score"].tolist() == [2, 1, 0, 2]
+    # the first and the last pair are one
+    (record,) = result.outcome.metrics
+    assert record.scored == 3
+    singles = Singles(load_dataset(rows), together=True)
+    assert len(singles.digests) == 3
+    assert singles.batch(np.array([1, 0])).take([1]).gold_answers == [["NFL", "league", "NFL"]]
+
+
+def test_where_every_pair_has_one_answer_there_is_no_list_of_them():
+    rows = [{"reference": "a", "candidate": "a", "label": 1}, {"reference": "b", "candidate": "a", "label": 0}]
+    assert Singles(load_dataset(rows), together=True).batch(np.array([0])).gold_answers is None

@@ -41,7 +41,7 @@ class Explained(Report):
         """Return one picture of all pairs.
 
         Raises:
-            InputError: there are more than 50.
+            InputError: there are more than 50, or they are replies of a judge.
         """
         return to_svg(self.explanations)
 
@@ -70,8 +70,9 @@ def explain(settings: ExplainSettings) -> Explained:
     Args:
         reference: one of two texts, instead of *pairs*.
         candidate: the other.
-        metric: an S3BERT model, BERTScore, a cross-encoder, or ``amr:smatch``.
-        pairs: data as for :func:`assay.run`, labelled or not; each of several gold answers is a pair of its own.
+        metric: an S3BERT model, BERTScore, a cross-encoder, ``amr:smatch``, or a judge.
+        pairs: data as for :func:`assay.run`, labelled or not; each of several gold answers is a pair of its own, except
+            for a judge that reads all of them.
         pair_ids: only these pairs of the data, in this order.
 
     Raises:
@@ -90,7 +91,7 @@ def explain(settings: ExplainSettings) -> Explained:
         data = _pairs_with_ids(data, settings.pair_ids)
     if settings.limit is not None:
         data = data.limit(settings.limit)
-    ids, batch = _one_pair_a_gold_answer(data)
+    ids, batch = _together(data) if metric.declaration.reads_all_references else _one_pair_a_gold_answer(data)
     if not ids:
         raise InputError(f"{data.name}: has no pair to explain")
     explanations = []
@@ -148,6 +149,14 @@ def _pairs_with_ids(data: Pairs, pair_ids: Sequence[str]) -> Pairs:
         if index is None:
             raise InputError(f"{data.name}: has no pair {pair_id!r}")
     return data.take(indices.to_numpy())
+
+
+def _together(data: Pairs) -> tuple[list[str], Batch]:
+    """Return pair ids and texts, one row a pair with all its gold answers."""
+    cells, candidates, questions = data.texts()
+    gold_answers = [[cell] if isinstance(cell, str) else cell for cell in cells]
+    first = [answers[0] for answers in gold_answers]
+    return data.table.column("pair_id").to_pylist(), Batch(first, candidates, questions, gold_answers=gold_answers)
 
 
 def _one_pair_a_gold_answer(data: Pairs) -> tuple[list[str], Batch]:

@@ -134,8 +134,12 @@ def _record_of_task(task: Task, scored: Scored, engine_cost: Cost, together: lis
         scored: the scores, and what they took.
         engine_cost: empty where the engine was not needed.
         together: the metrics that were scored in one pass, this one among them.
+
+    Raises:
+        AssayError: no pair has a score.
     """
     metric = task.metric
+    _check_some_score(scored, engine_cost)
     return MetricRecord(
         dataset=task.dataset.pairs.name,
         metric=task.name,
@@ -152,6 +156,16 @@ def _record_of_task(task: Task, scored: Scored, engine_cost: Cost, together: lis
         flags=scored.flags | _outside(metric, scored),
         cost=_cost_of_metric(task, scored, engine_cost, together),
     )
+
+
+def _check_some_score(scored: Scored, engine_cost: Cost) -> None:
+    """Raise AssayError, with the reasons, where no pair has a score."""
+    if not len(scored.scores) or not np.isnan(scored.scores).all():
+        return
+    reasons = ", ".join(scored.flags) or "no reason given"
+    replies = [repr(text) for text in engine_cost.details.get("unreadable_such_as", [])]
+    such_as = f", such as {', '.join(replies)}" if replies else ""
+    raise AssayError(f"none of {len(scored.scores):,} pairs has a score: {reasons}{such_as}")
 
 
 def _outside(metric: Metric, scored: Scored) -> dict[str, int]:

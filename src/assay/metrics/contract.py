@@ -211,7 +211,7 @@ def _other_values(metric: Metric) -> dict[str, Sequence[object]]:
     """Return for each option values other than its own."""
     others = {}
     for key, item in describe_options(type(metric)).items():
-        if key != SUBJECT:
+        if key != SUBJECT and metric.takes(key):
             others[key] = _values_other_than(getattr(metric, key), item)
     return others
 

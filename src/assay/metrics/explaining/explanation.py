@@ -12,6 +12,7 @@ from assay.metrics.amr.metric import Amr
 from assay.metrics.base import Batch, Metric
 from assay.metrics.bertscore import BertScore
 from assay.metrics.cross_encoder import CrossEncoder
+from assay.metrics.judge.judge import Judge
 from assay.metrics.s3bert import S3Bert
 from assay.metrics.work import Flag, Scores, open_session
 
@@ -20,7 +21,7 @@ if TYPE_CHECKING:
 
 _EXPLAINABLE = (
     "s3bert:FOLDER (aspects), bertscore:MODEL (matches of tokens), cross-encoder:MODEL and sas (words left out), "
-    "amr:smatch (alignment of graphs)"
+    "amr:smatch (alignment of graphs), judge:MODEL (replies)"
 )
 
 
@@ -31,7 +32,7 @@ class Explanation:
     Attributes:
         metric: its name.
         reference, candidate: the texts.
-        score: the metric's score of the pair.
+        score: the metric's score of the pair; None where it has none.
         notes: remarks on the pair, such as a text that was cut.
     """
 
@@ -40,7 +41,7 @@ class Explanation:
     metric: str
     reference: str
     candidate: str
-    score: float
+    score: float | None
     notes: tuple[str, ...]
 
     def as_dict(self) -> dict[str, Any]:
@@ -71,7 +72,7 @@ def check_explainable(metric: Metric) -> None:
     Raises:
         InputError: they cannot; the message lists those that can.
     """
-    neural = S3Bert | BertScore | CrossEncoder
+    neural = S3Bert | BertScore | CrossEncoder | Judge
     if not (isinstance(metric, neural) or (isinstance(metric, Amr) and metric.subject == "smatch")):
         raise InputError(f"metric {metric}: its score has no parts to show; these have: {_EXPLAINABLE}")
 
@@ -96,6 +97,10 @@ def explain_pairs(metric: Metric, batch: Batch) -> Sequence[Explanation]:
         from assay.metrics.explaining.words import explain_words
 
         return explain_words(metric, batch)
+    if isinstance(metric, Judge):
+        from assay.metrics.explaining.verdicts import explain_verdicts
+
+        return explain_verdicts(metric, batch)
     from assay.metrics.explaining.graphs import explain_graphs
 
     # check_explainable passes nothing else

@@ -6,17 +6,15 @@ text. Whatever ends a session, a reply that came is kept, and is not asked for a
 
 from __future__ import annotations
 
+import asyncio
 import json
 import logging
+import threading
 import time
 from collections.abc import Callable, Collection, Iterator, Sequence
 from concurrent.futures import Future, wait
-from contextlib import ExitStack
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any, Self, cast
-
-import anyio
-from anyio.from_thread import start_blocking_portal
 
 from assay.errors import AssayError, InputError
 from assay.metrics.base import Batch, Metric
@@ -168,10 +166,11 @@ class EndpointSession:
         self._failure: AssayError | None = None
         self._in_flight = self._done = self._total = 0
         self._line = Line(engine)
-        with ExitStack() as opened:
-            self._store = opened.enter_context(ReplyStore(reply_store()))
-            self._portal = opened.enter_context(start_blocking_portal())
-            self._opened = opened.pop_all()
+        self._store = ReplyStore(reply_store())
+        self._loop = asyncio.new_event_loop()
+        # of its own, since a notebook has a loop that runs; it ends with the process where nobody hangs up
+        self._thread = threading.Thread(target=self._loop.run_forever, name="assay judge", daemon=True)
+        self._thread.start()
         self._server = self._store.server(engine.url, engine.model)
         self._is_confirmed = False
         known = 0.0 if self._server is None else self._server.tokens_per_byte
@@ -189,20 +188,27 @@ class EndpointSession:
 
     def _score(self, judge: Judge, batch: Batch) -> Scores:
         started, calls_before = time.perf_counter(), self._counts.calls
-        replies = self._replies(judge, batch)
+        by_pair = self.replies(judge, batch)
         seconds, calls = time.perf_counter() - started, self._counts.calls - calls_before
+        replies = [reply for orders in by_pair for samples in orders for reply in samples]
         for reply in replies:
             self._counts.add(reply, judge.worth(reply))
         self._counts.pairs += len(batch)
-        samples = judge.samples
-        orders = [replies[start : start + samples] for start in range(0, len(replies), samples)]
-        many = len(orders) // len(batch) if len(batch) else 1
-        by_pair = [orders[start : start + many] for start in range(0, len(orders), many)]
         # what was kept took no time: the speed is that of the calls
         return judge.scores_of(batch, by_pair, seconds * len(replies) / calls if calls else 0.0)
 
+    def replies(self, judge: Judge, batch: Batch) -> list[list[list[Reply]]]:
+        """Return the replies on each pair, for each order of its texts, one a sample: kept ones, and others asked now.
+
+        Raises:
+            BudgetError, AssayError: see :meth:`score`.
+        """
+        replies, samples, orders = self._replies(judge, batch), judge.samples, judge.orders
+        by_order = [replies[start : start + samples] for start in range(0, len(replies), samples)]
+        return [by_order[start : start + orders] for start in range(0, len(by_order), orders)]
+
     def _replies(self, judge: Judge, batch: Batch) -> list[Reply]:
-        """Return a reply to each request, those that were kept and those that are asked for now."""
+        """Return a reply to each request, pair by pair."""
         requests = list(requests_of(judge, batch, self._server))
         replies = self._kept(requests)
         self._done, self._total = sum(reply is not None for reply in replies), len(replies)
@@ -239,7 +245,7 @@ class EndpointSession:
         """Run work in the event loop, tell how far it is, and return its result; whatever ends this ends it."""
         if self._failure is not None:
             raise self._failure
-        future: Future[Any] = self._portal.start_task_soon(work, *arguments)
+        future: Future[Any] = asyncio.run_coroutine_threadsafe(work(*arguments), self._loop)
         try:
             while not wait([future], timeout=GLANCE).done:
                 tell_share(self._done / max(1, self._total))
@@ -283,9 +289,9 @@ class EndpointSession:
         self, requests: Sequence[Request], replies: list[Reply | None], missing: Iterator[int], count: int
     ) -> None:
         """Fill in the replies that are missing, several calls at a time."""
-        async with anyio.create_task_group() as group:
+        async with asyncio.TaskGroup() as group:
             for _ in range(min(self._engine.concurrency, count)):
-                group.start_soon(self._work, requests, replies, missing)
+                group.create_task(self._work(requests, replies, missing))
         if self._failure is not None:
             raise self._failure
 
@@ -343,7 +349,7 @@ class EndpointSession:
                 self._purse.settle(reserved, price)
             if attempt < self._engine.retries:
                 self._counts.retries += 1
-                await anyio.sleep(min(LONGEST_PAUSE, FIRST_PAUSE * 2**attempt))
+                await asyncio.sleep(min(LONGEST_PAUSE, FIRST_PAUSE * 2**attempt))
         raise AssayError(f"{self._engine.url}: {reason} ({_times(self._engine.retries + 1)}); {KEPT}")
 
     async def _reserve(self, request: Request, tokens_out: int) -> float:
@@ -363,7 +369,7 @@ class EndpointSession:
                     f"the budget of {self._purse.budget:g} has no room for another call: {self._purse.spent:.6g} is "
                     f"spent; {KEPT}, with a larger `budget`"
                 )
-            await anyio.sleep(0.01)
+            await asyncio.sleep(0.01)
 
     def _count(self, request: Request, reply: Reply, reserved: float) -> float:
         """Count a reply that came, and return its price: the most it can be where the server counts no tokens."""
@@ -403,8 +409,11 @@ class EndpointSession:
 
     def close(self) -> None:
         """Hang up."""
-        self._portal.call(self._line.close)
-        self._opened.close()
+        asyncio.run_coroutine_threadsafe(self._line.close(), self._loop).result()
+        self._loop.call_soon_threadsafe(self._loop.stop)
+        self._thread.join()
+        self._loop.close()
+        self._store.close()
 
 
 def _simpler(server: Server, request: Request, text: str) -> Server | None:

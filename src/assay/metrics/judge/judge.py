@@ -11,6 +11,7 @@ from assay.errors import InputError, UnavailableError
 from assay.metrics.base import Batch, Declaration, Metric, option
 from assay.metrics.judge.prompts import Message, Prompt
 from assay.metrics.judge.verdicts import PARSER, Scale, scale_of
+from assay.metrics.name import describe_options
 from assay.metrics.neural.metric import ModelMetric, default_of
 
 if TYPE_CHECKING:
@@ -19,8 +20,7 @@ if TYPE_CHECKING:
 
 #: Options that decide how replies are obtained, not what they are: no part of the signature.
 _HOW = frozenset({"key", "concurrency", "timeout", "retries", "price_in", "price_out"})
-#: Options of the other engine.
-_OF_ENDPOINT = _HOW | {"endpoint"}
+#: Options of a local model alone.
 _OF_LOCAL = frozenset({"precision"})
 #: Options of :class:`ModelMetric` that no judge has.
 _UNUSED = frozenset({"backend", "max_length"})
@@ -129,9 +129,14 @@ class Judge(ModelMetric):
         """The verdicts that it chooses from."""
         return self.loaded_prompt.scale if self.scale == "prompt" else scale_of(self.scale)
 
+    @property
+    def orders(self) -> int:
+        """In how many orders the texts of a pair are shown."""
+        return 2 if self.order == "mean" else 1
+
     def takes(self, name: str) -> bool:
-        """Tell whether an option changes this judge: others are for the other engine."""
-        return name not in _UNUSED | (_OF_ENDPOINT if self.endpoint is None else _OF_LOCAL)
+        """Tell whether an option changes a reply: others say how replies are obtained, or are for the other engine."""
+        return name not in _UNUSED | _HOW | ({"endpoint"} if self.endpoint is None else _OF_LOCAL)
 
     def obtain(self, *, offline: bool = False) -> None:
         """Fetch the model where it is not on this machine; an endpoint is not called before there is something to ask.
@@ -260,9 +265,9 @@ class Judge(ModelMetric):
         return super(Judge, replace(self, **without)).short_signature()
 
     def _decisive(self, parts: dict[str, str]) -> dict[str, str]:
-        """Return the parts of a signature without options that change no reply, or belong to the other engine."""
-        left_out = {name for name in parts if not self.takes(name)} | _HOW
-        return {name: value for name, value in parts.items() if name not in left_out}
+        """Return the parts of a signature without options that change no reply."""
+        options = describe_options(type(self))
+        return {name: value for name, value in parts.items() if name not in options or self.takes(name)}
 
     def data_signature(self) -> dict[str, str]:
         """Return the digest of the prompt, the version of the parser, and what is known of the model."""

@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
+import asyncio
 import functools
 import os
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 from urllib.parse import urlsplit
-
-import anyio
 
 from assay.errors import AssayError, MissingExtraError, UnavailableError
 from assay.metrics.judge.completion import UnusableReplyError
@@ -98,7 +97,7 @@ class Line:
         """Return the body of an answer as it comes, up to a size."""
         content = bytearray()
         try:
-            with anyio.fail_after(self._engine.timeout):
+            async with asyncio.timeout(self._engine.timeout):
                 async for chunk in response.iter_bytes():
                     content += chunk
                     if len(content) > LARGEST:

@@ -42,22 +42,31 @@ class Scale:
         """The highest score."""
         return max(self.values.values())
 
-    def expected(self, probabilities: Mapping[str, float]) -> float | None:
+    def probabilities(self, tokens: Mapping[str, float]) -> dict[str, float]:
+        """Return the probability of each verdict: that of the tokens that are it, or begin it and no other.
+
+        Args:
+            tokens: the probabilities of the first token of a reply, in [0, 1], as the model has them (``" Yes"``).
+        """
+        verdicts = dict.fromkeys(self.values, 0.0)
+        for token, probability in tokens.items():
+            verdict = self._begun_by(token.strip(" ▁Ġ\n").lower())
+            if verdict is not None:
+                verdicts[verdict] += probability
+        return verdicts
+
+    def expected(self, tokens: Mapping[str, float]) -> float | None:
         """Return the mean of the verdicts, weighted by what the first token of a reply makes of them.
 
         Args:
-            probabilities: of tokens, as the model has them (``" Yes"``), in [0, 1]. A token counts for the verdict that
-                it is, or that begins with it and is the only one to do so.
+            tokens: see :meth:`probabilities`.
 
         Returns:
             In [low, high]; None where the verdicts have less than :data:`LEAST_MASS` together.
         """
-        mass = total = 0.0
-        for token, probability in probabilities.items():
-            verdict = self._begun_by(token.strip(" ▁Ġ\n").lower())
-            if verdict is not None:
-                mass += probability
-                total += probability * self.values[verdict]
+        verdicts = self.probabilities(tokens)
+        mass = sum(verdicts.values())
+        total = sum(self.values[verdict] * probability for verdict, probability in verdicts.items())
         return total / mass if mass >= LEAST_MASS else None
 
     def _begun_by(self, token: str) -> str | None:

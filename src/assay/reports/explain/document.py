@@ -144,18 +144,39 @@ def _graphs(explanation: Explained) -> Sheet:
     return _sheet(explanation, [Column("reference"), Column("candidate"), Column("match")], rows, facts=facts)
 
 
+def _verdicts(explanation: Explained) -> Sheet:
+    verdicts = explanation["verdicts"]
+    rows = []
+    for item in explanation["replies"]:
+        told = [short(item["probabilities"].get(verdict), 3) for verdict in verdicts]
+        rows.append([str(item["order"]), str(item["sample"]), item["reply"], *told, short(item["worth"], 3)])
+    heads = [f"p({verdict})" for verdict in verdicts]
+    columns = [*number_columns(["order", "sample"]), Column("reply"), *number_columns([*heads, "worth"])]
+    return _sheet(explanation, columns, rows, [f"asked: {text}" for text in explanation["prompt"]])
+
+
 _SHEETS: dict[str, Callable[[Explained], Sheet]] = {
     "aspects": _aspects,
     "tokens": _tokens,
     "words": _words,
     "graphs": _graphs,
+    "verdicts": _verdicts,
 }
 
 
 # Flat records: the pair, then an item of it.
 
 #: The part of an explanation that has a record for each of its items.
-_ITEMS = {"aspects": "aspects", "tokens": "tokens", "words": "words", "graphs": "triples"}
+_ITEMS = {"aspects": "aspects", "tokens": "tokens", "words": "words", "graphs": "triples", "verdicts": "replies"}
+
+
+#: Cells of an item that are spread over columns of their own.
+_NESTED = ("usual", "probabilities")
+
+
+def _told(item: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the probability of each verdict by a name of its own; empty for other items."""
+    return {f"p_{verdict}": share for verdict, share in item.get("probabilities", {}).items()}
 
 
 def _records(number: int, explanation: Explained) -> list[dict[str, Any]]:
@@ -164,6 +185,6 @@ def _records(number: int, explanation: Explained) -> list[dict[str, Any]]:
     records = []
     for item in explanation[_ITEMS[explanation["kind"]]]:
         # texts and score of the pair come first under the same names
-        own = {f"item_{key}" if key in pair else key: cell for key, cell in item.items() if key != "usual"}
-        records.append(pair | own | (item.get("usual") or {}))
+        own = {f"item_{key}" if key in pair else key: cell for key, cell in item.items() if key not in _NESTED}
+        records.append(pair | own | (item.get("usual") or {}) | _told(item))
     return records
