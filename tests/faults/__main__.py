@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import importlib
 import os
 import random
 import sys
@@ -76,6 +77,8 @@ def main() -> int:
 
 def _bench(work: type[Work], base: Path, seed: int) -> Bench:
     """Return the bench of a work: its input made, and what it imports imported."""
+    for module in work.large:
+        importlib.import_module(module)
     made = work(base / "input")
     if call(made.prepare, base / "log") != DONE:
         raise RuntimeError((base / "log").read_text())

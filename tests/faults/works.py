@@ -26,6 +26,8 @@ class Work(ABC):
     name: ClassVar[str]
     #: Whether a command that has ended is refused when it is given again, since its result stands there.
     once: ClassVar[bool] = False
+    #: What takes long to import: imported before the first fork, or each fork would do it anew.
+    large: ClassVar[tuple[str, ...]] = ()
 
     def __init__(self, inputs: Path) -> None:
         self.inputs = inputs
@@ -131,6 +133,7 @@ class Train(Work):
 
     name = "train"
     once = True
+    large = ("sentence_transformers", "tests.training.pair_run", "tests.metrics.models.tiny")
 
     def prepare(self) -> None:
         from tests.metrics.models.tiny import make_bert
