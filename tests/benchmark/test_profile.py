@@ -15,6 +15,7 @@ from assay.errors import InputError
 from assay.metrics import Batch
 from assay.metrics.work import release_sessions
 from assay.reports.profile import document
+from tests.judge_server import serve
 from tests.paid import Paid
 
 PAIRS = Batch(["Berlin", "7 km", "the NFL", ""], ["berlin", "seven km", "National Football League", "None"])
@@ -103,6 +104,19 @@ def test_the_price_of_a_metric_that_pays_for_pairs_is_measured_and_shown():
     assert [record["price_per_1000"] for record in made.records] == [0.5, None]
     made = document({"metrics": [unpriced.as_dict()], "dataset": "d", "distinct": 4, "machine": machine})
     assert "price per 1,000" not in [column.head for column in made.sheets[0].columns]
+
+
+@pytest.mark.slow
+def test_a_judge_at_a_server_is_asked_once_a_pair_and_its_process_ends():
+    pytest.importorskip("openai")
+    with serve() as server:
+        judge = f"judge:stand-in,endpoint={server.url},key=none,price_in=2,price_out=8"
+        for _ in range(2):
+            found = profile_metric(judge, PAIRS, ProfileSettings(pairs=(2, 4), lengths=1, repeats=3))
+            assert (found.status, found.reason) == ("done", "")
+            assert found.price_per_1000 > 0 and len(found.points) == 2
+        # one pair while it is loaded, then those of two points; no reply of the first process is read in the second
+        assert len(server.chats) == 2 * (1 + 2 + 4)
 
 
 @pytest.mark.slow

@@ -60,6 +60,16 @@ def main() -> None:
         sys.exit(130)
     except Exception as error:  # noqa: BLE001 - whatever a metric raises is reported, the others go on
         tell(_trouble(error) | {"ended": True})
+    finally:
+        # the thread of a session that calls a server would keep the process from ending
+        _release_sessions()
+
+
+def _release_sessions() -> None:
+    # an import at the start would be no part of what loading takes
+    from assay.metrics.work import release_sessions
+
+    release_sessions()
 
 
 def _trouble(error: Exception) -> dict[str, Any]:
@@ -76,24 +86,28 @@ def _measure(job: dict[str, Any], rows: list[list[str]], tell: Tell) -> None:
     # imported here, so that importing counts as loading
     from assay.benchmark.memory import peak_memory
     from assay.metrics import Batch, Context, load_metric
+    from assay.metrics.judge.spending import Purse, use_purse
     from assay.metrics.neural.runtime import Runtime, use_runtime
     from assay.metrics.work import open_session
 
     references, candidates, questions = ([row[column] for row in rows] for column in range(3))
-    with use_runtime(Runtime(job["device"], job["threads"])):
+    # replies that were kept would be measured as a reading of files
+    with use_runtime(Runtime(job["device"], job["threads"])), use_purse(Purse(fresh=True)):
         metric = load_metric(job["metric"]).bind(Context(job["language"], lambda: references))
         metric.check_available()
         engine = metric.needs()
         # what is loaded when it is first used, such as WordNet, is loaded now
         _score(metric, engine, Batch(references[:1], candidates[:1], questions[:1]))
         tell({"load_seconds": round(time.perf_counter() - begun, 3)})
+        # what calls a server is timed once: each call may be paid for
+        repeats = 1 if "calls" in open_session(engine).cost() else job["repeats"]
         # only a preset has more to say than its name does
         says = metric.says() if str(metric) != job["metric"] else ""
         tell({"signature": metric.short_signature(), "says": says})
         for n, times in job["points"]:
             asked = [questions[i % len(questions)] for i in range(n)]
             batch = Batch(grow(references, n, times), grow(candidates, n, times), asked)
-            tell({"point": _point(metric, engine, batch, times, job["repeats"])})
+            tell({"point": _point(metric, engine, batch, times, repeats)})
         facts = _facts(open_session(engine).cost())
         price = metric.price_per_1000()
         if price is not None:
