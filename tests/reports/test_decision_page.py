@@ -299,6 +299,8 @@ def test_prices_are_said_where_pairs_are_paid_for(run, page, tmp_path):
 
         def change(manifest):
             for metric in manifest["metrics"]:
+                if price and metric["metric"] == "f1":
+                    metric["declared"]["kind"], metric["signature"] = "judge", {"metric": "judge"}
                 metric["cost"] |= {"price_per_1000": price} if metric["metric"] == "f1" else {}
                 metric["cost"] |= costs.get(metric["metric"], {})
 
@@ -313,6 +315,8 @@ def test_prices_are_said_where_pairs_are_paid_for(run, page, tmp_path):
     assert answers(page_of(paid, tmp_path / "paid.html"))["Cost"].endswith(
         "The price of 1,000 pairs is 0.42, in the currency of the prices given to the run."
     )
+    said = answers(page_of(paid, tmp_path / "paid.html"))["Metric"]
+    assert said.startswith("f1, a language model that is asked for its verdict on each pair.")
     limited = page_of(paid, tmp_path / "limited.html", max_price=0.35)
     assert "Higher, but more expensive than the limit of 0.35 per 1,000 pairs: f1" in limited
     assert ">Use chrf" in limited and "It agrees with people better than" not in limited

@@ -26,6 +26,7 @@ _KINDS = {
     "lexical": "which compares the words or letters of the two texts",
     "embedding": "which compares what a language model makes of the two texts",
     "cross-encoder": "a language model that reads the two texts together",
+    "judge": "a language model that is asked for its verdict on each pair",
     "amr": "which compares graphs of what the two texts mean",
     "recorded": "whose scores came with the data",
     "function": "a function of your own",
