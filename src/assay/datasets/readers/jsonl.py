@@ -120,11 +120,35 @@ _DECODER = json.JSONDecoder(object_pairs_hook=_object)
 
 
 def table_of_records(records: list[dict[str, Any]]) -> tuple[pa.Table, dict[str, Misfit]]:
-    """Return a table of all keys of the records, in the order in which they first appear, and what is no text in it."""
-    names: dict[str, None] = {}
-    for record in records:
-        names.update(dict.fromkeys(record))
-    return table_of_columns({name: [record.get(name) for record in records] for name in names})
+    """Return a table of all keys of the records, in the order in which they first appear, and what is no text in it.
+
+    Takes time for the values that are there, not for every key of every record: lines may share few keys.
+    """
+    found: dict[str, tuple[list[int], list[Any]]] = {}
+    for place, record in enumerate(records):
+        for name, value in record.items():
+            if name not in found:
+                found[name] = [], []
+            places, values = found[name]
+            places.append(place)
+            values.append(value)
+    columns: dict[str, pa.Array] = {}
+    misfits: dict[str, Misfit] = {}
+    for name, (places, values) in found.items():
+        columns[name] = _spread(column_of(values), places, len(records))
+        misfit = misfit_of(values)
+        if misfit is not None:
+            misfits[name] = Misfit(places[misfit.place], misfit.what)
+    return pa.table(columns), misfits
+
+
+def _spread(column: pa.Array, places: list[int], length: int) -> pa.Array:
+    """Return a column with its values at some places of more rows, and null elsewhere."""
+    if len(places) == length:
+        return column
+    source = np.full(length, -1)
+    source[places] = np.arange(len(places))
+    return column.take(pa.array(source, mask=source < 0))
 
 
 def table_of_columns(columns: Mapping[str, list[Any]]) -> tuple[pa.Table, dict[str, Misfit]]:
@@ -193,8 +217,9 @@ def _unite(tables: list[pa.Table]) -> pa.Table:
     for table in tables:
         names.update(dict.fromkeys(table.column_names))
     columns = {}
+    known = [(table, frozenset(table.column_names)) for table in tables]
     for name in names:
-        parts = [t.column(name) if name in t.column_names else pa.nulls(t.num_rows) for t in tables]
+        parts = [table.column(name) if name in own else pa.nulls(table.num_rows) for table, own in known]
         kinds = {part.type for part in parts if not pa.types.is_null(part.type)}
         if len(kinds) <= 1:
             kind = kinds.pop() if kinds else pa.null()
