@@ -28,8 +28,9 @@ class Behaviour:
     served: str = ""
     #: The key that requests must bear; any will do without one. A wrong one is quoted in the refusal, as proxies do.
     key: str = ""
-    #: Seconds that an answer takes.
+    #: Seconds that an answer takes on average, and the share by which it takes more or less.
     delay: float = 0.0
+    jitter: float = 0.0
     #: Parameters that are refused with status 400, such as ``logprobs`` or ``response_format``.
     unsupported: tuple[str, ...] = ()
     #: Parameters that have no effect.

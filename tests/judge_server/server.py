@@ -101,7 +101,8 @@ class Server(Record):
         """Answer a call, and return what the client sent meanwhile."""
         now = self.behaviour
         fault = "html" if call.path == "/elsewhere" else self._fault(call.digest)
-        early = await wait(now.slow if fault == "slow" else now.delay, reader)
+        delay = now.delay * (1 + now.jitter * random.Random(call.digest).uniform(-1, 1))
+        early = await wait(now.slow if fault == "slow" else delay, reader)
         if fault not in ("", "slow", "other model", "huge"):
             call.outcome = fault
             await misbehave(fault, writer, now)
@@ -112,8 +113,12 @@ class Server(Record):
             call.outcome, call.status = "refusal", refusal.status
             await send(writer, refusal.status, refusal.body)
             return early
+        call.status = 200
+        if fault in ("other model", "huge"):
+            # also where the client leaves before the end of ten megabytes
+            call.outcome = fault
         await send(writer, 200, reply)
-        call.outcome, call.status = fault if fault in ("other model", "huge") else "answer", 200
+        call.outcome = call.outcome or "answer"
         return early
 
     def _fault(self, digest: str) -> str:

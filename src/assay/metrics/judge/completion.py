@@ -12,7 +12,13 @@ from assay.visible import brief
 
 
 class UnusableReplyError(Exception):
-    """What came is no chat completion, or that of another model; the call is tried again."""
+    """What came is no chat completion, or that of another model; the call is tried again.
+
+    Attributes:
+        retries: further tries that the client had made before it came, where they are not counted yet.
+    """
+
+    retries: int = 0
 
 
 class _Part(BaseModel):

@@ -343,6 +343,7 @@ class EndpointSession:
                 return completion, reply
             except UnusableReplyError as error:
                 log.info("%s: try %s of %s: %s", self._engine.url, attempt + 1, self._engine.retries + 1, error)
+                self._counts.retries += error.retries
                 reason = str(error)
             finally:
                 self._in_flight -= 1
