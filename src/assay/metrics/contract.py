@@ -208,7 +208,7 @@ def _changes_signature(metric: Metric, key: str, value: object, signature: dict[
 
 
 def _other_values(metric: Metric) -> dict[str, Sequence[object]]:
-    """Return for each option values other than its own."""
+    """Return for each option that the metric takes values other than its own."""
     others = {}
     for key, item in describe_options(type(metric)).items():
         if key != SUBJECT and metric.takes(key):

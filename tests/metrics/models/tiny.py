@@ -1,4 +1,4 @@
-"""A real small BERT made on the fly: random weights, but whole, loadable, and the same for the same seed."""
+"""Real small models made on the fly: random weights, but whole, loadable, and the same for the same seed."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ import string
 from pathlib import Path
 from typing import Any, Literal
 
-__all__ = ["WORDS", "make_bert"]
+__all__ = ["CHAT_TEMPLATE", "WORDS", "make_bert", "make_causal", "tiny_causal_sizes"]
 
 _ENGLISH = """
 a about after again all also am american an and animal are as at author away baby back bank be because been before best
@@ -52,6 +52,14 @@ WORDS = tuple(sorted({*_ENGLISH.split(), *_GERMAN.split()}))
 _SPECIAL = ("[PAD]", "[UNK]", "[CLS]", "[SEP]", "[MASK]")
 # Latin-1 as a whole: with every letter there, alone and inside a word, no English or German text gives an [UNK].
 _LETTERS = (*string.ascii_lowercase, *string.digits, *string.punctuation, *map(chr, range(0xA1, 0x100)), *"–—‘’“”„…€")
+
+
+#: Messages as control token, text and end.
+CHAT_TEMPLATE = (
+    "{% for message in messages %}<|{{ message['role'] }}|>\n{{ message['content'] }}<|end|>\n{% endfor %}"
+    "{% if add_generation_prompt %}<|assistant|>\n{% endif %}"
+)
+_CONTROL = ("<|system|>", "<|user|>", "<|assistant|>", "<|end|>")
 
 
 def _vocabulary() -> dict[str, int]:
@@ -136,6 +144,90 @@ def make_bert(
         _write(folder / "1_Pooling" / "config.json", {"word_embedding_dimension": hidden, **modes})
         _write(folder / "sentence_bert_config.json", {"max_seq_length": max_length, "do_lower_case": False})
     return folder
+
+
+def make_causal(
+    folder: Path,
+    config: Any = None,
+    *,
+    spread: float = 0.2,
+    template: str | None = CHAT_TEMPLATE,
+    verdicts: tuple[str, ...] = ("yes", "no"),
+    max_length: int = 512,
+    seed: int = 0,
+) -> Path:
+    """Write a causal language model with random weights, which leans to verdicts, and its tokenizer; return the folder.
+
+    Args:
+        folder: where; made if need be.
+        config: of transformers, with :func:`tiny_causal_sizes`; by default of a Llama.
+        spread: of the weights of a Llama: at 0.2 every reply begins with a verdict, at 0.5 some do.
+        template: of chats; None for none.
+        verdicts: words to which the first token of a reply leans.
+        max_length: positions of a Llama.
+        seed: decides the weights; torch's own generator is left as it was.
+    """
+    import torch
+    from tokenizers import Tokenizer, decoders, models, normalizers, pre_tokenizers
+    from transformers import AutoModelForCausalLM, LlamaConfig, PreTrainedTokenizerFast
+
+    vocabulary = _vocabulary()
+    inner = Tokenizer(models.WordPiece(vocabulary, unk_token="[UNK]", max_input_chars_per_word=200))
+    inner.normalizer = normalizers.BertNormalizer(lowercase=True, strip_accents=False)
+    inner.pre_tokenizer = pre_tokenizers.BertPreTokenizer()
+    inner.decoder = decoders.WordPiece()
+    tokenizer = PreTrainedTokenizerFast(
+        tokenizer_object=inner, unk_token="[UNK]", pad_token="[PAD]", eos_token="<|end|>",
+        extra_special_tokens=list(_CONTROL[:-1]),
+    )  # fmt: skip
+    tokenizer.chat_template = template
+    tokenizer.save_pretrained(str(folder))
+    if config is None:
+        config = LlamaConfig(
+            **tiny_causal_sizes() | {"initializer_range": spread},
+            num_key_value_heads=2,
+            max_position_embeddings=max_length,
+        )
+    config.eos_token_id, config.pad_token_id, config.bos_token_id = tokenizer.eos_token_id, tokenizer.pad_token_id, None
+    with torch.random.fork_rng(devices=[]):
+        torch.manual_seed(seed)
+        model = AutoModelForCausalLM.from_config(config)
+    if verdicts:
+        _lean(model, tokenizer.convert_tokens_to_ids(list(verdicts)), len(_vocabulary()) + 3)
+    model.save_pretrained(str(folder))
+    return folder
+
+
+def tiny_causal_sizes() -> dict[str, Any]:
+    """Return the sizes of a model of :func:`make_causal`."""
+    return {
+        "vocab_size": len(_vocabulary()) + len(_CONTROL),
+        "hidden_size": 32,
+        "intermediate_size": 64,
+        "num_hidden_layers": 2,
+        "num_attention_heads": 4,
+        "initializer_range": 0.5,
+        "tie_word_embeddings": False,
+    }
+
+
+def _lean(model: Any, tokens: list[int], end: int) -> None:
+    """Make tokens probable where a text ends in *end*; which of two, the direction of the hidden state decides."""
+    import torch
+
+    generator = torch.Generator().manual_seed(0)
+    texts = torch.randint(model.config.vocab_size, (200, 30), generator=generator)
+    texts[:, -1] = end
+    with torch.no_grad():
+        states = model.base_model(texts).last_hidden_state[:, -1]
+        mean = states.mean(0)
+        ways = torch.linalg.svd(states - mean, full_matrices=False)
+        # as probable as all others together, in the mean
+        others = model.get_output_embeddings()(mean).logsumexp(-1)
+        for number, token in enumerate(tokens):
+            way = (-1) ** number * ways.Vh[number // 2] * len(texts) ** 0.5 / ways.S[number // 2]
+            across = way - mean * way.dot(mean) / mean.dot(mean)
+            model.get_output_embeddings().weight[token] = mean / mean.dot(mean) * others + 1.5 * across
 
 
 def _write(path: Path, value: object) -> None:

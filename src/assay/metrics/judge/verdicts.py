@@ -50,7 +50,7 @@ class Scale:
         """
         verdicts = dict.fromkeys(self.values, 0.0)
         for token, probability in tokens.items():
-            verdict = self._begun_by(token.strip(" ▁Ġ\n").lower())
+            verdict = self.begun_by(token)
             if verdict is not None:
                 verdicts[verdict] += probability
         return verdicts
@@ -69,8 +69,9 @@ class Scale:
         total = sum(self.values[verdict] * probability for verdict, probability in verdicts.items())
         return total / mass if mass >= LEAST_MASS else None
 
-    def _begun_by(self, token: str) -> str | None:
-        """Return the only verdict that begins with a token, or None."""
+    def begun_by(self, token: str) -> str | None:
+        """Return the only verdict that begins with a token, or None; spaces around it do not count."""
+        token = token.strip(" ▁Ġ\n").lower()
         if token in self.values:
             return token
         begun = [word for word in self.values if token and word.startswith(token)]

@@ -16,7 +16,7 @@ from assay.metrics.provenance import file_digest
 
 #: Patterns of the files that decide the numbers: weights, and all that is small.
 WEIGHTS = ("*.safetensors",)
-SMALL = ("*.json", "*.txt", "*.model", "*.bpe", "*.vocab", "*.tiktoken")
+SMALL = ("*.json", "*.txt", "*.model", "*.bpe", "*.vocab", "*.tiktoken", "*.jinja")
 #: Decides no number, but lists the languages of a model.
 CARD = "README.md"
 #: Files that decide no number and are fetched as well: the card, and the reference scores of an S3BERT model.

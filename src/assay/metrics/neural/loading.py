@@ -99,6 +99,25 @@ def load_scorer(folder: Path, precision: str, device: str) -> LoadedScorer:
         return LoadedScorer(whole[0].model, whole.tokenizer, whole.activation_fn)
 
 
+def load_causal(folder: Path, precision: str, device: str) -> LoadedModel:
+    """Load a folder as causal language model.
+
+    Raises:
+        MissingExtraError: transformers is not installed.
+        UnavailableError: transformers cannot load the folder, or it lacks weights.
+    """
+    with _loading(folder):
+        from transformers import AutoModelForCausalLM, AutoTokenizer
+
+        where: dict[str, Any] = {"local_files_only": True, "trust_remote_code": False}
+        with whole_weights(folder, "head"):
+            model = AutoModelForCausalLM.from_pretrained(
+                str(folder), use_safetensors=True, dtype=dtype_of(precision), **where
+            )
+        tokenizer = AutoTokenizer.from_pretrained(str(folder), **where)
+        return LoadedModel(model.to(device).eval(), tokenizer)
+
+
 def parameters_of(model: Any) -> int:
     """Return the number of parameters of a model."""
     return sum(parameter.numel() for parameter in model.parameters())

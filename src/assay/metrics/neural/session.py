@@ -14,13 +14,14 @@ from numpy.typing import NDArray
 
 from assay.metrics.base import Batch
 from assay.metrics.neural.body import Body, ScorerBody
+from assay.metrics.neural.causal_body import CausalBody
 from assay.metrics.neural.loading import LoadedModel, parameters_of
 from assay.metrics.neural.runtime import import_torch, set_threads
 from assay.metrics.neural.tokens import Packed, Packer, Tokens
 from assay.metrics.work import Flag
 
 LoadedT = TypeVar("LoadedT", bound=LoadedModel)
-BodyT = TypeVar("BodyT", bound=Body | ScorerBody)
+BodyT = TypeVar("BodyT", bound=Body | ScorerBody | CausalBody)
 
 
 log = logging.getLogger(__name__)

@@ -5,11 +5,12 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from assay.metrics.neural.body import Body, ScorerBody, TorchBody, TorchScorerBody, pack_linears
+from assay.metrics.neural.causal_body import CausalBody
 
 if TYPE_CHECKING:
     from assay.metrics.neural.session import ModelEngine
 
-__all__ = ["open_encoder_bodies", "open_scorer_bodies"]
+__all__ = ["open_causal_bodies", "open_encoder_bodies", "open_scorer_bodies"]
 
 
 def open_encoder_bodies(models: list[Any], engine: ModelEngine, threads: int) -> list[Body]:
@@ -46,6 +47,14 @@ def open_scorer_bodies(models: list[Any], engine: ModelEngine, threads: int) -> 
     from assay.metrics.neural.backends.converted import ConvertedScorerBody
 
     return [ConvertedScorerBody(_take_config(models), engine, threads)]
+
+
+def open_causal_bodies(models: list[Any], engine: ModelEngine, threads: int) -> list[CausalBody]:
+    """Return the bodies of a causal language model, one a device; torch is the only backend that it has."""
+    # models that pass a state on read the weights of their layers themselves
+    if not any(getattr(model, "_is_stateful", False) for model in models):
+        _pack(models, engine)
+    return [CausalBody(model, device, engine.precision) for model, device in zip(models, engine.devices, strict=True)]
 
 
 def _pack(models: list[Any], engine: ModelEngine) -> None:
