@@ -106,6 +106,8 @@ def test_a_judge_says_what_it_spent_and_nothing_where_all_replies_were_kept(tmp_
     price = f"({money(cost.price_per_1000)} per 1,000 pairs)"
     assert line.startswith(f"{judge}: 30 calls, {cost.details['tokens_in']:,} tokens in and 30 out; spent ")
     assert line.endswith(price)
+    page = page_html([read_run(tmp_path / "again")], leaderboard=False, categories=False)
+    assert "<li>judge:stand-in,endpoint=…/v1,key=none,price_in=2,price_out=8: no call, 30 replies" in page
     assert later == f"{judge}: no call, 30 replies of earlier runs; nothing spent {price}"
     (record,) = [row for row in assay.leaderboard(tmp_path / "again").document.records if row["metric"] == judge]
     assert (record["price_per_1000"], record["pairs_per_second"]) == (cost.price_per_1000, None)

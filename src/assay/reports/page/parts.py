@@ -19,6 +19,7 @@ from assay.reports.page.aspects import AspectModel, Profile, draw_aspects, draw_
 from assay.reports.page.cost import CostFigure, draw_cost, draw_price
 from assay.reports.page.pairs import pack, tag_pairs
 from assay.reports.page.scores import Spread, by_label
+from assay.reports.sheets import ShortNames
 from assay.reports.spending import spending
 from assay.reports.sweep import layered_models
 from assay.reports.units import Unit
@@ -155,8 +156,10 @@ class RunPart:
 
     @property
     def spending(self) -> list[str]:
-        """What it spent on metrics that call a server, a line each."""
-        return spending(self.run.manifest.metrics)
+        """What it spent on metrics that call a server, a line each, with their short names."""
+        records = self.run.manifest.metrics
+        names = ShortNames(record.metric for record in records)
+        return [names.within(line) for line in spending(records)]
 
     @property
     def platform(self) -> str:
