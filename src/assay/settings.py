@@ -544,13 +544,19 @@ class Scoring(GoldAnswers, Hardware, Offline, WithProgress):
 
 
 @dataclass(frozen=True, kw_only=True)
-class Paid(Settings):
-    """What judges at an endpoint may cost."""
+class Prices(Settings):
+    """What the tokens of judges at an endpoint cost."""
 
-    budget: float | None = setting("The most that judges may cost; needs the prices of their tokens.", None, above=0)
     prices: str | Path | None = setting(
         'TOML with prices of a million tokens: a table a model, ["NAME"], with input and output.', None, metavar="FILE"
     )
+
+
+@dataclass(frozen=True, kw_only=True)
+class Paid(Prices):
+    """What judges at an endpoint may cost."""
+
+    budget: float | None = setting("The most that judges may cost; needs the prices of their tokens.", None, above=0)
 
 
 @dataclass(frozen=True, kw_only=True)

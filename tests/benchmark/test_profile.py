@@ -13,6 +13,7 @@ from assay.benchmark.profile_worker import grow
 from assay.benchmark.settings import ProfileSettings
 from assay.errors import InputError
 from assay.metrics import Batch
+from assay.metrics.judge.spending import Price
 from assay.metrics.work import release_sessions
 from assay.reports.profile import document
 from tests.judge_server import serve
@@ -85,7 +86,7 @@ def test_a_metric_in_a_process_of_its_own():
 
 def test_the_price_of_a_metric_that_pays_for_pairs_is_measured_and_shown():
     told = []
-    job = {"language": None, "points": [(2, 1), (4, 1)], "repeats": 1, "device": "cpu", "threads": None}
+    job = {"language": None, "points": [(2, 1), (4, 1)], "repeats": 1, "device": "cpu", "threads": None, "prices": {}}
     rows = [[*pair, ""] for pair in PAIRS.pairs()]
     for metric in (Paid(price=0.5), Paid(price=-1), Paid(price=0.25, remembers=True)):
         release_sessions()
@@ -110,9 +111,10 @@ def test_the_price_of_a_metric_that_pays_for_pairs_is_measured_and_shown():
 def test_a_judge_at_a_server_is_asked_once_a_pair_and_its_process_ends():
     pytest.importorskip("openai")
     with serve() as server:
-        judge = f"judge:stand-in,endpoint={server.url},key=none,price_in=2,price_out=8"
+        judge = f"judge:stand-in,endpoint={server.url},key=none"
+        prices = {"stand-in": Price(input=2, output=8)}
         for _ in range(2):
-            found = profile_metric(judge, PAIRS, ProfileSettings(pairs=(2, 4), lengths=1, repeats=3))
+            found = profile_metric(judge, PAIRS, ProfileSettings(pairs=(2, 4), lengths=1, repeats=3), prices=prices)
             assert (found.status, found.reason) == ("done", "")
             assert found.price_per_1000 > 0 and len(found.points) == 2
         # one pair while it is loaded, then those of two points; no reply of the first process is read in the second

@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+from functools import partial
+
 import pytest
 
 import assay
+from assay.errors import InputError
 from assay.manifest import Cost, MetricRecord
 from assay.metrics import load_metric
 from assay.metrics.work import release_sessions
@@ -116,3 +119,18 @@ def test_a_judge_says_what_it_spent_and_nothing_where_all_replies_were_kept(tmp_
 def test_a_judge_in_this_process_is_free_and_one_at_an_endpoint_is_not_known_to_be():
     assert load_metric("judge:some/model").price_per_1000() == 0.0
     assert load_metric("judge:some/model,endpoint=http://localhost:1/v1").price_per_1000() is None
+
+
+def test_recommend_and_profile_read_the_prices_of_tokens(tmp_path):
+    pytest.importorskip("openai")
+    file = tmp_path / "prices.toml"
+    file.write_text("[stand-in]\ninput = 2\noutput = 8\n")
+    with serve() as server:
+        judge = f"judge:stand-in,endpoint={server.url},key=none"
+        ask = {"prices": file, "buckets": "none", "statistics": ["spearman"], "language": "en"}
+        report = assay.recommend([ROWS], [judge, "f1"], max_price=0, **ask)
+    prices = {row["metric"]: row["price_per_1000"] for row in report.document.value["evidence"]}
+    assert prices["f1"] == 0.0 and prices[judge] > 0.1
+    for verb in (partial(assay.recommend, [ROWS]), assay.profile):
+        with pytest.raises(InputError, match=r"absent\.toml: cannot be read"):
+            verb(["f1"], prices=tmp_path / "absent.toml")

@@ -18,6 +18,7 @@ from assay.datasets import Pairs, load_dataset
 from assay.datasets.files import is_table_file
 from assay.errors import AssayError, InputError, UnavailableError
 from assay.metrics import ColumnMetric, Context, Metric, MetricName, load_metric
+from assay.metrics.judge.spending import read_prices
 from assay.metrics.neural.runtime import Runtime, use_runtime
 from assay.metrics.provenance import own_version
 from assay.progress import Silent
@@ -81,6 +82,7 @@ def profile(settings: ProfileSettings) -> Profile:
         raise InputError("no metric: give `metrics=NAME` (assay metrics list shows them)")
     runtime = Runtime(settings.device, settings.threads)
     progress = settings.progress or Silent()
+    prices = None if settings.prices is None else read_prices(settings.prices)
     loaded = {str(name): _load(name) for name in settings.metrics}
     data = _data(settings)
     points = settings.points()
@@ -97,7 +99,10 @@ def profile(settings: ProfileSettings) -> Profile:
                 bound = metric.bind(Context(data.language, partial(list, batch.references)))
                 bound.obtain(offline=settings.offline)
                 bound.check_available()
-            profiles.append(profile_metric(name, batch, settings, language=data.language, advance=progress.advance))
+            measured = profile_metric(
+                name, batch, settings, language=data.language, prices=prices, advance=progress.advance
+            )
+            profiles.append(measured)
         except UnavailableError as error:
             profiles.append(MetricProfile(name, "unavailable", error.reason, error.remedy))
         except AssayError as error:

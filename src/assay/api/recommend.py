@@ -17,7 +17,7 @@ from assay.reports.leaderboard.board import Filters, boards, join, missing_metri
 from assay.reports.leaderboard.document import document
 from assay.reports.recommend import Limits, RecommendSettings, advise_on, with_advice
 from assay.reports.settings import PairedTests
-from assay.settings import AgreementSettings, Graphs, Limited, OwnData, Scoring, takes_settings
+from assay.settings import AgreementSettings, Graphs, Limited, OwnData, Prices, Scoring, takes_settings
 from assay.statistics.coefficients import (
     DEFAULT_STATISTICS,
     calibrate,
@@ -53,7 +53,7 @@ def recommend(settings: RecommendSettings) -> Report:
     """
     progress = settings.progress or Silent()
     limits = Limits.of(settings.budget, settings.max_price)
-    scoring = settings.values_of(OwnData, Graphs, AgreementSettings, Limited, Scoring)
+    scoring = settings.values_of(OwnData, Graphs, AgreementSettings, Limited, Scoring, Prices)
     scoring["statistics"] = _computed(settings)
     if settings.out is None:
         scoring["resamples"] = 0

@@ -7,7 +7,7 @@ import json
 import subprocess
 import sys
 import tempfile
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
 from typing import IO, TYPE_CHECKING, Any, cast
 
@@ -16,6 +16,7 @@ import numpy as np
 if TYPE_CHECKING:
     from assay.benchmark.settings import ProfileSettings
     from assay.metrics import Batch
+    from assay.metrics.judge.spending import Price
 
 #: Called with the measuring process's own interpreter; -P keeps a user's own statistics.py from being imported.
 WORKER = ("-P", "-m", "assay.benchmark.profile_worker")
@@ -137,6 +138,7 @@ def profile_metric(
     settings: ProfileSettings,
     *,
     language: str | None = None,
+    prices: Mapping[str, Price] | None = None,
     advance: Callable[[int], None] = lambda units: None,
 ) -> MetricProfile:
     """Measure one metric in a process of its own; what goes wrong there is in the result.
@@ -146,10 +148,17 @@ def profile_metric(
         pairs: distinct pairs, in an order in which each beginning is a fair sample.
         settings: what to measure; which metrics and which data is not read.
         language: of the texts.
+        prices: of the tokens of judges, by model.
         advance: told of each point.
     """
-    job = {"metric": metric, "language": language, "points": settings.points(), "repeats": settings.repeats}
+    job: dict[str, Any] = {
+        "metric": metric,
+        "language": language,
+        "points": settings.points(),
+        "repeats": settings.repeats,
+    }
     job |= {"device": settings.device, "threads": settings.threads}
+    job["prices"] = {model: price.model_dump() for model, price in (prices or {}).items()}
     profile = MetricProfile(metric, "failed")
     ended = False
     with tempfile.TemporaryFile() as errors:

@@ -86,13 +86,15 @@ def _measure(job: dict[str, Any], rows: list[list[str]], tell: Tell) -> None:
     # imported here, so that importing counts as loading
     from assay.benchmark.memory import peak_memory
     from assay.metrics import Batch, Context, load_metric
-    from assay.metrics.judge.spending import Purse, use_purse
+    from assay.metrics.judge.spending import Price, Purse, use_purse
     from assay.metrics.neural.runtime import Runtime, use_runtime
     from assay.metrics.work import open_session
 
     references, candidates, questions = ([row[column] for row in rows] for column in range(3))
+    prices = {model: Price(**price) for model, price in job["prices"].items()}
     # replies that were kept would be measured as a reading of files
-    with use_runtime(Runtime(job["device"], job["threads"])), use_purse(Purse(fresh=True)):
+    purse = Purse(prices=prices, fresh=True)
+    with use_runtime(Runtime(job["device"], job["threads"])), use_purse(purse):
         metric = load_metric(job["metric"]).bind(Context(job["language"], lambda: references))
         metric.check_available()
         engine = metric.needs()

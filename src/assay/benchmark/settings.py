@@ -20,6 +20,7 @@ from assay.settings import (
     OwnColumns,
     OwnData,
     Paid,
+    Prices,
     RunFolderToo,
     ScoreStore,
     Scoring,
@@ -88,7 +89,7 @@ class SweepSettings(RunFolderToo, OwnData, Graphs, AgreementSettings, Limited, S
 
 
 @dataclass(frozen=True)
-class ProfileSettings(OwnData, Hardware, Offline, WithProgress):
+class ProfileSettings(OwnData, Hardware, Prices, Offline, WithProgress):
     """Settings of ``assay profile``: what is measured, and on which texts.
 
     Raises:

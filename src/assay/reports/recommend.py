@@ -17,7 +17,7 @@ from assay.reports.leaderboard.board import Board, Joined, Line
 from assay.reports.power import PlannedComparison, PowerSettings, planned
 from assay.reports.settings import PairedTests
 from assay.reports.sheets import Document, Sheet
-from assay.settings import AgreementSettings, Graphs, Limited, OwnData, RunFolderToo, Scoring, setting
+from assay.settings import AgreementSettings, Graphs, Limited, OwnData, Prices, RunFolderToo, Scoring, setting
 from assay.statistics.best_set import could_be_best
 from assay.statistics.coefficients import STATISTICS, title_of
 from assay.statistics.winners import of_highest
@@ -102,7 +102,7 @@ NO_LIMITS = Limits()
 
 
 @dataclass(frozen=True)
-class RecommendSettings(RunFolderToo, OwnData, Graphs, PairedTests, AgreementSettings, Limited, Scoring):
+class RecommendSettings(RunFolderToo, OwnData, Graphs, PairedTests, AgreementSettings, Limited, Scoring, Prices):
     """Settings of ``assay recommend``."""
 
     dataset: Any = setting(
