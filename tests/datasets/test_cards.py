@@ -352,6 +352,16 @@ def test_names_that_there_are_not(with_shared: Path) -> None:
         load_dataset("probe", columns="reference=a")
 
 
+def test_installed_packages_are_looked_through_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    looked: list[str] = []
+    monkeypatch.setattr("assay.datasets.card.entry_points", lambda group: looked.append(group) or ())
+    monkeypatch.syspath_prepend(str(tmp_path))
+    assert load_card("probe") == load_card("probe")
+    with pytest.raises(InputError, match="no dataset 'prboe'"):
+        load_card("prboe")
+    assert looked == ["assay.datasets"]
+
+
 def test_cards_are_shown_and_third_parties_are_listed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     shown = json.loads(json.dumps(describe_card(load_card("stsb"))))
     assert shown["splits"]["test"] == 1379 and shown["here"] is False and "CC BY-SA" in shown["licence"]
