@@ -1,4 +1,4 @@
-"""``assay stress``: how scores and verdicts move under changes that must, or must not, matter."""
+"""``assay stress``: which changes of an answer fool a metric."""
 
 from __future__ import annotations
 

@@ -126,12 +126,14 @@ def broken(
     """
     known = np.isfinite(thresholds)
     was_yes, is_yes = before >= thresholds, after >= thresholds
+    # what two computations of one score may differ by is no shift
+    shift = np.where(np.abs(after - before) > tolerance, after - before, 0.0)
     happens = {
         "flipped": _where(known, was_yes != is_yes),
         "to_yes": _where(known, ~was_yes & is_yes),
         "to_no": _where(known, was_yes & ~is_yes),
-        "moved": (np.abs(after - before) > tolerance).astype(np.float64),
-        "shift": after - before,
+        "moved": (shift != 0).astype(np.float64),
+        "shift": shift,
     }
     if expected == "same":
         return happens, happens["flipped"]
@@ -139,7 +141,7 @@ def broken(
         return happens, happens["to_yes"]
     if expected == "negative":
         return happens, _where(known, is_yes)
-    return happens, (after - before >= -tolerance).astype(np.float64)
+    return happens, (shift >= 0).astype(np.float64)
 
 
 def _where(known: NDArray[np.bool_], values: NDArray[np.bool_]) -> Floats:
