@@ -215,6 +215,6 @@ async def misbehave(fault: str, writer: asyncio.StreamWriter, now: Behaviour) ->
     elif fault == "html":
         await send(writer, 200, b"<!doctype html><title>Welcome</title><p>It works!", Content_Type="text/html")
     elif fault == "no http":
-        writer.write(b"SSH-2.0-OpenSSH_9.6\r\n")
+        writer.write(b"220 mail.example.com ESMTP\r\n\r\n")
         await writer.drain()
         raise ConnectionResetError

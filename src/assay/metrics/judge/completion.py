@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import math
+from typing import Any
 
-from pydantic import BaseModel, ConfigDict, Field, ValidationError
+from pydantic import BaseModel, ConfigDict, Field, ValidationError, model_validator
 
 from assay.metrics.judge.replies import Reply
 from assay.metrics.work import Flag
@@ -22,8 +23,14 @@ class UnusableReplyError(Exception):
 
 
 class _Part(BaseModel):
-    # servers add fields of their own, and leave out those that they have nothing for
+    # servers add fields of their own, and leave out those that they have nothing for, or write null
     model_config = ConfigDict(extra="ignore", allow_inf_nan=False)
+
+    @model_validator(mode="before")
+    @classmethod
+    def _without_nulls(cls, part: Any) -> Any:
+        """Return a part without the fields that are null."""
+        return {name: value for name, value in part.items() if value is not None} if isinstance(part, dict) else part
 
 
 class _Token(_Part):

@@ -9,6 +9,7 @@ from __future__ import annotations
 import asyncio
 import json
 import logging
+import re
 import threading
 import time
 from collections.abc import Callable, Collection, Iterator, Sequence
@@ -269,7 +270,8 @@ class EndpointSession:
                     return error.reply()
                 simpler = _simpler(known, request, error.text)
                 if simpler is None:
-                    raise AssayError(f"{self._engine.url} refuses the request: {error.text}") from None
+                    remedy = f"; set {refused}=none" if (refused := _refused_setting(error.text)) else ""
+                    raise AssayError(f"{self._engine.url} refuses the request: {error.text}{remedy}") from None
                 known = simpler
                 continue
             if completion.model not in names:
@@ -425,10 +427,17 @@ def _simpler(server: Server, request: Request, text: str) -> Server | None:
         request: what it was asked.
         text: its reason.
     """
+    if _refused_setting(text):
+        return None
     if server.limit == "max_tokens" and "max_completion_tokens" in text:
         return replace(server, limit="max_completion_tokens")
     gives = {"probability": "json", "json": "text"}.get(server.gives)
     return replace(server, gives=gives) if request.verdict == "auto" and gives else None
+
+
+def _refused_setting(text: str) -> str:
+    """Return the setting of sampling that a server says it does not take; empty where it is none of them."""
+    return next((name for name in ("temperature", "seed") if re.search(rf"\b{name}\b", text)), "")
 
 
 def _times(count: int) -> str:

@@ -130,7 +130,7 @@ class Line:
                 f"{url} has no model {self._engine.model!r}, or no chat completions at that address: it often ends in "
                 f"/v1 ({status}: {said})"
             )
-        tried = f"after {self._engine.retries} retries" if status in (408, 409, 429) or status >= 500 else "at once"
+        tried = _after(self._engine.retries) if status in (408, 409, 429) or status >= 500 else "at once"
         return AssayError(f"{url} answers {status} {tried}: {said}; {KEPT}")
 
     def _said(self, error: Any) -> str:
@@ -173,6 +173,10 @@ def key_for(url: str, variable: str | None) -> str:
     )
 
 
+def _after(retries: int) -> str:
+    return "after 1 retry" if retries == 1 else f"after {retries} retries"
+
+
 @functools.cache
 def _transport_error(module: str) -> type[Exception]:
     """Return what the HTTP library of a module raises for a broken connection: openai 3 has httpx2, others httpx."""
@@ -203,5 +207,7 @@ _CAUSES = {
     "Name or service not known": "there is no server of that name",
     "No address associated": "there is no server of that name",
     "Temporary failure in name resolution": "the name of the server cannot be looked up (no network?)",
+    "Server disconnected": "it closed the connection without an answer (does it speak HTTP?)",
+    "RemoteProtocolError": "what answers there does not speak HTTP",
     "Timeout": "the server gave no answer in time",
 }
