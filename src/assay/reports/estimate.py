@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+from assay.reports.layout import money
 from assay.reports.sheets import Column, Document, Sheet, number_columns
 
 
@@ -27,9 +28,9 @@ def document(works: Sequence[Mapping[str, Any]], budget: float | None) -> Docume
     prices = [work["price"] for work in works if work["calls"]]
     if prices and None not in prices:
         total = sum(prices)
-        notes.append(f"price of all calls: at most about {_money(total)}")
+        notes.append(f"price of all calls: at most about {money(total)}")
         if budget is not None and total > budget:
-            notes.append(f"the budget of {_money(budget)} may end the run before that; what came is kept")
+            notes.append(f"the budget of {money(budget)} may end the run before that; what came is kept")
     elif prices:
         notes.append("no price: give price_in and price_out with the judge, or `prices=FILE`")
     sheet = Sheet("What the run would compute", columns, rows, notes=notes)
@@ -46,10 +47,5 @@ def _numbers(work: Mapping[str, Any], has_calls: bool) -> list[str]:
         return cells
     if not work["calls"]:
         return [*cells, "", "", "", ""]
-    price = "" if work["price"] is None else _money(work["price"])
+    price = "" if work["price"] is None else money(work["price"])
     return [*cells, *(f"{work[key]:,}" for key in ("calls", "tokens_in", "tokens_out")), price]
-
-
-def _money(amount: float) -> str:
-    """Return a sum with two decimals, a small one with two digits that count."""
-    return f"{amount:,.2f}" if amount >= 1 else f"{amount:.2g}"
