@@ -13,6 +13,7 @@ from assay.metrics.work import open_session
 
 if TYPE_CHECKING:
     from assay.metrics.judge.endpoint import EndpointSession
+    from assay.metrics.neural.causal import CausalSession
 
 
 @dataclass(frozen=True)
@@ -53,8 +54,7 @@ class VerdictExplanation(Explanation):
 
 def explain_verdicts(metric: Judge, batch: Batch) -> list[VerdictExplanation]:
     """Explain pairs under a judge; what was asked before is not asked again."""
-    # the local engine has the same method
-    session = cast("EndpointSession", open_session(metric.needs()))
+    session = cast("EndpointSession | CausalSession", open_session(metric.needs()))
     by_pair = session.replies(metric, batch)
     scores = metric.scores_of(batch, by_pair, 0.0)
     scale = metric.scale_used

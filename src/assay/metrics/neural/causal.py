@@ -83,21 +83,15 @@ class CausalSession(ModelSession[LoadedModel, CausalBody]):
             judge = cast("Judge", metric)
             started = time.perf_counter()
             with portion(number / len(metrics), (number + 1) / len(metrics)):
-                replies = self._replies(judge, batch)
+                replies = self.replies(judge, batch)
             scored.append(judge.scores_of(batch, replies, time.perf_counter() - started))
-        asymmetry = [np.full((len(batch), 1), np.nan) if one.asymmetry is None else one.asymmetry for one in scored]
-        return Scores(
-            np.concatenate([one.values for one in scored], axis=1),
-            np.concatenate([one.flags for one in scored], axis=1),
-            np.concatenate([one.seconds for one in scored]),
-            np.concatenate(asymmetry, axis=1),
-        )
+        return Scores.joined(scored)
 
     def cost(self) -> dict[str, Any]:
         """See :meth:`assay.metrics.work.Session.cost`; ``tokens`` are those that went through the model."""
         return super().cost() | {"tokens_in": self._tokens_in, "tokens_out": self._tokens_out}
 
-    def _replies(self, judge: Judge, batch: Batch) -> list[list[list[Reply]]]:
+    def replies(self, judge: Judge, batch: Batch) -> list[list[list[Reply]]]:
         """Return for each pair, for each order of the texts, the replies."""
         conversations = judge.conversations(batch)
         distinct = list(dict.fromkeys(order for orders in conversations for order in orders))

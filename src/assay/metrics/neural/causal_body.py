@@ -16,6 +16,7 @@ from assay.metrics.neural.tokens import Packed, inside_of, plan_batches, to_devi
 
 if TYPE_CHECKING:
     import torch
+    from torch import Tensor
 
 #: Largest difference between the logits of a row of several inputs and of each alone, as a share of their deviation:
 #: what another shape of a batch makes, and far below what a wrong mask does.
@@ -64,12 +65,12 @@ class Sampling:
         """Return the token at a place of b replies, shape (b,), of logits of shape (b, v)."""
         torch = import_torch()
         if self.temperature == 0:
-            most_probable: torch.Tensor = logits.argmax(-1)
+            most_probable: Tensor = logits.argmax(-1)
             return most_probable
         cumulative = (logits.double() / self.temperature).softmax(-1).cumsum(-1)
         drawn = torch.tensor([self.uniforms[reply][place] for reply in replies], dtype=torch.float64)
         below = cumulative < drawn.to(cumulative.device)[:, None] * cumulative[:, -1:]
-        chosen: torch.Tensor = below.sum(-1).clamp(max=logits.shape[-1] - 1)
+        chosen: Tensor = below.sum(-1).clamp(max=logits.shape[-1] - 1)
         return chosen
 
 
@@ -207,7 +208,7 @@ class CausalBody:
         torch = import_torch()
         dtype = self.model.dtype
         seen = to_device(sees[:, None], self.device)
-        mask: torch.Tensor = torch.zeros(seen.shape, dtype=dtype, device=self.device)
+        mask: Tensor = torch.zeros(seen.shape, dtype=dtype, device=self.device)
         return mask.masked_fill_(~seen, torch.finfo(dtype).min)
 
     @contextmanager

@@ -64,7 +64,7 @@ def rows_of(inputs: Mapping[int, Sequence[int]], size: int) -> list[Row]:
         size: tokens of a row of several inputs, which may be as long as two inputs; 0 for a row for each input.
     """
     # sorted, those that share most are neighbours
-    order = sorted(inputs, key=lambda item: inputs[item])
+    order = sorted(inputs, key=lambda item: list(inputs[item]))
     lengths = [len(inputs[item]) for item in order]
     shared = [0] * len(order)
     for place in range(1, len(order)):
