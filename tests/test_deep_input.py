@@ -33,9 +33,13 @@ def test_toml(tmp_path, value):
     card, suite, space = (tmp_path / f"{name}.toml" for name in ("card", "suite", "space"))
     refusal(card, f"x = {value}", lambda: load_dataset(str(card)))
     refusal(suite, f"x = {value}", lambda: assay.run(str(suite), ["f1"], resamples=0))
+    from assay.metrics.judge.prompts import Prompt
+    from assay.metrics.judge.spending import read_prices
     from assay.training.tuning.settings import _parsed
 
     refusal(space, f"x = {value}", lambda: _parsed(space))
+    refusal(tmp_path / "prompt.toml", f"x = {value}", lambda: Prompt.load(str(tmp_path / "prompt.toml")))
+    refusal(tmp_path / "prices.toml", f"x = {value}", lambda: read_prices(tmp_path / "prices.toml"))
 
 
 @pytest.mark.parametrize("value", [DEEP, DIGITS])

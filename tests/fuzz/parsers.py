@@ -108,6 +108,17 @@ def parse_group(text: str) -> None:
     assert codes is None or len(codes) == scored().facts.n
 
 
+def parse_verdict(text: str) -> None:
+    """Read the verdict in a reply on each scale."""
+    from assay.metrics.judge.verdicts import scale_of
+
+    for name in ("yes-no", "0-2", "1-5"):
+        scale = scale_of(name)
+        worth = scale.read(text)
+        assert worth is None or scale.low <= worth <= scale.high
+        scale.begun_by(text)
+
+
 @functools.cache
 def _settings() -> dict[str, tuple[type, str, bool]]:
     """Return each setting of text or numbers by ``class.name``: its class and name, and whether it takes text."""
@@ -232,6 +243,10 @@ TARGETS = {
     "scale": Target(written("0", "1", ",", "-", "5", "inf", "nan", "e"), as_text(parse_scale)),
     "cost": Target(written("fp", "fn", "=", ",", "1", "0", "-", "inf"), as_text(parse_cost)),
     "positive": Target(written("label", ">", ">=", "<", "=", "1", "0", "nan"), as_text(parse_positive)),
+    "verdict": Target(
+        written("yes", "No", "4", "/5", '{"verdict": ', "}", '"', "verdict:", "score", "```json", "**", " ", "."),
+        as_text(parse_verdict),
+    ),
     "dataset-name": Target(
         written("stsb", "@", ":", "+", "1", "test", ".csv", ".toml", "=", "/", "a"), as_text(parse_dataset)
     ),

@@ -5,6 +5,7 @@ from __future__ import annotations
 import functools
 import gzip
 import json
+import math
 from collections.abc import Callable
 from pathlib import Path
 from random import Random
@@ -204,6 +205,33 @@ offline = true
 [thresholds]
 cost = "fp=1,fn=2"
 """
+PROMPT = """scale = "1-5"
+optional = ["question"]
+symmetric = false
+reply_tokens = 4
+system = "Grade from {{ verdicts[0] }} to {{ verdicts|last }}."
+user = "{% if question %}{{ question }}{% endif %}{% for one in references %}- {{ one }}{% endfor %}{{ candidate }}"
+"""
+PRICES = '["gpt-x"]\ninput = 0.15\noutput = 0.6\n\n[local]\ninput = 0\noutput = 0\n'
+#: What stands in templates, with what computes there.
+TEMPLATE_WORDS = (
+    "{{",
+    "}}",
+    "{%",
+    "%}",
+    "{#",
+    "{{ reference }}",
+    "{{ candidate[9] }}",
+    "{{ 1 / 0 }}",
+    "{{ candidate + 1 }}",
+    "{{ references|sum }}",
+    "{{ range(9999999) }}",
+    "{{ candidate.__class__ }}",
+    "{{ candidate|int }}",
+    "{{ 'a' * 99999999999 }}",
+    "{{ label }}",
+    "{% set question = 1 %}",
+)
 TOML_WORDS = (
     "=",
     "[",
@@ -242,6 +270,22 @@ def read_space(path: Path) -> None:
     from assay.training.tuning.settings import _parsed
 
     _parsed(path)
+
+
+def read_prompt(path: Path) -> None:
+    """Read a prompt and fill it in."""
+    from assay.metrics.judge.prompts import Prompt
+
+    prompt = Prompt.load(str(path))
+    for message in prompt.messages("", ["a", "b"], "{{ c }}", prompt.scale):
+        assert message.role in ("system", "user") and isinstance(message.content, str)
+
+
+def read_prices(path: Path) -> None:
+    from assay.metrics.judge.spending import read_prices as read
+
+    for price in read(path).values():
+        assert 0 <= price.input < math.inf and 0 <= price.output < math.inf
 
 
 @functools.cache
@@ -285,6 +329,8 @@ TARGETS = {
     "vectors-binary": Target(make_vectors("binary"), as_file("v.bin", read_vectors_only)),
     "card": Target(damaged(CARD, words=TOML_WORDS), as_file("card.toml", read_card)),
     "suite": Target(damaged(SUITE, words=TOML_WORDS), as_file("suite.toml", read_suite)),
+    "prompt": Target(damaged(PROMPT, words=(*TOML_WORDS, *TEMPLATE_WORDS)), as_file("prompt.toml", read_prompt)),
+    "prices": Target(damaged(PRICES, words=TOML_WORDS), as_file("prices.toml", read_prices)),
     "space": Target(damaged(SPACE, words=TOML_WORDS), as_file("space.toml", read_space)),
     "configuration": Target(damaged(CONFIGURATION, words=TOML_WORDS), as_file("assay.toml", read_configuration)),
 }

@@ -66,6 +66,7 @@ def test_order_mean_asks_both_orders():
         ('user = "{{ reference }} {{ candidate }}"\nscale = "1-7"', "no scale '1-7'"),
         ('user = "{{ reference }} {{ candidate }}"\nsclae = "1-5"', "mine.toml, sclae"),
         ('user = "{{ references }} {{ candidate }}"\nsymmetric = true', "cannot be `symmetric`"),
+        (f'user = "{{{{ reference }}}} {{{{ candidate }}}} {{{{ {"(" * 3000}"', "the template has an error"),
         ("user = {{", "is no TOML file"),
     ],
 )
@@ -75,8 +76,11 @@ def test_a_prompt_that_cannot_be_used_is_refused_in_one_line(tmp_path, content, 
     assert "\n" not in str(raised.value)
 
 
-def test_a_template_reaches_nothing_but_the_texts(tmp_path):
-    path = written(tmp_path, 'user = "{{ reference }} {{ candidate.__class__.__mro__[1].__subclasses__() }}"')
+@pytest.mark.parametrize(
+    "shown", ["candidate.__class__.__mro__[1].__subclasses__()", "1 / 0", "range(9999999)", "candidate + 1"]
+)
+def test_a_template_reaches_nothing_but_the_texts(tmp_path, shown):
+    path = written(tmp_path, f'user = "{{{{ reference }}}} {{{{ candidate }}}} {{{{ {shown} }}}}"')
     judge = load_metric(f"judge:m,{ENDPOINT},prompt={path}")
     with pytest.raises(InputError, match=r"mine\.toml: the template cannot be filled in"):
         judge.conversations(Batch(["a"], ["b"]))

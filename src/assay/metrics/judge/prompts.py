@@ -5,7 +5,8 @@ from __future__ import annotations
 import functools
 import hashlib
 import tomllib
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 from importlib.resources import files
 from pathlib import Path
@@ -13,7 +14,7 @@ from typing import Any, Literal, Self
 
 from pydantic import BaseModel, ConfigDict, ValidationError
 
-from assay.errors import InputError, MissingExtraError, unknown_name
+from assay.errors import InputError, MissingExtraError, summary_of, unknown_name
 from assay.metrics.judge.verdicts import Scale, scale_of
 from assay.paths import user_path
 
@@ -98,12 +99,12 @@ class Prompt:
     def _parse(cls, name: str, content: bytes) -> Self:
         try:
             file = _File.model_validate(tomllib.loads(content.decode()))
-        except (UnicodeDecodeError, tomllib.TOMLDecodeError, RecursionError) as error:
-            raise InputError(f"prompt {name}: is no TOML file ({str(error)[:200]})") from None
         except ValidationError as error:
             first = error.errors()[0]
             where = ".".join(map(str, first["loc"]))
             raise InputError(f"prompt {name}, {where}: {first['msg']}; see assay metrics show judge") from None
+        except (ValueError, RecursionError) as error:
+            raise InputError(f"prompt {name}: is no TOML file ({str(error)[:200]})") from None
         templates: list[tuple[Literal["system", "user"], Any]] = []
         fields: set[str] = set()
         for role, text in (("system", file.system), ("user", file.user)):
@@ -148,12 +149,8 @@ class Prompt:
             "candidate": candidate,
             "verdicts": list(scale.values),
         }
-        from jinja2 import TemplateError
-
-        try:
+        with _template_errors(self.name, "cannot be filled in"):
             return tuple(Message(role, template.render(values).strip()) for role, template in self._templates)
-        except TemplateError as error:
-            raise InputError(f"prompt {self.name}: the template cannot be filled in ({error})") from None
 
 
 def shipped_prompts() -> list[str]:
@@ -193,16 +190,23 @@ def _compile(name: str, text: str) -> tuple[Any, set[str]]:
     Raises:
         InputError: it has an error or shows a field that there is not.
     """
-    from jinja2 import TemplateError, meta
-
     environment = _environment()
-    try:
+    from jinja2 import meta
+
+    with _template_errors(name, "has an error"):
         shown = meta.find_undeclared_variables(environment.parse(text))
         template = environment.from_string(text)
-    except TemplateError as error:
-        raise InputError(f"prompt {name}: the template has an error ({error})") from None
     for field in sorted(shown - set(FIELDS)):
         if field in _LABELS:
             raise InputError(f"prompt {name}: shows {field!r}; what people said of a pair would tell the judge")
         raise InputError(unknown_name(f"prompt {name}: there is no field", field, FIELDS))
     return template, shown
+
+
+@contextmanager
+def _template_errors(name: str, problem: str) -> Iterator[None]:
+    """Turn what Jinja raises over a template into one line."""
+    try:
+        yield
+    except Exception as error:  # noqa: BLE001  a template computes: any error of Python may come of it
+        raise InputError(f"prompt {name}: the template {problem} ({summary_of(error)})") from None

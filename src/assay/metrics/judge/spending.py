@@ -101,11 +101,11 @@ def read_prices(path: str | Path) -> dict[str, Price]:
         return TypeAdapter(dict[str, Price]).validate_python(content)
     except OSError as error:
         raise InputError(f"{file}: cannot be read ({error.strerror})") from None
-    except (tomllib.TOMLDecodeError, UnicodeDecodeError, RecursionError) as error:
-        raise InputError(f"{file}: is no TOML file ({str(error)[:200]})") from None
     except ValidationError as error:
         first = error.errors()[0]
         where = ".".join(map(str, first["loc"]))
         raise InputError(
             f"{file}, {where}: {first['msg']}; a table a model has input and output, the price of a million tokens"
         ) from None
+    except (ValueError, RecursionError) as error:
+        raise InputError(f"{file}: is no TOML file ({str(error)[:200]})") from None
