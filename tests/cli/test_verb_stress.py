@@ -152,6 +152,17 @@ def test_a_score_that_falls_with_similarity(pairs):
     assert result.study.subjects[0].verdicts == "yes up to 1"
 
 
+def test_questions_that_repeat_are_told(assay, pairs):
+    text = Path("pairs.csv").read_text()
+    Path("pairs.csv").write_text("\n".join(line.rpartition(",")[0] for line in text.splitlines()))
+    words = ("stress", "contains", "-d", "pairs.csv", "--resamples", "0", "-p", "lower-case", "-q")
+    shown = " ".join(assay(*words).out.split())
+    assert shown.startswith(
+        "pairs: no groups: 24 of 24 pairs share their question, but intervals take them as independent"
+    )
+    assert "no groups" not in assay(*words, "--group-by", "question").out
+
+
 def test_without_labels(assay, workplace):
     Path("bare.csv").write_text("reference,candidate\n" + "".join(f"{name},It is {name}\n" for name in NAMES))
     done = assay("stress", "f1", "-d", "bare.csv", "-f", "json", "-q")

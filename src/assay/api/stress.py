@@ -21,6 +21,7 @@ from assay.benchmark.request import Request
 from assay.benchmark.runner import score_pairs
 from assay.benchmark.scoring import InProcess
 from assay.datasets import Pairs, load_dataset
+from assay.datasets.grouping import suggest_groups
 from assay.datasets.load import is_own_file
 from assay.errors import AssayError, InputError
 from assay.metrics import ColumnMetric, Metric
@@ -38,7 +39,7 @@ from assay.reports.stress.document import to_document
 from assay.reports.stress.settings import StressSettings
 from assay.reports.stress.study import StressStudy, save_study
 from assay.reports.thresholds.planning import positive_labels
-from assay.settings import ChosenRows, GoldAnswers, Limited, Offline, OwnData, takes_settings
+from assay.settings import ChosenRows, GoldAnswers, Limited, Offline, OwnData, takes_settings, with_flags
 from assay.statistics.crossvalidation import Rows, codes_of_groups
 
 
@@ -102,6 +103,7 @@ def stress(settings: StressSettings) -> Stress:
         tuple(notes),
         draws_of(resamples=settings.resamples, confidence=settings.confidence, seed=settings.seed),
         _interval_words(settings, sources),
+        tuple(hint for source in sources for hint in source.hints),
     )
     return Stress(study, failures, [] if run is None else _keep(study, run))
 
@@ -193,7 +195,11 @@ def _sources(settings: StressSettings, run: RunFolder | None, metrics: tuple[Met
     """
     if run is not None:
         datasets = choose_datasets(run, as_list(settings.datasets))
-        return [_source(pairs_of(data), data.title, data.groups, settings) for data in datasets]
+        sources = []
+        for data in datasets:
+            hints = [*data.facts.hints, *([data.facts.grouping] if data.facts.grouping else [])]
+            sources.append(_source(pairs_of(data), data.title, data.groups, hints, settings))
+        return sources
     specs = as_list(settings.datasets)
     if not specs:
         raise InputError("no dataset: give `datasets=NAME_OR_FILE`, or `run=FOLDER`")
@@ -206,7 +212,9 @@ def _sources(settings: StressSettings, run: RunFolder | None, metrics: tuple[Met
         column = request.group_column(pairs)
         groups = None if column is None else codes_of_groups(pairs.column(column).to_pylist())
         version, split = f"@{pairs.version}" if pairs.version else "", f" ({pairs.split})" if pairs.split else ""
-        sources.append(_source(pairs, f"{pairs.name}{version}{split}", groups, settings))
+        suggested = suggest_groups(pairs) if settings.group_by is None else None
+        hints = [*pairs.hints, *([] if suggested is None else [suggested.message])]
+        sources.append(_source(pairs, f"{pairs.name}{version}{split}", groups, hints, settings))
     return sources
 
 
@@ -219,25 +227,26 @@ def _load(spec: Any, settings: StressSettings) -> Pairs:
     return load_dataset(spec, **own, offline=settings.offline, allow_unlabelled=not is_card)
 
 
-def _source(pairs: Pairs, title: str, groups: Rows | None, settings: StressSettings) -> Source:
+def _source(pairs: Pairs, title: str, groups: Rows | None, hints: Sequence[str], settings: StressSettings) -> Source:
     """Return a dataset with what people said of its pairs.
 
     Raises:
         InputError: there are labels, and the rule for them cannot be used.
     """
+    told = tuple(f"{title}: {with_flags(hint, {})}" for hint in hints)
     if not np.isfinite(pairs.labels).all():
         if settings.positive is not None:
             raise InputError(
                 f"{pairs.name}: `positive` says which labels mean yes, and there are pairs without a label"
             )
-        return Source(pairs, title, groups, None, "there are no labels; a verdict needs `threshold=SCORE`")
+        return Source(pairs, title, groups, None, "there are no labels; a verdict needs `threshold=SCORE`", told)
     try:
         _, right = positive_labels(pairs.labels, settings.positive, "labels", pairs.name)
     except InputError as error:
         if settings.positive is not None:
             raise
-        return Source(pairs, title, groups, None, str(error))
-    return Source(pairs, title, groups, right, "")
+        return Source(pairs, title, groups, None, str(error), told)
+    return Source(pairs, title, groups, right, "", told)
 
 
 def _interval_words(settings: StressSettings, sources: Sequence[Source]) -> str:

@@ -31,6 +31,7 @@ class Source:
         groups: codes of pairs that are drawn as a whole, shape (n,), or None.
         right: which pairs people judged right, shape (n,); None where that is unknown.
         why: why it is unknown, for a note.
+        hints: on what the user may have meant otherwise, such as groups that are not named.
     """
 
     pairs: Pairs
@@ -38,6 +39,7 @@ class Source:
     groups: Rows | None
     right: NDArray[np.bool_] | None
     why: str
+    hints: tuple[str, ...]
 
 
 def subject_of(source: Source, scored: PerturbedScores, name: str, settings: StressSettings) -> Subject:

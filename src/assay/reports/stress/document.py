@@ -41,6 +41,7 @@ def to_document(study: StressStudy, *, examples: bool = False) -> Document:
         [sheet for sheet in sheets if sheet.rows],
         records,
         notes=[*study.notes, *signatures, f"draws: {study.draws}"],
+        hints=study.hints,
         metrics=list(dict.fromkeys(subject.metric for subject in study.subjects)),
     )
 

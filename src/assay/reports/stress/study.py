@@ -53,6 +53,7 @@ class StressStudy:
         notes: perturbations that were left out, and why.
         draws: how intervals and perturbations were drawn.
         interval: of the intervals, in words; empty for none.
+        hints: on how the data may have been read in another way than the user meant.
         schema: version of the form.
     """
 
@@ -60,6 +61,7 @@ class StressStudy:
     notes: tuple[str, ...]
     draws: str
     interval: str
+    hints: tuple[str, ...] = ()
     schema: int = SCHEMA
 
 
