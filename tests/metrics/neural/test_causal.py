@@ -56,7 +56,7 @@ def session_of(metric: Metric) -> CausalSession:
 def replies_of(name: str, batch: Batch) -> list[Reply]:
     """Return the reply to each pair of a judge that asks once."""
     metric: Any = load_metric(name)
-    return [orders[0][0] for orders in session_of(metric)._replies(metric, batch)]
+    return [orders[0][0] for orders in session_of(metric).replies(metric, batch)]
 
 
 def prompts_of(name: str, batch: Batch) -> list[torch.Tensor]:
@@ -241,15 +241,15 @@ def test_samples_are_drawn_by_the_seed(rambler: Path) -> None:
     batch = answers(10)
     name = f"judge:{rambler},verdict=text,temperature=1,samples=3"
     metric: Any = load_metric(name)
-    replies = [orders[0] for orders in session_of(metric)._replies(metric, batch)]
+    replies = [orders[0] for orders in session_of(metric).replies(metric, batch)]
     assert all(len(samples) == 3 for samples in replies)
     assert sum(len({reply.text for reply in samples}) > 1 for samples in replies) > 7
-    again = [orders[0] for orders in session_of(metric)._replies(metric, batch)]
+    again = [orders[0] for orders in session_of(metric).replies(metric, batch)]
     assert again == replies
     other: Any = load_metric(f"{name},seed=1")
-    assert [orders[0] for orders in session_of(other)._replies(other, batch)] != replies
+    assert [orders[0] for orders in session_of(other).replies(other, batch)] != replies
     unseeded: Any = load_metric(f"{name},seed=none")
-    twice = [session_of(unseeded)._replies(unseeded, batch) for _ in range(2)]
+    twice = [session_of(unseeded).replies(unseeded, batch) for _ in range(2)]
     assert twice[0] != twice[1]
 
 
@@ -261,7 +261,7 @@ def test_samples_follow_the_probabilities(judge: Path, tmp_path: Path) -> None:
     batch = answers(4)
     first = replies_of(f"judge:{judge},prompt={prompt},verdict=probability", batch)
     metric: Any = load_metric(f"judge:{judge},prompt={prompt},verdict=text,temperature=1,samples=100")
-    for reply, orders in zip(first, session_of(metric)._replies(metric, batch), strict=True):
+    for reply, orders in zip(first, session_of(metric).replies(metric, batch), strict=True):
         share = np.mean([sample.text == "no" for sample in orders[0]])
         expected = reply.first["no"]
         assert abs(share - expected) < 4 * (expected * (1 - expected) / 100) ** 0.5, "four standard errors"
