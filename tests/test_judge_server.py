@@ -157,8 +157,8 @@ SLOW = [pytest.param(kind, marks=pytest.mark.slow) for kind in ("slow", "huge")]
 
 @pytest.mark.parametrize("kind", [*(kind for kind in FAULTS if kind not in ("slow", "huge")), *SLOW])
 def test_each_fault_comes_once_and_then_the_answer(kind):
-    with serve(Behaviour(faults={kind: 1}, failures=1, slow=5)) as server:
-        first, then = ask(server.url, "a", "a", at_once=1, timeout=0.3 if kind == "slow" else 10)
+    with serve(Behaviour(faults={kind: 1}, failures=1, slow=60)) as server:
+        first, then = ask(server.url, "a", "a", at_once=1, timeout=1 if kind == "slow" else 10)
     chats = [call.outcome for call in server.chats]
     assert chats == [{"slow": "gone"}.get(kind, kind), "answer"]
     assert then.choices[0].message.content in ("yes", "no")
@@ -202,12 +202,12 @@ def test_the_record_counts_repeated_answers_and_how_many_were_in_flight():
 
 
 def test_a_client_that_leaves_has_had_no_answer():
-    with serve(Behaviour(delay=3)) as server:
+    with serve(Behaviour(delay=60)) as server:
         begun = time.monotonic()
         ask(server.url, "a", timeout=0.2)
-        time.sleep(0.1)
+        while not server.outcomes["gone"] and time.monotonic() - begun < 30:
+            time.sleep(0.01)
         assert server.outcomes == {"gone": 1}
-    assert time.monotonic() - begun < 2
 
 
 def test_a_certificate_that_nobody_vouches_for(certificate):
@@ -230,4 +230,5 @@ def test_a_server_of_its_own_process_keeps_up_with_many_calls():
     assert {reply.choices[0].message.content for reply in replies} == {"yes", "no"}
     assert (len(kept.chats), kept.greatest, kept.repeated) == (96, 32, 0)
     assert isinstance(kept.calls[0], Call)
-    assert 0.6 <= taken < 3
+    # one after the other they would take 19 seconds
+    assert 0.6 <= taken < 10

@@ -29,6 +29,9 @@ class Call:
     #: ``answer``, ``refusal`` (an error of the request), ``gone`` (the client left), or the kind of fault.
     outcome: str = ""
     status: int = 0
+    #: Of an answer, as its usage says.
+    tokens_in: int = 0
+    tokens_out: int = 0
 
 
 @dataclass
@@ -113,7 +116,8 @@ class Server(Record):
             call.outcome, call.status = "refusal", refusal.status
             await send(writer, refusal.status, refusal.body)
             return early
-        call.status = 200
+        call.status, usage = 200, reply.get("usage") or {}
+        call.tokens_in, call.tokens_out = usage.get("prompt_tokens", 0), usage.get("completion_tokens", 0)
         if fault in ("other model", "huge"):
             # also where the client leaves before the end of ten megabytes
             call.outcome = fault
