@@ -224,6 +224,16 @@ def test_a_first_token_without_verdict_lets_the_text_decide(rambler: Path) -> No
 
 
 @pytest.mark.slow
+def test_explain_shows_the_first_token(judge: Path) -> None:
+    metric = f"judge:{judge}"
+    (reply,) = replies_of(metric, Batch(["a king"], ["a queen"]))
+    (explained,) = assay.explain("a king", "a queen", metric=metric).explanations
+    (shown,) = explained["replies"]
+    assert shown["reply"] == reply.text
+    assert shown["probabilities"]["yes"] == pytest.approx(reply.first["yes"] + reply.first["y"])
+
+
+@pytest.mark.slow
 def test_both_orders_and_how_far_they_lie_apart(judge: Path) -> None:
     batch = answers(20)
     both, one_way = load_metric(f"judge:{judge},order=mean"), load_metric(f"judge:{judge}")

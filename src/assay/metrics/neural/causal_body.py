@@ -191,6 +191,12 @@ class CausalBody:
                         going_on.remove(key)
             if not going_on or place + 1 == most:
                 break
+            if 2 * len(going_on) <= len(keys):
+                # what has ended costs as much as what goes on
+                kept = np.array([number for number, key in enumerate(keys) if key in going_on], dtype=np.intp)
+                keys, lengths, seen = [keys[number] for number in kept], lengths[kept], seen[kept]
+                cache.batch_select_indices(to_device(kept, self.device))
+                chosen = chosen[to_device(kept, self.device)]
             seen = np.pad(seen, ((0, 0), (0, 1)), constant_values=True)
             with self._picking(np.arange(len(keys)), np.zeros(len(keys), dtype=np.int64)):
                 output = self.model(
