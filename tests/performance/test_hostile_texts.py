@@ -13,6 +13,7 @@ from collections.abc import Callable
 import pytest
 
 from assay.amr import check_block, read_graph_file
+from assay.datasets import read_table_file
 from assay.errors import InputError
 from assay.reports.categories import Tagger
 from assay.tables import short_names
@@ -71,3 +72,13 @@ def test_the_rules_of_an_answer(name):
 
 def test_the_short_name_of_a_metric():
     assert growth(lambda name: short_names([name]), "a" + ":" * 60_000 + "/") < 80
+
+
+def test_lines_that_share_few_keys(tmp_path):
+    file = tmp_path / "keys.jsonl"
+
+    def read(text):
+        file.write_text(text[: text.rindex("\n") + 1], encoding="utf-8")
+        read_table_file(file)
+
+    assert growth(read, "".join(f'{{"a": 1, "key{number:04}": 1}}\n' for number in range(2_000))) < 80
