@@ -8,6 +8,9 @@ is STS-B test (``ASSAY_DATA``), its sentences made distinct by a running number.
 its session, in the units of a run. Then it takes turns with the library on the first ``--baseline-texts`` texts: the
 library's batch size is the fastest of several, and the ratio is that of the medians of the rounds. Nothing is loaded
 while the clock runs; both sides have run before it starts.
+
+Where MODELS has the folder ``smollm2`` (SmolLM2-135M-Instruct), it judges all answers of ``evouna-tq`` as well, and
+``JUDGED`` of them against a loop of ``generate``, answer by answer.
 """
 
 from __future__ import annotations
@@ -40,6 +43,8 @@ BATCHES = {"cpu": (16, 64), "cuda": (128, 512, 2048, 8192)}
 #: Pairs on which sides warm up and batch sizes are tried, and texts on which the ratio is measured.
 TRIED = {"cpu": 64, "cuda": 16384}
 COMPARED = {"cpu": 300, "cuda": 100_000}
+#: Answers that a loop of ``generate`` judges.
+JUDGED = {"cpu": 25, "cuda": 500}
 LIBRARIES = ("torch", "transformers", "sentence-transformers", "bert-score")
 Pair = tuple[str, str]
 Scores = np.ndarray[Any, Any]
@@ -72,6 +77,7 @@ def main() -> None:
         "cores": len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count(),
         "versions": {"python": platform.python_version()} | {name: metadata.version(name) for name in LIBRARIES},
         "metrics": rows,
+        "judge": judge(given),
     }
     print(markdown(found))
     if given.out is not None:
@@ -85,7 +91,7 @@ def arguments() -> argparse.Namespace:
     parser.add_argument("--texts", type=int, default=1_000_000, help="distinct texts, two a pair")
     parser.add_argument("--baseline-texts", type=int, help="texts for the ratio [default: 100000; cpu: 300]")
     parser.add_argument("--rounds", type=int, default=3, help="rounds in which both sides take turns")
-    parser.add_argument("--only", action="append", choices=("bi-encoder", "bertscore", "cross-encoder"))
+    parser.add_argument("--only", action="append", choices=("bi-encoder", "bertscore", "cross-encoder", "judge"))
     parser.add_argument("--device", choices=("cuda", "cpu"), default="cuda")
     parser.add_argument("--out", type=Path, help="write the figures as JSON")
     given = parser.parse_args()
@@ -240,6 +246,84 @@ def measure(
     }
 
 
+def judge(given: argparse.Namespace) -> dict[str, Any]:
+    """Return the verdicts per second of a language model on answers, and the ratio to a loop of ``generate``."""
+    folder = given.models / "smollm2"
+    if given.only and "judge" not in given.only:
+        return {}
+    if not (folder / "config.json").is_file():
+        say(f"gpu.py: {folder} is no model folder, so nothing is judged")
+        return {}
+    import assay
+    from assay.metrics import Batch, load_metric
+    from assay.metrics.neural.runtime import Runtime, use_runtime
+    from assay.metrics.work import open_session, release_sessions
+
+    rows = assay.load_dataset("evouna-tq:all", offline=True).table.to_pylist()
+    few = rows[: JUDGED[given.device]]
+    precision = "bf16" if given.device == "cuda" else "fp32"
+    metric: Any = load_metric(f"judge:{folder},prompt=correctness,verdict=probability,precision={precision}")
+
+    def batch_of(some: Sequence[Any]) -> Batch:
+        columns = {name: [row[name] for row in some] for name in ("reference", "candidate", "question")}
+        golds = columns["reference"]
+        return Batch([gold[0] for gold in golds], columns["candidate"], columns["question"], gold_answers=golds)
+
+    def ours(some: Sequence[Any]) -> Scores:
+        with use_runtime(Runtime(given.device)):
+            units = [some[start : start + engine.pairs] for start in range(0, len(some), engine.pairs)]
+            return np.concatenate([session.score([metric], batch_of(unit)).values[:, 0] for unit in units])
+
+    with use_runtime(Runtime(given.device)):
+        engine = metric.needs()
+        session = open_session(engine)
+    loop = loop_of_generate(folder, metric, batch_of, given.device)
+    ours(few)
+    loop(few[:5])
+    everything = few if given.device == "cpu" else rows
+    seconds = timed(ours, everything, given.device)[1]
+    times: dict[str, list[float]] = {"ours": [], "loop": []}
+    for _ in range(given.rounds):
+        times["ours"].append(timed(ours, few, given.device)[1])
+        times["loop"].append(timed(loop, few, given.device)[1])
+    middle = {side: statistics.median(taken) for side, taken in times.items()}
+    apart = np.abs(ours(few) - loop(few))
+    release_sessions()
+    return {
+        "answers": len(everything),
+        "verdicts_per_second": round(len(everything) / seconds, 1),
+        "loop_answers": len(few),
+        "loop_verdicts_per_second": round(len(few) / middle["loop"], 2),
+        "ratio": round(middle["loop"] / middle["ours"], 2),
+        "largest_difference": round(float(np.nanmax(apart)), 5),
+    }
+
+
+def loop_of_generate(folder: Path, metric: Any, batch_of: Callable[..., Any], device: str) -> Way:
+    from transformers import AutoModelForCausalLM, AutoTokenizer
+
+    model = AutoModelForCausalLM.from_pretrained(folder, **dtype_kwargs(device)).to(device).eval()
+    tokenizer = AutoTokenizer.from_pretrained(folder)
+    scale, most = metric.scale_used, metric.loaded_prompt.reply_tokens
+    pieces = enumerate(tokenizer.convert_ids_to_tokens(list(range(len(tokenizer)))))
+    begins = {number: piece for number, piece in pieces if scale.begun_by(piece) is not None}
+
+    def score(rows: Sequence[Any]) -> Scores:
+        found = []
+        for (conversation,) in metric.conversations(batch_of(rows)):
+            messages = [{"role": message.role, "content": message.content} for message in conversation]
+            inputs = tokenizer.apply_chat_template(messages, add_generation_prompt=True, return_tensors="pt").to(device)
+            output = model.generate(
+                **inputs, max_new_tokens=most, do_sample=False, output_logits=True, return_dict_in_generate=True
+            )
+            tokens = output.logits[0][0].float().softmax(-1)[list(begins)].tolist()
+            expected = scale.expected(dict(zip(begins.values(), tokens, strict=True)))
+            found.append(np.nan if expected is None else expected)
+        return np.array(found)
+
+    return score
+
+
 def best_batch(theirs: Way, few: list[Pair], device: str) -> int:
     """Return the fastest batch size; one that does not fit in memory is out."""
     import torch
@@ -376,6 +460,13 @@ def markdown(found: dict[str, Any]) -> str:
         cells += [f"{row['library_pairs_per_second']:,.0f}", f"{row['ratio']:.2f}", f"{row['largest_difference']:.4f}"]
         cells += [f"{row['encoder_tflops']:.3g}", f"{row['share_of_peak']:.1%}"]
         lines.append(f"| {' | '.join(cells)} |")
+    if found["judge"]:
+        row = found["judge"]
+        speeds = (
+            f"{row['verdicts_per_second']:,.1f} verdicts/s; a loop of generate {row['loop_verdicts_per_second']:,.1f}"
+        )
+        on = f"on {row['loop_answers']:,} ratio {row['ratio']:.2f}, largest difference {row['largest_difference']:.4f}"
+        lines += ["", f"judge SmolLM2-135M, {row['answers']:,} answers: {speeds}; {on}."]
     return "\n".join(lines)
 
 
