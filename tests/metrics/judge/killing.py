@@ -34,7 +34,7 @@ def main(folder: Path) -> None:
             import assay
 
             os.environ["ASSAY_CACHE"] = str(folder / place / "cache")
-            assay.run(file, [metric], out=folder / place / "out", resamples=0)
+            assay.run(file, [metric], out=folder / place / "out", resamples=0, page=False)
 
         others = write_pairs(folder / "others.csv", 3, first=PAIRS)
         preload(lambda: work(others, "preloaded"), folder)

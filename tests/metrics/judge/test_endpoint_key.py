@@ -92,12 +92,17 @@ def test_the_command_with_every_switch_that_says_more(tmp_path, behaviour, code)
     pairs = write_pairs(tmp_path / "pairs.csv", 30)
     environment = os.environ | {"OPENAI_API_KEY": KEY, "OPENAI_LOG": "debug", "ASSAY_CACHE": str(tmp_path / "cache")}
     with serve(behaviour) as server:
-        arguments = ["run", pairs, "-m", judge_at(server.url), "-o", tmp_path / "out", "--verbose", "--traceback"]
+        arguments = ["run", pairs, "-m", judge_at(server.url), "-o", tmp_path / "out", "--resamples", 100, "--explain"]
         done = subprocess.run(
-            command(*arguments, "--explain"), capture_output=True, text=True, env=environment, cwd=tmp_path, timeout=100
+            command(*arguments, "--verbose", "--traceback"),
+            capture_output=True,
+            text=True,
+            env=environment,
+            cwd=tmp_path,
+            timeout=100,
         )
+        assert done.returncode == code, done.stderr
         assert {call.headers["authorization"] for call in server.chats} == {f"Bearer {KEY}"}
-    assert done.returncode == code, done.stderr
     assert traces_of(done.stdout) == []
     assert traces_of(done.stderr) == []
     if code == 0:
