@@ -166,6 +166,25 @@ def test_the_batch_does_not_matter(rambler: Path) -> None:
         assert alone == pytest.approx(expected[:5], abs=1e-5, nan_ok=True)
 
 
+@pytest.mark.slow
+def test_a_batch_that_does_not_fit_is_halved(judge: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    metric, batch = load_metric(f"judge:{judge}"), answers(40)
+    expected = metric.score(batch)
+    release_sessions()
+    with use_runtime(Runtime(device="cpu", threads=1, tokens=10**6)):
+        session = session_of(metric)
+        whole = session._bodies[0].next_logits
+
+        def cramped(packed: Any, *others: Any) -> Any:
+            if len(packed.items) > 2:
+                raise torch.OutOfMemoryError
+            return whole(packed, *others)
+
+        monkeypatch.setattr(session._bodies[0], "next_logits", cramped)
+        assert metric.score(batch) == pytest.approx(expected, abs=1e-5, nan_ok=True)
+        assert session.cost()["batches_halved"] > 0
+
+
 def family(kind: str) -> Any:
     """Return the configuration of a model of another family, some of which cannot share a row."""
     import transformers
@@ -308,7 +327,7 @@ def test_a_run_keeps_scores_and_says_what_went_through(judge: Path) -> None:
     first, second = (assay.run(rows, [f"judge:{judge}"], resamples=0, device="cpu", threads=1) for _ in range(2))
     details = first.outcome.metrics[0].cost.details
     assert details["tokens_in"] == sum(prompt.shape[1] for prompt in prompts_of(f"judge:{judge}", batch))
-    assert details["tokens_out"] == 20
+    assert details["tokens_out"] == details["texts_embedded"] == 20
     assert details["tokens"] < details["tokens_in"]
     assert first.outcome.metrics[0].cost.price_per_1000 == 0.0
     assert (second.outcome.metrics[0].scored, second.outcome.metrics[0].stored) == (0, 20)

@@ -217,4 +217,4 @@ class CausalSession(ModelSession[LoadedModel, CausalBody]):
                 step(body, batch, [rows[item] for item in batch.items])
 
         if rows:
-            self._run([Tokens(row.ids) for row in rows], compute)
+            self._run([Tokens(row.ids) for row in rows], compute, texts=len(items_of(rows)))

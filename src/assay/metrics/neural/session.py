@@ -152,12 +152,15 @@ class ModelSession(Generic[LoadedT, BodyT]):
     def _keep_parts(self, copies: Sequence[LoadedT]) -> None:
         """Keep what the session needs of the loaded model beside its body."""
 
-    def _run(self, inputs: Sequence[Tokens], step: Callable[[int, BodyT, Packed], None]) -> None:
+    def _run(
+        self, inputs: Sequence[Tokens], step: Callable[[int, BodyT, Packed], None], texts: int | None = None
+    ) -> None:
         """Run inputs through the model in batches.
 
         Args:
             inputs: what to run.
             step: computes a batch, given the number of the device, the body there, and the batch.
+            texts: how many the inputs hold; one each by default.
         """
 
         def work_of(number: int, body: BodyT) -> Callable[[Packed], None]:
@@ -165,7 +168,7 @@ class ModelSession(Generic[LoadedT, BodyT]):
 
         workers = [(body.device, work_of(number, body)) for number, body in enumerate(self._bodies)]
         self._packer.run(inputs, workers)
-        self._meter.embedded(len(inputs), sum(len(each.ids) for each in inputs))
+        self._meter.embedded(len(inputs) if texts is None else texts, sum(len(each.ids) for each in inputs))
 
     def cost(self) -> dict[str, Any]:
         """See :meth:`assay.metrics.work.Session.cost`."""
