@@ -178,7 +178,7 @@ def test_without_labels(assay, workplace):
 def test_labels_of_several_values_need_a_rule(assay):
     columns = ("--columns", "reference=gold,candidate=answer,label=human")
     shown = assay("stress", "f1", "-d", "own.csv", *columns, "-q")
-    assert "no verdicts: labels: the label of own has 3 values; say which mean yes, such as --positive" in shown.out
+    assert "no verdicts: own.csv: the label of own has 3 values; say which mean yes, such as --positive" in shown.out
     few = assay("stress", "f1", "-d", "own.csv", *columns, "--positive", "label>=2", "-q")
     assert few.code == 0 and "yes from a threshold learned in 5 folds" in few.out
 

@@ -241,7 +241,8 @@ def _source(pairs: Pairs, title: str, groups: Rows | None, hints: Sequence[str],
             )
         return Source(pairs, title, groups, None, "there are no labels; a verdict needs `threshold=SCORE`", told)
     try:
-        _, right = positive_labels(pairs.labels, settings.positive, "labels", pairs.name)
+        where = pairs.source if pairs.kind == "own" and pairs.source else title
+        _, right = positive_labels(pairs.labels, settings.positive, where, pairs.name)
     except InputError as error:
         if settings.positive is not None:
             raise
