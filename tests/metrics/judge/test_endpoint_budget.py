@@ -130,3 +130,20 @@ def test_the_command_line(pairs):
     assert "`budget`" not in stopped.err
     assert "--budget" in stopped.err
     assert server.outcomes == {"answer": 60}
+
+
+def test_the_counts_of_a_run_that_has_a_part_of_the_replies(pairs):
+    with serve(Behaviour(refused="number 3", verdicts=("perhaps", "no"))) as server:
+        judge = judge_at(server.url)
+        run(pairs, judge, None, "part", limit=20)
+        run(pairs, judge, None, "whole")
+        assert server.outcomes == {"answer": 60}
+        refused = sum("number 3" in chat.text for chat in server.chats)
+    part, whole = money_of(pairs.parent / "part"), money_of(pairs.parent / "whole")
+    assert (part["calls"], part["kept"]) == (20, 0)
+    assert (whole["calls"], whole["kept"]) == (40, 20)
+    assert whole["tokens_in"] == sum(chat.tokens_in for chat in server.chats[20:])
+    assert whole["refusals"] == refused == 11
+    # the examples are of replies that have no verdict, not of refusals
+    assert whole["unreadable"] > 0
+    assert whole["unreadable_such_as"] == ["perhaps"]

@@ -141,8 +141,8 @@ class _Counts:
         self.refusals += reply.flag == Flag.REFUSED
         if reply.fingerprint:
             self.fingerprints.add(reply.fingerprint)
-        if worth is None and reply.flag != Flag.TOO_LONG:
-            self.unreadable += not reply.flag
+        if worth is None and not reply.flag:
+            self.unreadable += 1
             if len(self.such_as) < SHOWN and reply.text not in self.such_as:
                 self.such_as.append(reply.text[:LONGEST_SHOWN])
 
@@ -213,10 +213,12 @@ class EndpointSession:
         requests = list(requests_of(judge, batch, self._server))
         replies = self._kept(requests)
         self._done, self._total = sum(reply is not None for reply in replies), len(replies)
+        contacts: set[int] = set()
         while not self._is_confirmed and None in replies:
             number = replies.index(None)
             server = self._server
             replies[number] = self._wait(self._contact, requests[number])
+            contacts.add(number)
             if self._server != server:
                 # replies of the model that was there before are not its own
                 requests = list(requests_of(judge, batch, self._server))
@@ -225,6 +227,7 @@ class EndpointSession:
             if self._is_confirmed:
                 self._keep(requests[number], replies[number])
         missing = [number for number, reply in enumerate(replies) if reply is None]
+        self._counts.kept += len(replies) - len(missing) - len(contacts)
         if missing:
             self._wait(self._ask_all, requests, replies, iter(missing), len(missing))
         return cast("list[Reply]", replies)
@@ -233,9 +236,7 @@ class EndpointSession:
         """Return the replies that were kept, None for each other request."""
         if self._purse.fresh:
             return [None] * len(requests)
-        replies = [self._store.get(request.digest) for request in requests]
-        self._counts.kept += sum(reply is not None for reply in replies)
-        return replies
+        return [self._store.get(request.digest) for request in requests]
 
     def _keep(self, request: Request, reply: Reply | None) -> None:
         """Put a reply into the store; what was not paid for is asked again."""
