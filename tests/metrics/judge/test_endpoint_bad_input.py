@@ -239,3 +239,19 @@ def test_each_cause_has_its_words(pairs, kind, words):
     with serve(Behaviour(faults={kind: 1}, failures=10**6, retry_after=0.01, slow=60)) as server:
         line = complaint(run(pairs, judge_at(server.url, retries=1, timeout=0.5)))
     assert words in line
+
+
+@pytest.mark.parametrize(
+    "behaviour", [Behaviour(unsupported=("logprobs",)), Behaviour(ignored=("logprobs", "top_logprobs"))]
+)
+def test_probabilities_that_the_server_does_not_give(pairs, behaviour):
+    with serve(behaviour) as server:
+        line = complaint(run(pairs, judge_at(server.url, verdict="probability")))
+        assert len(server.chats) == 1
+    assert "leave verdict=probability away" in line
+
+
+def test_http_where_https_is_spoken(pairs, certificate):
+    with serve(certificate=certificate) as server:
+        line = complaint(run(pairs, judge_at(server.url.replace("https:", "http:"), retries=0)))
+    assert "does it speak https" in line

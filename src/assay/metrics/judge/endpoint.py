@@ -271,12 +271,14 @@ class EndpointSession:
                     return error.reply()
                 simpler = _simpler(known, request, error.text)
                 if simpler is None:
-                    remedy = f"; set {refused}=none" if (refused := _refused_setting(error.text)) else ""
+                    remedy = _remedy(error.text)
                     raise AssayError(f"{self._engine.url} refuses the request: {error.text}{remedy}") from None
                 known = simpler
                 continue
             if completion.model not in names:
                 names.add(completion.model)
+            elif request.verdict == "probability" and not reply.first and not reply.flag:
+                raise AssayError(f"{self._engine.url} gives no probabilities of tokens; leave verdict=probability away")
             elif request.verdict == "auto" and known.gives == "probability" and not reply.first and not reply.flag:
                 known = replace(known, gives="json")
             else:
@@ -439,6 +441,14 @@ def _simpler(server: Server, request: Request, text: str) -> Server | None:
 def _refused_setting(text: str) -> str:
     """Return the setting of sampling that a server says it does not take; empty where it is none of them."""
     return next((name for name in ("temperature", "seed") if re.search(rf"\b{name}\b", text)), "")
+
+
+def _remedy(text: str) -> str:
+    """Return what to do about a refusal, as the end of a message; empty where that is not known."""
+    setting = _refused_setting(text)
+    if setting:
+        return f"; set {setting}=none"
+    return "; leave verdict=probability away" if "logprobs" in text else ""
 
 
 def _times(count: int) -> str:

@@ -207,7 +207,7 @@ _CAUSES = {
     "Name or service not known": "there is no server of that name",
     "No address associated": "there is no server of that name",
     "Temporary failure in name resolution": "the name of the server cannot be looked up (no network?)",
-    "Server disconnected": "it closed the connection without an answer (does it speak HTTP?)",
+    "Server disconnected": "it closed the connection without an answer (does it speak https, or no HTTP at all?)",
     "RemoteProtocolError": "what answers there does not speak HTTP",
     "Timeout": "the server gave no answer in time",
 }
