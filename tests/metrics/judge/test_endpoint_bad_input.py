@@ -255,3 +255,15 @@ def test_http_where_https_is_spoken(pairs, certificate):
     with serve(certificate=certificate) as server:
         line = complaint(run(pairs, judge_at(server.url.replace("https:", "http:"), retries=0)))
     assert "does it speak https" in line
+
+
+def test_a_reply_that_would_act_on_the_terminal_or_the_page(pairs):
+    hostile = "\x1b[2J\x1b]0;owned\x07<script>alert(1)</script>\u202eperhaps"
+    with serve(Behaviour(verdicts=(hostile, "no"), served=hostile)) as server:
+        folder = pairs.parent / "whole"
+        done = call("run", pairs, "-m", judge_at(server.url, verdict="text"), "-m", "f1", "-b", "none", "-o", folder)
+    assert done.code == 0
+    assert "perhaps" in done.out
+    for text in (done.out, done.err, (folder / "table.md").read_text(), (folder / "report.html").read_text()):
+        assert not set(text) & {"\x1b", "\x07", "\u202e"}
+    assert "<script>alert" not in (folder / "report.html").read_text()
