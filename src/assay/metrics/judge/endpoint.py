@@ -14,7 +14,7 @@ import threading
 import time
 from collections.abc import Callable, Collection, Iterator, Sequence
 from concurrent.futures import Future, wait
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, Self, cast
 
 from assay.errors import AssayError, InputError
@@ -24,9 +24,9 @@ from assay.metrics.judge.line import KEPT, Line, RefusedRequestError
 from assay.metrics.judge.replies import Reply, ReplyStore, Server, reply_store
 from assay.metrics.judge.request import FORM_TOKENS, Request, address_of, requests_of
 from assay.metrics.judge.spending import BudgetError, Price, Purse, current_purse
+from assay.metrics.judge.tally import Tally
 from assay.metrics.work import Flag, Scores
 from assay.progress import tell_share
-from assay.visible import brief
 
 if TYPE_CHECKING:
     from assay.metrics.judge.judge import Judge
@@ -39,8 +39,6 @@ GLANCE = 0.1
 MARGIN = 1.1
 #: Seconds before an answer that is none is asked for again; twice as long each time, up to the longest.
 FIRST_PAUSE, LONGEST_PAUSE = 0.5, 8.0
-#: Replies without a verdict that a report shows, and how many characters of each.
-SHOWN, LONGEST_SHOWN = 3, 200
 
 
 @dataclass(frozen=True)
@@ -104,49 +102,6 @@ class Endpoint:
         return price
 
 
-@dataclass
-class _Counts:
-    """What a session did.
-
-    Attributes:
-        pairs: that it gave scores or reasons for.
-        calls: replies that came now.
-        kept: replies that were there.
-        tokens_in, tokens_out: of all replies, kept ones too.
-        new_tokens_in, new_tokens_out: of those that came now.
-        retries: further tries.
-        refusals: replies that were refused.
-        unreadable: replies without a verdict.
-        fingerprints: that the server reported.
-        such_as: some replies without a verdict.
-    """
-
-    pairs: int = 0
-    calls: int = 0
-    kept: int = 0
-    tokens_in: int = 0
-    tokens_out: int = 0
-    new_tokens_in: int = 0
-    new_tokens_out: int = 0
-    retries: int = 0
-    refusals: int = 0
-    unreadable: int = 0
-    fingerprints: set[str] = field(default_factory=set)
-    such_as: list[str] = field(default_factory=list)
-
-    def add(self, reply: Reply, worth: float | None) -> None:
-        """Count a reply, new or kept."""
-        self.tokens_in += reply.tokens_in
-        self.tokens_out += reply.tokens_out
-        self.refusals += reply.flag == Flag.REFUSED
-        if reply.fingerprint:
-            self.fingerprints.add(reply.fingerprint)
-        if worth is None and not reply.flag:
-            self.unreadable += 1
-            if len(self.such_as) < SHOWN and reply.text not in self.such_as:
-                self.such_as.append(reply.text[:LONGEST_SHOWN])
-
-
 class EndpointSession:
     """Asks an endpoint; see :class:`assay.metrics.work.Session`.
 
@@ -162,7 +117,7 @@ class EndpointSession:
         self._engine = engine
         self._purse = current_purse()
         self._price = engine.price_by(self._purse)
-        self._counts = _Counts()
+        self._tally = Tally()
         #: What went wrong for all calls; those in flight end, others are not begun.
         self._failure: AssayError | None = None
         self._in_flight = self._done = self._total = 0
@@ -188,13 +143,13 @@ class EndpointSession:
         return Scores.joined([self._score(cast("Judge", metric), batch) for metric in metrics])
 
     def _score(self, judge: Judge, batch: Batch) -> Scores:
-        started, calls_before = time.perf_counter(), self._counts.calls
+        started, calls_before = time.perf_counter(), self._tally.calls
         by_pair = self.replies(judge, batch)
-        seconds, calls = time.perf_counter() - started, self._counts.calls - calls_before
+        seconds, calls = time.perf_counter() - started, self._tally.calls - calls_before
         replies = [reply for orders in by_pair for samples in orders for reply in samples]
         for reply in replies:
-            self._counts.add(reply, judge.worth(reply))
-        self._counts.pairs += len(batch)
+            self._tally.add(reply, judge.worth(reply))
+        self._tally.pairs += len(batch)
         # what was kept took no time: the speed is that of the calls
         return judge.scores_of(batch, by_pair, seconds * len(replies) / calls if calls else 0.0)
 
@@ -227,7 +182,7 @@ class EndpointSession:
             if self._is_confirmed:
                 self._keep(requests[number], replies[number])
         missing = [number for number, reply in enumerate(replies) if reply is None]
-        self._counts.kept += len(replies) - len(missing) - len(contacts)
+        self._tally.kept += len(replies) - len(missing) - len(contacts)
         if missing:
             self._wait(self._ask_all, requests, replies, iter(missing), len(missing))
         return cast("list[Reply]", replies)
@@ -337,7 +292,7 @@ class EndpointSession:
             try:
                 started = time.perf_counter()
                 content, kind, retries = await self._line.call(body)
-                self._counts.retries += retries
+                self._tally.retries += retries
                 # an answer that cannot be used was paid for, at most so
                 price = reserved
                 completion = read_completion(content, kind)
@@ -348,13 +303,13 @@ class EndpointSession:
                 return completion, reply
             except UnusableReplyError as error:
                 log.info("%s: try %s of %s: %s", self._engine.url, attempt + 1, self._engine.retries + 1, error)
-                self._counts.retries += error.retries
+                self._tally.retries += error.retries
                 reason = str(error)
             finally:
                 self._in_flight -= 1
                 self._purse.settle(reserved, price)
             if attempt < self._engine.retries:
-                self._counts.retries += 1
+                self._tally.retries += 1
                 await asyncio.sleep(min(LONGEST_PAUSE, FIRST_PAUSE * 2**attempt))
         raise AssayError(f"{self._engine.url}: {reason} ({_times(self._engine.retries + 1)}); {KEPT}")
 
@@ -379,39 +334,19 @@ class EndpointSession:
 
     def _count(self, request: Request, reply: Reply, reserved: float) -> float:
         """Count a reply that came, and return its price: the most it can be where the server counts no tokens."""
-        self._counts.calls += 1
-        self._counts.new_tokens_in += reply.tokens_in
-        self._counts.new_tokens_out += reply.tokens_out
+        self._tally.calls += 1
+        self._tally.new_tokens_in += reply.tokens_in
+        self._tally.new_tokens_out += reply.tokens_out
         if not reply.tokens_in:
             return reserved
         ratio = MARGIN * reply.tokens_in / request.size
-        first = self._counts.calls == 1
+        first = self._tally.calls == 1
         self._most_tokens_per_byte = ratio if first else max(self._most_tokens_per_byte, ratio)
         return 0.0 if self._price is None else self._price.of(reply.tokens_in, reply.tokens_out)
 
     def cost(self) -> dict[str, Any]:
-        """See :meth:`assay.metrics.work.Session.cost`; the price of 1,000 pairs counts replies that were kept."""
-        counts, price = self._counts, self._price
-        cost: dict[str, Any] = {
-            "calls": counts.calls,
-            "kept": counts.kept,
-            "tokens_in": counts.new_tokens_in,
-            "tokens_out": counts.new_tokens_out,
-            "retries": counts.retries,
-            "refusals": counts.refusals,
-            "unreadable": counts.unreadable,
-        }
-        if counts.such_as:
-            cost["unreadable_such_as"] = [brief(text) for text in counts.such_as]
-        if self._server is not None:
-            cost["served"] = self._server.served
-        if len(counts.fingerprints) > 1:
-            cost["fingerprints"] = sorted(counts.fingerprints)
-        if price is not None:
-            cost["price"] = round(price.of(counts.new_tokens_in, counts.new_tokens_out), 6)
-            if counts.pairs:
-                cost["price_per_1000"] = 1000 * price.of(counts.tokens_in, counts.tokens_out) / counts.pairs
-        return cost
+        """See :meth:`assay.metrics.work.Session.cost`."""
+        return self._tally.cost(self._server, self._price)
 
     def close(self) -> None:
         """Hang up."""

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Literal
 from assay.errors import InputError, UnavailableError
 from assay.metrics.base import Batch, Declaration, Metric, option
 from assay.metrics.judge.prompts import Message, Prompt
-from assay.metrics.judge.verdicts import PARSER, Scale, scale_of
+from assay.metrics.judge.verdicts import PARSER, VerdictScale, scale_of
 from assay.metrics.name import describe_options
 from assay.metrics.neural.metric import ModelMetric, default_of
 
@@ -125,7 +125,7 @@ class Judge(ModelMetric):
         return _prompt(self.prompt)
 
     @property
-    def scale_used(self) -> Scale:
+    def scale_used(self) -> VerdictScale:
         """The verdicts that it chooses from."""
         return self.loaded_prompt.scale if self.scale == "prompt" else scale_of(self.scale)
 

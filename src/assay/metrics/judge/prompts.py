@@ -15,7 +15,7 @@ from typing import Any, Literal, Self
 from pydantic import BaseModel, ConfigDict, ValidationError
 
 from assay.errors import InputError, MissingExtraError, summary_of, unknown_name
-from assay.metrics.judge.verdicts import Scale, scale_of
+from assay.metrics.judge.verdicts import VerdictScale, scale_of
 from assay.paths import user_path
 
 #: What a template may show. ``references`` are all gold answers at once, ``reference`` is one of them.
@@ -71,7 +71,7 @@ class Prompt:
 
     name: str
     digest: str
-    scale: Scale
+    scale: VerdictScale
     fields: frozenset[str]
     symmetric: bool
     optional: frozenset[str]
@@ -130,7 +130,9 @@ class Prompt:
             tuple(templates),
         )
 
-    def messages(self, question: str, references: Sequence[str], candidate: str, scale: Scale) -> tuple[Message, ...]:
+    def messages(
+        self, question: str, references: Sequence[str], candidate: str, scale: VerdictScale
+    ) -> tuple[Message, ...]:
         """Return the conversation that asks for a verdict on a pair.
 
         Args:

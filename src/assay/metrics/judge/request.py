@@ -107,7 +107,7 @@ class Request:
 
 
 @dataclass(frozen=True)
-class Estimate:
+class Asked:
     """What a judge would cost on some pairs.
 
     Attributes:
@@ -125,7 +125,7 @@ class Estimate:
     price: float | None
 
 
-def estimate(judge: Judge, batches: Iterable[Batch], price: Price | None) -> Estimate:
+def estimate(judge: Judge, batches: Iterable[Batch], price: Price | None) -> Asked:
     """Return what a judge would cost on some pairs, in bounded memory; nothing is called."""
     calls = kept = size = tokens_out = 0
     purse = current_purse()
@@ -141,4 +141,4 @@ def estimate(judge: Judge, batches: Iterable[Batch], price: Price | None) -> Est
                 tokens_out += request.tokens
     known = 0.0 if server is None else server.tokens_per_byte
     tokens_in = round(size * (known or USUAL_TOKENS_PER_BYTE))
-    return Estimate(calls, kept, tokens_in, tokens_out, None if price is None else price.of(tokens_in, tokens_out))
+    return Asked(calls, kept, tokens_in, tokens_out, None if price is None else price.of(tokens_in, tokens_out))

@@ -21,7 +21,7 @@ _WRAPPING = " \t\r\n\"'`*_([{#:-"
 
 
 @dataclass(frozen=True)
-class Scale:
+class VerdictScale:
     """The verdicts that a judge chooses from.
 
     Attributes:
@@ -117,13 +117,13 @@ def _json_verdict(reply: str) -> str | None:
 
 
 _SCALES = (
-    Scale("yes-no", {"yes": 1.0, "no": 0.0}),
-    Scale("0-2", {"0": 0.0, "1": 1.0, "2": 2.0}),
-    Scale("1-5", {"1": 1.0, "2": 2.0, "3": 3.0, "4": 4.0, "5": 5.0}),
+    VerdictScale("yes-no", {"yes": 1.0, "no": 0.0}),
+    VerdictScale("0-2", {"0": 0.0, "1": 1.0, "2": 2.0}),
+    VerdictScale("1-5", {"1": 1.0, "2": 2.0, "3": 3.0, "4": 4.0, "5": 5.0}),
 )
 
 
-def scale_of(name: str) -> Scale:
+def scale_of(name: str) -> VerdictScale:
     """Return a scale by its name: ``yes-no``, ``0-2``, ``1-5``.
 
     Raises:

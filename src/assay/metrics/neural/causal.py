@@ -28,7 +28,7 @@ from assay.progress import portion
 
 if TYPE_CHECKING:
     from assay.metrics.judge.judge import Judge
-    from assay.metrics.judge.verdicts import Scale
+    from assay.metrics.judge.verdicts import VerdictScale
 
 #: Tokens of a row that several conversations share: attention grows with its square, and what is saved hardly grows.
 ROW = 512
@@ -126,7 +126,7 @@ class CausalSession(ModelSession[LoadedModel, CausalBody]):
         self._tokens_out += sum(reply.tokens_out for reply in given)
         return replies
 
-    def _first_tokens(self, scale: Scale, prompts: Mapping[int, list[int]]) -> Iterator[tuple[int, Reply]]:
+    def _first_tokens(self, scale: VerdictScale, prompts: Mapping[int, list[int]]) -> Iterator[tuple[int, Reply]]:
         """Yield (prompt, reply): the most probable first token, and the probability of those that begin a verdict."""
         ids, texts = self._tokens_of(scale)
         computed: list[tuple[list[int], Any, Any]] = []
@@ -147,7 +147,7 @@ class CausalSession(ModelSession[LoadedModel, CausalBody]):
                 said = self._tokenizer.decode([token], skip_special_tokens=True)
                 yield item, Reply(said, first, tokens_in=len(prompts[item]), tokens_out=1)
 
-    def _tokens_of(self, scale: Scale) -> tuple[NDArray[np.int64], list[str]]:
+    def _tokens_of(self, scale: VerdictScale) -> tuple[NDArray[np.int64], list[str]]:
         """Return the tokens that are a verdict of a scale or its beginning, and their texts, found once."""
         if scale.name not in self._verdict_tokens:
             pieces = self._tokenizer.convert_ids_to_tokens(list(range(len(self._tokenizer))))
