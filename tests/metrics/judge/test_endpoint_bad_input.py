@@ -98,6 +98,7 @@ def test_a_path_that_is_not_the_protocols(pairs, path):
     assert "/v1" in line
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("kind", ["html", "no http", "redirect", "shapeless", "garbage"])
 def test_a_server_that_speaks_something_else(pairs, kind):
     with serve(Behaviour(faults={kind: 1}, failures=10**6)) as server:
@@ -224,6 +225,7 @@ def test_a_server_that_leaves_out_what_is_optional(pairs):
     assert done.code == 0, done.err
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("kind", "words"),
     [
@@ -257,6 +259,7 @@ def test_http_where_https_is_spoken(pairs, certificate):
     assert "does it speak https" in line
 
 
+@pytest.mark.slow
 def test_a_reply_that_would_act_on_the_terminal_or_the_page(pairs):
     hostile = "\x1b[2J\x1b]0;owned\x07<script>alert(1)</script>\u202eperhaps"
     with serve(Behaviour(verdicts=(hostile, "no"), served=hostile)) as server:

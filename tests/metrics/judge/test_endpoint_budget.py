@@ -51,6 +51,7 @@ def money_of(folder: Path) -> dict[str, float]:
     return next(metric["cost"] for metric in metrics if metric["metric"].startswith("judge"))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("concurrency", [1, 16])
 def test_it_stops_within_one_call_of_the_limit_and_a_larger_one_goes_on(pairs, concurrency):
     with serve(Behaviour(delay=0.005)) as server:
@@ -80,6 +81,7 @@ def test_it_stops_within_one_call_of_the_limit_and_a_larger_one_goes_on(pairs, c
     assert cost["price_per_1000"] == pytest.approx(spent(server) / 60 * 1000)
 
 
+@pytest.mark.slow
 def test_what_cannot_be_used_counts_too(pairs):
     """A reply that is garbage was paid for, too: the most that it can have cost is set aside."""
     with serve(Behaviour(faults={"garbage": 0.5}, failures=3)) as server:
@@ -116,6 +118,7 @@ def test_a_budget_without_prices(pairs, options, words):
     assert words in failure
 
 
+@pytest.mark.slow
 def test_the_command_line(pairs):
     with serve() as server:
         command = ["run", pairs, "-m", judge_at(server.url, **PRICES), "--no-page", "-q", "--resamples", 0]

@@ -111,6 +111,7 @@ def test_the_command_with_every_switch_that_says_more(tmp_path, behaviour, code)
     assert files_with_key(tmp_path) == []
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("behaviour", [RIGHT, WRONG], ids=["right", "wrong"])
 def test_the_logs_of_the_client_in_python(tmp_path, monkeypatch, caplog, behaviour):
     monkeypatch.setenv("OPENAI_API_KEY", KEY)
