@@ -5,7 +5,7 @@ from __future__ import annotations
 import functools
 import json
 import math
-from dataclasses import MISSING, fields
+from dataclasses import MISSING, Field, fields
 from pathlib import Path
 from random import Random
 from typing import Any
@@ -136,12 +136,19 @@ def _settings() -> dict[str, tuple[type, str, bool]]:
     while classes:
         kind = classes.pop()
         classes += kind.__subclasses__()
+        if any(KEY not in field.metadata for field in fields(kind) if _is_needed(field)):
+            # a request of a run, which has data as well
+            continue
         for field in fields(kind):
             is_user_s = KEY in field.metadata and not field.metadata[KEY].python_only
             takes_text = "str" in str(field.type)
             if is_user_s and (takes_text or "int" in str(field.type) or "float" in str(field.type)):
                 found[f"{kind.__name__}.{field.name}"] = (kind, field.name, takes_text)
     return dict(sorted(found.items()))
+
+
+def _is_needed(field: Field[Any]) -> bool:
+    return field.default is MISSING and field.default_factory is MISSING
 
 
 #: Values of settings that have a notation of their own.
@@ -181,9 +188,7 @@ def parse_setting(content: bytes, folder: Path) -> None:
     """Make the settings of a verb with one value, and write the command that asks for them."""
     name, _, value = content.decode("utf-8", "replace").partition("=")
     kind, setting, takes_text = _settings()[name]
-    needed = {
-        field.name: "f1" for field in fields(kind) if field.default is MISSING and field.default_factory is MISSING
-    }
+    needed = {field.name: "f1" for field in fields(kind) if _is_needed(field)}
     known = {"recipe": "bi-encoder"} if "recipe" in needed else {}
     kind(**{**needed, **known, setting: value if takes_text else json.loads(value)}).command("verb")
 
