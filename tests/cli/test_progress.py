@@ -55,6 +55,13 @@ def test_lines_where_stderr_is_no_terminal(monkeypatch, capsys):
     ]
 
 
+def test_work_that_was_given_no_name_is_no_line(monkeypatch, capsys):
+    now = iter([0.0, 5.0])
+    monkeypatch.setattr(guard.time, "monotonic", lambda: next(now))
+    guard._Lines().advance(0)
+    assert capsys.readouterr().err == ""
+
+
 def test_pairs_are_counted_while_a_unit_of_work_is_under_way(monkeypatch):
     monkeypatch.setattr(shares, "SECONDS_BETWEEN_REPORTS", 0.0)
     progress = Counting()

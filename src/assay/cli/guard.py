@@ -272,7 +272,8 @@ class _Lines:
     def advance(self, units: int) -> None:
         self._done += units
         now = time.monotonic()
-        if now < self._next:
+        # work without a name, such as a short look into the store, is not reported
+        if not self._what or now < self._next:
             return
         self._next = now + SECONDS_BETWEEN_LINES
         rate = self._done / (now - self._begun)
