@@ -67,7 +67,7 @@ def tokens_of(text: str) -> list[str]:
     return re.findall(r"\s*(?:\w+|[^\w\s])|\s+$", text)
 
 
-class Refusal(Exception):  # noqa: N818  it is one of the protocol
+class RefusalError(Exception):
     """A request that the server does not answer, as the protocol says it."""
 
     def __init__(self, status: int, message: str, code: str | None = None, param: str | None = None) -> None:
@@ -80,24 +80,24 @@ class Refusal(Exception):  # noqa: N818  it is one of the protocol
 def completion(asked: dict[str, Any], now: Behaviour, chance_of: Callable[[str], float], fault: str) -> dict[str, Any]:
     """Return the reply to a request, or raise what the protocol refuses; *chance_of* is of the positive verdict."""
     if asked.get("model") != now.model:
-        raise Refusal(404, f"The model `{asked.get('model')}` does not exist.", "model_not_found")
+        raise RefusalError(404, f"The model `{asked.get('model')}` does not exist.", "model_not_found")
     for name in asked:
         if name in now.unsupported:
             message = f"Unsupported parameter: '{name}' is not supported with this model."
             if name == "max_tokens":
                 message += " Use 'max_completion_tokens' instead."
-            raise Refusal(400, message, "unsupported_parameter", name)
+            raise RefusalError(400, message, "unsupported_parameter", name)
     asked = {name: value for name, value in asked.items() if name not in now.ignored}
     top = asked.get("top_logprobs")
     if top is not None and not (asked.get("logprobs") and 0 <= top <= 20):
-        raise Refusal(400, "Invalid value for 'top_logprobs'.", "invalid_value", "top_logprobs")
+        raise RefusalError(400, "Invalid value for 'top_logprobs'.", "invalid_value", "top_logprobs")
     size = sum(4 + len(tokens_of(str(message["content"]))) for message in asked["messages"])
     if size > now.context:
         message = (
             f"This model's maximum context length is {now.context} tokens. However, your messages resulted in "
             f"{size} tokens. Please reduce the length of the messages."
         )
-        raise Refusal(400, message, "context_length_exceeded", "messages")
+        raise RefusalError(400, message, "context_length_exceeded", "messages")
     text = last_message(asked)
     # another model has other verdicts, so that a client that takes them for this model's is caught
     chance = probability(text, "other") if fault == "other model" else chance_of(text)
@@ -152,7 +152,7 @@ def schema_of(asked: dict[str, Any]) -> tuple[str, tuple[Any, ...]]:
     for name, kind in wanted["json_schema"]["schema"]["properties"].items():
         if "enum" in kind:
             return name, tuple(kind["enum"])
-    raise Refusal(400, "Invalid schema for response_format: no enumeration.", None, "response_format")
+    raise RefusalError(400, "Invalid schema for response_format: no enumeration.", None, "response_format")
 
 
 def spread(chance: float, verdicts: tuple[Any, ...]) -> dict[Any, float]:

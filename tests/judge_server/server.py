@@ -12,7 +12,7 @@ from collections.abc import Callable
 from dataclasses import asdict, dataclass, field
 from typing import Any
 
-from tests.judge_server.protocol import FAULTS, Behaviour, Refusal, completion, last_message, probability
+from tests.judge_server.protocol import FAULTS, Behaviour, RefusalError, completion, last_message, probability
 
 
 @dataclass
@@ -112,7 +112,7 @@ class Server(Record):
             return early
         try:
             reply = self._reply(call, body, fault)
-        except Refusal as refusal:
+        except RefusalError as refusal:
             call.outcome, call.status = "refusal", refusal.status
             await send(writer, refusal.status, refusal.body)
             return early
@@ -144,16 +144,16 @@ class Server(Record):
         now = self.behaviour
         sent = call.headers.get("authorization", "").removeprefix("Bearer ") or call.headers.get("api-key", "")
         if now.key and sent != now.key:
-            raise Refusal(401, f"Incorrect API key provided: {sent}.", "invalid_api_key")
+            raise RefusalError(401, f"Incorrect API key provided: {sent}.", "invalid_api_key")
         if call.path == "/v1/models" and call.method == "GET":
             return {"object": "list", "data": [{"id": now.model, "object": "model", "created": 1, "owned_by": "tests"}]}
         if call.path != "/v1/chat/completions" or call.method != "POST":
-            raise Refusal(404, f"Invalid URL ({call.method} {call.path})")
+            raise RefusalError(404, f"Invalid URL ({call.method} {call.path})")
         try:
             asked = json.loads(body)
             call.text = last_message(asked)
         except (ValueError, LookupError, TypeError):
-            raise Refusal(400, "We could not parse the JSON body of your request.") from None
+            raise RefusalError(400, "We could not parse the JSON body of your request.") from None
         return completion(asked, now, self.probability, fault)
 
 
@@ -194,13 +194,13 @@ async def send(writer: asyncio.StreamWriter, status: int, content: object, **hea
 
 async def misbehave(fault: str, writer: asyncio.StreamWriter, now: Behaviour) -> None:
     """Send what a fault has in place of an answer."""
-    limit = Refusal(429, "Rate limit reached for requests.", "rate_limit_exceeded").body
+    limit = RefusalError(429, "Rate limit reached for requests.", "rate_limit_exceeded").body
     if fault == "rate limit":
         await send(writer, 429, limit, Retry_After=f"{now.retry_after:g}")
     elif fault == "rate limit unsaid":
         await send(writer, 429, limit)
     elif fault == "error":
-        await send(writer, 500, Refusal(500, "The server had an error.").body)
+        await send(writer, 500, RefusalError(500, "The server had an error.").body)
     elif fault == "unavailable":
         await send(writer, 503, b"upstream connect error", Content_Type="text/plain")
     elif fault == "cut":

@@ -171,10 +171,10 @@ class EndpointSession:
         contacts: set[int] = set()
         while not self._is_confirmed and None in replies:
             number = replies.index(None)
-            server = self._server
+            served = None if self._server is None else self._server.served
             replies[number] = self._wait(self._contact, requests[number])
             contacts.add(number)
-            if self._server != server:
+            if self._server is not None and self._server.served != served:
                 # replies of the model that was there before are not its own
                 requests = list(requests_of(judge, batch, self._server))
                 first, replies = replies[number], self._kept(requests)

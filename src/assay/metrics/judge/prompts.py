@@ -107,10 +107,11 @@ class Prompt:
             raise InputError(f"prompt {name}: is no TOML file ({str(error)[:200]})") from None
         templates: list[tuple[Literal["system", "user"], Any]] = []
         fields: set[str] = set()
-        for role, text in (("system", file.system), ("user", file.user)):
+        texts: dict[Literal["system", "user"], str] = {"system": file.system, "user": file.user}
+        for role, text in texts.items():
             if text.strip():
                 template, shown = _compile(name, text)
-                templates.append((role, template))  # type: ignore[arg-type]
+                templates.append((role, template))
                 fields |= shown
         if "candidate" not in fields or not fields & {"reference", "references"}:
             raise InputError(

@@ -176,23 +176,29 @@ class CausalSession(ModelSession[LoadedModel, CausalBody]):
         self, prompts: Mapping[int, list[int]], most: int, sampling: Sampling
     ) -> dict[ReplyKey, list[int]]:
         """Return the tokens of replies, each by a pass over all before it: right for every model, and slow."""
-        keys = sampling.keys(prompts)
-        written: dict[ReplyKey, list[int]] = {key: [] for key in keys}
-        going_on = keys
+        written: dict[ReplyKey, list[int]] = {key: [] for key in sampling.keys(prompts)}
+        going_on = list(written)
         for place in range(most):
-            chosen: dict[ReplyKey, int] = {}
-
-            def step(body: CausalBody, batch: Packed, rows: list[Row]) -> None:
-                replies = [going_on[item] for item in items_of(rows)]  # noqa: B023 - called within this turn
-                tokens = sampling.choose(body.next_logits(batch, rows), replies, place)  # noqa: B023
-                chosen.update(zip(replies, tokens.tolist(), strict=True))  # noqa: B023
-
-            so_far = {item: [*prompts[key[0]], *written[key]] for item, key in enumerate(going_on)}
-            self._through_rows(rows_of(so_far, 0), step)
+            so_far = [[*prompts[key[0]], *written[key]] for key in going_on]
+            chosen = self._next_tokens(so_far, going_on, place, sampling)
             for key, token in chosen.items():
                 written[key].append(token)
             going_on = [key for key in going_on if chosen[key] not in self._ends]
         return written
+
+    def _next_tokens(
+        self, so_far: Sequence[list[int]], keys: Sequence[ReplyKey], place: int, sampling: Sampling
+    ) -> dict[ReplyKey, int]:
+        """Return the token at a place of each reply, of what comes before it: prompt and reply so far."""
+        chosen: dict[ReplyKey, int] = {}
+
+        def step(body: CausalBody, batch: Packed, rows: list[Row]) -> None:
+            replies = [keys[item] for item in items_of(rows)]
+            tokens = sampling.choose(body.next_logits(batch, rows), replies, place)
+            chosen.update(zip(replies, tokens.tolist(), strict=True))
+
+        self._through_rows(rows_of(dict(enumerate(so_far)), 0), step)
+        return chosen
 
     def _through(self, prompts: Mapping[int, list[int]], step: Callable[[CausalBody, Packed, list[Row]], None]) -> None:
         """Run prompts through the model, those together that can share a row."""
