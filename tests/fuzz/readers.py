@@ -129,6 +129,59 @@ def read_graphs(path: Path) -> None:
         normalized(check_block(block))
 
 
+#: Aspects that need no word vectors.
+ASPECTS = (
+    *("smatch", "unlabeled", "coreference", "srl", "frames", "named-entities", "negation", "concepts", "wlk"),
+    *("quantifiers", "bag-of-nodes"),
+)
+
+
+ROLES = (":ARG0", ":ARG1", ":ARG0-of", ":op1", ":op2", ":name", ":polarity", ":quant", ":mod", ":domain-of", ":x")
+CONCEPTS = ("and", "cut-01", "man", "name", "be-located-at-91", "have-mod-91", "multi-sentence", "amr-unknown", '"x y"')
+
+
+def graph(random: Random, nodes: int) -> str:
+    """Return a graph of so many nodes, with constants, hostile ones among them, and variables that occur again."""
+    texts = [f"(v0 / {random.choice(CONCEPTS)}"]
+    for number in range(1, nodes):
+        parent = random.randrange(number)
+        texts[parent] += f" {random.choice(ROLES)} \0{number}\0"
+        texts.append(f"(v{number} / {random.choice(CONCEPTS)}")
+    for number in range(nodes):
+        kind = random.random()
+        if kind < 0.2:
+            texts[number] += f" {random.choice(ROLES)} v{random.randrange(nodes)}"
+        elif kind < 0.5:
+            texts[number] += (
+                f" {random.choice(ROLES)} {random.choice(('-', '+', '1', '2.5', json.dumps(making.text(random))))}"
+            )
+        texts[number] += ")"
+    for number in range(nodes - 1, 0, -1):
+        texts[:number] = [text.replace(f"\0{number}\0", texts[number]) for text in texts[:number]]
+    return texts[0]
+
+
+def make_two_graphs(random: Random) -> bytes:
+    """Return two graphs as JSON, one case in five equal, and one in five damaged."""
+    one, other = (graph(random, random.randint(1, 9)) for _ in range(2))
+    if random.random() < 0.2:
+        one = making.mutated(random, [one.encode()], [word.encode() for word in GRAPH_WORDS]).decode("utf-8", "replace")
+    return json.dumps([one, one if random.random() < 0.2 else other]).encode()
+
+
+def compare_graphs(content: bytes, folder: Path) -> None:
+    """Compare two graphs in every aspect, in both orders; a graph is equal to itself."""
+    from assay.metrics.amr.aspect import AspectSettings
+    from assay.metrics.amr.comparison import Comparer
+
+    one, other = json.loads(content)
+    aspects = [AspectSettings(name) for name in ASPECTS]
+    scores, _ = Comparer().compare(aspects, [(one, other), (other, one), (one, one)])
+    assert (scores >= 0).all() and (scores <= 1 + 1e-9).all(), scores
+    assert np.allclose(scores[0], scores[1], atol=1e-6), scores
+    assert np.allclose(scores[2], 1, atol=1e-6), scores
+
+
 VECTORS = {
     "text": ("2 3\na 1 2 3\nb -1 .5 1e-3\n", "the 0.1 0.2\nof -1 2\n. . 1 2\n"),
     "binary": (making.binary_vectors([b"a", b"b"], 3, [1, 2, 3]), making.binary_vectors([b"\xff"], 1, [0.5])),
@@ -325,6 +378,7 @@ TARGETS = {
     ),
     "graphs": Target(damaged(*GRAPHS, words=GRAPH_WORDS), as_file("a.amr", read_graphs)),
     "graphs-gz": Target(damaged(*(gzip.compress(one.encode()) for one in GRAPHS)), as_file("a.amr.gz", read_graphs)),
+    "amr": Target(make_two_graphs, compare_graphs),
     "vectors": Target(make_vectors("text"), as_file("v.txt", read_vectors_only)),
     "vectors-binary": Target(make_vectors("binary"), as_file("v.bin", read_vectors_only)),
     "card": Target(damaged(CARD, words=TOML_WORDS), as_file("card.toml", read_card)),

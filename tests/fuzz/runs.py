@@ -211,6 +211,32 @@ def scored() -> Any:
     return read_datasets(read_run(run_folder()))[0]
 
 
+@functools.cache
+def stress_result() -> dict[str, Any]:
+    """Return the result of a stress test, as a run folder keeps it."""
+    import assay
+
+    rows = []
+    for number in range(12):
+        answer = f"Paris {number}" if number % 2 else "not in 1990"
+        rows.append({"question": "where?", "reference": f"Paris {number}", "candidate": answer, "label": number % 2})
+    folder = Path(_scratch().name) / "stressed"
+    assay.run([rows], ["f1", "contains"], resamples=100, out=folder)
+    assay.stress(run=folder, resamples=100)
+    return json.loads((folder / "stress.json").read_text(encoding="utf-8"))
+
+
+def read_stress(path: Path) -> None:
+    """Read the result of a stress test and lay it out."""
+    from assay.api.values import Report
+    from assay.reports.stress.document import to_document
+    from assay.reports.stress.study import read_study
+
+    study = read_study(path.parent)
+    assert study is not None
+    check_numbers(Report(to_document(study, examples=True)))
+
+
 RESULTS = "system,dataset,statistic,seed,value\nbase,sts,pearson,0,.81\nnode,sts,pearson,0,.82\n"
 
 
@@ -229,6 +255,9 @@ TARGETS = {
     ),
     "thresholds": Target(
         lambda random: making.changed_json(random, [THRESHOLDS]), as_file("thresholds.json", read_thresholds)
+    ),
+    "stress": Target(
+        lambda random: making.changed_json(random, [stress_result()]), as_file("stress.json", read_stress)
     ),
     "results": Target(damaged(RESULTS), as_file("results.csv", read_results)),
     "results-jsonl": Target(

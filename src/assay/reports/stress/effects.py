@@ -7,6 +7,7 @@ from statistics import NormalDist
 
 import numpy as np
 from numpy.typing import NDArray
+from pydantic import FiniteFloat
 
 from assay.perturbations.base import Expected
 from assay.reports.thresholds.parts import folds
@@ -26,9 +27,9 @@ FOLDS = 5
 class Estimate:
     """A mean over pairs with its interval; None where it is undefined, or where there is no interval."""
 
-    value: float | None = None
-    low: float | None = None
-    high: float | None = None
+    value: FiniteFloat | None = None
+    low: FiniteFloat | None = None
+    high: FiniteFloat | None = None
     note: str = ""
 
 
@@ -46,8 +47,8 @@ class Example:
     reference: str
     candidate: str
     changed: str
-    before: float
-    after: float
+    before: FiniteFloat
+    after: FiniteFloat
 
 
 @dataclass(frozen=True)

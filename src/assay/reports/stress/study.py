@@ -6,7 +6,7 @@ import json
 from dataclasses import dataclass
 from pathlib import Path
 
-from pydantic import TypeAdapter, ValidationError
+from pydantic import FiniteFloat, TypeAdapter, ValidationError
 
 from assay.errors import InputError
 from assay.output import json_text, written_whole
@@ -38,7 +38,7 @@ class Subject:
     metric: str
     n: int
     verdicts: str
-    agreement: float | None
+    agreement: FiniteFloat | None
     effects: tuple[Effect, ...]
     signature: str
     notes: tuple[str, ...] = ()
