@@ -29,7 +29,7 @@ from assay.errors import InputError
 from assay.statistics.coefficients import statistics_help
 
 if TYPE_CHECKING:
-    from assay.benchmark.scoring import Executor
+    from assay.benchmark.executor import Executor
     from assay.progress import Progress
 
 P = ParamSpec("P")

@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 import assay
-from assay.benchmark.scoring import InProcess
+from assay.benchmark.executor import InProcess, UnitLostError, score_unit
 from assay.errors import UnavailableError
 from assay.metrics.base import Declaration, Metric, option
 from assay.metrics.work import Scores, open_session, release_sessions
@@ -163,3 +163,36 @@ def test_the_cost_of_an_engine_that_is_not_open_is_nothing(openings):
     assert executor.cost(Shared()) == {"texts": 3}
     executor.close()
     assert executor.cost(Shared()) == {}
+
+
+class Losing(InProcess):
+    """An executor whose processes do not survive one unit of one metric; it returns the others out of order."""
+
+    def __init__(self, metric, number):
+        super().__init__()
+        self.metric, self.number, self.taken = metric, number, []
+
+    def map(self, units):
+        outcomes = []
+        for unit in units:
+            name = str(unit.metrics[0])
+            position = sum(taken == name for taken in self.taken)
+            self.taken.append(name)
+            if (name, position) == (self.metric, self.number):
+                yield unit.number, UnitLostError("ended the process that scored it twice, by signal 9")
+            else:
+                outcomes.append((unit.number, score_unit(unit)))
+        yield from reversed(outcomes)
+
+
+def test_a_unit_that_is_lost_costs_its_metric_and_is_named(monkeypatch):
+    monkeypatch.setattr("assay.benchmark.scoring.CHUNK", 10)
+    whole = assay.run(ROWS, ["em", "chrf"], buckets="none", resamples=0, fresh=True)
+    executor = Losing("levenshtein", 1)
+    result = assay.run(ROWS, ["em", "levenshtein", "chrf"], buckets="none", resamples=0, fresh=True, executor=executor)
+    assert result.failures == [
+        "metric levenshtein on data: ended the process that scored it twice, by signal 9 (pairs 10 to 19)"
+    ]
+    # what is left of a metric that failed is not scored
+    assert executor.taken == ["em"] * 3 + ["levenshtein"] * 2 + ["chrf"] * 3
+    assert result.agreement.equals(whole.agreement)

@@ -14,8 +14,8 @@ from scipy import stats
 
 import assay
 from assay.benchmark import scoring
+from assay.benchmark.executor import score_unit
 from assay.benchmark.runner import run as run_request
-from assay.benchmark.scoring import score_unit
 from assay.benchmark.store import ScoreStore
 from assay.errors import InputError, UnavailableError
 from assay.metrics import Batch, Declaration, Metric
@@ -129,7 +129,8 @@ class Pool:
                 yield number, future.result()
 
     def cost(self, engine):
-        raise AssertionError("a lexical metric has no engine")
+        assert engine is None
+        return {"processes": 2}
 
     def close(self):
         pass
@@ -141,6 +142,7 @@ def test_another_executor_gives_the_same_result(monkeypatch, tmp_path):
     there = assay.run(["probe"], ["f1", "chrf"], store=tmp_path / "b", resamples=0, executor=Pool())
     assert here.agreement.equals(there.agreement)
     assert here.scores.equals(there.scores)
+    assert {record.cost.details["processes"] for record in there.outcome.metrics} == {2}
 
 
 def test_run_folder(tmp_path):

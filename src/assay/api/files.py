@@ -16,10 +16,10 @@ from assay.api.result import Result
 from assay.api.run import load_metrics, purse_of
 from assay.api.writing import check_held, check_out, write_scored_lines, write_table
 from assay.benchmark.buckets import reads_texts
+from assay.benchmark.executor import InProcess
 from assay.benchmark.folder import check_target, write_run
 from assay.benchmark.request import Request
 from assay.benchmark.runner import run, score_pairs
-from assay.benchmark.scoring import InProcess
 from assay.benchmark.settings import AgreeSettings, ScoreSettings
 from assay.datasets import Pairs, join_graphs, load_dataset, read_table_file
 from assay.datasets.columns import MissingColumnsError, parse_columns, resolve_columns

@@ -12,10 +12,10 @@ from assay.api.result import Result
 from assay.api.values import Report
 from assay.benchmark.buckets import rules_for
 from assay.benchmark.estimate import estimate_work
+from assay.benchmark.executor import InProcess
 from assay.benchmark.folder import check_target
 from assay.benchmark.request import Request
 from assay.benchmark.runner import run as run_request
-from assay.benchmark.scoring import InProcess
 from assay.benchmark.settings import RunSettings
 from assay.benchmark.suite import Suite, load_suite, shipped_suites
 from assay.datasets import Pairs, join_graphs, list_datasets, load_dataset

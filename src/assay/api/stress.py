@@ -15,11 +15,11 @@ from assay.api.stress_effects import Source, subject_of
 from assay.api.values import Report
 from assay.api.verify_recompute import pairs_of
 from assay.benchmark.estimate import estimate_work
+from assay.benchmark.executor import InProcess
 from assay.benchmark.folder import PAGE
 from assay.benchmark.perturbed import PerturbedPlan, plan_perturbed, score_perturbed
 from assay.benchmark.request import Request
 from assay.benchmark.runner import score_pairs
-from assay.benchmark.scoring import InProcess
 from assay.datasets import Pairs, load_dataset
 from assay.datasets.grouping import suggest_groups
 from assay.datasets.load import is_own_file

@@ -139,7 +139,7 @@ def _point(metric: Metric, engine: Engine | None, batch: Batch, times: int, repe
 
 def _score(metric: Metric, engine: Engine | None, batch: Batch) -> tuple[float, float, int]:
     """Score a batch in the units of a run, without a store; return wall seconds, CPU seconds and pairs cut."""
-    from assay.benchmark.scoring import score_unit
+    from assay.benchmark.executor import score_unit
     from assay.metrics.work import Flag
 
     units = list(_units(metric, engine, batch))
@@ -153,7 +153,8 @@ def _score(metric: Metric, engine: Engine | None, batch: Batch) -> tuple[float, 
 
 def _units(metric: Metric, engine: Engine | None, batch: Batch) -> Iterator[Any]:
     """Yield the batch in units; texts that a later unit has as well are kept by a session, as in a run."""
-    from assay.benchmark.scoring import CHUNK, Unit
+    from assay.benchmark.executor import Unit
+    from assay.benchmark.scoring import CHUNK
 
     size = CHUNK if engine is None else engine.pairs
     last = {text: i // size for i, pair in enumerate(batch.pairs()) for text in pair} if engine is not None else {}

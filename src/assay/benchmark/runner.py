@@ -14,10 +14,11 @@ from numpy.typing import NDArray
 
 from assay.benchmark.adjusted import read_controls
 from assay.benchmark.buckets import check_columns, check_distinct, rules_for, split_into_buckets
+from assay.benchmark.executor import Executor, InProcess
 from assay.benchmark.outcome import Outcome
 from assay.benchmark.prepared import DatasetPart, PreparedDataset, prepare
 from assay.benchmark.request import Request
-from assay.benchmark.scoring import Executor, InProcess, Scorer
+from assay.benchmark.scoring import Scorer
 from assay.benchmark.store import ScoreStore, default_store
 from assay.benchmark.tabulate import tabulate
 from assay.benchmark.work import score_all

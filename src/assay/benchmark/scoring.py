@@ -1,118 +1,25 @@
-"""Scores of metrics that share an engine: from the store, or computed now by an executor.
-
-Work goes to an executor in units: one chunk of distinct pairs, and the metrics of one engine that score it. A unit can
-be pickled, and its result depends on nothing else. :class:`InProcess` is the only executor that assay has; a
-distributed one would have the same interface and, with the same store, the same result.
-"""
+"""Scores of metrics: from the store, or computed now by an executor, in units that are kept as they come back."""
 
 from __future__ import annotations
 
 import logging
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Generator, Iterable, Iterator, Sequence
+from contextlib import closing
 from dataclasses import dataclass, field
-from typing import Any, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
 
+from assay.benchmark.executor import Executor, Unit, UnitLostError
 from assay.benchmark.singles import ReferenceChoice, Singles
 from assay.benchmark.store import ScoreStore
-from assay.errors import AssayError, UnavailableError
+from assay.database import StoreError
 from assay.manifest import Asymmetry
-from assay.metrics import Batch, Metric
-from assay.metrics.work import MISSING, Engine, Flag, Scores, open_session, release_sessions, session_if_open
+from assay.metrics import Metric
+from assay.metrics.work import Engine, Flag, Scores
 from assay.progress import Progress, shares_told_to
 
 log = logging.getLogger(__name__)
-
-
-class EngineUnavailableError(UnavailableError):
-    """The engine that metrics share cannot be opened: none of them can be scored, together or alone."""
-
-
-@dataclass(frozen=True)
-class Unit:
-    """One chunk of distinct pairs, and what scores it.
-
-    Attributes:
-        number: position in the plan.
-        engine: what the metrics share, or None.
-        metrics: what scores.
-        batch: the texts.
-        again: those of the texts that a later unit of the same engine has as well.
-    """
-
-    number: int
-    engine: Engine | None
-    metrics: tuple[Metric, ...]
-    batch: Batch
-    again: frozenset[str] = frozenset()
-
-
-class Executor(Protocol):
-    """Runs units; may run several at once and return them in any order."""
-
-    def map(self, units: Iterable[Unit]) -> Iterator[tuple[int, Scores]]:
-        """Yield (number, scores) for every unit; an error in a unit is raised here."""
-        ...
-
-    def cost(self, engine: Engine) -> dict[str, Any]:
-        """Return what an engine has cost since it was opened; empty where it never was."""
-        ...
-
-    def close(self) -> None:
-        """Release models."""
-        ...
-
-
-class InProcess:
-    """Runs units one after the other, here.
-
-    Args:
-        keep_models: whether models of several engines stay in memory.
-    """
-
-    def __init__(self, *, keep_models: bool = False) -> None:
-        self._keep = keep_models
-
-    def map(self, units: Iterable[Unit]) -> Iterator[tuple[int, Scores]]:
-        """See :meth:`Executor.map`."""
-        for unit in units:
-            yield unit.number, score_unit(unit, keep_models=self._keep)
-
-    def cost(self, engine: Engine) -> dict[str, Any]:
-        """See :meth:`Executor.cost`."""
-        session = session_if_open(engine)
-        return {} if session is None else session.cost()
-
-    def close(self) -> None:
-        """See :meth:`Executor.close`."""
-        release_sessions()
-
-
-def score_unit(unit: Unit, *, keep_models: bool = False) -> Scores:
-    """Return the scores of one unit, computed in this process, finite and of the right shape.
-
-    Raises:
-        AssayError: a metric gave another number of scores, or one that is not finite without a flag that says why.
-        EngineUnavailableError: the engine cannot be opened.
-    """
-    try:
-        session = open_session(unit.engine, keep=keep_models)
-    except UnavailableError as error:
-        raise EngineUnavailableError(error.reason, error.remedy) from error
-    scores = session.score(unit.metrics, unit.batch, unit.again)
-    values = np.asarray(scores.values, dtype=np.float64)
-    expected = (len(unit.batch), len(unit.metrics))
-    if values.shape != expected:
-        raise AssayError(f"gave scores of shape {values.shape} for {expected[0]} pairs and {expected[1]} metrics")
-    missing = np.isnan(values) & (scores.flags & MISSING > 0)
-    bad = np.argwhere(~np.isfinite(values) & ~missing)
-    if len(bad):
-        row, column = bad[0]
-        reference, candidate = unit.batch.references[row], unit.batch.candidates[row]
-        raise AssayError(f"gave {values[row, column]} for the pair {reference!r} / {candidate!r}")
-    return scores
 
 
 #: Distinct pairs in a unit of work, where the engine does not say: what a kill can lose.
@@ -153,13 +60,17 @@ class _JobState:
     """A job under way: arrays of shape (metrics, distinct pairs).
 
     Attributes:
+        position: among the jobs.
+        job: what is scored.
         keys: the number of each metric in the store.
         missing: what the store lacked.
         seconds: spent so far, shape (metrics,).
-        units: by number, the distinct pairs of each unit.
+        units: by number, the distinct pairs of each unit that is still to be scored.
         asymmetry: by metric, distances between the two orders of the texts, an array a unit.
+        failed: whether a unit raised: those still to come are left out.
     """
 
+    position: int
     job: ScoringJob
     keys: list[int]
     scores: NDArray[np.float64]
@@ -168,6 +79,7 @@ class _JobState:
     seconds: NDArray[np.float64]
     units: dict[int, NDArray[np.intp]] = field(default_factory=dict)
     asymmetry: dict[int, list[NDArray[np.float64]]] = field(default_factory=dict)
+    failed: bool = False
 
 
 class _InFlight:
@@ -216,30 +128,82 @@ class Scorer:
     progress: Progress
 
     def score(self, metric: Metric, singles: Singles) -> Scored:
-        """Score every pair with one metric that needs no engine."""
-        return self.score_jobs(None, [ScoringJob(singles, (metric,))])[0][0]
-
-    def score_jobs(self, engine: Engine | None, jobs: Sequence[ScoringJob]) -> list[list[Scored]]:
-        """Score every pair of every job; what the store lacks is computed, in units that are kept at once.
-
-        Returns:
-            For each job, for each of its metrics.
+        """Return the scores of every pair under one metric that needs no engine.
 
         Raises:
-            Exception: whatever a metric raises; the units before it are kept.
+            Exception: whatever the metric raises.
         """
-        states = [self._look_up(job) for job in jobs]
-        self._plan_units(states, CHUNK if engine is None else engine.pairs)
-        state_of = {number: state for state in states for number in state.units}
-        in_flight = _InFlight(self.progress)
-        with shares_told_to(in_flight.share):
-            for number, scores in self.executor.map(in_flight.watched(_units(engine, states))):
-                state = state_of[number]
-                self._keep(state, state.units[number], scores)
-                in_flight.kept(len(state.units[number]))
-        return [[self._finish(state, index) for index in range(len(state.keys))] for state in states]
+        [(_, outcome)] = self.score_jobs(None, [ScoringJob(singles, (metric,))])
+        if isinstance(outcome, Exception):
+            raise outcome
+        return outcome[0]
 
-    def _plan_units(self, states: Sequence[_JobState], size: int) -> None:
+    def score_jobs(
+        self, engine: Engine | None, jobs: Sequence[ScoringJob]
+    ) -> Generator[tuple[int, list[Scored] | Exception]]:
+        """Score every pair of every job; what the store lacks is computed, in units that are kept at once.
+
+        Yields:
+            The position of a job, as soon as it ends, with the scores under each of its metrics, or with what one of
+            them raised. The units of a job before that are kept, and those of other jobs are scored all the same.
+
+        Raises:
+            StoreError: scores can no longer be kept.
+        """
+        owners: dict[int, _JobState] = {}
+        whole: list[_JobState] = []
+        in_flight = _InFlight(self.progress)
+        units = in_flight.watched(self._units(engine, jobs, owners, whole))
+        with shares_told_to(in_flight.share), closing(self.executor.map(units)) as outcomes:
+            for number, outcome in outcomes:
+                state = owners.pop(number)
+                rows = state.units.pop(number)
+                if isinstance(outcome, StoreError):
+                    raise outcome
+                in_flight.kept(len(rows))
+                if not isinstance(outcome, Exception):
+                    self._keep(state, rows, outcome)
+                    if not state.units and not state.failed:
+                        whole.append(state)
+                elif not state.failed:
+                    state.failed = True
+                    if isinstance(outcome, UnitLostError):
+                        outcome.rows = state.job.singles.rows(rows)
+                    yield state.position, outcome
+                yield from self._finished(whole)
+        yield from self._finished(whole)
+
+    def _units(
+        self, engine: Engine | None, jobs: Sequence[ScoringJob], owners: dict[int, _JobState], whole: list[_JobState]
+    ) -> Iterator[Unit]:
+        """Yield the units of all jobs, each with the texts that an engine should keep for a later one.
+
+        Args:
+            engine: what the metrics share.
+            jobs: looked up in the store when it is their turn; those of an engine at once, since it has to know which
+                texts recur.
+            owners: gets the job of each unit.
+            whole: gets the jobs of which the store has everything.
+        """
+        states: Iterable[_JobState] = (self._look_up(position, job) for position, job in enumerate(jobs))
+        numbered: Iterable[_JobState] = self._numbered(states, CHUNK if engine is None else engine.pairs)
+        recurrence = None
+        if engine is not None:
+            numbered = known = list(numbered)
+            recurrence = _RecurringTexts(known)
+        for state in numbered:
+            if not state.units:
+                whole.append(state)
+            for number, rows in list(state.units.items()):
+                if state.failed:
+                    self.progress.advance(len(rows))
+                    continue
+                owners[number] = state
+                metrics = tuple(state.job.metrics[index] for index in _lacking(state, rows))
+                again = frozenset() if recurrence is None else recurrence.after(number, _texts(state, rows))
+                yield Unit(number, engine, metrics, state.job.singles.batch(rows), again)
+
+    def _numbered(self, states: Iterable[_JobState], size: int) -> Iterator[_JobState]:
         """Divide the pairs that the store lacks into units of at most *size*, numbered through all jobs."""
         number = 0
         for state in states:
@@ -250,8 +214,15 @@ class Scorer:
             for start in range(0, len(rows), size):
                 state.units[number] = rows[start : start + size]
                 number += 1
+            yield state
 
-    def _look_up(self, job: ScoringJob) -> _JobState:
+    def _finished(self, whole: list[_JobState]) -> Iterator[tuple[int, list[Scored]]]:
+        """Yield position and scores of the jobs that have all of them, and take them off the list."""
+        while whole:
+            state = whole.pop(0)
+            yield state.position, [self._finish(state, index) for index in range(len(state.keys))]
+
+    def _look_up(self, position: int, job: ScoringJob) -> _JobState:
         """Return a job with the scores that the store has."""
         keys = [self.store.metric_id(metric.signature()) for metric in job.metrics]
         shape = len(keys), len(job.singles.digests)
@@ -261,7 +232,7 @@ class Scorer:
                 if not job.metrics[index].is_stored:
                     continue
                 scores[index], flags[index] = self.store.get(key, job.singles.digests)
-        return _JobState(job, keys, scores, flags, np.isnan(scores), np.zeros(len(keys)))
+        return _JobState(position, job, keys, scores, flags, np.isnan(scores), np.zeros(len(keys)))
 
     def _keep(self, state: _JobState, rows: NDArray[np.intp], scores: Scores) -> None:
         """Put the scores of a unit into the store and into its job, where the store lacked them.
@@ -315,16 +286,6 @@ def _asymmetry(parts: list[NDArray[np.float64]]) -> Asymmetry | None:
 def _lacking(state: _JobState, rows: NDArray[np.intp]) -> list[int]:
     """Return the indices of the metrics that lack one of the pairs."""
     return np.flatnonzero(state.missing[:, rows].any(axis=1)).tolist()
-
-
-def _units(engine: Engine | None, states: Sequence[_JobState]) -> Iterator[Unit]:
-    """Yield the units of all jobs, each with the texts that an engine should keep for a later one."""
-    recurrence = None if engine is None else _RecurringTexts(states)
-    for state in states:
-        for number, rows in state.units.items():
-            metrics = tuple(state.job.metrics[index] for index in _lacking(state, rows))
-            again = frozenset() if recurrence is None else recurrence.after(number, _texts(state, rows))
-            yield Unit(number, engine, metrics, state.job.singles.batch(rows), again)
 
 
 def _texts(state: _JobState, rows: NDArray[np.intp]) -> list[str]:

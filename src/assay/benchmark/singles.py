@@ -109,6 +109,11 @@ class Singles:
         # raw void cannot be sorted; two integers a digest can
         return digests.view("u8").reshape(-1, 2).view([("high", "u8"), ("low", "u8")]).reshape(-1)
 
+    def rows(self, indices: NDArray[np.intp]) -> NDArray[np.intp]:
+        """Return the rows of the table in which the distinct singles at *indices* stand first, ascending."""
+        rows = self._first_rows[indices]
+        return np.unique(rows if self._parents is None else self._parents[rows])
+
     def batch(self, indices: NDArray[np.intp]) -> Batch:
         """Return the texts of the distinct singles at *indices*."""
         import pyarrow as pa

@@ -5,7 +5,8 @@ the other. So a model is in memory once, only while it is needed, and each text 
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Hashable, Sequence
+from collections.abc import Callable, Sequence
+from contextlib import closing
 from dataclasses import dataclass
 from functools import partial
 from typing import Any
@@ -13,10 +14,11 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from assay.benchmark.executor import EngineUnavailableError, UnitLostError
 from assay.benchmark.memory import peak_memory, reset_peak
 from assay.benchmark.prepared import DatasetPart, PreparedDataset, is_made_for
 from assay.benchmark.request import Request
-from assay.benchmark.scoring import EngineUnavailableError, Scored, Scorer, ScoringJob
+from assay.benchmark.scoring import Scored, Scorer, ScoringJob
 from assay.benchmark.singles import Singles
 from assay.database import StoreError
 from assay.errors import AssayError, MissingExtraError, UnavailableError
@@ -250,23 +252,24 @@ def score_all(
         StoreError: scores can no longer be kept.
     """
     records = MetricRecords()
-    # by engine; a task without one is a group of its own
-    groups: dict[Hashable, list[Task]] = {}
+    # by engine; None for the metrics without one
+    groups: dict[Engine | None, list[Task]] = {}
     obtainer = _Obtainer(request.offline, say)
     for metric in request.metrics:
         for dataset in datasets:
             for task in _plan(metric, dataset, obtainer, records):
-                groups.setdefault(task.key if task.engine is None else task.engine, []).append(task)
+                groups.setdefault(task.engine, []).append(task)
     for tasks in groups.values():
         _score_group(tasks, scorer, records)
     for name, absent in request.absent.items():
         for dataset in datasets:
             records.fail(name, dataset.pairs.name, absent)
     in_order = records.in_order(request, datasets)
-    scores = {dataset.pairs.name: dataset.scores for dataset in datasets}
-    for record in in_order:
-        if not record.is_done:
-            scores[record.dataset].pop(record.metric, None)
+    done = {(record.metric, record.dataset) for record in in_order if record.is_done}
+    for dataset in datasets:
+        # in the order of the request, whichever was scored first
+        names = [str(metric) for metric in request.metrics if (str(metric), dataset.pairs.name) in done]
+        dataset.scores = {name: dataset.scores[name] for name in names}
     return in_order
 
 
@@ -367,35 +370,79 @@ def _take_recorded(metric: ColumnMetric, dataset: PreparedDataset, records: Metr
 
 
 def _score_group(tasks: list[Task], scorer: Scorer, records: MetricRecords) -> None:
-    """Score tasks of one engine together; where that fails, one by one, so that only the cause of the error fails."""
+    """Score tasks of one engine together; where that fails, one by one, so that only the cause of the error fails.
+
+    Metrics without an engine share nothing: each fails by itself.
+    """
+    engine = tasks[0].engine
     names = list(dict.fromkeys(task.name for task in tasks))
     dataset_names = list(dict.fromkeys(task.dataset.pairs.name for task in tasks))
+    left = list(tasks)
     try:
         jobs = _jobs(tasks)
         total = sum(len(job.singles.digests) for job, _ in jobs)
         shown = list(short_names(names).values())
         scorer.progress.begin(f"{_first_and_count(shown)} on {_first_and_count(dataset_names)}, pairs", total)
         reset_peak()
-        results = scorer.score_jobs(tasks[0].engine, [job for job, _ in jobs])
-        cost = _engine_cost(tasks[0].engine, results, scorer)
-        finished = []
-        for (_, members), job_results in zip(jobs, results, strict=True):
-            for task, scored in zip(members, job_results, strict=True):
-                engine_cost = cost if scored.scored else Cost()
-                finished.append((task, scored, _record_of_task(task, scored, engine_cost, names)))
+        finished: list[tuple[Task, Scored]] = []
+        with closing(scorer.score_jobs(engine, [job for job, _ in jobs])) as outcomes:
+            for position, outcome in outcomes:
+                members = jobs[position][1]
+                if isinstance(outcome, Exception):
+                    if engine is not None:
+                        raise outcome
+                    _fail(members, outcome, records)
+                elif engine is None:
+                    _record(list(zip(members, outcome, strict=True)), [], scorer, records)
+                    # each has a peak of its own
+                    reset_peak()
+                else:
+                    finished += zip(members, outcome, strict=True)
+                    continue
+                left.remove(members[0])
+        _record(finished, names, scorer, records)
     except StoreError:
         # what is scored could no longer be kept: the run ends
         raise
     except Exception as error:  # noqa: BLE001 - whatever a metric raises must not cost the others
         # one by one, an engine that is unavailable would fail for each of them alike
-        if len(tasks) == 1 or isinstance(error, EngineUnavailableError):
-            for task in tasks:
-                records.fail(*task.key, error)
+        if len(left) == 1 or isinstance(error, EngineUnavailableError):
+            _fail(left, error, records)
             return
-        for task in tasks:
+        for task in left:
             _score_group([task], scorer, records)
+
+
+def _fail(tasks: Sequence[Task], error: Exception, records: MetricRecords) -> None:
+    """Record that tasks failed, with the pairs of a unit that no process survived."""
+    for task in tasks:
+        told = error
+        if isinstance(error, UnitLostError) and error.rows is not None:
+            rows = error.rows if task.part.rows is None else task.part.rows[error.rows]
+            ids = task.dataset.pairs.column("pair_id")
+            first, last = (ids[int(row)].as_py() for row in (rows[0], rows[-1]))
+            told = AssayError(f"{error} (pairs {first} to {last})")
+        records.fail(*task.key, told)
+
+
+def _record(finished: list[tuple[Task, Scored]], together: list[str], scorer: Scorer, records: MetricRecords) -> None:
+    """Put the scores of tasks that were scored into their datasets, and add their records.
+
+    Args:
+        finished: tasks of one engine.
+        together: the metrics that were scored in one pass; none where there is no engine.
+        scorer: knows what the engine cost.
+        records: the outcome.
+    """
+    if not finished:
         return
-    for task, scored, record in finished:
+    cost = _engine_cost(finished[0][0].engine, [scored for _, scored in finished], scorer)
+    for task, scored in finished:
+        try:
+            record = _record_of_task(task, scored, cost if scored.scored else Cost(), together)
+        except Exception as error:  # noqa: BLE001 - whatever a metric raises must not cost the others
+            _fail([task], error, records)
+            continue
         _keep_scores(task, scored)
         records.add(record)
 
@@ -406,22 +453,25 @@ def _first_and_count(names: list[str]) -> str:
 
 
 def _jobs(tasks: list[Task]) -> list[tuple[ScoringJob, list[Task]]]:
-    """Return one job for all tasks that score the same distinct pairs, with its tasks in the order of its metrics."""
+    """Return one job for all tasks of an engine that score the same distinct pairs, with its tasks in the order of its
+    metrics; without an engine, one for each task.
+    """
     by_singles: dict[int, list[Task]] = {}
-    for task in tasks:
-        by_singles.setdefault(id(task.singles), []).append(task)
+    for position, task in enumerate(tasks):
+        by_singles.setdefault(position if task.engine is None else id(task.singles), []).append(task)
     return [
         (ScoringJob(members[0].singles, tuple(task.metric for task in members)), members)
         for members in by_singles.values()
     ]
 
 
-def _engine_cost(engine: Engine | None, results: list[list[Scored]], scorer: Scorer) -> Cost:
-    """Return what an engine took and the peak memory of this process; empty where the store had every score."""
-    if not any(scored.scored for job_results in results for scored in job_results):
+def _engine_cost(engine: Engine | None, results: list[Scored], scorer: Scorer) -> Cost:
+    """Return what an engine took and the peak memory of the largest process; empty where the store had every score."""
+    if not any(scored.scored for scored in results):
         return Cost()
-    details = {} if engine is None else scorer.executor.cost(engine)
-    return Cost.model_validate(details | {"peak_memory_mb": peak_memory()})
+    details = scorer.executor.cost(engine)
+    peak = max(peak_memory(), details.get("peak_memory_mb", 0))
+    return Cost.model_validate(details | {"peak_memory_mb": peak})
 
 
 def _keep_scores(task: Task, scored: Scored) -> None:

@@ -53,7 +53,7 @@ def test_one_model_is_in_memory_at_a_time(encoder: Path, scorer: Path, monkeypat
         held.append(len(work._open))
         return session
 
-    monkeypatch.setattr("assay.benchmark.scoring.open_session", watched)
+    monkeypatch.setattr("assay.benchmark.executor.open_session", watched)
     metrics = [f"bi-encoder:{encoder}", f"cross-encoder:{scorer}", f"bertscore:{encoder}"]
     assay.run([rows(20), rows(20, seed=1)], metrics, resamples=0, device="cpu", threads=1)
     assert max(held) == 1 and not work._open

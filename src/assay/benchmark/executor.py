@@ -1,0 +1,134 @@
+"""Who scores: units of work, what an executor of them is, and the one that works in this process.
+
+A unit is one chunk of distinct pairs, and the metrics of one engine that score it. It can be pickled, and its result
+depends on nothing else: every executor gives the same scores.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Generator, Iterable
+from dataclasses import dataclass
+from typing import Any, Protocol
+
+import numpy as np
+from numpy.typing import NDArray
+
+from assay.errors import AssayError, UnavailableError
+from assay.metrics import Batch, Metric
+from assay.metrics.work import MISSING, Engine, Scores, open_session, release_sessions, session_if_open
+
+
+class EngineUnavailableError(UnavailableError):
+    """The engine that metrics share cannot be opened: none of them can be scored, together or alone."""
+
+
+class UnitLostError(AssayError):
+    """A unit ended the process that scored it, as often as it was tried.
+
+    Attributes:
+        rows: of the table that was scored, those with a pair of the unit; set by the scorer.
+    """
+
+    rows: NDArray[np.intp] | None = None
+
+
+@dataclass(frozen=True)
+class Unit:
+    """One chunk of distinct pairs, and what scores it.
+
+    Attributes:
+        number: position in the plan.
+        engine: what the metrics share, or None.
+        metrics: what scores.
+        batch: the texts.
+        again: those of the texts that a later unit of the same engine has as well.
+    """
+
+    number: int
+    engine: Engine | None
+    metrics: tuple[Metric, ...]
+    batch: Batch
+    again: frozenset[str] = frozenset()
+
+
+class Executor(Protocol):
+    """Runs units; may run several at once and return them in any order."""
+
+    def map(self, units: Iterable[Unit]) -> Generator[tuple[int, Scores | Exception]]:
+        """Yield (number, scores, or what was raised) for every unit.
+
+        Units are taken one by one, when there is room for another: what a failure makes needless is left out of those
+        that are still to come. The caller may close the iterator before its end. Units without an engine are of
+        several metrics, one after the other.
+        """
+        ...
+
+    def cost(self, engine: Engine | None) -> dict[str, Any]:
+        """Return what an engine has cost since it was opened, over all processes; empty where it never was.
+
+        For None, what is to be known of metrics without an engine, such as the number of processes. A
+        ``peak_memory_mb`` is of the largest process.
+        """
+        ...
+
+    def close(self) -> None:
+        """Release models, and end at once what still runs; after an interrupt as well."""
+        ...
+
+
+class InProcess:
+    """Runs units one after the other, here.
+
+    Args:
+        keep_models: whether models of several engines stay in memory.
+    """
+
+    def __init__(self, *, keep_models: bool = False) -> None:
+        self._keep = keep_models
+
+    def map(self, units: Iterable[Unit]) -> Generator[tuple[int, Scores | Exception]]:
+        """See :meth:`Executor.map`."""
+        for unit in units:
+            yield unit.number, outcome_of(unit, keep_models=self._keep)
+
+    def cost(self, engine: Engine | None) -> dict[str, Any]:
+        """See :meth:`Executor.cost`."""
+        session = None if engine is None else session_if_open(engine)
+        return {} if session is None else session.cost()
+
+    def close(self) -> None:
+        """See :meth:`Executor.close`."""
+        release_sessions()
+
+
+def outcome_of(unit: Unit, *, keep_models: bool = False) -> Scores | Exception:
+    """Return the scores of one unit, or what was raised, see :func:`score_unit`."""
+    try:
+        return score_unit(unit, keep_models=keep_models)
+    except Exception as error:  # noqa: BLE001 - whatever a metric raises must not cost the others
+        return error
+
+
+def score_unit(unit: Unit, *, keep_models: bool = False) -> Scores:
+    """Return the scores of one unit, computed in this process, finite and of the right shape.
+
+    Raises:
+        AssayError: a metric gave another number of scores, or one that is not finite without a flag that says why.
+        EngineUnavailableError: the engine cannot be opened.
+    """
+    try:
+        session = open_session(unit.engine, keep=keep_models)
+    except UnavailableError as error:
+        raise EngineUnavailableError(error.reason, error.remedy) from error
+    scores = session.score(unit.metrics, unit.batch, unit.again)
+    values = np.asarray(scores.values, dtype=np.float64)
+    expected = (len(unit.batch), len(unit.metrics))
+    if values.shape != expected:
+        raise AssayError(f"gave scores of shape {values.shape} for {expected[0]} pairs and {expected[1]} metrics")
+    missing = np.isnan(values) & (scores.flags & MISSING > 0)
+    bad = np.argwhere(~np.isfinite(values) & ~missing)
+    if len(bad):
+        row, column = bad[0]
+        reference, candidate = unit.batch.references[row], unit.batch.candidates[row]
+        raise AssayError(f"gave {values[row, column]} for the pair {reference!r} / {candidate!r}")
+    return scores
