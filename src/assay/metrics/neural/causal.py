@@ -19,7 +19,7 @@ from assay.metrics.neural.backends import open_causal_bodies
 from assay.metrics.neural.causal_body import CausalBody, ReplyKey, Sampling
 from assay.metrics.neural.chat import Chat
 from assay.metrics.neural.loading import LoadedModel, load_causal
-from assay.metrics.neural.prefixes import Row, items_of, rows_of
+from assay.metrics.neural.prefixes import TokenTree, items_of, rows_of
 from assay.metrics.neural.runtime import import_torch
 from assay.metrics.neural.session import ModelEngine, ModelSession
 from assay.metrics.neural.tokens import Packed, Tokens, to_device
@@ -131,7 +131,7 @@ class CausalSession(ModelSession[LoadedModel, CausalBody]):
         ids, texts = self._tokens_of(scale)
         computed: list[tuple[list[int], Any, Any]] = []
 
-        def step(body: CausalBody, batch: Packed, rows: list[Row]) -> None:
+        def step(body: CausalBody, batch: Packed, rows: list[TokenTree]) -> None:
             # over the whole vocabulary: what the verdicts lack of 1 tells whether one comes
             probabilities = body.next_logits(batch, rows).float().softmax(-1)
             of_verdicts = probabilities[:, to_device(ids, body.device)]
@@ -163,7 +163,7 @@ class CausalSession(ModelSession[LoadedModel, CausalBody]):
         sampling = Sampling.of(prompts, most, judge.samples, temperature, judge.seed)
         written: dict[ReplyKey, list[int]] = {}
 
-        def step(body: CausalBody, batch: Packed, rows: list[Row]) -> None:
+        def step(body: CausalBody, batch: Packed, rows: list[TokenTree]) -> None:
             written.update(body.write(batch, rows, most, self._ends, sampling))
 
         together = self._sharing(prompts, room=most)
@@ -192,7 +192,7 @@ class CausalSession(ModelSession[LoadedModel, CausalBody]):
         """Return the token at a place of each reply, of what comes before it: prompt and reply so far."""
         chosen: dict[ReplyKey, int] = {}
 
-        def step(body: CausalBody, batch: Packed, rows: list[Row]) -> None:
+        def step(body: CausalBody, batch: Packed, rows: list[TokenTree]) -> None:
             replies = [keys[item] for item in items_of(rows)]
             tokens = sampling.choose(body.next_logits(batch, rows), replies, place)
             chosen.update(zip(replies, tokens.tolist(), strict=True))
@@ -200,7 +200,9 @@ class CausalSession(ModelSession[LoadedModel, CausalBody]):
         self._through_rows(rows_of(dict(enumerate(so_far)), 0), step)
         return chosen
 
-    def _through(self, prompts: Mapping[int, list[int]], step: Callable[[CausalBody, Packed, list[Row]], None]) -> None:
+    def _through(
+        self, prompts: Mapping[int, list[int]], step: Callable[[CausalBody, Packed, list[TokenTree]], None]
+    ) -> None:
         """Run prompts through the model, those together that can share a row."""
         together = self._sharing(prompts)
         alone = {number: ids for number, ids in prompts.items() if number not in together}
@@ -214,7 +216,9 @@ class CausalSession(ModelSession[LoadedModel, CausalBody]):
             return {}
         return {number: ids for number, ids in prompts.items() if not body.window or len(ids) + room <= body.window}
 
-    def _through_rows(self, rows: Sequence[Row], step: Callable[[CausalBody, Packed, list[Row]], None]) -> None:
+    def _through_rows(
+        self, rows: Sequence[TokenTree], step: Callable[[CausalBody, Packed, list[TokenTree]], None]
+    ) -> None:
         """Run rows through the model, in batches."""
         torch = import_torch()
 

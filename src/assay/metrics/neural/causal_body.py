@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, Self
 import numpy as np
 from numpy.typing import NDArray
 
-from assay.metrics.neural.prefixes import Row, items_of, rows_of
+from assay.metrics.neural.prefixes import TokenTree, items_of, rows_of
 from assay.metrics.neural.runtime import import_torch
 from assay.metrics.neural.tokens import Packed, inside_of, plan_batches, to_device
 
@@ -97,7 +97,7 @@ class CausalBody:
         self.window: int | None = min((window for window in windows if window), default=None)
         self.shares = self._can_share(int(config.vocab_size), _DIFFERENCE[precision])
 
-    def next_logits(self, batch: Packed, rows: Sequence[Row], cache: Any = None) -> torch.Tensor:
+    def next_logits(self, batch: Packed, rows: Sequence[TokenTree], cache: Any = None) -> torch.Tensor:
         """Return what may follow each input of rows, input after input, shape (n, v), before any softmax.
 
         Args:
@@ -124,7 +124,7 @@ class CausalBody:
         return logits
 
     def write(
-        self, batch: Packed, rows: Sequence[Row], most: int, ends: frozenset[int], sampling: Sampling
+        self, batch: Packed, rows: Sequence[TokenTree], most: int, ends: frozenset[int], sampling: Sampling
     ) -> dict[ReplyKey, list[int]]:
         """Return the tokens of the replies to the inputs of rows that can be shared.
 
@@ -247,7 +247,7 @@ class CausalBody:
             alone = self._logits_of([row for one in together[0].items for row in rows_of({one: examples[one]}, 0)])
         return bool((logits - alone).abs().max() <= apart * alone.std())
 
-    def _logits_of(self, rows: list[Row]) -> torch.Tensor:
+    def _logits_of(self, rows: list[TokenTree]) -> torch.Tensor:
         sizes = np.array([len(row.ids) for row in rows], dtype=np.intp)
         ids = np.zeros((len(rows), int(sizes.max())), dtype=np.int64)
         for row, place in zip(rows, ids, strict=True):

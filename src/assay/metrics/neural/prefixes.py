@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 
 
 @dataclass
-class Row:
+class TokenTree:
     """Inputs that share their beginnings.
 
     Attributes:
@@ -56,7 +56,7 @@ class Row:
         return sees
 
 
-def rows_of(inputs: Mapping[int, Sequence[int]], size: int) -> list[Row]:
+def rows_of(inputs: Mapping[int, Sequence[int]], size: int) -> list[TokenTree]:
     """Return the rows of inputs of at least one token.
 
     Args:
@@ -73,7 +73,7 @@ def rows_of(inputs: Mapping[int, Sequence[int]], size: int) -> list[Row]:
     start = 0
     while start < len(order):
         end = _end_of_row(start, lengths, shared, size)
-        row = Row()
+        row = TokenTree()
         for place in range(start, end):
             row.add(order[place], inputs[order[place]], shared[place] if place > start else 0)
         rows.append(row)
@@ -96,7 +96,7 @@ def _end_of_row(start: int, lengths: Sequence[int], shared: Sequence[int], size:
     return len(lengths)
 
 
-def items_of(rows: Iterable[Row]) -> list[int]:
+def items_of(rows: Iterable[TokenTree]) -> list[int]:
     """Return the numbers of the inputs of rows, row after row."""
     return [item for row in rows for item in row.items]
 

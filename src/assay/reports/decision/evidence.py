@@ -20,7 +20,7 @@ from assay.reports.page.settings import PageSettings
 from assay.reports.recommend import Advice, Limits, advise_on
 from assay.reports.settings import PairedTests
 from assay.reports.thresholds.intervals import Value
-from assay.reports.thresholds.planning import Subject, find_thresholds, read_positive
+from assay.reports.thresholds.planning import DatasetThresholds, find_thresholds, read_positive
 from assay.reports.thresholds.settings import Criterion, ThresholdSettings
 from assay.reports.thresholds.study import Decision
 from assay.statistics.agreement import agreement
@@ -51,7 +51,7 @@ class YesNo:
     """
 
     settings: ThresholdSettings
-    subject: Subject
+    subject: DatasetThresholds
     decision: Decision
     rows: NDArray[np.intp]
     wrong: NDArray[np.bool_]

@@ -12,7 +12,7 @@ from assay.reports.thresholds.calibration import Calibration
 from assay.reports.thresholds.each import ValueAgreement
 from assay.reports.thresholds.intervals import Value
 from assay.reports.thresholds.measures import shown_measure
-from assay.reports.thresholds.planning import Subject
+from assay.reports.thresholds.planning import DatasetThresholds
 from assay.reports.thresholds.settings import ThresholdSettings
 from assay.reports.thresholds.study import Decision
 
@@ -31,7 +31,7 @@ _NAMES = {
 }
 
 
-def to_document(subjects: list[Subject], settings: ThresholdSettings) -> Document:
+def to_document(subjects: list[DatasetThresholds], settings: ThresholdSettings) -> Document:
     """Return, per dataset, decisions, their agreement with people, means over folds, areas and calibration."""
     sheets = []
     for subject in subjects:
@@ -55,7 +55,7 @@ def _text(value: Value, *, interval: bool = True) -> str:
 _SHOWN = ("f1-macro", "f1", "f1-no", "precision", "recall", "mcc")
 
 
-def _decisions(subject: Subject, settings: ThresholdSettings) -> Sheet:
+def _decisions(subject: DatasetThresholds, settings: ThresholdSettings) -> Sheet:
     """Return the table of thresholds: the chosen measure when tested and when tuned, and the other measures."""
     chosen = shown_measure(settings.objective)
     others = [name for name in _SHOWN if name != chosen]
@@ -108,7 +108,7 @@ def _decisions(subject: Subject, settings: ThresholdSettings) -> Sheet:
     )
 
 
-def _decide_nothing(subject: Subject) -> list[str]:
+def _decide_nothing(subject: DatasetThresholds) -> list[str]:
     """Return a note on each metric whose thresholds call all pairs tested the same."""
     notes = []
     for metric, decision in subject.decisions.items():
@@ -123,7 +123,7 @@ def _decide_nothing(subject: Subject) -> list[str]:
 _OF_AGREEMENT = ("accuracy", "balanced-accuracy", "kappa", "mcc")
 
 
-def _agreement(subject: Subject) -> Sheet:
+def _agreement(subject: DatasetThresholds) -> Sheet:
     """Return the table of agreement between decisions and labels."""
     rows = []
     for metric, decision in subject.decisions.items():
@@ -146,7 +146,7 @@ def _agreement(subject: Subject) -> Sheet:
     )
 
 
-def _of_each(subject: Subject, column: str) -> Sheet:
+def _of_each(subject: DatasetThresholds, column: str) -> Sheet:
     """Return the table of agreement on the pairs of each value of a column, value by value."""
     rows = []
     for first in next(iter(subject.each.values())):
@@ -172,7 +172,7 @@ def _of_each(subject: Subject, column: str) -> Sheet:
     )
 
 
-def _about_deployed(subject: Subject) -> list[str]:
+def _about_deployed(subject: DatasetThresholds) -> list[str]:
     """Return which threshold to deploy and what estimates its error, where parts have thresholds of their own."""
     if all(decision.thresholds.size == 1 for decision in subject.decisions.values()):
         return []
@@ -193,7 +193,7 @@ def _criterion(settings: ThresholdSettings) -> str:
     return f"thresholds by {_NAMES[shown_measure(settings.objective)]}"
 
 
-def unreached(subject: Subject, settings: ThresholdSettings) -> list[str]:
+def unreached(subject: DatasetThresholds, settings: ThresholdSettings) -> list[str]:
     """Return a note for each metric whose decisions on the pairs tested miss the precision or recall that was asked."""
     notes = []
     for name, least in (("precision", settings.precision), ("recall", settings.recall)):
@@ -223,7 +223,7 @@ def _range(decision: Decision, rising: bool) -> str:
     return f"{values[0]:.3g} to {values[-1]:.3g}"
 
 
-def _averaged(subject: Subject) -> Sheet:
+def _averaged(subject: DatasetThresholds) -> Sheet:
     """Return the table of measures as means over the parts, with their spread over repeats."""
     names = ("f1-macro", "f1", "f1-no", "precision", "recall")
 
@@ -244,7 +244,7 @@ def _averaged(subject: Subject) -> Sheet:
     )
 
 
-def _areas(subject: Subject) -> Sheet:
+def _areas(subject: DatasetThresholds) -> Sheet:
     """Return the table of what needs no threshold: areas under curves, and calibration."""
 
     def error(calibration: Calibration | None) -> str:
@@ -282,7 +282,7 @@ def _bounds(name: str, value: Value) -> dict[str, float | None]:
     return {name: value.value, f"{name}-low": value.low, f"{name}-high": value.high}
 
 
-def _record(subject: Subject, metric: str, settings: ThresholdSettings) -> dict[str, Any]:
+def _record(subject: DatasetThresholds, metric: str, settings: ThresholdSettings) -> dict[str, Any]:
     """Return the flat record of one metric: its thresholds, to deploy and of the parts, and measures with bounds."""
     decision = subject.decisions[metric]
     rising = subject.rising[metric]
@@ -312,7 +312,7 @@ def _record(subject: Subject, metric: str, settings: ThresholdSettings) -> dict[
     }
 
 
-def _full_value(subject: Subject, settings: ThresholdSettings) -> dict[str, Any]:
+def _full_value(subject: DatasetThresholds, settings: ThresholdSettings) -> dict[str, Any]:
     """Return the object of one dataset for JSON: the records with all thresholds, curves and calibration bins."""
     return {
         "dataset": subject.dataset,

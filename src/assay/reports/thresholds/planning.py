@@ -92,7 +92,7 @@ def _plain(label: float) -> str:
 
 
 @dataclass(frozen=True)
-class Subject:
+class DatasetThresholds:
     """The thresholds of the metrics of one dataset.
 
     Attributes:
@@ -122,7 +122,7 @@ class Subject:
     each: dict[str, list[ValueAgreement]] = field(default_factory=dict)
 
 
-def find_thresholds(run: RunFolder, settings: ThresholdSettings) -> list[Subject]:
+def find_thresholds(run: RunFolder, settings: ThresholdSettings) -> list[DatasetThresholds]:
     """Find and test thresholds of the metrics of a run.
 
     A metric that was not named and has no threshold (all its scores are equal, say) is named in the notes.
@@ -145,7 +145,7 @@ def find_thresholds(run: RunFolder, settings: ThresholdSettings) -> list[Subject
     return [_subject(find(settings.tune, "tune"), find(settings.test, "test"), settings)]
 
 
-def _subject(tune: ScoredDataset, test: ScoredDataset, settings: ThresholdSettings) -> Subject:
+def _subject(tune: ScoredDataset, test: ScoredDataset, settings: ThresholdSettings) -> DatasetThresholds:
     """Return the thresholds found on one dataset and tested on another, or on parts of the same one.
 
     Raises:
@@ -181,7 +181,7 @@ def _subject(tune: ScoredDataset, test: ScoredDataset, settings: ThresholdSettin
     units, unit = _resampled_units(test, settings.group_by)
     if settings.resamples and units < FEWEST:
         notes.append(f"no interval below {FEWEST} {unit}; there are {units}")
-    return Subject(
+    return DatasetThresholds(
         dataset=test.name,
         title=test.title,
         rule=rule,
