@@ -11,7 +11,8 @@ import sys
 import numpy as np
 import pytest
 
-from assay.benchmark.store import DIGEST, ScoreStore
+from assay.batches import DIGEST
+from assay.benchmark.store import ScoreStore
 from assay.errors import InputError
 
 
@@ -67,7 +68,8 @@ WRITER = """
 import sys
 import numpy as np
 from pathlib import Path
-from assay.benchmark.store import DIGEST, ScoreStore
+from assay.batches import DIGEST
+from assay.benchmark.store import ScoreStore
 with ScoreStore(Path(sys.argv[1])) as store:
     key = store.metric_id({"metric": "shared"})
     for start in range(0, 2000, 20):

@@ -325,8 +325,12 @@ def _values(pairs: Pairs, term: Term, token_f1: Callable[[], NDArray[np.float64]
     column = _column(pairs, term)
     if _is_numeric(column):
         return np.asarray(pc.cast(column, pa.float64()).to_numpy(zero_copy_only=False))
-    text: NDArray[np.float64] = np.asarray(pc.fill_null(pc.cast(column, pa.string()), "").to_pylist(), dtype=object)
-    return text
+    parts: list[NDArray[Any]] = [np.zeros(0, dtype=object)]
+    for chunk in pc.fill_null(pc.cast(column, pa.string()), "").chunks:
+        # equal cells of a chunk are one string
+        encoded = chunk.dictionary_encode()
+        parts.append(np.array(encoded.dictionary.to_pylist(), dtype=object)[np.asarray(encoded.indices)])
+    return np.concatenate(parts)
 
 
 def quantity(pairs: Pairs, term: Term, token_f1: Callable[[], NDArray[np.float64]]) -> NDArray[Any]:
@@ -350,8 +354,7 @@ def _words(pairs: Pairs, name: str) -> NDArray[np.int64]:
     """Return the number of words of each text of a side, shape (n,); of several gold answers, of the longest."""
     import pyarrow.compute as pc
 
-    texts, rows = laid_flat(pairs.table.column(name))
-    counts = np.asarray(pc.count_substring_regex(texts, r"\S+"), dtype=np.int64)
     most = np.zeros(len(pairs), dtype=np.int64)
-    np.maximum.at(most, rows, counts)
+    for texts, rows in laid_flat(pairs.table.column(name)):
+        np.maximum.at(most, rows, np.asarray(pc.count_substring_regex(texts, r"\S+"), dtype=np.int64))
     return most

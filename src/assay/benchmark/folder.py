@@ -24,7 +24,7 @@ import json
 import os
 import platform
 import sys
-from collections.abc import Callable, Collection
+from collections.abc import Callable, Sequence
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
@@ -324,41 +324,48 @@ def write_pairs(datasets: tuple[DatasetScores, ...], path: Path) -> None:
     import pyarrow as pa
     import pyarrow.parquet as pq
 
-    tables = []
-    for dataset in datasets:
-        controls = {term.name for control in dataset.controls for term in parse_rule(control.rule)}
-        table = _kept_columns(dataset.pairs.table, controls)
-        if dataset.group_column is not None:
-            # always called `group`, whatever its name in the source
-            group = dataset.pairs.column(dataset.group_column).cast(pa.string())
-            table = table.drop_columns(["group"]) if "group" in table.column_names else table
-            table = table.append_column("group", group)
-        names = _repeated(dataset.pairs.name, len(table)).cast(pa.string())
-        table = table.add_column(0, "dataset", names)
-        tables.append(table.append_column("buckets", _memberships(dataset)))
-    pq.write_table(pa.concat_tables(tables, promote_options="default") if tables else pa.table({}), path)
+    kept = [_kept_names(dataset) for dataset in datasets]
+    empty = [_part(dataset, names, 0, 0) for dataset, names in zip(datasets, kept, strict=True)]
+    schema = pa.concat_tables(empty, promote_options="default").schema if empty else pa.schema([])
+    with pq.ParquetWriter(path, schema) as writer:
+        for dataset, names in zip(datasets, kept, strict=True):
+            for start in range(0, len(dataset.pairs), _ROWS):
+                part = _part(dataset, names, start, _ROWS)
+                # a column of another dataset is null
+                writer.write_table(pa.concat_tables([schema.empty_table(), part], promote_options="default"))
 
 
-def _kept_columns(table: Any, controls: Collection[str] = ()) -> Any:
-    """Return the columns that go into the run folder, in types that are equal for all datasets of a run.
+def _kept_names(dataset: DatasetScores) -> list[str]:
+    """Return the columns that go into the run folder; those that agreement was adjusted for whatever they hold."""
+    controls = {term.name for control in dataset.controls for term in parse_rule(control.rule)}
+    table = dataset.pairs.table
+    return [name for name in table.column_names if name in controls or _is_kept(name, table.column(name))]
 
-    References become lists of gold answers, and columns beyond the pair columns text. Columns that agreement was
-    adjusted for, by name in *controls*, are kept whatever they hold.
+
+def _part(dataset: DatasetScores, names: Sequence[str], start: int, size: int) -> Any:
+    """Return some rows as they go into the run folder, in types that are equal for all datasets of a run.
+
+    References are lists of gold answers, and columns beyond the pair columns text.
     """
     import numpy as np
     import pyarrow as pa
 
-    table = table.select(
-        [name for name in table.column_names if name in controls or _is_kept(name, table.column(name))]
-    )
+    table = dataset.pairs.table.select(names).slice(start, size).combine_chunks()
     references = table.column("reference")
     if not pa.types.is_list(references.type):
         offsets = pa.array(np.arange(len(table) + 1, dtype=np.int32))
-        lists = pa.ListArray.from_arrays(offsets, references.combine_chunks().cast(pa.string()))
+        texts = pa.concat_arrays([pa.array([], pa.string()), *references.cast(pa.string()).chunks])
+        lists = pa.ListArray.from_arrays(offsets, texts)
         table = table.set_column(table.column_names.index("reference"), "reference", lists)
-    for name in set(table.column_names) - set(_KEPT):
+    for name in set(names) - set(_KEPT):
         table = table.set_column(table.column_names.index(name), name, table.column(name).cast(pa.string()))
-    return table
+    if dataset.group_column is not None:
+        # always called `group`, whatever its name in the source
+        group = dataset.pairs.column(dataset.group_column).slice(start, size).cast(pa.string())
+        table = table.drop_columns(["group"]) if "group" in table.column_names else table
+        table = table.append_column("group", group)
+    table = table.add_column(0, "dataset", _repeated(dataset.pairs.name, len(table)).cast(pa.string()))
+    return table.append_column("buckets", _memberships(dataset, slice(start, start + size)))
 
 
 def _is_kept(name: str, column: Any) -> bool:
@@ -377,22 +384,26 @@ def _is_kept(name: str, column: Any) -> bool:
         return False
     if not texts:
         return True
-    cells = column.filter(pc.not_equal(column, ""))
-    try:
-        values = pc.cast(cells, pa.float64())
-    except pa.ArrowInvalid:
-        return True
-    return bool(pc.all(pc.equal(values, pc.floor(values))).as_py())
+    measured = False
+    for chunk in column.chunks:
+        try:
+            values = pc.cast(chunk.filter(pc.not_equal(chunk, "")), pa.float64())
+        except pa.ArrowInvalid:
+            return True
+        if not pc.fill_null(pc.all(pc.equal(values, pc.floor(values))), True).as_py():
+            measured = True
+    return not measured
 
 
-def _memberships(dataset: DatasetScores) -> Any:
-    """Return the names of the buckets of each pair, in order, but for the bucket of all pairs."""
+def _memberships(dataset: DatasetScores, rows: slice) -> Any:
+    """Return the names of the buckets of each of some pairs, in order, but for the bucket of all pairs."""
     import numpy as np
     import pyarrow as pa
 
     buckets = [bucket for bucket in dataset.buckets if bucket.name != ALL]
-    n = len(dataset.pairs)
-    inside = np.stack([bucket.mask for bucket in buckets], axis=1) if buckets else np.zeros((n, 0), dtype=bool)
+    masks = [bucket.mask[rows] for bucket in buckets]
+    n = len(range(*rows.indices(len(dataset.pairs))))
+    inside = np.stack(masks, axis=1) if masks else np.zeros((n, 0), dtype=bool)
     offsets = np.concatenate([[0], np.cumsum(inside.sum(axis=1))]).astype(np.int32)
     names = pa.array([bucket.name for bucket in buckets], pa.string()).take(pa.array(np.nonzero(inside)[1]))
     return pa.ListArray.from_arrays(pa.array(offsets), names)

@@ -7,30 +7,23 @@ scored once.
 
 from __future__ import annotations
 
-import json
-from functools import cached_property
-from hashlib import blake2b
 from typing import TYPE_CHECKING, Literal
 
 import numpy as np
 from numpy.typing import NDArray
 
-from assay.benchmark.store import DIGEST
+from assay.batches import DIGEST, cell_texts, distinct_rows, row_digests, take_rows, take_table
 from assay.errors import InputError
 from assay.metrics import Batch
 from assay.tables import GRAPH_COLUMNS
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
-
     import pyarrow as pa
 
     from assay.datasets import Pairs
     from assay.metrics import Metric
 
 ReferenceChoice = Literal["best", "mean"]
-#: Rows that are turned from Arrow into Python strings at one time.
-SLICE = 8192
 
 
 class Singles:
@@ -63,20 +56,10 @@ class Singles:
         text_columns = [name for name in self._columns if name not in GRAPH_COLUMNS]
         # both graph columns even where one is absent: a graph of one side is another single than that of the other
         self._keyed = (*text_columns, *(GRAPH_COLUMNS if with_graphs else ()))
-        self._index_distinct()
-
-    def _index_distinct(self) -> None:
-        """Set ``digests``, ``inverse`` and the first row of each distinct single, in order of first appearance.
-
-        In that order neighbours in the file are scored together.
-        """
-        digests, first_rows, sorted_index = np.unique(self._digests(), return_index=True, return_inverse=True)
-        order = np.argsort(first_rows, kind="stable")
-        new_index = np.empty(len(order), dtype=np.intp)
-        new_index[order] = np.arange(len(order))
-        self.digests: NDArray[np.void] = digests[order].view(DIGEST)
-        self._first_rows = first_rows[order]
-        self.inverse = new_index[sorted_index.reshape(-1)]
+        digests = row_digests([self._columns.get(name) for name in self._keyed], len(self._columns["reference"]))
+        # in order of first appearance, so that neighbours in the file are scored together
+        self._first_rows, self.inverse = distinct_rows(digests)
+        self.digests: NDArray[np.void] = digests[self._first_rows].view(DIGEST)
 
     @classmethod
     def read_by(cls, metric: Metric, pairs: Pairs) -> Singles:
@@ -89,26 +72,6 @@ class Singles:
             together=reads.reads_all_references,
         )
 
-    def _digests(self) -> NDArray[np.bytes_]:
-        """Return the digest of every single of the table, shape (s,), of a type that NumPy can sort."""
-        digests = np.empty(len(self._columns["reference"]), dtype=DIGEST)
-        for start in range(0, len(digests), SLICE):
-            size = min(SLICE, len(digests) - start)
-            texts = []
-            for name in self._keyed:
-                if name == "reference" and self._together:
-                    # as JSON: another number of gold answers is another text
-                    answers = self._columns[name].slice(start, size).to_pylist()
-                    texts.append([json.dumps(several) for several in answers])
-                elif name in self._columns:
-                    texts.append(_texts(self._columns[name].slice(start, size)))
-                else:
-                    texts.append([""] * size)
-            for offset, parts in enumerate(zip(*texts, strict=True)):
-                digests[start + offset] = np.void(_digest(parts))
-        # raw void cannot be sorted; two integers a digest can
-        return digests.view("u8").reshape(-1, 2).view([("high", "u8"), ("low", "u8")]).reshape(-1)
-
     def rows(self, indices: NDArray[np.intp]) -> NDArray[np.intp]:
         """Return the rows of the table in which the distinct singles at *indices* stand first, ascending."""
         rows = self._first_rows[indices]
@@ -116,32 +79,16 @@ class Singles:
 
     def batch(self, indices: NDArray[np.intp]) -> Batch:
         """Return the texts of the distinct singles at *indices*."""
-        import pyarrow as pa
-
-        rows = pa.array(self._first_rows[indices])
-        taken = {f"{name}s": column.take(rows) for name, column in self._joined_columns.items()}
+        rows = self._first_rows[indices]
+        taken = {f"{name}s": take_rows(column, rows) for name, column in self._columns.items()}
         if not self._together:
-            return Batch(**{name: _texts(column) for name, column in taken.items()})
+            return Batch(**{name: cell_texts(column) for name, column in taken.items()})
         answers = taken.pop("references").to_pylist()
         return Batch(
             references=[several[0] for several in answers],
             gold_answers=answers,
-            **{name: _texts(column) for name, column in taken.items()},
+            **{name: cell_texts(column) for name, column in taken.items()},
         )
-
-    @cached_property
-    def _joined_columns(self) -> dict[str, pa.Array]:
-        """The columns as one chunk each: taking from a chunked column would join its chunks anew at every call."""
-        import pyarrow as pa
-
-        joined = {}
-        for name, column in self._columns.items():
-            if isinstance(column, pa.ChunkedArray):
-                # large strings, since together the chunks may hold more than 2 GiB
-                large = pa.large_string()
-                column = column.cast(pa.large_list(large) if _is_list(column) else large).combine_chunks()
-            joined[name] = column
-        return joined
 
     def reduce(
         self, scores: NDArray[np.float64], choice: ReferenceChoice, *, higher_is_better: bool
@@ -190,27 +137,17 @@ def _check_not_empty(lists: pa.ChunkedArray, dataset: str) -> None:
         raise InputError(f"{dataset}: a pair has no gold answer (an empty list)")
 
 
-def _one_row_a_gold_answer(columns: dict[str, pa.ChunkedArray]) -> tuple[dict[str, pa.Array], NDArray[np.int64]]:
+def _one_row_a_gold_answer(
+    columns: dict[str, pa.ChunkedArray],
+) -> tuple[dict[str, pa.ChunkedArray], NDArray[np.int64]]:
     """Return the columns with one row a gold answer, and for each of those rows the row of its pair."""
     import pyarrow as pa
     import pyarrow.compute as pc
 
-    lists = columns["reference"].combine_chunks()
-    parents: NDArray[np.int64] = pc.list_parent_indices(lists).to_numpy(zero_copy_only=False).astype(np.int64)
-    rows = pa.array(parents)
-    flat = {name: column.combine_chunks().take(rows) for name, column in columns.items()}
-    flat["reference"] = pc.list_flatten(lists)
-    return flat, parents
-
-
-def _digest(texts: Sequence[str]) -> bytes:
-    """Return the 16 bytes that stand for the texts of one single in the store."""
-    # lengths keep ("ab", "c") and ("a", "bc") apart
-    lengths = ",".join(str(len(text)) for text in texts)
-    content = f"{lengths}:{''.join(texts)}"
-    return blake2b(content.encode("utf-8", "surrogatepass"), digest_size=16).digest()
-
-
-def _texts(column: pa.Array) -> list[str]:
-    """Return the cells as strings; a missing cell is an empty string."""
-    return ["" if text is None else text for text in column.to_pylist()]
+    lists = columns["reference"]
+    sizes = np.concatenate([np.zeros(0, np.int64), *(pc.list_value_length(chunk) for chunk in lists.chunks)])
+    parents = np.repeat(np.arange(len(lists)), sizes)
+    others = {name: column for name, column in columns.items() if name != "reference"}
+    flat = take_table(pa.table(others), parents)
+    laid_flat = pa.chunked_array([chunk.flatten() for chunk in lists.chunks], lists.type.value_type)
+    return {"reference": laid_flat} | {name: flat.column(name) for name in others}, parents

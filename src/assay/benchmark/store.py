@@ -21,8 +21,6 @@ from numpy.typing import NDArray
 from assay.database import Database
 from assay.paths import cache_dir
 
-#: NumPy type of a pair's digest: 16 raw bytes.
-DIGEST = np.dtype("V16")
 #: Digests looked up in one statement; SQLite's own default limit was 999 for long.
 LOOKUP = 900
 

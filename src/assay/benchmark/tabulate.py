@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import NDArray
 
+from assay.batches import codes_of_names
 from assay.benchmark.adjusted import AdjustedBlock, adjusted_blocks
 from assay.benchmark.buckets import ALL, QUANTITIES, Bucket, plain
 from assay.benchmark.outcome import DatasetScores
@@ -19,7 +20,6 @@ from assay.manifest import AgreementRow, AnnotatorReliability, BucketRecord
 from assay.progress import Progress
 from assay.statistics.agreement import Estimate, agreement
 from assay.statistics.annotators import LEVELS, each_with_the_others, krippendorff_alpha
-from assay.statistics.crossvalidation import codes_of_groups
 from assay.statistics.reliability import are_means, split_half_reliability, tie_free_ceiling, tie_share
 from assay.statistics.resampling import seed_of
 
@@ -208,7 +208,7 @@ def _group_codes(pairs: Pairs, column: str) -> NDArray[np.intp]:
     cells = pairs.column(column)
     if pa.types.is_nested(cells.type):
         raise InputError(f"`group_by={column}`: {pairs.name} holds lists there, not names of groups")
-    return codes_of_groups(pc.cast(cells, pa.string()).to_pylist())
+    return codes_of_names(pc.cast(cells, pa.string()))
 
 
 def _summarise(

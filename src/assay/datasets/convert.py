@@ -11,6 +11,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from assay.batches import converted, distinct_rows, row_digests, take_table
 from assay.datasets.columns import FIELDS, SourceTable, parse_columns, resolve_columns
 from assay.datasets.graphs import check_graph_cells
 from assay.datasets.pairs import RENAMED
@@ -137,7 +138,8 @@ def _numbers(source: SourceTable, name: str, words: Mapping[str, float]) -> np.n
             raise InputError(f"{source.name}, column {name}: holds {kind}; expected numbers") from None
     text = pc.utf8_trim_whitespace(column)
     if words:
-        return np.array([words[cell] if cell else np.nan for cell in text.to_pylist()], dtype=np.float64)
+        parts = [[words[cell] if cell else np.nan for cell in chunk.to_pylist()] for chunk in text.chunks]
+        return np.concatenate([np.array(part, dtype=np.float64) for part in parts])
     blank = pc.or_kleene(pc.is_null(text), pc.equal(text, ""))
     try:
         numbers = pc.if_else(pc.fill_null(blank, True), None, text).cast(pa.float64())
@@ -288,11 +290,13 @@ def _labelled(source: SourceTable, pairs: pa.Table) -> tuple[pa.Table, list[str]
     Raises:
         InputError: none has a label.
     """
-    labelled = pairs.filter(pc.is_valid(pairs.column("label")))
+    labelled = _rows_where(pc.is_valid(pairs.column("label")))
     missing = len(pairs) - len(labelled)
     if not len(labelled):
         raise InputError(f"{source.name}: no row has a label, and `drop_unlabelled` leaves nothing")
-    return labelled, [f"{missing:,} of {len(pairs):,} rows without a label left out"] if missing else []
+    if not missing:
+        return pairs, []
+    return take_table(pairs, labelled), [f"{missing:,} of {len(pairs):,} rows without a label left out"]
 
 
 def _assemble(table: pa.Table, made: dict[str, Any], mapping: dict[str, list[str]]) -> pa.Table:
@@ -423,25 +427,34 @@ def _json_lists(source: SourceTable, name: str, column: pa.ChunkedArray) -> pa.C
 
     An answer that merely looks like a list in a column of plain answers thus stays text.
     """
-    brackets = pc.all(pc.starts_with(pc.utf8_ltrim_whitespace(column), "[")).as_py()
-    if not brackets or not len(column):
+    if not len(column):
         return column
-    chunks = []
-    for chunk in column.chunks:
-        cells = []
-        for text in chunk.to_pylist():
-            try:
-                cell = json.loads(text)
-            except (ValueError, RecursionError):
-                return column
-            if not isinstance(cell, list) or not all(isinstance(item, str) for item in cell):
-                return column
-            cells.append(cell)
-        chunks.append(pa.array(cells, pa.list_(pa.string())))
-    if not any(pc.sum(pc.list_value_length(chunk)).as_py() for chunk in chunks):
+    try:
+        lists = converted(column, pa.list_(pa.string()), _json_lists_of)
+    except _NoListsError:
+        return column
+    if not any(pc.sum(pc.list_value_length(chunk)).as_py() for chunk in lists.chunks):
         # nothing but [] is the text of a plain answer, not a list of none
         return column
-    return _lists(source, name, pa.chunked_array(chunks))
+    return _lists(source, name, lists)
+
+
+class _NoListsError(Exception):
+    """A cell is no JSON list of texts."""
+
+
+def _json_lists_of(texts: list[str], _first: int) -> list[list[str]]:
+    """Return the JSON lists of texts that some cells are; raise _NoListsError where one is something else."""
+    lists = []
+    for text in texts:
+        try:
+            cell = json.loads(text) if text.lstrip().startswith("[") else None
+        except (ValueError, RecursionError):
+            cell = None
+        if not isinstance(cell, list) or not all(isinstance(item, str) for item in cell):
+            raise _NoListsError
+        lists.append(cell)
+    return lists
 
 
 def _identifiers(source: SourceTable, parts: list[str] | None) -> pa.ChunkedArray:
@@ -453,12 +466,8 @@ def _identifiers(source: SourceTable, parts: list[str] | None) -> pa.ChunkedArra
     if parts is None:
         return pa.chunked_array([pa.array(source.numbers()).cast(pa.string())])
     column = _texts(source, parts[0], refuse_null=True)
-    counts = column.combine_chunks().dictionary_encode()
-    if isinstance(counts, pa.ChunkedArray):
-        counts = counts.combine_chunks()
-    if len(counts.dictionary) < len(column):
-        id_codes = np.asarray(counts.indices.to_numpy(zero_copy_only=False))
-        first_rows = np.unique(id_codes, return_index=True)[1]
+    first_rows, id_codes = distinct_rows(row_digests([column], len(column)))
+    if len(first_rows) < len(column):
         again = int(np.setdiff1d(np.arange(len(id_codes)), first_rows)[0])
         earlier = int(first_rows[id_codes[again]])
         raise InputError(

@@ -9,9 +9,10 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from assay.batches import codes_of_names
 from assay.datasets.pairs import Pairs
 from assay.statistics.clustering import design_effect
-from assay.statistics.crossvalidation import Rows, codes_of_groups
+from assay.statistics.crossvalidation import Rows
 from assay.tables import NOT_BY_PEOPLE
 
 #: Columns whose values make the pairs that share them dependent, the surest first.
@@ -86,7 +87,7 @@ def column_codes(pairs: Pairs, name: str) -> Rows | None:
     cells = pairs.column(name)
     if pa.types.is_nested(cells.type):
         return None
-    return codes_of_groups(pc.utf8_trim_whitespace(pc.cast(cells, pa.string())).to_pylist())
+    return codes_of_names(pc.cast(cells, pa.string()), stripped=True)
 
 
 def labels_effect(pairs: Pairs, codes: Rows) -> float | None:

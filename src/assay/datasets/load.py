@@ -11,6 +11,7 @@ from typing import Any
 
 import numpy as np
 import pyarrow as pa
+import pyarrow.compute as pc
 
 from assay.datasets.card import Card, load_card, parse_spec
 from assay.datasets.columns import SourceTable
@@ -329,12 +330,12 @@ def _select(pairs: Pairs, wanted: tuple[str, ...] | None) -> Pairs:
         return pairs
     if "split" not in pairs.table.column_names:
         raise InputError(f"{pairs.name}: a split was asked for ({'+'.join(wanted)}) and there is no column 'split'")
-    values = np.asarray(pairs.table.column("split").to_pylist(), dtype=object)
+    titles = pairs.table.column("split")
+    known = sorted(title for title in titles.unique().to_pylist() if title is not None)
     for title in wanted:
-        if title not in values:
-            known = sorted({str(value) for value in values if value is not None})
+        if title not in known:
             raise InputError(unknown_name(f"{pairs.name}: has no split", title, known))
-    chosen = np.flatnonzero(np.isin(values.astype(str), wanted))
+    chosen = np.flatnonzero(pc.is_in(titles, value_set=pa.array(wanted, titles.type)))
     return replace(
         pairs.take(chosen), split="+".join(wanted), notes=(*pairs.notes, f"rows of split {'+'.join(wanted)} only")
     )

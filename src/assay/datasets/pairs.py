@@ -14,8 +14,8 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from assay.batches import codes_of_names, distinct_rows, row_digests, take_table
 from assay.errors import InputError, unknown_name
-from assay.statistics.crossvalidation import codes_of_groups
 from assay.tables import GRAPH_COLUMNS, OPTIONAL_PAIR_COLUMNS, PAIR_COLUMNS
 
 #: Key of the schema metadata that says which source column became which pair column.
@@ -143,7 +143,7 @@ class Pairs:
 
     def take(self, indices: Sequence[int] | np.ndarray[Any, Any]) -> Pairs:
         """Return the rows at *indices*, in that order."""
-        return replace(self, table=self.table.take(pa.array(np.asarray(indices, dtype=np.int64))))
+        return replace(self, table=take_table(self.table, np.asarray(indices, dtype=np.int64)))
 
     def limit(self, n: int | None) -> Pairs:
         """Return the first *n* rows (all of them for None), with a note if that left any out."""
@@ -166,8 +166,7 @@ class Pairs:
         """
         if n >= len(self):
             return self
-        cells = range(len(self)) if group is None else self.column(group).to_pylist()
-        codes = codes_of_groups(cells)
+        codes = np.arange(len(self)) if group is None else codes_of_names(self.column(group).cast(pa.string()))
         sizes = np.bincount(codes)
         order = np.random.default_rng(seed).permutation(len(sizes))
         count = max(1, int(np.searchsorted(np.cumsum(sizes[order]), n, side="right")))
@@ -200,14 +199,12 @@ def codes(table: pa.Table, names: Sequence[str]) -> np.ndarray[Any, np.dtype[np.
     combined = np.zeros(table.num_rows, dtype=np.int64)
     for name in names:
         column = table.column(name)
-        if _is_list(column.type):
-            cells = [json.dumps(cell) for chunk in column.chunks for cell in chunk.to_pylist()]
-            column = pa.chunked_array([pa.array(cells, pa.string())])
-        encoded = column.combine_chunks().dictionary_encode(null_encoding="encode")
-        if isinstance(encoded, pa.ChunkedArray):  # one chunk or none, by version of pyarrow
-            encoded = encoded.chunk(0) if encoded.num_chunks else pa.array([], pa.string()).dictionary_encode()
-        size = len(encoded.dictionary) or 1
-        combined = combined * size + np.asarray(encoded.indices.to_numpy(zero_copy_only=False), dtype=np.int64)
+        if not _is_list(column.type):
+            column = column.cast(pa.string())
+        column_codes = distinct_rows(row_digests([column], len(column)))[1]
+        # a missing cell is no empty one
+        column_codes[np.asarray(column.is_null(), dtype=bool)] = len(column)
+        combined = combined * (len(column) + 1) + column_codes
         # Numbering anew keeps the codes below n, so that the product of many columns cannot overflow.
         combined = np.unique(combined, return_inverse=True)[1].reshape(-1).astype(np.int64)
     return combined

@@ -11,6 +11,7 @@ from typing import Any
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from assay.batches import converted
 from assay.datasets.columns import SourceTable, columns_text
 from assay.errors import InputError
 
@@ -155,21 +156,25 @@ def split_answers(source: SourceTable, name: str, column: pa.ChunkedArray, separ
     Raises:
         InputError: a cell of separators alone; with ``json``, a list of anything but texts.
     """
-    cells = []
-    for row, text in enumerate(column.to_pylist()):
-        if separator == JSON:
-            answers = json_answers(text) or [text]
-        elif separator in text:
-            answers = [answer.strip() for answer in text.split(separator) if answer.strip()]
-        else:
-            answers = [text]
-        if not answers:
-            raise InputError(
-                f"{source.where(row)}, column {name}: {text!r} holds no answer between the separators "
-                f"(`separator={separator}`)"
-            )
-        cells.append(answers)
-    return pa.chunked_array([pa.array(cells, pa.list_(pa.string()))])
+
+    def split(texts: list[str], first: int) -> list[list[str]]:
+        cells = []
+        for row, text in enumerate(texts, first):
+            if separator == JSON:
+                answers = json_answers(text) or [text]
+            elif separator in text:
+                answers = [answer.strip() for answer in text.split(separator) if answer.strip()]
+            else:
+                answers = [text]
+            if not answers:
+                raise InputError(
+                    f"{source.where(row)}, column {name}: {text!r} holds no answer between the separators "
+                    f"(`separator={separator}`)"
+                )
+            cells.append(answers)
+        return cells
+
+    return converted(column, pa.list_(pa.string()), split)
 
 
 def json_answers(text: str) -> list[str] | None:
@@ -193,7 +198,9 @@ def separator_hint(references: pa.ChunkedArray, candidates: pa.ChunkedArray) -> 
         candidates: of the same pairs.
     """
     n = len(references)
-    lists = sum(json_answers(text) is not None for text in references.to_pylist())
+    lists = 0
+    for chunk in references.chunks:
+        lists += sum(json_answers(text) is not None for text in chunk.to_pylist())
     if 0 < lists < n:
         return f"{lists:,} of {n:,} references are JSON lists, read as one answer each; {_remedy(JSON)}"
     for separator in LIKELY_SEPARATORS:
@@ -212,4 +219,7 @@ def _remedy(separator: str) -> str:
 
 def _count(texts: pa.ChunkedArray, separator: str) -> int:
     """Return how many texts have the separator between two other characters."""
-    return int(pc.sum(pc.match_substring(pc.utf8_trim_whitespace(texts), separator)).as_py() or 0)
+    holding = 0
+    for chunk in texts.chunks:
+        holding += pc.sum(pc.match_substring(pc.utf8_trim_whitespace(chunk), separator)).as_py() or 0
+    return holding

@@ -10,6 +10,8 @@ import regex  # type: ignore[import-untyped,unused-ignore]
 from numpy.typing import NDArray
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
+
     import pyarrow as pa
 
 # Letters and digits with the combining marks that follow them: an accent, a vowel sign of Devanagari. A mark begins no
@@ -53,18 +55,21 @@ def has_number(column: pa.ChunkedArray) -> NDArray[np.bool_]:
     """
     import pyarrow.compute as pc
 
-    texts, rows = laid_flat(column)
     has = np.zeros(len(column), dtype=bool)
-    np.logical_or.at(has, rows, np.asarray(pc.match_substring_regex(texts, _NUMBER), dtype=bool))
+    for texts, rows in laid_flat(column):
+        np.logical_or.at(has, rows, np.asarray(pc.match_substring_regex(texts, _NUMBER), dtype=bool))
     return has
 
 
-def laid_flat(column: pa.ChunkedArray) -> tuple[pa.Array, NDArray[np.int64]]:
-    """Return the texts of a column, those of a list one after another, and the row of each, shape (texts,)."""
+def laid_flat(column: pa.ChunkedArray) -> Iterator[tuple[pa.Array, NDArray[np.int64]]]:
+    """Yield the texts of each chunk of a column, those of a list one after another, and their rows in the column."""
     import pyarrow as pa
     import pyarrow.compute as pc
 
-    whole = column.combine_chunks()
-    if pa.types.is_list(whole.type) or pa.types.is_large_list(whole.type):
-        return pc.list_flatten(whole), np.asarray(pc.list_parent_indices(whole), dtype=np.int64)
-    return whole, np.arange(len(whole))
+    start = 0
+    for chunk in column.chunks:
+        if pa.types.is_list(chunk.type) or pa.types.is_large_list(chunk.type):
+            yield pc.list_flatten(chunk), start + np.asarray(pc.list_parent_indices(chunk), dtype=np.int64)
+        else:
+            yield chunk, start + np.arange(len(chunk))
+        start += len(chunk)

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import NDArray
 
+from assay.batches import codes_of_names
 from assay.errors import InputError, unknown_name
 from assay.lexicon.texts import pair_key, text_key
 from assay.manifest import DatasetRecord, MetricRecord, identity_of
@@ -122,7 +123,7 @@ class ScoredDataset:
                 f"{self.run.title}: {self.name} was resampled by {group!r}, which this older folder did not keep; "
                 "run the same command again"
             )
-        return codes_of_groups(self.table.column(column).to_pylist())
+        return codes_of_names(self.table.column(column))
 
     @property
     def buckets(self) -> dict[str, NDArray[np.bool_]]:
