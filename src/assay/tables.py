@@ -57,21 +57,50 @@ def with_known_types(table: pa.Table, where: str) -> tuple[pa.Table, dict[str, s
     columns: dict[str, Any] = {}
     left_out: dict[str, str] = {}
     for name in table.column_names:
-        column = table.column(name)
-        try:
-            column.validate(full=True)
-            known = _in_known_type(column)
-        except pa.ArrowException as error:
-            row = _first_no_utf8(column)
-            if row is not None:
-                raise InputError(f"{where}, column {name}: the text in row {row + 1} is no UTF-8") from None
-            raise InputError(f"{where}, column {name}: cannot be read ({damage(error)})") from None
+        known = _known_column(table, name, where)
         if known is None:
-            left_out[name] = str(column.type)
+            left_out[name] = str(table.schema.field(name).type)
         else:
             columns[name] = known
-    known_table = pa.table(columns) if columns else table.select([])
-    return known_table.replace_schema_metadata(table.schema.metadata), left_out
+    known_columns = pa.table(columns) if columns else table.select([])
+    return known_columns.replace_schema_metadata(table.schema.metadata), left_out
+
+
+def known_table(table: pa.Table, where: str, before: int = 0) -> pa.Table:
+    """Return a part of a table with the columns of :func:`with_known_types`, where the type alone decides theirs.
+
+    Other columns, and those that are left out there, stay as they are.
+
+    Args:
+        table: some rows.
+        where: what to call the whole in a message.
+        before: rows before these.
+
+    Raises:
+        InputError: as for :func:`with_known_types`.
+    """
+    import pyarrow as pa
+
+    for place, name in enumerate(table.column_names):
+        known = _known_column(table, name, where, before)
+        if known is not None and not pa.types.is_uint64(table.schema.field(name).type):
+            table = table.set_column(place, name, known)
+    return table
+
+
+def _known_column(table: pa.Table, name: str, where: str, before: int = 0) -> pa.ChunkedArray | None:
+    """Return a column as :func:`with_known_types` does; None where it is of no such type."""
+    import pyarrow as pa
+
+    column = table.column(name)
+    try:
+        column.validate(full=True)
+        return _in_known_type(column)
+    except pa.ArrowException as error:
+        row = _first_no_utf8(column)
+        if row is not None:
+            raise InputError(f"{where}, column {name}: the text in row {before + row + 1} is no UTF-8") from None
+        raise InputError(f"{where}, column {name}: cannot be read ({damage(error)})") from None
 
 
 def _in_known_type(column: pa.ChunkedArray) -> pa.ChunkedArray | None:

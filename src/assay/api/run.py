@@ -175,7 +175,7 @@ def _with_aspects(metric: Metric, *, offline: bool) -> tuple[Metric, ...]:
 
 def _is_card(spec: Any) -> bool:
     """Tell whether a spec names a card, which has its own columns."""
-    return isinstance(spec, str | Path) and not is_own_file(str(spec))
+    return isinstance(spec, str | Path) and not is_own_file(spec)
 
 
 def _distinctly_named(pairs: list[Pairs]) -> tuple[Pairs, ...]:

@@ -222,7 +222,7 @@ def _load(spec: Any, settings: StressSettings) -> Pairs:
     """Return the pairs of a dataset; a file of the user's own needs no labels."""
     if isinstance(spec, Pairs):
         return spec
-    is_card = isinstance(spec, str | Path) and not is_own_file(str(spec))
+    is_card = isinstance(spec, str | Path) and not is_own_file(spec)
     own = {"language": settings.language} if is_card else settings.values_of(OwnData)
     return load_dataset(spec, **own, offline=settings.offline, allow_unlabelled=not is_card)
 

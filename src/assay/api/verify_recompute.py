@@ -27,7 +27,8 @@ from assay.benchmark.store import ScoreStore
 from assay.benchmark.tabulate import tabulate
 from assay.benchmark.work import score_all
 from assay.datasets import Pairs, join_graphs, load_card, load_dataset
-from assay.datasets.files import is_table_file
+from assay.datasets.files import digest_of_files, is_table_file
+from assay.datasets.readers.parquet import is_address
 from assay.datasets.reading import Reading
 from assay.errors import AssayError, InputError, UnavailableError
 from assay.manifest import AgreementRow, Manifest, MetricRecord
@@ -37,7 +38,6 @@ from assay.progress import Progress
 from assay.reports.data import ScoredDataset
 from assay.reports.verify import Recomputed, ReloadedData, compare_scores, not_recomputed
 from assay.tables import PAIR_COLUMNS
-from assay.transfer import sha256_of
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -323,8 +323,10 @@ def reload(
     own = not facts.version and is_table_file(source)
     if not facts.version and not own:
         return ReloadedData(data.name, "unavailable", source, {}, "it was never a file or a dataset with a card"), None
-    if own and not path.is_file():
+    if own and not path.exists():
         why = "there is no such file, seen from this folder"
+        if is_address(source):
+            why = "it came from an address, which is not read again"
         return ReloadedData(data.name, "unavailable", source, {}, why), None
     if not own and _card_name(data).endswith(".toml") and not trusted:
         why = f"its card is a file that the run names, and is not read; if you trust it: {trust_option(data.name)}"
@@ -333,7 +335,7 @@ def reload(
     if lost is not None:
         why = f"there is no such file of graphs, seen from this folder: {lost}"
         return ReloadedData(data.name, "unavailable", source, {}, why), None
-    untouched = own and not request.graphs and sha256_of(path) == facts.sha256
+    untouched = own and not request.graphs and digest_of_files(path) == facts.sha256
     try:
         pairs = _from_file(data, path, manifest.environment.argv) if own else _from_card(data, request.offline)
         pairs = join_graphs(pairs, request.graphs) if request.graphs else pairs

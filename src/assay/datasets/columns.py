@@ -33,6 +33,7 @@ class SourceTable:
         first: number of the first row of the table.
         rows: number of each row where they do not simply follow each other (blank lines); else None.
         as_text: every cell is text, as in CSV: a number must be read out of it.
+        parts: of several files read as one table, the name of each and its first row in the table, from 0.
         misfits: by column that became text only because its values are of several kinds, the first that is no text.
     """
 
@@ -42,6 +43,7 @@ class SourceTable:
     first: int = 0
     rows: np.ndarray[Any, np.dtype[np.int64]] | None = None
     as_text: bool = False
+    parts: tuple[tuple[str, int], ...] = ()
     misfits: Mapping[str, Misfit] = field(default_factory=dict)
 
     def number(self, index: int) -> int:
@@ -55,7 +57,10 @@ class SourceTable:
         return np.arange(self.first, self.first + self.table.num_rows, dtype=np.int64)
 
     def where(self, index: int) -> str:
-        """Return ``FILE, row 7``."""
+        """Return ``FILE, row 7``; of several files the one that has the row, and its number there."""
+        for name, start in reversed(self.parts):
+            if index >= start:
+                return f"{name}, {self.unit} {int(index) - start + self.first}"
         return f"{self.name}, {self.unit} {self.number(index)}"
 
     def some(self, indices: Iterable[int], limit: int = 5) -> str:

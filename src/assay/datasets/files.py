@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import atexit
 import functools
+import hashlib
 import sys
 import tempfile
 from collections.abc import Mapping, Sequence
@@ -19,9 +20,11 @@ import pyarrow as pa
 
 from assay.datasets.columns import Misfit, SourceTable
 from assay.datasets.readers.jsonl import column_of, misfit_of, table_of_columns, table_of_records
+from assay.datasets.readers.parquet import is_address, is_folder, parts_of, public_address, read_parquet
 from assay.errors import InputError
 from assay.paths import user_path
-from assay.tables import damage, repeated
+from assay.tables import repeated
+from assay.transfer import sha256_of
 
 #: The name of standard input.
 STANDARD_INPUT = "-"
@@ -38,8 +41,10 @@ SUFFIXES = {
 
 
 def is_table_file(path: str | Path) -> bool:
-    """Tell whether the name ends as a file of pairs does, or stands for standard input."""
-    return str(path) == STANDARD_INPUT or Path(path).suffix.lower() in SUFFIXES
+    """Tell whether the name ends as a file of pairs does, stands for standard input, or is a folder or an address."""
+    if str(path) == STANDARD_INPUT or is_address(path):
+        return True
+    return Path(path).suffix.lower() in SUFFIXES or is_folder(path)
 
 
 def is_standard_input(path: str | Path) -> bool:
@@ -53,9 +58,21 @@ def file_of(path: str | Path) -> Path:
     Without an ending its format is seen from the first byte: an object of JSONL, or CSV.
 
     Raises:
-        InputError: nothing comes from standard input.
+        InputError: nothing comes from standard input; an address.
     """
+    if is_address(path):
+        raise InputError(f"{public_address(str(path))}: is an address, which `assay run` reads; give a file here")
     return _file_of_standard_input(str(path)) if is_standard_input(path) else user_path(path)
+
+
+def digest_of_files(path: str | Path) -> str:
+    """Return the SHA-256 of a file, or of those of a folder's parts; an empty string for an address."""
+    if is_address(path):
+        return ""
+    file = file_of(path)
+    if not file.is_dir():
+        return sha256_of(file)
+    return hashlib.sha256("".join(sha256_of(part) for part in parts_of(file)).encode()).hexdigest()
 
 
 @functools.cache
@@ -71,15 +88,19 @@ def _file_of_standard_input(name: str) -> Path:
     return path
 
 
-def read_table_file(path: str | Path) -> SourceTable:
+def read_table_file(path: str | Path, *, offline: bool = False) -> SourceTable:
     """Read any file of rows: the format follows from the suffix, the columns keep their names.
 
     ``.csv`` has commas, ``.tsv`` tabs, both with quotes around a cell where needed; ``.tab`` has tabs and
-    no quoting at all; ``.jsonl`` one object a line; ``.parquet`` stays Arrow.
+    no quoting at all; ``.jsonl`` one object a line; ``.parquet`` stays Arrow. A folder, or an address that fsspec
+    knows, holds Parquet, which is read part by part.
 
     Raises:
         InputError: one line with the file and row of what is wrong.
+        OfflineError, UnavailableError: an address, see :func:`~assay.datasets.readers.parquet.read_parquet`.
     """
+    if isinstance(path, str) and is_address(path):
+        return read_parquet(path, offline=offline)
     if not is_standard_input(path):
         return _read(Path(path))
     written = file_of(path)
@@ -97,15 +118,15 @@ def _read(path: Path) -> SourceTable:
     form = SUFFIXES.get(path.suffix.lower())
     if path == Path():
         raise InputError(f"the name of a file is empty (or '.'); expected one that ends in {', '.join(SUFFIXES)}")
-    if form is None:
+    if form is None and not path.is_dir():
         raise InputError(f"{path}: expected a file that ends in {', '.join(SUFFIXES)}")
     try:
         if path.is_dir():
-            raise InputError(f"{path}: is a folder; expected a file that ends in {', '.join(SUFFIXES)}")
+            return read_parquet(path)
         if path.stat().st_size == 0:
             raise InputError(f"{path}: the file is empty; expected a header and at least one row")
         if form == "parquet":
-            return _read_parquet(path)
+            return read_parquet(path)
         if form == "jsonl":
             return jsonl.read_jsonl(path)
         return delimited.read_delimited(path, delimiter="," if form == "csv" else "\t", quoted=form in ("csv", "tsv"))
@@ -116,27 +137,6 @@ def _read(path: Path) -> SourceTable:
     except OSError as error:
         # such as links that lead to each other
         raise InputError(f"{path}: cannot be read ({error.strerror or error})") from None
-
-
-def _read_parquet(path: Path) -> SourceTable:
-    import pyarrow.parquet as pq
-
-    try:
-        # by a stream: PyArrow opens no name that is no UTF-8
-        with path.open("rb") as stream:
-            schema = pq.read_schema(stream)
-            twice = repeated(schema.names)
-            if twice is not None:
-                raise InputError(f"{path}: the column {twice!r} appears twice; rename one")
-            stream.seek(0)
-            table = pq.read_table(stream)
-    except (pa.ArrowException, OSError, UnicodeDecodeError) as error:
-        if isinstance(error, FileNotFoundError | PermissionError):
-            raise
-        raise InputError(f"{path}: is not a readable Parquet file ({damage(error)})") from None
-    if not table.num_rows:
-        raise InputError(f"{path}: the table has no rows")
-    return SourceTable(table.replace_schema_metadata(None), str(path), first=1)
 
 
 def table_from_memory(data: Any, name: str = "data in memory") -> SourceTable:

@@ -17,7 +17,7 @@ from assay.datasets.card import Card, load_card, parse_spec
 from assay.datasets.columns import SourceTable
 from assay.datasets.convert import convert
 from assay.datasets.files import (
-    file_of,
+    digest_of_files,
     holds_splits,
     is_standard_input,
     is_table_file,
@@ -26,18 +26,21 @@ from assay.datasets.files import (
 )
 from assay.datasets.pairs import Pairs
 from assay.datasets.readers.base import Reader, ReaderResult, check_options, load_reader
+from assay.datasets.readers.parquet import is_address
 from assay.datasets.reading import Columns, Labels, Reading
 from assay.datasets.sources import Located, locate
 from assay.errors import AssayError, InputError, OfflineError, UnavailableError, summary_of, unknown_name
 from assay.paths import exists, user_path
-from assay.transfer import DownloadProgress, sha256_of
+from assay.transfer import DownloadProgress
 
 ALL = "all"
 
 
-def is_own_file(spec: str) -> bool:
+def is_own_file(spec: str | Path) -> bool:
     """Tell whether a text names a file of pairs, perhaps as ``NAME=FILE`` or ``FILE:SPLIT``, and no card."""
-    file = named_file(spec)[1]
+    if isinstance(spec, Path) and is_table_file(spec):
+        return True
+    file = named_file(str(spec))[1]
     return is_table_file(file) or is_table_file(parse_spec(file)[0])
 
 
@@ -69,9 +72,10 @@ def load_dataset(
 
     Args:
         spec: ``NAME[@VERSION][:SPLIT[+SPLIT]]`` of a card (``:all`` for every split); the path of a card
-            (.toml) or of a CSV, TSV, JSONL or Parquet file, which may be ``NAME=FILE``; ``-`` for rows of CSV or JSONL
-            from standard input (``-.tsv`` for another format); a list of dicts or of tuples (reference, candidate[,
-            label]); a DataFrame, an Arrow table or a Hugging Face dataset; with *split*, a ``DatasetDict``.
+            (.toml) or of a CSV, TSV, JSONL or Parquet file, which may be ``NAME=FILE``; a folder of Parquet parts
+            (``parts/``); an address of either that fsspec knows (``s3://bucket/x.parquet``); ``-`` for rows of CSV or
+            JSONL from standard input (``-.tsv`` for another format); a list of dicts or of tuples (reference,
+            candidate[, label]); a DataFrame, an Arrow table or a Hugging Face dataset; with *split*, a ``DatasetDict``.
         columns: for your own data, which column is which: ``reference=answer1,candidate=answer2`` or a
             mapping. ``label=a1+a2`` is the mean of two annotators.
         separator: for your own data, what stands between several gold answers of a reference, such as ``|``; ``json``
@@ -102,12 +106,12 @@ def load_dataset(
         name = name or own_name
         if not text:
             raise InputError("the name of a dataset is empty; expected a dataset (assay datasets list) or a file")
-        if is_table_file(text):
-            pairs = _from_file(user_path(text), reading, name, language, allow_unlabelled)
+        if is_table_file(spec if own_name is None else text):
+            pairs = _from_file(text, reading, name, language, allow_unlabelled, offline)
             return _select(pairs, _wanted(split))
         card_name, inner, splits = parse_spec(text)
         if is_table_file(card_name):  # FILE:SPLIT
-            pairs = _from_file(user_path(card_name), reading, name, language, allow_unlabelled)
+            pairs = _from_file(card_name, reading, name, language, allow_unlabelled, offline)
             return _select(pairs, _wanted(split) or splits)
         is_file = exists(text) and Path(text).is_file() and not text.endswith(".toml")
         if is_file or ("/" in card_name and not card_name.endswith(".toml")):
@@ -277,17 +281,21 @@ def _with_split(table: pa.Table, title: str, *, single: bool) -> pa.Table:
     return ordered_pairs(columns)
 
 
-def _from_file(path: Path, reading: Reading, name: str | None, language: str | None, allow_unlabelled: bool) -> Pairs:
+def _from_file(
+    spec: str | Path, reading: Reading, name: str | None, language: str | None, allow_unlabelled: bool, offline: bool
+) -> Pairs:
+    path = spec if is_address(spec) else user_path(spec)
+    source = read_table_file(path, offline=offline)
     from_input = is_standard_input(path)
     pairs = own_pairs(
-        read_table_file(path),
+        source,
         reading,
-        name=name or ("stdin" if from_input else path.stem),
-        origin="standard input" if from_input else str(path),
+        name=name or ("stdin" if from_input else Path(source.name).stem),
+        origin=source.name,
         language=language,
         allow_unlabelled=allow_unlabelled,
     )
-    return replace(pairs, sha256=sha256_of(file_of(path)))
+    return replace(pairs, sha256=digest_of_files(path))
 
 
 def own_pairs(

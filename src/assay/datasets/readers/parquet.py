@@ -1,0 +1,215 @@
+"""Parquet: a file, a folder of parts, or either at an address; read batch by batch."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, BinaryIO
+from urllib.parse import urlsplit
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+
+from assay.batches import ROWS, held
+from assay.datasets.columns import SourceTable
+from assay.errors import AssayError, InputError, MissingExtraError, OfflineError, UnavailableError, summary_of
+from assay.tables import damage, known_table, repeated
+
+#: What an address begins with; a letter and a colon alone is a drive of Windows.
+_SCHEME = re.compile(r"[A-Za-z][A-Za-z0-9+.-]+://.")
+#: Protocols that need no network.
+_LOCAL = ("file", "local", "memory")
+#: Packages that fsspec reads addresses with, by protocol.
+_DRIVERS = {
+    "s3": "s3fs",
+    "s3a": "s3fs",
+    "gs": "gcsfs",
+    "gcs": "gcsfs",
+    "az": "adlfs",
+    "abfs": "adlfs",
+    "abfss": "adlfs",
+    "http": "aiohttp",
+    "https": "aiohttp",
+    "hf": "huggingface_hub",
+    "sftp": "paramiko",
+    "ssh": "paramiko",
+}
+
+
+def is_address(text: str | Path) -> bool:
+    """Tell whether a text is an address such as ``s3://bucket/x.parquet``, without a split behind it."""
+    return _SCHEME.match(str(text)) is not None and ":" not in str(text).rstrip("/").rpartition("/")[2]
+
+
+def is_folder(path: str | Path) -> bool:
+    """Tell whether this is a folder that may hold parts: a path, or a text that is written as one and is no name."""
+    return (isinstance(path, Path) or "/" in path or "\\" in path) and Path(path).is_dir()
+
+
+def public_address(address: str) -> str:
+    """Return an address without user, password and query, which may be secrets."""
+    return re.sub(r"^([^:/?#]+://)[^/@]*@", r"\1", address).partition("?")[0]
+
+
+@dataclass(frozen=True)
+class _Part:
+    """One file of a dataset: its name for messages, and what opens it."""
+
+    name: str
+    open: Callable[[], BinaryIO]
+
+
+def parts_of(folder: Path) -> list[Path]:
+    """Return the Parquet files of a folder by name; what begins with ``.`` or ``_`` is none of the data.
+
+    Raises:
+        InputError: there is none.
+    """
+    parts = sorted(path for path in folder.glob("*.parquet") if path.name[0] not in "._" and path.is_file())
+    if not parts:
+        raise InputError(f"{folder}: is a folder without a file *.parquet; name a file, or a folder of Parquet parts")
+    return parts
+
+
+def read_parquet(path: str | Path, *, offline: bool = False) -> SourceTable:
+    """Read a Parquet file, or the parts of a folder as one table; from a disk, or from an address that fsspec knows.
+
+    What is large is written to a file of the cache, see :func:`assay.batches.held`.
+
+    Raises:
+        InputError: a file that is none, a part with another schema, no rows; the line names the part.
+        OfflineError: an address, and the network is forbidden.
+        UnavailableError: an address that cannot be reached, or needs a package that is not installed.
+    """
+    if isinstance(path, str) and is_address(path):
+        name, parts = public_address(path), _parts_at(path, offline=offline)
+    elif Path(path).is_dir():
+        name, parts = str(path), [_Part(str(part), _opener(part)) for part in parts_of(Path(path))]
+    else:
+        name, parts = str(path), [_Part(str(path), _opener(Path(path)))]
+    schema, rows = _common_schema(parts)
+    if not sum(rows):
+        raise InputError(f"{name}: the table has no rows")
+    table = held(known_table(schema.empty_table(), name).schema, _batches(parts, schema))
+    starts = tuple((part.name, sum(rows[:number])) for number, part in enumerate(parts))
+    return SourceTable(table, name, first=1, parts=starts if len(parts) > 1 else ())
+
+
+def _opener(path: Path) -> Callable[[], BinaryIO]:
+    # by a stream: PyArrow opens no name that is no UTF-8
+    return lambda: path.open("rb")
+
+
+def _parts_at(address: str, *, offline: bool) -> list[_Part]:
+    """Return the file at an address, or the parts of the folder there.
+
+    Raises:
+        InputError: fsspec does not know the protocol, or there is no part.
+        OfflineError, UnavailableError: see :func:`read_parquet`.
+    """
+    shown, protocol = public_address(address), urlsplit(address).scheme
+    if offline and protocol not in _LOCAL:
+        raise OfflineError(f"{shown}: would be read over the network, which `offline` forbids; give a file instead")
+    try:
+        from fsspec.core import url_to_fs
+    except ImportError:
+        raise MissingExtraError("fsspec", "remote") from None
+    try:
+        system, root = url_to_fs(address)
+    except ImportError as error:
+        package = _DRIVERS.get(protocol)
+        remedy = f"pip install {package}" if package else summary_of(error)
+        raise UnavailableError(f"{shown}: {protocol} addresses need a package that is not installed", remedy) from error
+    except ValueError as error:
+        raise InputError(f"{shown}: cannot be read ({error})") from error
+    if urlsplit(root).path.endswith(".parquet"):
+        files = [root]
+    else:
+        with _reaching(shown):
+            found = system.glob(f"{root.rstrip('/')}/*.parquet")
+        files = sorted(file for file in found if file.rpartition("/")[2][0] not in "._")
+    if not files:
+        raise InputError(f"{shown}: there is no file *.parquet; name a file, or a folder of Parquet parts")
+    names = [public_address(str(system.unstrip_protocol(file))) for file in files]
+    return [_Part(name, _remote_opener(system, file)) for name, file in zip(names, files, strict=True)]
+
+
+def _remote_opener(system: Any, file: str) -> Callable[[], BinaryIO]:
+    def opened() -> BinaryIO:
+        stream: BinaryIO = system.open(file, "rb")
+        return stream
+
+    return opened
+
+
+@contextmanager
+def _reaching(name: str) -> Iterator[None]:
+    """Turn what goes wrong while a part is read into one line that names it."""
+    try:
+        yield
+    except AssayError:
+        raise
+    except (pa.ArrowException, UnicodeDecodeError) as error:
+        raise InputError(f"{name}: is not a readable Parquet file ({damage(error)})") from error
+    except Exception as error:
+        if not is_address(name):
+            if isinstance(error, FileNotFoundError | PermissionError):
+                raise
+            raise InputError(f"{name}: is not a readable Parquet file ({damage(error)})") from error
+        # each file system has errors of its own
+        raise UnavailableError(
+            f"{name}: cannot be read ({summary_of(error)})", "check the address and its access"
+        ) from error
+
+
+def _common_schema(parts: list[_Part]) -> tuple[pa.Schema, list[int]]:
+    """Return the schema that all parts have, and the rows of each; a column without a value fits every type.
+
+    Raises:
+        InputError: a column appears twice, or a part has other columns, or another type of one.
+    """
+    schemas, rows = [], []
+    for part in parts:
+        with _reaching(part.name), part.open() as stream:
+            file = pq.ParquetFile(stream)
+            schema = file.schema_arrow.remove_metadata()
+            rows.append(file.metadata.num_rows)
+        twice = repeated(schema.names)
+        if twice is not None:
+            raise InputError(f"{part.name}: the column {twice!r} appears twice; rename one")
+        schemas.append(schema)
+    names = schemas[0].names
+    types: dict[str, tuple[pa.Field, str]] = {}
+    for part, schema in zip(parts, schemas, strict=True):
+        if set(schema.names) != set(names):
+            lacking = ", ".join(name for name in names if name not in schema.names)
+            further = ", ".join(name for name in schema.names if name not in names)
+            what = f"lacks the column {lacking}" if lacking else f"has a further column {further}"
+            raise InputError(f"{part.name}: {what}, unlike {parts[0].name}; all parts need the same columns")
+        known = known_table(schema.empty_table(), part.name).schema
+        for field in known:
+            first, owner = types.setdefault(field.name, (field, part.name))
+            if pa.types.is_null(first.type):
+                types[field.name] = field, part.name
+            elif field.type != first.type and not pa.types.is_null(field.type):
+                raise InputError(
+                    f"{part.name}: the column {field.name} holds {field.type}, in {owner} {first.type}; "
+                    "all parts need the same types"
+                )
+    return pa.schema([types[name][0].with_nullable(True) for name in names]), rows
+
+
+def _batches(parts: list[_Part], schema: pa.Schema) -> Iterator[pa.RecordBatch]:
+    """Yield the rows of all parts, in known types."""
+    for part in parts:
+        before = 0
+        with _reaching(part.name), part.open() as stream:
+            # not the whole column of a row group at a time
+            file = pq.ParquetFile(stream, buffer_size=1 << 20, pre_buffer=False)
+            for batch in file.iter_batches(batch_size=ROWS):
+                table = known_table(pa.Table.from_batches([batch]), part.name, before).select(schema.names)
+                before += len(batch)
+                yield from table.replace_schema_metadata(None).cast(schema).combine_chunks().to_batches()
