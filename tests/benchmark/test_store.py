@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import os
 import sqlite3
 import stat
@@ -9,9 +10,14 @@ import subprocess
 import sys
 
 import numpy as np
+import pyarrow as pa
+import pyarrow.parquet as pq
 import pytest
 
+import assay
+from assay.api.cache import list_cache, prune_cache
 from assay.batches import DIGEST
+from assay.benchmark import parts, store
 from assay.benchmark.store import ScoreStore
 from assay.errors import InputError
 
@@ -159,3 +165,130 @@ def test_a_new_store_is_for_its_user_alone(tmp_path, monkeypatch):
     path.chmod(0o660)
     with ScoreStore(path):
         assert stat.S_IMODE(path.stat().st_mode) == 0o660
+
+
+# Beyond the size that suits SQLite.
+
+
+@pytest.fixture
+def many(monkeypatch):
+    """Scores of a metric go to Parquet from five on, in parts of ten."""
+    monkeypatch.setattr(store, "MANY", 5)
+    monkeypatch.setattr(parts, "ROWS", 10)
+    monkeypatch.setattr(store, "ROWS", 10)
+
+
+def parts_of(path):
+    return sorted(path.with_name(f"{path.name}.parts").rglob("*.parquet"))
+
+
+def test_many_scores_lie_in_parquet_and_are_found_with_the_few(tmp_path, many):
+    path = tmp_path / "s.sqlite"
+    with ScoreStore(path) as opened:
+        key, other = opened.metric_id({"metric": "x"}), opened.metric_id({"metric": "y"})
+        opened.put(key, digests(0, 1, 300), np.array([0.0, 0.1, 0.3]), np.array([1, 2, 3], dtype=np.uint8))
+        opened.expect(key, 4)
+        assert not parts_of(path)
+        opened.expect(key, 250)
+        assert opened.count(key) == 0
+        for start in range(1, 250, 7):
+            rows = np.arange(start, min(start + 7, 250))
+            opened.put(key, digests(*rows.tolist()), rows + 0.5, (rows % 7).astype(np.uint8))
+        waiting = opened.get(key, digests(248, 249, 250))[0]
+        assert waiting.tolist()[:2] == [248.5, 249.5]
+        assert np.isnan(waiting[2])
+    assert len(parts_of(path)) == 19
+    with ScoreStore(path) as opened:
+        key, other = opened.metric_id({"metric": "x"}), opened.metric_id({"metric": "y"})
+        assert np.isnan(opened.get(other, digests(1))[0]).all()
+        # what came later goes first, in Parquet and in SQLite
+        opened.put(key, digests(7), np.array([-7.0]))
+        scores, flags = opened.get(key, digests(300, 249, 7, 1, 0, 400))
+        assert scores.tolist()[:5] == [0.3, 249.5, -7.0, 1.5, 0.0]
+        assert flags.tolist() == [3, 249 % 7, 0, 1, 1, 0]
+        opened.expect(key, 5)
+        opened.put(key, digests(7), np.array([70.0]))
+        assert opened.get(key, digests(7))[0] == 70
+        assert opened.get(key, digests())[0].tolist() == []
+
+
+MANY_WRITER = """
+import os, sys
+import numpy as np
+from pathlib import Path
+from assay.batches import DIGEST
+from assay.benchmark import parts, store
+store.MANY, parts.ROWS = 5, 10
+opened = store.ScoreStore(Path(sys.argv[1]))
+key = opened.metric_id({"metric": "shared"})
+opened.expect(key, 500)
+for start in range(0, 495, 5):
+    keys = np.array([np.void(n.to_bytes(16, "big")) for n in range(start, start + 5)], dtype=DIGEST)
+    opened.put(key, keys, np.arange(start, start + 5, dtype=float))
+os.kill(os.getpid(), 9)
+"""
+
+
+def test_a_kill_loses_less_than_a_part_and_two_runs_add_to_one_store(tmp_path):
+    path = tmp_path / "s.sqlite"
+    writers = [subprocess.Popen([sys.executable, "-c", MANY_WRITER, str(path)]) for _ in range(2)]
+    assert [writer.wait(timeout=120) for writer in writers] == [-9, -9]
+    with ScoreStore(path) as opened:
+        scores, _ = opened.get(opened.metric_id({"metric": "shared"}), digests(*range(495)))
+    assert scores.tolist()[:490] == list(range(490))
+    assert np.isnan(scores[490:]).all()
+
+
+@pytest.mark.parametrize("damage", ["byte", "cut", "other metric", "score"])
+def test_a_damaged_part_is_refused_with_the_remedy(tmp_path, many, damage):
+    path = tmp_path / "s.sqlite"
+    with ScoreStore(path) as opened:
+        keys = [opened.metric_id({"metric": name}) for name in ("x", "y")]
+        for key in keys:
+            opened.expect(key, 50)
+            opened.put(key, digests(*range(50)), np.full(50, float(key)))
+    part, other = parts_of(path)
+    if damage == "byte":
+        content = bytearray(part.read_bytes())
+        content[content.index((7).to_bytes(16, "big")) + 3] ^= 1
+        part.write_bytes(content)
+    elif damage == "cut":
+        part.write_bytes(part.read_bytes()[:-20])
+    elif damage == "other metric":
+        other.replace(part)
+    else:
+        table = pq.read_table(part)
+        changed = table.set_column(1, "score", pa.array(np.zeros(50)))
+        pq.write_table(changed, part)
+    with (
+        ScoreStore(path) as opened,
+        pytest.raises(InputError, match=r"parquet: this part .* assay cache prune scores$"),
+    ):
+        for name in ("x", "y"):
+            opened.get(opened.metric_id({"metric": name}), digests(1))
+
+
+def test_a_full_disk_under_parts_is_one_line(tmp_path, many, monkeypatch):
+    def full(*_, **__):
+        raise OSError(errno.ENOSPC, "No space left on device")
+
+    with pytest.raises(InputError, match="the disk is full"), ScoreStore(tmp_path / "s.sqlite") as opened:
+        key = opened.metric_id({"metric": "x"})
+        opened.expect(key, 50)
+        opened.put(key, digests(1), np.zeros(1))
+        monkeypatch.setattr(pq, "write_table", full)
+        opened.put(key, digests(*range(2, 50)), np.zeros(48))
+
+
+def test_a_run_finds_its_many_scores_again_and_the_cache_lists_them(tmp_path, many, monkeypatch):
+    monkeypatch.setenv("ASSAY_CACHE", str(tmp_path))
+    rows = [{"reference": f"a b {n}", "candidate": f"a {n}", "label": n % 2} for n in range(40)]
+    first = assay.run([rows], ["f1", "chrf"], resamples=0)
+    assert len(parts_of(store.default_store())) == 2
+    again = assay.run([rows], ["f1", "chrf"], resamples=0)
+    assert [record.scored for record in again.outcome.metrics] == [0, 0]
+    assert again.scores.equals(first.scores)
+    listed = {entry.kind: entry.files for entry in list_cache()}
+    assert listed["scores"] >= 3
+    prune_cache(["scores"])
+    assert not parts_of(store.default_store())

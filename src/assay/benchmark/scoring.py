@@ -232,7 +232,10 @@ class Scorer:
                 if not job.metrics[index].is_stored:
                     continue
                 scores[index], flags[index] = self.store.get(key, job.singles.digests)
-        return _JobState(position, job, keys, scores, flags, np.isnan(scores), np.zeros(len(keys)))
+        missing = np.isnan(scores)
+        for key, lacking in zip(keys, missing.sum(axis=1).tolist(), strict=True):
+            self.store.expect(key, lacking)
+        return _JobState(position, job, keys, scores, flags, missing, np.zeros(len(keys)))
 
     def _keep(self, state: _JobState, rows: NDArray[np.intp], scores: Scores) -> None:
         """Put the scores of a unit into the store and into its job, where the store lacked them.

@@ -2,25 +2,37 @@
 
 A score is found by the full signature of its metric and a digest of the pair's texts, so that a changed option,
 library, model or text never finds an old one. SQLite in WAL mode: runs in parallel share one store, and a killed run
-loses at most the batch in flight. Each score has a checksum, since SQLite has none: a damaged file or a score that was
+loses the unit in flight. Each score has a checksum, since SQLite has none: a damaged file or a score that was
 changed ends a run with an error instead of a wrong number.
+
+SQLite suits few scores. Of a metric that gets many at once, they lie in Parquet in a folder beside the file
+(``parts.py``), and those in SQLite, which came later, go first.
 """
 
 from __future__ import annotations
 
+import errno
 import json
 import struct
 import zlib
-from collections.abc import Mapping
+from collections.abc import Iterable, Iterator, Mapping
+from contextlib import contextmanager
+from functools import cached_property
+from hashlib import blake2b
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from assay.database import Database
+from assay.batches import DIGEST
+from assay.benchmark.parts import ROWS, Rows, ScoreParts
+from assay.database import DamagedStoreError, Database, StoreError, StoreFullError
 from assay.paths import cache_dir
 
+#: New scores of a metric from which on they go to Parquet. At so many rows one more takes SQLite twice the time of the
+#: first, at five times as many three times, with 9 kB written.
+MANY = 100_000
 #: Digests looked up in one statement; SQLite's own default limit was 999 for long.
 LOOKUP = 900
 
@@ -42,6 +54,33 @@ def default_store() -> Path:
     return cache_dir() / "scores-2.sqlite"
 
 
+class _Kept:
+    """What is found of some distinct digests, shape (n,): scores, NaN where there is none, and flags."""
+
+    def __init__(self, pairs: NDArray[np.void]) -> None:
+        self.scores, self.flags = np.full(len(pairs), np.nan), np.zeros(len(pairs), dtype=np.uint8)
+        self._pairs = pairs.view("S16")
+
+    @cached_property
+    def _order(self) -> NDArray[np.intp]:
+        return np.argsort(self._pairs)
+
+    @cached_property
+    def _sorted(self) -> NDArray[np.bytes_]:
+        return self._pairs[self._order]
+
+    def take(self, rows: Rows) -> None:
+        """Put scores and flags where their digests are."""
+        if not len(self._pairs):
+            return
+        pairs, scores, flags = rows
+        known = pairs.view("S16")
+        places = np.searchsorted(self._sorted, known).clip(max=len(self._sorted) - 1)
+        found = self._sorted[places] == known
+        index = self._order[places[found]]
+        self.scores[index], self.flags[index] = scores[found], flags[found]
+
+
 class ScoreStore(Database):
     """A store on disk; use as a context manager, one a process.
 
@@ -60,6 +99,10 @@ class ScoreStore(Database):
         super().__init__(path)
         #: By metric: of its signature, where the checksum of each row starts.
         self._checksums: dict[int, int] = {}
+        #: By metric: what lies in Parquet.
+        self._parts: dict[int, ScoreParts] = {}
+        #: The metrics whose new scores go there.
+        self._many: set[int] = set()
 
     def metric_id(self, signature: Mapping[str, str]) -> int:
         """Return the key of a metric with this full signature.
@@ -74,8 +117,70 @@ class ScoreStore(Database):
                 self._connection.execute("INSERT OR IGNORE INTO metrics (signature) VALUES (?)", (text,))
             row = self._find(text)
         metric = int(row[0])
-        self._checksums[metric] = zlib.crc32(text.encode("utf-8", "surrogatepass"))
+        content = text.encode("utf-8", "surrogatepass")
+        self._checksums[metric] = zlib.crc32(content)
+        if metric not in self._parts:
+            folder = self.path.with_name(f"{self.path.name}.parts") / blake2b(content, digest_size=16).hexdigest()
+            self._parts[metric] = ScoreParts(folder, self._checksums[metric], self._damaged_part)
         return metric
+
+    def _damaged_part(self, part: Path, reason: str) -> DamagedStoreError:
+        return DamagedStoreError(
+            f"{part}: this part of the {self.title} is damaged ({reason}); move it away, or remove the store with: "
+            f"assay cache prune {self.kind}"
+        )
+
+    def expect(self, metric: int, scores: int) -> None:
+        """Say how many scores of a metric are to come: from :data:`MANY` on they go to Parquet, with those it has.
+
+        Raises:
+            StoreError: the store is damaged, or cannot be written.
+        """
+        if scores < MANY or metric in self._many:
+            return
+        self._many.add(metric)
+        if not self.count(metric, limit=1):
+            return
+        with self._writing(), self._writing_parts():
+            for rows in self._all_of(metric):
+                self._parts[metric].add(rows)
+            self._parts[metric].flush()
+            self._connection.execute("DELETE FROM scores WHERE metric = ?", (metric,))
+
+    def _all_of(self, metric: int) -> Iterator[Rows]:
+        """Yield what SQLite has of a metric.
+
+        Raises:
+            DamagedStoreError: a checksum does not fit.
+        """
+        found = self._connection.execute("SELECT pair, score, flags, checksum FROM scores WHERE metric = ?", (metric,))
+        while rows := found.fetchmany(ROWS):
+            known = self._checked(metric, rows)
+            values = np.array(list(known.values()), dtype=np.float64).reshape(-1, 2)
+            yield np.frombuffer(b"".join(known), dtype=DIGEST), values[:, 0], values[:, 1].astype(np.uint8)
+
+    @contextmanager
+    def _writing_parts(self) -> Iterator[None]:
+        """Turn errors of the file system in this block into one that a user can act on."""
+        try:
+            yield
+        except OSError as error:
+            if error.errno == errno.ENOSPC:
+                raise StoreFullError(
+                    f"{self.path}: the disk is full; free some space and run the same command again"
+                ) from error
+            raise StoreError(
+                f"{self.path}: {error}; the {self.kind} so far are kept, run the same command again"
+            ) from error
+
+    def close(self) -> None:
+        """Write what waits, and close the files."""
+        try:
+            with self._writing_parts():
+                for parts in self._parts.values():
+                    parts.flush()
+        finally:
+            super().close()
 
     def _find(self, signature: str) -> Any:
         with self._explaining():
@@ -94,15 +199,21 @@ class ScoreStore(Database):
         Raises:
             StoreError: the store is damaged, or cannot be read.
         """
-        scores, flags = np.full(len(pairs), np.nan), np.zeros(len(pairs), dtype=np.uint8)
+        kept = _Kept(pairs)
+        scores, flags = kept.scores, kept.flags
+        if metric in self._parts:
+            for rows in self._parts[metric].read():
+                kept.take(rows)
         with self._explaining():
-            if not self.count(metric, limit=1):
+            if self.count(metric, limit=len(pairs)) < len(pairs):
+                for rows in self._all_of(metric):
+                    kept.take(rows)
                 return scores, flags
             for start in range(0, len(pairs), LOOKUP):
                 known = self._look_up(metric, [bytes(pair) for pair in pairs[start : start + LOOKUP]])
                 for row, pair in enumerate(pairs[start : start + LOOKUP], start):
-                    if (kept := known.get(bytes(pair))) is not None:
-                        scores[row], flags[row] = kept
+                    if (found := known.get(bytes(pair))) is not None:
+                        scores[row], flags[row] = found
         return scores, flags
 
     def _look_up(self, metric: int, keys: list[bytes]) -> dict[bytes, tuple[float, int]]:
@@ -113,8 +224,12 @@ class ScoreStore(Database):
         """
         marks = ",".join("?" * len(keys))
         select = f"SELECT pair, score, flags, checksum FROM scores WHERE metric = ? AND pair IN ({marks})"
+        return self._checked(metric, self._connection.execute(select, (metric, *keys)))
+
+    def _checked(self, metric: int, rows: Iterable[tuple[Any, ...]]) -> dict[bytes, tuple[float, int]]:
+        """Return score and flags by digest of rows with their checksums, see :meth:`_look_up`."""
         known = {}
-        for pair, score, flags, checksum in self._connection.execute(select, (metric, *keys)):
+        for pair, score, flags, checksum in rows:
             if not isinstance(score, float) or checksum != self._checksum(metric, pair, score, flags):
                 raise self.damaged("a score does not fit its checksum")
             known[pair] = score, flags
@@ -139,6 +254,10 @@ class ScoreStore(Database):
             StoreError: the store cannot be written.
         """
         flags = np.zeros(len(pairs), dtype=np.uint8) if flags is None else flags
+        if metric in self._many:
+            with self._writing_parts():
+                self._parts[metric].add((pairs, scores, flags))
+            return
         rows = []
         for pair, score, flag in zip(pairs, scores.tolist(), flags.tolist(), strict=True):
             key = bytes(pair)
@@ -149,6 +268,6 @@ class ScoreStore(Database):
             )
 
     def count(self, metric: int, *, limit: int = -1) -> int:
-        """Return how many pairs have a score under *metric*, counted up to *limit* where it is positive."""
+        """Return how many scores SQLite has of *metric*, counted up to *limit* where it is positive."""
         rows = "SELECT 1 FROM scores WHERE metric = ? LIMIT ?"
         return int(self._connection.execute(f"SELECT count(*) FROM ({rows})", (metric, limit)).fetchone()[0])
