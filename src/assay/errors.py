@@ -47,6 +47,10 @@ class UnavailableError(AssayError):
         self.reason = reason
         self.remedy = remedy
 
+    def __reduce__(self) -> tuple[Any, ...]:
+        """Return what makes it anew in another process: *args* has the message alone."""
+        return type(self), (self.reason, self.remedy)
+
 
 class MissingExtraError(UnavailableError):
     """An optional package is not installed."""
@@ -55,6 +59,10 @@ class MissingExtraError(UnavailableError):
         super().__init__(f"the package {package} is not installed", install_extra(extra))
         self.package = package
         self.extra = extra
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        """See :meth:`UnavailableError.__reduce__`."""
+        return type(self), (self.package, self.extra)
 
 
 @functools.cache

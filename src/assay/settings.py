@@ -539,8 +539,19 @@ class GoldAnswers(Settings):
 class Scoring(GoldAnswers, Hardware, Offline, WithProgress):
     """How pairs are scored."""
 
+    workers: int | None = setting(
+        "At most N processes score, and models take N threads; small work starts none [default: the free cores].",
+        None,
+        at_least=1,
+        metavar="N",
+    )
     keep_models: bool = setting("Let several models be in memory at a time.", False)
-    executor: Executor | None = setting("Who scores; this process by default.", None, python_only=True)
+    executor: Executor | None = setting("Who scores, in place of `workers`.", None, python_only=True)
+
+    @property
+    def model_threads(self) -> int | None:
+        """Threads of the CPU for models: `threads`, else as many as `workers`; None for the cores that are free."""
+        return self.threads or self.workers
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -16,11 +16,11 @@ from assay.api.result import Result
 from assay.api.run import load_metrics, purse_of
 from assay.api.writing import check_held, check_out, write_scored_lines, write_table
 from assay.benchmark.buckets import reads_texts
-from assay.benchmark.executor import InProcess
 from assay.benchmark.folder import check_target, write_run
 from assay.benchmark.request import Request
 from assay.benchmark.runner import run, score_pairs
 from assay.benchmark.settings import AgreeSettings, ScoreSettings
+from assay.benchmark.workers import executor_of
 from assay.datasets import Pairs, join_graphs, load_dataset, read_table_file
 from assay.datasets.columns import MissingColumnsError, parse_columns, resolve_columns
 from assay.datasets.files import SUFFIXES, file_of, is_standard_input, is_table_file
@@ -94,12 +94,12 @@ def score_file(settings: ScoreSettings) -> list[str]:
         pairs, table = pairs.limit(settings.limit), table.slice(0, settings.limit)
     shared = settings.values_of(GoldAnswers, Offline)
     request = Request((pairs,), metrics, buckets=("none",), resamples=0, absent=absent, **shared)
-    runtime, purse = Runtime(settings.device, settings.threads), purse_of(settings, fresh=settings.fresh)
+    runtime, purse = Runtime(settings.device, settings.model_threads), purse_of(settings, fresh=settings.fresh)
     with use_runtime(runtime), use_purse(purse):
         scored = score_pairs(
             request,
             store=None if settings.store is None else user_path(settings.store),
-            executor=settings.executor or InProcess(keep_models=settings.keep_models),
+            executor=executor_of(settings),
             fresh=settings.fresh,
             progress=settings.progress or Silent(),
         )

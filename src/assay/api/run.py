@@ -12,12 +12,12 @@ from assay.api.result import Result
 from assay.api.values import Report
 from assay.benchmark.buckets import rules_for
 from assay.benchmark.estimate import estimate_work
-from assay.benchmark.executor import InProcess
 from assay.benchmark.folder import check_target
 from assay.benchmark.request import Request
 from assay.benchmark.runner import run as run_request
 from assay.benchmark.settings import RunSettings
 from assay.benchmark.suite import Suite, load_suite, shipped_suites
+from assay.benchmark.workers import executor_of
 from assay.datasets import Pairs, join_graphs, list_datasets, load_dataset
 from assay.datasets.card import parse_spec
 from assay.datasets.files import holds_splits
@@ -241,12 +241,12 @@ def run(settings: RunSettings) -> Result:
     if settings.out is not None:
         check_target(user_path(settings.out), request.digest())
     store = None if settings.store is None else user_path(settings.store)
-    runtime = Runtime(settings.device, settings.threads)
+    runtime = Runtime(settings.device, settings.model_threads)
     if settings.device not in ("auto", "cpu"):
         # before any work: a device that was named must be there
         device_of(runtime)
     with use_runtime(runtime), use_purse(purse_of(settings, fresh=settings.fresh)):
-        executor = settings.executor or InProcess(keep_models=settings.keep_models)
+        executor = executor_of(settings)
         outcome = run_request(request, store=store, executor=executor, fresh=settings.fresh, progress=settings.progress)
     result = Result(outcome)
     if settings.out is not None:
@@ -266,7 +266,7 @@ def estimate(settings: RunSettings) -> Report:
     """
     request = plan(settings)
     store = None if settings.store is None else user_path(settings.store)
-    runtime, purse = Runtime(settings.device, settings.threads), purse_of(settings, fresh=settings.fresh)
+    runtime, purse = Runtime(settings.device, settings.model_threads), purse_of(settings, fresh=settings.fresh)
     with use_runtime(runtime), use_purse(purse):
         works = estimate_work(request, store, fresh=settings.fresh)
     return Report(estimate_document([asdict(work) for work in works], settings.budget))

@@ -15,11 +15,11 @@ from assay.api.stress_effects import Source, subject_of
 from assay.api.values import Report
 from assay.api.verify_recompute import pairs_of
 from assay.benchmark.estimate import estimate_work
-from assay.benchmark.executor import InProcess
 from assay.benchmark.folder import PAGE
 from assay.benchmark.perturbed import PerturbedPlan, plan_perturbed, score_perturbed
 from assay.benchmark.request import Request
 from assay.benchmark.runner import score_pairs
+from assay.benchmark.workers import executor_of
 from assay.datasets import Pairs, load_dataset
 from assay.datasets.grouping import suggest_groups
 from assay.datasets.load import is_own_file
@@ -85,11 +85,11 @@ def stress(settings: StressSettings) -> Stress:
     score = partial(
         score_pairs,
         store=None if settings.store is None else user_path(settings.store),
-        executor=settings.executor or InProcess(keep_models=settings.keep_models),
+        executor=executor_of(settings),
         fresh=settings.fresh,
         progress=settings.progress or Silent(),
     )
-    runtime, purse = Runtime(settings.device, settings.threads), purse_of(settings, fresh=settings.fresh)
+    runtime, purse = Runtime(settings.device, settings.model_threads), purse_of(settings, fresh=settings.fresh)
     with use_runtime(runtime), use_purse(purse):
         scored, failures = score_perturbed(plan, score)
     subjects = []
@@ -120,7 +120,7 @@ def estimate_stress(settings: StressSettings) -> Report:
     """
     plan = _plan(settings)[0]
     store = None if settings.store is None else user_path(settings.store)
-    runtime, purse = Runtime(settings.device, settings.threads), purse_of(settings, fresh=settings.fresh)
+    runtime, purse = Runtime(settings.device, settings.model_threads), purse_of(settings, fresh=settings.fresh)
     with use_runtime(runtime), use_purse(purse):
         works = estimate_work(plan.of_texts, store, fresh=settings.fresh)
         for _, others in plan.others:

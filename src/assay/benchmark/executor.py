@@ -42,6 +42,7 @@ class Unit:
         metrics: what scores.
         batch: the texts.
         again: those of the texts that a later unit of the same engine has as well.
+        left: pairs that may have to be scored after this unit, over all metrics without an engine.
     """
 
     number: int
@@ -49,6 +50,7 @@ class Unit:
     metrics: tuple[Metric, ...]
     batch: Batch
     again: frozenset[str] = frozenset()
+    left: int = 0
 
 
 class Executor(Protocol):

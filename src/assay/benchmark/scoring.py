@@ -191,17 +191,21 @@ class Scorer:
         if engine is not None:
             numbered = known = list(numbered)
             recurrence = _RecurringTexts(known)
+        # what jobs lack whose turn has not come is not known yet
+        left = sum(len(job.singles.digests) for job in jobs)
         for state in numbered:
+            left -= state.scores.shape[1] - sum(map(len, state.units.values()))
             if not state.units:
                 whole.append(state)
             for number, rows in list(state.units.items()):
+                left -= len(rows)
                 if state.failed:
                     self.progress.advance(len(rows))
                     continue
                 owners[number] = state
                 metrics = tuple(state.job.metrics[index] for index in _lacking(state, rows))
                 again = frozenset() if recurrence is None else recurrence.after(number, _texts(state, rows))
-                yield Unit(number, engine, metrics, state.job.singles.batch(rows), again)
+                yield Unit(number, engine, metrics, state.job.singles.batch(rows), again, left)
 
     def _numbered(self, states: Iterable[_JobState], size: int) -> Iterator[_JobState]:
         """Divide the pairs that the store lacks into units of at most *size*, numbered through all jobs."""

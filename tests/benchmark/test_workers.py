@@ -1,0 +1,234 @@
+"""Several processes give the numbers of one, and lose no more than the unit of a process that dies."""
+
+from __future__ import annotations
+
+import multiprocessing
+import os
+import pickle
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pytest
+
+import assay
+from assay.benchmark import scoring, workers
+from assay.errors import InputError, MissingExtraError, UnavailableError
+from assay.processes import Crew, WorkerDiedError, _packed
+from tests.benchmark.dying import Dying
+
+WORDS = ["alpha", "beta", "gamma", "delta", "epsilon", "zeta", "eta", "theta", "iota", "kappa"]
+ROWS = [
+    {
+        "reference": " ".join(WORDS[i * k % 10] for k in range(1, 9)),
+        "candidate": f"{i} {' '.join(WORDS[(i + 3) * k % 10] for k in range(1, 7))}",
+        "label": float(i % 3),
+    }
+    for i in range(400)
+]
+#: A candidate of the third unit.
+THIRD = ROWS[120]["candidate"]
+
+
+@pytest.fixture
+def eager(monkeypatch):
+    """Workers for any work, in units of 50 pairs."""
+    monkeypatch.setattr(scoring, "CHUNK", 50)
+    monkeypatch.setattr(workers, "MANY", 0)
+    yield
+    assert multiprocessing.active_children() == []
+
+
+def scored(metrics, number, **settings):
+    settings = {"buckets": "none", "resamples": 0, "fresh": True} | settings
+    return assay.run(ROWS, metrics, workers=number, **settings)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(("number", "others"), [(3, ["chrf", "levenshtein"]), (2, ["meteor"])])
+def test_as_many_workers_as_one_likes_give_the_same_numbers(eager, wordnet, number, others):
+    names = ["f1", "bleu", "rouge-l", *others]
+    alone, together = scored(names, 1), scored(names, number)
+    assert alone.failures == together.failures == []
+    assert alone.scores.equals(together.scores)
+    assert alone.agreement.equals(together.agreement)
+    costs = [record.cost.details for record in together.outcome.metrics]
+    assert costs == [{"workers": number}] * len(names)
+    assert not any(record.cost.details for record in alone.outcome.metrics)
+    speeds = [record.cost.pairs_per_second for record in together.outcome.metrics]
+    assert all(speed and speed > 0 for speed in speeds)
+
+
+@pytest.mark.slow
+def test_a_killed_worker_costs_its_unit(eager, tmp_path):
+    once = Dying(at=THIRD, once=str(tmp_path / "killed"))
+    result = scored([once, "f1"], 2)
+    assert (tmp_path / "killed").exists()
+    assert result.failures == []
+    assert result.scores.score.tolist()[: len(ROWS)] == [float(len(row["candidate"])) for row in ROWS]
+
+
+@pytest.mark.slow
+def test_a_unit_that_kills_two_workers_is_named_and_others_go_on(eager):
+    result = scored([Dying(at=THIRD), "f1"], 2)
+    [failure] = result.failures
+    assert failure.endswith(" on data: ended 2 processes that scored it, the last by signal 9 (pairs 100 to 149)")
+    assert set(result.agreement.metric) == {"f1"}
+
+
+@pytest.mark.slow
+def test_a_metric_that_leaves_raises_or_prints_ends_no_worker(eager, capfd):
+    metrics = [Dying(how=how, at=THIRD) for how in ("leave", "raise", "miss", "print")]
+    result = scored(metrics, 2)
+    assert [(one.status, one.reason, one.remedy) for one in result.outcome.metrics] == [
+        ("failed", "called exit('enough') where scores were expected", ""),
+        ("failed", "TwoPartError: one and two", ""),
+        ("unavailable", "no words", "pip install words"),
+        ("done", "", ""),
+    ]
+    assert capfd.readouterr().out == ""
+
+
+def half(reference, candidate):
+    return len(candidate) / 2
+
+
+@pytest.mark.slow
+def test_what_no_worker_can_take_is_scored_here(eager, monkeypatch):
+    """A function, and a class that other processes do not find: pickle writes it, but they cannot read it."""
+    scripted = type("Scripted", (Dying,), {"__module__": "__main__"})
+    monkeypatch.setattr(sys.modules["__main__"], "Scripted", scripted, raising=False)
+    result = scored([half, scripted(), "f1"], 2)
+    assert result.failures == []
+    lengths = [float(len(row["candidate"])) for row in ROWS]
+    assert result.scores.score.tolist()[: 2 * len(ROWS)] == [length / 2 for length in lengths] + lengths
+    assert [record.cost.details for record in result.outcome.metrics] == [{}, {}, {"workers": 2}]
+
+
+def test_errors_come_through_whole():
+    for error in (UnavailableError("no words", "pip install words"), MissingExtraError("torch", "neural")):
+        copy = pickle.loads(_packed(error))
+        assert type(copy) is type(error)
+        assert (copy.reason, copy.remedy, str(copy)) == (error.reason, error.remedy, str(error))
+
+
+@pytest.mark.parametrize("settings", [{"workers": 2}, {"workers": 1}, {}])
+def test_small_work_starts_no_process(monkeypatch, settings):
+    def started(*_):
+        raise AssertionError("workers for a moment's work")
+
+    monkeypatch.setattr(workers, "Crew", started)
+    assert assay.run(ROWS, ["f1", "bleu"], buckets="none", resamples=0, fresh=True, **settings).failures == []
+
+
+@pytest.mark.slow
+def test_workers_start_where_they_save_time_and_the_run_goes_on_meanwhile(monkeypatch):
+    """By the formula, with 0.1 s for a unit: 4 units of a process save less than a second to two, 40 units more."""
+    monkeypatch.setattr(scoring, "CHUNK", 10)
+    costs = []
+    for limit in (40, 400):
+        result = scored([Dying(pause=0.05)], 2, limit=limit)
+        costs.append(result.outcome.metrics[0].cost.details)
+    assert costs == [{}, {"workers": 2}]
+
+
+def test_workers_below_one():
+    with pytest.raises(InputError, match="`workers=0`: must be a whole number, at least 1"):
+        assay.run(ROWS, ["f1"], workers=0)
+
+
+#: Scores with workers at the top of a script, which says how often it is run; a second process would run it again.
+SCRIPT = """
+import os, sys
+import assay
+from assay.benchmark import scoring, workers
+from tests.benchmark.dying import Dying
+scoring.CHUNK, workers.MANY = 4, 0
+print("script", flush=True)
+rows = [{"reference": "a", "candidate": str(i), "label": i % 2} for i in range(400)]
+result = assay.run(rows, [Dying(pause=0.1)], workers=2, buckets="none", resamples=0, fresh=True, limit=int(sys.argv[1]))
+print(result.failures, [record.cost.details for record in result.outcome.metrics])
+"""
+
+
+def begun(tmp_path: Path, limit: int) -> subprocess.Popen[str]:
+    path = tmp_path / "script.py"
+    # a shell that runs tests in the background has SIGINT ignored, which children inherit
+    path.write_text("import signal\nsignal.signal(signal.SIGINT, signal.default_int_handler)\n" + SCRIPT)
+    environment = os.environ | {"PYTHONPATH": os.pathsep.join([str(Path.cwd()), *sys.path])}
+    return subprocess.Popen(
+        [sys.executable, path, str(limit)],
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+        env=environment,
+        start_new_session=True,
+    )
+
+
+@pytest.mark.slow
+def test_a_script_needs_no_guard(tmp_path):
+    out, err = begun(tmp_path, 60).communicate(timeout=60)
+    assert out.splitlines() == ["script", "[] [{'workers': 2}]"], err
+
+
+def members(group: int) -> list[int]:
+    """Return the processes of a group that run."""
+    found = []
+    for entry in Path("/proc").iterdir():
+        try:
+            state, _, owner = (entry / "stat").read_text().rpartition(")")[2].split()[:3]
+        except (OSError, ValueError):
+            continue
+        if owner == str(group) and state != "Z":
+            found.append(int(entry.name))
+    return found
+
+
+@pytest.mark.slow
+@pytest.mark.skipif(not Path("/proc/self/stat").exists(), reason="there is no /proc here")
+@pytest.mark.parametrize("strike", [signal.SIGINT, signal.SIGKILL])
+def test_workers_end_with_the_run(tmp_path, strike):
+    """Ctrl-C reaches all processes of a terminal; a kill the one of the run alone."""
+    run = begun(tmp_path, 400)
+    until = time.monotonic() + 30
+    while len(members(run.pid)) < 4 and time.monotonic() < until:
+        # the run, the tracker of semaphores and two workers
+        time.sleep(0.05)
+    time.sleep(0.5)
+    began = time.monotonic()
+    os.killpg(run.pid, strike) if strike is signal.SIGINT else os.kill(run.pid, strike)
+    _, err = run.communicate(timeout=30)
+    assert run.returncode == -strike or (strike is signal.SIGINT and "KeyboardInterrupt" in err.splitlines()[-1])
+    assert err.count("Traceback") <= 1, err
+    while members(run.pid) and time.monotonic() < began + 10:
+        time.sleep(0.05)
+    assert members(run.pid) == []
+    assert time.monotonic() - began < 10
+
+
+def die_of_three(item: int) -> int:
+    if item == 3:
+        os.kill(os.getpid(), signal.SIGKILL)
+    return item * item
+
+
+@pytest.mark.slow
+def test_a_crew_takes_items_as_it_has_room():
+    taken = []
+
+    def items():
+        for item in range(12):
+            taken.append(item)
+            yield item
+
+    crew = Crew(2, die_of_three)
+    outcomes = crew.map(items())
+    first, _ = next(outcomes)
+    assert len(taken) <= 4
+    found = dict([(first, first * first), *outcomes])
+    crew.close()
+    assert isinstance(found.pop(3), WorkerDiedError)
+    assert found == {item: item * item for item in range(12) if item != 3}
