@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 import errno
+import sys
+from pathlib import Path
 
 import numpy as np
 import pyarrow as pa
+import pyarrow.compute as pc
 import pytest
 
 from assay import batches
@@ -36,6 +39,22 @@ def test_a_large_table_is_mapped_from_a_file_without_a_name(small_limit):
     assert pa.total_allocated_bytes() - before < 1000
     assert table.equals(pa.Table.from_batches(_batches(1000, 50)))
     assert list(cache_dir().iterdir()) == []
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="the system does not say")
+def test_pages_that_were_released_are_read_again(small_limit):
+    table = held(pa.schema([("text", pa.string()), ("number", pa.int64())]), _batches(100_000, 5000))
+    total = pc.sum(table.column("number")).as_py()
+    before = _kilobytes_of_files()
+    batches.release_pages()
+    assert _kilobytes_of_files() < before - 500
+    assert pc.sum(table.column("number")).as_py() == total == sum(range(100_000))
+
+
+def _kilobytes_of_files():
+    """Memory of this process that is pages of files."""
+    lines = Path("/proc/self/status").read_text(encoding="ascii").splitlines()
+    return next(int(line.split()[1]) for line in lines if line.startswith("RssFile"))
 
 
 def test_a_small_table_makes_no_file(small_limit):

@@ -9,6 +9,7 @@ from __future__ import annotations
 import errno
 import json
 import mmap
+import weakref
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from hashlib import blake2b
@@ -32,6 +33,8 @@ ROWS = 1 << 16
 SLICE = 8192
 #: NumPy type of a digest: 16 raw bytes.
 DIGEST = np.dtype("V16")
+#: The files that are mapped.
+_MAPPED: weakref.WeakSet[mmap.mmap] = weakref.WeakSet()
 
 
 def held(schema: pa.Schema, batches: Iterable[pa.RecordBatch]) -> pa.Table:
@@ -82,7 +85,15 @@ def _mapped(schema: pa.Schema, batches: Iterable[pa.RecordBatch]) -> pa.Table:
             f"{folder}: cannot hold data that are larger than memory should take ({reason}); free some space, or set "
             "ASSAY_CACHE to a folder with room for them"
         ) from error
+    _MAPPED.add(mapped)
     return pa.ipc.open_file(pa.BufferReader(pa.py_buffer(mapped))).read_all()
+
+
+def release_pages() -> None:
+    """Take the pages of mapped tables out of this process's memory; the system reads them again when they are used."""
+    for mapped in _MAPPED:
+        if hasattr(mmap, "MADV_DONTNEED"):
+            mapped.madvise(mmap.MADV_DONTNEED)
 
 
 def take_rows(column: pa.ChunkedArray, rows: NDArray[np.integer[Any]]) -> pa.Array:

@@ -223,7 +223,8 @@ class PreparedDataset:
         return self._rows[languages]
 
     def finished(self) -> DatasetScores:
-        """Return the pairs with their scores."""
+        """Return the pairs with their scores, and forget the distinct pairs, which were only for scoring."""
+        self._singles.clear()
         return DatasetScores(self.pairs, self.dropped, self.group_column, self.scores)
 
 

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import NDArray
 
+from assay.batches import release_pages
 from assay.benchmark.adjusted import read_controls
 from assay.benchmark.buckets import check_columns, check_distinct, rules_for, split_into_buckets
 from assay.benchmark.executor import Executor, InProcess
@@ -83,9 +84,12 @@ def run(
             buckets = split_into_buckets(dataset.pairs, dataset.rules, token_f1)
             controls = read_controls(dataset.pairs, rules_for(dataset.pairs, request.controls)[0], token_f1)
             finished.append(replace(dataset.finished(), buckets=tuple(buckets), controls=controls))
-            dataset_rows, dataset_summaries = tabulate(request, finished[-1], progress)
-            rows += dataset_rows
-            summaries += dataset_summaries
+    # agreement takes memory of its own, and reads no texts
+    release_pages()
+    for scored_dataset in finished:
+        dataset_rows, dataset_summaries = tabulate(request, scored_dataset, progress)
+        rows += dataset_rows
+        summaries += dataset_summaries
     seconds = {"score": scored - begun, "agree": time.perf_counter() - scored}
     log.info("scored in %.1f s, agreement in %.1f s", seconds["score"], seconds["agree"])
     return Outcome(request, tuple(finished), tuple(records), tuple(summaries), tuple(rows), seconds)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import asdict
 from statistics import fmean
 from typing import TYPE_CHECKING
@@ -46,7 +46,9 @@ def tabulate(
     """
     pairs = dataset.pairs
     negated = {str(metric) for metric in request.metrics if not metric.declaration.higher_is_better}
-    scores = {name: -values if name in negated else values for name, values in dataset.scores.items()}
+    scores: Mapping[str, NDArray[np.float64]] = dataset.scores
+    if negated:
+        scores = {name: -values if name in negated else values for name, values in scores.items()}
     buckets = dataset.buckets
     labels = pairs.labels
     groups = None if dataset.group_column is None else _group_codes(pairs, dataset.group_column)
@@ -58,7 +60,7 @@ def tabulate(
         # numbered anew from 0, since a bucket may lack some groups
         bucket_groups = None if groups is None else np.unique(groups[inside], return_inverse=True)[1]
         estimates = agreement(
-            {name: values[inside] for name, values in scores.items()},
+            ScoresInside(scores, inside),
             labels[inside],
             statistics=request.statistics,
             resamples=request.resamples,
@@ -80,7 +82,7 @@ def tabulate(
             summaries += mean_summaries
     blocks = adjusted_blocks(
         dataset.controls,
-        scores,
+        dict(scores),
         labels,
         annotations,
         statistics=request.statistics,
@@ -95,6 +97,24 @@ def tabulate(
             rows.append(_row(pairs, adjusted, estimate, NEGATED if estimate.metric in negated else ""))
         summaries.append(_record_of(block, summaries[0]))
     return rows, summaries
+
+
+class ScoresInside(Mapping[str, NDArray[np.float64]]):
+    """The scores of the pairs of a bucket by metric, taken out of those of all pairs when they are asked for."""
+
+    def __init__(self, scores: Mapping[str, NDArray[np.float64]], inside: NDArray[np.bool_]) -> None:
+        self._scores = scores
+        self._inside = slice(None) if inside.all() else inside
+
+    def __getitem__(self, metric: str) -> NDArray[np.float64]:
+        taken: NDArray[np.float64] = self._scores[metric][self._inside]
+        return taken
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._scores)
+
+    def __len__(self) -> int:
+        return len(self._scores)
 
 
 def _record_of(block: AdjustedBlock, whole: BucketRecord) -> BucketRecord:
