@@ -97,6 +97,21 @@ def test_a_trial_that_fails_is_told_and_not_counted(tiny_base, files, tmp_path, 
     assert found["trials"][1]["value"] is None
 
 
+def test_checkpoints_stay_until_the_study_has_the_value(tiny_base, files, tmp_path, monkeypatch):
+    remove, states = running.shutil.rmtree, []
+
+    def watched(path, **options):
+        if path.name.startswith("trial-"):
+            trials = held_trials(f"sqlite:///{path.parent / 'study.db'}")
+            states.append(trials[int(path.name.removeprefix("trial-"))].state.name)
+        remove(path, **options)
+
+    monkeypatch.setattr(running.shutil, "rmtree", watched)
+    space = "[space.learning_rate]\nchoices = [1e-3, 1e30]"
+    search_on(tiny_base, tmp_path / "out", files, space=space, epochs=1, trials=3)
+    assert sorted(states) == ["COMPLETE", "COMPLETE", "PRUNED"]
+
+
 def test_a_trial_without_a_sign_of_life_is_tried_once_more(tiny_base, files, tmp_path, monkeypatch):
     monkeypatch.setattr(study, "HEARTBEAT", 1)
     monkeypatch.setattr(study, "GRACE", 2)

@@ -181,13 +181,20 @@ def run_trials(order: TrialOrder, job: PairwiseJob, study: Study, progress: Prog
         progress: gets every step and line.
     """
     lost: list[int] = []  # a trial that others gave up, as its process reported nothing for too long
+    decided: list[Path] = []  # checkpoints that no retry needs
 
     def objective(trial: Trial) -> float:
+        checkpoints = order.folder / f"trial-{first_attempt(trial.study, trial.number)}"
         try:
-            return _evaluate_trial(order, job, trial, progress)
+            value = _evaluate_trial(order, job, trial, progress, checkpoints)
         except UpdateFinishedTrialError:
             lost.append(trial.number)
             raise
+        except Exception:
+            decided.append(checkpoints)
+            raise
+        decided.append(checkpoints)
+        return value
 
     while number_begun(study) < order.search.trials:
         try:
@@ -197,15 +204,19 @@ def run_trials(order: TrialOrder, job: PairwiseJob, study: Study, progress: Prog
             if not lost:
                 raise
             progress.say(f"trial {lost.pop()}: gave no sign of life for too long, and is repeated")
+        finally:
+            # only now that the study has the value: a retry would read what a kill leaves of half a checkpoint
+            while decided:
+                shutil.rmtree(decided.pop(), ignore_errors=True)
 
 
-def _evaluate_trial(order: TrialOrder, job: PairwiseJob, trial: Trial, progress: Progress) -> float:
-    """Return the value of a trial, which Optuna maximises; its checkpoints are removed once it is decided.
+def _evaluate_trial(order: TrialOrder, job: PairwiseJob, trial: Trial, progress: Progress, checkpoints: Path) -> float:
+    """Return the value of a trial, which Optuna maximises.
 
     Raises:
         TrialPruned: it is worse than others at the same epoch, or its loss diverged.
         _SurplusError: the study has enough trials without it.
-        UpdateFinishedTrialError: another process gave the trial up; its checkpoints are left for the retry.
+        UpdateFinishedTrialError: another process gave the trial up, and will repeat it.
         Exception: what ended the training; the trial keeps its text.
     """
     search, study = order.search, trial.study
@@ -217,26 +228,21 @@ def _evaluate_trial(order: TrialOrder, job: PairwiseJob, trial: Trial, progress:
     settings = suggest_all(trial, search.space)
     repeated = trial.user_attrs.get(RETRY_OF)
     trial_progress.say(_settings_line(settings) + ("" if repeated is None else f" (retry of trial {repeated})"))
-    checkpoints = order.folder / f"trial-{first_attempt(study, trial.number)}"
     try:
         value = run_trial(replace(job, progress=trial_progress), trial, settings, search.objective, checkpoints)
         trial_progress.say(f"dev {search.objective} {value:.5f}")
     except optuna.TrialPruned:
         trial_progress.say("pruned")
-        shutil.rmtree(checkpoints, ignore_errors=True)
         raise
     except UpdateFinishedTrialError:
         raise
     except DivergedError as error:  # settings to avoid, but no reason to end the search
         trial_progress.say(f"pruned: {error}")
         _record_error(trial, error)
-        shutil.rmtree(checkpoints, ignore_errors=True)
         raise optuna.TrialPruned from error
     except Exception as error:
         _record_error(trial, error)
-        shutil.rmtree(checkpoints, ignore_errors=True)
         raise
-    shutil.rmtree(checkpoints, ignore_errors=True)
     return value
 
 
