@@ -64,6 +64,8 @@ class RequestRecord(_Record):
         controls: rules of what agreement was adjusted for.
         statistics: names of coefficients, in the order of the tables.
         resamples: 0 for no intervals.
+        interval: how intervals were made, see :data:`assay.statistics.coefficients.INTERVALS`; all by resamples in
+            folders of an assay that did not record it.
         confidence: level of the intervals, in (0.5, 1).
         graphs: files of AMR graphs that were joined to the pairs, by side.
     """
@@ -77,6 +79,7 @@ class RequestRecord(_Record):
     controls: list[str] = []
     statistics: list[Annotated[str, AfterValidator(_registered_statistic)]] = Field(min_length=1)
     resamples: int
+    interval: Literal["auto", "bootstrap", "influence"] = "bootstrap"
     confidence: float
     group_by: str | None = None
     drop_duplicates: bool

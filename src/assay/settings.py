@@ -26,7 +26,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar, Concatenate, Literal, ParamSpec, Protocol, TypeVar, overload
 
 from assay.errors import InputError
-from assay.statistics.coefficients import statistics_help
+from assay.statistics.coefficients import INFLUENCE_FROM, INTERVALS, statistics_help
 
 if TYPE_CHECKING:
     from assay.benchmark.executor import Executor
@@ -458,6 +458,18 @@ class Resampling(Seeded):
 
 
 @dataclass(frozen=True, kw_only=True)
+class AgreementIntervals(Resampling):
+    """How intervals of agreement, and of its differences, are made."""
+
+    interval: Literal["auto", "bootstrap", "influence"] = setting(
+        f"Intervals from resamples, or from the influence of each pair, in one pass; auto: influence from "
+        f"{INFLUENCE_FROM:,} pairs on.",
+        "auto",
+        choices=INTERVALS,
+    )
+
+
+@dataclass(frozen=True, kw_only=True)
 class ChosenRows(Settings):
     """Which pairs of the data are used, and which of them belong together."""
 
@@ -473,7 +485,7 @@ class ChosenRows(Settings):
 
 
 @dataclass(frozen=True, kw_only=True)
-class AgreementSettings(ChosenRows, Resampling):
+class AgreementSettings(ChosenRows, AgreementIntervals):
     """How the agreement of scores with labels is computed."""
 
     buckets: Sequence[str] = setting(

@@ -101,6 +101,28 @@ def test_an_unchanged_run_gives_the_same_numbers(assay, made):
     assert table.code == 0 and table.err == "" and "RUN: the same numbers, 3 of 3" in table.out
 
 
+def test_intervals_from_influence_values_are_made_again(assay):
+    ran(assay, *RUN, *METRICS, "-b", "f1", "--interval", "influence")
+    run = read_run(Path("RUN"))
+    assert run.manifest.request.interval == "influence" and "|influence:all|" in run.manifest.signature
+    table = Path("RUN/table.md").read_text(encoding="utf-8")
+    assert "95% intervals from influence values (Fisher's scale)" in table
+    assert verified(assay)["same"]
+    # a folder that did not record how intervals were made has them from resamples
+    edit("run.json", lambda run: run["request"].pop("interval"))
+    found = verified(assay, code=1)
+    assert [one["agreement"]["outcome"] for one in found["metrics"]] == ["differs"] * 3
+
+
+def test_intervals_of_an_older_folder_are_from_resamples(assay, made):
+    run = read_run(Path("RUN"))
+    assert run.manifest.request.interval == "auto" and "influence" not in run.manifest.signature
+    table = Path("RUN/table.md").read_text(encoding="utf-8")
+    assert "95% bootstrap intervals (expanded percentile) from 100 resamples" in table
+    edit("run.json", lambda run: run["request"].pop("interval"))
+    assert verified(assay)["same"]
+
+
 @pytest.mark.parametrize("group", [(), ("--group-by", "asked")])
 def test_every_rule_of_buckets_and_its_mean(assay, group):
     ran(assay, *RUN, *METRICS, *RULES, *group, "--statistic", "kendall", "--statistic", "auc")

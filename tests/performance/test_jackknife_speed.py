@@ -5,7 +5,7 @@ from __future__ import annotations
 from itertools import combinations
 
 from assay.statistics.draws import draw_all
-from assay.statistics.jackknife import DifferenceVariance, leave_one_out
+from assay.statistics.jackknife import JackknifeVariance, leave_one_out
 from tests.performance.ratio import medians
 from tests.performance.test_comparison_speed import DRAWS, STATISTICS, N, data
 
@@ -21,7 +21,7 @@ def test_a_fifth_of_the_time_of_permutations(capsys):
     def jackknife():
         left_out = leave_one_out(scores, labels, statistics=STATISTICS)
         for first, second in metric_pairs:
-            DifferenceVariance.of(left_out[first], left_out[second])
+            JackknifeVariance.of_differences(left_out[first], left_out[second])
 
     def permutations():
         drawing = {"statistics": STATISTICS, "resamples": 0, "seed": (0,), "metric_pairs": some}

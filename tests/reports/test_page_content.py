@@ -113,7 +113,7 @@ def test_how_to_reproduce(folder):
         assert status.short_signature.replace("|", "") in texts.replace(" ", "").replace("|", "")
     assert run.manifest.datasets[0].digest in texts
     assert f"numpy {run.manifest.environment.packages['numpy']}" in texts
-    assert "95% intervals by the bootstrap (expanded percentile), 100 resamples, seed 0" in texts
+    assert "95% bootstrap intervals (expanded percentile) from 100 resamples, seed 0" in texts
 
 
 def test_a_run_without_intervals(tmp_path):

@@ -1,10 +1,12 @@
 """Print how often 95 % intervals hold the true value, as the tables of docs/statistics.md.
 
-Run ``python -m tests.simulations.coverage``; it takes about three minutes. Every sample has its own seed.
+Run ``python -m tests.simulations.coverage`` for the bootstrap and for AUC, about three minutes, and with
+``influence`` for influence values beside the bootstrap, about six. Every sample has its own seed.
 """
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Callable
 from dataclasses import dataclass
 
@@ -12,6 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import stats
 
+from assay.statistics import jackknife
 from assay.statistics.agreement import agreement, measure, percentile_interval
 
 STATISTICS = ("pearson", "spearman", "kendall", "pairwise-accuracy", "auc")
@@ -24,6 +27,8 @@ GROUP_SIZE = 4
 LOWEST = 0.93
 #: Areas of the second table.
 AREAS = (0.6, 0.8, 0.95)
+#: Sizes of the third table.
+SIZES_BESIDE = (30, 100, 300)
 
 Floats = NDArray[np.float64]
 #: Takes a generator and a number of pairs or groups; returns scores, labels and groups, or None for independent pairs.
@@ -83,6 +88,34 @@ def grouped_binary(rng: np.random.Generator, n: int) -> tuple[Floats, Floats, ND
     return noise + np.sqrt(2) * stats.norm.ppf(0.8) * labels, labels, groups
 
 
+def near_one(rng: np.random.Generator, n: int) -> tuple[Floats, Floats, None]:
+    """Return scores and labels that are jointly normal with a correlation of .995."""
+    labels = rng.normal(size=n)
+    return 0.995 * labels + np.sqrt(1 - 0.995**2) * rng.normal(size=n), labels, None
+
+
+def even_levels(rng: np.random.Generator, n: int) -> tuple[Floats, Floats, None]:
+    """Return labels of which 40, 35 and 25 % have each level."""
+    scores, latent, _ = normal(rng, n)
+    return scores, np.digitize(latent, stats.norm.ppf([0.4, 0.75])).astype(float), None
+
+
+def heavy_ties(rng: np.random.Generator, n: int) -> tuple[Floats, Floats, None]:
+    """Return the same labels with scores of one decimal, two thirds of which are 0."""
+    scores, labels, _ = even_levels(rng, n)
+    return np.where(scores < 0.5, 0, np.round(scores, 1)), labels, None
+
+
+def groups_of_many_sizes(rng: np.random.Generator, n: int) -> tuple[Floats, Floats, NDArray[np.intp]]:
+    """Return n groups of 2, 5 or 20 pairs that share a part of score and label, which are correlated by .15."""
+    groups = np.repeat(np.arange(n), rng.choice([2, 5, 20], size=n))
+    shared_scores, shared_rest = rng.normal(size=(2, n))
+    shared_labels = 0.5 * shared_scores + np.sqrt(0.75) * shared_rest
+    own_scores, own_labels = rng.normal(size=(2, len(groups)))
+    scores = np.sqrt(0.3) * shared_scores[groups] + np.sqrt(0.7) * own_scores
+    return scores, np.sqrt(0.3) * shared_labels[groups] + np.sqrt(0.7) * own_labels, groups
+
+
 def of_normal(correlation: float) -> dict[str, float]:
     """Return the coefficients of jointly normal variables, in closed form."""
     kendall = 2 / np.pi * np.arcsin(correlation)
@@ -106,6 +139,17 @@ SETTINGS = (
 )
 
 
+#: Those of the third table.
+SETTINGS_BESIDE = (
+    SETTINGS[0],
+    Setting("normal, correlated by .995", near_one, of_normal(0.995)),
+    Setting("labels 40/35/25", even_levels, {}),
+    Setting("labels 40/35/25, most scores 0", heavy_ties, {}),
+    *SETTINGS[1:],
+    Setting("groups of 2, 5 and 20", groups_of_many_sizes, of_normal(0.15)),
+)
+
+
 def true_values(setting: Setting) -> dict[str, float]:
     """Return the population's values by statistic: in closed form, or from large samples."""
     sampled: dict[str, list[float]] = {name: [] for name in STATISTICS}
@@ -117,7 +161,7 @@ def true_values(setting: Setting) -> dict[str, float]:
     return {name: float(np.mean(values)) for name, values in sampled.items()} | setting.known
 
 
-def coverage(setting: Setting, n: int, truth: dict[str, float]) -> dict[str, str]:
+def coverage(setting: Setting, n: int, truth: dict[str, float], interval: str = "bootstrap") -> dict[str, str]:
     """Return by statistic the share of intervals that hold the true value; a dash where fewer than half exist."""
     held = dict.fromkeys(STATISTICS, 0)
     intervals = dict.fromkeys(STATISTICS, 0)
@@ -131,6 +175,7 @@ def coverage(setting: Setting, n: int, truth: dict[str, float]) -> dict[str, str
             confidence=0.95,
             seed=(case,),
             groups=groups,
+            interval=interval,
         )
         for estimate in estimates:
             if estimate.low is not None and estimate.high is not None:
@@ -161,8 +206,22 @@ def area_coverage(fewer: int, n: int, area: float) -> tuple[float, float]:
     return newcombe / CASES, percentile / CASES
 
 
+def beside() -> None:
+    """Print the coverage of influence values, and beside it that of the bootstrap on the same samples."""
+    # groups as from many pairs on, where the influence of a group is the sum of that of its pairs
+    jackknife.LINEAR_FROM = 0
+    print("| population | n | " + " | ".join(STATISTICS) + " |")
+    print("|---|---:|" + "---:|" * len(STATISTICS))
+    for setting in SETTINGS_BESIDE:
+        truth = true_values(setting)
+        for n in SIZES_BESIDE:
+            by_influence, by_bootstrap = (coverage(setting, n, truth, way) for way in ("influence", "bootstrap"))
+            cells = [f"{by_influence[name]} / {by_bootstrap[name]}".replace("– / –", "–") for name in STATISTICS]
+            print(f"| {setting.name} | {n} | " + " | ".join(cells) + " |", flush=True)
+
+
 def main() -> None:
-    """Print both tables."""
+    """Print the first two tables."""
     print("| population | n | " + " | ".join(STATISTICS) + " |")
     print("|---|---:|" + "---:|" * len(STATISTICS))
     for setting in SETTINGS:
@@ -180,4 +239,4 @@ def main() -> None:
 
 
 if __name__ == "__main__":
-    main()
+    beside() if "influence" in sys.argv else main()

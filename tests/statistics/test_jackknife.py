@@ -9,7 +9,7 @@ from scipy import stats
 from assay.statistics.agreement import measure
 from assay.statistics.coefficients import STATISTICS, LabelKind
 from assay.statistics.comparison import compare
-from assay.statistics.jackknife import DifferenceVariance, leave_one_out
+from assay.statistics.jackknife import JackknifeVariance, leave_one_out
 from tests.simulations.metrics_alike import Population
 
 N = 60
@@ -80,7 +80,7 @@ def test_the_variance_of_a_mean_is_exact():
     """The jackknife of a mean is its usual standard error (Efron & Stein 1981)."""
     values = np.random.default_rng(0).normal(size=30)
     left = (values.sum() - values) / 29
-    found = DifferenceVariance.of([left], [np.zeros(30)])
+    found = JackknifeVariance.of_differences([left], [np.zeros(30)])
     assert found.variances == pytest.approx([values.var(ddof=1) / 30])
     assert found.degrees.tolist() == [29]
 
@@ -91,8 +91,8 @@ def test_the_variance_of_a_mean_over_datasets_is_that_of_welch():
     parts = []
     for values in (first, second):
         left = (values.sum() - values) / (len(values) - 1)
-        parts.append(DifferenceVariance.of([left], [np.zeros(len(values))]))
-    found = DifferenceVariance.of_mean(parts)
+        parts.append(JackknifeVariance.of_differences([left], [np.zeros(len(values))]))
+    found = JackknifeVariance.of_mean(parts)
     # the mean of two means varies as half their difference does, which Welch tests
     welch = stats.ttest_ind(first, second, equal_var=False)
     assert found.degrees == pytest.approx([welch.df])

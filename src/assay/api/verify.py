@@ -130,6 +130,7 @@ def _request_of(manifest: Manifest, offline: bool) -> Request:
         controls=record.controls,
         statistics=record.statistics,
         resamples=record.resamples,
+        interval=record.interval,
         confidence=record.confidence,
         drop_duplicates=record.drop_duplicates,
         seed=record.seed,

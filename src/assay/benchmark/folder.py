@@ -38,7 +38,7 @@ from assay.errors import InputError
 from assay.manifest import AGREEMENT_COLUMNS, DatasetRecord, Environment, Manifest
 from assay.metrics.provenance import version_of
 from assay.output import is_unfinished, json_text, one_at_a_time, put_folder, restore, unfinished_folder, write_records
-from assay.statistics.coefficients import interval_method
+from assay.statistics.coefficients import influence_signature, interval_method
 from assay.tables import GRAPH_COLUMNS, RUN_SCHEMA
 
 #: The page to look at.
@@ -154,8 +154,11 @@ def describe_run(outcome: Outcome) -> Manifest:
 def _run_signature(outcome: Outcome) -> str:
     """Return one line that says how the numbers were resampled, in the manner of a metric's signature."""
     request = outcome.request
+    # neither means over buckets nor adjusted values have labels of their own
+    sizes = [bucket.n for bucket in outcome.buckets if bucket.labels]
     parts = {
         "bootstrap": interval_method(request.statistics) if request.resamples else "none",
+        **influence_signature(request.interval, request.resamples, sizes),
         "resamples": request.resamples,
         "confidence": request.confidence,
         "seed": request.seed,

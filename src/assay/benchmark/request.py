@@ -125,6 +125,7 @@ class Request(AdjustedAgreement, Limited, GoldAnswers, Offline):
             controls=list(self.controls),
             statistics=list(self.statistics),
             resamples=self.resamples,
+            interval=self.interval,
             confidence=self.confidence,
             group_by=self.group_by,
             drop_duplicates=bool(self.drop_duplicates),
@@ -142,10 +143,12 @@ class Request(AdjustedAgreement, Limited, GoldAnswers, Offline):
         """
         decisive = self.record().model_dump(exclude={"graphs"})
         if self.sample is None:
-            # so that folders of an assay without samples are still those of the same request
+            # so that folders of an assay that did not record it are still those of the same request
             del decisive["sample"]
         if not self.controls:
             del decisive["controls"]
+        if self.interval == "auto":
+            del decisive["interval"]
         text = json.dumps(decisive, sort_keys=True, ensure_ascii=False)
         return hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest()
 

@@ -67,6 +67,7 @@ def tabulate(
             confidence=request.confidence,
             seed=seed_of(request.seed, pairs.name, pairs.split, bucket.name),
             groups=bucket_groups,
+            interval=request.interval,
             advance=progress.advance,
         )
         for estimate in estimates:

@@ -3,14 +3,23 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Protocol
 
 from assay.manifest import AgreementRow, AnnotatorReliability, BucketRecord, DatasetRecord, MetricRecord
 from assay.reports.data import ALL
 from assay.reports.folder import RunFolder
-from assay.statistics.coefficients import OF_TWO_LABELS, STATISTICS, WHY_AUC, interval_words, title_of
+from assay.statistics.coefficients import (
+    INFLUENCE_FROM,
+    OF_TWO_LABELS,
+    PERCENTILE,
+    STATISTICS,
+    WHY_AUC,
+    interval_words,
+    is_by_influence,
+    title_of,
+)
 from assay.statistics.partial import NO_PARTIAL
 from assay.tables import NOT_BY_PEOPLE
 
@@ -192,10 +201,35 @@ class Section:
         return [title_of(name) for name in self.statistics]
 
 
-def interval_words_of(run: RunFolder) -> str:
-    """Return how the intervals of a run were made, in words."""
+def intervals_of(run: RunFolder) -> str:
+    """Return how the intervals of a run were made, in words; it has some."""
+    request = run.manifest.request
     parts = dict(part.partition(":")[::2] for part in run.manifest.signature.split("|"))
-    return interval_words(parts.get("bootstrap", "expanded-percentile"))
+    method = parts.get("bootstrap", PERCENTILE)
+    sizes = [bucket.n for bucket in run.manifest.buckets if bucket.labels]
+    return intervals_in_words(request.confidence, request.resamples, request.interval, sizes, method)
+
+
+def intervals_in_words(
+    confidence: float, resamples: int, interval: str, sizes: Iterable[int], method: str = PERCENTILE
+) -> str:
+    """Return how intervals of agreement are made, as in ``95% bootstrap intervals (…) from 1,000 resamples``.
+
+    Args:
+        confidence: their level.
+        resamples: of those that have any.
+        interval: out of :data:`~assay.statistics.coefficients.INTERVALS`.
+        sizes: pairs of each bucket.
+        method: of :func:`~assay.statistics.coefficients.interval_method`.
+    """
+    chosen = {is_by_influence(interval, pairs) for pairs in sizes}
+    level = percent(confidence)
+    scale = interval_words(method.replace(PERCENTILE, "Fisher's scale"))
+    if chosen == {True}:
+        size = f", as from {INFLUENCE_FROM:,} pairs on" if interval == "auto" else ""
+        return f"{level} intervals from influence values ({scale}){size}"
+    words = f"{level} bootstrap intervals ({interval_words(method)}) from {resamples:,} resamples"
+    return f"{words}; of {INFLUENCE_FROM:,} pairs and more from influence values ({scale})" if True in chosen else words
 
 
 def lay_out(run: RunFolder) -> Iterator[Section]:

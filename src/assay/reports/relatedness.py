@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 from assay.reports.data import ALL, BucketPairs, ScoredDataset
 from assay.reports.layout import Cell, percent
 from assay.reports.sheets import Column, Document, Sheet, number_columns
-from assay.settings import Limited, Offline, OwnData, Resampling, ScoreStore, WithProgress, setting
+from assay.settings import AgreementIntervals, Limited, Offline, OwnData, ScoreStore, WithProgress, setting
 from assay.statistics.agreement import Estimate, agreement
 from assay.statistics.concordance import Floats
 
@@ -26,7 +26,7 @@ LEAST_SHARE = 0.1
 
 
 @dataclass(frozen=True)
-class RelatednessSettings(OwnData, Resampling, Limited, Offline, ScoreStore, WithProgress):
+class RelatednessSettings(OwnData, AgreementIntervals, Limited, Offline, ScoreStore, WithProgress):
     """Settings of ``assay relatedness``."""
 
     dataset: Any = setting(
@@ -61,7 +61,7 @@ class Measured:
 
 
 def to_document(
-    data: ScoredDataset, features: Sequence[Measured], drawing: Resampling, notes: Sequence[str]
+    data: ScoredDataset, features: Sequence[Measured], drawing: AgreementIntervals, notes: Sequence[str]
 ) -> Document:
     """Return the rank correlation of each feature with the label, on all pairs and on those of either half.
 
@@ -117,7 +117,7 @@ def _middle(data: ScoredDataset) -> tuple[float, str]:
     return middle, f"halves below and from {middle:g}, the middle of the labels that occur ({low:g} to {high:g})"
 
 
-def _correlations(pairs: BucketPairs, features: Sequence[Measured], drawing: Resampling) -> list[Estimate]:
+def _correlations(pairs: BucketPairs, features: Sequence[Measured], drawing: AgreementIntervals) -> list[Estimate]:
     """Return the correlation of each feature with the label on some pairs, all with the same resamples."""
     return agreement(
         {str(number): pairs.take(feature.scores) for number, feature in enumerate(features)},
@@ -127,6 +127,7 @@ def _correlations(pairs: BucketPairs, features: Sequence[Measured], drawing: Res
         confidence=drawing.confidence,
         seed=pairs.seed,
         groups=pairs.groups,
+        interval=drawing.interval,
     )
 
 

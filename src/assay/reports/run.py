@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from assay.manifest import AGREEMENT_COLUMNS
 from assay.reports.folder import RunFolder
-from assay.reports.layout import Section, interval_words_of, lay_out, percent
+from assay.reports.layout import Section, intervals_of, lay_out
 from assay.reports.sheets import Column, Document, Provenance, Sheet, number_columns
 from assay.reports.spending import spending
 
@@ -35,8 +35,7 @@ def _intervals(run: RunFolder) -> str:
     request = run.manifest.request
     if not request.resamples:
         return "no intervals"
-    level = percent(request.confidence)
-    return f"{level} bootstrap intervals ({interval_words_of(run)}) from {request.resamples:,} resamples"
+    return intervals_of(run)
 
 
 def _sheet(section: Section, intervals: str) -> Sheet:

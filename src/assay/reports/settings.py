@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import ClassVar, Literal
 
-from assay.settings import Resampling, Seeded, Settings, check_resamples, setting
+from assay.settings import AgreementIntervals, Seeded, Settings, check_resamples, setting
 from assay.statistics.coefficients import statistics_help
 
 #: Corrections for the number of tests, and what tables call them.
@@ -53,7 +53,7 @@ class BucketsOfRun(Settings):
 
 
 @dataclass(frozen=True, kw_only=True)
-class NeededResampling(Resampling):
+class NeededResampling(AgreementIntervals):
     """How intervals are drawn where a report rests on them, so that they cannot be left out."""
 
     NONE_ALLOWED: ClassVar[bool] = False

@@ -1,4 +1,10 @@
-"""Agreement of several scores with one label: values, and intervals from the same resamples for all of them."""
+"""Agreement of several scores with one label: values, and intervals from resamples or from influence values.
+
+Resamples are the same for all scores. The influence of a pair, or of a group of pairs, is what a statistic changes
+without it; the variance of all influences is that of the statistic, and costs one pass whatever the number of pairs.
+Sources: Efron & Tibshirani, An Introduction to the Bootstrap (1993); Efron, Nonparametric estimates of standard error:
+the jackknife, the bootstrap and other methods (1981); Fisher (1921) for the scale on which intervals are symmetric.
+"""
 
 from __future__ import annotations
 
@@ -10,9 +16,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from assay.statistics.cells import LabelCounts, Labels
-from assay.statistics.coefficients import STATISTICS, LabelKind, ObservedValue
+from assay.statistics.coefficients import STATISTICS, LabelKind, ObservedValue, is_by_influence
 from assay.statistics.concordance import Floats
-from assay.statistics.prepared import PreparedScore
+from assay.statistics.jackknife import JackknifeVariance, LeftOut
+from assay.statistics.prepared import PreparedScore, chance_levels
 from assay.statistics.resampling import Resampler
 from assay.statistics.tie_calibration import FOLDS, Thresholds
 
@@ -23,6 +30,8 @@ FEWEST = 10
 #: Pairs, or groups of pairs, outside of the most frequent label below which bootstrap intervals are too narrow:
 #: ``docs/statistics.md`` has the simulation.
 FEWEST_RARE = 10
+#: A value is at the end of its range, or does not vary, if no more than this is left.
+NOISE = 1e-12
 
 
 @dataclass(frozen=True)
@@ -57,16 +66,24 @@ def agreement(
     confidence: float,
     seed: Sequence[int],
     groups: NDArray[np.intp] | None = None,
+    interval: str = "bootstrap",
     advance: Callable[[int], None] | None = None,
 ) -> list[Estimate]:
     """Return how far every score agrees with the labels: one estimate per score and statistic, in the order given.
 
     Args:
-        scores, labels, statistics, resamples, seed, groups, advance: as for :func:`measure`.
-        confidence: level of the intervals, in (0, 1): expanded percentile ones, or a statistic's own.
+        scores, labels, statistics, resamples, seed, groups, interval, advance: as for :func:`measure`.
+        confidence: level of the intervals, in (0, 1).
     """
     measured = measure(
-        scores, labels, statistics=statistics, resamples=resamples, seed=seed, groups=groups, advance=advance
+        scores,
+        labels,
+        statistics=statistics,
+        resamples=resamples,
+        seed=seed,
+        groups=groups,
+        interval=interval,
+        advance=advance,
     )
     estimates = []
     for metric, coefficients in measured.items():
@@ -93,13 +110,12 @@ def estimate(
         return Estimate(metric, statistic, None, None, None, n, coefficients.reasons[index])
     notes = [] if n == pairs else [f"{n} of {pairs} pairs have a score"]
     low = high = None
-    if coefficients.resampled is not None:
+    if coefficients.has_intervals:
         units, unit = coefficients.units[index]
-        undefined = int(np.isnan(coefficients.resampled[index]).sum())
         if units < FEWEST:
             notes.append(f"no interval below {FEWEST} {unit}")
-        elif undefined and not coefficients.has_own_interval(index):
-            notes.append(f"undefined in {undefined} of {len(coefficients.resampled[index])} resamples")
+        elif not coefficients.has_own_interval(index):
+            notes += coefficients.undefined_without(index)
         low, high = coefficients.interval(index, confidence) or (None, None)
     if reservation := coefficients.reservation(index):
         notes.append(reservation)
@@ -157,7 +173,7 @@ class LabelUnits:
 
     @property
     def reservation(self) -> str:
-        """What a reader should know of bootstrap intervals; empty where they keep their level."""
+        """What a reader should know of intervals; empty where they keep their level."""
         return f"{self.rarity}: intervals are too narrow" if self.few_rarer else ""
 
 
@@ -177,6 +193,7 @@ class Coefficients:
         ties: share of the comparisons of two pairs that are ties in the score, NaN where there are none.
         tie_thresholds: up to which difference the calibrated statistics take two scores as tied; None without such a
             statistic, and for means over datasets.
+        variance: from the influence of each pair or group; None with resamples, or where no interval is asked for.
     """
 
     values: Floats
@@ -189,33 +206,60 @@ class Coefficients:
     labels: LabelUnits | None = None
     ties: float = np.nan
     tie_thresholds: Thresholds | None = None
+    variance: JackknifeVariance | None = None
 
     @property
     def tie_threshold(self) -> float | None:
         """The best threshold for ties on all pairs."""
         return None if self.tie_thresholds is None else self.tie_thresholds.shown
 
+    @property
+    def has_intervals(self) -> bool:
+        """Whether intervals were asked for."""
+        return self.resampled is not None or self.variance is not None
+
     def has_own_interval(self, index: int) -> bool:
         """Tell whether the statistic at *index* has an interval of its own; no mean over datasets has."""
         return bool(self.statistics) and STATISTICS[self.statistics[index]].interval is not None
 
+    def undefined_without(self, index: int) -> list[str]:
+        """Return a note where the statistic at *index* is undefined without some of the units, else none."""
+        if self.resampled is not None:
+            undefined = int(np.isnan(self.resampled[index]).sum())
+            return [f"undefined in {undefined} of {len(self.resampled[index])} resamples"] if undefined else []
+        if self.variance is not None and np.isnan(self.variance.variances[index]):
+            return [f"no interval: undefined without one of the {self.units[index][1]}"]
+        return []
+
+    def variance_of(self, index: int) -> float:
+        """Return the variance of the statistic at *index* from sample to sample; NaN where there is none."""
+        if self.variance is not None:
+            return float(self.variance.variances[index])
+        if self.resampled is None or np.isnan(self.resampled[index]).all():
+            return np.nan
+        return float(np.nanvar(self.resampled[index], ddof=1))
+
     def interval(self, index: int, confidence: float) -> tuple[float, float] | None:
         """Return the interval of the statistic at *index*, None where there is none."""
         value, units = float(self.values[index]), self.units[index][0]
-        if self.resampled is None or np.isnan(value):
+        if not self.has_intervals or np.isnan(value) or units < FEWEST:
             return None
-        own = STATISTICS[self.statistics[index]].interval if self.statistics else None
-        if own is None or self.labels is None:
+        statistic = STATISTICS[self.statistics[index]] if self.statistics else None
+        if statistic is not None and statistic.interval is not None and self.labels is not None:
+            labels = self.labels
+            variance = self.variance_of(index)
+            observed = ObservedValue(value, labels.pairs, labels.units, variance, units, labels.grouped)
+            return statistic.interval(observed, confidence)
+        if self.resampled is not None:
             return percentile_interval(self.resampled[index], units, confidence)
-        if units < FEWEST:
+        if self.variance is None or np.isnan(self.variance.variances[index]):
             return None
-        labels = self.labels
-        observed = ObservedValue(value, labels.pairs, labels.units, self.resampled[index], units, labels.grouped)
-        return own(observed, confidence)
+        reach = self.variance.reach(index, confidence)
+        return (value - reach, value + reach) if statistic is None else fisher_interval(value, reach, statistic.lowest)
 
     def reservation(self, index: int) -> str:
         """Return what a reader should know of the interval of the statistic at *index*, or an empty string."""
-        if self.resampled is None or self.labels is None or not self.labels.few_rarer:
+        if not self.has_intervals or self.labels is None or not self.labels.few_rarer:
             return ""
         return self.labels.rarity if self.has_own_interval(index) else self.labels.reservation
 
@@ -228,9 +272,11 @@ def measure(
     resamples: int,
     seed: Sequence[int],
     groups: NDArray[np.intp] | None = None,
+    interval: str = "bootstrap",
     advance: Callable[[int], None] | None = None,
 ) -> dict[str, Coefficients]:
-    """Return the statistics of every score, on the pairs and on resamples that are the same for all scores.
+    """Return the statistics of every score, and how far they vary: on resamples that are the same for all scores, or by
+    the influence of each pair or group.
 
     Args:
         scores: by name, arrays of shape (n,); NaN marks a pair without a score, which that score leaves out.
@@ -240,16 +286,57 @@ def measure(
         seed: non-negative integers; the same seed gives the same resamples.
         groups: None, or integer codes of shape (n,): whole groups are resampled, and statistics within groups,
             undefined without them, compare the pairs of one group.
+        interval: one of :data:`~assay.statistics.coefficients.INTERVALS`.
         advance: called with the number of (score, resample) units done.
     """
     n = len(labels)
     if groups is not None:
         groups = np.unique(groups, return_inverse=True)[1]
-    resampler = Resampler(n, resamples, tuple(seed), groups)
+    if resamples and is_by_influence(interval, n):
+        measured = {}
+        for score in _prepare(scores, labels, groups):
+            measured[score.metric] = _measure_influence(score, statistics)
+            if advance:
+                advance(resamples)
+    else:
+        measured = _measure_resampled(
+            scores, labels, groups, statistics, Resampler(n, resamples, tuple(seed), groups), advance
+        )
+    undefined = _undefined_coefficients(statistics, "no pair has a score" if n else "no pairs")
+    return {metric: measured.get(metric, undefined) for metric in scores}
+
+
+def _measure_influence(score: _Score, statistics: Sequence[str]) -> Coefficients:
+    """Return the statistics of one score with their variance from the influence of each pair or group."""
+    left_out = LeftOut.of(score.prepared, statistics)
+    return Coefficients(
+        left_out.values,
+        chance_levels(statistics, left_out.label_ties, left_out.score_ties),
+        None,
+        len(score.prepared.scores),
+        tuple(score.units(name) for name in statistics),
+        _reasons(score, statistics, left_out.values),
+        tuple(statistics),
+        score.rows.label_units,
+        left_out.score_ties,
+        score.prepared.tie_thresholds(statistics),
+        JackknifeVariance.of(left_out.without_each),
+    )
+
+
+def _measure_resampled(
+    scores: Mapping[str, Floats],
+    labels: Floats,
+    groups: NDArray[np.intp] | None,
+    statistics: Sequence[str],
+    resampler: Resampler,
+    advance: Callable[[int], None] | None,
+) -> dict[str, Coefficients]:
+    """Return by metric its statistics on the pairs and on each resample, if there are any."""
     measured = {}
     for batch in _batches(scores, labels, groups, statistics):
-        resampled = _resample(batch, resampler, statistics, advance) if resamples else {}
-        for score, weights, label_counts in _with_label_counts(batch, np.ones((n, 1))):
+        resampled = _resample(batch, resampler, statistics, advance) if resampler.resamples else {}
+        for score, weights, label_counts in _with_label_counts(batch, np.ones((len(labels), 1))):
             observed = score.prepared.under(weights, label_counts)
             values = observed.values(statistics)[:, 0]
             measured[score.metric] = Coefficients(
@@ -264,8 +351,7 @@ def measure(
                 observed.score_ties,
                 score.prepared.tie_thresholds(statistics),
             )
-    undefined = _undefined_coefficients(statistics, "no pair has a score" if n else "no pairs")
-    return {metric: measured.get(metric, undefined) for metric in scores}
+    return measured
 
 
 def _resample(
@@ -345,14 +431,9 @@ class _Score:
         return len(np.unique(groups)), "groups"
 
 
-def _batches(
-    scores: Mapping[str, Floats], labels: Floats, groups: NDArray[np.intp] | None, statistics: Sequence[str]
-) -> Iterator[list[_Score]]:
-    """Prepare scores, as many at a time as :data:`PREPARED_BYTES` holds; scores that no pair has are left out."""
-    is_calibrated = any(STATISTICS[name].is_calibrated for name in statistics)
+def _prepare(scores: Mapping[str, Floats], labels: Floats, groups: NDArray[np.intp] | None) -> Iterator[_Score]:
+    """Yield scores prepared on the pairs that have them; scores that no pair has are left out."""
     rows_by_mask: dict[bytes, _KnownRows] = {}
-    batch: list[_Score] = []
-    batch_bytes = 0
     for metric, values in scores.items():
         known = np.isfinite(values)
         if not known.any():
@@ -361,15 +442,26 @@ def _batches(
         if key not in rows_by_mask:
             rows_by_mask[key] = _KnownRows.of(known, labels, groups)
         rows = rows_by_mask[key]
+        yield _Score(metric, rows, PreparedScore.of(rows.take(values), rows.labels, rows.groups))
+
+
+def _batches(
+    scores: Mapping[str, Floats], labels: Floats, groups: NDArray[np.intp] | None, statistics: Sequence[str]
+) -> Iterator[list[_Score]]:
+    """Yield prepared scores, as many at a time as :data:`PREPARED_BYTES` holds."""
+    is_calibrated = any(STATISTICS[name].is_calibrated for name in statistics)
+    batch: list[_Score] = []
+    batch_bytes = 0
+    for score in _prepare(scores, labels, groups):
         # about what Cells holds: more for each bit of the label codes, and with thresholds for each fold
-        bits = rows.labels.levels.bit_length()
-        score_bytes = len(values) * (120 + 32 * bits)
+        bits = score.rows.labels.levels.bit_length()
+        score_bytes = len(labels) * (120 + 32 * bits)
         if is_calibrated:
-            score_bytes += len(values) * 8 * FOLDS * (4 + bits)
+            score_bytes += len(labels) * 8 * FOLDS * (4 + bits)
         if batch and batch_bytes + score_bytes > PREPARED_BYTES:
             yield batch
             batch, batch_bytes = [], 0
-        batch.append(_Score(metric, rows, PreparedScore.of(rows.take(values), rows.labels, rows.groups)))
+        batch.append(score)
         batch_bytes += score_bytes
     if batch:
         yield batch
@@ -426,3 +518,24 @@ def percentile_interval(resampled: Floats, units: int, confidence: float) -> tup
     tail = expanded_tail(units, confidence)
     low, high = np.quantile(defined, [tail, 1 - tail])
     return float(low), float(high)
+
+
+def fisher_interval(value: float, reach: float, lowest: float) -> tuple[float, float]:
+    """Return the interval that is symmetric on Fisher's scale and reaches so far near the value.
+
+    On that scale, the inverse hyperbolic tangent for correlations and the logit for shares, the spread hardly depends
+    on the value, so that bounds stay inside the range and have the value off their middle where it is near its end. At
+    the end itself, where no unit changes the value, it is the value.
+
+    Args:
+        value: between *lowest* and 1.
+        reach: quantile times standard error, on the scale of the value.
+        lowest: the lowest value, -1 or 0.
+    """
+    middle, half = (1 + lowest) / 2, (1 - lowest) / 2
+    scaled = (value - middle) / half
+    slope = 1 - scaled**2
+    if slope < NOISE or reach < NOISE:
+        return max(lowest, value - reach), min(1.0, value + reach)
+    bounds = middle + half * np.tanh(np.arctanh(scaled) + np.array([-1, 1]) * reach / half / slope)
+    return float(bounds[0]), float(bounds[1])

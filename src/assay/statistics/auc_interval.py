@@ -13,8 +13,6 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-import numpy as np
-
 from assay.statistics.coefficients import ObservedValue
 
 
@@ -71,13 +69,13 @@ def _crossing(excess: Callable[[float], float], outside: float, inside: float) -
 def newcombe_interval_of_groups(observed: ObservedValue, confidence: float) -> tuple[float, float]:
     """Return the interval of an area where whole groups of pairs were drawn.
 
-    The variance is inflated by the design effect: how many times the variance of the resampled groups is that of
-    independent pairs, at least 1. Of a perfect order no resample differs: there the groups that hold a label are
-    counted in place of its pairs. The spread of few groups is corrected as in
+    The variance is inflated by the design effect: how many times the variance over groups is that of independent pairs,
+    at least 1. A perfect order does not vary over groups: there the groups that hold a label are counted in place of
+    its pairs. The spread of few groups is corrected as in
     :func:`~assay.statistics.agreement.expanded_tail`.
 
     Source: Obuchowski, Nonparametric analysis of clustered ROC curve data (1997), for the effective number of pairs;
-    its variance is here that of the bootstrap over groups.
+    its variance is here that of the bootstrap over groups, or of their influence.
     """
     from scipy.special import ndtri, stdtrit
 
@@ -86,9 +84,8 @@ def newcombe_interval_of_groups(observed: ObservedValue, confidence: float) -> t
     few_groups = units / (units - 1) * (stdtrit(units - 1, tail) / ndtri(tail)) ** 2
     first, second = observed.label_counts
     independent = newcombe_variance(area, first, second)
-    resampled_variance = float(np.nanvar(observed.resampled, ddof=1))
-    if not (independent and resampled_variance):
+    if not independent or not observed.variance > 0:
         first, second = observed.label_units
         return newcombe_interval(area, first, second, confidence, few_groups)
-    design_effect = max(1.0, resampled_variance / independent)
+    design_effect = max(1.0, observed.variance / independent)
     return newcombe_interval(area, first, second, confidence, design_effect * few_groups)

@@ -26,7 +26,7 @@ def score_codes(scores: Floats) -> Indices:
 
     A chain of near values that spans more than the noise is no noise: its values stay apart.
     """
-    order = np.argsort(scores, kind="stable")
+    order = np.argsort(scores)
     ascending = scores[order]
     differs = np.diff(ascending) > 0
     apart = np.diff(ascending) > NOISE * np.abs(ascending[1:])
@@ -224,9 +224,8 @@ class Cells:
     tie_free: bool
 
     @classmethod
-    def of(cls, scores: Floats, labels: Labels) -> Cells:
-        """Sort finite scores of shape (n,) against labels of the same n > 0."""
-        ranked = score_codes(scores)
+    def of(cls, ranked: Indices, labels: Labels) -> Cells:
+        """Sort scores, given by codes of shape (n,), against labels of the same n > 0."""
         order = np.lexsort((ranked, labels.codes)).astype(np.intp)
         sorted_scores, sorted_codes = ranked[order], labels.codes[order]
         starts = run_starts((np.diff(sorted_scores) != 0) | (np.diff(sorted_codes) != 0))
@@ -235,7 +234,7 @@ class Cells:
         score_starts = run_starts(np.diff(cell_scores[by_score]) != 0)
         kind = LevelPairs if labels.levels <= FEW_LEVELS else LevelTree
         concordance = kind.of(cell_scores, cell_labels, labels.levels)
-        return cls(order, starts, by_score, score_starts, concordance, len(score_starts) == len(scores))
+        return cls(order, starts, by_score, score_starts, concordance, len(score_starts) == len(ranked))
 
     def count(self, labels: LabelCounts) -> RankCounts:
         """Count under the multiplicities of *labels*."""

@@ -114,15 +114,15 @@ class ObservedValue:
         value: on the pairs themselves, not NaN.
         label_counts: pairs with each label, from the lowest label.
         label_units: groups that hold each label; the same as *label_counts* without groups.
-        resampled: on each resample, shape (resamples,), NaN where undefined.
-        units: how many pairs, or groups of pairs, were drawn.
-        grouped: whether whole groups were drawn.
+        variance: from sample to sample, by the bootstrap or by influence values; NaN where undefined.
+        units: how many pairs, or groups of pairs, it rests on.
+        grouped: whether pairs depend on each other within groups.
     """
 
     value: float
     label_counts: tuple[int, ...]
     label_units: tuple[int, ...]
-    resampled: Floats
+    variance: float
     units: int
     grouped: bool
 
@@ -285,10 +285,38 @@ def calibrate(names: Sequence[str]) -> tuple[str, ...]:
     return tuple(dict.fromkeys(calibrated_form(name) or name for name in names))
 
 
+#: What the usual intervals are called in a signature.
+PERCENTILE: Final = "expanded-percentile"
+#: How intervals are made: by size, by resamples, or by influence values.
+INTERVALS: Final = ("auto", "bootstrap", "influence")
+#: With ``auto``, buckets of so many pairs have intervals from influence values. From here on the bootstrap of a metric
+#: takes seconds, and both have the same coverage: ``docs/statistics.md`` has the simulation.
+INFLUENCE_FROM: Final = 10_000
+
+
+def is_by_influence(interval: str, pairs: int) -> bool:
+    """Tell whether intervals of so many pairs come from influence values, by a choice out of :data:`INTERVALS`."""
+    return interval == "influence" or (interval == "auto" and pairs >= INFLUENCE_FROM)
+
+
+def influence_signature(interval: str, resamples: int, sizes: Sequence[int]) -> dict[str, str]:
+    """Return the part of a signature that says which intervals come from influence values; empty where none do.
+
+    Args:
+        interval: out of :data:`INTERVALS`.
+        resamples: 0 for no intervals.
+        sizes: pairs of each bucket.
+    """
+    chosen = [is_by_influence(interval, pairs) for pairs in sizes]
+    if not resamples or not any(chosen):
+        return {}
+    return {"influence": "all" if all(chosen) else f"n>={INFLUENCE_FROM}"}
+
+
 def interval_method(names: Sequence[str]) -> str:
     """Return how intervals of statistics are made, as in ``expanded-percentile,auc=Newcombe`` of a signature."""
     own = [f",{name}={STATISTICS[name].interval_name}" for name in names if STATISTICS[name].interval is not None]
-    return "expanded-percentile" + "".join(own)
+    return PERCENTILE + "".join(own)
 
 
 def interval_words(method: str) -> str:

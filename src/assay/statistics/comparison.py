@@ -11,7 +11,7 @@ import numpy as np
 from assay.statistics.agreement import FEWEST, Coefficients, percentile_interval
 from assay.statistics.concordance import Floats
 from assay.statistics.draws import Drawn, MetricPair, draw_all
-from assay.statistics.jackknife import DifferenceVariance
+from assay.statistics.jackknife import JackknifeVariance
 
 #: Differences nearer than this to the observed one count as equal to it.
 NOISE = 1e-12
@@ -118,7 +118,7 @@ def average_drawn(parts: Sequence[Drawn]) -> Drawn:
     first = average([part.first for part in parts])
     second = average([part.second for part in parts])
     variances = [part.variance for part in parts if part.variance is not None]
-    variance = DifferenceVariance.of_mean(variances) if len(variances) == len(parts) else None
+    variance = JackknifeVariance.of_mean(variances) if len(variances) == len(parts) else None
     return Drawn(first, second, _mean_or_none([part.permuted for part in parts]), np.nan, variance)
 
 
@@ -169,7 +169,7 @@ def _difference(name: str, index: int, drawn: Drawn, confidence: float) -> Diffe
     return difference
 
 
-def _with_t_test(difference: Difference, variance: DifferenceVariance, index: int) -> Difference:
+def _with_t_test(difference: Difference, variance: JackknifeVariance, index: int) -> Difference:
     """Return the difference with its t-test, from the variance of the statistic at *index*.
 
     Arvesen (1969) tests the mean of the pseudo-values. The difference itself stands here instead, which is what the

@@ -10,7 +10,7 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Self
+from typing import Any, Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -263,8 +263,50 @@ class ItemBalance:
     blocks: Indices | None = None
 
     def of_all(self) -> Floats:
-        """Return for each item how many others it is concordant with, less discordant, shape (n,)."""
-        return self.at(self.scores, self.labels, self.blocks)
+        """Return for each item how many others it is concordant with, less discordant, shape (n,); O(n log(levels)).
+
+        Of score and label, the one with fewer levels is halved bit by bit, and the other one sorts the items. Two
+        items that differ in a bit, and in none above it, are compared there: all counts are differences of one running
+        sum, read in order, which is several times as fast as a search for each item.
+        """
+        n = len(self.scores)
+        balance = np.zeros(n)
+        labels, scores = sorted((self.labels, self.scores), key=lambda codes: int(codes.max()))
+        node_starts = np.zeros(1, dtype=np.intp)
+        if self.blocks is None:
+            order = np.argsort(scores)
+        else:
+            order = np.lexsort((scores, self.blocks))
+            node_starts = run_starts(np.diff(self.blocks[order]) != 0)
+        # 32 bits hold twice the number of items, and halve the memory that is read
+        count_type: type[np.signedinteger[Any]] = np.int32 if n < 1 << 30 else np.int64
+        positions = np.arange(n, dtype=count_type)
+        labels, scores = labels[order].astype(count_type), scores[order].astype(count_type)
+        has_ties = bool((scores[1:] == scores[:-1]).any())
+        for bit in reversed(range(int(labels.max()).bit_length())):
+            is_upper = (labels >> bit & 1).astype(bool)
+            lower = np.zeros(n + 1, dtype=count_type)
+            np.cumsum(~is_upper, out=lower[1:])
+            # for each item, the lower ones of its node below its score less those above it; and the same of all items
+            if has_ties:
+                is_start = np.concatenate([[True], scores[1:] != scores[:-1]])
+                is_start[node_starts] = True
+                signed, all_signed = _sums_of_ends(lower, np.flatnonzero(is_start), n)
+            else:
+                signed, all_signed = lower[:-1] + lower[1:], 2 * positions + 1
+            of_node, all_of_node = _sums_of_ends(lower, node_starts, n)
+            signed -= of_node
+            # a lower item is compared with the upper ones, which are those that are not lower
+            all_signed -= all_of_node
+            all_signed[is_upper] = 0
+            balance[order] += signed - all_signed
+            # lower items of all nodes come first, then the upper ones; each half of a node is a node of the next bit
+            order, labels, scores = (np.concatenate([x[~is_upper], x[is_upper]]) for x in (order, labels, scores))
+            lower_starts = lower[node_starts].astype(np.intp)
+            halves = np.concatenate([lower_starts, lower[-1] + node_starts - lower_starts])
+            halves = halves[halves < n]
+            node_starts = halves[np.concatenate([[True], np.diff(halves) > 0])]
+        return balance
 
     def at(self, scores: Indices, labels: Indices, blocks: Indices | None = None) -> Floats:
         """Return the same for points of the plane, given by codes of shape (m,); O((m + n) log(levels) log(n))."""
@@ -304,3 +346,15 @@ class ItemBalance:
             is_upper = (node >> bit & 1).astype(bool)
             sides.append((np.sort(keys[~is_upper]), np.sort(keys[is_upper])))
         return sides
+
+
+def _sums_of_ends(running: NDArray[Any], starts: Indices, n: int) -> tuple[NDArray[Any], NDArray[Any]]:
+    """Return for each of n items, in runs that begin at *starts*, a running sum at both ends of its run, added up.
+
+    Also the positions of both ends, added up; both of shape (n,).
+    """
+    ends = np.append(starts[1:], n)
+    lengths = ends - starts
+    return np.repeat(running[starts] + running[ends], lengths), np.repeat(
+        (starts + ends).astype(running.dtype), lengths
+    )

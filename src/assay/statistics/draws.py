@@ -18,7 +18,7 @@ from assay.statistics.agreement import PREPARED_BYTES, Coefficients, measure
 from assay.statistics.cells import score_codes
 from assay.statistics.concordance import Floats
 from assay.statistics.exchange import Exchange
-from assay.statistics.jackknife import DifferenceVariance, leave_one_out
+from assay.statistics.jackknife import JackknifeVariance, leave_one_out
 from assay.statistics.resampling import BLOCK
 from assay.statistics.significance import williams
 
@@ -77,7 +77,7 @@ class Drawn:
     second: Coefficients
     permuted: Floats | None
     p_williams: float
-    variance: DifferenceVariance | None = None
+    variance: JackknifeVariance | None = None
 
     @property
     def sides(self) -> tuple[Coefficients, Coefficients]:
@@ -168,7 +168,7 @@ def _draw_on_same_rows(
             coefficients[second],
             permuted.get((first, second)),
             p_williams,
-            DifferenceVariance.of(left_out[first], left_out[second]) if n else None,
+            JackknifeVariance.of_differences(left_out[first], left_out[second]) if n else None,
         )
     return drawn
 

@@ -85,7 +85,7 @@ class Exchange:
         ranks = Labels.of(labels).count(np.ones((len(labels), 1))).ranks[:, 0]
         return cls(
             doubled,
-            Cells.of(joined, doubled),
+            Cells.of(codes, doubled),
             (_Linear.of(rows[0]), _Linear.of(rows[1]), _Linear.of(rows[2])),
             (float(rows[0].sum()), float(rows[1].sum()), float(rows[2].sum())),
             _excess(ItemBalance(codes, doubled.codes).of_all()),

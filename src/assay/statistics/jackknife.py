@@ -4,9 +4,11 @@ Every sum that a statistic is made of is one over pairs, over comparisons of two
 Without a unit it is the sum over all, less what the unit adds to it, so that all n values cost O(n log² n) and not n
 times a whole evaluation. Only the products of ranks need more for groups: the signs of two pairs of one group against
 every other pair, at most O(n √n) of them, since groups of more than √n pairs are left out by multiplicities instead.
+From :data:`LINEAR_FROM` pairs on, one of many groups changes a statistic by the sum of what its pairs change.
 
 Sources: Efron & Stein, The jackknife estimate of variance (1981); Arvesen, Jackknifing U-statistics (1969), for the
-t-test; the delete-a-group form for pairs that depend on each other, as in surveys, is that of Kott (2001).
+t-test; the delete-a-group form for pairs that depend on each other, as in surveys, is that of Kott (2001); the sum over
+a group's pairs is its influence, Jaeckel, The infinitesimal jackknife (1972).
 """
 
 from __future__ import annotations
@@ -18,12 +20,17 @@ from functools import cached_property
 import numpy as np
 from numpy.typing import NDArray
 
-from assay.statistics.cells import Labels, Ties, score_codes
+from assay.statistics.cells import Labels, Ties
 from assay.statistics.coefficients import STATISTICS, LabelKind
 from assay.statistics.concordance import Floats, Indices, ItemBalance
 from assay.statistics.prepared import PreparedScore
 from assay.statistics.resampling import BLOCK
 from assay.statistics.tie_calibration import CalibratedCounts, without_each_block
+
+#: From so many pairs on, what a statistic is without a group follows from what it is without each of its pairs.
+LINEAR_FROM = 10_000
+#: Fewer groups are left out whole, however many pairs they hold: sums over pairs are too small for few large groups.
+FEW_GROUPS = 30
 
 
 def leave_one_out(
@@ -42,17 +49,16 @@ def leave_one_out(
         groups; for a statistic within groups those that have two pairs to compare, and for one with calibrated ties
         blocks of either.
     """
-    units = _Units.of(np.arange(len(labels)) if groups is None else groups)
     sorted_labels = Labels.of(labels)
-    return {
-        name: _without_each(PreparedScore.of(values, sorted_labels, groups), units, statistics)
-        for name, values in scores.items()
-    }
+    left_out = {}
+    for name, values in scores.items():
+        left_out[name] = LeftOut.of(PreparedScore.of(values, sorted_labels, groups), statistics).without_each
+    return left_out
 
 
 @dataclass(frozen=True)
-class DifferenceVariance:
-    """How far the differences of two scores vary from sample to sample, by the jackknife; all NaN where undefined.
+class JackknifeVariance:
+    """How far statistics, or their differences, vary from sample to sample, by the jackknife; NaN where undefined.
 
     Attributes:
         variances: one for each statistic, shape (statistics,).
@@ -63,23 +69,35 @@ class DifferenceVariance:
     degrees: Floats
 
     @classmethod
-    def of(cls, first: Sequence[Floats], second: Sequence[Floats]) -> DifferenceVariance:
-        """Return it from the values of both scores without each unit, one array a statistic.
+    def of(cls, without_each: Sequence[Floats]) -> JackknifeVariance:
+        """Return it from the values without each unit, one array a statistic.
 
-        (N - 1) / N times the sum of squared deviations of the N differences from their mean, with N - 1 degrees of
-        freedom: Efron & Stein's estimate.
+        (N - 1) / N times the sum of squared deviations of the N values from their mean, with N - 1 degrees of freedom:
+        Efron & Stein's estimate.
         """
         variances, degrees = [], []
-        for one, other in zip(first, second, strict=True):
-            units = len(one)
-            variance = (units - 1) / units * np.sum(_centred(one - other) ** 2) if units > 1 else np.nan
+        for values in without_each:
+            units = len(values)
+            variance = (units - 1) / units * np.sum(_centred(values) ** 2) if units > 1 else np.nan
             variances.append(float(variance))
             degrees.append(np.nan if np.isnan(variance) else units - 1.0)
         return cls(np.array(variances), np.array(degrees))
 
     @classmethod
-    def of_mean(cls, parts: Sequence[DifferenceVariance]) -> DifferenceVariance:
-        """Return it for the mean of the differences in independent samples that count the same.
+    def of_differences(cls, first: Sequence[Floats], second: Sequence[Floats]) -> JackknifeVariance:
+        """Return it for the differences of two scores, from the values of both without each unit."""
+        return cls.of([one - other for one, other in zip(first, second, strict=True)])
+
+    def reach(self, index: int, confidence: float) -> float:
+        """Return how far an interval at a level in (0, 1) extends to either side: Student's quantile of the error."""
+        from scipy.special import stdtrit
+
+        quantile = stdtrit(self.degrees[index], (1 + confidence) / 2)
+        return float(quantile * np.sqrt(self.variances[index]))
+
+    @classmethod
+    def of_mean(cls, parts: Sequence[JackknifeVariance]) -> JackknifeVariance:
+        """Return it for the means over independent samples that count the same.
 
         The degrees of freedom are those of Satterthwaite, An approximate distribution of estimates of variance
         components (1946).
@@ -103,64 +121,118 @@ def _centred(values: Floats) -> Floats:
 
 
 @dataclass(frozen=True)
-class _Units:
-    """What is left out: pairs, or groups of pairs.
+class LeftOut:
+    """The statistics of one score, on all pairs and without each unit.
 
     Attributes:
-        codes: of the unit of each pair, 0 … k-1, shape (n,).
-        sizes: pairs in each unit, shape (k,).
-        order: the pairs, sorted by unit.
-        position: of each pair among those of its unit, from 0, shape (n,).
-        starts: where in *order* each unit begins, shape (k,).
+        values: on all pairs, shape (statistics,), NaN where undefined.
+        without_each: as of :func:`leave_one_out`.
+        label_ties: share of the comparisons of two pairs that are ties in the labels, NaN where there are none.
+        score_ties: likewise in the score.
+    """
+
+    values: Floats
+    without_each: tuple[Floats, ...]
+    label_ties: float
+    score_ties: float
+
+    @classmethod
+    def of(cls, prepared: PreparedScore, statistics: Sequence[str]) -> LeftOut:
+        """Compute statistics of these names."""
+        n = len(prepared.scores)
+        units = _Units.of(n, prepared.groups)
+        is_linear = n >= LINEAR_FROM and units.count >= FEW_GROUPS
+        left = _LeftOutSums(prepared, _Units.of(n, None) if is_linear else units)
+        large = np.flatnonzero(left.units.is_large)
+        uncalibrated = [name for name in statistics if not STATISTICS[name].is_calibrated]
+        of_large = dict(zip(uncalibrated, _without_large(prepared, left.units, large, uncalibrated), strict=True))
+        values, without_each = np.empty(len(statistics)), []
+        for index, name in enumerate(statistics):
+            without = STATISTICS[name].compute(left)
+            if name in uncalibrated:
+                values[index] = without[-1]
+                without = without[:-1].copy()
+                without[large] = of_large[name]
+                if len(without) != units.count:
+                    without = _without_groups(without, values[index], units)
+                if STATISTICS[name].labels is LabelKind.grouped and prepared.within is not None:
+                    without = without[units.sum(prepared.within.comparisons)[:-1] > 0]
+            else:
+                values[index] = prepared.whole.values([name])[0, 0]
+            without_each.append(without)
+        ranks = left.ranks
+        with np.errstate(invalid="ignore", divide="ignore"):
+            label_ties, score_ties = ranks.label.tied / ranks.comparisons, ranks.score.tied / ranks.comparisons
+        return cls(values, tuple(without_each), float(label_ties[-1]), float(score_ties[-1]))
+
+
+def _without_groups(without_pairs: Floats, value: float, groups: _Units) -> Floats:
+    """Return a statistic without each group, shape (groups,), to first order from what it is without each pair.
+
+    Without a pair, a statistic changes by its influence over n - 1 pairs; without a group, by the sum of its influences
+    over the pairs that remain.
+    """
+    n, sizes = len(without_pairs), groups.sizes[:-1]
+    changes = groups.sum(without_pairs - value)[:-1]
+    with np.errstate(invalid="ignore", divide="ignore"):
+        without: Floats = value + changes * (n - 1) / (n - sizes)
+    return without
+
+
+@dataclass(frozen=True)
+class _Units:
+    """What is left out: pairs, or groups of pairs; the last unit is empty, so that without it nothing is left out.
+
+    Attributes:
+        codes: of the unit of each pair, 0 … k-2, shape (n,).
+        sizes: pairs in each unit, shape (k,), the last one 0.
+        are_pairs: whether unit i is pair i.
     """
 
     codes: Indices
     sizes: Indices
-    order: Indices
-    position: Indices
-    starts: Indices
+    are_pairs: bool
 
     @classmethod
-    def of(cls, codes: Indices) -> _Units:
-        """Sort pairs by the code of their unit, shape (n,), n > 0."""
-        sizes = np.bincount(codes)
-        order = np.argsort(codes, kind="stable")
-        starts = np.cumsum(sizes) - sizes
-        position = np.empty(len(codes), dtype=np.intp)
-        position[order] = np.arange(len(codes)) - np.repeat(starts, sizes)
-        return cls(codes, sizes, order, position, starts)
-
-    @property
-    def are_pairs(self) -> bool:
-        return len(self.sizes) == len(self.codes)
+    def of(cls, n: int, groups: Indices | None) -> _Units:
+        """Return n > 0 pairs as units, or their groups, given by codes of shape (n,)."""
+        if groups is None:
+            return cls(np.arange(n), np.append(np.ones(n, dtype=np.intp), 0), True)
+        return cls(groups, np.append(np.bincount(groups), 0), False)
 
     def sum(self, values: Floats) -> Floats:
         """Return the sum of each unit, shape (k,), of values of shape (n,)."""
+        if self.are_pairs:
+            return np.append(values, 0.0)
         return np.bincount(self.codes, weights=values, minlength=len(self.sizes)).astype(np.float64)
+
+    @property
+    def count(self) -> int:
+        """Number of units that have pairs."""
+        return len(self.sizes) - 1
+
+    @cached_property
+    def order(self) -> Indices:
+        """The pairs, sorted by unit, shape (n,)."""
+        return np.argsort(self.codes, kind="stable")
+
+    @cached_property
+    def starts(self) -> Indices:
+        """Where in :attr:`order` each unit begins, shape (k,)."""
+        starts: Indices = np.cumsum(self.sizes) - self.sizes
+        return starts
+
+    @cached_property
+    def position(self) -> Indices:
+        """Place of each pair among those of its unit, from 0, shape (n,)."""
+        position = np.empty(len(self.codes), dtype=np.intp)
+        position[self.order] = np.arange(len(self.codes)) - np.repeat(self.starts, self.sizes)
+        return position
 
     @cached_property
     def is_large(self) -> NDArray[np.bool_]:
         """Whether each unit has more than √n pairs, shape (k,)."""
         return np.asarray(self.sizes > max(1.0, np.sqrt(len(self.codes))))
-
-
-def _without_each(prepared: PreparedScore, units: _Units, statistics: Sequence[str]) -> tuple[Floats, ...]:
-    """Return each statistic of one score without each unit that it rests on."""
-    left = _LeftOut(prepared, units)
-    large = np.flatnonzero(units.is_large)
-    uncalibrated = [name for name in statistics if not STATISTICS[name].is_calibrated]
-    of_large = {}
-    if uncalibrated:
-        of_large = dict(zip(uncalibrated, _without_large(prepared, units, large, uncalibrated), strict=True))
-    values = []
-    for name in statistics:
-        value = STATISTICS[name].compute(left).copy()
-        if name in of_large:
-            value[large] = of_large[name]
-        if STATISTICS[name].labels is LabelKind.grouped and prepared.within is not None:
-            value = value[units.sum(prepared.within.comparisons) > 0]
-        values.append(value)
-    return tuple(values)
 
 
 def _without_large(prepared: PreparedScore, units: _Units, large: Indices, statistics: Sequence[str]) -> Floats:
@@ -175,7 +247,7 @@ def _without_large(prepared: PreparedScore, units: _Units, large: Indices, stati
 
 
 @dataclass(frozen=True)
-class _LeftOut:
+class _LeftOutSums:
     """A score without each of k units: a :class:`~assay.statistics.coefficients.ResampledScore`, arrays of shape (k,).
 
     What rests on :attr:`_LeftOutRanks.rank_product` holds for units that are not large.
@@ -187,7 +259,7 @@ class _LeftOut:
     @cached_property
     def ranks(self) -> _LeftOutRanks:
         """Numbers of ties, concordant less discordant comparisons, and rank products."""
-        return _LeftOutRanks(score_codes(self.prepared.scores), self.prepared.labels.codes, self.units)
+        return _LeftOutRanks(self.prepared.score_codes, self.prepared.labels.codes, self.units)
 
     @cached_property
     def calibrated(self) -> CalibratedCounts:
@@ -198,7 +270,9 @@ class _LeftOut:
     def product_moment(self) -> Floats:
         """Pearson's correlation, in [-1, 1]; NaN where score or label is constant."""
         moments, codes = self.prepared.moments, self.units.codes
-        sums = np.stack([row.sum() - self.units.sum(row) for row in moments.rows])
+        sums = np.empty((len(moments.rows), len(self.units.sizes)))
+        for place, row in enumerate(moments.rows):
+            np.subtract(row.sum(), self.units.sum(row), out=sums[place])
         return moments.pearson_of_sums(sums, self.ranks, lambda unit: (codes != unit).astype(np.float64))
 
     @property
@@ -261,7 +335,7 @@ class _LeftOutRanks:
         """Distinct labels of all pairs."""
         return int(self.labels.max()) + 1
 
-    @property
+    @cached_property
     def comparisons(self) -> Floats:
         """Comparisons of two pairs that are left."""
         comparisons: Floats = self.label.total * (self.label.total - 1) / 2
@@ -306,7 +380,7 @@ class _LeftOutRanks:
         mixed = _signed_sums(self.scores, y) + _signed_sums(self.labels, x)
         left: Floats = (x * y).sum() - self.units.sum(x * y + mixed / 2)
         if self.units.are_pairs:
-            return left + self._balance_of_each / 4
+            return left + self.units.sum(self._balance_of_each) / 4
         x_within = _centred_ranks(self.scores, self.units)
         y_within = _centred_ranks(self.labels, self.units)
         # what the sums over all i count of i in G
@@ -316,7 +390,7 @@ class _LeftOutRanks:
     def _sums_over_two(self) -> Floats:
         """Return the sum over pairs j, k of a unit and all i of sgn(x_i - x_j) sgn(y_i - y_k); 0 for large units."""
         units = self.units
-        sums = np.where(units.is_large, 0.0, units.sum(self._balance_of_each))
+        sums: Floats = np.where(units.is_large, 0.0, units.sum(self._balance_of_each))
         at = np.flatnonzero(~units.is_large[units.codes])
         # each pair with its next neighbour in the unit, the last with the first; then with the one after that; …
         step = 1
@@ -344,22 +418,44 @@ class _LeftOutTies:
     @classmethod
     def of(cls, codes: Indices, units: _Units) -> _LeftOutTies:
         """Count values given by codes 0 … g-1 of shape (n,)."""
-        counts = np.bincount(codes).astype(np.float64)
-        stride, k = len(counts), len(units.sizes)
-        keys, in_unit = np.unique(units.codes * stride + codes, return_counts=True)
+        counts = np.bincount(codes)
+        if units.are_pairs:
+            # it is the same without any pair of one value
+            each, one = np.arange(len(counts)), np.ones_like(counts)
+            return cls._without(counts, np.append(one, 0), each, each, one).take(np.append(codes, len(counts)))
+        stride = len(counts)
+        keys, lost = np.unique(units.codes * stride + codes, return_counts=True)
         unit, value = np.divmod(keys, stride)
-        before = counts[value]
-        after = before - in_unit
+        return cls._without(counts, units.sizes, unit, value, lost)
 
-        def without(whole: float, lost: Floats) -> Floats:
-            return whole - np.bincount(unit, weights=lost, minlength=k).astype(np.float64)
+    @classmethod
+    def _without(cls, counts: Indices, sizes: Indices, unit: Indices, value: Indices, lost: Indices) -> _LeftOutTies:
+        """Count what is left of *counts*, shape (g,), without units of some sizes, shape (k,).
 
-        total = len(codes) - units.sizes.astype(np.float64)
-        tied = without(_twos(counts).sum(), _twos(before) - _twos(after))
-        cubes = without((counts**3).sum(), before**3 - after**3)
+        Args:
+            counts: of each value.
+            sizes: of each unit.
+            unit, value, lost: in which unit which value occurs how often, each of shape (m,).
+        """
+        whole = counts.astype(np.float64)
+        before = whole[value]
+        after = before - lost
+
+        def left(all_pairs: float, change: Floats) -> Floats:
+            return all_pairs - np.bincount(unit, weights=change, minlength=len(sizes)).astype(np.float64)
+
+        total = whole.sum() - sizes
+        tied = left(_twos(whole).sum(), _twos(before) - _twos(after))
+        cubes = left((whole**3).sum(), before**3 - after**3)
         # a constant has ranks that do not vary at all, whatever the sums of cubes are rounded to
         variation = np.where(tied == _twos(total), 0.0, (total**3 - cubes) / 12)
-        return cls(Ties(total, tied, variation), without(float(stride), (after == 0).astype(np.float64)))
+        levels = left(float(len(counts)), (after == 0).astype(np.float64))
+        return cls(Ties(total, tied, variation), levels)
+
+    def take(self, units: Indices) -> _LeftOutTies:
+        """Return what is left without each of these units, out of those that are counted."""
+        ties = self.ties
+        return _LeftOutTies(Ties(ties.total[units], ties.tied[units], ties.rank_variation[units]), self.levels[units])
 
 
 def _twos(counts: Floats) -> Floats:
@@ -379,9 +475,13 @@ def _codes_within(codes: Indices, units: _Units) -> Indices:
 
 def _centred_ranks(codes: Indices, units: _Units | None = None) -> Floats:
     """Return mid-ranks less their mean, shape (n,), of values given by codes; among those of one unit, if given."""
-    block = np.zeros(len(codes), dtype=np.intp) if units is None else units.codes
+    if units is None:
+        counts = np.bincount(codes)
+        upto = np.cumsum(counts)
+        of_code: Floats = upto - (counts + len(codes)) / 2
+        return of_code[codes]
     stride = int(codes.max()) + 1
-    start = block * stride
+    start = units.codes * stride
     keys = start + codes
     ascending = np.sort(keys)
     smaller = np.searchsorted(ascending, keys, side="left") - np.searchsorted(ascending, start)
@@ -392,10 +492,7 @@ def _centred_ranks(codes: Indices, units: _Units | None = None) -> Floats:
 
 def _signed_sums(codes: Indices, values: Floats) -> Floats:
     """Return for each j the sum over all i of sgn(c_i - c_j) v_i, shape (n,), for codes c and values v."""
-    order = np.argsort(codes, kind="stable")
-    running = np.concatenate([[0.0], np.cumsum(values[order])])
-    ascending = codes[order]
-    below = running[np.searchsorted(ascending, codes, side="left")]
-    above = running[-1] - running[np.searchsorted(ascending, codes, side="right")]
-    sums: Floats = above - below
-    return sums
+    of_code = np.bincount(codes, weights=values)
+    upto = np.cumsum(of_code)
+    signed: Floats = upto[-1] - upto - (upto - of_code)
+    return signed[codes]

@@ -8,7 +8,7 @@ from functools import cached_property
 
 import numpy as np
 
-from assay.statistics.cells import Cells, LabelCounts, Labels, RankCounts, Within
+from assay.statistics.cells import Cells, LabelCounts, Labels, RankCounts, Within, score_codes
 from assay.statistics.coefficients import STATISTICS, LabelKind, RankSums
 from assay.statistics.concordance import Floats, Indices
 from assay.statistics.tie_calibration import FOLDS, CalibratedCells, CalibratedCounts, Thresholds
@@ -23,23 +23,40 @@ class PreparedScore:
 
     Attributes:
         labels: sorted; scores of the same pairs may share them.
-        cells: the distinct (label, score) values.
-        moments: for Pearson's r.
         scores: shape (n,), finite.
         groups: codes of the groups within which pair accuracy compares, and which the choice of a threshold for ties
             does not divide, shape (n,); None where there are none.
     """
 
     labels: Labels
-    cells: Cells
-    moments: Moments
     scores: Floats
     groups: Indices | None
 
     @classmethod
     def of(cls, scores: Floats, labels: Labels, groups: Indices | None = None) -> PreparedScore:
         """Prepare finite scores of shape (n,), n > 0, for labels of the same pairs."""
-        return cls(labels, Cells.of(scores, labels), Moments.of(scores, labels.values), scores, groups)
+        return cls(labels, scores, groups)
+
+    @cached_property
+    def score_codes(self) -> Indices:
+        """The rank of each score among the distinct ones, shape (n,)."""
+        return score_codes(self.scores)
+
+    @cached_property
+    def cells(self) -> Cells:
+        """The distinct (label, score) values."""
+        return Cells.of(self.score_codes, self.labels)
+
+    @cached_property
+    def moments(self) -> Moments:
+        """The sums for Pearson's r."""
+        return Moments.of(self.scores, self.labels.values)
+
+    @property
+    def whole(self) -> Resampled:
+        """The score on the pairs themselves, each once."""
+        ones = np.ones((len(self.scores), 1))
+        return self.under(ones, self.labels.count(ones))
 
     @cached_property
     def within(self) -> Within | None:
@@ -81,7 +98,7 @@ class PreparedScore:
             return "the label is not binary"
         if kind is LabelKind.grouped:
             return "there are no groups" if self.groups is None else "no group has two labels"
-        if len(self.cells.score_starts) == 1:
+        if not self.score_codes.any():
             return "constant score"
         if STATISTICS[statistic].is_calibrated:
             if self.calibrated is None:
@@ -142,12 +159,23 @@ class Resampled:
 
         NaN where it has fewer than two pairs.
         """
-        comparisons = self.ranks.comparisons[0]
-        if comparisons < 1:
-            return np.full(len(statistics), np.nan)
-        label_ties = float(self.ranks.label.tied[0] / comparisons)
-        levels = [STATISTICS[name].chance_level(label_ties, self.score_ties) for name in statistics]
-        return np.array(levels, dtype=np.float64)
+        comparisons = float(self.ranks.comparisons[0])
+        label_ties = float(self.ranks.label.tied[0]) / comparisons if comparisons else np.nan
+        return chance_levels(statistics, label_ties, self.score_ties)
+
+
+def chance_levels(statistics: Sequence[str], label_ties: float, score_ties: float) -> Floats:
+    """Return the means of statistics over permutations of the labels, shape (statistics,).
+
+    Args:
+        statistics: their names.
+        label_ties: share of the comparisons of two pairs that are ties in the labels, NaN where there are none.
+        score_ties: likewise in the score.
+    """
+    if np.isnan(label_ties):
+        return np.full(len(statistics), np.nan)
+    levels = [STATISTICS[name].chance_level(label_ties, score_ties) for name in statistics]
+    return np.array(levels, dtype=np.float64)
 
 
 @dataclass(frozen=True)

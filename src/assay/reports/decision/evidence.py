@@ -241,6 +241,7 @@ def _order(data: ScoredDataset, metric: str, tests: PairedTests) -> Value:
         confidence=tests.confidence,
         seed=pairs.seed,
         groups=pairs.groups,
+        interval=tests.interval,
     )
     ends = (estimate.value, estimate.low, estimate.high)
     return Value(*ends) if two_values else Value(*(None if end is None else (1 + end) / 2 for end in ends))

@@ -13,7 +13,7 @@ from assay.manifest import MetricRecord
 from assay.reports.data import ALL
 from assay.reports.drawing import Figure
 from assay.reports.folder import RunFolder
-from assay.reports.layout import Block, Cell, interval_words_of, percent, short
+from assay.reports.layout import Block, Cell, intervals_of, short
 from assay.reports.page.agreement import AgreementTable, agreement_table, draw_layers, forest
 from assay.reports.page.aspects import AspectModel, Profile, draw_aspects, draw_profile
 from assay.reports.page.cost import CostFigure, draw_cost, draw_price
@@ -130,10 +130,7 @@ class RunPart:
         request = self.run.manifest.request
         if not request.resamples:
             return "no intervals were computed"
-        return (
-            f"{percent(request.confidence)} intervals by the bootstrap ({interval_words_of(self.run)}), "
-            f"{request.resamples:,} resamples, seed {request.seed}"
-        )
+        return f"{intervals_of(self.run)}, seed {request.seed}"
 
     @property
     def command(self) -> str:
