@@ -219,6 +219,8 @@ def test_a_broken_result_is_refused_by_name(assay, pairs):
     kept = Path("run/stress.json").read_text()
     Path("run/stress.json").write_text(kept.replace('"expected": "lower"', '"expected": "higher"'))
     assert "run/stress.json: is no result of assay stress" in assay("report", "run", "--out", "page").complaint
+    Path("run/stress.json").write_text(json.dumps(json.loads(kept) | {"subjects": []}))
+    assert "is no result of assay stress (it has no perturbation)" in assay("report", "run", "--out", "page").complaint
     Path("run/stress.json").write_text('{"schema": 99}')
     assert "was written by a newer assay (schema 99)" in assay("report", "run", "--out", "page").complaint
 
@@ -330,6 +332,7 @@ def test_a_judge_at_an_endpoint(assay, pairs, monkeypatch):
         (["f1", "--run", "nowhere"], "there is no such run folder"),
         (["f1", "--run", "nowhere", "--sample", "3"], "--sample: the pairs of a run are taken as they were"),
         (["f2", "-d", "pairs.csv"], "there is no metric 'f2'"),
+        (["f1", "-d", "pairs.csv", "-p", "other-seed"], "no perturbation applies; pairs: other-seed is left out"),
     ],
 )
 def test_refusals(assay, pairs, words, said):

@@ -98,6 +98,8 @@ def stress(settings: StressSettings) -> Stress:
         subjects += [subject_of(source, one, metric, settings) for metric in one.metrics]
     if not subjects:
         raise AssayError(f"no metric gave scores: {'; '.join(failures)}")
+    if not any(subject.effects for subject in subjects):
+        raise InputError("; ".join(["no perturbation applies", *notes]))
     study = StressStudy(
         tuple(subjects),
         tuple(notes),

@@ -91,7 +91,10 @@ def read_study(folder: Path) -> StressStudy | None:
         values = json.loads(path.read_text(encoding="utf-8"))
         if isinstance(values, dict) and isinstance(values.get("schema"), int) and values["schema"] > SCHEMA:
             raise InputError(f"{path}: was written by a newer assay (schema {values['schema']}); update assay")
-        return _STUDY.validate_python(values)
+        study = _STUDY.validate_python(values)
+        if not any(subject.effects for subject in study.subjects):
+            raise ValueError("it has no perturbation")
+        return study
     except (OSError, ValueError, RecursionError) as error:
         reason = error.errors()[0]["msg"] if isinstance(error, ValidationError) else error
         raise InputError(
