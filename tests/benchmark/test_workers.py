@@ -119,7 +119,7 @@ def test_small_work_starts_no_process(monkeypatch, settings):
     def started(*_):
         raise AssertionError("workers for a moment's work")
 
-    monkeypatch.setattr(workers, "Crew", started)
+    monkeypatch.setattr("assay.processes.Crew.start", started)
     assert assay.run(ROWS, ["f1", "bleu"], buckets="none", resamples=0, fresh=True, **settings).failures == []
 
 

@@ -6,14 +6,16 @@ import itertools
 import logging
 import time
 from collections.abc import Generator, Iterable, Iterator
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from assay.benchmark.executor import Executor, InProcess, Unit, UnitLostError, outcome_of
 from assay.benchmark.memory import peak_memory, reset_peak
 from assay.metrics.neural.runtime import free_cores
 from assay.metrics.work import Scores
-from assay.processes import Crew, NotForWorkersError, WorkerDiedError
 from assay.settings import Scoring
+
+if TYPE_CHECKING:
+    from assay.processes import Crew
 
 log = logging.getLogger(__name__)
 
@@ -76,6 +78,8 @@ class Workers(InProcess):
 
     def _start(self, *, at_least: float) -> None:
         """Start workers where there may be so many of them, two at least."""
+        from assay.processes import Crew
+
         number = self._number or free_cores()
         if number >= max(2, at_least):
             log.info("%s worker processes start", number)
@@ -84,6 +88,8 @@ class Workers(InProcess):
 
     def _by_workers(self, crew: Crew[Unit], units: Iterator[Unit]) -> Iterator[tuple[int, Scores | Exception]]:
         """Let workers score units, and this process those that they cannot take."""
+        from assay.processes import NotForWorkersError, WorkerDiedError
+
         for unit, outcome in crew.map(units):
             if isinstance(outcome, NotForWorkersError):
                 yield unit.number, self._score_here(unit)

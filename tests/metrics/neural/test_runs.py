@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import dataclasses
 import json
 import shutil
+import threading
 from pathlib import Path
 from typing import Any
 
@@ -13,6 +15,7 @@ import assay
 from assay.errors import InputError, UnavailableError
 from assay.metrics import describe_metric, load_metric, work
 from assay.metrics import presets as presets_module
+from assay.metrics.neural.runtime import Runtime, use_runtime
 from assay.progress import Silent
 from tests.metrics.models.tiny import make_bert
 from tests.metrics.neural.texts import pairs
@@ -205,3 +208,57 @@ def test_a_folder_with_the_name_of_a_preset_is_named_as_one(
     shutil.copytree(encoder, tmp_path / "cross-encoder" / "stsb-roberta-large")
     monkeypatch.chdir(tmp_path)
     assert "in the folder" in load_metric("sas").says()
+
+
+def scored_by(name: str, threads: int, devices: tuple[str, ...] = ("cpu",)) -> Any:
+    """Return the session that scored 60 pairs in small batches, and the scores."""
+    with use_runtime(Runtime("cpu", threads, tokens=64)):
+        metric = load_metric(name)
+        session = work.open_session(dataclasses.replace(metric.needs(), devices=devices))
+        try:
+            return session, session.score([metric], pairs(60)).values[:, 0].tolist()
+        finally:
+            work.release_sessions()
+
+
+@pytest.mark.parametrize("kind", ["bi-encoder:{}", "bertscore:{},layer=1", "pooled:{},layer=1", "cross-encoder:{}"])
+def test_scores_are_the_same_to_the_last_digit_for_any_number_of_threads(
+    encoder: Path, scorer: Path, kind: str
+) -> None:
+    name = kind.format(scorer if kind.startswith("cross") else encoder)
+    _, alone = scored_by(name, 1)
+    for threads in (2, 3):
+        session, scores = scored_by(name, threads)
+        assert scores == alone
+        assert session.cost()["threads"] == threads
+    # a device each, in place of several GPUs
+    assert scored_by(name, 1, ("cpu", "cpu"))[1] == alone
+
+
+@pytest.mark.parametrize(
+    ("kind", "step"), [("bi-encoder:{}", "TorchBody.hidden"), ("cross-encoder:{}", "TorchScorerBody.logits")]
+)
+def test_threads_compute_a_batch_each_with_one_set_of_weights(
+    encoder: Path, scorer: Path, monkeypatch: pytest.MonkeyPatch, kind: str, step: str
+) -> None:
+    from assay.metrics.neural import body
+
+    owner, name = step.split(".")
+    compute = getattr(getattr(body, owner), name)
+    seen: dict[Any, list[int]] = {}
+    # passes when two batches are under way at the same time
+    both = threading.Barrier(2)
+
+    def watched(self: Any, *arguments: Any) -> Any:
+        import torch
+
+        assert torch.get_num_threads() == 1
+        if self not in seen:
+            seen[self] = sorted(parameter.data_ptr() for parameter in self.model.parameters())
+            both.wait(timeout=20)
+        return compute(self, *arguments)
+
+    monkeypatch.setattr(getattr(body, owner), name, watched)
+    scored_by(kind.format(scorer if kind.startswith("cross") else encoder), 2)
+    first, second = seen.values()
+    assert first == second

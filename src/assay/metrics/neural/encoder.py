@@ -175,7 +175,8 @@ class EncoderSession(ModelSession[LoadedEncoder, Body]):
                 if output.kind == "tokens":
                     embeddings.put_tokens(texts, states, batch, self._collecting_device)
                 elif output.kind == "sentence":
-                    vectors = _sentence(states, batch, self._tails[number])
+                    # the bodies of one device share what is behind them
+                    vectors = _sentence(states, batch, self._tails[number % len(self._tails)])
                     embeddings.put_vectors(texts, vectors, self._collecting_device)
                 else:
                     vectors = pool(states, batch.mask, output.kind)

@@ -112,7 +112,7 @@ class Meter:
 
 
 class ModelSession(Generic[LoadedT, BodyT]):
-    """A model of transformers in memory, a copy on each device of its engine.
+    """A model of transformers in memory, a copy on each device of its engine; on the CPU each thread computes a batch.
 
     Args:
         engine: names the folder and how it is computed.
@@ -139,6 +139,10 @@ class ModelSession(Generic[LoadedT, BodyT]):
         del copies
         self._packer = Packer(int(self._tokenizer.pad_token_id or 0), engine.tokens)
         self._bodies = open_bodies(models, engine, threads)
+        self._threads = threads
+        #: of torch for a batch: 1 where each body has a thread of its own
+        self._threads_a_batch = threads if len(self._bodies) == len(engine.devices) else 1
+        set_threads(self._threads_a_batch)
         self._meter.loaded(parameters)
         log.info(
             "loaded %s: %s parameters, %s, %s, %.1f s",
@@ -166,13 +170,15 @@ class ModelSession(Generic[LoadedT, BodyT]):
         def work_of(number: int, body: BodyT) -> Callable[[Packed], None]:
             return lambda batch: step(number, body, batch)
 
+        # another session may have changed it
+        set_threads(self._threads_a_batch)
         workers = [(body.device, work_of(number, body)) for number, body in enumerate(self._bodies)]
         self._packer.run(inputs, workers)
         self._meter.embedded(len(inputs) if texts is None else texts, sum(len(each.ids) for each in inputs))
 
     def cost(self) -> dict[str, Any]:
         """See :meth:`assay.metrics.work.Session.cost`."""
-        return self._meter.cost() | {"batches_halved": self._packer.halved}
+        return self._meter.cost() | {"threads": self._threads, "batches_halved": self._packer.halved}
 
     def close(self) -> None:
         """See :meth:`assay.metrics.work.Session.close`."""

@@ -167,7 +167,7 @@ class Packer:
         self.halved = 0
 
     def run(self, inputs: Sequence[Tokens], workers: Sequence[tuple[str, Callable[[Packed], None]]]) -> None:
-        """Hand every input to a worker, in batches; several workers take turns, a thread each.
+        """Hand every input to a worker, in batches; several workers, a thread each, take what is next.
 
         Where a device has no memory for a batch, it is halved, and so is the budget from then on.
 
