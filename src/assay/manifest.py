@@ -117,7 +117,7 @@ class DatasetRecord(_Record):
     kind: str
     # JSON has lists only
     scale: Annotated[tuple[int | float, int | float] | None, Field(strict=False)]
-    n: int
+    n: int = Field(ge=0)
     source: str
     sha256: str
     columns: str | None = None
@@ -183,10 +183,10 @@ class Cost(_Record):
         shared_with: metrics that were scored in the same pass.
     """
 
-    pairs_per_second: float | None = None
+    pairs_per_second: float | None = Field(default=None, ge=0)
     price_per_1000: float | None = Field(default=None, ge=0)
     details: dict[str, Any] = {}
-    peak_memory_mb: int | float | None = None
+    peak_memory_mb: int | float | None = Field(default=None, ge=0)
     asymmetry: Asymmetry | None = None
     shared_with: list[str] = []
 
@@ -271,9 +271,9 @@ class MetricRecord(_Record):
     status: Status
     reason: str
     remedy: str
-    seconds: float = 0.0
-    scored: int = 0
-    stored: int = 0
+    seconds: float = Field(default=0.0, ge=0)
+    scored: int = Field(default=0, ge=0)
+    stored: int = Field(default=0, ge=0)
     short_signature: str
     signature: dict[str, str]
     declared: RecordedDeclaration = RecordedDeclaration()
@@ -360,7 +360,7 @@ class BucketRecord(_Record):
     dataset: str
     split: str
     bucket: str
-    n: int
+    n: int = Field(ge=0)
     labels: dict[str, float]
     ties: float | None
     ceiling: dict[str, float | None]
@@ -441,7 +441,7 @@ class AgreementRow(_Record):
     value: float | None
     low: float | None
     high: float | None
-    n: int
+    n: int = Field(ge=0)
     note: str
 
     def plain(self) -> dict[str, Any]:
