@@ -74,7 +74,7 @@ def test_a_full_disk_is_one_line(small_limit, monkeypatch):
     def full(*_):
         raise OSError(errno.ENOSPC, "No space left on device")
 
-    monkeypatch.setattr(pa.ipc.RecordBatchFileWriter, "write_batch", full)
+    monkeypatch.setattr(pa.ipc.RecordBatchStreamWriter, "write_batch", full)
     with pytest.raises(InputError, match=r"cache: cannot hold .* \(the disk is full\); free some space, or set ASSAY_"):
         held(next(_batches(1, 1)).schema, _batches(1000, 50))
     assert list(cache_dir().iterdir()) == []

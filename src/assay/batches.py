@@ -74,7 +74,7 @@ def _mapped(schema: pa.Schema, batches: Iterable[pa.RecordBatch]) -> pa.Table:
         with unfinished_folder(folder / "pairs") as scratch:
             path = scratch / "pairs.arrow"
             # by a stream: PyArrow opens no name that is no UTF-8
-            with path.open("wb") as file, pa.ipc.new_file(file, schema) as writer:
+            with path.open("wb") as file, pa.ipc.new_stream(file, schema) as writer:
                 for batch in batches:
                     writer.write_batch(batch)
             with path.open("rb") as written:
@@ -86,11 +86,14 @@ def _mapped(schema: pa.Schema, batches: Iterable[pa.RecordBatch]) -> pa.Table:
             "ASSAY_CACHE to a folder with room for them"
         ) from error
     _MAPPED.add(mapped)
-    return pa.ipc.open_file(pa.BufferReader(pa.py_buffer(mapped))).read_all()
+    return pa.ipc.open_stream(pa.BufferReader(pa.py_buffer(mapped))).read_all()
 
 
 def release_pages() -> None:
-    """Take the pages of mapped tables out of this process's memory; the system reads them again when they are used."""
+    """Give back pages of mapped tables, which the system reads again when they are used, and what Arrow has freed."""
+    import pyarrow as pa
+
+    pa.default_memory_pool().release_unused()
     for mapped in _MAPPED:
         if hasattr(mmap, "MADV_DONTNEED"):
             mapped.madvise(mmap.MADV_DONTNEED)
@@ -165,7 +168,7 @@ def row_digests(columns: Sequence[pa.ChunkedArray | None], rows: int) -> NDArray
         size = min(SLICE, rows - start)
         cells = [[""] * size if column is None else cell_texts(column.slice(start, size)) for column in columns]
         for row, texts in enumerate(zip(*cells, strict=True), start):
-            digests[row] = np.void(_digest(texts))
+            digests[row] = np.void(digest_of(texts))
     return digests.view("S16")
 
 
@@ -180,7 +183,8 @@ def cell_texts(column: pa.ChunkedArray) -> list[str]:
     return ["" if text is None else text for text in cells]
 
 
-def _digest(texts: Sequence[str]) -> bytes:
+def digest_of(texts: Sequence[str]) -> bytes:
+    """Return the 16 bytes of some texts in order: BLAKE2 of their lengths and contents."""
     # lengths keep ("ab", "c") and ("a", "bc") apart
     lengths = ",".join(str(len(text)) for text in texts)
     content = f"{lengths}:{''.join(texts)}"
@@ -211,7 +215,7 @@ def codes_of_names(column: pa.ChunkedArray, *, stripped: bool = False) -> NDArra
         for row, cell in enumerate(cell_texts(column.slice(start, SLICE)), start):
             name = cell.strip() if stripped else cell
             named[row] = bool(name)
-            digests[row] = np.void(_digest((name,)))
+            digests[row] = np.void(digest_of((name,)))
     first_rows, index = distinct_rows(digests.view("S16")[named])
     codes = np.empty(len(column), dtype=np.intp)
     codes[named] = index

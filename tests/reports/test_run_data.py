@@ -10,10 +10,12 @@ import pyarrow.parquet as pq
 import pytest
 
 import assay
+from assay import batches
 from assay.errors import InputError
-from assay.reports.data import read_datasets
+from assay.reports.data import pair_keys, read_datasets, same_pairs
 from assay.reports.folder import read_run
 from assay.statistics.agreement import agreement
+from assay.statistics.crossvalidation import codes_of
 
 
 @pytest.fixture
@@ -51,6 +53,19 @@ def test_what_stands_in_a_run(folder):
     assert data.table.column("category")[1].as_py() == "alias"
     assert "measured" not in data.table.column_names
     assert data.texts(0) == {"question": "which 0", "reference": "the answer 0", "candidate": "something else 0"}
+
+
+def test_a_large_run_is_mapped_and_reads_the_same(folder, monkeypatch):
+    (in_memory,) = read_datasets(read_run(folder))
+    monkeypatch.setattr(batches, "LARGE", 100)
+    monkeypatch.setattr("assay.reports.data.ROWS", 7)
+    (mapped,) = read_datasets(read_run(folder))
+    assert mapped.table.column("reference").num_chunks == 4
+    assert mapped.table.equals(in_memory.table)
+    assert all((mapped.scores[name] == in_memory.scores[name]).all() for name in in_memory.scores)
+    assert all((mapped.buckets[name] == in_memory.buckets[name]).all() for name in in_memory.buckets)
+    assert mapped.groups.tolist() == in_memory.groups.tolist()
+    assert same_pairs(mapped).tolist() == codes_of(pair_keys(mapped)).tolist()
 
 
 def test_pairs_of_a_bucket_are_drawn_as_in_the_run(tmp_path):

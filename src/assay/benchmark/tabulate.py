@@ -61,7 +61,7 @@ def tabulate(
         bucket_groups = None if groups is None else np.unique(groups[inside], return_inverse=True)[1]
         estimates = agreement(
             ScoresInside(scores, inside),
-            labels[inside],
+            labels if inside.all() else labels[inside],
             statistics=request.statistics,
             resamples=request.resamples,
             confidence=request.confidence,

@@ -10,14 +10,14 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import NDArray
 
-from assay.batches import codes_of_names
+from assay.batches import DIGEST, ROWS, SLICE, codes_of_names, digest_of, distinct_rows, held, take_table
 from assay.errors import InputError, unknown_name
 from assay.lexicon.texts import pair_key, text_key
 from assay.manifest import DatasetRecord, MetricRecord, identity_of
 from assay.reports.folder import RunFolder
 from assay.reports.sheets import Document
 from assay.statistics.concordance import Floats
-from assay.statistics.crossvalidation import Rows, codes_of, codes_of_groups
+from assay.statistics.crossvalidation import Rows, codes_of_groups
 from assay.statistics.resampling import seed_of
 from assay.tables import GRAPH_COLUMNS, damage, with_known_types
 
@@ -249,7 +249,8 @@ def _read(run: RunFolder, name: str, columns: dict[str, str]) -> pa.Table:
     if not path.is_file():
         raise InputError(f"{run.path}: {name} is missing; run the same command again to restore it")
     try:
-        table = pq.read_table(path)
+        file = pq.ParquetFile(path)
+        table = held(file.schema_arrow, file.iter_batches(ROWS))
         table.validate(full=True)
     except (pa.ArrowException, OSError, UnicodeDecodeError) as error:
         remedy = "run the same command again to restore it"
@@ -287,13 +288,11 @@ def _dataset(run: RunFolder, facts: DatasetRecord, pairs: pa.Table, scores: pa.T
     Raises:
         InputError: the tables do not fit the manifest or each other.
     """
-    import pyarrow.compute as pc
-
     name = facts.name
-    table = pairs.filter(pc.equal(pairs.column("dataset"), name)).drop_columns(["dataset"])
+    table = _rows_of(pairs, "dataset", name).drop_columns(["dataset"])
     _check_pairs(run, facts, table)
     metrics = {metric.metric: metric for metric in run.manifest.metrics if metric.dataset == name and metric.is_done}
-    own_scores = scores.filter(pc.equal(scores.column("dataset"), name))
+    own_scores = _rows_of(scores, "dataset", name)
     return ScoredDataset(
         run=run,
         facts=facts,
@@ -302,6 +301,18 @@ def _dataset(run: RunFolder, facts: DatasetRecord, pairs: pa.Table, scores: pa.T
         metrics=metrics,
         _masks=dict(_masks(run, name, table)),
     )
+
+
+def _rows_of(table: pa.Table, column: str, name: str) -> pa.Table:
+    """Return the rows with a name in a column; no copy where they follow each other, as assay writes them."""
+    import pyarrow.compute as pc
+
+    parts = [np.asarray(pc.fill_null(pc.equal(chunk, name), False)) for chunk in table.column(column).chunks]
+    named = np.concatenate([np.zeros(0, dtype=bool), *parts])
+    first, count = int(named.argmax()) if len(named) else 0, int(named.sum())
+    if named[first : first + count].all():
+        return table.slice(first, count)
+    return take_table(table, np.flatnonzero(named))
 
 
 def _check_pairs(run: RunFolder, facts: DatasetRecord, table: pa.Table) -> None:
@@ -343,11 +354,9 @@ def _scores_of(run: RunFolder, name: str, metric: str, table: pa.Table, scores: 
     Raises:
         InputError: the scores are those of other pairs.
     """
-    import pyarrow.compute as pc
-
-    rows = scores.filter(pc.equal(scores.column("metric"), metric))
+    rows = _rows_of(scores, "metric", metric)
     # written in the order of the pairs; sorting would cost more than looking
-    if not rows.column("pair_id").combine_chunks().equals(table.column("pair_id").combine_chunks()):
+    if not rows.column("pair_id").equals(table.column("pair_id")):
         raise InputError(
             f"{run.title}: scores.parquet does not have the pairs of {name} for {metric}; "
             "files of two runs were mixed, run the same command again"
@@ -361,15 +370,18 @@ def _masks(run: RunFolder, name: str, table: pa.Table) -> Iterator[tuple[str, ND
     yield ALL, np.ones(n, dtype=bool)
     if "buckets" not in table.column_names:
         return
-    inside: dict[str, list[int]] = {}
-    for row, names in enumerate(table.column("buckets").to_pylist()):
-        for bucket in names or ():
-            inside.setdefault(bucket, []).append(row)
+    inside: dict[str, NDArray[np.bool_]] = {}
+    start = 0
+    for chunk in table.column("buckets").chunks:
+        for row, names in enumerate(chunk.to_pylist(), start):
+            for bucket in names or ():
+                if bucket not in inside:
+                    inside[bucket] = np.zeros(n, dtype=bool)
+                inside[bucket][row] = True
+        start += len(chunk)
     for summary in run.manifest.buckets:
         if summary.dataset == name and (summary.bucket in inside or not summary.n):
-            mask = np.zeros(n, dtype=bool)
-            mask[inside.get(summary.bucket, [])] = True
-            yield summary.bucket, mask
+            yield summary.bucket, inside.get(summary.bucket, np.zeros(n, dtype=bool))
 
 
 # Codes of what must stay together when pairs are split: a group, equal pairs, one value of a column
@@ -431,10 +443,17 @@ def keys_of_texts(references: Sequence[Sequence[str]], candidates: Sequence[str]
     """
     if not any(text.strip() for golds in references for text in golds) or not any(map(str.strip, candidates)):
         return [object() for _ in candidates]
-    return [
-        pair_key(golds[0], text) if len(golds) == 1 else (tuple(sorted(map(text_key, golds))), text_key(text))
-        for golds, text in zip(references, candidates, strict=True)
-    ]
+    return list(_keys(references, candidates))
+
+
+def _keys(
+    references: Sequence[Sequence[str]], candidates: Sequence[str]
+) -> Iterator[tuple[str | tuple[str, ...], str]]:
+    for golds, text in zip(references, candidates, strict=True):
+        if len(golds) == 1:
+            yield pair_key(golds[0], text)
+        else:
+            yield tuple(sorted(map(text_key, golds))), text_key(text)
 
 
 def same_pairs(data: ScoredDataset) -> Rows:
@@ -442,7 +461,19 @@ def same_pairs(data: ScoredDataset) -> Rows:
 
     See :func:`pair_keys`.
     """
-    return codes_of(pair_keys(data))
+    digests = np.empty(len(data), dtype=DIGEST)
+    some_reference = some_candidate = False
+    for start in range(0, len(data), SLICE):
+        rows = data.table.slice(start, SLICE)
+        references, candidates = (rows.column(name).to_pylist() for name in ("reference", "candidate"))
+        some_reference |= any(text.strip() for golds in references for text in golds)
+        some_candidate |= any(map(str.strip, candidates))
+        for row, key in enumerate(_keys(references, candidates), start):
+            golds, text = key
+            digests[row] = np.void(digest_of([golds, text] if isinstance(golds, str) else ["", *golds, text]))
+    if not some_reference or not some_candidate:
+        return np.arange(len(data))
+    return distinct_rows(digests.view("S16"))[1]
 
 
 # Signatures, by which another person gets the same numbers: of each dataset, each metric, and the draws
