@@ -34,6 +34,10 @@ class OfflineError(InputError):
     """Something would have to come over the network, and the network was forbidden."""
 
 
+class WorkerDiedError(AssayError):
+    """A piece of work ended every process that had it."""
+
+
 class UnavailableError(AssayError):
     """A metric or dataset is unavailable on this machine as it is.
 

@@ -24,7 +24,7 @@ from dataclasses import dataclass
 from multiprocessing.connection import wait as wait_for
 from typing import Any, Generic, TypeVar
 
-from assay.errors import AssayError
+from assay.errors import AssayError, WorkerDiedError
 
 T = TypeVar("T")
 log = logging.getLogger(__name__)
@@ -35,10 +35,6 @@ AHEAD = 2
 DEATHS = 2
 #: The longest that a process which was killed may take to be gone.
 SECONDS_TO_END = 2.0
-
-
-class WorkerDiedError(AssayError):
-    """An item ended every worker that had it."""
 
 
 class NotForWorkersError(AssayError):

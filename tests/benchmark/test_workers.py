@@ -15,8 +15,9 @@ import pytest
 
 import assay
 from assay.benchmark import scoring, workers
-from assay.errors import InputError, MissingExtraError, UnavailableError
-from assay.processes import Crew, WorkerDiedError, _packed
+from assay.errors import InputError, MissingExtraError, UnavailableError, WorkerDiedError
+from assay.metrics.amr.session import SmatchppEngine
+from assay.processes import Crew, _packed
 from tests.benchmark.dying import Dying
 
 WORDS = ["alpha", "beta", "gamma", "delta", "epsilon", "zeta", "eta", "theta", "iota", "kappa"]
@@ -59,6 +60,31 @@ def test_as_many_workers_as_one_likes_give_the_same_numbers(eager, wordnet, numb
     assert not any(record.cost.details for record in alone.outcome.metrics)
     speeds = [record.cost.pairs_per_second for record in together.outcome.metrics]
     assert all(speed and speed > 0 for speed in speeds)
+
+
+@pytest.mark.slow
+def test_an_engine_that_each_process_may_open(eager, monkeypatch):
+    """smatchpp, pair by pair; what the sessions of all processes cost is added up."""
+    pytest.importorskip("smatchpp", reason="smatchpp is absent: pip install assay[amr]")
+    monkeypatch.setattr(SmatchppEngine, "pairs", 15)
+    words = ["boy", "girl", "dog"]
+    graphs = [f"(w / want-01 :ARG0 (x / {word}) :ARG1 (y / {other}))" for word in words for other in words]
+    rows = [
+        {"reference": str(i), "candidate": "text", "label": i % 2, "reference_graph": graphs[i % 9]}
+        | {"candidate_graph": graphs[i % 7]}
+        for i in range(60)
+    ]
+    results = []
+    for number in (1, 2):
+        settings = {"buckets": "none", "resamples": 0, "fresh": True, "workers": number}
+        results.append(assay.run(rows, ["amr:smatch,engine=smatchpp"], **settings))
+    alone, together = results
+    assert alone.failures == together.failures == []
+    assert alone.scores.equals(together.scores)
+    assert alone.scores.score.nunique() > 1
+    costs = [result.outcome.metrics[0].cost.details for result in results]
+    assert [cost["graph_pairs"] for cost in costs] == [60, 60]
+    assert "workers" not in costs[0] and costs[1]["workers"] == 2
 
 
 @pytest.mark.slow

@@ -33,7 +33,8 @@ FAULTS: dict[str, tuple[faults.Strike, tuple[str, ...]]] = {
     "clock goes back": (faults.clock, ("run", "train", "tune")),
     "data changes": (faults.changed_data, ("run", "train")),
     "cut download": (faults.cut_download, ("run",)),
-    "worker dies": (faults.dead_worker, ("run",)),
+    "worker dies": (faults.dead_scorer, ("run",)),
+    "AMR worker dies": (faults.dead_worker, ("run",)),
 }
 #: Of the kills, how many strike each work.
 SHARES = {"run": 0.6, "train": 0.25, "tune": 0.15}

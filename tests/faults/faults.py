@@ -13,7 +13,6 @@ import subprocess
 import tempfile
 import time
 from collections.abc import Callable, Iterator
-from concurrent.futures import ProcessPoolExecutor
 from contextlib import contextmanager
 from pathlib import Path
 
@@ -288,7 +287,7 @@ def cut_download(bench: Bench, count: Count) -> None:
 
 
 def dead_worker(bench: Bench, count: Count) -> None:
-    """One of the processes that compare graphs is killed: a message, no wait, and the same scores next time."""
+    """One of the processes that compare graphs is killed: the others go on, and the scores are the same."""
     import numpy as np
 
     from assay.metrics.amr.session import Workers
@@ -306,13 +305,11 @@ def dead_worker(bench: Bench, count: Count) -> None:
         workers = Workers(2)
         with contextlib.ExitStack() as stack:
             stack.callback(workers.close)
-            pool = workers._running_pool()
-            _kill_worker(pool, delay)
-            with contextlib.suppress(Exception):
-                workers.compare(aspects, pairs)
-            again, _ = workers.compare(aspects, pairs)
-            if not np.array_equal(again, expected):
-                raise RuntimeError("other scores after a worker died")
+            _kill_a_child(delay)
+            for _ in range(3):
+                again, _ = workers.compare(aspects, pairs)
+                if not np.array_equal(again, expected):
+                    raise RuntimeError("other scores after a worker died")
 
     with bench.folder() as folder:
         count.times += 1
@@ -322,18 +319,41 @@ def dead_worker(bench: Bench, count: Count) -> None:
         bench.check_mine(folder, count)
 
 
-def _kill_worker(pool: ProcessPoolExecutor, delay: float) -> None:
-    """Kill a worker of a pool some seconds after it was started."""
+def dead_scorer(bench: Bench, count: Count) -> None:
+    """One of the workers of a run is killed: the run ends all the same, with the same result."""
+    from tests.faults.works import Run
+
+    delay = bench.dice.uniform(0, 1.5)
+
+    def with_workers() -> None:
+        from assay.benchmark import workers
+
+        Run.workers, workers.MANY = 2, 0
+        _kill_a_child(delay)
+
+    with bench.folder() as folder:
+        count.times += 1
+        if (code := bench.do(folder, with_workers)) != DONE:
+            count.wrong.append(f"exit {code}: {bench.said()[:200]}")
+            return
+        count.different += differ(bench.work.tables(folder), bench.tables)
+        # the store has all, so that the same command scores nothing
+        bench.finish(folder, count)
+
+
+def _kill_a_child(delay: float) -> None:
+    """Kill a process that this one starts, some seconds after it is there."""
+    import multiprocessing
     import threading
 
     def strike() -> None:
         until = time.monotonic() + 10
-        while not pool._processes and time.monotonic() < until:
+        while not (children := multiprocessing.active_children()) and time.monotonic() < until:
             time.sleep(0.01)
         time.sleep(delay)
-        for process in list(pool._processes or {}):
-            with contextlib.suppress(ProcessLookupError):
-                os.kill(process, signal.SIGKILL)
-            return
+        for child in children[:1]:
+            if child.pid is not None:
+                with contextlib.suppress(ProcessLookupError):
+                    os.kill(child.pid, signal.SIGKILL)
 
     threading.Thread(target=strike, daemon=True).start()

@@ -26,7 +26,7 @@ def struck(*arguments: str) -> str:
 @pytest.mark.slow
 def test_runs():
     table = struck("--work", "run", "--kills", "5", "--times", "1", "--minutes", "5")
-    assert len(table.splitlines()) == 13
+    assert len(table.splitlines()) == 14
 
 
 @pytest.mark.slow

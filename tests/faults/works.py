@@ -77,6 +77,8 @@ class Run(Work):
     name = "run"
     CHUNK = 50
     ROWS = 600
+    #: Processes that score; a fault may ask for more.
+    workers = 1
 
     def prepare(self) -> None:
         rows = [f"text {i % 200},{'x' * (i % 37)},{(i * 7) % 5}" for i in range(self.ROWS)]
@@ -95,7 +97,8 @@ class Run(Work):
         scoring.CHUNK = self.CHUNK
         os.environ |= {"ASSAY_CACHE": str(folder / "cache"), "COUNTING_LOG": str(folder / "scored.log")}
         metrics = [Counting(pause=0.01), "f1", "levenshtein"]
-        assay.run(self.file, metrics, store=folder / "store.sqlite", out=folder / "out", resamples=100)
+        where = {"store": folder / "store.sqlite", "out": folder / "out"}
+        assay.run(self.file, metrics, **where, resamples=100, workers=self.workers)
 
     def kept(self, folder: Path) -> dict[str, Any]:
         if not (folder / "store.sqlite").exists():

@@ -81,7 +81,7 @@ def test_meteor(two_cores, answers, wordnet, capsys):
 
 def test_cross_encoder(two_cores, answers, real_models, capsys):
     pairs = crossed(answers, 1024)
-    name = f"cross-encoder:{real_models('cross-encoder')}"
+    name = f"cross-encoder:{real_models / 'cross-encoder'}"
     scores = {}
     seconds = {1: [], 2: []}
     for _ in range(3):

@@ -13,7 +13,7 @@ from typing import Any, Protocol
 import numpy as np
 from numpy.typing import NDArray
 
-from assay.errors import AssayError, UnavailableError
+from assay.errors import AssayError, UnavailableError, WorkerDiedError
 from assay.metrics import Batch, Metric
 from assay.metrics.work import MISSING, Engine, Scores, open_session, release_sessions, session_if_open
 
@@ -42,7 +42,7 @@ class Unit:
         metrics: what scores.
         batch: the texts.
         again: those of the texts that a later unit of the same engine has as well.
-        left: pairs that may have to be scored after this unit, over all metrics without an engine.
+        left: pairs that may have to be scored after this unit, over all metrics of the engine, or without one.
     """
 
     number: int
@@ -117,12 +117,16 @@ def score_unit(unit: Unit, *, keep_models: bool = False) -> Scores:
     Raises:
         AssayError: a metric gave another number of scores, or one that is not finite without a flag that says why.
         EngineUnavailableError: the engine cannot be opened.
+        UnitLostError: it ended the processes of its engine.
     """
     try:
         session = open_session(unit.engine, keep=keep_models)
     except UnavailableError as error:
         raise EngineUnavailableError(error.reason, error.remedy) from error
-    scores = session.score(unit.metrics, unit.batch, unit.again)
+    try:
+        scores = session.score(unit.metrics, unit.batch, unit.again)
+    except WorkerDiedError as error:
+        raise UnitLostError(str(error)) from error
     values = np.asarray(scores.values, dtype=np.float64)
     expected = (len(unit.batch), len(unit.metrics))
     if values.shape != expected:

@@ -4,14 +4,16 @@ from __future__ import annotations
 
 import itertools
 import logging
+import os
 import time
-from collections.abc import Generator, Iterable, Iterator
+from collections.abc import Generator, Iterable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from assay.benchmark.executor import Executor, InProcess, Unit, UnitLostError, outcome_of
 from assay.benchmark.memory import peak_memory, reset_peak
+from assay.errors import WorkerDiedError
 from assay.metrics.neural.runtime import free_cores
-from assay.metrics.work import Scores
+from assay.metrics.work import Engine, Scores
 from assay.settings import Scoring
 
 if TYPE_CHECKING:
@@ -43,6 +45,8 @@ class Workers(InProcess):
         self._number = number
         self._crew: Crew[Unit] | None = None
         self._cost: dict[str, Any] = {}
+        #: by engine and process, what it has cost there
+        self._costs: dict[Engine, dict[int, dict[str, Any]]] = {}
 
     def map(self, units: Iterable[Unit]) -> Generator[tuple[int, Scores | Exception]]:
         """See :meth:`assay.benchmark.executor.Executor.map`."""
@@ -51,17 +55,25 @@ class Workers(InProcess):
         if first is None:
             return
         source = itertools.chain([first], source)
-        if first.engine is not None:
+        if first.engine is not None and not getattr(first.engine, "in_processes", False):
             yield from super().map(source)
             return
-        if first.left >= MANY:
+        try:
+            yield from self._spread(first.left >= MANY, source)
+        finally:
+            # none of them takes memory while a model is loaded
+            self._end_crew()
+
+    def _spread(self, are_many: bool, units: Iterator[Unit]) -> Iterator[tuple[int, Scores | Exception]]:
+        """Score units here until workers are up, where they are worth it, and let those score the others."""
+        if are_many:
             self._start(at_least=2)
-        while self._crew is None or not (first.left >= MANY or self._crew.is_ready):
-            unit = next(source, None)
+        while self._crew is None or not (are_many or self._crew.is_ready):
+            unit = next(units, None)
             if unit is None:
                 return
             yield unit.number, self._score_here(unit)
-        yield from self._by_workers(self._crew, source)
+        yield from self._by_workers(self._crew, units)
 
     def _score_here(self, unit: Unit) -> Scores | Exception:
         """Score a unit in this process, and start workers where that took so long that they are worth it."""
@@ -88,7 +100,7 @@ class Workers(InProcess):
 
     def _by_workers(self, crew: Crew[Unit], units: Iterator[Unit]) -> Iterator[tuple[int, Scores | Exception]]:
         """Let workers score units, and this process those that they cannot take."""
-        from assay.processes import NotForWorkersError, WorkerDiedError
+        from assay.processes import NotForWorkersError
 
         for unit, outcome in crew.map(units):
             if isinstance(outcome, NotForWorkersError):
@@ -98,20 +110,41 @@ class Workers(InProcess):
             elif isinstance(outcome, Exception):
                 yield unit.number, outcome
             else:
-                scores, peak = outcome
+                scores, peak, process, cost = outcome
                 self._cost = {"workers": crew.size, "peak_memory_mb": peak}
+                if unit.engine is not None:
+                    self._costs.setdefault(unit.engine, {})[process] = cost
                 yield unit.number, scores
 
-    def cost(self, engine: Any) -> dict[str, Any]:
+    def cost(self, engine: Engine | None) -> dict[str, Any]:
         """See :meth:`assay.benchmark.executor.Executor.cost`; the number of workers where the last unit was theirs."""
-        return self._cost if engine is None else super().cost(engine)
+        if engine is None:
+            return self._cost
+        costs = [super().cost(engine), *self._costs.get(engine, {}).values()]
+        return joined_costs([cost for cost in costs if cost]) | (self._cost if len(costs) > 1 else {})
 
     def close(self) -> None:
         """See :meth:`assay.benchmark.executor.Executor.close`."""
         super().close()
+        self._end_crew()
+
+    def _end_crew(self) -> None:
         if self._crew is not None:
             self._crew.close()
             self._crew = None
+
+
+def joined_costs(costs: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
+    """Return what an engine has cost in several processes: counts added up, of everything else the largest or first."""
+    joined: dict[str, Any] = {}
+    for cost in costs:
+        for key, value in cost.items():
+            before = joined.get(key)
+            if before is None or isinstance(value, bool) or not isinstance(value, int | float):
+                joined.setdefault(key, value)
+            else:
+                joined[key] = before + value if isinstance(value, int) else max(before, value)
+    return joined
 
 
 def executor_of(settings: Scoring) -> Executor:
@@ -119,8 +152,10 @@ def executor_of(settings: Scoring) -> Executor:
     return settings.executor or Workers(settings.workers, keep_models=settings.keep_models)
 
 
-def _score(unit: Unit) -> tuple[Scores, int] | Exception:
-    """Return the scores of a unit and the peak memory of this process in MB; what a worker runs."""
+def _score(unit: Unit) -> tuple[Scores, int, int, dict[str, Any]] | Exception:
+    """Return the scores of a unit, the peak memory of this process in MB, its id, and what the engine has cost here."""
     reset_peak()
     outcome = outcome_of(unit)
-    return outcome if isinstance(outcome, Exception) else (outcome, peak_memory())
+    if isinstance(outcome, Exception):
+        return outcome
+    return outcome, peak_memory(), os.getpid(), InProcess().cost(unit.engine)

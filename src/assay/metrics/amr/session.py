@@ -2,16 +2,11 @@
 
 from __future__ import annotations
 
-import multiprocessing
 import os
-import signal
-import threading
 import time
 from collections.abc import Collection, Sequence
-from concurrent.futures import ProcessPoolExecutor
-from concurrent.futures.process import BrokenProcessPool
+from contextlib import closing
 from dataclasses import dataclass
-from multiprocessing.connection import wait
 from typing import TYPE_CHECKING, Any, cast
 
 import numpy as np
@@ -23,6 +18,8 @@ from assay.metrics.amr.aspect import AspectSettings
 from assay.metrics.amr.comparison import Comparer
 from assay.metrics.amr.parsing import graphs_of, load_parser_for
 from assay.metrics.work import Scores
+from assay.processes import Crew, NotForWorkersError
+from assay.progress import tell_share
 
 if TYPE_CHECKING:
     from assay.metrics.amr.metric import Amr
@@ -37,6 +34,8 @@ _UNUSED = ("PYTORCH", "JAX", "CUPY", "TENSORFLOW")
 
 #: Scores of n pairs in m aspects, shape (n, m), and the seconds of each aspect, shape (m,).
 _Compared = tuple[NDArray[np.float64], NDArray[np.float64]]
+#: Position of the first pair, aspects, and pairs of graphs.
+_Chunk = tuple[int, tuple[AspectSettings, ...], Sequence[tuple[str, str]]]
 
 
 class Workers:
@@ -49,73 +48,53 @@ class Workers:
     def __init__(self, processes: int) -> None:
         self._processes = processes
         self._comparer = Comparer()
-        self._pool: ProcessPoolExecutor | None = None
+        self._crew: Crew[_Chunk] | None = None
 
     def compare(self, aspects: Sequence[AspectSettings], pairs: Sequence[tuple[str, str]]) -> _Compared:
         """See :meth:`Comparer.compare`; seconds are of all processes together.
 
         Raises:
-            UnavailableError: the processes ended, as when memory runs out.
+            WorkerDiedError: some pairs ended two processes, as when memory runs out.
         """
-        if self._processes == 1 or (self._pool is None and len(pairs) < FEW):
+        if self._processes == 1 or (self._crew is None and len(pairs) < FEW):
             return self._comparer.compare(aspects, pairs)
-        chunks = [pairs[start : start + CHUNK] for start in range(0, len(pairs), CHUNK)]
-        pool = self._running_pool()
-        try:
-            compared = list(pool.map(_compare_in_process, [tuple(aspects)] * len(chunks), chunks))
-        except BrokenProcessPool as error:
-            self.close()
-            raise UnavailableError(
-                "the processes that compare graphs have ended",
-                "set `threads` 1; a script that calls assay needs `if __name__ == '__main__':` around the call",
-            ) from error
-        except BaseException:
-            self.close()
-            raise
-        scores = np.concatenate([scores for scores, _ in compared])
-        return scores, np.sum([seconds for _, seconds in compared], axis=0)
+        if self._crew is None:
+            self._crew = Crew(self._processes, _compare_in_process)
+        chunks = [(start, tuple(aspects), pairs[start : start + CHUNK]) for start in range(0, len(pairs), CHUNK)]
+        scores, seconds = np.empty((len(pairs), len(aspects))), np.zeros(len(aspects))
+        done = 0
+        with closing(self._crew.map(chunks)) as outcomes:
+            for (start, _, chunk), outcome in outcomes:
+                if isinstance(outcome, NotForWorkersError):
+                    outcome = self._comparer.compare(aspects, chunk)
+                elif isinstance(outcome, Exception):
+                    raise outcome
+                scores[start : start + len(chunk)] = outcome[0]
+                seconds += outcome[1]
+                done += len(chunk)
+                tell_share(done / len(pairs))
+        return scores, seconds
 
     def close(self) -> None:
-        """Let the processes end after the pairs that they have; forget graphs and word vectors."""
-        if self._pool is not None:
-            self._pool.shutdown(wait=False, cancel_futures=True)
-            self._pool = None
+        """End the processes; forget graphs and word vectors."""
+        if self._crew is not None:
+            self._crew.close()
+            self._crew = None
         self._comparer = Comparer()
 
-    def _running_pool(self) -> ProcessPoolExecutor:
-        """Return the processes that compare, started when they are first needed."""
-        if self._pool is None:
-            # fork would copy locks that other threads hold, such as those of a progress bar
-            context = multiprocessing.get_context("spawn")
-            self._pool = ProcessPoolExecutor(self._processes, mp_context=context, initializer=_set_up_process)
-        return self._pool
 
-
-def _set_up_process() -> None:
-    """Make a process end with its parent, and leave an interrupt to the parent."""
-    signal.signal(signal.SIGINT, signal.SIG_IGN)
-    # POT would import each of these that is installed, which takes seconds and memory
-    os.environ |= dict.fromkeys((f"POT_BACKEND_DISABLE_{name}" for name in _UNUSED), "1")
-    parent = multiprocessing.parent_process()
-    if parent is not None:
-        threading.Thread(target=_end_with_parent, args=(parent.sentinel,), daemon=True).start()
-
-
-def _end_with_parent(sentinel: int) -> None:
-    """End this process when the parent has ended, which a killed parent cannot report."""
-    wait([sentinel])
-    os._exit(1)
-
-
-#: What a process of the pool keeps from one chunk to the next: prepared graphs and word vectors.
+#: What a process of the crew keeps from one chunk to the next: prepared graphs and word vectors.
 _comparer: Comparer | None = None
 
 
-def _compare_in_process(aspects: tuple[AspectSettings, ...], pairs: Sequence[tuple[str, str]]) -> _Compared:
-    """See :meth:`Comparer.compare`; what a process of the pool runs."""
+def _compare_in_process(chunk: _Chunk) -> _Compared:
+    """See :meth:`Comparer.compare`; what a process of the crew runs."""
     global _comparer
     if _comparer is None:
+        # POT would import each of these that is installed, which takes seconds and memory
+        os.environ |= dict.fromkeys((f"POT_BACKEND_DISABLE_{name}" for name in _UNUSED), "1")
         _comparer = Comparer()
+    _, aspects, pairs = chunk
     return _comparer.compare(aspects, pairs)
 
 
@@ -215,6 +194,11 @@ class SmatchppEngine:
     def pairs(self) -> int:
         """Pairs in a unit of work."""
         return 256
+
+    @property
+    def in_processes(self) -> bool:
+        """Whether several worker processes may each open it: not where each would load a parser."""
+        return not self.parser
 
     def open(self) -> SmatchppSession:
         """Import the package."""
