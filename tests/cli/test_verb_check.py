@@ -66,6 +66,25 @@ def test_worse_is_exit_code_3(runs):
 
 
 @pytest.mark.slow
+def test_a_difference_by_influence_is_that_by_resamples(assay, runs, monkeypatch):
+    def difference(*settings):
+        (found,) = json.loads(assay("check", "worse", "--against", "baseline.json", "-f", "json", *settings).out)[
+            "cells"
+        ][:1]
+        return found["low"], found["high"]
+
+    by_bootstrap = difference("--interval", "bootstrap")
+    monkeypatch.setattr(
+        "assay.statistics.resampling.Resampler.blocks", lambda self: pytest.fail("resamples were drawn")
+    )
+    by_influence = difference("--interval", "influence")
+    table = assay("check", "worse", "--against", "baseline.json", "--interval", "influence").out
+    assert "95% intervals of the paired difference; from the influence of each pair or group" in table
+    width = by_bootstrap[1] - by_bootstrap[0]
+    assert by_influence == pytest.approx(by_bootstrap, abs=0.1 * width)
+
+
+@pytest.mark.slow
 def test_a_wide_margin_forgives(assay, runs):
     assert assay("check", "worse", "--against", "baseline.json", "--margin", "0.9").code == 0
 

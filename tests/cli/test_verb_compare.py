@@ -56,3 +56,23 @@ def test_bad_input_is_one_line(scored, tmp_path):
     assert "at least 100" in call("compare", scored, "--permutations", 3, "-q").complaint
     assert "--bucket f1=0: no run has it; the runs have all" in call("compare", scored, "-b", "f1=0", "-q").complaint
     assert "no statistic 'peerson'" in call("compare", scored, "--statistic", "peerson", "-q").complaint
+
+
+def test_many_pairs_have_intervals_from_their_influence_and_no_permutations(scored, monkeypatch):
+    monkeypatch.setattr("assay.statistics.coefficients.INFLUENCE_FROM", 60)
+    monkeypatch.setattr("assay.statistics.draws.Swaps.blocks", lambda self: pytest.fail("exchanges were drawn"))
+    monkeypatch.setattr(
+        "assay.statistics.resampling.Resampler.blocks", lambda self: pytest.fail("resamples were drawn")
+    )
+    done = call("compare", scored, "-q", "--explain")
+    assert done.code == 0, done.err
+    shown = " ".join(done.out.split())
+    assert "from the influence of each pair or group (Student's t, of 10,000 pairs and more), which is" in shown
+    assert "no p perm. from 10,000 pairs on, where it takes long; --interval bootstrap draws it" in shown
+    assert "PERM-BOTH" not in shown and "paired bootstrap" not in shown
+    monkeypatch.undo()
+    monkeypatch.setattr("assay.statistics.coefficients.INFLUENCE_FROM", 60)
+    shown = call(
+        "compare", scored, "-q", "--explain", "--interval", "bootstrap", "--permutations", 100, "--resamples", 100
+    ).out
+    assert "PERM-BOTH" in shown and "paired bootstrap" in shown and "influence" not in shown

@@ -173,7 +173,7 @@ def test_intervals_stand_below_in_small_type(runs):
     assert rows[1] == r"& {\scriptsize [.25, .99]} \\"
     assert rows[2] == r"\addlinespace"
     assert rows[3] == r"recorded:good\_1 & $-$.963 \\"
-    assert r"Brackets: 95\% bootstrap intervals (expanded percentile, 1,000 resamples)" in text
+    assert r"Brackets: 95\% bootstrap intervals (expanded percentile) from 1,000 resamples" in text
 
 
 def test_buckets_across_give_a_table_a_dataset(tmp_path):

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from itertools import product
+
 import numpy as np
 import pytest
 from scipy import stats
@@ -9,8 +11,11 @@ from scipy import stats
 from assay.statistics import jackknife
 from assay.statistics.agreement import FEWEST, agreement, measure
 from assay.statistics.coefficients import INFLUENCE_FROM, STATISTICS, is_by_influence
+from assay.statistics.comparison import average, compare_all
 from assay.statistics.jackknife import leave_one_out
+from assay.statistics.random_effects import over_datasets
 from assay.statistics.resampling import Resampler
+from assay.statistics.winners import of_highest, of_highest_by_influence
 
 THREE = ("pearson", "spearman", "kendall")
 SCIPY = {"pearson": stats.pearsonr, "spearman": stats.spearmanr, "kendall": stats.kendalltau}
@@ -213,3 +218,69 @@ def test_auto_takes_influence_values_from_a_size_on(monkeypatch):
     found = intervals(x, y, interval="auto", advance=done.append)
     assert all(estimate.low < estimate.value < estimate.high for estimate in found)
     assert done == [100]
+
+
+# Differences, and means over datasets.
+
+
+@pytest.mark.filterwarnings("error")
+def test_a_difference_has_the_interval_of_its_t_test(monkeypatch):
+    rng = np.random.default_rng(9)
+    y = rng.integers(3, size=300).astype(float)
+    scores = {"x": y + rng.normal(size=300), "z": y + 2 * rng.normal(size=300)}
+    settings = {"statistics": THREE, "confidence": 0.95, "seed": (0,), "permutations": 0}
+    by_bootstrap = compare_all(scores, y, resamples=2000, **settings)["x", "z"]
+    monkeypatch.setattr(Resampler, "blocks", lambda self: pytest.fail("resamples were drawn"))
+    by_influence = compare_all(scores, y, resamples=2000, interval="influence", **settings)["x", "z"]
+    for found, other in zip(by_influence, by_bootstrap, strict=True):
+        reach = stats.t.ppf(0.975, 299) * found.error
+        assert (found.low, found.high) == pytest.approx((found.value - reach, found.value + reach))
+        assert (found.low, found.high) == pytest.approx((other.low, other.high), abs=0.35 * found.error)
+        assert found.p_jackknife == pytest.approx(other.p_jackknife, rel=1e-6)
+    none_asked_for = compare_all(scores, y, resamples=0, interval="influence", **settings)["x", "z"]
+    assert [one.low for one in none_asked_for] == [None] * 3
+
+
+def test_a_mean_over_datasets_joins_both_ways():
+    rng = np.random.default_rng(10)
+    samples = []
+    for n in (200, 300):
+        y = rng.normal(size=n)
+        samples.append((y + rng.normal(size=n), y))
+    ways = {}
+    for names in (("influence", "influence"), ("bootstrap", "influence"), ("bootstrap", "bootstrap")):
+        parts = []
+        for (x, y), interval in zip(samples, names, strict=True):
+            settings = {"statistics": THREE, "resamples": 2000, "seed": (len(y),), "interval": interval}
+            parts.append(measure({"x": x}, y, **settings)["x"])
+        ways[names] = average(parts)
+        for index, statistic in enumerate(THREE):
+            random = over_datasets([*parts, parts[0]], index, statistic, 0.95)
+            assert random.low < random.mean < random.high
+    whole = ways["bootstrap", "bootstrap"]
+    for names, mean in ways.items():
+        for index in range(3):
+            low, high = mean.interval(index, 0.95)
+            expected = whole.interval(index, 0.95)
+            assert (low, high) == pytest.approx(expected, abs=0.1 * (expected[1] - expected[0])), names
+
+
+def test_the_highest_of_several_is_shown_as_by_resamples():
+    rng = np.random.default_rng(11)
+    n = 2000
+    y, shared = rng.normal(size=(2, n))
+    scores = {name: 0.5 * y + 0.6 * shared + 0.6 * rng.normal(size=n) for name in "abcd"}
+    settings = {"statistics": ("spearman",), "resamples": 2000, "seed": (0,)}
+    measured = measure(scores, y, **settings)
+    values = {name: float(found.values[0]) for name, found in measured.items()}
+    common = {"lowest": -1, "units": n, "confidence": 0.95}
+    by_bootstrap = of_highest(values, {name: found.resampled[0] for name, found in measured.items()}, **common)
+    without = {name: values[0] for name, values in leave_one_out(scores, y, statistics=("spearman",)).items()}
+    covariances = {}
+    for pair in product(without, without):
+        covariances[pair] = (n - 1) ** 2 / n * np.cov(without[pair[0]], without[pair[1]])[0, 1]
+    found = of_highest_by_influence(values, covariances, **common)
+    width = by_bootstrap.high - by_bootstrap.low
+    assert found.value == pytest.approx(by_bootstrap.value, abs=0.1 * width)
+    assert (found.low, found.high) == pytest.approx((by_bootstrap.low, by_bootstrap.high), abs=0.1 * width)
+    assert of_highest_by_influence(values, {}, **common) is None

@@ -48,9 +48,11 @@ def compare(runs: Run | Sequence[Run], settings: CompareSettings) -> Report:
         settings = replace(settings, statistics=statistics)
         results = []
         for contest in compared:
-            tests = len(contest.metric_pairs) * len(used_buckets(contest.data, settings.buckets))
-            permutations = settings.permutations_for(len(contest.metric_pairs))
-            progress.begin(f"comparing on {contest.data.name}", tests * permutations)
+            tests = 0
+            for bucket in used_buckets(contest.data, settings.buckets):
+                n = int(contest.data.buckets[bucket].sum())
+                tests += len(contest.metric_pairs) * settings.permutations_for(len(contest.metric_pairs), n)
+            progress.begin(f"comparing on {contest.data.name}", tests)
             rows = compare_metrics(contest, settings, buckets=settings.buckets, advance=progress.advance)
             results.append((contest, rows))
         shown = settings.pairs

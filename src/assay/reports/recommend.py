@@ -20,7 +20,7 @@ from assay.reports.sheets import Document, Sheet
 from assay.settings import AgreementSettings, Graphs, Limited, OwnData, Prices, RunFolderToo, Scoring, setting
 from assay.statistics.best_set import could_be_best
 from assay.statistics.coefficients import STATISTICS, title_of
-from assay.statistics.winners import of_highest
+from assay.statistics.winners import of_highest, of_highest_by_influence
 
 _BUDGET = re.compile(r"(?P<pairs>\d+(?:\.\d+)?(?:e\d+)?)\s*(?:/\s*(?P<unit>s|min|h))?")
 _SECONDS = {"s": 1.0, "min": 60.0, "h": 3600.0}
@@ -284,11 +284,15 @@ def _of_highest(board: Board, affordable: Sequence[Line], by: str, confidence: f
     values = {}
     for line in affordable:
         value = line.values[by][0]
-        if value is not None and line.metric in board.resampled:
+        if value is not None and (line.metric in board.resampled or (line.metric, line.metric) in board.covariances):
             values[line.metric] = value
     if len(affordable) == 1 or len(values) < len(affordable):
         return own
-    found = of_highest(values, board.resampled, lowest=STATISTICS[by].lowest, units=board.units, confidence=confidence)
+    settings: dict[str, Any] = {"lowest": STATISTICS[by].lowest, "units": board.units, "confidence": confidence}
+    if board.resampled:
+        found = of_highest(values, board.resampled, **settings)
+    else:
+        found = of_highest_by_influence(values, board.covariances, **settings)
     return own if found is None else (found.value, found.low, found.high)
 
 

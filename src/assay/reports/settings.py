@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import ClassVar, Literal
 
 from assay.settings import AgreementIntervals, Seeded, Settings, check_resamples, setting
-from assay.statistics.coefficients import statistics_help
+from assay.statistics.coefficients import INFLUENCE_FROM, is_permuted, statistics_help
 
 #: Corrections for the number of tests, and what tables call them.
 CORRECTIONS = {
@@ -77,7 +77,9 @@ class CorrectedTests(NeededResampling):
     @property
     def signature(self) -> str:
         """One line that lets another person draw the same."""
-        return f"seed:{self.seed}|resamples:{self.resamples}|confidence:{self.confidence}|correction:{self.correction}"
+        interval = "" if self.interval == "auto" else f"|interval:{self.interval}"
+        draws = f"seed:{self.seed}|resamples:{self.resamples}{interval}"
+        return f"{draws}|confidence:{self.confidence}|correction:{self.correction}"
 
     @property
     def level(self) -> float:
@@ -110,7 +112,9 @@ class PermutationTests(PairedTests):
     """How scores are compared where permutation tests stand beside the others."""
 
     permutations: int = setting(
-        "Draws of the permutation test, more where the correction for many metric pairs needs them; 0 for none.", 1000
+        "Draws of the permutation test, more where the correction for many metric pairs needs them; 0 for none. From "
+        f"{INFLUENCE_FROM:,} pairs on, only where intervals are by the bootstrap.",
+        1000,
     )
 
     def check(self) -> None:
@@ -123,12 +127,15 @@ class PermutationTests(PairedTests):
         """One line that lets another person draw the same."""
         return f"{super().signature}|permutations:{self.permutations}"
 
-    def permutations_for(self, pairs: int) -> int:
-        """Return how many permutations the tests of a number of metric pairs need.
+    def permutations_for(self, pairs: int, n: int = 0) -> int:
+        """Return how many permutations the tests of a number of metric pairs need, on n pairs of texts.
 
         The smallest p-value of r draws is 1 / (r + 1). Corrected for k metric pairs it has to stay well below the
-        level, or none could be significant: r is at least twice k / (1 - confidence). None where none are asked for.
+        level, or none could be significant: r is at least twice k / (1 - confidence). None where none are asked for,
+        or where so many pairs would take too long.
         """
+        if not is_permuted(self.interval, n):
+            return 0
         if self.correction == "none" or not self.permutations:
             return self.permutations
         return max(self.permutations, math.ceil(2 * pairs / self.level))

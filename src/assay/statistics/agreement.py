@@ -9,7 +9,7 @@ the jackknife, the bootstrap and other methods (1981); Fisher (1921) for the sca
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 
 import numpy as np
@@ -239,6 +239,14 @@ class Coefficients:
             return np.nan
         return float(np.nanvar(self.resampled[index], ddof=1))
 
+    @property
+    def as_variance(self) -> JackknifeVariance:
+        """The variances with their degrees of freedom; of resamples, as many as there are units but one."""
+        if self.variance is not None:
+            return self.variance
+        variances = np.array([self.variance_of(index) for index in range(len(self.values))])
+        return JackknifeVariance(variances, np.array([units - 1.0 for units, _ in self.units]))
+
     def interval(self, index: int, confidence: float) -> tuple[float, float] | None:
         """Return the interval of the statistic at *index*, None where there is none."""
         value, units = float(self.values[index]), self.units[index][0]
@@ -292,10 +300,10 @@ def measure(
     n = len(labels)
     if groups is not None:
         groups = np.unique(groups, return_inverse=True)[1]
-    if resamples and is_by_influence(interval, n):
+    if is_by_influence(interval, n):
         measured = {}
-        for score in _prepare(scores, labels, groups):
-            measured[score.metric] = _measure_influence(score, statistics)
+        for metric, coefficients, _ in influences(scores, labels, groups, statistics):
+            measured[metric] = coefficients if resamples else replace(coefficients, variance=None)
             if advance:
                 advance(resamples)
     else:
@@ -306,22 +314,31 @@ def measure(
     return {metric: measured.get(metric, undefined) for metric in scores}
 
 
-def _measure_influence(score: _Score, statistics: Sequence[str]) -> Coefficients:
-    """Return the statistics of one score with their variance from the influence of each pair or group."""
-    left_out = LeftOut.of(score.prepared, statistics)
-    return Coefficients(
-        left_out.values,
-        chance_levels(statistics, left_out.label_ties, left_out.score_ties),
-        None,
-        len(score.prepared.scores),
-        tuple(score.units(name) for name in statistics),
-        _reasons(score, statistics, left_out.values),
-        tuple(statistics),
-        score.rows.label_units,
-        left_out.score_ties,
-        score.prepared.tie_thresholds(statistics),
-        JackknifeVariance.of(left_out.without_each),
-    )
+def influences(
+    scores: Mapping[str, Floats], labels: Floats, groups: NDArray[np.intp] | None, statistics: Sequence[str]
+) -> Iterator[tuple[str, Coefficients, tuple[Floats, ...]]]:
+    """Yield each score's name, its statistics with their variance, and what they are without each pair or group.
+
+    Args:
+        scores, labels, statistics: as for :func:`measure`; scores that no pair has are left out.
+        groups: None, or integer codes 0 … k-1 of shape (n,).
+    """
+    for score in _prepare(scores, labels, groups):
+        left_out = LeftOut.of(score.prepared, statistics)
+        coefficients = Coefficients(
+            left_out.values,
+            chance_levels(statistics, left_out.label_ties, left_out.score_ties),
+            None,
+            len(score.prepared.scores),
+            tuple(score.units(name) for name in statistics),
+            _reasons(score, statistics, left_out.values),
+            tuple(statistics),
+            score.rows.label_units,
+            left_out.score_ties,
+            score.prepared.tie_thresholds(statistics),
+            JackknifeVariance.of(left_out.without_each),
+        )
+        yield score.metric, coefficients, left_out.without_each
 
 
 def _measure_resampled(

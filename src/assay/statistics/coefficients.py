@@ -299,6 +299,11 @@ def is_by_influence(interval: str, pairs: int) -> bool:
     return interval == "influence" or (interval == "auto" and pairs >= INFLUENCE_FROM)
 
 
+def is_permuted(interval: str, pairs: int) -> bool:
+    """Tell whether a permutation test of so many pairs is affordable, or asked for with the bootstrap."""
+    return interval == "bootstrap" or pairs < INFLUENCE_FROM
+
+
 def influence_signature(interval: str, resamples: int, sizes: Sequence[int]) -> dict[str, str]:
     """Return the part of a signature that says which intervals come from influence values; empty where none do.
 

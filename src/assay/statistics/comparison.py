@@ -27,7 +27,8 @@ class Difference:
         statistic: name of the coefficient.
         first: of the first score; None where undefined.
         second: of the second score.
-        low: lower bound of the paired bootstrap's interval of the difference; None where there is none.
+        low: lower bound of the interval of the difference, by the paired bootstrap or by the influence of each pair on
+            it; None where there is none.
         high: upper bound.
         p_permutation: two-sided, by PERM-BOTH; None where undefined or not asked for.
         p_jackknife: two-sided, by Student's t of the difference over its jackknife standard error; None where undefined
@@ -103,13 +104,18 @@ def average(parts: Sequence[Coefficients]) -> Coefficients:
     units_of_parts = [part.units for part in parts]
     # the dataset with the fewest units decides whether a mean has an interval
     fewest_units = tuple(min(units) for units in zip(*units_of_parts, strict=True))
+    resampled = _mean_or_none([part.resampled for part in parts])
+    variance = None
+    if resampled is None and all(part.has_intervals for part in parts):
+        variance = JackknifeVariance.of_mean([part.as_variance for part in parts])
     return Coefficients(
         np.mean([part.values for part in parts], axis=0),
         np.mean([part.chance for part in parts], axis=0),
-        _mean_or_none([part.resampled for part in parts]),
+        resampled,
         sum(part.n for part in parts),
         fewest_units,
         ties=float(np.mean([part.ties for part in parts])),
+        variance=variance,
     )
 
 
@@ -166,6 +172,10 @@ def _difference(name: str, index: int, drawn: Drawn, confidence: float) -> Diffe
         resampled = drawn.first.resampled[index] - drawn.second.resampled[index]
         low, high = percentile_interval(resampled, units, confidence) or (None, None)
         difference = replace(difference, low=low, high=high)
+    elif drawn.first.has_intervals and difference.degrees is not None and drawn.variance is not None:
+        reach = drawn.variance.reach(index, confidence)
+        value = difference.value or 0.0
+        difference = replace(difference, low=value - reach, high=value + reach)
     return difference
 
 

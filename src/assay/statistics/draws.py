@@ -8,14 +8,15 @@ Resampling Methods (2021), on single pairs. The bootstrap is paired: all scores 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import chain, combinations
 
 import numpy as np
 from numpy.typing import NDArray
 
-from assay.statistics.agreement import PREPARED_BYTES, Coefficients, measure
+from assay.statistics.agreement import PREPARED_BYTES, Coefficients, influences, measure
 from assay.statistics.cells import score_codes
+from assay.statistics.coefficients import is_by_influence
 from assay.statistics.concordance import Floats
 from assay.statistics.exchange import Exchange
 from assay.statistics.jackknife import JackknifeVariance, leave_one_out
@@ -94,6 +95,7 @@ def draw_all(
     resamples: int,
     seed: Sequence[int],
     groups: NDArray[np.intp] | None = None,
+    interval: str = "bootstrap",
     metric_pairs: Sequence[MetricPair] | None = None,
     advance: Callable[[int], None] | None = None,
 ) -> dict[MetricPair, Drawn]:
@@ -105,9 +107,10 @@ def draw_all(
         labels: shape (n,), finite.
         statistics: names out of :data:`~assay.statistics.coefficients.STATISTICS`.
         permutations: draws of the permutation test; 0 for none.
-        resamples: draws of the paired bootstrap; 0 for none.
+        resamples: draws of the paired bootstrap; 0 for no intervals.
         seed: non-negative integers; the same seed gives the same draws for all metric pairs with the same rows.
         groups: None, or integer codes of shape (n,): groups are drawn and exchanged as a whole.
+        interval: one of :data:`~assay.statistics.coefficients.INTERVALS`.
         metric_pairs: what is compared; by default every two scores, in the order of *scores*.
         advance: called with the number of (metric pair, permutation) units done.
     """
@@ -130,6 +133,7 @@ def draw_all(
             permutations=permutations,
             resamples=resamples,
             seed=seed,
+            interval=interval,
             advance=advance,
         )
     return {metric_pair: drawn[metric_pair] for metric_pair in compared}
@@ -145,12 +149,19 @@ def _draw_on_same_rows(
     permutations: int,
     resamples: int,
     seed: Sequence[int],
+    interval: str,
     advance: Callable[[int], None] | None,
 ) -> dict[MetricPair, Drawn]:
     """Return what is drawn of metrics that all have a score of every row, shape (n,); n may be 0."""
     n = len(labels)
-    coefficients = measure(scores, labels, statistics=statistics, resamples=resamples, seed=seed, groups=groups)
-    left_out = leave_one_out(scores, labels, statistics=statistics, groups=groups) if n else {}
+    if n and is_by_influence(interval, n):
+        coefficients, left_out = {}, {}
+        for name, measured, without_each in influences(scores, labels, groups, statistics):
+            coefficients[name] = measured if resamples else replace(measured, variance=None)
+            left_out[name] = without_each
+    else:
+        coefficients = measure(scores, labels, statistics=statistics, resamples=resamples, seed=seed, groups=groups)
+        left_out = leave_one_out(scores, labels, statistics=statistics, groups=groups) if n else {}
     permuted: dict[MetricPair, Floats] = {}
     if permutations and n:
         swaps = Swaps(n, permutations, (*seed, 1), groups)

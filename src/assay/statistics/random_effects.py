@@ -92,7 +92,8 @@ def over_datasets(parts: Sequence[Coefficients], index: int, statistic: str, con
     """Return the random-effects mean of one statistic over datasets.
 
     They are combined as Fisher's z, the scale on which a correlation varies alike everywhere; a statistic from 0 to 1
-    is stretched to -1 to 1 before, which makes z half its logit. Standard errors are those of the resamples.
+    is stretched to -1 to 1 before, which makes z half its logit. Standard errors are those of the resamples, or of
+    influence values.
 
     Args:
         parts: one dataset each, drawn independently.
@@ -110,15 +111,19 @@ def over_datasets(parts: Sequence[Coefficients], index: int, statistic: str, con
     values, variances = [], []
     for part in parts:
         value = _stretched(part.values[index], lowest)
-        if part.resampled is None or part.units[index][0] < FEWEST or not abs(value) < 1:
+        if not part.has_intervals or part.units[index][0] < FEWEST or not abs(value) < 1:
             return None
+        values.append(float(np.arctanh(value)))
+        if part.resampled is None:
+            slope = 2 / (1 - lowest) / (1 - float(value) ** 2)
+            variances.append(part.variance_of(index) * slope**2)
+            continue
         resampled = _stretched(part.resampled[index], lowest)
         inside = resampled[np.abs(resampled) < 1]
         if 2 * len(inside) < len(resampled):
             return None
-        values.append(float(np.arctanh(value)))
         variances.append(float(np.arctanh(inside).var(ddof=1)))
-    if min(variances) < LEAST_VARIANCE:
+    if not min(variances) >= LEAST_VARIANCE:
         return None
     on_z = combine(np.array(values), np.array(variances), confidence)
     return replace(

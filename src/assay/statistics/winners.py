@@ -62,10 +62,40 @@ def of_highest(
     highest = int(np.argmax(on_scale))
     centred = defined - defined.mean(axis=1, keepdims=True)
     covariances = centred @ centred[highest] / (defined.shape[1] - 1) * _few_units(units, confidence)
+    return _new_sample(on_scale, covariances, lowest, confidence)
+
+
+def of_highest_by_influence(
+    values: Mapping[str, float],
+    covariances: Mapping[tuple[str, str], float],
+    *,
+    lowest: float,
+    units: int,
+    confidence: float,
+) -> NewSample | None:
+    """Return the same as :func:`of_highest` from the covariances of the values, by first and second name.
+
+    None where a covariance is missing or undefined, too.
+    """
+    names = list(values)
+    on_scale = _fisher(np.array(list(values.values())), lowest)
+    highest = int(np.argmax(on_scale))
+    with_highest = np.array([covariances.get((name, names[highest]), np.nan) for name in names])
+    if units < FEWEST or np.isnan(with_highest).any():
+        return None
+    # how fast the place on Fisher's scale changes with the value
+    slopes = 2 / (1 - lowest) * np.cosh(on_scale) ** 2
+    on_fishers = with_highest * slopes * slopes[highest] * _few_units(units, confidence)
+    return _new_sample(on_scale, on_fishers, lowest, confidence)
+
+
+def _new_sample(on_scale: Floats, covariances: Floats, lowest: float, confidence: float) -> NewSample | None:
+    """Return estimate and bounds of the highest value; both arrays, on Fisher's scale, have shape (k,)."""
+    highest = int(np.argmax(on_scale))
     if covariances[highest] < CONSTANT:
         return None
     bounds = _truncation(on_scale, covariances, highest)
-    hybrid = _hybrid(float(on_scale[highest]), math.sqrt(covariances[highest]), bounds, len(values), confidence)
+    hybrid = _hybrid(float(on_scale[highest]), math.sqrt(covariances[highest]), bounds, len(on_scale), confidence)
     return NewSample(*(_from_fisher(value, lowest) for value in hybrid))
 
 

@@ -333,6 +333,7 @@ def _paired_changes(pairing: Pairing, settings: CheckSettings, part: _Part) -> I
         confidence=part.confidence,
         seed=pairs.seed,
         groups=pairs.groups,
+        interval=settings.interval,
     ):
         yield _Change(
             difference.statistic,
@@ -356,6 +357,7 @@ def _agreement_now(pairing: Pairing, settings: CheckSettings, part: _Part, resam
         confidence=part.confidence,
         seed=pairs.seed,
         groups=pairs.groups,
+        interval=settings.interval,
     )
 
 

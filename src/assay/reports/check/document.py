@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any
 from xml.etree import ElementTree as ET
@@ -11,7 +12,7 @@ from assay.reports.check.cells import POWER, Cell, Verdict, pairs_to_show
 from assay.reports.check.checking import GateReport
 from assay.reports.layout import percent, short, signed
 from assay.reports.sheets import Column, Document, Sheet
-from assay.statistics.coefficients import OF_TWO_LABELS, title_of
+from assay.statistics.coefficients import INFLUENCE_FROM, OF_TWO_LABELS, is_by_influence, title_of
 from assay.visible import visible
 
 _HEADS = (
@@ -45,7 +46,7 @@ def to_document(report: GateReport) -> Document:
         for first, head in ((False, title), (True, f"{title}: against the first baseline of the chain")):
             cells = [cell for cell in report.judged if (cell.dataset, cell.first) == (dataset, first)]
             if cells:
-                sheets.append(_sheet(head, cells, _level(report, dataset)))
+                sheets.append(_sheet(head, cells, _level(report, dataset, cells)))
     if report.findings:
         rows = [
             (finding.dataset or "–", finding.metric or "–", finding.kind, finding.text) for finding in report.findings
@@ -109,16 +110,18 @@ def missed_loss(report: GateReport) -> str:
     )
 
 
-def _level(report: GateReport, dataset: str) -> str:
+def _level(report: GateReport, dataset: str, cells: Sequence[Cell]) -> str:
+    """Return how the intervals of some cells of a dataset are made."""
     settings = report.settings
     changed = any(finding.kind == "changed data" and finding.dataset == dataset for finding in report.findings)
     difference = "difference of two samples (other pairs, hence not paired)" if changed else "paired difference"
-    if report.family < 2:
-        return f"{percent(settings.confidence)} intervals of the {difference}"
-    return (
-        f"{percent(settings.confidence)} intervals of the {difference}, corrected for the {report.family} numbers "
-        "whose scores changed (Bonferroni)"
-    )
+    level = f"{percent(settings.confidence)} intervals of the {difference}"
+    if report.family >= 2:
+        level += f", corrected for the {report.family} numbers whose scores changed (Bonferroni)"
+    if any(is_by_influence(settings.interval, cell.n) for cell in cells):
+        size = f", of {INFLUENCE_FROM:,} pairs and more" if settings.interval == "auto" else ""
+        level += f"; from the influence of each pair or group{size}"
+    return level
 
 
 def _moved(cell: Cell) -> bool:

@@ -14,7 +14,7 @@ from assay.reports.settings import CORRECTIONS, PermutationTests
 from assay.reports.sheets import Column, Document, Sheet
 from assay.statistics.agreement import LabelUnits, agreement
 from assay.statistics.cells import Labels
-from assay.statistics.coefficients import symbol_of
+from assay.statistics.coefficients import INFLUENCE_FROM, is_by_influence, is_permuted, symbol_of
 from assay.statistics.comparison import POWER
 from assay.statistics.draws import MetricPair
 
@@ -86,7 +86,11 @@ def remarks(
     """
     lines = [line for row in rows for line in _on_row(contest, row, letters)]
     units, unit = _units(contest, bucket)
-    lines += _fewest_exchanges(units, unit, len(contest.metric_pairs), settings)
+    n = int(contest.data.buckets[bucket].sum())
+    if settings.permutations and not is_permuted(settings.interval, n):
+        lines.append(f"no p perm. from {INFLUENCE_FROM:,} pairs on, where it takes long; --interval bootstrap draws it")
+    else:
+        lines += _fewest_exchanges(units, unit, len(contest.metric_pairs), settings)
     if units < FEW:
         lines.append(f"{units:,} {unit}, fewer than {FEW}: only large differences can be shown, see detectable")
     if reservation := _label_units(contest, bucket).reservation:
@@ -205,16 +209,25 @@ def document(
     most = max((len(contest.metric_pairs) for contest, _ in compared), default=0)
     notes = [f"{contest.data.title}: {note}" for contest, _ in compared for note in contest.notes]
     value = {"comparisons": records, "pairs": farthest, "notes": notes}
-    return Document(sheets, records, _explanations(settings, most), value)
+    sizes = [row.difference.n for _, rows in compared for row in rows]
+    return Document(sheets, records, _explanations(settings, most, sizes), value)
 
 
-def _explanations(settings: PermutationTests, metric_pairs: int) -> list[str]:
+def _explanations(settings: PermutationTests, metric_pairs: int, sizes: Sequence[int]) -> list[str]:
     level = f"{settings.level:.2g}"
+    by_influence = [is_by_influence(settings.interval, n) for n in sizes]
+    ways = []
+    if not all(by_influence) or not sizes:
+        ways.append(f"of the paired bootstrap ({settings.resamples:,} resamples, expanded percentile)")
+    if any(by_influence):
+        size = f", of {INFLUENCE_FROM:,} pairs and more" if settings.interval == "auto" else ""
+        ways.append(f"from the influence of each pair or group (Student's t{size})")
     interval = (
-        f"difference: first less second, with the {percent(settings.confidence)} interval of the paired bootstrap "
-        f"({settings.resamples:,} resamples, expanded percentile), which is of one metric pair and not corrected"
+        f"difference: first less second, with the {percent(settings.confidence)} interval {', or '.join(ways)}, which "
+        "is of one metric pair and not corrected"
     )
-    draws = settings.permutations_for(metric_pairs)
+    is_drawn = any(is_permuted(settings.interval, n) for n in sizes) or not sizes
+    draws = settings.permutations_for(metric_pairs) if is_drawn else 0
     permutation = f"p perm.: permutation of the paired scores (PERM-BOTH, {draws:,} draws); " if draws else ""
     tests = (
         "p jack.: t-test of the difference over its jackknife standard error, from the values without each pair or "

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections import Counter
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from itertools import combinations
 from statistics import fmean, harmonic_mean
@@ -226,8 +226,11 @@ class Board:
         unranked: why none is ranked; empty where they are.
         calibrated: metrics under the calibrated form of that coefficient, where ties decide the order; else empty.
         resampled: the coefficient that ranks, by metric, on the same resamples for all that have a rank, shape
-            (resamples,) each.
-        units: pairs, or groups of pairs, that were drawn for them.
+            (resamples,) each; empty where intervals come from influence values.
+        covariances: of that coefficient of every two metrics that have a rank, by the influence of each pair or group;
+            empty with resamples.
+        units: pairs, or groups of pairs, that both rest on.
+        sizes: pairs of each dataset that it rests on.
         differences: of every two metrics that have a rank, in the coefficient that ranks.
         best: metrics that could be the best, see :func:`~assay.statistics.best_set.could_be_best`.
     """
@@ -240,7 +243,9 @@ class Board:
     unranked: str = ""
     calibrated: Mapping[str, Calibrated] = field(default_factory=dict)
     resampled: Mapping[str, NDArray[np.float64]] = field(default_factory=dict)
+    covariances: Mapping[MetricPair, float] = field(default_factory=dict)
     units: int = 0
+    sizes: tuple[int, ...] = ()
     differences: Mapping[MetricPair, Difference] = field(default_factory=dict)
     best: tuple[str, ...] = ()
 
@@ -320,7 +325,12 @@ def _draw(joined: Joined, bucket: str, settings: PairedTests, by: str, advance: 
     """Draw resamples of every metric, and compare every two where metrics are ranked."""
     pairs = joined.data.within(bucket, settings.seed)
     scores = {name: pairs.take(values) for name, values in joined.scores.items()}
-    drawing: dict[str, Any] = {"statistics": settings.statistics, "seed": pairs.seed, "groups": pairs.groups}
+    drawing: dict[str, Any] = {
+        "statistics": settings.statistics,
+        "seed": pairs.seed,
+        "groups": pairs.groups,
+        "interval": settings.interval,
+    }
     alone = measure(scores, pairs.labels, resamples=settings.resamples, advance=advance, **drawing)
     metric_pairs = () if joined.unranked else None
     paired = draw_all(scores, pairs.labels, permutations=0, resamples=0, metric_pairs=metric_pairs, **drawing)
@@ -334,19 +344,19 @@ def _board(cell: _Cell, settings: PairedTests, by: str) -> Board:
     for name, coefficients in cell.alone.items():
         lines.append(_line(name, [cell], coefficients, settings))
     if joined.unranked:
-        return Board(joined.title, cell.bucket, cell.n, tuple(lines), {}, joined.unranked)
-    board = _ranked(joined.title, cell.bucket, cell.n, lines, cell.paired, settings, by)
-    return replace(board, calibrated=cell.calibrated)
+        return Board(joined.title, cell.bucket, cell.n, tuple(lines), {}, joined.unranked, sizes=(cell.n,))
+    board = _ranked(joined.title, cell.bucket, lines, cell.alone, cell.paired, settings, by)
+    return replace(board, n=cell.n, sizes=(cell.n,), calibrated=cell.calibrated)
 
 
 def _overall(bucket: str, parts: Sequence[_Cell], settings: PairedTests, by: str) -> Board:
     """Average over datasets; a metric that lacks one of them is listed below, without a value."""
     names = list(dict.fromkeys(name for part in parts for name in part.alone))
     complete = [name for name in names if all(name in part.alone for part in parts)]
-    lines = []
+    lines, means = [], {}
     for name in complete:
-        mean = average([part.alone[name] for part in parts])
-        line = _line(name, parts, mean, settings)
+        means[name] = average([part.alone[name] for part in parts])
+        line = _line(name, parts, means[name], settings)
         lines.append(replace(line, random=_random(name, parts, settings)))
     for name in names:
         if name not in complete:
@@ -355,8 +365,10 @@ def _overall(bucket: str, parts: Sequence[_Cell], settings: PairedTests, by: str
     for first, second in combinations(complete, 2):
         paired[first, second] = average_drawn([_drawn_of(part, first, second) for part in parts])
     title = f"fixed mean over {len(parts)} datasets that count the same"
-    board = _ranked(title, bucket, sum(part.n for part in parts), lines, paired, settings, by)
-    return replace(board, calibrated=mean_calibrated([part.calibrated for part in parts]))
+    sizes = tuple(part.n for part in parts)
+    board = _ranked(title, bucket, lines, means, paired, settings, by)
+    with_ties = mean_calibrated([part.calibrated for part in parts])
+    return replace(board, n=sum(sizes), sizes=sizes, calibrated=with_ties)
 
 
 def _random(name: str, parts: Sequence[_Cell], settings: PairedTests) -> dict[str, RandomEffects]:
@@ -442,8 +454,8 @@ def _costs(lines: Sequence[Line]) -> dict[str, tuple[float | None, ...]]:
 def _ranked(
     title: str,
     bucket: str,
-    n: int,
     lines: Sequence[Line],
+    alone: Mapping[str, Coefficients],
     paired: Mapping[MetricPair, Drawn],
     settings: PairedTests,
     by: str,
@@ -473,11 +485,11 @@ def _ranked(
     for line in sorted(lines, key=lambda line: -ranked_values.get(line.metric, -np.inf)):
         ordered.append(replace(line, rank=ranks.get(line.metric), on_front=front.get(line.metric, False)))
     resampled, units = {}, 0
-    for names, drawn in tested.items():
-        for name, coefficients in zip(names, drawn.sides, strict=True):
-            if coefficients.resampled is not None:
-                resampled[name] = coefficients.resampled[index]
-                units = coefficients.units[index][0]
+    for name in ranked_values:
+        units = alone[name].units[index][0]
+        drawn_values = alone[name].resampled
+        if drawn_values is not None:
+            resampled[name] = drawn_values[index]
     best = could_be_best(
         [line.metric for line in ordered if line.rank],
         differences,
@@ -487,14 +499,38 @@ def _ranked(
     return Board(
         title,
         bucket,
-        n,
+        most,
         tuple(ordered),
         compared,
         resampled=resampled,
+        covariances={} if resampled else _covariances(ranked_values, alone, differences, index),
         units=units,
         differences=differences,
         best=best,
     )
+
+
+def _covariances(
+    names: Iterable[str],
+    alone: Mapping[str, Coefficients],
+    differences: Mapping[MetricPair, Difference],
+    index: int,
+) -> dict[MetricPair, float]:
+    """Return the covariances of every two metrics, both orders, from their variances and that of the difference.
+
+    Args:
+        names: the metrics.
+        alone: of each metric, with variances.
+        differences: of every two.
+        index: of the statistic in the coefficients.
+    """
+    variances = {name: alone[name].variance_of(index) for name in names}
+    covariances = {(name, name): variance for name, variance in variances.items()}
+    for (first, second), difference in differences.items():
+        if difference.error is not None:
+            covariance = (variances[first] + variances[second] - difference.error**2) / 2
+            covariances[first, second] = covariances[second, first] = covariance
+    return covariances
 
 
 def better(differences: Mapping[MetricPair, Difference], settings: PairedTests) -> dict[MetricPair, int]:

@@ -7,12 +7,12 @@ from collections.abc import Container, Iterator, Sequence
 from dataclasses import replace
 from typing import Any
 
-from assay.reports.layout import Cell, money, percent, rate, short
+from assay.reports.layout import Cell, intervals_in_words, money, percent, rate, short
 from assay.reports.leaderboard.board import Board, Line
 from assay.reports.leaderboard.ties import threshold_note, tie_note
 from assay.reports.settings import CORRECTIONS, PairedTests
 from assay.reports.sheets import Column, Document, Sheet, number_columns
-from assay.statistics.coefficients import OF_TWO_LABELS, WHY_AUC, interval_method, interval_words, title_of
+from assay.statistics.coefficients import OF_TWO_LABELS, WHY_AUC, interval_method, title_of
 from assay.statistics.ranks import groups_of_places, letters
 
 #: Head of the column of prices.
@@ -179,8 +179,9 @@ def _explanations(
     )
     if by == OF_TWO_LABELS:
         yield WHY_AUC
-    how = interval_words(interval_method(settings.statistics))
-    yield f"{level} bootstrap intervals ({how}) from {settings.resamples:,} resamples"
+    sizes = [n for board in boards for n in board.sizes]
+    method = interval_method(settings.statistics)
+    yield intervals_in_words(settings.confidence, settings.resamples, settings.interval, sizes, method)
     if timed:
         yield "pairs/s: what the run reached, on its machine; – where scores came from the store or were recorded"
     if priced:

@@ -7,12 +7,12 @@ from dataclasses import replace
 from typing import Any
 
 from assay.reports.formats import latex, latex_names
-from assay.reports.layout import Cell, percent, short
+from assay.reports.layout import Cell, intervals_in_words, percent, short
 from assay.reports.settings import PairedTests
 from assay.reports.sheets import Column, Document, Sheet, ShortNames, number_columns
 from assay.reports.table.cells import Entry, PaperColumn, PaperTable
 from assay.reports.table.settings import ALL, TableSettings
-from assay.statistics.coefficients import interval_method, interval_words, title_of
+from assay.statistics.coefficients import interval_method, title_of
 from assay.visible import visible
 
 #: What stands behind a value: that the tests cannot tell it from the best, or that it was not tested.
@@ -72,8 +72,10 @@ def caption_parts(table: PaperTable, settings: TableSettings, tests: PairedTests
     if "untested" in standings:
         yield f"{MARKS['untested']}: not tested, since some pairs have no score"
     if settings.intervals:
-        how = interval_words(interval_method([settings.coefficient]))
-        yield f"Brackets: {percent(tests.confidence)} bootstrap intervals ({how}, {tests.resamples:,} resamples)"
+        sizes = [column.n for column in counted if not column.is_mean]
+        method = interval_method([settings.coefficient])
+        how = intervals_in_words(tests.confidence, tests.resamples, tests.interval, sizes, method)
+        yield f"Brackets: {how}"
     if any(_entry(column, metric).value is None for column in table.columns for metric in table.metrics):
         yield "–: no score, or undefined"
     # datasets whose labels are not by people are in no mean, hence the number
