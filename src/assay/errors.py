@@ -38,6 +38,10 @@ class WorkerDiedError(AssayError):
     """A piece of work ended every process that had it."""
 
 
+class ClusterError(InputError):
+    """The machines that do the work cannot be used, or none of them is left: the run ends; what was scored is kept."""
+
+
 class UnavailableError(AssayError):
     """A metric or dataset is unavailable on this machine as it is.
 
