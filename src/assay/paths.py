@@ -40,6 +40,15 @@ def data_dirs() -> list[Path]:
     return [user_path(part) for part in value.split(os.pathsep) if part]
 
 
+#: By what a user named, where its copy is on a node that has not the file itself.
+_copies: dict[str, Path] = {}
+
+
+def use_copy(named: str, path: Path) -> None:
+    """Let :func:`user_path` return another path for what a user named, in this process."""
+    _copies[named] = path
+
+
 def user_path(path: str | Path) -> Path:
     """Return the path that a user named, with ``~`` and ``~name`` as the home folders they stand for.
 
@@ -48,6 +57,8 @@ def user_path(path: str | Path) -> Path:
             the ``~name`` of a user that this machine does not have.
     """
     text = os.fspath(path)
+    if text in _copies:
+        return _copies[text]
     try:
         named = Path(text).expanduser()
     except RuntimeError:

@@ -547,6 +547,10 @@ class GoldAnswers(Settings):
     )
 
 
+#: Who scores, by name.
+ENGINES = ("local", "ray")
+
+
 @dataclass(frozen=True, kw_only=True)
 class Scoring(GoldAnswers, Hardware, Offline, WithProgress):
     """How pairs are scored."""
@@ -558,12 +562,24 @@ class Scoring(GoldAnswers, Hardware, Offline, WithProgress):
         metavar="N",
     )
     keep_models: bool = setting("Let several models be in memory at a time.", False)
-    executor: Executor | None = setting("Who scores, in place of `workers`.", None, python_only=True)
+    engine: str = setting("Who scores: local, this machine; ray, a Ray cluster.", "local", choices=ENGINES)
+    address: str | None = setting(
+        "Head node of the Ray cluster, HOST:PORT or auto [default: $RAY_ADDRESS, else a Ray on this machine].",
+        None,
+        metavar="ADDRESS",
+    )
+    executor: Executor | None = setting("Who scores, in place of `engine` and `workers`.", None, python_only=True)
 
     @property
     def model_threads(self) -> int | None:
         """Threads of the CPU for models: `threads`, else as many as `workers`; None for the cores that are free."""
         return self.threads or self.workers
+
+    def check(self) -> None:
+        """Refuse an address of nothing."""
+        super().check()
+        if self.address is not None and self.engine != "ray":
+            raise InputError(f"`address={self.address}`: is for a Ray cluster; add `engine=ray`")
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from assay.api.executor import executor_for
 from assay.api.result import Result
 from assay.api.run import load_metrics, purse_of
 from assay.api.writing import check_held, check_out, write_scored_lines, write_table
@@ -20,7 +21,6 @@ from assay.benchmark.folder import check_target, write_run
 from assay.benchmark.request import Request
 from assay.benchmark.runner import run, score_pairs
 from assay.benchmark.settings import AgreeSettings, ScoreSettings
-from assay.benchmark.workers import executor_of
 from assay.datasets import Pairs, join_graphs, load_dataset, read_table_file
 from assay.datasets.columns import MissingColumnsError, parse_columns, resolve_columns
 from assay.datasets.files import SUFFIXES, file_of, is_standard_input, is_table_file
@@ -28,7 +28,6 @@ from assay.datasets.load import own_pairs
 from assay.datasets.reading import Reading
 from assay.errors import AssayError, InputError
 from assay.metrics.judge.spending import use_purse
-from assay.metrics.neural.runtime import Runtime, use_runtime
 from assay.metrics.recorded import Recorded
 from assay.paths import user_path
 from assay.progress import Silent
@@ -94,12 +93,11 @@ def score_file(settings: ScoreSettings) -> list[str]:
         pairs, table = pairs.limit(settings.limit), table.slice(0, settings.limit)
     shared = settings.values_of(GoldAnswers, Offline)
     request = Request((pairs,), metrics, buckets=("none",), resamples=0, absent=absent, **shared)
-    runtime, purse = Runtime(settings.device, settings.model_threads), purse_of(settings, fresh=settings.fresh)
-    with use_runtime(runtime), use_purse(purse):
+    with use_purse(purse_of(settings, fresh=settings.fresh)), executor_for(settings) as executor:
         scored = score_pairs(
             request,
             store=None if settings.store is None else user_path(settings.store),
-            executor=executor_of(settings),
+            executor=executor,
             fresh=settings.fresh,
             progress=settings.progress or Silent(),
         )

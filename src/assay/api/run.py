@@ -8,6 +8,7 @@ from dataclasses import asdict, replace
 from pathlib import Path
 from typing import Any
 
+from assay.api.executor import executor_for
 from assay.api.result import Result
 from assay.api.values import Report
 from assay.benchmark.buckets import rules_for
@@ -17,7 +18,6 @@ from assay.benchmark.request import Request
 from assay.benchmark.runner import run as run_request
 from assay.benchmark.settings import RunSettings
 from assay.benchmark.suite import Suite, load_suite, shipped_suites
-from assay.benchmark.workers import executor_of
 from assay.datasets import Pairs, join_graphs, list_datasets, load_dataset
 from assay.datasets.card import parse_spec
 from assay.datasets.files import holds_splits
@@ -26,7 +26,7 @@ from assay.datasets.load import is_own_file
 from assay.errors import InputError, OfflineError, UnavailableError
 from assay.metrics import Metric, load_metric
 from assay.metrics.judge.spending import Purse, read_prices, use_purse
-from assay.metrics.neural.runtime import Runtime, device_of, use_runtime
+from assay.metrics.neural.runtime import Runtime, use_runtime
 from assay.paths import user_path
 from assay.progress import Silent
 from assay.reports.estimate import document as estimate_document
@@ -241,12 +241,7 @@ def run(settings: RunSettings) -> Result:
     if settings.out is not None:
         check_target(user_path(settings.out), request.digest())
     store = None if settings.store is None else user_path(settings.store)
-    runtime = Runtime(settings.device, settings.model_threads)
-    if settings.device not in ("auto", "cpu"):
-        # before any work: a device that was named must be there
-        device_of(runtime)
-    with use_runtime(runtime), use_purse(purse_of(settings, fresh=settings.fresh)):
-        executor = executor_of(settings)
+    with use_purse(purse_of(settings, fresh=settings.fresh)), executor_for(settings) as executor:
         outcome = run_request(request, store=store, executor=executor, fresh=settings.fresh, progress=settings.progress)
     result = Result(outcome)
     if settings.out is not None:

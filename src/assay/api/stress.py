@@ -10,6 +10,7 @@ from typing import Any
 
 import numpy as np
 
+from assay.api.executor import executor_for
 from assay.api.run import as_list, load_metrics, purse_of
 from assay.api.stress_effects import Source, subject_of
 from assay.api.values import Report
@@ -19,7 +20,6 @@ from assay.benchmark.folder import PAGE
 from assay.benchmark.perturbed import PerturbedPlan, plan_perturbed, score_perturbed
 from assay.benchmark.request import Request
 from assay.benchmark.runner import score_pairs
-from assay.benchmark.workers import executor_of
 from assay.datasets import Pairs, load_dataset
 from assay.datasets.grouping import suggest_groups
 from assay.datasets.load import is_own_file
@@ -82,15 +82,14 @@ def stress(settings: StressSettings) -> Stress:
         >>> assay.stress(["contains", "f1"], "answers.csv").records  # doctest: +SKIP
     """
     plan, sources, run, notes = _plan(settings)
-    score = partial(
-        score_pairs,
-        store=None if settings.store is None else user_path(settings.store),
-        executor=executor_of(settings),
-        fresh=settings.fresh,
-        progress=settings.progress or Silent(),
-    )
-    runtime, purse = Runtime(settings.device, settings.model_threads), purse_of(settings, fresh=settings.fresh)
-    with use_runtime(runtime), use_purse(purse):
+    with use_purse(purse_of(settings, fresh=settings.fresh)), executor_for(settings) as executor:
+        score = partial(
+            score_pairs,
+            store=None if settings.store is None else user_path(settings.store),
+            executor=executor,
+            fresh=settings.fresh,
+            progress=settings.progress or Silent(),
+        )
         scored, failures = score_perturbed(plan, score)
     subjects = []
     for source, one in zip(sources, scored, strict=True):

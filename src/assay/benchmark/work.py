@@ -21,7 +21,7 @@ from assay.benchmark.request import Request
 from assay.benchmark.scoring import Scored, Scorer, ScoringJob
 from assay.benchmark.singles import Singles
 from assay.database import StoreError
-from assay.errors import AssayError, MissingExtraError, UnavailableError
+from assay.errors import AssayError, ClusterError, MissingExtraError, UnavailableError
 from assay.manifest import Cost, MetricRecord, RecordedDeclaration, Status
 from assay.metrics import ColumnMetric, Context, Metric
 from assay.metrics.work import Engine
@@ -401,8 +401,8 @@ def _score_group(tasks: list[Task], scorer: Scorer, records: MetricRecords) -> N
                     continue
                 left.remove(members[0])
         _record(finished, names, scorer, records)
-    except StoreError:
-        # what is scored could no longer be kept: the run ends
+    except (StoreError, ClusterError):
+        # what is scored could no longer be kept, or nobody is left who scores: the run ends
         raise
     except Exception as error:  # noqa: BLE001 - whatever a metric raises must not cost the others
         # one by one, an engine that is unavailable would fail for each of them alike

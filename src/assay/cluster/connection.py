@@ -37,12 +37,12 @@ def import_ray() -> Any:
         MissingExtraError: it is not installed.
     """
     os.environ.setdefault("RAY_USAGE_STATS_ENABLED", "0")
-    # before the import, which takes them for its own
-    logging.getLogger("ray").setLevel(logging.ERROR)
     try:
         import ray
     except ImportError as error:
         raise MissingExtraError("ray", "ray") from error
+    # after the import, which sets a level of its own
+    logging.getLogger("ray").setLevel(logging.ERROR)
     return ray
 
 
@@ -77,7 +77,14 @@ class Connection:
         _keep_off_the_terminal()
         try:
             self._ray.init(address=address or "local", **settings)
-        except (ConnectionError, RuntimeError, ValueError, TimeoutError, OSError, self._ray.exceptions.RayError) as error:
+        except (
+            ConnectionError,
+            RuntimeError,
+            ValueError,
+            TimeoutError,
+            OSError,
+            self._ray.exceptions.RayError,
+        ) as error:
             self.close()
             where = "Ray on this machine" if address is None else f"`address={address}`"
             remedy = "" if address is None else f"; run the command on a node of that cluster, or {START}"
@@ -106,15 +113,15 @@ def check_address(address: str) -> None:
     match = _ADDRESS.fullmatch(address)
     if match is None or not 0 < int(match["port"]) < 65536:
         raise ClusterError(
-            f"`address={address}`: must be HOST:PORT of the head node, such as 10.0.0.1:6379, or auto; the command runs "
-            "on a node of the cluster (docs/cluster.md)"
+            f"`address={address}`: must be HOST:PORT of the head node, such as 10.0.0.1:6379, or auto; the command "
+            "runs on a node of the cluster (docs/cluster.md)"
         )
     try:
         answer = _greet(match["host"].strip("[]"), int(match["port"]))
     except OSError as error:
-        reason = "no answer" if isinstance(error, TimeoutError) else error.strerror or str(error)
+        reason = "timed out" if isinstance(error, TimeoutError) else error.strerror or str(error)
         raise ClusterError(
-            f"`address={address}`: cannot be reached within {PATIENCE:.0f} s ({reason}); check host and port, or {START}"
+            f"`address={address}`: no answer within {PATIENCE:.0f} s ({reason}); check host and port, or {START}"
         ) from None
     if len(answer) < _FRAME_HEADER or answer[3] != _SETTINGS_FRAME:
         raise ClusterError(f"`address={address}`: what answers there is no Ray; check the port, or {START}")

@@ -224,6 +224,8 @@ class Metric(ABC):
     declaration: ClassVar[Declaration]
     #: Whether the score store keeps its scores for later runs; only where the signature has all that changes them.
     is_stored: ClassVar[bool] = True
+    #: Whether only the process that a user started scores it, as a judge that has a budget and keeps its replies.
+    stays_here: ClassVar[bool] = False
 
     def __init_subclass__(cls, **settings: Any) -> None:
         """Let ``score`` take columns of texts, as a user writes them, beside a batch."""
@@ -299,6 +301,13 @@ class Metric(ABC):
         Raises:
             AssayError: the download failed, or *offline* forbids it.
         """
+
+    def files(self) -> tuple[str, ...]:
+        """Return the files and folders that its options name, as they were typed; by default none.
+
+        A node that lacks them gets a copy, which :func:`assay.paths.user_path` returns there.
+        """
+        return ()
 
     def foreign_code(self) -> str:
         """Return what scoring runs or calls outside of the installed packages, a script or server; by default nothing.

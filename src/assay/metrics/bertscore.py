@@ -82,6 +82,11 @@ class BertScore(EncoderBased):
 
         return dataclasses.replace(bound, idf=str(keep_corpus(context.references())))
 
+    def files(self) -> tuple[str, ...]:
+        """Return the corpora that weights and baseline are computed from, and the file with a baseline."""
+        paths = () if self.idf in ("none", "references") else (self.idf,)
+        return paths if self.rescale == "none" else (*paths, self.rescale.removeprefix(_CORPUS))
+
     def view(self) -> View:
         """See :class:`EncoderBased`."""
         return View(self._prep(), "tokens", self.chosen_layer())

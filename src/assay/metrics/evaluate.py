@@ -87,6 +87,10 @@ class EvaluateModule(PairMetric):
 
         return score
 
+    def files(self) -> tuple[str, ...]:
+        """Return the module, a folder or a file."""
+        return (self.subject,)
+
     def _script(self) -> Path:
         path = user_path(self.subject)
         script = path if path.suffix == ".py" else path / f"{path.resolve().name}.py"

@@ -76,6 +76,10 @@ class S3Bert(BiEncoder):
             return (self,)
         return (self, *(self.part(aspect) for aspect in self.read_layout().parts))
 
+    def files(self) -> tuple[str, ...]:
+        """Return the file of the layout, where one is named."""
+        return () if self.layout is None else (self.layout,)
+
     def part(self, aspect: str) -> Self:
         """Return the metric of one aspect, with the options of this one."""
         metric = dataclasses.replace(self, aspect=aspect)

@@ -81,6 +81,10 @@ class Static(Metric):
         """The file or folder of the vectors."""
         return user_path(self.subject)
 
+    def files(self) -> tuple[str, ...]:
+        """Return the vectors."""
+        return (self.subject,)
+
     def check_available(self) -> None:
         """Return when the vectors exist, in a supported format.
 

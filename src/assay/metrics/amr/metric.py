@@ -172,6 +172,12 @@ class Amr(Metric):
         """Return the parser, whose folder amrlib may load with pickles."""
         return self.parser or ""
 
+    def files(self) -> tuple[str, ...]:
+        """Return the word vectors and the folder of the parser."""
+        from assay.metrics.amr.parsing import PARSER
+
+        return tuple(path for path in (self.vectors, (self.parser or "").removeprefix(PARSER)) if path)
+
     def needs(self) -> Engine:
         """Return what compares graphs: one for all aspects."""
         from assay.metrics.neural.runtime import current_runtime, free_cores

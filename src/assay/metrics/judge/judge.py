@@ -5,7 +5,7 @@ from __future__ import annotations
 import functools
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING, ClassVar, Literal
 
 from assay.errors import InputError, UnavailableError
 from assay.metrics.base import Batch, Declaration, Metric, option
@@ -66,6 +66,9 @@ class Judge(ModelMetric):
         tolerance=1e-3,
         extra="neural",
     )
+
+    #: its budget and the replies that it keeps are those of the process that the user started
+    stays_here: ClassVar[bool] = True
 
     def __post_init__(self) -> None:
         if self.endpoint is None:

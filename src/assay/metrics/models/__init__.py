@@ -12,7 +12,7 @@ from assay.lazy import on_first_use
 if TYPE_CHECKING:
     from assay.metrics.models.description import ModelDescription, describe
     from assay.metrics.models.files import UnsafeModelError, check_model
-    from assay.metrics.models.located import ListedModel, LocatedModel, list_models, locate, resolve
+    from assay.metrics.models.located import ListedModel, LocatedModel, list_models, locate, resolve, use_model
     from assay.metrics.models.reference import ModelReference
 else:
     __getattr__, __dir__ = on_first_use(__name__)
@@ -28,4 +28,5 @@ __all__ = [
     "list_models",
     "locate",
     "resolve",
+    "use_model",
 ]

@@ -11,7 +11,7 @@ from assay.errors import AssayError, InputError, MissingExtraError, OfflineError
 from assay.metrics.base import Batch, Context, Metric, option
 from assay.metrics.models import LocatedModel, ModelDescription, ModelReference, describe, locate
 from assay.metrics.models.files import read_json
-from assay.metrics.neural.runtime import current_runtime, device_of, precision_of
+from assay.metrics.neural.runtime import Runtime, current_runtime, device_of, precision_of, use_runtime
 from assay.metrics.presets import preset_for, preset_languages
 from assay.metrics.provenance import version_of
 
@@ -160,7 +160,8 @@ class ModelMetric(Metric):
         model = self.located()
         precision: str = self.precision
         if precision == "auto":
-            precision = precision_of("auto", device_of(current_runtime())[0], self.backend)
+            with use_runtime(self._runtime):
+                precision = precision_of("auto", device_of(self._runtime)[0], self.backend)
         signature = {
             # the digest decides the numbers, not where a folder is
             "subject": model.folder.name if model.reference.kind == "folder" else model.reference.full,
@@ -176,16 +177,23 @@ class ModelMetric(Metric):
             signature[self.backend] = version_of(self.backend)
         return signature
 
+    @property
+    def _runtime(self) -> Runtime:
+        """The settings in force where the metric is scored."""
+        return current_runtime().here() if self.stays_here else current_runtime()
+
     def engine_of(self, kind: type[E]) -> E:
         """Return an engine for the model under the settings in force."""
-        runtime = current_runtime()
+        runtime = self._runtime
         model = self.located()
         devices = device_of(runtime) if self.backend == "torch" else ("cpu",)
+        with use_runtime(runtime):
+            precision = precision_of(self.precision, devices[0], self.backend)
         return kind(
             folder=str(model.folder),
             digest=model.digest,
             backend=self.backend,
-            precision=precision_of(self.precision, devices[0], self.backend),
+            precision=precision,
             devices=devices,
             threads=runtime.threads,
             tokens=runtime.batch_tokens(devices[0]),

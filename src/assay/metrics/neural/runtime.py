@@ -9,7 +9,7 @@ import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from contextvars import ContextVar
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -22,6 +22,21 @@ GLANCE = 0.1
 
 
 @dataclass(frozen=True)
+class Elsewhere:
+    """Where models run that are scored by other machines.
+
+    Attributes:
+        device: torch's name of it there: ``cuda:0``, since a slot sees one GPU, or ``cpu``.
+        bf16: whether it computes in bf16.
+        threads_here: what ``Runtime.threads`` is for models that this process runs itself.
+    """
+
+    device: str
+    bf16: bool
+    threads_here: int | None
+
+
+@dataclass(frozen=True)
 class Runtime:
     """Settings of a run.
 
@@ -29,6 +44,7 @@ class Runtime:
         device: ``auto``, ``cpu``, ``cuda``, ``cuda:N``, ``mps``, or ``all`` for every GPU of the machine.
         threads: threads of a CPU, or None for the cores that are free.
         tokens: tokens in a batch, padding included, or None for what suits the device.
+        elsewhere: where models run in place of *device*; None for this machine.
 
     Raises:
         InputError: a value outside its range.
@@ -37,6 +53,7 @@ class Runtime:
     device: str = "auto"
     threads: int | None = None
     tokens: int | None = None
+    elsewhere: Elsewhere | None = None
 
     def __post_init__(self) -> None:
         kind, _, number = self.device.partition(":")
@@ -48,6 +65,12 @@ class Runtime:
             raise InputError(f"`threads={self.threads}`: must be at least 1")
         if self.tokens is not None and self.tokens < 1:
             raise InputError(f"tokens {self.tokens}: a batch must have at least 1")
+
+    def here(self) -> Runtime:
+        """Return the settings for models that this process runs itself."""
+        if self.elsewhere is None:
+            return self
+        return replace(self, threads=self.elsewhere.threads_here, elsewhere=None)
 
     def batch_tokens(self, device: str) -> int:
         """Return the tokens in a batch on a device."""
@@ -92,6 +115,8 @@ def device_of(runtime: Runtime) -> tuple[str, ...]:
         InputError: this machine has no such device.
         MissingExtraError: torch is not installed.
     """
+    if runtime.elsewhere is not None:
+        return (runtime.elsewhere.device,)
     torch = import_torch()
     gpus = torch.cuda.device_count() if torch.cuda.is_available() else 0
     mps = torch.backends.mps.is_available()
@@ -185,6 +210,9 @@ def precision_of(precision: str, device: str, backend: str = "torch") -> str:
         return precision
     if not device.startswith("cuda") or backend != "torch":
         return "fp32"
+    elsewhere = current_runtime().elsewhere
+    if elsewhere is not None:
+        return "bf16" if elsewhere.bf16 else "fp16"
     torch = import_torch()
     return "bf16" if torch.cuda.is_bf16_supported(including_emulation=False) else "fp16"
 

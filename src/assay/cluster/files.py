@@ -1,0 +1,138 @@
+"""Files that work reads, on nodes that lack them: sent once a node, compared by digest, kept in the cache there."""
+
+from __future__ import annotations
+
+import shutil
+import tempfile
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from assay.cluster.connection import import_ray
+from assay.errors import AssayError, UnavailableError
+from assay.metrics.models.files import digest_of, list_files
+from assay.metrics.provenance import file_digest
+from assay.output import one_at_a_time
+from assay.paths import cache_dir, private_folder
+
+#: Bytes that are sent at once: what a node has in memory of a file.
+CHUNK = 64 * 2**20
+
+
+class NodeError(UnavailableError):
+    """A node cannot do the work: its files, packages or disk differ from what the driver has or needs."""
+
+
+class MissingFilesError(AssayError):
+    """A node lacks files that the driver can send.
+
+    Args:
+        digests: of what is missing.
+    """
+
+    def __init__(self, digests: Sequence[str]) -> None:
+        super().__init__(f"{len(digests)} files or folders are missing on the node")
+        self.digests = tuple(digests)
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return type(self), (self.digests,)
+
+
+@dataclass(frozen=True)
+class Content:
+    """A file, or files below a folder.
+
+    Attributes:
+        path: of the file or folder.
+        names: relative names of the files; empty for a single file.
+        digest: over the files.
+    """
+
+    path: Path
+    names: tuple[str, ...]
+    digest: str
+
+    @classmethod
+    def of(cls, path: Path, names: Sequence[str] | None = None) -> Content:
+        """Return a file, or a folder with all its files or those of *names*."""
+        if not path.is_dir():
+            return cls(path, (), file_digest(path))
+        names = list_files(path) if names is None else names
+        return cls(path, tuple(names), digest_of(path, names))
+
+    def is_at(self, path: Path) -> bool:
+        """Tell whether the same content is at another path."""
+        try:
+            return self.digest == (digest_of(path, self.names) if self.names else file_digest(path))
+        except OSError:
+            return False
+
+
+@dataclass(frozen=True)
+class Parcel:
+    """A content in Ray's store.
+
+    Attributes:
+        content: what it is; its path is the driver's.
+        parts: of each file, its relative name and references to its bytes, in order.
+    """
+
+    content: Content
+    parts: tuple[tuple[str, tuple[Any, ...]], ...]
+
+
+def pack(content: Content) -> Parcel:
+    """Put a content into Ray's store."""
+    ray = import_ray()
+    parts = []
+    for name in content.names or ("",):
+        path = content.path / name if name else content.path
+        parts.append((name, tuple(ray.put(chunk) for chunk in _chunks(path))))
+    return Parcel(content, tuple(parts))
+
+
+def _chunks(path: Path) -> Iterator[bytes]:
+    with path.open("rb") as stream:
+        while chunk := stream.read(CHUNK):
+            yield chunk
+
+
+def sent_to(content: Content) -> Path:
+    """Return where a content is once it was sent to this node."""
+    return cache_dir() / "sent" / content.digest[:32] / content.path.name
+
+
+def receive(parcels: Sequence[Parcel]) -> None:
+    """Write contents into the cache of this node, unless they are there already.
+
+    Raises:
+        NodeError: what was written is not what was sent.
+        OSError: it cannot be written.
+    """
+    for parcel in parcels:
+        target = sent_to(parcel.content)
+        home = target.parent.parent
+        if not home.exists():
+            private_folder(home)
+        with one_at_a_time(home):
+            if not parcel.content.is_at(target):
+                _write(parcel, target)
+
+
+def _write(parcel: Parcel, target: Path) -> None:
+    """Write a content beside its place, compare its digest, and rename it."""
+    ray = import_ray()
+    shutil.rmtree(target.parent, ignore_errors=True)
+    with tempfile.TemporaryDirectory(suffix=".part", dir=target.parent.parent) as unfinished:
+        root = Path(unfinished) / target.name
+        for name, references in parcel.parts:
+            path = root / name if name else root
+            path.parent.mkdir(parents=True, exist_ok=True)
+            with path.open("wb") as stream:
+                for reference in references:
+                    stream.write(ray.get(reference))
+        if not parcel.content.is_at(root):
+            raise NodeError(f"{target}: what was written is not what was sent", "check the disk of that node")
+        target.parent.mkdir()
+        root.rename(target)
