@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 import logging
 import os
+import sys
 from collections.abc import Callable, Generator, Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from itertools import groupby
@@ -305,7 +306,12 @@ def _compare(metric: Metric, expected: Mapping[str, str]) -> None:
         signature = metric.signature()
     except AssayError as error:
         raise NodeError(f"{here()}: {error}") from error
+    kind = type(metric)
+    was_sent = getattr(sys.modules.get(kind.__module__), kind.__qualname__, None) is not kind
     for key in {**expected, **signature}:
+        if was_sent and key == "code":
+            # of a class that came with its code, there is no file here
+            continue
         there, driver = signature.get(key, "nothing"), expected.get(key, "nothing")
         if there != driver:
             raise NodeError(f"{here()} has {key} {there}, not {driver}", "install there what the driver has")
