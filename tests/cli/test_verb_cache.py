@@ -50,6 +50,7 @@ def test_it_is_listed_by_kind(assay, filled):
         "vectors": 0,
         "corpora": 0,
         "crossval": 0,
+        "sent": 0,
         "targets": 0,
         "unfinished": 100,
     }

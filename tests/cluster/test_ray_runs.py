@@ -10,7 +10,7 @@ import subprocess
 import sys
 import textwrap
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -47,7 +47,7 @@ class Nodes:
 
     def __init__(self) -> None:
         head = {"num_cpus": 0, "include_dashboard": False, "object_store_memory": 100 * 2**20}
-        self.cluster = Cluster(initialize_head=True, head_node_args=head)
+        self.cluster = patiently(lambda: Cluster(initialize_head=True, head_node_args=head))
         self.nodes: list[Any] = []
 
     @property
@@ -60,9 +60,8 @@ class Nodes:
         return {"engine": "ray", "address": self.address}
 
     def add(self, variables: dict[str, str] | None = None, *, wait: bool = True) -> Any:
-        node = self.cluster.add_node(
-            wait=wait, num_cpus=1, object_store_memory=100 * 2**20, env_vars=dict(os.environ) | (variables or {})
-        )
+        settings = {"num_cpus": 1, "object_store_memory": 100 * 2**20, "env_vars": dict(os.environ) | (variables or {})}
+        node = patiently(lambda: self.cluster.add_node(wait=wait, **settings))
         self.nodes.append(node)
         return node
 
@@ -70,6 +69,17 @@ class Nodes:
         """End a node as a lost machine would."""
         self.nodes.remove(node)
         self.cluster.remove_node(node, allow_graceful=False)
+
+
+def patiently(start: Callable[[], Any]) -> Any:
+    """Start a node; once more where a busy machine takes longer than the 30 s that Ray gives it."""
+    for _ in range(2):
+        try:
+            return start()
+        except Exception as error:
+            if "timed out during startup" not in str(error):
+                raise
+    return start()
 
 
 @pytest.fixture(scope="module")
@@ -240,7 +250,9 @@ def test_a_process_that_ends_costs_its_unit_a_second_try_and_no_third(tmp_path: 
     result = assay.run(ROWS, [deadly, "f1"], resamples=0, **nodes.settings, progress=told)
     assert sum("is done again: its process ended" in line for line in told.lines) == 2
     (failure,) = result.failures
-    assert re.search(r"deadly on data: 2 processes ended .* \(pairs 72 to 79\)", failure), failure
+    assert re.search(r"deadly on data: ended 2 processes that scored it, the last on .* \(pairs 72 to 79\)", failure), (
+        failure
+    )
     assert set(result.scores.metric) == {"f1"}
     # what else was scored is kept: the same command computes the last unit only
     ok = ROWS[:72]
@@ -362,7 +374,7 @@ def test_an_interrupted_run_leaves_no_process_and_resumes(tmp_path: Path, nodes:
     script.write_text(
         textwrap.dedent(
             f"""
-            import os, sys, time
+            import sys, time
             import assay
             from assay.benchmark import scoring
 
@@ -370,11 +382,13 @@ def test_an_interrupted_run_leaves_no_process_and_resumes(tmp_path: Path, nodes:
             rows = [(f"a {{n}}", f"b {{n}}", n % 2) for n in range(80)]
 
             def slow(reference, candidate):
-                time.sleep(float(os.environ["NAP"]))
+                time.sleep(0.02)
                 return float(reference[2:])
 
             try:
-                result = assay.run(rows, [slow], resamples=0, engine="ray", address={nodes.address!r})
+                result = assay.run(
+                    rows, [slow], resamples=0, buckets=["none"], engine="ray", address={nodes.address!r}
+                )
             except KeyboardInterrupt:
                 sys.exit(130)
             print(result.outcome.metrics[0].scored, result.outcome.metrics[0].stored)
@@ -383,11 +397,11 @@ def test_an_interrupted_run_leaves_no_process_and_resumes(tmp_path: Path, nodes:
         encoding="utf-8",
     )
 
-    def start(nap: float) -> subprocess.Popen[str]:
-        environment = dict(os.environ, NAP=str(nap), ASSAY_CACHE=str(tmp_path / "cache"))
+    def start() -> subprocess.Popen[str]:
+        environment = dict(os.environ, ASSAY_CACHE=str(tmp_path / "cache"))
         return subprocess.Popen([sys.executable, script], stdout=subprocess.PIPE, text=True, env=environment)
 
-    first = start(0.02)
+    first = start()
     kept = tmp_path / "cache" / "scores-2.sqlite"
     deadline = time.monotonic() + 60
     while time.monotonic() < deadline and not _rows_in(kept):
@@ -400,7 +414,7 @@ def test_an_interrupted_run_leaves_no_process_and_resumes(tmp_path: Path, nodes:
     while _slots() and time.monotonic() < deadline:
         time.sleep(0.1)
     assert _slots() == []
-    out, _ = start(0.02).communicate(timeout=90)
+    out, _ = start().communicate(timeout=90)
     assert out.split() == [str(80 - scored), str(scored)]
 
 

@@ -23,6 +23,7 @@ KINDS = {
     "vectors": "word vectors in binary form; read anew",
     "corpora": "word frequencies of BERTScore; counted anew",
     "crossval": "scores of models trained on folds; trained anew",
+    "sent": "models and files that the driver of a cluster sent; sent anew",
     "targets": "scores that trainings aim at; computed anew",
     "unfinished": "downloads that did not end",
 }

