@@ -118,9 +118,16 @@ class Crew(Generic[T]):
         self._waiting: deque[_Sent[T]] = deque()
 
     def start(self) -> None:
-        """Start the processes that are not there, without waiting for them."""
+        """Start the processes that are not there, without waiting for them; as many as this process may start."""
+        if multiprocessing.current_process().daemon:
+            # a worker of somebody else's pool, which may have no children
+            self.size = 0
         while len(self._workers) < self.size:
-            self._workers.append(_Worker())
+            try:
+                self._workers.append(_Worker())
+            except OSError as error:
+                self.size = len(self._workers)
+                log.warning("no further worker process can be started (%s); there are %s", error, self.size)
 
     @property
     def is_ready(self) -> bool:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import multiprocessing
 import os
 import pickle
@@ -9,6 +10,7 @@ import signal
 import subprocess
 import sys
 import time
+from concurrent.futures import ProcessPoolExecutor
 from pathlib import Path
 
 import pytest
@@ -138,6 +140,21 @@ def test_errors_come_through_whole():
         copy = pickle.loads(_packed(error))
         assert type(copy) is type(error)
         assert (copy.reason, copy.remedy, str(copy)) == (error.reason, error.remedy, str(error))
+
+
+def test_where_no_process_can_be_started_the_run_scores_by_itself(eager, monkeypatch):
+    def full(*_):
+        raise BlockingIOError(errno.EAGAIN, "Resource temporarily unavailable")
+
+    expected = [float(len(row["candidate"])) for row in ROWS]
+    with monkeypatch.context() as patch:
+        # what a process of a multiprocessing.Pool is
+        patch.setitem(multiprocessing.current_process()._config, "daemon", True)
+        assert scored([Dying()], 2).scores.score.tolist() == expected
+    monkeypatch.setattr(ProcessPoolExecutor, "submit", full)
+    result = scored([Dying()], 2)
+    assert result.scores.score.tolist() == expected
+    assert result.outcome.metrics[0].cost.details == {}
 
 
 @pytest.mark.parametrize("settings", [{"workers": 2}, {"workers": 1}, {}])
