@@ -53,7 +53,14 @@ def tie_free_ceiling(
     perfect = np.empty(len(labels))
     perfect[order] = np.arange(len(labels))
     estimates = agreement(
-        {"perfect": perfect}, labels, statistics=statistics, resamples=0, confidence=0.95, seed=(0,), groups=groups
+        {"perfect": perfect},
+        labels,
+        statistics=statistics,
+        resamples=0,
+        confidence=0.95,
+        seed=(0,),
+        groups=groups,
+        interval="auto",
     )
     ceilings: dict[str, float | None] = {}
     for estimate in estimates:
