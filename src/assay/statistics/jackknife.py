@@ -143,8 +143,8 @@ class LeftOut:
         units = _Units.of(n, prepared.groups)
         is_linear = n >= LINEAR_FROM and units.count >= FEW_GROUPS
         left = _LeftOutSums(prepared, _Units.of(n, None) if is_linear else units)
-        large = np.flatnonzero(left.units.is_large)
         uncalibrated = [name for name in statistics if not STATISTICS[name].is_calibrated]
+        large = np.flatnonzero(left.units.is_large & bool(uncalibrated))
         of_large = dict(zip(uncalibrated, _without_large(prepared, left.units, large, uncalibrated), strict=True))
         values, without_each = np.empty(len(statistics)), []
         for index, name in enumerate(statistics):
