@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import hashlib
 import logging
-import os
 import sys
 from collections.abc import Callable, Generator, Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
@@ -23,7 +22,7 @@ from assay.metrics import Metric
 from assay.metrics.base import Batch
 from assay.metrics.models import LocatedModel, locate, use_model
 from assay.metrics.neural.metric import ModelMetric
-from assay.metrics.neural.runtime import Elsewhere, Runtime, use_runtime
+from assay.metrics.neural.runtime import Elsewhere, Runtime, free_cores, use_runtime
 from assay.metrics.work import Scores, session_if_open
 from assay.paths import use_copy, user_path
 
@@ -74,7 +73,7 @@ class RayExecutor:
         self._last: tuple[Pool, SharedJob] | None = None
         # by metrics: the job, or None for metrics that are scored here
         self._jobs: dict[tuple[Metric, ...], SharedJob | None] = {}
-        self._connection = Connection(address, most or os.cpu_count() or 1)
+        self._connection = Connection(address, most or free_cores())
         try:
             has_gpus = any(node["Resources"].get("GPU", 0) >= 1 for node in self._connection.nodes().values())
             on_gpus = runtime.device in ("cuda", "all") or (runtime.device == "auto" and has_gpus)
