@@ -133,6 +133,8 @@ def test_a_folder_without_parts_and_a_damaged_part_are_named(tmp_path, parts):
     (tmp_path / "empty").mkdir()
     with pytest.raises(InputError, match=r"empty: is a folder without a file \*\.parquet"):
         load_dataset(tmp_path / "empty")
+    with pytest.raises(InputError, match=r"none/: there is no such folder$"):
+        assay.run([f"{tmp_path}/none/"], ["f1"], columns=OWN)
     (parts / "part-1.parquet").write_bytes(b"PAR1")
     with pytest.raises(InputError, match=r"part-1\.parquet: is not a readable Parquet file"):
         load_dataset(parts, columns=OWN)

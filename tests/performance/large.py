@@ -232,6 +232,7 @@ def summary(record: dict[str, Any]) -> dict[str, float]:
         "agreement": stages["agreement"]["cpu"],
         "peak": max(stage["peak_mb"] for stage in stages.values()),
         "anonymous": max(stage["anonymous_mb"] for stage in stages.values()),
+        # "other" is the start, the tables and, up to 100,000 pairs, the page
         "largest": max(stages, key=lambda name: stages[name]["peak_mb"]),
     }
 

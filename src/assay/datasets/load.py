@@ -285,6 +285,8 @@ def _from_file(
     spec: str | Path, reading: Reading, name: str | None, language: str | None, allow_unlabelled: bool, offline: bool
 ) -> Pairs:
     path = spec if is_address(spec) else user_path(spec)
+    if isinstance(path, Path) and str(spec).endswith(("/", "\\")) and not path.is_dir():
+        raise InputError(f"{spec}: there is no such folder")
     source = read_table_file(path, offline=offline)
     from_input = is_standard_input(path)
     pairs = own_pairs(

@@ -46,6 +46,8 @@ def is_address(text: str | Path) -> bool:
 
 def is_folder(path: str | Path) -> bool:
     """Tell whether this is a folder that may hold parts: a path, or a text that is written as one and is no name."""
+    if isinstance(path, str) and path.endswith(("/", "\\")):
+        return True
     return (isinstance(path, Path) or "/" in path or "\\" in path) and Path(path).is_dir()
 
 
