@@ -17,7 +17,7 @@ from assay.benchmark.executor import InProcess
 from assay.metrics.neural.runtime import free_cores
 from tests.performance.ratio import medians
 
-PAIRS = int(os.environ.get("ASSAY_TEST_PAIRS", "60000"))
+PAIRS = int(os.environ.get("ASSAY_TEST_PAIRS", "70000"))
 
 
 @pytest.fixture(scope="module")
@@ -72,7 +72,7 @@ def test_lexical_metrics(two_cores, answers, capsys):
 
 
 def test_meteor(two_cores, answers, wordnet, capsys):
-    n = PAIRS // 2
+    n = 2 * PAIRS
     ratio = gain(crossed(answers, n), ["meteor"])
     with capsys.disabled():
         print(f"\nMETEOR on {n:,} pairs: two workers {ratio:.2f} times one process")
