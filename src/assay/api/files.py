@@ -57,7 +57,7 @@ def score_file(settings: ScoreSettings) -> list[str]:
     in CSV and TSV a list is written as JSON. A missing score is null or an empty cell.
 
     Args:
-        file: CSV, TSV, JSONL or Parquet; labels are not needed.
+        file: CSV, TSV, JSONL or Parquet, or a folder of Parquet parts; labels are not needed.
         metrics: metric names.
         out: where to; its ending says the format. Scores of the same pairs in it are replaced, and nothing else is.
         columns: which columns are reference, candidate, question.
@@ -78,7 +78,7 @@ def score_file(settings: ScoreSettings) -> list[str]:
     own = settings.values_of(OwnData)
     if own.pop("drop_unlabelled"):
         raise InputError("`drop_unlabelled`: every row of the file gets its scores, with a label or without")
-    pairs = load_dataset(str(file), **own, allow_unlabelled=True)
+    pairs = load_dataset(file, **own, allow_unlabelled=True)
     for hint in pairs.hints:
         (settings.progress or Silent()).say(f"{file}: {hint}")
     reading = Reading(settings.columns, settings.separator, settings.labels)
@@ -111,7 +111,7 @@ def score_file(settings: ScoreSettings) -> list[str]:
                 (settings.progress or Silent()).say(f"{status.metric}: {count:,} of {len(pairs):,} pairs: {phrase}")
     if not scores:
         raise AssayError(f"{out}: not written, since no metric gave scores: {'; '.join(failures)}")
-    is_jsonl = [SUFFIXES[path.suffix.lower()] == "jsonl" for path in (file, out)]
+    is_jsonl = [SUFFIXES.get(path.suffix.lower()) == "jsonl" for path in (file, out)]
     if all(is_jsonl):
         # the lines are copied from the file, so they must still be those that were scored
         if sha256_of(file) != digest:
