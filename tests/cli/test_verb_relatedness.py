@@ -107,7 +107,11 @@ def test_overlap_and_all_words_are_those_of_the_metrics(pairs):
 
 
 def test_intervals_are_those_of_a_run_on_all_pairs_and_on_either_half(pairs):
-    found = by_name(relatedness("pairs.csv", "vectors.txt", resamples=200, seed=4))
+    report = relatedness("pairs.csv", "vectors.txt", resamples=200, seed=4)
+    assert "95% bootstrap intervals (expanded percentile) from 200 resamples" in report.document.sheets[0].facts[0]
+    by_influence = relatedness("pairs.csv", "vectors.txt", interval="influence")
+    assert "95% intervals from influence values (Fisher's scale)" in by_influence.document.sheets[0].facts[0]
+    found = by_name(report)
     middle = next(labels for _, labels in found if labels.startswith("< ")).removeprefix("< ")
     run = package.run(
         "pairs.csv", ["dice", "static:vectors.txt"], buckets=(f"label<{middle}",), resamples=200, seed=4,

@@ -15,7 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from assay.reports.data import ALL, BucketPairs, ScoredDataset
-from assay.reports.layout import Cell, percent
+from assay.reports.layout import Cell, intervals_in_words
 from assay.reports.sheets import Column, Document, Sheet, number_columns
 from assay.settings import AgreementIntervals, Limited, Offline, OwnData, ScoreStore, WithProgress, setting
 from assay.statistics.agreement import Estimate, agreement
@@ -84,7 +84,10 @@ def to_document(
     if rare:
         shares = ", ".join(f"{feature.name} {feature.present.mean():.1%}" for feature in rare)
         notes = [*notes, f"left out, in both sentences of no more than {LEAST_SHARE:.0%} of the pairs: {shares}"]
-    interval = f"{percent(drawing.confidence)} intervals by the bootstrap" if drawing.resamples else "no intervals"
+    interval = "no intervals"
+    if drawing.resamples:
+        sizes = [len(pairs) for pairs in ranges.values()]
+        interval = intervals_in_words(drawing.confidence, drawing.resamples, drawing.interval, sizes)
     columns = [Column("question"), Column("feature")]
     rows = [[feature.question, feature.name] for feature in kept]
     records = []
