@@ -7,6 +7,9 @@
 #   sbatch --nodes 4 docs/cluster/slurm.sh run answers.csv -m f1 -m chrf --out runs/answers
 set -euo pipefail
 export RAY_USAGE_STATS_ENABLED=0
+# others of the network may reach the ports: every process shows a token of this job
+RAY_AUTH_TOKEN=$(od -An -N32 -tx1 /dev/urandom | tr -d ' \n')
+export RAY_AUTH_MODE=token RAY_AUTH_TOKEN
 cpus=${SLURM_CPUS_PER_TASK:-1}
 gpus=${SLURM_GPUS_ON_NODE:-0}
 port=${RAY_PORT:-6379}
