@@ -192,6 +192,7 @@ def test_paths_are_relative_to_the_file(project):
         ("out = 'x'", "out: names what is written, so it is for the command line only; remove the key"),
         ("[check]\njunit = 'x'", "[check] junit: names what is written"),
         ("[verify]\ntrust = ['f1']", "[verify] trust: can run code"),
+        ("[run]\naddress = '10.0.0.1:6379'", "[run] address: sends data and code to another machine"),
         ("seed = ", "cannot be read: Invalid value"),
         ('"a\\nb" = 1', '"a\\nb": no verb has such an option'),
     ],

@@ -26,6 +26,7 @@ from assay.errors import AssayError, InputError, suggest
 REFUSED = {
     **dict.fromkeys(("out", "junit", "run", "summary", "svg", "storage"), "names what is written"),
     **dict.fromkeys(("tagger", "pipeline", "trust"), "can run code"),
+    "address": "sends data and code to another machine",
     **dict.fromkeys(("older_than", "dry_run"), "decides what is deleted"),
 }
 #: Options whose text may hold paths, beside those that are paths; a path there has a slash or a dot.
