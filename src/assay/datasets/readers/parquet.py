@@ -48,7 +48,10 @@ def is_folder(path: str | Path) -> bool:
     """Tell whether this is a folder that may hold parts: a path, or a text that is written as one and is no name."""
     if isinstance(path, str) and path.endswith(("/", "\\")):
         return True
-    return (isinstance(path, Path) or "/" in path or "\\" in path) and Path(path).is_dir()
+    try:
+        return (isinstance(path, Path) or "/" in path or "\\" in path) and Path(path).is_dir()
+    except OSError:  # a name that no folder can have, such as a very long one
+        return False
 
 
 def public_address(address: str) -> str:
