@@ -218,3 +218,7 @@ def _batches(parts: list[_Part], schema: pa.Schema) -> Iterator[pa.RecordBatch]:
                 table = known_table(pa.Table.from_batches([batch]), part.name, before).select(schema.names)
                 before += len(batch)
                 yield from table.replace_schema_metadata(None).cast(schema).combine_chunks().to_batches()
+            # a damaged column may end early, and the batches with it
+            if before != file.metadata.num_rows:
+                rows = f"{before:,} of {file.metadata.num_rows:,} rows"
+                raise InputError(f"{part.name}: is damaged ({rows} can be read); write it anew")
