@@ -168,7 +168,7 @@ def test_small_work_starts_no_process(monkeypatch, settings):
 
 @pytest.mark.slow
 def test_workers_start_where_they_save_time_and_the_run_goes_on_meanwhile(monkeypatch):
-    """By the formula, with 0.1 s for a unit: 4 units of a process save less than a second to two, 40 units more."""
+    """By the formula, with 0.2 s for a unit: 4 units of a process save less than a second to two, 40 units more."""
     monkeypatch.setattr(scoring, "CHUNK", 10)
     asked, costs = [], []
 
@@ -179,7 +179,7 @@ def test_workers_start_where_they_save_time_and_the_run_goes_on_meanwhile(monkey
 
     monkeypatch.setattr("assay.processes.Crew.is_ready", property(is_ready))
     for limit in (40, 400):
-        result = scored([Dying(pause=0.05)], 2, limit=limit)
+        result = scored([Dying(pause=0.1)], 2, limit=limit)
         costs.append(result.outcome.metrics[0].cost.details)
     assert costs == [{}, {"workers": 2}]
     assert len(asked) == 3

@@ -375,7 +375,9 @@ def test_an_interrupted_run_leaves_no_process_and_resumes(tmp_path: Path, nodes:
     script.write_text(
         textwrap.dedent(
             f"""
-            import sys, time
+            import signal, sys, time
+            # a shell starts what is in the background without it
+            signal.signal(signal.SIGINT, signal.default_int_handler)
             from dataclasses import dataclass
             import assay
             from assay.benchmark import scoring

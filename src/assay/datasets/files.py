@@ -118,11 +118,11 @@ def _read(path: Path) -> SourceTable:
     form = SUFFIXES.get(path.suffix.lower())
     if path == Path():
         raise InputError(f"the name of a file is empty (or '.'); expected one that ends in {', '.join(SUFFIXES)}")
-    if form is None and not path.is_dir():
-        raise InputError(f"{path}: expected a file that ends in {', '.join(SUFFIXES)}")
     try:
         if path.is_dir():
             return read_parquet(path)
+        if form is None:
+            raise InputError(f"{path}: expected a file that ends in {', '.join(SUFFIXES)}")
         if path.stat().st_size == 0:
             raise InputError(f"{path}: the file is empty; expected a header and at least one row")
         if form == "parquet":
