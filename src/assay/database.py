@@ -92,15 +92,15 @@ class Database:
         try:
             yield
         except sqlite3.OperationalError as error:
-            if "full" in str(error):
-                raise StoreFullError(
-                    f"{self.path}: the disk is full; free some space and run the same command again"
-                ) from error
-            raise StoreError(
-                f"{self.path}: {error}; the {self.kind} so far are kept, run the same command again"
-            ) from error
+            raise self.unwritten(error, is_full="full" in str(error)) from error
         except sqlite3.Error as error:
             raise self.damaged(str(error)) from error
+
+    def unwritten(self, error: Exception, *, is_full: bool) -> StoreError:
+        """Return the error for what could not be written, with what to do."""
+        if is_full:
+            return StoreFullError(f"{self.path}: the disk is full; free some space and run the same command again")
+        return StoreError(f"{self.path}: {error}; the {self.kind} so far are kept, run the same command again")
 
     def damaged(self, reason: str) -> DamagedStoreError:
         """Return the error for a file that was damaged or changed."""

@@ -11,7 +11,7 @@ from itertools import groupby
 from pathlib import Path
 from typing import Any
 
-from assay.benchmark.executor import EngineUnavailableError, InProcess, Unit, UnitLostError, score_unit
+from assay.benchmark.executor import EngineUnavailableError, InProcess, Unit, UnitLostError, joined_costs, score_unit
 from assay.benchmark.memory import peak_memory
 from assay.cluster.connection import Connection
 from assay.cluster.files import Content, MissingFilesError, NodeError, sent_to
@@ -27,9 +27,6 @@ from assay.metrics.work import Scores, session_if_open
 from assay.paths import use_copy, user_path
 
 log = logging.getLogger(__name__)
-
-#: Costs of a session of which the largest of several processes counts; other numbers are summed.
-_LARGEST = frozenset({"load_seconds", "parameters", "threads", "processes", "peak_memory_mb", "peak_gpu_memory_mb"})
 
 
 class RayExecutor:
@@ -176,20 +173,6 @@ def _as_outcome(result: Any) -> Scores | Exception:
         return EngineUnavailableError(result.reason, result.remedy)
     outcome: Scores | Exception = result
     return outcome
-
-
-def joined_costs(costs: Iterable[Mapping[str, Any]]) -> dict[str, Any]:
-    """Return what several sessions of one engine cost: counts summed, of other values the largest or the first."""
-    joined: dict[str, Any] = {}
-    for cost in costs:
-        for key, value in cost.items():
-            if key not in joined or not isinstance(value, int | float):
-                joined.setdefault(key, value)
-            elif key in _LARGEST:
-                joined[key] = max(joined[key], value)
-            else:
-                joined[key] += value
-    return joined
 
 
 def _models_of(metrics: tuple[Metric, ...]) -> dict[str, LocatedModel]:

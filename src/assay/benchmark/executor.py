@@ -6,7 +6,7 @@ depends on nothing else: every executor gives the same scores.
 
 from __future__ import annotations
 
-from collections.abc import Generator, Iterable
+from collections.abc import Generator, Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any, Protocol
 
@@ -138,3 +138,21 @@ def score_unit(unit: Unit, *, keep_models: bool = False) -> Scores:
         reference, candidate = unit.batch.references[row], unit.batch.candidates[row]
         raise AssayError(f"gave {values[row, column]} for the pair {reference!r} / {candidate!r}")
     return scores
+
+
+#: Costs of which the largest of several processes counts; other numbers are summed.
+_LARGEST = frozenset({"load_seconds", "parameters", "threads", "processes", "peak_memory_mb", "peak_gpu_memory_mb"})
+
+
+def joined_costs(costs: Iterable[Mapping[str, Any]]) -> dict[str, Any]:
+    """Return what one engine has cost in several processes: counts summed, of other values the largest or the first."""
+    joined: dict[str, Any] = {}
+    for cost in costs:
+        for key, value in cost.items():
+            if key not in joined or isinstance(value, bool) or not isinstance(value, int | float):
+                joined.setdefault(key, value)
+            elif key in _LARGEST:
+                joined[key] = max(joined[key], value)
+            else:
+                joined[key] += value
+    return joined

@@ -27,7 +27,7 @@ from numpy.typing import NDArray
 
 from assay.batches import DIGEST
 from assay.benchmark.parts import ROWS, Rows, ScoreParts
-from assay.database import DamagedStoreError, Database, StoreError, StoreFullError
+from assay.database import DamagedStoreError, Database
 from assay.paths import cache_dir
 
 #: New scores of a metric from which on they go to Parquet: those that fill a part. A row takes SQLite 11 µs up to
@@ -165,13 +165,7 @@ class ScoreStore(Database):
         try:
             yield
         except OSError as error:
-            if error.errno == errno.ENOSPC:
-                raise StoreFullError(
-                    f"{self.path}: the disk is full; free some space and run the same command again"
-                ) from error
-            raise StoreError(
-                f"{self.path}: {error}; the {self.kind} so far are kept, run the same command again"
-            ) from error
+            raise self.unwritten(error, is_full=error.errno == errno.ENOSPC) from error
 
     def close(self) -> None:
         """Write what waits, and close the files."""

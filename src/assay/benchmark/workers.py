@@ -6,10 +6,10 @@ import itertools
 import logging
 import os
 import time
-from collections.abc import Generator, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Generator, Iterable, Iterator
 from typing import TYPE_CHECKING, Any
 
-from assay.benchmark.executor import Executor, InProcess, Unit, UnitLostError, outcome_of
+from assay.benchmark.executor import Executor, InProcess, Unit, UnitLostError, joined_costs, outcome_of
 from assay.benchmark.memory import peak_memory, reset_peak
 from assay.errors import WorkerDiedError
 from assay.metrics.neural.runtime import free_cores
@@ -132,19 +132,6 @@ class Workers(InProcess):
         if self._crew is not None:
             self._crew.close()
             self._crew = None
-
-
-def joined_costs(costs: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
-    """Return what an engine has cost in several processes: counts added up, of everything else the largest or first."""
-    joined: dict[str, Any] = {}
-    for cost in costs:
-        for key, value in cost.items():
-            before = joined.get(key)
-            if before is None or isinstance(value, bool) or not isinstance(value, int | float):
-                joined.setdefault(key, value)
-            else:
-                joined[key] = before + value if isinstance(value, int) else max(before, value)
-    return joined
 
 
 def executor_of(settings: Scoring) -> Executor:
