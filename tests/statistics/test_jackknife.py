@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 from scipy import stats
 
+from assay.statistics import jackknife
 from assay.statistics.agreement import measure
 from assay.statistics.coefficients import STATISTICS, LabelKind
 from assay.statistics.comparison import compare
@@ -13,6 +14,12 @@ from assay.statistics.jackknife import JackknifeVariance, leave_one_out
 from tests.simulations.metrics_alike import Population
 
 N = 60
+
+
+@pytest.fixture(autouse=True)
+def several_parts(monkeypatch):
+    """Pairs are left out in three parts, the last one shorter."""
+    monkeypatch.setattr(jackknife, "PART", 25)
 
 
 def groups_of(kind):

@@ -13,7 +13,7 @@ a group's pairs is its influence, Jaeckel, The infinitesimal jackknife (1972).
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
@@ -31,6 +31,8 @@ from assay.statistics.tie_calibration import CalibratedCounts, without_each_bloc
 LINEAR_FROM = 10_000
 #: Fewer groups are left out whole, however many pairs they hold: sums over pairs are too small for few large groups.
 FEW_GROUPS = 30
+#: Pairs without each of which the statistics are computed at a time: no more is held in memory of what they rest on.
+PART = 1 << 17
 
 
 def leave_one_out(
@@ -140,25 +142,25 @@ class LeftOut:
     def of(cls, prepared: PreparedScore, statistics: Sequence[str]) -> LeftOut:
         """Compute statistics of these names."""
         n = len(prepared.scores)
-        units = _Units.of(n, prepared.groups)
-        is_linear = n >= LINEAR_FROM and units.count >= FEW_GROUPS
-        left = _LeftOutSums(prepared, _Units.of(n, None) if is_linear else units)
+        units = None if prepared.groups is None else _Groups.of(prepared.groups)
+        are_pairs = units is None or (n >= LINEAR_FROM and units.count >= FEW_GROUPS)
+        left = _LeftOutSums.of(prepared, _Pairs.of(n, 0) if units is None or are_pairs else units)
         uncalibrated = [name for name in statistics if not STATISTICS[name].is_calibrated]
-        large = np.flatnonzero(left.units.is_large & bool(uncalibrated))
-        of_large = dict(zip(uncalibrated, _without_large(prepared, left.units, large, uncalibrated), strict=True))
+        if units is None or are_pairs:
+            values_of, without_of = _by_parts(left, uncalibrated)
+        else:
+            values_of, without_of = _by_groups(left, units, uncalibrated)
         values, without_each = np.empty(len(statistics)), []
         for index, name in enumerate(statistics):
-            without = STATISTICS[name].compute(left)
-            if name in uncalibrated:
-                values[index] = without[-1]
-                without = without[:-1].copy()
-                without[large] = of_large[name]
-                if len(without) != units.count:
-                    without = _without_groups(without, values[index], units)
-                if STATISTICS[name].labels is LabelKind.grouped and prepared.within is not None:
-                    without = without[units.sum(prepared.within.comparisons)[:-1] > 0]
-            else:
+            if name not in uncalibrated:
                 values[index] = prepared.whole.values([name])[0, 0]
+                without_each.append(STATISTICS[name].compute(left))
+                continue
+            values[index], without = values_of[name], without_of.pop(name)
+            if units is not None and are_pairs:
+                without = _without_groups(without, values[index], units)
+            if units is not None and STATISTICS[name].labels is LabelKind.grouped and prepared.within is not None:
+                without = without[units.sum(prepared.within.comparisons)[:-1] > 0]
             without_each.append(without)
         ranks = left.ranks
         with np.errstate(invalid="ignore", divide="ignore"):
@@ -166,7 +168,34 @@ class LeftOut:
         return cls(values, tuple(without_each), float(label_ties[-1]), float(score_ties[-1]))
 
 
-def _without_groups(without_pairs: Floats, value: float, groups: _Units) -> Floats:
+def _by_parts(left: _LeftOutSums, statistics: Sequence[str]) -> tuple[dict[str, float], dict[str, Floats]]:
+    """Return statistics by name, on all pairs and without each pair: of :data:`PART` pairs at a time."""
+    n = len(left.prepared.scores)
+    values: dict[str, float] = {}
+    without = {name: np.empty(n) for name in statistics}
+    for start in range(0, n, PART):
+        part = left.of_part(_Pairs.of(n, start))
+        for name in statistics:
+            *_, values[name] = of_part = STATISTICS[name].compute(part)
+            without[name][start : start + PART] = of_part[:-1]
+    return values, without
+
+
+def _by_groups(
+    left: _LeftOutSums, groups: _Groups, statistics: Sequence[str]
+) -> tuple[dict[str, float], dict[str, Floats]]:
+    """Return statistics by name, on all pairs and without each group."""
+    values, without = {}, {}
+    large = np.flatnonzero(groups.is_large) if statistics else np.empty(0, dtype=np.intp)
+    of_large = dict(zip(statistics, _without_large(left.prepared, groups, large, statistics), strict=True))
+    for name in statistics:
+        of_all = STATISTICS[name].compute(left)
+        values[name], without[name] = of_all[-1], of_all[:-1].copy()
+        without[name][large] = of_large[name]
+    return values, without
+
+
+def _without_groups(without_pairs: Floats, value: float, groups: _Groups) -> Floats:
     """Return a statistic without each group, shape (groups,), to first order from what it is without each pair.
 
     Without a pair, a statistic changes by its influence over n - 1 pairs; without a group, by the sum of its influences
@@ -180,68 +209,99 @@ def _without_groups(without_pairs: Floats, value: float, groups: _Units) -> Floa
 
 
 @dataclass(frozen=True)
-class _Units:
-    """What is left out: pairs, or groups of pairs; the last unit is empty, so that without it nothing is left out.
+class _Pairs:
+    """Some of n pairs, each left out; the last unit is empty, so that without it nothing is left out.
 
     Attributes:
-        codes: of the unit of each pair, 0 … k-2, shape (n,).
-        sizes: pairs in each unit, shape (k,), the last one 0.
-        are_pairs: whether unit i is pair i.
+        n: how many pairs there are.
+        part: which of them.
+    """
+
+    n: int
+    part: slice
+
+    @classmethod
+    def of(cls, n: int, start: int) -> _Pairs:
+        """Return :data:`PART` pairs from *start* on."""
+        return cls(n, slice(start, min(start + PART, n)))
+
+    @property
+    def sizes(self) -> Indices:
+        """Pairs in each unit, shape (k,), the last one 0."""
+        return np.append(np.ones(self.part.stop - self.part.start, dtype=np.intp), 0)
+
+    def sum(self, values: Floats) -> Floats:
+        """Return the sum of each unit, shape (k,), of values of shape (n,)."""
+        return np.append(values[self.part], 0.0)
+
+    def rest(self, unit: int) -> Floats:
+        """Return 1 for each pair outside of a unit, 0 for each pair in it, shape (n,)."""
+        rest: Floats = (np.arange(self.n) != self.part.start + unit).astype(np.float64)
+        return rest
+
+
+@dataclass(frozen=True)
+class _Groups:
+    """Groups of pairs, each left out; the last one is empty, so that without it nothing is left out.
+
+    Attributes:
+        codes: of the group of each pair, 0 … k-2, shape (n,).
+        sizes: pairs in each group, shape (k,), the last one 0.
     """
 
     codes: Indices
     sizes: Indices
-    are_pairs: bool
 
     @classmethod
-    def of(cls, n: int, groups: Indices | None) -> _Units:
-        """Return n > 0 pairs as units, or their groups, given by codes of shape (n,)."""
-        if groups is None:
-            return cls(np.arange(n), np.append(np.ones(n, dtype=np.intp), 0), True)
-        return cls(groups, np.append(np.bincount(groups), 0), False)
+    def of(cls, codes: Indices) -> _Groups:
+        """Return the groups of n > 0 pairs, given by codes of shape (n,)."""
+        return cls(codes, np.append(np.bincount(codes), 0))
 
     def sum(self, values: Floats) -> Floats:
-        """Return the sum of each unit, shape (k,), of values of shape (n,)."""
-        if self.are_pairs:
-            return np.append(values, 0.0)
+        """Return the sum of each group, shape (k,), of values of shape (n,)."""
         return np.bincount(self.codes, weights=values, minlength=len(self.sizes)).astype(np.float64)
+
+    def rest(self, unit: int) -> Floats:
+        """Return 1 for each pair outside of a group, 0 for each pair in it, shape (n,)."""
+        rest: Floats = (self.codes != unit).astype(np.float64)
+        return rest
 
     @property
     def count(self) -> int:
-        """Number of units that have pairs."""
+        """Number of groups that have pairs."""
         return len(self.sizes) - 1
 
     @cached_property
     def order(self) -> Indices:
-        """The pairs, sorted by unit, shape (n,)."""
+        """The pairs, sorted by group, shape (n,)."""
         return np.argsort(self.codes, kind="stable")
 
     @cached_property
     def starts(self) -> Indices:
-        """Where in :attr:`order` each unit begins, shape (k,)."""
+        """Where in :attr:`order` each group begins, shape (k,)."""
         starts: Indices = np.cumsum(self.sizes) - self.sizes
         return starts
 
     @cached_property
     def position(self) -> Indices:
-        """Place of each pair among those of its unit, from 0, shape (n,)."""
+        """Place of each pair among those of its group, from 0, shape (n,)."""
         position = np.empty(len(self.codes), dtype=np.intp)
         position[self.order] = np.arange(len(self.codes)) - np.repeat(self.starts, self.sizes)
         return position
 
     @cached_property
     def is_large(self) -> NDArray[np.bool_]:
-        """Whether each unit has more than √n pairs, shape (k,)."""
+        """Whether each group has more than √n pairs, shape (k,)."""
         return np.asarray(self.sizes > max(1.0, np.sqrt(len(self.codes))))
 
 
-def _without_large(prepared: PreparedScore, units: _Units, large: Indices, statistics: Sequence[str]) -> Floats:
-    """Return the statistics without each of some units, shape (statistics, units), by multiplicities of 0 and 1."""
-    n = len(units.codes)
+def _without_large(prepared: PreparedScore, groups: _Groups, large: Indices, statistics: Sequence[str]) -> Floats:
+    """Return the statistics without each of some groups, shape (statistics, groups), by multiplicities of 0 and 1."""
+    n = len(groups.codes)
     width = max(1, BLOCK // n)
     blocks = [np.empty((len(statistics), 0))]
     for start in range(0, len(large), width):
-        weights = (units.codes[:, None] != large[start : start + width]).astype(np.float64)
+        weights = (groups.codes[:, None] != large[start : start + width]).astype(np.float64)
         blocks.append(prepared.values(weights, prepared.labels.count(weights), statistics))
     return np.concatenate(blocks, axis=1)
 
@@ -254,12 +314,16 @@ class _LeftOutSums:
     """
 
     prepared: PreparedScore
-    units: _Units
+    ranks: _LeftOutRanks
 
-    @cached_property
-    def ranks(self) -> _LeftOutRanks:
-        """Numbers of ties, concordant less discordant comparisons, and rank products."""
-        return _LeftOutRanks(self.prepared.score_codes, self.prepared.labels.codes, self.units)
+    @classmethod
+    def of(cls, prepared: PreparedScore, units: _Pairs | _Groups) -> _LeftOutSums:
+        """Return a score without each of some units."""
+        return cls(prepared, _LeftOutRanks(_All(prepared.score_codes, prepared.labels.codes), units))
+
+    def of_part(self, pairs: _Pairs) -> _LeftOutSums:
+        """Return the same score without each of other pairs."""
+        return _LeftOutSums(self.prepared, _LeftOutRanks(self.ranks.all, pairs))
 
     @cached_property
     def calibrated(self) -> CalibratedCounts:
@@ -269,23 +333,91 @@ class _LeftOutSums:
     @property
     def product_moment(self) -> Floats:
         """Pearson's correlation, in [-1, 1]; NaN where score or label is constant."""
-        moments, codes = self.prepared.moments, self.units.codes
-        sums = np.empty((len(moments.rows), len(self.units.sizes)))
-        for place, row in enumerate(moments.rows):
-            np.subtract(row.sum(), self.units.sum(row), out=sums[place])
-        return moments.pearson_of_sums(sums, self.ranks, lambda unit: (codes != unit).astype(np.float64))
+        moments, units = self.prepared.moments, self.ranks.units
+        if isinstance(units, _Pairs):
+            rows = moments.rows_of(units.part)
+            sums = np.concatenate([moments.sums[:, None] - rows, moments.sums[:, None]], axis=1)
+        else:
+            sums = np.stack([row.sum() - units.sum(row) for row in moments.rows])
+        return moments.pearson_of_sums(sums, self.ranks, units.rest)
 
     @property
     def ordered_within_groups(self) -> Floats:
         """Share of the comparisons within groups that are in order; NaN where there are none."""
-        within = self.prepared.within
+        within, units = self.prepared.within, self.ranks.units
         if within is None:
-            return np.full(len(self.units.sizes), np.nan)
-        ordered = within.ordered.sum() - self.units.sum(within.ordered)
-        comparisons = within.comparisons.sum() - self.units.sum(within.comparisons)
+            return np.full(len(units.sizes), np.nan)
+        ordered = within.ordered.sum() - units.sum(within.ordered)
+        comparisons = within.comparisons.sum() - units.sum(within.comparisons)
         with np.errstate(invalid="ignore", divide="ignore"):
             share: Floats = ordered / comparisons
         return share
+
+
+@dataclass(frozen=True)
+class _All:
+    """What all pairs add up to, and each of them beside the others.
+
+    Attributes:
+        scores: codes of the scores, shape (n,).
+        labels: codes of the labels, shape (n,).
+    """
+
+    scores: Indices
+    labels: Indices
+
+    @cached_property
+    def score_counts(self) -> _Counts:
+        """Equal scores."""
+        return _Counts.of(self.scores)
+
+    @cached_property
+    def label_counts(self) -> _Counts:
+        """Equal labels."""
+        return _Counts.of(self.labels)
+
+    @cached_property
+    def cells(self) -> tuple[Indices, _Counts]:
+        """Pairs with equal score and label: codes, shape (n,), and their counts."""
+        stride = len(self.label_counts.counts)
+        codes = np.unique(self.scores * stride + self.labels, return_inverse=True)[1]
+        return codes, _Counts.of(codes)
+
+    @cached_property
+    def balances(self) -> ItemBalance:
+        """For the balance of any point with all pairs."""
+        return ItemBalance(self.scores, self.labels)
+
+    @cached_property
+    def balance_of_each(self) -> Floats:
+        """For each pair, with how many others it is concordant, less discordant, shape (n,)."""
+        return self.balances.of_all()
+
+    @cached_property
+    def balance(self) -> float:
+        """Concordant less discordant comparisons."""
+        return float(self.balance_of_each.sum() / 2)
+
+    @cached_property
+    def centred_ranks(self) -> tuple[Floats, Floats]:
+        """Mid-ranks less their mean, by code of the score, shape (g,), and by code of the label, shape (levels,)."""
+        return self.score_counts.centred_ranks, self.label_counts.centred_ranks
+
+    @cached_property
+    def signed_sums(self) -> tuple[Floats, Floats]:
+        """The sums over all pairs i of sgn(x_i - x) y_i by code of the score, and of sgn(y_i - y) x_i by the label's.
+
+        x and y are the centred mid-ranks; shapes (g,) and (levels,).
+        """
+        x, y = self.centred_ranks
+        return _signed_sums(self.scores, y[self.labels]), _signed_sums(self.labels, x[self.scores])
+
+    @cached_property
+    def rank_product(self) -> float:
+        """Sum of the products of the centred mid-ranks."""
+        x, y = self.centred_ranks
+        # Σ x y, the labels' ranks added up for each score first
+        return float(x @ np.bincount(self.scores, weights=y[self.labels]))
 
 
 @dataclass(frozen=True)
@@ -293,22 +425,20 @@ class _LeftOutRanks:
     """Counts without each of k units: :class:`~assay.statistics.coefficients.RankSums`, arrays of shape (k,).
 
     Attributes:
-        scores: codes of the scores, shape (n,).
-        labels: codes of the labels, shape (n,).
+        all: what all pairs add up to.
         units: what is left out.
     """
 
-    scores: Indices
-    labels: Indices
-    units: _Units
+    all: _All
+    units: _Pairs | _Groups
 
     @cached_property
     def _of_score(self) -> _LeftOutTies:
-        return _LeftOutTies.of(self.scores, self.units)
+        return _LeftOutTies.of(self.all.scores, self.all.score_counts, self.units)
 
     @cached_property
     def _of_label(self) -> _LeftOutTies:
-        return _LeftOutTies.of(self.labels, self.units)
+        return _LeftOutTies.of(self.all.labels, self.all.label_counts, self.units)
 
     @property
     def score(self) -> Ties:
@@ -333,7 +463,7 @@ class _LeftOutRanks:
     @property
     def labels_in_all(self) -> int:
         """Distinct labels of all pairs."""
-        return int(self.labels.max()) + 1
+        return len(self.all.label_counts.counts)
 
     @cached_property
     def comparisons(self) -> Floats:
@@ -344,27 +474,17 @@ class _LeftOutRanks:
     @cached_property
     def tied_in_both(self) -> Floats:
         """Comparisons that are ties in both score and label."""
-        cells = self.scores * self.labels_in_all + self.labels
-        return _LeftOutTies.of(np.unique(cells, return_inverse=True)[1], self.units).ties.tied
-
-    @cached_property
-    def _balances(self) -> ItemBalance:
-        return ItemBalance(self.scores, self.labels)
-
-    @cached_property
-    def _balance_of_each(self) -> Floats:
-        """For each pair, with how many others it is concordant, less discordant, shape (n,)."""
-        return self._balances.of_all()
+        return _LeftOutTies.of(*self.all.cells, self.units).ties.tied
 
     @cached_property
     def balance(self) -> Floats:
         """Concordant less discordant comparisons that are left."""
-        whole = self._balance_of_each.sum() / 2
-        left: Floats = whole - self.units.sum(self._balance_of_each)
-        if not self.units.are_pairs:
+        units = self.units
+        left: Floats = self.all.balance - units.sum(self.all.balance_of_each)
+        if isinstance(units, _Groups):
             # comparisons within a unit were taken away twice
-            scores, labels = _codes_within(self.scores, self.units), _codes_within(self.labels, self.units)
-            left += self.units.sum(ItemBalance(scores, labels, self.units.codes).of_all()) / 2
+            scores, labels = _codes_within(self.all.scores, units), _codes_within(self.all.labels, units)
+            left += units.sum(ItemBalance(scores, labels, units.codes).of_all()) / 2
         return left
 
     @cached_property
@@ -376,31 +496,61 @@ class _LeftOutRanks:
         of G are those of their ranks among all, less two mixed terms, plus a quarter of the sum over pairs j, k of G
         and i outside of it of sgn(x_i - x_j) sgn(y_i - y_k).
         """
-        x, y = _centred_ranks(self.scores), _centred_ranks(self.labels)
-        mixed = _signed_sums(self.scores, y) + _signed_sums(self.labels, x)
-        left: Floats = (x * y).sum() - self.units.sum(x * y + mixed / 2)
-        if self.units.are_pairs:
-            return left + self.units.sum(self._balance_of_each) / 4
-        x_within = _centred_ranks(self.scores, self.units)
-        y_within = _centred_ranks(self.labels, self.units)
+        whole, units = self.all, self.units
+        part = units.part if isinstance(units, _Pairs) else slice(None)
+        scores, labels = whole.scores[part], whole.labels[part]
+        x, y = whole.centred_ranks[0][scores], whole.centred_ranks[1][labels]
+        of_pairs = x * y + (whole.signed_sums[0][scores] + whole.signed_sums[1][labels]) / 2
+        if isinstance(units, _Pairs):
+            return whole.rank_product - np.append(of_pairs - whole.balance_of_each[part] / 4, 0.0)
+        left: Floats = whole.rank_product - units.sum(of_pairs)
+        x_within, y_within = _centred_ranks_within(scores, units), _centred_ranks_within(labels, units)
         # what the sums over all i count of i in G
-        left += self.units.sum(y * x_within + x * y_within - x_within * y_within)
-        return left + self._sums_over_two() / 4
+        left += units.sum(y * x_within + x * y_within - x_within * y_within)
+        return left + self._sums_over_two(units) / 4
 
-    def _sums_over_two(self) -> Floats:
+    def _sums_over_two(self, units: _Groups) -> Floats:
         """Return the sum over pairs j, k of a unit and all i of sgn(x_i - x_j) sgn(y_i - y_k); 0 for large units."""
-        units = self.units
-        sums: Floats = np.where(units.is_large, 0.0, units.sum(self._balance_of_each))
+        sums: Floats = np.where(units.is_large, 0.0, units.sum(self.all.balance_of_each))
         at = np.flatnonzero(~units.is_large[units.codes])
         # each pair with its next neighbour in the unit, the last with the first; then with the one after that; …
         step = 1
         while len(at := at[units.sizes[units.codes[at]] > step]):
             codes = units.codes[at]
             neighbours = units.order[units.starts[codes] + (units.position[at] + step) % units.sizes[codes]]
-            balances = self._balances.at(self.scores[at], self.labels[neighbours])
+            balances = self.all.balances.at(self.all.scores[at], self.all.labels[neighbours])
             sums += np.bincount(codes, weights=balances, minlength=len(sums))
             step += 1
         return sums
+
+
+@dataclass(frozen=True)
+class _Counts:
+    """How often each value occurs, and what ties add up to.
+
+    Attributes:
+        counts: of each value, shape (g,).
+        total: pairs.
+        tied: comparisons that are ties.
+        cubes: sum of the cubes of the counts.
+    """
+
+    counts: Floats
+    total: float
+    tied: float
+    cubes: float
+
+    @classmethod
+    def of(cls, codes: Indices) -> _Counts:
+        """Count values given by codes 0 … g-1 of shape (n,)."""
+        counts = np.bincount(codes).astype(np.float64)
+        return cls(counts, float(len(codes)), float(_twos(counts).sum()), float((counts**3).sum()))
+
+    @property
+    def centred_ranks(self) -> Floats:
+        """Mid-rank of each value less their mean, shape (g,)."""
+        ranks: Floats = np.cumsum(self.counts) - (self.counts + self.total) / 2
+        return ranks
 
 
 @dataclass(frozen=True)
@@ -416,46 +566,35 @@ class _LeftOutTies:
     levels: Floats
 
     @classmethod
-    def of(cls, codes: Indices, units: _Units) -> _LeftOutTies:
-        """Count values given by codes 0 … g-1 of shape (n,)."""
-        counts = np.bincount(codes)
-        if units.are_pairs:
-            # it is the same without any pair of one value
-            each, one = np.arange(len(counts)), np.ones_like(counts)
-            return cls._without(counts, np.append(one, 0), each, each, one).take(np.append(codes, len(counts)))
-        stride = len(counts)
-        keys, lost = np.unique(units.codes * stride + codes, return_counts=True)
-        unit, value = np.divmod(keys, stride)
-        return cls._without(counts, units.sizes, unit, value, lost)
+    def of(cls, codes: Indices, whole: _Counts, units: _Pairs | _Groups) -> _LeftOutTies:
+        """Count what is left of values given by codes 0 … g-1 of shape (n,)."""
+        if isinstance(units, _Pairs):
+            before = whole.counts[codes[units.part]]
+            return cls._without(whole, units.sizes, before, before - 1, lambda change: np.append(change, 0.0))
+        keys, lost = np.unique(units.codes * len(whole.counts) + codes, return_counts=True)
+        group, value = np.divmod(keys, len(whole.counts))
+        before = whole.counts[value]
+        return cls._without(whole, units.sizes, before, before - lost, _Groups(group, units.sizes).sum)
 
     @classmethod
-    def _without(cls, counts: Indices, sizes: Indices, unit: Indices, value: Indices, lost: Indices) -> _LeftOutTies:
-        """Count what is left of *counts*, shape (g,), without units of some sizes, shape (k,).
+    def _without(
+        cls, whole: _Counts, sizes: Indices, before: Floats, after: Floats, add_up: Callable[[Floats], Floats]
+    ) -> _LeftOutTies:
+        """Count what is left without units of some sizes, shape (k,).
 
         Args:
-            counts: of each value.
+            whole: of all pairs.
             sizes: of each unit.
-            unit, value, lost: in which unit which value occurs how often, each of shape (m,).
+            before, after: pairs with a value that a unit holds, among all and without the unit, shape (m,).
+            add_up: adds up what the values of a unit change, shape (m,) to (k,).
         """
-        whole = counts.astype(np.float64)
-        before = whole[value]
-        after = before - lost
-
-        def left(all_pairs: float, change: Floats) -> Floats:
-            return all_pairs - np.bincount(unit, weights=change, minlength=len(sizes)).astype(np.float64)
-
-        total = whole.sum() - sizes
-        tied = left(_twos(whole).sum(), _twos(before) - _twos(after))
-        cubes = left((whole**3).sum(), before**3 - after**3)
+        total: Floats = (whole.total - sizes).astype(np.float64)
+        tied = whole.tied - add_up(_twos(before) - _twos(after))
+        cubes = whole.cubes - add_up(before**3 - after**3)
         # a constant has ranks that do not vary at all, whatever the sums of cubes are rounded to
         variation = np.where(tied == _twos(total), 0.0, (total**3 - cubes) / 12)
-        levels = left(float(len(counts)), (after == 0).astype(np.float64))
+        levels = len(whole.counts) - add_up((after == 0).astype(np.float64))
         return cls(Ties(total, tied, variation), levels)
-
-    def take(self, units: Indices) -> _LeftOutTies:
-        """Return what is left without each of these units, out of those that are counted."""
-        ties = self.ties
-        return _LeftOutTies(Ties(ties.total[units], ties.tied[units], ties.rank_variation[units]), self.levels[units])
 
 
 def _twos(counts: Floats) -> Floats:
@@ -464,7 +603,7 @@ def _twos(counts: Floats) -> Floats:
     return twos
 
 
-def _codes_within(codes: Indices, units: _Units) -> Indices:
+def _codes_within(codes: Indices, units: _Groups) -> Indices:
     """Return the codes of values among those of their unit alone, 0 and up, shape (n,): small numbers."""
     stride = int(codes.max()) + 1
     distinct, dense = np.unique(units.codes * stride + codes, return_inverse=True)
@@ -473,13 +612,8 @@ def _codes_within(codes: Indices, units: _Units) -> Indices:
     return within
 
 
-def _centred_ranks(codes: Indices, units: _Units | None = None) -> Floats:
-    """Return mid-ranks less their mean, shape (n,), of values given by codes; among those of one unit, if given."""
-    if units is None:
-        counts = np.bincount(codes)
-        upto = np.cumsum(counts)
-        of_code: Floats = upto - (counts + len(codes)) / 2
-        return of_code[codes]
+def _centred_ranks_within(codes: Indices, units: _Groups) -> Floats:
+    """Return mid-ranks among those of the same group less their mean, shape (n,), of values given by codes."""
     stride = int(codes.max()) + 1
     start = units.codes * stride
     keys = start + codes
@@ -491,8 +625,8 @@ def _centred_ranks(codes: Indices, units: _Units | None = None) -> Floats:
 
 
 def _signed_sums(codes: Indices, values: Floats) -> Floats:
-    """Return for each j the sum over all i of sgn(c_i - c_j) v_i, shape (n,), for codes c and values v."""
+    """Return for each code c the sum over all i of sgn(c_i - c) v_i, shape (g,), for codes and values of shape (n,)."""
     of_code = np.bincount(codes, weights=values)
     upto = np.cumsum(of_code)
     signed: Floats = upto[-1] - upto - (upto - of_code)
-    return signed[codes]
+    return signed

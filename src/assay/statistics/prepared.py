@@ -183,20 +183,32 @@ class Moments:
     """The sums that make up Pearson's r of one score.
 
     Attributes:
-        rows: x, x², x y, y and y² of the centred and scaled values, shape (5, n).
         x: the score, centred and scaled, shape (n,).
         y: the label, centred and scaled, shape (n,).
     """
 
-    rows: Floats
     x: Floats
     y: Floats
 
     @classmethod
     def of(cls, scores: Floats, labels: Floats) -> Moments:
         """Centre and scale finite scores and labels of shape (n,)."""
-        x, y = _standardise(scores), _standardise(labels)
-        return cls(np.stack([x, x * x, x * y, y, y * y]), x, y)
+        return cls(_standardise(scores), _standardise(labels))
+
+    def rows_of(self, part: slice) -> Floats:
+        """Return x, x², x y, y and y² of some of the pairs, shape (5, m)."""
+        x, y = self.x[part], self.y[part]
+        return np.stack([x, x * x, x * y, y, y * y])
+
+    @cached_property
+    def rows(self) -> Floats:
+        """The same of all pairs, shape (5, n)."""
+        return self.rows_of(slice(None))
+
+    @cached_property
+    def sums(self) -> Floats:
+        """What the rows add up to, shape (5,)."""
+        return np.array([self.x.sum(), self.x @ self.x, self.x @ self.y, self.y.sum(), self.y @ self.y])
 
     def pearson(self, weights: Floats, ranks: RankSums) -> Floats:
         """Return Pearson's r, shape (b,), in [-1, 1]; NaN where score or label is constant.
@@ -240,11 +252,11 @@ def _standardise(values: Floats) -> Floats:
     largest = np.abs(values).max(initial=0.0)
     if largest == 0:
         return values
-    scaled = values / largest
-    centred = scaled - scaled.mean()
+    centred = values / largest
+    centred -= centred.mean()
     widest = np.abs(centred).max()
-    standard: Floats = centred
     if widest > 0:
-        standard = centred / widest
-        standard /= standard.std()
+        centred /= widest
+        centred /= centred.std()
+    standard: Floats = centred
     return standard
