@@ -38,6 +38,13 @@ def test_what_goes_into_a_batch(lengths: list[int], budget: int, expected: list[
     assert planned(lengths, budget) == expected
 
 
+def test_a_batch_without_padding_has_one_length() -> None:
+    lengths = np.array([4, 2, 3, 2, 4, 2], dtype=np.intp)
+    found = [batch.tolist() for batch in plan_batches(lengths, 10, pads=False)]
+    assert found == [[0, 4], [2], [1, 3, 5]]
+    assert [batch.tolist() for batch in plan_batches(lengths, 5, pads=False)] == [[0], [4], [2], [1, 3], [5]]
+
+
 def packed(inputs: list[Tokens], budget: int, pad: int = 9) -> list[Packed]:
     found: list[Packed] = []
     Packer(pad, budget).run(inputs, [("cpu", found.append)])

@@ -137,18 +137,22 @@ NAMES = ["bi-encoder:{}", "pooled:{},pooling=max,layer=1", "bertscore:{}", "bert
 
 @pytest.mark.parametrize("name", NAMES)
 def test_the_batch_does_not_matter(encoder: Path, name: str) -> None:
-    """A budget from one token to a million, shuffled, with and without duplicates: the same number."""
+    """A budget from one token to a million, shuffled, with and without duplicates: the same number.
+
+    To the last digit, but where BERTScore compares the tokens of many pairs at once.
+    """
     metric, batch = load_metric(name.format(encoder)), pairs(150)
     expected = metric.score(batch)
     assert len(set(np.round(expected, 6))) > 50
     for tokens in (1, 60, 700, 10**6):
         release_sessions()
         with use_runtime(Runtime(device="cpu", threads=1, tokens=tokens)):
-            assert metric.score(batch) == pytest.approx(expected, abs=1e-5)
+            assert metric.score(batch).tolist() == expected.tolist()
     order = np.random.default_rng(0).permutation(len(batch)).tolist()
-    assert metric.score(batch.take(order)) == pytest.approx(expected[order], abs=1e-5)
+    apart = 1e-6 if name.startswith("bertscore") else 0
+    assert metric.score(batch.take(order)) == pytest.approx(expected[order], rel=0, abs=apart)
     twice = Batch([*batch.references, *batch.references], [*batch.candidates, *batch.candidates])
-    assert metric.score(twice) == pytest.approx(np.tile(expected, 2), abs=1e-5)
+    assert metric.score(twice) == pytest.approx(np.tile(expected, 2), rel=0, abs=apart)
 
 
 @pytest.mark.parametrize("name", [*NAMES, "bertscore:{},engine=bert-score", "bertscore:{},precision=bf16"])

@@ -137,7 +137,8 @@ class ModelSession(Generic[LoadedT, BodyT]):
         parameters = parameters_of(models[0])
         # another backend empties the list to free torch's model, so nothing else may refer to it
         del copies
-        self._packer = Packer(int(self._tokenizer.pad_token_id or 0), engine.tokens)
+        pads = engine.devices != ("cpu",) or engine.backend != "torch"
+        self._packer = Packer(int(self._tokenizer.pad_token_id or 0), engine.tokens, pads=pads)
         self._bodies = open_bodies(models, engine, threads)
         self._threads = threads
         #: of torch for a batch: 1 where each body has a thread of its own

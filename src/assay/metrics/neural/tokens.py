@@ -130,7 +130,7 @@ class Packed:
         return inside_of(self.sizes)
 
 
-def plan_batches(lengths: NDArray[np.intp], budget: int) -> Iterator[NDArray[np.intp]]:
+def plan_batches(lengths: NDArray[np.intp], budget: int, *, pads: bool = True) -> Iterator[NDArray[np.intp]]:
     """Yield the inputs of each batch, the longest first: what does not fit in memory shows at once.
 
     An input without a token is in none of them: no model takes it.
@@ -138,7 +138,9 @@ def plan_batches(lengths: NDArray[np.intp], budget: int) -> Iterator[NDArray[np.
     Args:
         lengths: tokens of each input, shape (n,).
         budget: most tokens of a batch, padding included; an input longer than that is a batch of its own.
+        pads: whether a batch may hold inputs of several lengths.
     """
+    share = FULL_ENOUGH if pads else 0.0
     order = np.argsort(-lengths, kind="stable")
     order = order[lengths[order] > 0]
     start = 0
@@ -147,7 +149,7 @@ def plan_batches(lengths: NDArray[np.intp], budget: int) -> Iterator[NDArray[np.
         end = min(len(order), start + max(1, budget // longest))
         # the first inputs, all as long as the longest
         unpadded_end = start + int(np.searchsorted(-lengths[order[start:end]], -longest, side="right"))
-        if unpadded_end < end and (unpadded_end - start) * longest >= FULL_ENOUGH * budget:
+        if unpadded_end < end and (unpadded_end - start) * longest >= share * budget:
             end = unpadded_end
         yield order[start:end]
         start = end
@@ -159,11 +161,14 @@ class Packer:
     Args:
         pad: number of the padding token.
         budget: most tokens of a batch, padding included.
+        pads: whether a batch may hold inputs of several lengths. A GPU needs large batches; a processor is as fast
+            without padding, and then computes the same of an input in any batch, to the last digit.
     """
 
-    def __init__(self, pad: int, budget: int) -> None:
+    def __init__(self, pad: int, budget: int, *, pads: bool = True) -> None:
         self.pad = pad
         self.budget = budget
+        self.pads = pads
         self.halved = 0
 
     def run(self, inputs: Sequence[Tokens], workers: Sequence[tuple[str, Callable[[Packed], None]]]) -> None:
@@ -180,7 +185,7 @@ class Packer:
         """
         lengths = np.fromiter((len(tokens.ids) for tokens in inputs), dtype=np.intp, count=len(inputs))
         # workers take from the end
-        waiting = list(plan_batches(lengths, self.budget))[::-1]
+        waiting = list(plan_batches(lengths, self.budget, pads=self.pads))[::-1]
         log.info("%s inputs in %s batches of at most %s tokens", len(inputs), len(waiting), self.budget)
         if len(workers) == 1:
             self._work(inputs, lengths, waiting, *workers[0])
@@ -207,7 +212,8 @@ class Packer:
                 return
             if len(items) > 1 and len(items) * int(lengths[items].max()) > self.budget:
                 # planned before memory ran out
-                waiting += [items[part] for part in plan_batches(lengths[items], self.budget)][::-1]
+                parts = plan_batches(lengths[items], self.budget, pads=self.pads)
+                waiting += [items[part] for part in parts][::-1]
                 continue
             try:
                 step(self._pack(inputs, items, lengths[items], device))
