@@ -21,6 +21,7 @@ from typing import Any, Literal, get_args, get_origin, get_type_hints
 
 from assay.configuration import Configuration
 from assay.errors import AssayError, InputError, suggest
+from assay.paths import exists
 
 #: Options that a file may not set, and why.
 REFUSED = {
@@ -118,7 +119,7 @@ def _with_paths(text: str, folder: Path) -> str:
     parts = re.split(r"([=:,+])", text)
     for i, part in enumerate(parts):
         looks_like_path = "/" in part or "." in part
-        if looks_like_path and ((folder / part).exists() or Path(part).exists()):
+        if looks_like_path and (exists(folder / part) or exists(part)):
             parts[i] = os.path.relpath(folder / part)
     return "".join(parts)
 
