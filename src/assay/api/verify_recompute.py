@@ -34,6 +34,7 @@ from assay.errors import AssayError, InputError, UnavailableError
 from assay.manifest import AgreementRow, Manifest, MetricRecord
 from assay.metrics import ColumnMetric, Metric, load_metric
 from assay.metrics.recorded import Recorded
+from assay.paths import exists
 from assay.progress import Progress
 from assay.reports.data import ScoredDataset
 from assay.reports.verify import Recomputed, ReloadedData, compare_scores, not_recomputed
@@ -323,7 +324,7 @@ def reload(
     own = not facts.version and is_table_file(source)
     if not facts.version and not own:
         return ReloadedData(data.name, "unavailable", source, {}, "it was never a file or a dataset with a card"), None
-    if own and not path.exists():
+    if own and not exists(path):
         why = "there is no such file, seen from this folder"
         if is_address(source):
             why = "it came from an address, which is not read again"
@@ -331,7 +332,8 @@ def reload(
     if not own and _card_name(data).endswith(".toml") and not trusted:
         why = f"its card is a file that the run names, and is not read; if you trust it: {trust_option(data.name)}"
         return ReloadedData(data.name, "unavailable", source, {}, why), None
-    lost = next((file for files in request.graphs.values() for file in files if not Path(file).is_file()), None)
+    files = [file for several in request.graphs.values() for file in several]
+    lost = next((file for file in files if not (exists(file) and Path(file).is_file())), None)
     if lost is not None:
         why = f"there is no such file of graphs, seen from this folder: {lost}"
         return ReloadedData(data.name, "unavailable", source, {}, why), None

@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from assay.errors import InputError
+from assay.paths import exists
 from assay.tables import repeated
 from assay.visible import visible
 
@@ -78,7 +79,7 @@ def read_results(results: Sequence[str | Path]) -> tuple[list[Row], list[str]]:
 def _named(asked: str) -> tuple[str, Path]:
     """Return the name and the path in NAME=PATH; the name is empty where *asked* is a path itself."""
     name, equals, path = asked.partition("=")
-    if not equals or not name or Path(asked).exists():
+    if not equals or not name or exists(asked):
         return "", Path(asked)
     return name, Path(path)
 
