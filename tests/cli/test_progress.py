@@ -50,8 +50,9 @@ def test_lines_where_stderr_is_no_terminal(monkeypatch, capsys):
     lines.advance(100)
     lines.advance(100)
     assert capsys.readouterr().err.splitlines() == [
-        "ce on tq, pairs: 100/600, 50/s, 10 s left",
-        "ce on tq, pairs: 300/600, 15/s, 20 s left",
+        # the two seconds before are those that the model took to load
+        "ce on tq, pairs: 100/600",
+        "ce on tq, pairs: 300/600, 11/s, 27 s left",
     ]
 
 

@@ -257,29 +257,35 @@ class _Bars:
 
 
 class _Lines:
-    """A line now and then where stderr is a file or a pipe: ``chrf on tq, pairs: 320/600, 63/s, 5 s left``."""
+    """A line now and then where stderr is a file or a pipe: ``chrf on tq, pairs: 320/600, 63/s, 5 s left``.
+
+    The rate is that since the first units came: what a model takes to load says nothing of the time left.
+    """
 
     def __init__(self) -> None:
-        self._what, self._total, self._done = "", 0, 0
-        self._begun = time.monotonic()
-        self._next = self._begun + SECONDS_TO_FIRST_LINE
+        self.begin("", 0)
 
     def begin(self, what: str, total: int) -> None:
         self._what, self._total, self._done = what, total, 0
-        self._begun = time.monotonic()
-        self._next = self._begun + SECONDS_TO_FIRST_LINE
+        # when the first units came, and how many
+        self._first: tuple[float, int] | None = None
+        self._next = time.monotonic() + SECONDS_TO_FIRST_LINE
 
     def advance(self, units: int) -> None:
         self._done += units
         now = time.monotonic()
+        self._first = self._first or (now, self._done)
         # work without a name, such as a short look into the store, is not reported
         if not self._what or now < self._next:
             return
         self._next = now + SECONDS_BETWEEN_LINES
-        rate = self._done / (now - self._begun)
-        parts = [f"{self._done:,}/{self._total:,}" if self._total else f"{self._done:,}", f"{_rate(rate)}/s"]
-        if self._total and rate:
-            parts.append(f"{_duration((self._total - self._done) / rate)} left")
+        parts = [f"{self._done:,}/{self._total:,}" if self._total else f"{self._done:,}"]
+        begun, first = self._first
+        if self._done > first and now > begun:
+            rate = (self._done - first) / (now - begun)
+            parts.append(f"{_rate(rate)}/s")
+            if self._total:
+                parts.append(f"{_duration((self._total - self._done) / rate)} left")
         tell(f"{self._what}: {', '.join(parts)}")
 
     def say(self, line: str) -> None:
