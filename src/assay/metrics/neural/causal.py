@@ -55,6 +55,9 @@ class CausalSession(ModelSession[LoadedModel, CausalBody]):
         UnavailableError: the model writes no text.
     """
 
+    # rows of packed prompts rarely have one length
+    pads_on_cpu = True
+
     def __init__(self, engine: CausalEngine) -> None:
         folder = Path(engine.folder)
         architecture = describe(folder).architecture or ""

@@ -120,6 +120,9 @@ class ModelSession(Generic[LoadedT, BodyT]):
         open_bodies: turns the models into what computes them; see :mod:`assay.metrics.neural.backends`.
     """
 
+    #: Whether torch on a CPU gets batches with inputs of several lengths.
+    pads_on_cpu: ClassVar[bool] = False
+
     def __init__(
         self,
         engine: ModelEngine,
@@ -137,7 +140,7 @@ class ModelSession(Generic[LoadedT, BodyT]):
         parameters = parameters_of(models[0])
         # another backend empties the list to free torch's model, so nothing else may refer to it
         del copies
-        pads = engine.devices != ("cpu",) or engine.backend != "torch"
+        pads = self.pads_on_cpu or set(engine.devices) != {"cpu"} or engine.backend != "torch"
         self._packer = Packer(int(self._tokenizer.pad_token_id or 0), engine.tokens, pads=pads)
         self._bodies = open_bodies(models, engine, threads)
         self._threads = threads
