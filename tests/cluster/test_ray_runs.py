@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import os
 import re
+import shutil
 import signal
 import subprocess
 import sys
@@ -359,14 +360,37 @@ def test_other_weights_at_the_same_path_are_refused(
     assert re.search(r"has another .*vectors\.txt than the driver -> remove it there", result.failures[0])
 
 
-def test_a_node_that_cannot_write_names_itself(tmp_path: Path, nodes: Nodes, monkeypatch: pytest.MonkeyPatch) -> None:
-    (tmp_path / "vectors.txt").write_text("boys 1 0\nhouse 0 1\n", encoding="utf-8")
+@pytest.fixture
+def no_folder() -> tuple[str, str]:
+    """A place where no folder can be made, and what the system says of it."""
+    return "/dev/full/cache", "/dev/full.*: Not a directory"
+
+
+@pytest.fixture
+def full_disk(tmp_path: Path) -> Iterator[tuple[str, str]]:
+    """A file system of 64 kB, and what the system says when it is full."""
+    place = tmp_path / "disk"
+    place.mkdir()
+    mount = ["mount", "-t", "tmpfs", "-o", "size=64k", "assay-test", str(place)]
+    if shutil.which("mount") is None or subprocess.run(mount, capture_output=True).returncode:
+        pytest.skip("no file system can be mounted here")
+    yield str(place / "cache"), r"/disk/cache/sent/.*vectors\.txt: No space left on device"
+    subprocess.run(["umount", "--lazy", str(place)], check=True)
+
+
+@pytest.mark.parametrize("kind", ["no_folder", "full_disk"])
+def test_a_node_that_cannot_write_names_itself(
+    tmp_path: Path, nodes: Nodes, monkeypatch: pytest.MonkeyPatch, request: pytest.FixtureRequest, kind: str
+) -> None:
+    place, message = request.getfixturevalue(kind)
+    words = [f"word{number} 1 {number}\n" for number in range(10_000)]
+    (tmp_path / "vectors.txt").write_text("".join(["boys 1 0\nhouse 0 1\n", *words]), encoding="utf-8")
     monkeypatch.chdir(tmp_path)
     store = tmp_path / "scores.sqlite"
-    # the nodes take the driver's cache, where none of them can make a folder
-    monkeypatch.setenv("ASSAY_CACHE", "/dev/full/cache")
+    # the nodes take the driver's cache
+    monkeypatch.setenv("ASSAY_CACHE", place)
     result = assay.run(ROWS, ["static:./vectors.txt", "f1"], resamples=0, store=store, **nodes.settings)
-    assert re.search(r"on the node .*/dev/full.*: Not a directory; fix this there", result.failures[0])
+    assert re.search(rf"on the node .*{message}; fix this there", result.failures[0])
     assert set(result.scores.metric) == {"f1"}
     monkeypatch.setenv("ASSAY_CACHE", str(tmp_path / "cache"))
     again = assay.run(ROWS, ["static:./vectors.txt", "f1"], resamples=0, store=store, **nodes.settings)

@@ -129,9 +129,13 @@ def _write(parcel: Parcel, target: Path) -> None:
         for name, references in parcel.parts:
             path = root / name if name else root
             path.parent.mkdir(parents=True, exist_ok=True)
-            with path.open("wb") as stream:
-                for reference in references:
-                    stream.write(ray.get(reference))
+            try:
+                with path.open("wb") as stream:
+                    for reference in references:
+                        stream.write(ray.get(reference))
+            except OSError as error:
+                # that of a full disk does not say where
+                raise OSError(error.errno, error.strerror, str(path)) from error
         if not parcel.content.is_at(root):
             raise NodeError(f"{target}: what was written is not what was sent", "check the disk of that node")
         target.parent.mkdir()
