@@ -13,6 +13,7 @@ if TYPE_CHECKING:
     from assay.api.best_worst import best_worst
     from assay.api.cache import list_cache, prune_cache
     from assay.api.check import Checked, baseline, check
+    from assay.api.combine import combine
     from assay.api.compare import compare
     from assay.api.crossval import crossval
     from assay.api.doctor import diagnose
@@ -65,6 +66,7 @@ __all__ = [
     "baseline",
     "best_worst",
     "check",
+    "combine",
     "compare",
     "compare_systems",
     "crossval",

@@ -22,7 +22,7 @@ from tests.cli.test_settings import COMMANDS
 PLAIN_TEXT = {
     *("baseline", "bucket", "buckets", "budget", "by", "caption", "classes", "columns", "controls", "cost", "device"),
     *("forms", "group_by", "item", "kinds", "label", "labels", "language", "languages", "lengths", "loss", "numbers"),
-    "perturbations",
+    *("learners", "perturbations"),
     *("number_range", "objective", "pair_ids", "positive", "recipe", "scale", "scores", "separator", "space"),
     *("each", "note", "only", "title", "split_by", "statistic", "statistics", "study", "subset", "system", "tune"),
 }

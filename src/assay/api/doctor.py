@@ -29,6 +29,7 @@ _EXTRAS = (
     ("optuna", "train", "hyperparameter search"),
     ("matplotlib", "plots", "figures"),
     ("ray", "ray", "runs on several machines, --engine ray"),
+    ("lightgbm", "combine", "trees in assay combine"),
 )
 
 

@@ -4,7 +4,6 @@ the other. So a model is in memory once, only while it is needed, and each text 
 
 from __future__ import annotations
 
-import math
 from collections.abc import Callable, Sequence
 from contextlib import closing
 from dataclasses import dataclass
@@ -14,15 +13,17 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from assay.benchmark.combined import combinations, combine
 from assay.benchmark.executor import EngineUnavailableError, UnitLostError
 from assay.benchmark.memory import peak_memory, reset_peak
 from assay.benchmark.prepared import DatasetPart, PreparedDataset, is_made_for
+from assay.benchmark.records import MetricRecords, recorded_declaration
 from assay.benchmark.request import Request
 from assay.benchmark.scoring import Scored, Scorer, ScoringJob
 from assay.benchmark.singles import Singles
 from assay.database import StoreError
 from assay.errors import AssayError, ClusterError, MissingExtraError, UnavailableError
-from assay.manifest import Cost, MetricRecord, RecordedDeclaration, Status
+from assay.manifest import Cost, MetricRecord
 from assay.metrics import ColumnMetric, Context, Metric
 from assay.metrics.work import Engine
 from assay.tables import short_names
@@ -57,62 +58,6 @@ class Task:
         return self.dataset.singles(self.metric, self.part)
 
 
-class MetricRecords:
-    """The outcome of each metric on each dataset: collected as metrics finish, returned in the order of the request."""
-
-    def __init__(self) -> None:
-        # by metric and dataset: a record for each part of the dataset
-        self._records: dict[tuple[str, str], list[MetricRecord]] = {}
-
-    def add(self, record: MetricRecord) -> None:
-        """Add the record of a metric on a dataset, or on a part of it."""
-        self._records.setdefault((record.metric, record.dataset), []).append(record)
-
-    def fail(self, metric: str, dataset: str, error: Exception) -> None:
-        """Record that a metric raised an error on a dataset.
-
-        The status is "unavailable", with the reason and the remedy, for an UnavailableError, and "failed" for any
-        other. Of errors that are not assay's own the reason includes the type.
-        """
-        if isinstance(error, UnavailableError):
-            self._add_without_scores(metric, dataset, "unavailable", error.reason, error.remedy)
-            return
-        reason = str(error) if isinstance(error, AssayError) else f"{type(error).__name__}: {error}"
-        # the record names the metric already
-        reason = reason.removeprefix(f"metric {metric}: ")
-        self._add_without_scores(metric, dataset, "failed", reason)
-
-    def skip(self, metric: str, dataset: str, reason: str) -> None:
-        """Record that a metric does not apply to a dataset, and why."""
-        self._add_without_scores(metric, dataset, "not applicable", reason)
-
-    def _add_without_scores(self, metric: str, dataset: str, status: Status, reason: str, remedy: str = "") -> None:
-        self.add(MetricRecord.without_scores(dataset, metric, status, reason, remedy))
-
-    def in_order(self, request: Request, datasets: Sequence[PreparedDataset]) -> list[MetricRecord]:
-        """Return one record per metric and dataset, metric by metric, those of unavailable metrics last."""
-        records = []
-        for metric in (*request.metrics, *request.absent):
-            for dataset in datasets:
-                records.append(_joined_record(self._records[str(metric), dataset.pairs.name]))
-        return records
-
-
-def _recorded_declaration(metric: Metric) -> RecordedDeclaration:
-    """Return what a metric declares of its scores, as the manifest records it: an infinite bound is None."""
-    declaration = metric.declaration
-    low, high = (bound if math.isfinite(bound) else None for bound in (declaration.low, declaration.high))
-    values: dict[str, Any] = {
-        "kind": declaration.kind,
-        "low": low,
-        "high": high,
-        "higher_is_better": declaration.higher_is_better,
-    }
-    if declaration.aspect:
-        values |= {"aspect": declaration.aspect, "whole": declaration.whole}
-    return RecordedDeclaration(**values)
-
-
 def _record_of_column(name: str, dataset: str, metric: ColumnMetric) -> MetricRecord:
     """Return the record of a metric whose scores were read from the data."""
     return MetricRecord(
@@ -123,7 +68,7 @@ def _record_of_column(name: str, dataset: str, metric: ColumnMetric) -> MetricRe
         remedy="",
         short_signature=metric.short_signature(),
         signature=metric.signature(),
-        declared=_recorded_declaration(metric),
+        declared=recorded_declaration(metric),
         says=metric.says(),
     )
 
@@ -153,7 +98,7 @@ def _record_of_task(task: Task, scored: Scored, engine_cost: Cost, together: lis
         stored=scored.stored,
         short_signature=metric.short_signature(),
         signature=metric.signature(),
-        declared=_recorded_declaration(metric),
+        declared=recorded_declaration(metric),
         says=_remark_on(task),
         flags=scored.flags | _outside(metric, scored),
         cost=_cost_of_metric(task, scored, engine_cost, together),
@@ -206,38 +151,6 @@ def _remark_on(task: Task) -> str:
     return f"{task.part.language}: {remark}" if remark and has_own_language else remark
 
 
-def _joined_record(records: list[MetricRecord]) -> MetricRecord:
-    """Return one record for all parts of a dataset; that of the first part without scores, where there is one."""
-    first = next((record for record in records if not record.is_done), records[0])
-    if len(records) == 1 or not first.is_done:
-        return first
-    flags: dict[str, int] = {}
-    signature: dict[str, str] = {}
-    costs: dict[str, Any] = {}
-    for number, record in enumerate(records, start=1):
-        for phrase, count in record.flags.items():
-            flags[phrase] = flags.get(phrase, 0) + count
-        signature |= {f"{number}.{key}": value for key, value in record.signature.items()}
-        if not record.cost.is_empty:
-            costs[str(number)] = record.cost.model_dump()
-    return MetricRecord(
-        dataset=first.dataset,
-        metric=first.metric,
-        status="done",
-        reason="",
-        remedy="",
-        seconds=sum(record.seconds for record in records),
-        scored=sum(record.scored for record in records),
-        stored=sum(record.stored for record in records),
-        short_signature="; ".join(record.short_signature for record in records),
-        signature=signature,
-        declared=first.declared,
-        says="; ".join(record.says for record in records if record.says),
-        flags=flags,
-        cost=Cost(details=costs),
-    )
-
-
 def score_all(
     request: Request, datasets: list[PreparedDataset], scorer: Scorer, say: Callable[[str], None]
 ) -> list[MetricRecord]:
@@ -255,12 +168,16 @@ def score_all(
     # by engine; None for the metrics without one
     groups: dict[Engine | None, list[Task]] = {}
     obtainer = _Obtainer(request.offline, say)
-    for metric in request.metrics:
+    combined, others = combinations(request.metrics, datasets, records)
+    for metric in others:
         for dataset in datasets:
             for task in _plan(metric, dataset, obtainer, records):
                 groups.setdefault(task.engine, []).append(task)
     for tasks in groups.values():
         _score_group(tasks, scorer, records)
+    for metric in combined:
+        for dataset in datasets:
+            combine(metric, dataset, records)
     for name, absent in request.absent.items():
         for dataset in datasets:
             records.fail(name, dataset.pairs.name, absent)

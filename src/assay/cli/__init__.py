@@ -22,6 +22,7 @@ ORDER = (
     *("run", "score", "agree", "compare", "power", "leaderboard", "systems", "significance", "recommend", "errors"),
     *(
         "explain",
+        "combine",
         "crossval",
         "thresholds",
         "stress",

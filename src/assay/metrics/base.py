@@ -253,6 +253,14 @@ class Metric(ABC):
         """Return the metrics that its name asks for; by default itself. A metric of aspects adds one for each."""
         return (self,)
 
+    def members(self) -> tuple[Metric, ...]:
+        """Return the metrics whose scores it is computed from; by default none.
+
+        A run scores them first, takes from the store what it has of them, and then asks
+        :meth:`~assay.metrics.combined.Combined.combine`.
+        """
+        return ()
+
     def takes(self, name: str) -> bool:
         """Tell whether an option changes this metric; by default every one does."""
         return True

@@ -11,6 +11,7 @@ from assay.errors import InputError
 from assay.metrics.amr.metric import Amr
 from assay.metrics.base import Batch, Metric
 from assay.metrics.bertscore import BertScore
+from assay.metrics.combined import Combined
 from assay.metrics.cross_encoder import CrossEncoder
 from assay.metrics.judge.judge import Judge
 from assay.metrics.s3bert import S3Bert
@@ -21,7 +22,7 @@ if TYPE_CHECKING:
 
 _EXPLAINABLE = (
     "s3bert:FOLDER (aspects), bertscore:MODEL (matches of tokens), cross-encoder:MODEL and sas (words left out), "
-    "amr:smatch (alignment of graphs), judge:MODEL (replies)"
+    "amr:smatch (alignment of graphs), judge:MODEL (replies), combined:FOLDER (metrics)"
 )
 
 
@@ -72,8 +73,8 @@ def check_explainable(metric: Metric) -> None:
     Raises:
         InputError: they cannot; the message lists those that can.
     """
-    neural = S3Bert | BertScore | CrossEncoder | Judge
-    if not (isinstance(metric, neural) or (isinstance(metric, Amr) and metric.subject == "smatch")):
+    with_parts = S3Bert | BertScore | CrossEncoder | Judge | Combined
+    if not (isinstance(metric, with_parts) or (isinstance(metric, Amr) and metric.subject == "smatch")):
         raise InputError(f"metric {metric}: its score has no parts to show; these have: {_EXPLAINABLE}")
 
 
@@ -101,6 +102,10 @@ def explain_pairs(metric: Metric, batch: Batch) -> Sequence[Explanation]:
         from assay.metrics.explaining.verdicts import explain_verdicts
 
         return explain_verdicts(metric, batch)
+    if isinstance(metric, Combined):
+        from assay.metrics.explaining.members import explain_members
+
+        return explain_members(metric, batch)
     from assay.metrics.explaining.graphs import explain_graphs
 
     # check_explainable passes nothing else

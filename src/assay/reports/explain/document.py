@@ -155,19 +155,37 @@ def _verdicts(explanation: Explained) -> Sheet:
     return _sheet(explanation, columns, rows, [f"asked: {text}" for text in explanation["prompt"]])
 
 
+def _members(explanation: Explained) -> Sheet:
+    unit = explanation["unit"]
+    rows = [["mean inputs", "", "", short(explanation["base"], 2)]]
+    for item in explanation["members"]:
+        moved = "–" if item["moved"] is None else signed(item["moved"], 2)
+        rows.append([item["input"], short(item["value"], 3), short(item["mean"], 3), moved])
+    heads = number_columns(["score", "mean", f"moves it by ({unit})"])
+    return _sheet(explanation, [Column("input"), *heads], rows)
+
+
 _SHEETS: dict[str, Callable[[Explained], Sheet]] = {
     "aspects": _aspects,
     "tokens": _tokens,
     "words": _words,
     "graphs": _graphs,
     "verdicts": _verdicts,
+    "members": _members,
 }
 
 
 # Flat records: the pair, then an item of it.
 
 #: The part of an explanation that has a record for each of its items.
-_ITEMS = {"aspects": "aspects", "tokens": "tokens", "words": "words", "graphs": "triples", "verdicts": "replies"}
+_ITEMS = {
+    "aspects": "aspects",
+    "tokens": "tokens",
+    "words": "words",
+    "graphs": "triples",
+    "verdicts": "replies",
+    "members": "members",
+}
 
 
 #: Cells of an item that are spread over columns of their own.

@@ -84,10 +84,10 @@ def to_svg(explanations: Sequence[Explained]) -> str:
     """Return the picture of explanations as a file of its own; all text is escaped.
 
     Raises:
-        InputError: there are more than :data:`MOST`, or they are replies of a judge.
+        InputError: there are more than :data:`MOST`, or of a kind without a picture.
     """
     if any(explanation["kind"] not in _PANELS for explanation in explanations):
-        raise InputError("the replies of a judge are text, of which there is no picture; leave `svg` away")
+        raise InputError("of a judge and of a combination there is no picture; leave `svg` away")
     if len(explanations) > MOST:
         raise InputError(f"a picture holds at most {MOST} pairs, these are {len(explanations)}; choose some")
     parts: list[Markup] = []

@@ -1,0 +1,525 @@
+"""One score learned from the metrics of a run: settings, how it agrees with people on other pairs, and tables."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from assay.errors import InputError, MissingExtraError, unknown_name
+from assay.lexicon.properties import OF_QUESTION, PROPERTIES, TextPair, properties_of
+from assay.reports.data import ALL, ScoredDataset, choose_datasets, group_codes, same_pairs
+from assay.reports.folder import RunFolder
+from assay.reports.layout import Cell, intervals_in_words, p_value, rate, short
+from assay.reports.recommend import Limits, check_limits
+from assay.reports.settings import CORRECTIONS, BucketsOfRun, CorrectedTests, MetricsOfRun
+from assay.reports.sheets import Column, Document, Sheet, number_columns
+from assay.settings import WithProgress, setting
+from assay.statistics.agreement import Coefficients, measure
+from assay.statistics.coefficients import (
+    check_statistics,
+    deciding_statistic,
+    default_statistics,
+    have_two_values,
+    interval_method,
+    title_of,
+)
+from assay.statistics.combination import FEWEST, MOST, Inputs, Options, Study, study, work_of
+from assay.statistics.comparison import Difference, summarise
+from assay.statistics.concordance import Floats
+from assay.statistics.crossvalidation import join_codes
+from assay.statistics.draws import draw_all
+from assay.statistics.learners import NAMES, Name, import_lightgbm
+from assay.statistics.significance import adjust
+
+#: Groups of pairs that learning needs.
+FEWEST_GROUPS = 10
+#: What tables call the combination.
+COMBINED = "combined"
+
+
+@dataclass(frozen=True, kw_only=True)
+class CombineSettings(MetricsOfRun, BucketsOfRun, CorrectedTests, WithProgress):
+    """Settings of ``assay combine``.
+
+    Raises:
+        InputError: a value out of its range, no such learner or coefficient.
+    """
+
+    out: str | Path | None = setting(
+        "Folder for the combination, a metric then: combined:FOLDER.", None, flags=("--out", "-o"), metavar="FOLDER"
+    )
+    dataset: str | None = setting(
+        "Which dataset of the run to learn from, where it has several.", None, flags=("--dataset", "-d")
+    )
+    most: int = setting("Metrics at most.", MOST)
+    budget: str | None = setting(
+        "What the metrics must reach together on this machine: 200/s, 600/min.", None, metavar="PAIRS/TIME"
+    )
+    properties: bool = setting("Try lengths, numbers and question words of the texts beside the metrics.", True)
+    learners: Sequence[str] = setting(
+        "How to combine: mean, linear or trees; the best is chosen [default: all, trees where LightGBM is installed].",
+        (),
+        flags=("--learner",),
+        metavar="NAME",
+    )
+    by: str | None = setting(
+        "The coefficient that decides [default: auc where the labels have two values, else spearman].",
+        None,
+        metavar="NAME",
+    )
+    group_by: str | None = setting(
+        "Never part the pairs of one value of a column [default: the data's groups].", None, metavar="COLUMN"
+    )
+
+    def check(self) -> None:
+        """Compare settings with each other."""
+        super().check()
+        check_limits(self.budget, None)
+        if self.most < 1:
+            raise InputError(f"`most={self.most}`: expected 1 or more metrics")
+        if self.by is not None:
+            check_statistics([self.by])
+        for name in self.learners:
+            if name not in NAMES:
+                raise InputError(unknown_name("`learners`: there is none called", name, NAMES))
+
+    @property
+    def limits(self) -> Limits:
+        """The budget."""
+        return Limits.of(self.budget, None)
+
+
+@dataclass(frozen=True, eq=False)
+class Combining:
+    """What was learned from a dataset, and how it compares with each metric.
+
+    Attributes:
+        data: the pairs that were learned from, with the scores of the combination as those of another metric.
+        inputs: what it read.
+        study: the combination, and its scores on pairs that it was not learned from.
+        by: the coefficient that decides.
+        statistics: those that tables show.
+        buckets: a comparison for each.
+        notes: what a reader should know beside.
+    """
+
+    data: ScoredDataset
+    inputs: Inputs
+    study: Study
+    by: str
+    statistics: tuple[str, ...]
+    buckets: Sequence[BucketComparison]
+    notes: Sequence[str]
+
+    @property
+    def best_single(self) -> str:
+        """The metric with the highest value on all pairs."""
+        return self.buckets[0].ranked[0]
+
+    @property
+    def advantage(self) -> Difference:
+        """The combination less the best metric, on all pairs."""
+        return self.buckets[0].differences[self.best_single]
+
+    @property
+    def is_better(self) -> bool:
+        """Whether the combination is better than the best metric by more than chance."""
+        return self.buckets[0].is_better(self.best_single)
+
+
+@dataclass(frozen=True)
+class BucketComparison:
+    """The combination and every metric on the pairs of a bucket.
+
+    Attributes:
+        name: of the bucket.
+        n: pairs.
+        measured: by metric, that of the combination first.
+        differences: the combination less each metric, in the coefficient that decides.
+        p_values: of these differences, corrected for their number.
+        rejected: metrics from which the combination differs by more than chance.
+        place: of the coefficient that decides.
+        confidence: of the intervals.
+    """
+
+    name: str
+    n: int
+    measured: Mapping[str, Coefficients]
+    differences: Mapping[str, Difference]
+    p_values: Mapping[str, float]
+    rejected: frozenset[str]
+    place: int
+    confidence: float
+
+    def value(self, metric: str) -> float:
+        """Return the coefficient that decides; NaN where undefined."""
+        return float(self.measured[metric].values[self.place])
+
+    @property
+    def ranked(self) -> list[str]:
+        """The metrics, the best first."""
+        names = [name for name in self.measured if name != COMBINED]
+        return sorted(names, key=lambda name: -np.nan_to_num(self.value(name), nan=-np.inf))
+
+    def is_better(self, metric: str) -> bool:
+        """Tell whether the combination is better than a metric by more than chance."""
+        value = self.differences[metric].value
+        return metric in self.rejected and value is not None and value > 0
+
+
+def combining(
+    run: RunFolder, settings: CombineSettings, begin: Callable[[str, int], None], advance: Callable[[int], None]
+) -> Combining:
+    """Learn a combination from a dataset of a run, and compare it with each metric on pairs not learned from.
+
+    Args:
+        run: scored.
+        settings: see there.
+        begin, advance: told of the combinations that are learned.
+
+    Raises:
+        InputError: the data cannot be learned from.
+    """
+    data = _dataset(run, settings)
+    names, notes = _members(data, settings)
+    known = np.isfinite(np.stack([data.scores[name] for name in names])).all(axis=0)
+    if not known.all():
+        notes.append(f"{int((~known).sum()):,} pairs lack a score of some metric and are left out")
+        data = data.take(np.flatnonzero(known))
+    _check_labels(data)
+    by = settings.by or deciding_statistic([have_two_values(data.labels)])
+    inputs, more = _inputs(data, names, settings)
+    notes += more
+    options = Options(by, settings.most, settings.limits.speed, _learners(settings, notes), settings.seed)
+    begin("learning", work_of(len(data)))
+    learned = study(inputs, options, advance=advance)
+    statistics = check_statistics([*default_statistics([have_two_values(data.labels)]), by])
+    scores = {COMBINED: learned.scores} | {name: data.oriented(name) for name in names}
+    buckets = []
+    for name, mask in data.buckets.items():
+        wanted = not settings.buckets or name in settings.buckets or name == ALL
+        if wanted and len(np.unique(data.labels[mask])) > 1:
+            buckets.append(_compare(data, name, scores, statistics, by, settings))
+    return Combining(data, inputs, learned, by, tuple(statistics), buckets, notes)
+
+
+def _dataset(run: RunFolder, settings: CombineSettings) -> ScoredDataset:
+    """Return the dataset to learn from."""
+    wanted = () if settings.dataset is None else (settings.dataset,)
+    found = choose_datasets(run, wanted)
+    if len(found) > 1:
+        names = ", ".join(data.name for data in found)
+        raise InputError(f"{run.title}: has several datasets ({names}); say with `dataset` which to learn from")
+    for bucket in settings.buckets:
+        if bucket not in found[0].buckets:
+            raise InputError(f"`buckets={bucket}`: {run.title} has {', '.join(found[0].buckets)}")
+    return found[0]
+
+
+def _members(data: ScoredDataset, settings: CombineSettings) -> tuple[list[str], list[str]]:
+    """Return the metrics that can be read, with notes on those that cannot."""
+    names, notes = [], []
+    for name in data.find_metrics(list(settings.metrics)):
+        record = data.metrics[name]
+        if record.declared.kind in ("recorded", "combined"):
+            notes.append(f"{name}: is {record.declared.kind}, which other data lacks, and is not learned from")
+        elif any(key[:1].isdigit() for key in record.signature):
+            notes.append(f"{name}: takes another model for each language, and is not learned from; name the model")
+        elif np.isfinite(data.scores[name]).any() and np.unique(data.scores[name]).size > 1:
+            names.append(name)
+        else:
+            notes.append(f"{name}: its scores do not vary, and it is not learned from")
+    if not names:
+        raise InputError(f"{data.run.title}: {data.name} has no metric to learn from ({'; '.join(notes) or 'none'})")
+    return names, notes
+
+
+def _check_labels(data: ScoredDataset) -> None:
+    """Raise InputError for too few labels, or labels of one value."""
+    if len(data) < FEWEST:
+        raise InputError(
+            f"{data.name}: {len(data)} labelled pairs are too few to learn from; it takes {FEWEST} at least, and "
+            "200 to 500 as a rule (docs/combine.md has learning curves)"
+        )
+    if len(np.unique(data.labels)) < 2:
+        raise InputError(f"{data.name}: all labels are {data.labels[0]:g}; to learn takes pairs with others as well")
+
+
+def _inputs(data: ScoredDataset, names: Sequence[str], settings: CombineSettings) -> tuple[Inputs, list[str]]:
+    """Return what is learned from, and notes."""
+    columns = [data.oriented(name) for name in names]
+    notes = []
+    texts = _texts(data) if settings.properties else []
+    properties: list[str] = []
+    if texts and any(text.candidate.strip() for text in texts):
+        tried = [name for name in PROPERTIES if name not in OF_QUESTION or any(text.question for text in texts)]
+        values = properties_of(texts, tried)
+        # what is the same everywhere says nothing
+        varies = [place for place in range(len(tried)) if np.unique(values[:, place]).size > 1]
+        properties = [tried[place] for place in varies]
+        columns += [values[:, place] for place in varies]
+    groups, codes = group_codes(data, settings.group_by), same_pairs(data)
+    if groups is not None:
+        codes = join_codes(groups, codes)
+    codes = np.unique(codes, return_inverse=True)[1]
+    groups_of_pairs = len(np.unique(codes))
+    if groups_of_pairs < FEWEST_GROUPS:
+        raise InputError(
+            f"{data.name}: {groups_of_pairs} groups of pairs are too few; it takes {FEWEST_GROUPS} at least"
+        )
+    speeds = {}
+    for name in names:
+        speed = data.metrics[name].cost.pairs_per_second
+        if speed:
+            speeds[name] = speed
+    unknown = [name for name in names if name not in speeds]
+    if settings.budget is not None and unknown:
+        notes.append(f"of unknown speed, and hence not within the budget: {', '.join(unknown)}; run them with `fresh`")
+    if settings.budget is not None and not any(speeds.get(name, 0) >= (settings.limits.speed or 0) for name in names):
+        raise InputError(f"`budget={settings.budget}`: no metric of {data.run.title} is known to reach it")
+    are_metrics = (True,) * len(names) + (False,) * len(properties)
+    return Inputs((*names, *properties), np.stack(columns, axis=1), are_metrics, data.labels, codes, speeds), notes
+
+
+def _texts(data: ScoredDataset) -> list[TextPair]:
+    """Return the texts of all pairs."""
+    columns = {name: data.table.column(name).to_pylist() for name in ("reference", "candidate")}
+    questions = data.table.column("question").to_pylist() if "question" in data.table.column_names else [""] * len(data)
+    return [
+        TextPair(golds or [""], candidate or "", question or "")
+        for golds, candidate, question in zip(columns["reference"], columns["candidate"], questions, strict=True)
+    ]
+
+
+def _learners(settings: CombineSettings, notes: list[str]) -> tuple[Name, ...]:
+    """Return the learners to try, those that are installed where none is named."""
+    if settings.learners:
+        return tuple(name for name in NAMES if name in settings.learners)
+    try:
+        import_lightgbm()
+    except MissingExtraError as error:
+        notes.append(f"trees are not tried: {error}")
+        return tuple(name for name in NAMES if name != "trees")
+    return NAMES
+
+
+def _compare(
+    data: ScoredDataset,
+    bucket: str,
+    scores: Mapping[str, Floats],
+    statistics: Sequence[str],
+    by: str,
+    settings: CombineSettings,
+) -> BucketComparison:
+    pairs = data.within(bucket, settings.seed)
+    inside = {name: pairs.take(values) for name, values in scores.items()}
+    drawing: dict[str, Any] = {"seed": pairs.seed, "groups": pairs.groups, "interval": settings.interval}
+    measured = measure(inside, pairs.labels, statistics=statistics, resamples=settings.resamples, **drawing)
+    metric_pairs = [(COMBINED, name) for name in scores if name != COMBINED]
+    drawn = draw_all(
+        inside,
+        pairs.labels,
+        statistics=(by,),
+        permutations=0,
+        resamples=settings.resamples,
+        metric_pairs=metric_pairs,
+        **drawing,
+    )
+    differences = {}
+    for pair in metric_pairs:
+        (differences[pair[1]],) = summarise(drawn[pair], (by,), settings.confidence)
+    raw = np.array([np.nan if each.p_jackknife is None else each.p_jackknife for each in differences.values()])
+    p_values = dict(zip(differences, adjust(raw, settings.correction).tolist(), strict=True))
+    rejected = frozenset(name for name, p in p_values.items() if settings.rejects(p))
+    place = list(statistics).index(by)
+    return BucketComparison(bucket, len(pairs), measured, differences, p_values, rejected, place, settings.confidence)
+
+
+# As tables.
+
+
+def to_document(found: Combining, settings: CombineSettings) -> Document:
+    """Return the verdict, a table for each bucket, what each metric adds, and the learning curve."""
+    sheets = [_verdict(found, settings)]
+    sheets += [_bucket(found, comparison) for comparison in found.buckets]
+    sheets.append(_additions(found))
+    if found.study.curve:
+        sheets.append(_curve(found))
+    folds, name = len(found.study.folds), title_of(found.by)
+    correction = CORRECTIONS[settings.correction]
+    method = [
+        f"combined: scores of {folds} combinations, each of pairs that it was not learned from",
+        "pairs of one group, or with the same texts, are never on both sides",
+        f"better by: {name} of combined less that of the metric; p: jackknife t-test, {correction}",
+        intervals_in_words(
+            settings.confidence,
+            settings.resamples,
+            settings.interval,
+            [comparison.n for comparison in found.buckets],
+            interval_method(found.statistics),
+        ),
+    ]
+    return Document(sheets, list(_records(found)), method, metrics=list(found.data.metrics))
+
+
+def _verdict(found: Combining, settings: CombineSettings) -> Sheet:
+    comparison, best = found.buckets[0], found.best_single
+    difference = found.advantage
+    name = title_of(found.by)
+    members = found.study.combination.members
+    lines = []
+    if found.is_better:
+        headline = f"{found.data.title}: combine {', '.join(members)} ({found.study.combination.learner})"
+        low, high = short(difference.low, 3), short(difference.high, 3)
+        lines.append(
+            f"{name} {short(comparison.value(COMBINED), 3)} on pairs not learned from, against "
+            f"{short(comparison.value(best), 3)} of {best}: {_signed(difference.value)} [{low}, {high}]"
+        )
+    else:
+        headline = f"{found.data.title}: use {best}"
+        lines.append(
+            f"no combination is known to be better: {name} {short(comparison.value(COMBINED), 3)} on pairs not learned "
+            f"from, against {short(comparison.value(best), 3)} of {best}, p {p_value(comparison.p_values[best])}"
+        )
+    speed = found.inputs.speed_of(members)
+    if speed is not None:
+        lines.append(f"{rate(speed)} pairs/s on this machine, one metric after the other")
+    chosen = [tuple(sorted(fold.members)) for fold in found.study.folds]
+    same = chosen.count(tuple(sorted(members)))
+    lines.append(f"the same metrics were chosen in {same} of {len(chosen)} folds")
+    return Sheet(headline, (), (), facts=lines, notes=list(found.notes))
+
+
+def _signed(value: float | None) -> str:
+    return "–" if value is None else f"{'+' if value >= 0 else '-'}{short(abs(value), 3)}"
+
+
+def _bucket(found: Combining, comparison: BucketComparison) -> Sheet:
+    members = set(found.study.combination.members)
+    heads = [
+        Column("metric", key=True),
+        *[Column(title_of(name), number=True, spare=0 if name == found.by else 2) for name in found.statistics],
+        Column("combined is better by", number=True),
+        Column("p", number=True),
+        Column("pairs/s", number=True, spare=1),
+        Column("combined", spare=1),
+    ]
+    rows = []
+    for name in (COMBINED, *comparison.ranked):
+        coefficients = comparison.measured[name]
+        cells = []
+        for place in range(len(found.statistics)):
+            value = float(coefficients.values[place])
+            low, high = coefficients.interval(place, comparison.confidence) or (None, None)
+            cells.append(Cell(None if np.isnan(value) else value, low, high, "").text)
+        if name == COMBINED:
+            speed = found.inputs.speed_of(found.study.combination.members)
+            rows.append([name, *cells, "", "", "–" if speed is None else rate(speed), ""])
+            continue
+        difference = comparison.differences[name]
+        speed = found.inputs.speeds.get(name)
+        rows.append(
+            [
+                name,
+                *cells,
+                _difference(difference),
+                p_value(comparison.p_values[name]),
+                "–" if speed is None else rate(speed),
+                "yes" if name in members else "",
+            ]
+        )
+    return Sheet(
+        f"{found.data.title}, {comparison.name}",
+        heads,
+        rows,
+        facts=[f"n = {comparison.n:,}"],
+        marked=frozenset({0}) if comparison.is_better(comparison.ranked[0]) else frozenset(),
+    )
+
+
+def _difference(difference: Difference) -> str:
+    if difference.value is None:
+        return "–"
+    bounds = "" if difference.low is None else f" [{short(difference.low, 3)}, {short(difference.high, 3)}]"
+    return f"{short(difference.value, 3)}{bounds}"
+
+
+def _additions(found: Combining) -> Sheet:
+    """Return what each metric of the combination adds and costs."""
+    rows = []
+    for place, addition in enumerate(found.study.combination.additions):
+        so_far = found.study.combination.members[: place + 1]
+        speed, total = found.inputs.speeds.get(addition.name), found.inputs.speed_of(so_far)
+        rows.append(
+            [
+                addition.name,
+                short(addition.alone, 3),
+                short(addition.value, 3),
+                "–" if speed is None else rate(speed),
+                "–" if total is None else rate(total),
+            ]
+        )
+    tried = ", ".join(f"{name} {short(value, 3)}" for name, value in found.study.combination.tried.items())
+    name = title_of(found.by)
+    return Sheet(
+        f"{found.data.title}: what each metric adds",
+        [Column("metric"), *number_columns([f"{name} alone", "with those above", "pairs/s", "with those above"])],
+        rows,
+        facts=[
+            f"chosen one by one, each for the most that it adds to {name} of a linear function, by cross-validation",
+            f"learners: {tried}; taken: {found.study.combination.learner}",
+        ],
+    )
+
+
+def _curve(found: Combining) -> Sheet:
+    comparison = found.buckets[0]
+    rows = [[f"{point.pairs:,}", short(point.value, 3)] for point in found.study.curve]
+    whole = len(found.data) * (len(found.study.folds) - 1) // len(found.study.folds)
+    rows.append([f"{whole:,}", short(comparison.value(COMBINED), 3)])
+    return Sheet(
+        f"{found.data.title}: learning curve",
+        number_columns(["pairs learned from", title_of(found.by)]),
+        rows,
+        facts=[_more_labels(found), f"best single metric: {short(comparison.value(found.best_single), 3)}"],
+    )
+
+
+def _more_labels(found: Combining) -> str:
+    """Return in words whether more labels would help."""
+    last, value = found.study.curve[-1], found.buckets[0].value(COMBINED)
+    gain = value - last.value
+    if gain < 0.005:
+        return "more labels would hardly help: the last doubling added less than .005"
+    return f"more labels may help: from {last.pairs:,} pairs on, {_signed(gain)}"
+
+
+def _records(found: Combining) -> Iterator[dict[str, Any]]:
+    members = set(found.study.combination.members)
+    for comparison in found.buckets:
+        for name, coefficients in comparison.measured.items():
+            record: dict[str, Any] = {
+                "dataset": found.data.name,
+                "bucket": comparison.name,
+                "metric": name,
+                "n": comparison.n,
+                "in_combination": name in members,
+                "pairs_per_second": found.inputs.speeds.get(name),
+            }
+            for place, statistic in enumerate(found.statistics):
+                value = float(coefficients.values[place])
+                low, high = coefficients.interval(place, comparison.confidence) or (None, None)
+                record |= {statistic: None if np.isnan(value) else value, f"{statistic}_low": low}
+                record |= {f"{statistic}_high": high}
+            difference = comparison.differences.get(name)
+            record |= {
+                "difference": None if difference is None else difference.value,
+                "difference_low": None if difference is None else difference.low,
+                "difference_high": None if difference is None else difference.high,
+                "p": None if difference is None else comparison.p_values[name],
+            }
+            yield record

@@ -1,0 +1,349 @@
+"""Functions of several inputs that are learned from labels: a mean, a linear function, trees.
+
+No metric lowers them by rising. Binary labels are learned as one class against the other, a few ordered labels step by
+step: for each but the highest the probability of more (Frank & Hall, A simple approach to ordinal classification,
+2001). Many labels are a number to predict. What a learner gives is calibrated on pairs that it did not learn from, by a
+logistic function (Platt, Probabilistic outputs for support vector machines, 1999), so that the order of pairs stays.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cached_property, lru_cache
+from typing import Any, Literal, Protocol
+
+import numpy as np
+from numpy.typing import NDArray
+
+from assay.errors import MissingExtraError
+from assay.statistics.concordance import Floats
+
+#: Labels with more distinct values are predicted as a number, others step by step.
+MOST_STEPS = 6
+#: Rounds of boosting, leaves of a tree, and pairs of a leaf at least; as a share of all pairs where that is more.
+ROUNDS, LEAVES, LEAF, LEAF_SHARE = 200, 7, 10, 0.01
+#: How far a round moves the prediction.
+RATE = 0.05
+
+
+class Margin(Protocol):
+    """A function of inputs, before calibration."""
+
+    def margin(self, inputs: Floats) -> Floats:
+        """Return its values, shape (n,), of inputs of shape (n, m)."""
+        ...
+
+
+@dataclass(frozen=True)
+class Linear:
+    """A weighted sum.
+
+    Attributes:
+        intercept: added to it.
+        weights: of the inputs, 0 or more for a metric, shape (m,).
+    """
+
+    intercept: float
+    weights: tuple[float, ...]
+
+    def margin(self, inputs: Floats) -> Floats:
+        """See :class:`Margin`; column by column, so that a pair has the same value in any batch."""
+        total: Floats = np.full(len(inputs), self.intercept)
+        for column, weight in enumerate(self.weights):
+            if weight:
+                total += weight * inputs[:, column]
+        return total
+
+
+@dataclass(frozen=True)
+class Trees:
+    """Boosted trees of LightGBM.
+
+    Attributes:
+        text: the model in LightGBM's own text format.
+        columns: the inputs that it reads, by their number.
+    """
+
+    text: str
+    columns: tuple[int, ...]
+
+    @property
+    def _booster(self) -> Any:
+        return _booster_of(self.text)
+
+    def margin(self, inputs: Floats) -> Floats:
+        """See :class:`Margin`."""
+        values: Floats = self._booster.predict(inputs[:, self.columns], raw_score=True, num_threads=1)
+        return values
+
+    def contributions(self, inputs: Floats) -> Floats:
+        """Return how far each input that is read moves the margin from its mean, and that mean, shape (n, columns + 1).
+
+        Source: Lundberg, Erion & Lee, Consistent individualized feature attribution for tree ensembles (2018).
+        """
+        values: Floats = self._booster.predict(inputs[:, self.columns], pred_contrib=True, num_threads=1)
+        return values
+
+
+def import_lightgbm() -> Any:
+    """Return the module lightgbm.
+
+    Raises:
+        MissingExtraError: it is not installed.
+    """
+    try:
+        import lightgbm
+    except ImportError as error:
+        raise MissingExtraError("lightgbm", "combine") from error
+    return lightgbm
+
+
+@lru_cache(maxsize=16)
+def _booster_of(text: str) -> Any:
+    return import_lightgbm().Booster(model_str=text)
+
+
+@dataclass(frozen=True)
+class Step:
+    """One learned function with its calibration: ``offset + slope · margin``, through the logistic for a probability.
+
+    Attributes:
+        function: of the inputs.
+        offset, slope: the calibration; the slope is not negative.
+    """
+
+    function: Linear | Trees
+    offset: float = 0.0
+    slope: float = 1.0
+
+    def calibrated(self, inputs: Floats) -> Floats:
+        """Return the calibrated margins, shape (n,)."""
+        return self.offset + self.slope * self.function.margin(inputs)
+
+
+@dataclass(frozen=True)
+class Learned:
+    """A score on the scale of the labels, learned from inputs.
+
+    Attributes:
+        levels: the labels, ascending, where each step gives the probability of more than one of them; empty where one
+            step predicts a number.
+        low, high: the lowest and the highest label.
+        steps: one for each level but the last; one where there are no levels.
+    """
+
+    levels: tuple[float, ...]
+    low: float
+    high: float
+    steps: tuple[Step, ...]
+
+    def values(self, inputs: Floats) -> Floats:
+        """Return the score of each pair, shape (n,), between *low* and *high*; NaN where an input is NaN.
+
+        Args:
+            inputs: shape (n, m).
+        """
+        from scipy.special import expit
+
+        known = np.isfinite(inputs).all(axis=1)
+        values: Floats = np.full(len(inputs), np.nan)
+        inputs = inputs[known]
+        if not self.levels:
+            values[known] = np.clip(self.steps[0].calibrated(inputs), self.low, self.high)
+            return values
+        total: Floats = np.full(len(inputs), float(self.low))
+        for below, above, step in zip(self.levels[:-1], self.levels[1:], self.steps, strict=True):
+            total += (above - below) * expit(step.calibrated(inputs))
+        values[known] = total
+        return values
+
+    def contributions(self, inputs: Floats, means: Floats) -> tuple[Floats, Floats]:
+        """Return how far each input moves the calibrated margin, shape (n, m), from where it is without them, (n,).
+
+        Over several steps their mean. Of a linear function that is exact: the weight times the distance of the input
+        from its mean; of trees it is by SHAP values.
+
+        Args:
+            inputs: shape (n, m), finite.
+            means: of the inputs, shape (m,).
+        """
+        moved, base = np.zeros(inputs.shape), np.zeros(len(inputs))
+        for step in self.steps:
+            function, share = step.function, 1 / len(self.steps)
+            if isinstance(function, Linear):
+                weights = np.array(function.weights)
+                moved += share * step.slope * weights * (inputs - means)
+                base += share * (step.offset + step.slope * (function.intercept + weights @ means))
+            else:
+                parts = function.contributions(inputs)
+                moved[:, function.columns] += share * step.slope * parts[:, :-1]
+                base += share * (step.offset + step.slope * parts[:, -1])
+        return moved, base
+
+
+# Learning.
+
+Name = Literal["mean", "linear", "trees"]
+#: From the simplest to the most flexible.
+NAMES: tuple[Name, ...] = ("mean", "linear", "trees")
+
+
+@dataclass(frozen=True)
+class Targets:
+    """Labels as what is learned: a column of 0 and 1 for each step, or one of numbers.
+
+    Attributes:
+        levels: as for :class:`Learned`.
+        labels: shape (n,).
+    """
+
+    levels: tuple[float, ...]
+    labels: Floats
+
+    @classmethod
+    def of(cls, labels: Floats) -> Targets:
+        """Return the targets of labels with two or more levels."""
+        levels = np.unique(labels)
+        return cls(tuple(levels.tolist()) if len(levels) <= MOST_STEPS else (), labels)
+
+    @property
+    def are_classes(self) -> bool:
+        """Whether each step is a probability."""
+        return bool(self.levels)
+
+    @cached_property
+    def columns(self) -> list[Floats]:
+        """The targets of the steps, each of shape (n,)."""
+        if not self.levels:
+            return [self.labels]
+        return [(self.labels > level).astype(np.float64) for level in self.levels[:-1]]
+
+    def take(self, rows: NDArray[np.intp]) -> Targets:
+        """Return the targets of some pairs, with the steps of all."""
+        return Targets(self.levels, self.labels[rows])
+
+
+@dataclass(frozen=True)
+class Recipe:
+    """How to learn.
+
+    Attributes:
+        name: of the learner.
+        columns: the inputs that it reads, by their number.
+        are_metrics: for each of all inputs, whether it is a metric, of which more must not lower the score, shape (m,).
+        seed: of the trees.
+    """
+
+    name: Name
+    columns: tuple[int, ...]
+    are_metrics: tuple[bool, ...]
+    seed: int = 0
+
+    def fit(self, inputs: Floats, target: Floats, *, is_class: bool) -> Linear | Trees:
+        """Return the function of all m inputs that fits a target of shape (n,), the numbers 0 and 1 for a class."""
+        columns = list(self.columns)
+        own = inputs[:, columns]
+        if len(np.unique(target)) < 2:
+            # nothing to tell apart in this part of the data
+            rate = np.clip(target.mean(), 0.5 / len(target), 1 - 0.5 / len(target)) if is_class else target.mean()
+            return Linear(float(np.log(rate / (1 - rate)) if is_class else rate), (0.0,) * inputs.shape[1])
+        if self.name == "trees":
+            return self._trees(own, target, is_class=is_class)
+        middle, spread = own.mean(axis=0), own.std(axis=0)
+        spread[spread == 0] = 1.0
+        standard = (own - middle) / spread
+        if self.name == "mean":
+            share = 1 / len(columns)
+            intercept, (slope,) = fit_linear(standard.mean(axis=1, keepdims=True), target, (True,), is_class=is_class)
+            found = np.full(len(columns), slope * share)
+        else:
+            bounded = tuple(self.are_metrics[column] for column in columns)
+            intercept, found = fit_linear(standard, target, bounded, is_class=is_class)
+        weights = np.zeros(inputs.shape[1])
+        weights[columns] = found / spread
+        return Linear(float(intercept - weights[columns] @ middle), tuple(weights.tolist()))
+
+    def _trees(self, inputs: Floats, target: Floats, *, is_class: bool) -> Trees:
+        lightgbm = import_lightgbm()
+        settings = {
+            "objective": "binary" if is_class else "regression",
+            "monotone_constraints": [int(self.are_metrics[column]) for column in self.columns],
+            "num_leaves": LEAVES,
+            "min_data_in_leaf": max(LEAF, int(LEAF_SHARE * len(target))),
+            "learning_rate": RATE,
+            "seed": self.seed,
+            "deterministic": True,
+            "force_row_wise": True,
+            "num_threads": 1,
+            "verbosity": -1,
+        }
+        booster = lightgbm.train(settings, lightgbm.Dataset(inputs, target), num_boost_round=ROUNDS)
+        return Trees(booster.model_to_string(), self.columns)
+
+    def learn(self, inputs: Floats, targets: Targets) -> tuple[Linear | Trees, ...]:
+        """Return a function for each step."""
+        return tuple(self.fit(inputs, target, is_class=targets.are_classes) for target in targets.columns)
+
+
+def fit_linear(
+    inputs: Floats, target: Floats, bounded: Sequence[bool], *, is_class: bool, prior: float = 1.0
+) -> tuple[float, Floats]:
+    """Return intercept and weights, shape (m,), of the linear or logistic function that fits best.
+
+    Weights have a normal prior, which matters less the more pairs there are; bounded ones are not negative.
+
+    Args:
+        inputs: shape (n, m), of mean 0 and spread 1, so that one prior suits all.
+        target: shape (n,), 0 and 1 for a class.
+        bounded: which weights are not negative.
+        is_class: whether the logistic of the function is a probability.
+        prior: precision of the weights, in pairs; 0 for none.
+    """
+    from scipy.optimize import minimize
+    from scipy.special import expit
+
+    n, m = inputs.shape
+    scale = 1.0 if is_class else float(target.std()) or 1.0
+    shift = 0.0 if is_class else float(target.mean())
+    goal = (target - shift) / scale
+
+    def loss(parameters: Floats) -> tuple[float, Floats]:
+        margin = parameters[0] + inputs @ parameters[1:]
+        weights = parameters[1:]
+        if is_class:
+            # log(1 + exp(margin)) - goal · margin
+            value = np.logaddexp(0.0, margin).mean() - (goal * margin).mean()
+            error = expit(margin) - goal
+        else:
+            error = margin - goal
+            value = (error**2).mean() / 2
+        value += prior / (2 * n) * (weights @ weights)
+        gradient = np.concatenate([[error.mean()], inputs.T @ error / n + prior / n * weights])
+        return float(value), gradient
+
+    bounds: list[tuple[float | None, None]] = [
+        (None, None),
+        *((0.0 if at_least_0 else None, None) for at_least_0 in bounded),
+    ]
+    found = minimize(loss, np.zeros(m + 1), jac=True, method="L-BFGS-B", bounds=bounds)
+    weights: Floats = found.x[1:] * scale
+    return float(found.x[0] * scale + shift), weights
+
+
+def calibrate(margins: Floats, target: Floats, *, is_class: bool) -> tuple[float, float]:
+    """Return offset and slope, 0 or more, of the calibration of margins of pairs that were not learned from.
+
+    Args:
+        margins: shape (n,).
+        target: shape (n,), 0 and 1 for a class.
+        is_class: whether the logistic of what results is a probability.
+    """
+    spread = float(margins.std())
+    if spread == 0 or len(np.unique(target)) < 2:
+        return 0.0, 1.0
+    middle = float(margins.mean())
+    standard = ((margins - middle) / spread)[:, None]
+    offset, (slope,) = fit_linear(standard, target, (True,), is_class=is_class, prior=0.0 if not is_class else 1e-3)
+    slope = float(slope) / spread
+    return offset - slope * middle, slope

@@ -1,0 +1,70 @@
+"""``assay combine`` on the command line: verdicts, tables, and what it refuses."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+
+from tests.metrics.test_combined import answers
+
+
+def write(path, rows):
+    Path(path).write_text("\n".join(json.dumps(row) for row in rows), encoding="utf-8")
+
+
+@pytest.fixture
+def run(assay, workplace):
+    write("answers.jsonl", answers(300))
+    metrics = ["-m", "f1", "-m", "rouge-l", "-m", "chrf"]
+    done = assay("run", "-d", "answers.jsonl", *metrics, "-b", "f1", "-q", "--resamples", "0", "--out", "run")
+    assert done.code == 0, done.err
+
+
+def test_from_a_run_to_a_metric(assay, run):
+    done = assay("combine", "run", "--out", "mine", "--resamples", "100", "-q")
+    assert (done.code, done.err) == (0, "")
+    for words in ("answers: combine ", "what each metric adds", "learning curve", "combined is better by"):
+        assert words in done.out
+    again = assay("run", "-d", "answers.jsonl", "-m", "combined:mine", "-m", "f1", "-q", "--resamples", "0")
+    assert again.code == 0 and "combined:mine" in again.out
+    assert "is not an empty folder" in assay("combine", "run", "--out", "mine").complaint
+
+
+def test_json_has_every_bucket_and_metric(assay, run):
+    done = assay("combine", "run", "--resamples", "100", "-q", "-f", "json", "--learner", "linear")
+    records = json.loads(done.out)
+    assert {record["metric"] for record in records} == {"combined", "f1", "rouge-l", "chrf"}
+    assert {record["bucket"] for record in records} >= {"all"}
+    combined, *others = [record for record in records if record["bucket"] == "all"]
+    assert combined["difference"] is None
+    for record in others:
+        assert record["difference"] == pytest.approx(combined["auc"] - record["auc"])
+        assert record["difference_low"] <= record["difference"] <= record["difference_high"]
+
+
+def test_where_no_combination_is_better_the_best_metric_is_named(assay, workplace):
+    """One metric says all, and the others nothing."""
+    rows = [
+        {"reference": "a b c", "candidate": f"a b c {n}" if n % 2 else f"x y z {n}", "label": n % 2} for n in range(120)
+    ]
+    write("answers.jsonl", rows)
+    assay("run", "-d", "answers.jsonl", "-m", "f1", "-m", "ter", "-q", "--resamples", "0", "--out", "run")
+    done = assay("combine", "run", "--resamples", "100", "-q")
+    assert "use f1" in done.out and "no combination is known to be better" in done.out
+
+
+def test_refusals_are_one_line(assay, run):
+    assert "there is none called 'forest'" in assay("combine", "run", "--learner", "forest").complaint
+    assert "--budget fast: cannot be read" in assay("combine", "run", "--budget", "fast").complaint
+    assert "no metric of run is known to reach it" in assay("combine", "run", "--budget", "1e12/s").complaint
+    assert "--most 0: expected 1 or more" in assay("combine", "run", "--most", "0").complaint
+    assert "has no scores of 'bleu'" in assay("combine", "run", "-m", "bleu").complaint
+    assert "there is no such run folder" in assay("combine", "nowhere").complaint
+    write("few.jsonl", answers(30))
+    assay("run", "-d", "few.jsonl", "-m", "f1", "-q", "--resamples", "0", "--out", "few")
+    assert "30 labelled pairs are too few to learn from; it takes 50 at least" in assay("combine", "few").complaint
+    write("same.jsonl", [row | {"label": 1} for row in answers(60)])
+    assay("run", "-d", "same.jsonl", "-m", "f1", "-q", "--resamples", "0", "--out", "same")
+    assert "all labels are 1; to learn takes pairs with others" in assay("combine", "same").complaint

@@ -1,0 +1,230 @@
+"""Metric ``combined``: learned from a run, used alone, in runs, and refused where it no longer is what was learned."""
+
+from __future__ import annotations
+
+import json
+import pickle
+import random
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+import assay
+from assay.errors import InputError, UnavailableError
+from assay.metrics import Batch, load_metric
+from assay.metrics.contract import check_metric
+
+MEMBERS = ["f1", "rouge-l", "em"]
+
+
+def answers(n, seed=0, golds=1):
+    """Answers with some words of the right one, in its order or in the opposite one; people look at both.
+
+    Token F1 sees how many words there are, ROUGE-L how many in order: together they say more than each.
+    """
+    rng = random.Random(seed)
+    rows = []
+    for number in range(n):
+        words = [f"{word}{number}" for word in ("ant", "bee", "cat", "dog", "elk", "fox")]
+        kept, in_order = rng.randint(1, 6), rng.random() < 0.5
+        said = words[:kept] if in_order else words[:kept][::-1]
+        gold = [" ".join(words), "no such animal", "nothing"][:golds]
+        rows.append(
+            {
+                "question": f"Which animals are in picture {number // 2}?",
+                "reference": gold if golds > 1 else gold[0],
+                "candidate": " ".join([*said, *rng.choices(["and", "or", "maybe", "yes"], k=rng.randint(0, 3))]),
+                "label": float(kept + 3 * in_order + rng.gauss(0, 1) > 5),
+            }
+        )
+    return rows
+
+
+@pytest.fixture(scope="module")
+def learned(tmp_path_factory):
+    """A combination of three metrics, learned from 300 answers, and the run that it was learned from."""
+    folder = tmp_path_factory.mktemp("combined")
+    run = assay.run(answers(300), [*MEMBERS, "chrf"], resamples=0, buckets=["none"], store=folder / "s.sqlite")
+    assay.combine(run, metrics=MEMBERS, out=folder / "mine", learners=["linear"], properties=False, resamples=100)
+    return folder / "mine"
+
+
+def test_the_score_is_what_the_members_say(learned):
+    content = json.loads((learned / "combined.json").read_text(encoding="utf-8"))
+    metric = load_metric(f"combined:{learned}")
+    rows = answers(40, seed=1)
+    references, candidates = ([row[key] for row in rows] for key in ("reference", "candidate"))
+    found = metric.score(references, candidates)
+    (step,) = content["steps"]
+    margin = np.full(40, step["intercept"])
+    names = [member["metric"] for member in content["members"]]
+    for name, weight in zip(names, step["weights"][: len(names)], strict=True):
+        margin += weight * load_metric(name).score(references, candidates)
+    assert content["properties"] == []
+    assert found == pytest.approx(1 / (1 + np.exp(-(step["offset"] + step["slope"] * margin))))
+    assert [item for item in check_metric(f"combined:{learned}") if not item.passed] == []
+    assert pickle.loads(pickle.dumps(metric)) == metric
+
+
+def test_a_run_scores_the_members_and_combines_them(learned, tmp_path):
+    rows, store = answers(60, seed=2), tmp_path / "s.sqlite"
+    name = f"combined:{learned}"
+    result = assay.run(rows, [name], resamples=0, store=store)
+    assert list(result.scores.metric.unique()) == [name]
+    alone = load_metric(name).score([row["reference"] for row in rows], [row["candidate"] for row in rows])
+    assert result.scores.score.to_numpy() == pytest.approx(alone)
+    (record,) = result.outcome.metrics
+    assert record.scored > 0 and record.cost.pairs_per_second > 0
+    assert record.says.startswith("learned from data")
+    # the members are in the store now, whoever asks for them
+    members = [str(member) for member in load_metric(name).members()]
+    again = assay.run(rows, [*members, name], resamples=0, store=store)
+    assert len(members) > 1 and {item.scored for item in again.outcome.metrics} == {0}
+    assert again.scores[again.scores.metric == name].score.to_numpy() == pytest.approx(alone)
+
+
+def test_of_several_gold_answers_each_member_takes_the_best(learned, tmp_path):
+    rows = answers(50, seed=3, golds=3)
+    name = f"combined:{learned}"
+    result = assay.run(rows, [name, *MEMBERS], resamples=0, store=tmp_path / "s.sqlite")
+    golds = [row["reference"] for row in rows]
+    batch = Batch([several[0] for several in golds], [row["candidate"] for row in rows], gold_answers=golds)
+    assert result.scores[result.scores.metric == name].score.to_numpy() == pytest.approx(load_metric(name).score(batch))
+
+
+def test_a_pair_without_a_score_of_a_member_has_none(learned, tmp_path):
+    def odd(reference, candidate):
+        return 0.5
+
+    metric = load_metric(f"combined:{learned}")
+    columns = [np.array([0.1, np.nan, 0.3]) for _ in metric.members()]
+    assert np.isnan(metric.combine(columns, [])).tolist() == [False, True, False]
+
+
+def test_properties_of_texts_are_read_where_they_were_learned(tmp_path):
+    """Right answers are those without digits: no metric says so."""
+    rows = [
+        {
+            "reference": f"name {n} {'x' * (n % 5)}",
+            "candidate": f"it is {'1950' if n % 3 else 'name'}",
+            "label": n % 3 > 0,
+        }
+        for n in range(150)
+    ]
+    rows = [row | {"label": float(row["label"])} for row in rows]
+    run = assay.run(rows, ["ter", "chrf"], resamples=0, store=tmp_path / "s.sqlite")
+    assay.combine(run, out=tmp_path / "mine", learners=["linear"], resamples=100)
+    content = json.loads((tmp_path / "mine" / "combined.json").read_text(encoding="utf-8"))
+    if content["properties"]:
+        metric = load_metric(f"combined:{tmp_path / 'mine'}")
+        assert len(metric.score([row["reference"] for row in rows], [row["candidate"] for row in rows])) == 150
+
+
+def changed(learned, folder, change):
+    """Copy a combination with its file changed."""
+    folder.mkdir()
+    content = json.loads((learned / "combined.json").read_text(encoding="utf-8"))
+    change(content)
+    (folder / "combined.json").write_text(json.dumps(content), encoding="utf-8")
+    return f"combined:{folder}"
+
+
+def more_weight(content):
+    content["steps"][0]["weights"][0] += 1
+
+
+def another_step(content):
+    content["steps"] *= 2
+
+
+def unknown_property(content):
+    content["properties"] = ["taste"]
+
+
+def negative_slope(content):
+    content["steps"][0]["slope"] = -1.0
+
+
+def too_much(content):
+    content["code"] = "import os"
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        (more_weight, "was changed after it was learned"),
+        (another_step, "its parts do not fit each other"),
+        (unknown_property, "its parts do not fit each other"),
+        (negative_slope, r"cannot be read \(steps.0.*slope.*greater than or equal to 0"),
+        (too_much, r"cannot be read \(code: Extra inputs"),
+    ],
+)
+def test_a_file_that_was_changed_is_refused(learned, tmp_path, change, message):
+    name = changed(learned, tmp_path / "odd", change)
+    with pytest.raises(InputError, match=message):
+        load_metric(name).check_available()
+    result = assay.run(answers(10), [name, "f1"], resamples=0, store=tmp_path / "s.sqlite")
+    assert len(result.failures) == 1 and set(result.scores.metric) == {"f1"}
+
+
+def test_a_folder_that_is_none(tmp_path):
+    with pytest.raises(InputError, match="is no folder of assay combine"):
+        load_metric(f"combined:{tmp_path}").check_available()
+    (tmp_path / "combined.json").write_text("{", encoding="utf-8")
+    with pytest.raises(InputError, match="cannot be read"):
+        load_metric(f"combined:{tmp_path}").check_available()
+
+
+def test_another_member_is_refused(tmp_path):
+    """The signature of a member is part of what was learned: another set of word vectors is another metric."""
+    vectors, store = tmp_path / "vectors.txt", tmp_path / "s.sqlite"
+    vectors.write_text("ant 1 0\nbee 0 1\ncat 1 1\ndog 1 -1\n", encoding="utf-8")
+    rng = random.Random(0)
+    rows = []
+    for number in range(120):
+        words = rng.choices(["ant", "bee", "cat", "dog"], k=4)
+        rows.append((f"{words[0]} {words[1]} {number}", f"{words[2]} {words[3]}", float(len(set(words)) < 3)))
+    name, combined = f"static:{vectors}", f"combined:{tmp_path / 'mine'}"
+    run = assay.run(rows, [name, "f1"], resamples=0, store=store)
+    assay.combine(run, metrics=[name], out=tmp_path / "mine", resamples=100)
+    vectors.write_text("ant 1 0\nbee 1 1\ncat 1 1\ndog 1 -1\n", encoding="utf-8")
+    with pytest.raises(UnavailableError, match=r"its member static:.* is another one than it .* \(vectors"):
+        load_metric(combined).score(["a"], ["b"])
+    result = assay.run(rows, [combined], resamples=0, store=store)
+    assert "is another one than it was learned from" in result.failures[0]
+    vectors.unlink()
+    result = assay.run(rows, [combined], resamples=0, store=store)
+    assert f"its member {name} has no scores" in result.failures[0]
+
+
+def test_nothing_in_the_folder_is_a_pickle(learned):
+    assert sorted(path.name for path in learned.iterdir()) == ["README.md", "combined.json"]
+    for path in learned.iterdir():
+        path.read_text(encoding="utf-8")
+    card = (learned / "README.md").read_text(encoding="utf-8")
+    assert "combined:mine" in card and "learning curve" in card
+
+
+def test_explained_by_its_members(learned):
+    explained = assay.explain("ant bee cat", "ant cat bee", metric=f"combined:{learned}")
+    (item,) = explained.explanations
+    total = item["base"] + sum(part["moved"] for part in item["members"])
+    assert 1 / (1 + np.exp(-total)) == pytest.approx(item["score"])
+    assert {part["input"] for part in item["members"]} <= set(MEMBERS)
+    assert "log-odds" in explained.to_markdown()
+    with pytest.raises(InputError, match="no picture"):
+        explained.to_svg()
+
+
+def test_trees_are_kept_as_text(tmp_path):
+    pytest.importorskip("lightgbm", reason="LightGBM is absent: pip install assay[combine]")
+    run = assay.run(answers(200), MEMBERS, resamples=0, store=tmp_path / "s.sqlite")
+    assay.combine(run, out=tmp_path / "mine", learners=["trees"], resamples=100)
+    content = json.loads((tmp_path / "mine" / "combined.json").read_text(encoding="utf-8"))
+    assert content["steps"][0]["trees"].startswith("tree\n")
+    metric = load_metric(f"combined:{tmp_path / 'mine'}")
+    rows = answers(30, seed=4)
+    scores = metric.score([row["reference"] for row in rows], [row["candidate"] for row in rows])
+    assert 0 <= scores.min() < scores.max() <= 1
+    assert Path(tmp_path / "mine" / "README.md").is_file()
