@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import tempfile
+from dataclasses import replace
 from pathlib import Path
 
 from assay.api.run import run
@@ -11,6 +12,7 @@ from assay.benchmark.suite import load_suite
 from assay.errors import UnavailableError
 from assay.paths import user_path
 from assay.progress import Silent
+from assay.reports.combine import COMBINATION, small_combination
 from assay.reports.data import signed
 from assay.reports.folder import read_run
 from assay.reports.leaderboard.board import Filters, boards, join, missing_metrics, work_of
@@ -78,13 +80,25 @@ def recommend(settings: RecommendSettings) -> Report:
         (by,) = calibrate([by]) if settings.calibrate_ties else (by,)
         statistics = check_statistics([*opened.manifest.request.statistics, by])
         tests = PairedTests(**{**settings.values_of(PairedTests), "statistics": statistics})
+        small = small_combination(joined[0].data, by, settings.seed)
+        if small is not None:
+            joined[0].scores[COMBINATION] = small.scores
+            joined[0].records[COMBINATION] = small.record
         progress.begin("comparing metrics", work_of(joined, tests))
         ranked = boards(joined, tests, by=by, advance=progress.advance)
         # one dataset was run, and every board is a bucket of it
         advice = advise_on(joined[0], ranked, limits, by, tests)
     tables = document(ranked, tests, by, missing_metrics([opened]))
     evidence = signed(tables, [subject.data for subject in joined], (), tests.signature)
-    return Report(with_advice(evidence, advice, limits, by))
+    advised = with_advice(evidence, advice, limits, by)
+    if small is not None:
+        where = "RUN" if settings.out is None else str(settings.out)
+        told = (
+            f"{COMBINATION}: one score learned from {', '.join(small.members)}, tested on pairs that it was not "
+            f"learned from; assay combine {where} --out FOLDER makes it a metric"
+        )
+        advised = replace(advised, warnings=[*advised.warnings, told])
+    return Report(advised)
 
 
 def _computed(settings: RecommendSettings) -> tuple[str, ...]:

@@ -11,6 +11,7 @@ import numpy as np
 
 from assay.errors import InputError, MissingExtraError, unknown_name
 from assay.lexicon.properties import OF_QUESTION, PROPERTIES, TextPair, properties_of
+from assay.manifest import Cost, MetricRecord, RecordedDeclaration
 from assay.reports.data import ALL, ScoredDataset, choose_datasets, group_codes, same_pairs
 from assay.reports.folder import RunFolder
 from assay.reports.layout import Cell, intervals_in_words, p_value, rate, short
@@ -37,8 +38,8 @@ from assay.statistics.significance import adjust
 
 #: Groups of pairs that learning needs.
 FEWEST_GROUPS = 10
-#: What tables call the combination.
-COMBINED = "combined"
+#: What tables call the combination; and the one beside the metrics of a recommendation, with its metrics at most.
+COMBINED, COMBINATION, SMALL = "combined", "combination", 3
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -205,6 +206,66 @@ def combining(
         if wanted and len(np.unique(data.labels[mask])) > 1:
             buckets.append(_compare(data, name, scores, statistics, by, settings))
     return Combining(data, inputs, learned, by, tuple(statistics), buckets, notes)
+
+
+@dataclass(frozen=True, eq=False)
+class SmallCombination:
+    """A combination as one more row beside the metrics of a run.
+
+    Attributes:
+        members: the metrics that it reads.
+        scores: of each pair, by a combination that was not learned from it, shape (n,); NaN where a member has none.
+        record: as that of a metric, with the cost of all members.
+    """
+
+    members: list[str]
+    scores: Floats
+    record: MetricRecord
+
+
+def small_combination(data: ScoredDataset, by: str, seed: int) -> SmallCombination | None:
+    """Try a mean or a linear function of at most three metrics; None where one metric alone is as good, or too few
+    pairs have labels.
+
+    Args:
+        data: with scores.
+        by: the coefficient that decides.
+        seed: deals pairs to folds.
+    """
+    settings = CombineSettings(most=SMALL, properties=False, learners=("mean", "linear"), seed=seed)
+    try:
+        names, _ = _members(data, settings)
+        known = np.isfinite(np.stack([data.scores[name] for name in names])).all(axis=0)
+        part = data.take(np.flatnonzero(known))
+        _check_labels(part)
+        inputs, _ = _inputs(part, names, settings)
+    except InputError:
+        return None
+    found = study(inputs, Options(by, settings.most, None, ("mean", "linear"), seed), curve=False)
+    members = found.combination.members
+    if len(members) < 2:
+        return None
+    scores = np.full(len(data), np.nan)
+    scores[known] = found.scores
+    prices = [data.metrics[name].price_per_1000 for name in members]
+    speed = inputs.speed_of(members)
+    cost = {
+        "pairs_per_second": None if speed is None else round(speed, 1),
+        "price_per_1000": None if None in prices else sum(price for price in prices if price),
+    }
+    learned = found.combination.learned
+    record = MetricRecord(
+        dataset=data.name,
+        metric=COMBINATION,
+        status="done",
+        reason="",
+        remedy="",
+        short_signature=f"combination of {', '.join(members)}|seed:{seed}",
+        signature={},
+        declared=RecordedDeclaration(kind="combined", low=learned.low, high=learned.high),
+        cost=Cost.model_validate({name: value for name, value in cost.items() if value is not None}),
+    )
+    return SmallCombination(members, scores, record)
 
 
 def _dataset(run: RunFolder, settings: CombineSettings) -> ScoredDataset:
