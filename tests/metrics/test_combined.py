@@ -84,6 +84,14 @@ def test_a_run_scores_the_members_and_combines_them(learned, tmp_path):
     assert again.scores[again.scores.metric == name].score.to_numpy() == pytest.approx(alone)
 
 
+def test_a_dry_run_counts_the_members(learned, tmp_path):
+    rows, name = answers(30, seed=5), f"combined:{learned}"
+    found = assay.estimate(rows, [name], store=tmp_path / "s.sqlite").records
+    members = [str(member) for member in load_metric(name).members()]
+    assert found.metric.tolist() == [*members, name]
+    assert found.pairs.tolist()[:-1] == [30] * len(members)
+
+
 def test_of_several_gold_answers_each_member_takes_the_best(learned, tmp_path):
     rows = answers(50, seed=3, golds=3)
     name = f"combined:{learned}"

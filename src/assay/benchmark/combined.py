@@ -27,10 +27,9 @@ def combinations(
     One whose members cannot be told has a record of that instead.
     """
     combined: list[Combined] = []
-    others: dict[str, Metric] = {}
+    others = {str(metric): metric for metric in metrics if not isinstance(metric, Combined)}
     for metric in metrics:
         if not isinstance(metric, Combined):
-            others[str(metric)] = metric
             continue
         try:
             members = metric.members()
@@ -85,7 +84,7 @@ def combine(metric: Combined, dataset: PreparedDataset, records: MetricRecords) 
             declared=recorded_declaration(metric),
             says=metric.says(),
             flags={"without a score of some member, no score": lacking} if lacking else {},
-            cost=_cost_of_members(found, len(scores) / seconds),
+            cost=_cost_of_members(found, seconds / max(1, len(scores))),
         )
     )
 
@@ -102,12 +101,15 @@ def _texts(dataset: PreparedDataset) -> list[TextPair]:
     ]
 
 
-def _cost_of_members(members: Sequence[MetricRecord], own_speed: float) -> Cost:
-    """Return speed and price of several metrics, one after the other; what is not known of one is left out."""
+def _cost_of_members(members: Sequence[MetricRecord], own_seconds: float) -> Cost:
+    """Return speed and price of several metrics, one after the other, with what it takes to combine a pair.
+
+    What is not known of one of them is left out.
+    """
     costs: dict[str, Any] = {}
     speeds = [record.cost.pairs_per_second for record in members]
     if all(speeds):
-        costs["pairs_per_second"] = round(1 / (1 / own_speed + sum(1 / speed for speed in speeds if speed)), 1)
+        costs["pairs_per_second"] = round(1 / (own_seconds + sum(1 / speed for speed in speeds if speed)), 1)
     prices = [record.cost.price_per_1000 for record in members if record.cost.price_per_1000 is not None]
     if prices:
         costs["price_per_1000"] = sum(prices)

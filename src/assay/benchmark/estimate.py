@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
@@ -14,8 +14,9 @@ from assay.benchmark.request import Request
 from assay.benchmark.scoring import CHUNK
 from assay.benchmark.singles import Singles
 from assay.benchmark.store import ScoreStore, default_store
-from assay.errors import UnavailableError
+from assay.errors import InputError, UnavailableError
 from assay.metrics import Batch, ColumnMetric, Context, Metric
+from assay.metrics.combined import Combined
 from assay.metrics.judge.judge import Judge
 
 
@@ -58,12 +59,26 @@ def estimate_work(request: Request, store: Path | None, *, fresh: bool) -> list[
     works = []
     datasets = prepare(request)
     with ScoreStore(store or default_store()) as opened:
-        for metric in request.metrics:
+        for metric in _with_members(request.metrics):
             for dataset in datasets:
                 works.append(_work(metric, dataset, opened, fresh=fresh))
     for name, absent in request.absent.items():
         works += [Work(dataset.pairs.name, name, note=absent.reason) for dataset in datasets]
     return works
+
+
+def _with_members(metrics: Sequence[Metric]) -> list[Metric]:
+    """Return metrics with those that they are computed from, each once."""
+    every: dict[str, Metric] = {}
+    for metric in metrics:
+        try:
+            members = metric.members()
+        except InputError:
+            # the run will say why
+            members = ()
+        for each in (*members, metric):
+            every.setdefault(str(each), each)
+    return list(every.values())
 
 
 def _work(metric: Metric, dataset: PreparedDataset, store: ScoreStore, *, fresh: bool) -> Work:
@@ -73,6 +88,8 @@ def _work(metric: Metric, dataset: PreparedDataset, store: ScoreStore, *, fresh:
         return Work(name, str(metric), note="read from the data")
     if not is_made_for(metric, dataset.pairs.language):
         return Work(name, str(metric), note="not applicable")
+    if isinstance(metric, Combined):
+        return Work(name, str(metric), note="computed from its members")
     pairs = stored = 0
     try:
         for part in dataset.parts(metric):
