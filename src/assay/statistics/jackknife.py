@@ -144,7 +144,7 @@ class LeftOut:
         n = len(prepared.scores)
         units = None if prepared.groups is None else _Groups.of(prepared.groups)
         are_pairs = units is None or (n >= LINEAR_FROM and units.count >= FEW_GROUPS)
-        left = _LeftOutSums.of(prepared, _Pairs.of(n, 0) if units is None or are_pairs else units)
+        left = _LeftOutSums.of(prepared, _Pairs(n, np.arange(0)) if units is None or are_pairs else units)
         uncalibrated = [name for name in statistics if not STATISTICS[name].is_calibrated]
         if units is None or are_pairs:
             values_of, without_of = _by_parts(left, uncalibrated)
@@ -169,15 +169,24 @@ class LeftOut:
 
 
 def _by_parts(left: _LeftOutSums, statistics: Sequence[str]) -> tuple[dict[str, float], dict[str, Floats]]:
-    """Return statistics by name, on all pairs and without each pair: of :data:`PART` pairs at a time."""
-    n = len(left.prepared.scores)
+    """Return statistics by name, on all pairs and without each pair: of :data:`PART` pairs at a time.
+
+    Pairs with the same score and label are the same to a statistic, unless it asks for their groups.
+    """
+    n, table = len(left.prepared.scores), left.ranks.all.table
+    if any(STATISTICS[name].labels is LabelKind.grouped for name in statistics):
+        table = None
+    count = n if table is None else len(table.pairs)
     values: dict[str, float] = {}
-    without = {name: np.empty(n) for name in statistics}
-    for start in range(0, n, PART):
-        part = left.of_part(_Pairs.of(n, start))
+    without = {name: np.empty(count) for name in statistics}
+    for start in range(0, count, PART):
+        chosen = slice(start, min(start + PART, count))
+        part = left.of_part(_Pairs(n, np.arange(n)[chosen] if table is None else table.pairs[chosen]))
         for name in statistics:
             *_, values[name] = of_part = STATISTICS[name].compute(part)
-            without[name][start : start + PART] = of_part[:-1]
+            without[name][chosen] = of_part[:-1]
+    if table is not None:
+        without = {name: of_cells[table.codes] for name, of_cells in without.items()}
     return values, without
 
 
@@ -214,29 +223,24 @@ class _Pairs:
 
     Attributes:
         n: how many pairs there are.
-        part: which of them.
+        chosen: which of them, shape (k - 1,).
     """
 
     n: int
-    part: slice
-
-    @classmethod
-    def of(cls, n: int, start: int) -> _Pairs:
-        """Return :data:`PART` pairs from *start* on."""
-        return cls(n, slice(start, min(start + PART, n)))
+    chosen: Indices
 
     @property
     def sizes(self) -> Indices:
         """Pairs in each unit, shape (k,), the last one 0."""
-        return np.append(np.ones(self.part.stop - self.part.start, dtype=np.intp), 0)
+        return np.append(np.ones_like(self.chosen), 0)
 
     def sum(self, values: Floats) -> Floats:
         """Return the sum of each unit, shape (k,), of values of shape (n,)."""
-        return np.append(values[self.part], 0.0)
+        return np.append(values[self.chosen], 0.0)
 
     def rest(self, unit: int) -> Floats:
         """Return 1 for each pair outside of a unit, 0 for each pair in it, shape (n,)."""
-        rest: Floats = (np.arange(self.n) != self.part.start + unit).astype(np.float64)
+        rest: Floats = (np.arange(self.n) != self.chosen[unit]).astype(np.float64)
         return rest
 
 
@@ -335,7 +339,7 @@ class _LeftOutSums:
         """Pearson's correlation, in [-1, 1]; NaN where score or label is constant."""
         moments, units = self.prepared.moments, self.ranks.units
         if isinstance(units, _Pairs):
-            rows = moments.rows_of(units.part)
+            rows = moments.rows_of(units.chosen)
             sums = np.concatenate([moments.sums[:, None] - rows, moments.sums[:, None]], axis=1)
         else:
             sums = np.stack([row.sum() - units.sum(row) for row in moments.rows])
@@ -377,8 +381,16 @@ class _All:
         return _Counts.of(self.labels)
 
     @cached_property
+    def table(self) -> _Table | None:
+        """How often each score occurs with each label; None where most of them would not, as with continuous scores."""
+        shape = len(self.score_counts.counts), len(self.label_counts.counts)
+        return _Table.of(self.scores, self.labels, shape) if shape[0] * shape[1] <= len(self.scores) else None
+
+    @cached_property
     def cells(self) -> tuple[Indices, _Counts]:
         """Pairs with equal score and label: codes, shape (n,), and their counts."""
+        if self.table is not None:
+            return self.table.codes, _Counts.of(self.table.codes)
         stride = len(self.label_counts.counts)
         codes = np.unique(self.scores * stride + self.labels, return_inverse=True)[1]
         return codes, _Counts.of(codes)
@@ -391,7 +403,7 @@ class _All:
     @cached_property
     def balance_of_each(self) -> Floats:
         """For each pair, with how many others it is concordant, less discordant, shape (n,)."""
-        return self.balances.of_all()
+        return self.balances.of_all() if self.table is None else self.table.balance[self.scores, self.labels]
 
     @cached_property
     def balance(self) -> float:
@@ -418,6 +430,40 @@ class _All:
         x, y = self.centred_ranks
         # Σ x y, the labels' ranks added up for each score first
         return float(x @ np.bincount(self.scores, weights=y[self.labels]))
+
+
+@dataclass(frozen=True)
+class _Table:
+    """How often each of g scores occurs with each label.
+
+    Attributes:
+        counts: shape (g, levels).
+        codes: for each pair, the number of its score and label among those that occur, shape (n,).
+        pairs: a pair with each of these, shape (k,).
+    """
+
+    counts: Indices
+    codes: Indices
+    pairs: Indices
+
+    @classmethod
+    def of(cls, scores: Indices, labels: Indices, shape: tuple[int, int]) -> _Table:
+        """Count codes of shape (n,)."""
+        keys = scores * shape[1] + labels
+        counts = np.bincount(keys, minlength=shape[0] * shape[1])
+        pair = np.empty_like(counts)
+        pair[keys] = np.arange(len(keys))
+        occurs = counts > 0
+        return cls(counts.reshape(shape), (np.cumsum(occurs) - 1)[keys], pair[occurs])
+
+    @property
+    def balance(self) -> Floats:
+        """With how many pairs each score and label are concordant, less discordant, shape (g, levels)."""
+        balance = self.counts
+        for axis in (0, 1):
+            # at each place, what is below it, less what is above it
+            balance = 2 * balance.cumsum(axis) - balance - balance.sum(axis, keepdims=True)
+        return balance.astype(np.float64)
 
 
 @dataclass(frozen=True)
@@ -497,7 +543,7 @@ class _LeftOutRanks:
         and i outside of it of sgn(x_i - x_j) sgn(y_i - y_k).
         """
         whole, units = self.all, self.units
-        part = units.part if isinstance(units, _Pairs) else slice(None)
+        part = units.chosen if isinstance(units, _Pairs) else slice(None)
         scores, labels = whole.scores[part], whole.labels[part]
         x, y = whole.centred_ranks[0][scores], whole.centred_ranks[1][labels]
         of_pairs = x * y + (whole.signed_sums[0][scores] + whole.signed_sums[1][labels]) / 2
@@ -569,7 +615,7 @@ class _LeftOutTies:
     def of(cls, codes: Indices, whole: _Counts, units: _Pairs | _Groups) -> _LeftOutTies:
         """Count what is left of values given by codes 0 … g-1 of shape (n,)."""
         if isinstance(units, _Pairs):
-            before = whole.counts[codes[units.part]]
+            before = whole.counts[codes[units.chosen]]
             return cls._without(whole, units.sizes, before, before - 1, lambda change: np.append(change, 0.0))
         keys, lost = np.unique(units.codes * len(whole.counts) + codes, return_counts=True)
         group, value = np.divmod(keys, len(whole.counts))

@@ -195,7 +195,7 @@ class Moments:
         """Centre and scale finite scores and labels of shape (n,)."""
         return cls(_standardise(scores), _standardise(labels))
 
-    def rows_of(self, part: slice) -> Floats:
+    def rows_of(self, part: Indices | slice) -> Floats:
         """Return x, x², x y, y and y² of some of the pairs, shape (5, m)."""
         x, y = self.x[part], self.y[part]
         return np.stack([x, x * x, x * y, y, y * y])
