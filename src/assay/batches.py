@@ -209,15 +209,32 @@ def codes_of_names(column: pa.ChunkedArray, *, stripped: bool = False) -> NDArra
         column: of text.
         stripped: whether names are the same that differ in blanks around them, and blanks are no name.
     """
+    digests, named = _digests_of_names(column, stripped)
+    first_rows, index = distinct_rows(digests)
+    codes = np.empty(len(column), dtype=np.intp)
+    codes[named] = index
+    codes[~named] = len(first_rows) + np.arange(len(column) - len(index))
+    return codes
+
+
+def counts_of_names(column: pa.ChunkedArray, *, stripped: bool = False) -> NDArray[np.intp]:
+    """Return how many rows have each code of :func:`codes_of_names`, in any order; it takes a third of the memory."""
+    digests, _ = _digests_of_names(column, stripped)
+    digests.sort()
+    starts = np.flatnonzero(np.append(True, digests[1:] != digests[:-1])) if len(digests) else np.empty(0, np.intp)
+    return np.append(np.diff(np.append(starts, len(digests))), np.ones(len(column) - len(digests), dtype=np.intp))
+
+
+def _digests_of_names(column: pa.ChunkedArray, stripped: bool) -> tuple[NDArray[np.bytes_], NDArray[np.bool_]]:
+    """Return the digests of the names in a column, shape (m,), and which of its n rows have one, shape (n,)."""
     digests = np.empty(len(column), dtype=DIGEST)
     named = np.empty(len(column), dtype=bool)
+    count = 0
     for start in range(0, len(column), SLICE):
         for row, cell in enumerate(cell_texts(column.slice(start, SLICE)), start):
             name = cell.strip() if stripped else cell
             named[row] = bool(name)
-            digests[row] = np.void(digest_of((name,)))
-    first_rows, index = distinct_rows(digests.view("S16")[named])
-    codes = np.empty(len(column), dtype=np.intp)
-    codes[named] = index
-    codes[~named] = len(first_rows) + np.arange(len(column) - int(named.sum()))
-    return codes
+            if name:
+                digests[count] = np.void(digest_of((name,)))
+                count += 1
+    return digests[:count].view("S16"), named

@@ -33,7 +33,6 @@ from assay.benchmark.buckets import ALL, parse_rule
 from assay.benchmark.outcome import DatasetScores, Outcome
 from assay.benchmark.request import Request
 from assay.configuration import APPLIED
-from assay.datasets.grouping import suggest_groups
 from assay.errors import InputError
 from assay.manifest import AGREEMENT_COLUMNS, DatasetRecord, Environment, Manifest
 from assay.metrics.provenance import version_of
@@ -173,7 +172,7 @@ def _run_signature(outcome: Outcome) -> str:
 
 def _describe_dataset(dataset: DatasetScores, request: Request) -> DatasetRecord:
     pairs = dataset.pairs
-    suggested = suggest_groups(pairs) if request.group_by is None else None
+    suggested = dataset.suggested_groups if request.group_by is None else None
     return DatasetRecord(
         name=pairs.name,
         version=pairs.version,

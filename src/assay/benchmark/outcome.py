@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import cached_property
 from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import NDArray
 
+from assay.datasets.grouping import SuggestedGroups, suggest_groups
 from assay.manifest import AgreementRow, BucketRecord, MetricRecord
 
 if TYPE_CHECKING:
@@ -36,6 +38,11 @@ class DatasetScores:
     scores: dict[str, NDArray[np.float64]]
     buckets: tuple[Bucket, ...] = ()
     controls: tuple[Control, ...] = ()
+
+    @cached_property
+    def suggested_groups(self) -> SuggestedGroups | None:
+        """The column by which they should have been resampled; see :func:`~assay.datasets.grouping.suggest_groups`."""
+        return suggest_groups(self.pairs)
 
 
 @dataclass(frozen=True)

@@ -9,7 +9,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from assay.batches import codes_of_names
+from assay.batches import codes_of_names, counts_of_names
 from assay.datasets.pairs import Pairs
 from assay.statistics.clustering import design_effect
 from assay.statistics.crossvalidation import Rows
@@ -69,14 +69,14 @@ def suggest_groups(pairs: Pairs) -> SuggestedGroups | None:
     for name in COLUMNS:
         if name not in pairs.source_columns:
             continue
-        codes = column_codes(pairs, name)
-        if codes is None:
+        cells = _names(pairs, name)
+        if cells is None:
             continue
-        sizes = np.bincount(codes)
-        shared, groups = int((sizes[codes] > 1).sum()), len(sizes)
+        sizes = counts_of_names(cells, stripped=True)
+        shared, groups = int(sizes[sizes > 1].sum()), len(sizes)
         if shared < SHARE * len(pairs) or groups < FEWEST_GROUPS:
             continue
-        effect = labels_effect(pairs, codes)
+        effect = labels_effect(pairs, codes_of_names(cells, stripped=True))
         if name != "reference" or (effect is not None and effect >= EFFECT):
             return SuggestedGroups(name, len(pairs), shared, groups, effect)
     return None
@@ -84,10 +84,14 @@ def suggest_groups(pairs: Pairs) -> SuggestedGroups | None:
 
 def column_codes(pairs: Pairs, name: str) -> Rows | None:
     """Return codes of the values of a column, shape (n,), a blank cell by itself; None for a column of lists."""
+    cells = _names(pairs, name)
+    return None if cells is None else codes_of_names(cells, stripped=True)
+
+
+def _names(pairs: Pairs, name: str) -> pa.ChunkedArray | None:
+    """Return the cells of a column as text; None for a column of lists."""
     cells = pairs.column(name)
-    if pa.types.is_nested(cells.type):
-        return None
-    return codes_of_names(pc.cast(cells, pa.string()), stripped=True)
+    return None if pa.types.is_nested(cells.type) else pc.cast(cells, pa.string())
 
 
 def labels_effect(pairs: Pairs, codes: Rows) -> float | None:
