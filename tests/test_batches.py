@@ -12,7 +12,7 @@ import pyarrow.compute as pc
 import pytest
 
 from assay import batches
-from assay.batches import codes_of_names, distinct_rows, held, row_digests, take_rows, take_table
+from assay.batches import codes_of_names, counts_of_names, distinct_rows, held, row_digests, take_rows, take_table
 from assay.errors import InputError
 from assay.paths import cache_dir
 from assay.statistics.crossvalidation import codes_of_groups
@@ -105,3 +105,10 @@ def test_digests_tell_cells_apart_also_those_that_end_with_nul():
 def test_codes_of_groups_are_those_of_the_statistics():
     assert codes_of_names(TEXTS).tolist() == codes_of_groups(TEXTS.to_pylist()).tolist()
     assert codes_of_names(TEXTS.slice(2, 0)).tolist() == []
+
+
+@pytest.mark.parametrize("stripped", [False, True])
+def test_counts_of_names_are_those_of_their_codes(stripped):
+    for column in (TEXTS, TEXTS.slice(2, 0), pa.chunked_array([["a", " a", "", "b", "a ", " ", None, "a"]])):
+        sizes = np.bincount(codes_of_names(column, stripped=stripped))
+        assert sorted(counts_of_names(column, stripped=stripped)) == sorted(sizes)
