@@ -20,7 +20,7 @@ from assay.metrics.meteor import _tools
 from assay.metrics.neural.runtime import free_cores
 from tests.performance.ratio import medians
 
-PAIRS = int(os.environ.get("ASSAY_TEST_PAIRS", "70000"))
+PAIRS = int(os.environ.get("ASSAY_TEST_PAIRS", "140000"))
 
 
 @pytest.fixture(scope="module")

@@ -1,7 +1,7 @@
 """Print how often 95 % intervals hold the true value, as the tables of docs/statistics.md.
 
 Run ``python -m tests.simulations.coverage`` for the bootstrap and for AUC, about three minutes, and with
-``influence`` for influence values beside the bootstrap, about seven. Every sample has its own seed.
+``influence`` for influence values beside the bootstrap, about five. Every sample has its own seed.
 """
 
 from __future__ import annotations
