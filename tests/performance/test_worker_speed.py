@@ -78,7 +78,7 @@ def test_lexical_metrics(two_cores, answers, capsys):
 
 
 def test_meteor(two_cores, answers, wordnet, capsys):
-    n = 3 * PAIRS
+    n = 4 * PAIRS
     ratio = gain(crossed(answers, n), ["meteor"])
     with capsys.disabled():
         print(f"\nMETEOR on {n:,} pairs: two workers {ratio:.2f} times one process")

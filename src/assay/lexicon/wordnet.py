@@ -6,6 +6,8 @@ import functools
 import gc
 import hashlib
 import os
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -69,11 +71,40 @@ def open_wordnet() -> Any:
         UnavailableError: there is none, or NLTK refuses its permissions.
     """
     root = _require_wordnet()
-    try:
+    with _refusal_explained(root):
         return _open_reader(root)
+
+
+def check_wordnet() -> None:
+    """Return when this machine has a WordNet that NLTK opens; it is not read, which takes a second.
+
+    Raises:
+        UnavailableError: as of :func:`open_wordnet`.
+    """
+    from nltk.data import FileSystemPathPointer
+
+    root = _require_wordnet()
+    with _refusal_explained(root):
+        _show_to_nltk(root)
+        (FileSystemPathPointer(str(root)) if isinstance(root, Path) else root).join(_FILES[0]).open().close()
+
+
+@contextmanager
+def _refusal_explained(root: Any) -> Iterator[None]:
+    """Let a refusal by NLTK say what to do about it."""
+    try:
+        yield
     except PermissionError as error:
         reason = f"NLTK does not read the WordNet in {root} ({error})"
         raise UnavailableError(reason, f"chmod -R go-w {root}") from error
+
+
+def _show_to_nltk(root: Any) -> None:
+    """Add a folder to the data path of NLTK, which reads from no other."""
+    import nltk.data
+
+    if isinstance(root, Path) and str(root) not in nltk.data.path:
+        nltk.data.path.append(str(root))
 
 
 @functools.lru_cache(maxsize=2)
@@ -81,13 +112,9 @@ def _open_reader(root: Any) -> Any:
     """Return NLTK's reader of the WordNet in a folder or an archive of NLTK's."""
     import warnings
 
-    import nltk.data
-
     from assay.lexicon.wordnet_reader import EnglishReader
 
-    if isinstance(root, Path) and str(root) not in nltk.data.path:
-        # NLTK reads only from folders on its data path
-        nltk.data.path.append(str(root))
+    _show_to_nltk(root)
     with warnings.catch_warnings():
         # only English is used
         warnings.filterwarnings("ignore", message="The multilingual functions")

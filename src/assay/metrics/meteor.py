@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, ClassVar, Literal
 
 from assay.errors import MissingExtraError
-from assay.lexicon.wordnet import open_wordnet, wordnet_signature
+from assay.lexicon.wordnet import check_wordnet, open_wordnet, wordnet_signature
 from assay.metrics.base import Declaration, option
 from assay.metrics.provenance import ABSENT, version_of
 from assay.metrics.text import PreparedMetric, tokenizer_signature, words
@@ -149,7 +149,7 @@ class Meteor(PreparedMetric):
             UnavailableError: with the command that installs what is missing.
         """
         super().check_available()
-        open_wordnet()
+        check_wordnet()
         if self.tokenizer != "unicode":
             sentence_splitter()
 
