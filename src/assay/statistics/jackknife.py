@@ -181,7 +181,8 @@ def _by_parts(left: _LeftOutSums, statistics: Sequence[str]) -> tuple[dict[str, 
     without = {name: np.empty(count) for name in statistics}
     for start in range(0, count, PART):
         chosen = slice(start, min(start + PART, count))
-        part = left.of_part(_Pairs(n, np.arange(n)[chosen] if table is None else table.pairs[chosen]))
+        pairs = np.arange(chosen.start, chosen.stop) if table is None else table.pairs[chosen]
+        part = left.of_part(_Pairs(n, pairs))
         for name in statistics:
             *_, values[name] = of_part = STATISTICS[name].compute(part)
             without[name][chosen] = of_part[:-1]
