@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import unicodedata
 
 import numpy as np
@@ -138,3 +139,26 @@ def test_pairs_of_other_scripts_and_without_words_are_kept_apart(tmp_path):
     # the first pair alone is one of the test set; the others have other vowels, or other signs
     assert kept.references == ("दिन", "😀", "u")
     assert (counts["train_pairs_left_out"], counts["test_texts_in_train"]) == (1, 0)
+
+
+def test_of_several_gold_answers_the_nearest_is_learned_from(tmp_path):
+    path = tmp_path / "answers.jsonl"
+    rows = [
+        {"reference": ["JFK", "John Kennedy", "the president"], "candidate": "it was John Kennedy", "label": 1},
+        {"reference": ["Rome", "Roma"], "candidate": "Paris", "label": 0},
+    ]
+    path.write_text("".join(json.dumps(row) + "\n" for row in rows), encoding="utf-8")
+    examples = load_examples([str(path)], limit=None)
+    assert examples.references == ("John Kennedy", "Rome")
+    assert examples.candidates == ("it was John Kennedy", "Paris")
+
+
+def test_questions_stand_before_both_texts(tmp_path):
+    asked, plain = tmp_path / "asked.csv", tmp_path / "plain.csv"
+    asked.write_text("question,reference,candidate,label\nwho?,Ann,it was Ann,1\n,Rome,Paris,0\n", encoding="utf-8")
+    plain.write_text("reference,candidate,label\na,b,0\n", encoding="utf-8")
+    examples = load_examples([str(asked), str(plain)], limit=None, question=True)
+    assert examples.references == ("who? Ann", "Rome", "a")
+    assert examples.candidates == ("who? it was Ann", "Paris", "b")
+    with pytest.raises(InputError, match=r"`question`: .*plain\.csv has no column with questions"):
+        load_examples([str(plain)], limit=None, question=True)

@@ -79,9 +79,24 @@ class Batch:
             None if self.gold_answers is None else [self.gold_answers[i] for i in indices],
         )
 
+    def asked(self) -> Batch:
+        """Return the pairs with the question, where there is one, before both texts."""
+        if self.questions is None:
+            return self
+
+        def ask(texts: Sequence[str]) -> list[str]:
+            return [before(question, text) for question, text in zip(self.questions or (), texts, strict=True)]
+
+        return dataclasses.replace(self, references=ask(self.references), candidates=ask(self.candidates))
+
     def swapped(self) -> Batch:
         """Return the batch with references and candidates exchanged."""
         return Batch(self.candidates, self.references, self.questions, self.candidate_graphs, self.reference_graphs)
+
+
+def before(question: str, text: str) -> str:
+    """Return a text after a question, as a model reads them; the text alone where there is no question."""
+    return f"{question.strip()} {text}" if question.strip() else text
 
 
 @dataclass(frozen=True)

@@ -18,6 +18,7 @@ from assay.datasets.card import parse_spec
 from assay.datasets.load import is_own_file
 from assay.errors import InputError
 from assay.lexicon.texts import in_order, pair_key, text_key
+from assay.metrics import Batch, load_metric
 from assay.tables import GRAPH_COLUMNS
 
 __all__ = [
@@ -140,6 +141,7 @@ def load_examples(
     graphs: bool = False,
     classes: str | None = None,
     columns: str | None = None,
+    question: bool = False,
 ) -> Examples:
     """Load datasets one after the other.
 
@@ -150,10 +152,12 @@ def load_examples(
         classes: name of a column whose cells are classes, one a pair.
         columns: which columns of files of one's own are what, see :func:`assay.datasets.load_dataset`; a dataset with a
             card has its own reader.
+        question: whether the question of a pair, where it has one, stands before both texts.
+
+    Of several gold answers the one nearest to the candidate is taken, by token F1.
 
     Raises:
-        InputError: a dataset cannot be read, is empty, has several gold answers, or lacks a graph or a class; with its
-            row.
+        InputError: a dataset cannot be read, is empty, lacks a graph or a class, with its row; or none has questions.
     """
     references: list[str] = []
     candidates: list[str] = []
@@ -162,14 +166,13 @@ def load_examples(
     sources: list[Source] = []
     rows: list[int] = []
     class_cells: list[str] = []
+    asked = 0
     graph_cells: dict[str, list[str]] = {column: [] for column in GRAPH_COLUMNS}
     for spec in specs:
         mapping = columns if is_own_file(spec) else None
         pairs = load_dataset(spec, columns=mapping, allow_unlabelled=True).limit(limit)
         if len(pairs) == 0:
             raise InputError(f"{spec}: has no pairs")
-        if pairs.has_several_references:
-            raise InputError(f"{spec}: has several gold answers a pair; training takes pairs of single texts")
         if graphs:
             for column in GRAPH_COLUMNS:
                 if column not in pairs.table.column_names:
@@ -179,14 +182,17 @@ def load_examples(
                 graph_cells[column] += _cells(pairs, column, spec, "graph")
         if classes is not None:
             class_cells += _cells(pairs, classes, spec, "class")
-        texts = pairs.table.select(["reference", "candidate"]).to_pydict()
-        references += texts["reference"]
-        candidates += texts["candidate"]
+        batch = _texts(pairs)
+        asked += question and batch.questions is not None
+        references += (batch.asked() if question else batch).references
+        candidates += (batch.asked() if question else batch).candidates
         labels.append(pairs.labels)
         origins.append(np.full(len(pairs), len(sources), dtype=np.int64))
         groups += _groups(pairs, len(groups))
         rows += range(1, len(pairs) + 1)
         sources.append(_source(spec, pairs))
+    if question and not asked:
+        raise InputError(f"`question`: {', '.join(specs)} has no column with questions")
     return Examples(
         tuple(references),
         tuple(candidates),
@@ -199,6 +205,24 @@ def load_examples(
         np.array(rows, dtype=np.int64),
         tuple(class_cells),
     )
+
+
+def _texts(pairs: Pairs) -> Batch:
+    """Return the texts of pairs, of several gold answers the one nearest to the candidate, with their questions."""
+    columns = pairs.table.column_names
+    candidates = pairs.column("candidate").to_pylist()
+    questions = [text or "" for text in pairs.column("question").to_pylist()] if "question" in columns else None
+    golds = pairs.column("reference").to_pylist()
+    if pairs.has_several_references:
+        owners = [row for row, several in enumerate(golds) for _ in several]
+        flat = [gold for several in golds for gold in several]
+        values = load_metric("f1").score(Batch(flat, [candidates[row] for row in owners]))
+        best: dict[int, int] = {}
+        for place, row in enumerate(owners):
+            if row not in best or values[place] > values[best[row]]:
+                best[row] = place
+        golds = [flat[best[row]] for row in range(len(golds))]
+    return Batch(golds, candidates, questions)
 
 
 def _cells(pairs: Pairs, column: str, spec: str, what: str) -> list[str]:
@@ -297,6 +321,7 @@ def load_sets(
     classes: str | None = None,
     drop_shared: bool = False,
     columns: str | None = None,
+    question: bool = False,
 ) -> tuple[dict[str, Examples], dict[str, int]]:
     """Return the sets ``train``, ``dev`` and ``test``, without common pairs, and counts.
 
@@ -304,7 +329,7 @@ def load_sets(
         train, dev, test: datasets; without *dev* a share of the training pairs is held out, then without *test* a share
             of what is left, see :func:`~assay.training.data.hold_out_rows`.
         seed: decides what is held out.
-        limit, graphs, classes, columns: see :func:`~assay.training.data.load_examples`.
+        limit, graphs, classes, columns, question: see :func:`~assay.training.data.load_examples`.
         drop_shared: whether training pairs go that have a text in common with a held-out set.
         say: gets a line for everything that is left out, and for texts that are shared.
 
@@ -316,7 +341,7 @@ def load_sets(
     """
 
     def load(specs: Sequence[str]) -> Examples:
-        return load_examples(specs, limit=limit, graphs=graphs, classes=classes, columns=columns)
+        return load_examples(specs, limit=limit, graphs=graphs, classes=classes, columns=columns, question=question)
 
     remaining = load(train)
     held_out: dict[str, Examples] = {}

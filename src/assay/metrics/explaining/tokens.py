@@ -107,6 +107,7 @@ class _Recorder:
 
     def __init__(self, metric: BertScore) -> None:
         self._metric = metric
+        self.declaration = metric.declaration
         self.pairs: list[tuple[_TextTokens, _TextTokens]] = []
 
     def view(self) -> View:

@@ -23,7 +23,7 @@ _HOW = frozenset({"key", "concurrency", "timeout", "retries", "price_in", "price
 #: Options of a local model alone.
 _OF_LOCAL = frozenset({"precision"})
 #: Options of :class:`ModelMetric` that no judge has.
-_UNUSED = frozenset({"backend", "max_length"})
+_UNUSED = frozenset({"backend", "max_length", "question"})
 
 
 @dataclass(frozen=True)

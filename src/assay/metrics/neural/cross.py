@@ -18,7 +18,7 @@ from assay.metrics.neural.backends import open_scorer_bodies
 from assay.metrics.neural.body import ScorerBody
 from assay.metrics.neural.loading import LoadedScorer, load_scorer
 from assay.metrics.neural.runtime import import_torch
-from assay.metrics.neural.session import ModelEngine, ModelSession, flags_of
+from assay.metrics.neural.session import ModelEngine, ModelSession, as_read, blank_flags, flags_of
 from assay.metrics.neural.tokens import Packed, tokenize
 from assay.metrics.neural.views import Prep
 from assay.metrics.work import Scores
@@ -70,6 +70,7 @@ class CrossSession(ModelSession[LoadedScorer, ScorerBody]):
 
     def score(self, metrics: Sequence[Metric], batch: Batch, again: Collection[str] = ()) -> Scores:
         """See :meth:`assay.metrics.work.Session.score`; a pair that is read twice in one order is computed once."""
+        blank, batch = blank_flags(batch), as_read(metrics, batch)
         cross_encoders = [cast("CrossEncoder", metric) for metric in metrics]
         started = time.perf_counter()
         outputs: dict[CrossEncoder, tuple[NDArray[np.float64], NDArray[np.bool_]]] = {}
@@ -85,7 +86,7 @@ class CrossSession(ModelSession[LoadedScorer, ScorerBody]):
             values = self._activate(logits, metric)
             columns.append(values.mean(axis=1))
             asymmetry.append(np.ptp(values, axis=1) if metric.order == "mean" else np.full(len(batch), np.nan))
-            flags.append(_flags(batch, cut))
+            flags.append(_flags(batch, cut) | blank)
         return Scores(
             np.stack(columns, axis=1),
             np.stack(flags, axis=1),

@@ -16,7 +16,7 @@ from assay.metrics.neural.body import Body
 from assay.metrics.neural.embeddings import BatchEmbeddings, EmbeddingCache, Key, TextEmbeddings, pool
 from assay.metrics.neural.loading import LoadedEncoder, load_encoder
 from assay.metrics.neural.runtime import import_torch
-from assay.metrics.neural.session import ModelEngine, ModelSession, flags_of
+from assay.metrics.neural.session import ModelEngine, ModelSession, as_read, blank_flags, flags_of
 from assay.metrics.neural.tokens import Packed, Tokens, tokenize
 from assay.metrics.neural.views import Output, Prep, View
 from assay.metrics.work import Scores
@@ -74,6 +74,7 @@ class EncoderSession(ModelSession[LoadedEncoder, Body]):
 
         A metric's seconds are those of its own comparison, and of the pass that all metrics share.
         """
+        blank, batch = blank_flags(batch), as_read(metrics, batch)
         encoder_metrics = [cast("EncoderBased", metric) for metric in metrics]
         views = [metric.view() for metric in encoder_metrics]
         self._prepare_bodies(views)
@@ -97,6 +98,7 @@ class EncoderSession(ModelSession[LoadedEncoder, Body]):
                 scores.flags[rows, column] = flags[view.prep]
                 scores.seconds[column] += time.perf_counter() - started
         scores.seconds[:] += shared
+        scores.flags[:] |= blank[:, None]
         return scores
 
     def close(self) -> None:

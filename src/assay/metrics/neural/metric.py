@@ -48,6 +48,7 @@ class ModelMetric(Metric):
         "torch", "what computes the model; others are converted once into the cache"
     )
     max_length: int | None = option(None, "tokens at which a text is cut; none for the model's own limit", minimum=3)
+    question: bool = option(False, "put the question before both texts, where the data has one")
 
     def __post_init__(self) -> None:
         super().__post_init__()
@@ -60,6 +61,8 @@ class ModelMetric(Metric):
             ModelReference.parse(self.subject)
         if self.precision == "int8" and self.backend == "torch":
             raise InputError(f"metric {self.declaration.name!r}: precision int8 needs backend=onnxruntime")
+        if self.question:
+            self.redeclare(reads_question=True)
 
     def for_language(self, language: str | None) -> None:
         """See :meth:`Metric.for_language`; a preset is made for the languages that it has a model for."""
@@ -154,6 +157,11 @@ class ModelMetric(Metric):
     def reads_sentences(self) -> bool:
         """Whether the limit in the files of sentence-transformers applies."""
         return False
+
+    def signature(self) -> dict[str, str]:
+        """See :meth:`Metric.signature`; without the option ``question`` it is as before there was one."""
+        fields = super().signature()
+        return fields if self.question else {key: value for key, value in fields.items() if key != "question"}
 
     def data_signature(self) -> dict[str, str]:
         """Return the model's commit or version and digest, and what the options come to here."""

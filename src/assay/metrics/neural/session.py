@@ -12,7 +12,7 @@ from typing import Any, ClassVar, Generic, TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
-from assay.metrics.base import Batch
+from assay.metrics.base import Batch, Metric
 from assay.metrics.neural.body import Body, ScorerBody
 from assay.metrics.neural.causal_body import CausalBody
 from assay.metrics.neural.loading import LoadedModel, parameters_of
@@ -188,6 +188,11 @@ class ModelSession(Generic[LoadedT, BodyT]):
         """See :meth:`assay.metrics.work.Session.close`."""
         self._bodies.clear()
         self._meter.close()
+
+
+def as_read(metrics: Sequence[Metric], batch: Batch) -> Batch:
+    """Return the texts as models read them, which is the same for all metrics of a unit: see ``Batch.asked``."""
+    return batch.asked() if any(metric.declaration.reads_question for metric in metrics) else batch
 
 
 def flags_of(batch: Batch, references_cut: Iterable[bool], candidates_cut: Iterable[bool]) -> NDArray[np.uint8]:

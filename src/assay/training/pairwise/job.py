@@ -97,6 +97,7 @@ def prepare(settings: PairSettings, runtime: Runtime, progress: Progress) -> Pai
         settings.pairs, settings.dev, settings.test,
         seed=settings.seed, limit=settings.limit, say=progress.say,
         classes=settings.classes, drop_shared=settings.drop_shared_texts, columns=settings.column_names,
+        question=settings.question,
     )  # fmt: skip
     part = settings.chosen_subset()
     if part is not None and part[1] > len(sets["train"]):

@@ -62,6 +62,9 @@ class LabelledPairs(HeldOut, Passes, TrainingSettings, OnPairs, FromBase, _OfKin
         "random.",
         None,
     )
+    question: bool = setting(
+        "Put the question of a pair, where it has one, before both texts, as the metric does with question=true.", False
+    )
     drop_shared_texts: bool = setting("Leave out training pairs that share a text with a held-out set.", False)
 
     def check(self) -> None:
