@@ -27,6 +27,10 @@ def test_from_a_run_to_a_metric(assay, run):
     assert (done.code, done.err) == (0, "")
     for words in ("answers: combine ", "what each metric adds", "learning curve", "combined is better by"):
         assert words in done.out
+    learned = json.loads(Path("mine/combined.json").read_text(encoding="utf-8"))["learned_from"]
+    said = " ".join(done.out.split())
+    assert f"accuracy {learned['accuracy']:.3f}".replace("0.", ".") in said
+    assert f"expected calibration error {learned['calibration_error']:.3f}".replace("0.", ".") in said
     again = assay("run", "-d", "answers.jsonl", "-m", "combined:mine", "-m", "f1", "-q", "--resamples", "0")
     assert again.code == 0 and "combined:mine" in again.out
     assert "is not an empty folder" in assay("combine", "run", "--out", "mine").complaint

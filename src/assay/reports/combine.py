@@ -18,6 +18,7 @@ from assay.reports.layout import Cell, intervals_in_words, p_value, rate, short
 from assay.reports.recommend import Limits, check_limits
 from assay.reports.settings import CORRECTIONS, BucketsOfRun, CorrectedTests, MetricsOfRun
 from assay.reports.sheets import Column, Document, Sheet, number_columns
+from assay.reports.thresholds.calibration import Calibration, calibrate
 from assay.settings import WithProgress, setting
 from assay.statistics.agreement import Coefficients, measure
 from assay.statistics.coefficients import (
@@ -106,6 +107,9 @@ class Combining:
         statistics: those that tables show.
         buckets: a comparison for each.
         notes: what a reader should know beside.
+        accuracy: share of pairs not learned from whose probability is on the right side of .5; None unless the labels
+            have two values.
+        calibration: of these probabilities; None likewise.
     """
 
     data: ScoredDataset
@@ -115,6 +119,8 @@ class Combining:
     statistics: tuple[str, ...]
     buckets: Sequence[BucketComparison]
     notes: Sequence[str]
+    accuracy: float | None
+    calibration: Calibration | None
 
     @property
     def best_single(self) -> str:
@@ -205,7 +211,13 @@ def combining(
         wanted = not settings.buckets or name in settings.buckets or name == ALL
         if wanted and len(np.unique(data.labels[mask])) > 1:
             buckets.append(_compare(data, name, scores, statistics, by, settings))
-    return Combining(data, inputs, learned, by, tuple(statistics), buckets, notes)
+    accuracy = calibration = None
+    if have_two_values(data.labels):
+        low, high = data.labels.min(), data.labels.max()
+        probabilities, positive = (learned.scores - low) / (high - low), data.labels == high
+        accuracy = float(((probabilities > 0.5) == positive).mean())
+        calibration = calibrate(probabilities, positive, settings.seed, inputs.codes)
+    return Combining(data, inputs, learned, by, tuple(statistics), buckets, notes, accuracy, calibration)
 
 
 @dataclass(frozen=True, eq=False)
@@ -445,6 +457,12 @@ def _verdict(found: Combining, settings: CombineSettings) -> Sheet:
         lines.append(
             f"no combination is known to be better: {name} {short(comparison.value(COMBINED), 3)} on pairs not learned "
             f"from, against {short(comparison.value(best), 3)} of {best}, p {p_value(comparison.p_values[best])}"
+        )
+    if found.accuracy is not None and found.calibration is not None:
+        lines.append(
+            f"as probabilities, on pairs not learned from: accuracy {short(found.accuracy, 3)} at .5, "
+            f"expected calibration error {short(found.calibration.error, 3)} "
+            f"(95 % of correct models stay below {short(found.calibration.limit, 3)})"
         )
     speed = found.inputs.speed_of(members)
     if speed is not None:
