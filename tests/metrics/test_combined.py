@@ -207,6 +207,28 @@ def test_another_member_is_refused(tmp_path):
     assert f"its member {name} has no scores" in result.failures[0]
 
 
+@pytest.mark.parametrize("member", ["evaluate:evil", "judge:any,endpoint=http://127.0.0.1:9"])
+def test_a_folder_neither_runs_code_nor_asks_a_server_that_it_names(learned, tmp_path, member):
+    """It may be a stranger's: its user has to say so."""
+    file = load_metric(f"combined:{learned}").file
+    first = file.members[0].model_copy(update={"metric": member})
+    file = file.model_copy(update={"members": (first, *file.members[1:])})
+    folder = tmp_path / "theirs"
+    folder.mkdir()
+    text = file.model_copy(update={"digest": file.own_digest()}).model_dump_json()
+    (folder / "combined.json").write_text(text, encoding="utf-8")
+    name = f"combined:{folder}"
+    with pytest.raises(UnavailableError, match=f"its member {member} runs or asks what the folder names"):
+        load_metric(name).score(["a"], ["b"])
+    result = assay.run(answers(10), [name, "f1"], resamples=0, store=tmp_path / "s.sqlite")
+    assert "if you trust the folder: combined:" in result.failures[0] and set(result.scores.metric) == {"f1"}
+    assert load_metric(name).foreign_code() == ""
+    # with trust, verify and assay.toml see what it would run
+    trusted = load_metric(f"{name},trust=true")
+    assert load_metric(member).foreign_code() in trusted.foreign_code()
+    assert trusted.signature() == load_metric(name).signature()
+
+
 def test_nothing_in_the_folder_is_a_pickle(learned):
     assert sorted(path.name for path in learned.iterdir()) == ["README.md", "combined.json"]
     for path in learned.iterdir():

@@ -9,6 +9,7 @@ from assay import __version__
 from assay.api.files import Run, open_runs
 from assay.api.values import Report
 from assay.errors import InputError
+from assay.metrics import load_metric
 from assay.metrics.combination import FILE, CombinedFile, LinearStep, Member, TreesStep
 from assay.output import unfinished_folder
 from assay.paths import user_path
@@ -60,7 +61,7 @@ def _write(out: Path, found: Combining, settings: CombineSettings, card: str) ->
         made = folder / "made"
         made.mkdir()
         (made / FILE).write_text(content.model_dump_json(indent=1) + "\n", encoding="utf-8")
-        (made / CARD).write_text(_head(out, found) + card, encoding="utf-8")
+        (made / CARD).write_text(_head(out, content) + card, encoding="utf-8")
         if out.is_dir():
             out.rmdir()
         made.rename(out)
@@ -121,8 +122,9 @@ def _plain(step: Step, used: list[int]) -> LinearStep | TreesStep:
     return LinearStep(kind="linear", intercept=step.function.intercept, weights=weights, **calibration)
 
 
-def _head(out: Path, found: Combining) -> str:
+def _head(out: Path, content: CombinedFile) -> str:
+    trust = ",trust=true" if any(load_metric(member.metric).foreign_code() for member in content.members) else ""
     return (
         f"# {out.name}\n\nOne score learned from metrics by assay {__version__}. "
-        f"Use it as the metric `combined:{out.name}`.\n\n"
+        f"Use it as the metric `combined:{out.name}{trust}`.\n\n"
     )

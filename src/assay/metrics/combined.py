@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, ClassVar
 
-from assay.errors import InputError, UnavailableError
+from assay.errors import AssayError, InputError, UnavailableError
 from assay.metrics.base import Batch, ColumnMetric, Context, Declaration, Metric, option
 from assay.metrics.provenance import ABSENT
 from assay.paths import user_path
@@ -37,6 +37,7 @@ class Combined(Metric):
     """
 
     subject: str = option(help="FOLDER that assay combine wrote, or answer-judge, which comes with assay")
+    trust: bool = option(False, "use metrics that run code, or ask servers, which the folder names")
 
     declaration: ClassVar[Declaration] = Declaration(
         name="combined",
@@ -54,11 +55,10 @@ class Combined(Metric):
     def __post_init__(self) -> None:
         super().__post_init__()
         try:
-            found = self.file
-        except InputError:
+            found, members = self.file, self.members()
+        except AssayError:
             # said when it is to be used
             return
-        members = self.members()
         self.redeclare(
             low=found.low,
             high=found.high,
@@ -88,14 +88,38 @@ class Combined(Metric):
         return read_combined(self.path)
 
     def members(self) -> tuple[Metric, ...]:
-        """Return the metrics whose scores it reads."""
+        """Return the metrics whose scores it reads.
+
+        Raises:
+            InputError: the folder cannot be used.
+            UnavailableError: one of them runs code or asks a server that the folder names, which may be a stranger's.
+        """
         from assay.metrics.registry import load_metric
 
         members = tuple(load_metric(member.metric) for member in self.file.members)
         for metric in members:
             if isinstance(metric, ColumnMetric | Combined):
                 raise InputError(f"{self.path}: reads {metric}, which is no metric of texts; learn it again without it")
+            if not self.trust and (code := metric.foreign_code()):
+                raise UnavailableError(
+                    f"its member {metric} runs or asks what the folder names ({code})",
+                    f"if you trust the folder: combined:{self.subject},trust=true",
+                )
         return members
+
+    def foreign_code(self) -> str:
+        """Return what its members run or call, where it may use them."""
+        if not self.trust:
+            return ""
+        return ", ".join(code for metric in self.members() if (code := metric.foreign_code()))
+
+    def takes(self, name: str) -> bool:
+        """Tell whether an option changes the score; trust does not."""
+        return name != "trust"
+
+    def signature(self) -> dict[str, str]:
+        """See :meth:`Metric.signature`; trust is no part of it."""
+        return {key: value for key, value in super().signature().items() if key != "trust"}
 
     def files(self) -> tuple[str, ...]:
         """Return the folder, where it is one of this machine."""
