@@ -14,7 +14,7 @@ from assay.metrics.combination import FILE, CombinedFile, LinearStep, Member, Tr
 from assay.output import unfinished_folder
 from assay.paths import user_path
 from assay.progress import Silent
-from assay.reports.combine import CombineSettings, Combining, combining, to_document
+from assay.reports.combine import COMBINED, CombineSettings, Combining, combining, to_document
 from assay.reports.data import draws_of, signed
 from assay.reports.formats import write
 from assay.settings import takes_settings
@@ -99,7 +99,7 @@ def file_of(found: Combining, settings: CombineSettings) -> CombinedFile:
             "pairs": len(found.data),
             "learner": combination.learner,
             "by": found.by,
-            "value": comparison.value("combined"),
+            "value": comparison.value(COMBINED),
             "best_single": found.best_single,
             "value_of_best_single": comparison.value(found.best_single),
             "is_better": found.is_better,

@@ -10,7 +10,7 @@ import numpy as np
 
 from assay.benchmark.records import MetricRecords, recorded_declaration
 from assay.errors import AssayError, UnavailableError
-from assay.lexicon.properties import TextPair
+from assay.lexicon.properties import TextPair, text_pairs
 from assay.manifest import Cost, MetricRecord
 from assay.metrics import Metric
 from assay.metrics.combined import Combined
@@ -91,14 +91,9 @@ def combine(metric: Combined, dataset: PreparedDataset, records: MetricRecords) 
 
 def _texts(dataset: PreparedDataset) -> list[TextPair]:
     """Return the texts of all pairs of a dataset."""
-    columns = dataset.pairs.table
-    golds = columns.column("reference").to_pylist()
-    candidates = columns.column("candidate").to_pylist()
-    questions = columns.column("question").to_pylist() if "question" in columns.column_names else [""] * len(golds)
-    return [
-        TextPair(gold if isinstance(gold, list) else [gold], candidate, question or "")
-        for gold, candidate, question in zip(golds, candidates, questions, strict=True)
-    ]
+    table = dataset.pairs.table
+    questions = table.column("question").to_pylist() if "question" in table.column_names else None
+    return text_pairs(table.column("reference").to_pylist(), table.column("candidate").to_pylist(), questions)
 
 
 def _cost_of_members(members: Sequence[MetricRecord], own_seconds: float) -> Cost:

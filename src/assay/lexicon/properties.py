@@ -34,6 +34,20 @@ class TextPair:
     question: str = ""
 
 
+def text_pairs(
+    references: Sequence[str | Sequence[str] | None],
+    candidates: Sequence[str | None],
+    questions: Sequence[str | None] | None = None,
+) -> list[TextPair]:
+    """Return n pairs from columns of length n; a reference is a text or several gold answers, None an empty text."""
+    questions = questions or [""] * len(references)
+    pairs = []
+    for reference, candidate, question in zip(references, candidates, questions, strict=True):
+        golds = [reference] if isinstance(reference, str) else reference
+        pairs.append(TextPair(golds or [""], candidate or "", question or ""))
+    return pairs
+
+
 def _words(text: str) -> list[str]:
     return text_key(text).split()
 

@@ -176,16 +176,6 @@ def _read(path: Path, version: tuple[int, int]) -> CombinedFile:
     return found
 
 
-def text_pairs(batch: Batch) -> list[TextPair]:
-    """Return the texts of each pair of a batch."""
-    golds = batch.gold_answers or [[reference] for reference in batch.references]
-    questions = batch.questions or [""] * len(batch)
-    return [
-        TextPair(gold, candidate, question)
-        for gold, candidate, question in zip(golds, batch.candidates, questions, strict=True)
-    ]
-
-
 def best_scores(metric: Metric, batch: Batch) -> Floats:
     """Return the score of each pair, shape (n,), of several gold answers the best one."""
     session = open_session(metric.needs(), keep=True)

@@ -192,9 +192,10 @@ class Combined(Metric):
 
     def score(self, batch: Batch) -> NDArray[np.float64]:
         """Return one score a pair: float64, shape ``(len(batch),)``; computes the scores of all members."""
-        from assay.metrics.combination import text_pairs
+        from assay.lexicon.properties import text_pairs
 
-        return self.combine(self.scores_of_members(batch), text_pairs(batch))
+        texts = text_pairs(batch.gold_answers or batch.references, batch.candidates, batch.questions)
+        return self.combine(self.scores_of_members(batch), texts)
 
     def scores_of_members(self, batch: Batch) -> list[NDArray[np.float64]]:
         """Return the scores of each member, computed now, shape (n,) each.

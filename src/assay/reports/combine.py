@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from assay.errors import InputError, MissingExtraError, unknown_name
-from assay.lexicon.properties import OF_QUESTION, PROPERTIES, TextPair, properties_of
+from assay.lexicon.properties import OF_QUESTION, PROPERTIES, properties_of, text_pairs
 from assay.manifest import Cost, MetricRecord, RecordedDeclaration
 from assay.reports.data import ALL, ScoredDataset, choose_datasets, group_codes, same_pairs
 from assay.reports.folder import RunFolder
@@ -39,6 +39,8 @@ from assay.statistics.significance import adjust
 
 #: Groups of pairs that learning needs.
 FEWEST_GROUPS = 10
+#: Columns that properties are of.
+TEXTS = ("reference", "candidate", "question")
 #: What tables call the combination; and the one beside the metrics of a recommendation, with its metrics at most.
 COMBINED, COMBINATION, SMALL = "combined", "combination", 3
 
@@ -326,9 +328,12 @@ def _inputs(data: ScoredDataset, names: Sequence[str], settings: CombineSettings
     """Return what is learned from, and notes."""
     columns = [data.oriented(name) for name in names]
     notes = []
-    texts = _texts(data) if settings.properties else []
+    texts = []
+    if settings.properties:
+        given = {name: data.table.column(name).to_pylist() for name in TEXTS if name in data.table.column_names}
+        texts = text_pairs(given["reference"], given["candidate"], given.get("question"))
     properties: list[str] = []
-    if texts and any(text.candidate.strip() for text in texts):
+    if any(text.candidate.strip() for text in texts):
         tried = [name for name in PROPERTIES if name not in OF_QUESTION or any(text.question for text in texts)]
         values = properties_of(texts, tried)
         # what is the same everywhere says nothing
@@ -339,7 +344,7 @@ def _inputs(data: ScoredDataset, names: Sequence[str], settings: CombineSettings
     if groups is not None:
         codes = join_codes(groups, codes)
     codes = np.unique(codes, return_inverse=True)[1]
-    groups_of_pairs = len(np.unique(codes))
+    groups_of_pairs = int(codes.max()) + 1
     if groups_of_pairs < FEWEST_GROUPS:
         raise InputError(
             f"{data.name}: {groups_of_pairs} groups of pairs are too few; it takes {FEWEST_GROUPS} at least"
@@ -356,16 +361,6 @@ def _inputs(data: ScoredDataset, names: Sequence[str], settings: CombineSettings
         raise InputError(f"`budget={settings.budget}`: no metric of {data.run.title} is known to reach it")
     are_metrics = (True,) * len(names) + (False,) * len(properties)
     return Inputs((*names, *properties), np.stack(columns, axis=1), are_metrics, data.labels, codes, speeds), notes
-
-
-def _texts(data: ScoredDataset) -> list[TextPair]:
-    """Return the texts of all pairs."""
-    columns = {name: data.table.column(name).to_pylist() for name in ("reference", "candidate")}
-    questions = data.table.column("question").to_pylist() if "question" in data.table.column_names else [""] * len(data)
-    return [
-        TextPair(golds or [""], candidate or "", question or "")
-        for golds, candidate, question in zip(columns["reference"], columns["candidate"], questions, strict=True)
-    ]
 
 
 def _learners(settings: CombineSettings, notes: list[str]) -> tuple[Name, ...]:

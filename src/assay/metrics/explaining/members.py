@@ -8,8 +8,8 @@ from typing import ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
+from assay.lexicon.properties import text_pairs
 from assay.metrics.base import Batch
-from assay.metrics.combination import text_pairs
 from assay.metrics.combined import Combined
 from assay.metrics.explaining.explanation import Explanation
 
@@ -52,7 +52,8 @@ class MembersExplanation(Explanation):
 def explain_members(metric: Combined, batch: Batch) -> list[MembersExplanation]:
     """Explain pairs under a combination."""
     found = metric.file
-    scores, texts = metric.scores_of_members(batch), text_pairs(batch)
+    scores = metric.scores_of_members(batch)
+    texts = text_pairs(batch.gold_answers or batch.references, batch.candidates, batch.questions)
     inputs = found.inputs_of(scores, texts)
     means = np.array(found.means)
     known: NDArray[np.bool_] = np.asarray(np.isfinite(inputs).all(axis=1))
