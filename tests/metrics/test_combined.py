@@ -147,6 +147,10 @@ def another_step(content):
     content["steps"] *= 2
 
 
+def nonsense_trees(content):
+    content["steps"][0] = {"kind": "trees", "trees": "tree\nTree=0\n", "offset": 0.0, "slope": 1.0}
+
+
 def unknown_property(content):
     content["properties"] = ["taste"]
 
@@ -165,6 +169,7 @@ def too_much(content):
         (more_weight, "was changed after it was learned"),
         (another_step, "its parts do not fit each other"),
         (unknown_property, "its parts do not fit each other"),
+        (nonsense_trees, r"its trees cannot be read \(there are no trees\); learn the combination again"),
         (negative_slope, r"cannot be read \(steps.0.*slope.*greater than or equal to 0"),
         (too_much, r"cannot be read \(code: Extra inputs"),
     ],

@@ -18,7 +18,8 @@ from assay.reports.combine import COMBINED, CombineSettings, Combining, combinin
 from assay.reports.data import draws_of, signed
 from assay.reports.formats import write
 from assay.settings import takes_settings
-from assay.statistics.learners import Step, Trees
+from assay.statistics.learners import Step
+from assay.statistics.trees import Trees
 
 #: The file of a folder that tells a reader what was learned.
 CARD = "README.md"

@@ -16,7 +16,8 @@ from assay.errors import InputError
 from assay.lexicon.properties import OF_QUESTION, PROPERTIES, TextPair, properties_of
 from assay.metrics.base import Batch, Metric
 from assay.metrics.work import open_session
-from assay.statistics.learners import Learned, Linear, Step, Trees, import_lightgbm
+from assay.statistics.learners import Learned, Linear, Step
+from assay.statistics.trees import Trees, check_trees, import_lightgbm
 
 if TYPE_CHECKING:
     from assay.statistics.concordance import Floats
@@ -171,6 +172,12 @@ def _read(path: Path, version: tuple[int, int]) -> CombinedFile:
     steps = max(1, len(found.levels) - 1)
     if unknown or len(found.means) != inputs or len(found.steps) != steps or any(size != inputs for size in sizes):
         raise InputError(f"{path}: its parts do not fit each other; {remedy}")
+    try:
+        for step in found.steps:
+            if isinstance(step, TreesStep):
+                check_trees(step.trees, inputs)
+    except ValueError as error:
+        raise InputError(f"{path}: its trees cannot be read ({error}); {remedy}") from None
     if found.digest != found.own_digest():
         raise InputError(f"{path}: was changed after it was learned (its digest is another); {remedy}")
     return found

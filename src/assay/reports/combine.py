@@ -34,8 +34,9 @@ from assay.statistics.comparison import Difference, summarise
 from assay.statistics.concordance import Floats
 from assay.statistics.crossvalidation import join_codes
 from assay.statistics.draws import draw_all
-from assay.statistics.learners import NAMES, Name, import_lightgbm
+from assay.statistics.learners import NAMES, Name
 from assay.statistics.significance import adjust
+from assay.statistics.trees import import_lightgbm
 
 #: Groups of pairs that learning needs.
 FEWEST_GROUPS = 10

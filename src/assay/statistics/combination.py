@@ -17,7 +17,8 @@ from numpy.typing import NDArray
 from assay.statistics.agreement import measure
 from assay.statistics.concordance import Floats
 from assay.statistics.crossvalidation import Rows, make_folds
-from assay.statistics.learners import NAMES, Learned, Linear, Name, Recipe, Step, Targets, Trees, calibrate
+from assay.statistics.learners import NAMES, Learned, Linear, Name, Recipe, Step, Targets, calibrate
+from assay.statistics.trees import Trees
 
 #: Folds of the inner and of the outer cross-validation.
 FOLDS = 5

@@ -10,14 +10,14 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from functools import cached_property, lru_cache
-from typing import Any, Literal, Protocol
+from functools import cached_property
+from typing import Literal, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
 
-from assay.errors import MissingExtraError
 from assay.statistics.concordance import Floats
+from assay.statistics.trees import Trees, import_lightgbm, trees_of
 
 #: Labels with more distinct values are predicted as a number, others step by step.
 MOST_STEPS = 6
@@ -54,54 +54,6 @@ class Linear:
             if weight:
                 total += weight * inputs[:, column]
         return total
-
-
-@dataclass(frozen=True)
-class Trees:
-    """Boosted trees of LightGBM.
-
-    Attributes:
-        text: the model in LightGBM's own text format.
-        columns: the inputs that it reads, by their number.
-    """
-
-    text: str
-    columns: tuple[int, ...]
-
-    @property
-    def _booster(self) -> Any:
-        return _booster_of(self.text)
-
-    def margin(self, inputs: Floats) -> Floats:
-        """See :class:`Margin`."""
-        values: Floats = self._booster.predict(inputs[:, self.columns], raw_score=True, num_threads=1)
-        return values
-
-    def contributions(self, inputs: Floats) -> Floats:
-        """Return how far each input that is read moves the margin from its mean, and that mean, shape (n, columns + 1).
-
-        Source: Lundberg, Erion & Lee, Consistent individualized feature attribution for tree ensembles (2018).
-        """
-        values: Floats = self._booster.predict(inputs[:, self.columns], pred_contrib=True, num_threads=1)
-        return values
-
-
-def import_lightgbm() -> Any:
-    """Return the module lightgbm.
-
-    Raises:
-        MissingExtraError: it is not installed.
-    """
-    try:
-        import lightgbm
-    except ImportError as error:
-        raise MissingExtraError("lightgbm", "combine") from error
-    return lightgbm
-
-
-@lru_cache(maxsize=16)
-def _booster_of(text: str) -> Any:
-    return import_lightgbm().Booster(model_str=text)
 
 
 @dataclass(frozen=True)
@@ -279,7 +231,7 @@ class Recipe:
             "verbosity": -1,
         }
         booster = lightgbm.train(settings, lightgbm.Dataset(inputs, target), num_boost_round=ROUNDS)
-        return Trees(booster.model_to_string(), self.columns)
+        return Trees(trees_of(booster), self.columns)
 
     def learn(self, inputs: Floats, targets: Targets) -> tuple[Linear | Trees, ...]:
         """Return a function for each step."""

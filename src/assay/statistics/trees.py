@@ -1,0 +1,183 @@
+"""Boosted trees as LightGBM's own text, which is checked before LightGBM reads it.
+
+LightGBM trusts its text: with a child that is no node it reads outside of its memory or walks for ever, and a text can
+come from a stranger's folder.
+"""
+
+from __future__ import annotations
+
+import math
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import lru_cache
+from typing import Any
+
+from assay.errors import MissingExtraError
+from assay.statistics.concordance import Floats
+
+#: What ends the trees; importances and the settings of the training follow, and are left out.
+END = "end of trees"
+#: Leaves of a tree at most: LightGBM walks it by calling itself.
+MOST_LEAVES = 1000
+#: Lines of a tree, with numbers for each of its leaves, or for each node that divides them.
+_OF_LEAVES = ("leaf_value", "leaf_weight", "leaf_count")
+_OF_NODES = ("split_gain", "threshold", "internal_value", "internal_weight", "internal_count")
+_WHOLE_OF_NODES = ("split_feature", "decision_type", "left_child", "right_child")
+_NUMBER = r"-?\d{1,20}(?:\.\d{1,40})?(?:e[-+]?\d{1,3})?"
+
+
+@dataclass(frozen=True)
+class Trees:
+    """Boosted trees of LightGBM.
+
+    Attributes:
+        text: the trees in LightGBM's own text format, see :func:`trees_of`.
+        columns: the inputs that it reads, by their number.
+    """
+
+    text: str
+    columns: tuple[int, ...]
+
+    @property
+    def _booster(self) -> Any:
+        return _booster_of(self.text)
+
+    def margin(self, inputs: Floats) -> Floats:
+        """See :class:`~assay.statistics.learners.Margin`."""
+        values: Floats = self._booster.predict(inputs[:, self.columns], raw_score=True, num_threads=1)
+        return values
+
+    def contributions(self, inputs: Floats) -> Floats:
+        """Return how far each input that is read moves the margin from its mean, and that mean, shape (n, columns + 1).
+
+        Source: Lundberg, Erion & Lee, Consistent individualized feature attribution for tree ensembles (2018).
+        """
+        values: Floats = self._booster.predict(inputs[:, self.columns], pred_contrib=True, num_threads=1)
+        return values
+
+
+def import_lightgbm() -> Any:
+    """Return the module lightgbm.
+
+    Raises:
+        MissingExtraError: it is not installed.
+    """
+    try:
+        import lightgbm
+    except ImportError as error:
+        raise MissingExtraError("lightgbm", "combine") from error
+    return lightgbm
+
+
+@lru_cache(maxsize=16)
+def _booster_of(text: str) -> Any:
+    return import_lightgbm().Booster(model_str=text)
+
+
+def trees_of(booster: Any) -> str:
+    """Return the text of a LightGBM booster as far as its trees go."""
+    text: str = booster.model_to_string()
+    return text.partition(END)[0] + END + "\n"
+
+
+def check_trees(text: str, inputs: int) -> None:
+    """Return when a text is what :func:`trees_of` gives for trees of so many inputs, as far as LightGBM relies on it.
+
+    Raises:
+        ValueError: it is not; the message says where.
+    """
+    starts = [match.start() for match in re.finditer(r"^Tree=", text, re.MULTILINE)]
+    if not starts or not text.endswith(f"\n{END}\n"):
+        raise ValueError("there are no trees")
+    ends = [*starts[1:], len(text) - len(END) - 1]
+    blocks = [text[start:end] for start, end in zip(starts, ends, strict=True)]
+    _check_head(text[: starts[0]], blocks, inputs)
+    for number, block in enumerate(blocks):
+        try:
+            _check_tree(block, number, inputs)
+        except (KeyError, ValueError) as error:
+            raise ValueError(f"tree {number}: {error}") from None
+
+
+def _lines(text: str) -> dict[str, str]:
+    """Return the lines ``key=value``, each key once."""
+    found: dict[str, str] = {}
+    for line in text.splitlines():
+        key, sign, value = line.partition("=")
+        if line and (not sign or key in found):
+            raise ValueError(f"cannot read {line[:40]!r}")
+        if line:
+            found[key] = value
+    return found
+
+
+def _check_head(head: str, blocks: Sequence[str], inputs: int) -> None:
+    first, _, rest = head.partition("\n")
+    lines = _lines(rest)
+    objective = lines.pop("objective", "")
+    names, ranges = lines.pop("feature_names", "").split(" "), lines.pop("feature_infos", "").split(" ")
+    expected = {
+        "version": "v4",
+        "num_class": "1",
+        "num_tree_per_iteration": "1",
+        "label_index": "0",
+        "max_feature_idx": str(inputs - 1),
+        "tree_sizes": " ".join(str(len(block)) for block in blocks),
+    }
+    # the monotone constraints of the training, which prediction does not read
+    constraints = lines.pop("monotone_constraints", "0").split(" ")
+    numbers = rf"\[{_NUMBER}:{_NUMBER}\]|none"
+    if (
+        first != "tree"
+        or lines != expected
+        or objective not in ("binary sigmoid:1", "regression")
+        or not all(re.fullmatch(r"Column_\d{1,6}", name) for name in names)
+        or not all(re.fullmatch(numbers, span) for span in ranges)
+        or not all(re.fullmatch(r"-?[01]", sign) for sign in constraints)
+        or len(names) != inputs
+        or len(ranges) != inputs
+    ):
+        raise ValueError("the lines before the trees are not those of such trees")
+
+
+def _check_tree(block: str, number: int, inputs: int) -> None:
+    lines = _lines(block)
+    leaves = int(lines["num_leaves"])
+    if not 1 <= leaves <= MOST_LEAVES:
+        raise ValueError(f"has {leaves} leaves")
+    single = {"Tree": str(number), "num_leaves": str(leaves), "num_cat": "0", "is_linear": "0"}
+    sizes = dict.fromkeys(_OF_LEAVES, leaves) | dict.fromkeys((*_OF_NODES, *_WHOLE_OF_NODES), leaves - 1)
+    if leaves == 1 and lines.get("leaf_weight") == "":
+        # so LightGBM writes a tree that divides nothing
+        sizes["leaf_weight"] = 0
+    if lines.keys() != {*single, *sizes, "shrinkage"} or any(lines[key] != value for key, value in single.items()):
+        raise ValueError("its lines are not those of a tree of numbers")
+    _numbers(lines["shrinkage"], 1)
+    values = {key: _numbers(lines[key], size) for key, size in sizes.items()}
+    if not all(value.is_integer() for key in _WHOLE_OF_NODES for value in values[key]):
+        raise ValueError("a node or an input is not a whole number")
+    whole = {key: [int(value) for value in values[key]] for key in _WHOLE_OF_NODES}
+    if any(not 0 <= feature < inputs for feature in whole["split_feature"]):
+        raise ValueError("reads an input that there is not")
+    if any(kind not in range(0, 16, 2) for kind in whole["decision_type"]):
+        raise ValueError("divides by something else than a number")
+    # each node but the first, and each leaf (as -1, -2, ...), is the child of one node, which stands before it
+    children = sorted([*whole["left_child"], *whole["right_child"]])
+    every = [*range(-leaves, 0), *range(1, leaves - 1)] if leaves > 1 else []
+    behind = all(
+        child < 0 or child > node for side in ("left_child", "right_child") for node, child in enumerate(whole[side])
+    )
+    if children != every or not behind:
+        raise ValueError("its nodes are no tree")
+
+
+def _numbers(text: str, size: int) -> list[float]:
+    """Return the numbers of a line, finite, of which there are *size*."""
+    parts = text.split(" ") if text else []
+    if len(parts) != size or not all(re.fullmatch(_NUMBER, part) for part in parts):
+        raise ValueError(f"expected {size} numbers, found {text[:40]!r}")
+    numbers = [float(part) for part in parts]
+    if not all(map(math.isfinite, numbers)):
+        raise ValueError(f"a number is too large: {text[:40]!r}")
+    return numbers
