@@ -62,6 +62,7 @@ def test_where_no_combination_is_better_the_best_metric_is_named(assay, workplac
 def test_refusals_are_one_line(assay, run):
     assert "there is none called 'forest'" in assay("combine", "run", "--learner", "forest").complaint
     assert "--budget fast: cannot be read" in assay("combine", "run", "--budget", "fast").complaint
+    assert "--max-price -1" in assay("combine", "run", "--max-price", "-1").complaint
     assert "no metric of run is known to reach it" in assay("combine", "run", "--budget", "1e12/s").complaint
     assert "--most 0: expected 1 or more" in assay("combine", "run", "--most", "0").complaint
     assert "has no scores of 'bleu'" in assay("combine", "run", "-m", "bleu").complaint
@@ -72,3 +73,21 @@ def test_refusals_are_one_line(assay, run):
     write("same.jsonl", [row | {"label": 1} for row in answers(60)])
     assay("run", "-d", "same.jsonl", "-m", "f1", "-q", "--resamples", "0", "--out", "same")
     assert "all labels are 1; to learn takes pairs with others" in assay("combine", "same").complaint
+
+
+def test_what_a_paid_metric_costs_is_said_and_limited(assay, run):
+    """A judge's price, as its run recorded it."""
+    path = Path("run/run.json")
+    manifest = json.loads(path.read_text(encoding="utf-8"))
+    (record,) = [each for each in manifest["metrics"] if each["metric"] == "rouge-l"]
+    record["declared"]["kind"], record["cost"]["price_per_1000"] = "judge", 0.4
+    path.write_text(json.dumps(manifest), encoding="utf-8")
+    done = assay("combine", "run", "--resamples", "100", "-q", "--learner", "mean", "-f", "json")
+    prices = {each["metric"]: each["price_per_1000"] for each in json.loads(done.out) if each["bucket"] == "all"}
+    assert prices == {"combined": None, "rouge-l": 0.4, "f1": 0.0, "chrf": 0.0}
+    taken = assay("combine", "run", "--resamples", "100", "-q", "--learner", "mean", "--max-price", "0.4", "--explain")
+    assert "1,000 pairs cost 0.40" in taken.out and "price per 1,000" in taken.out
+    free = assay("combine", "run", "--resamples", "100", "-q", "--learner", "mean", "--max-price", "0")
+    assert "its metrics are free" in free.out
+    unaffordable = assay("combine", "run", "-m", "rouge-l", "--max-price", "0.1").complaint
+    assert "no metric of run is known to cost so little" in unaffordable

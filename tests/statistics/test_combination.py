@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 from scipy.stats import spearmanr
@@ -42,6 +44,19 @@ def test_no_more_metrics_than_asked_for_and_none_beyond_the_budget():
     assert inputs.speed_of(found) >= 150
     every = learn(inputs, Options("auc", learners=LEARNERS)).members
     assert inputs.speed_of(every) < 150 and len(every) > len(found)
+
+
+def test_no_metric_beyond_the_price():
+    inputs = inputs_of(n=1000)
+    free = learn(inputs, Options("auc", learners=LEARNERS)).members
+    assert len(free) > 1
+    priced = replace(inputs, prices=dict.fromkeys(inputs.names, 0.0) | {free[1]: 0.4})
+    assert free[1] in learn(priced, Options("auc", price=0.4, learners=LEARNERS)).members
+    assert free[1] not in learn(priced, Options("auc", price=0.3, learners=LEARNERS)).members
+    # one whose price is not known is not known to keep it
+    unknown = replace(inputs, prices={name: 0.0 for name in inputs.names if name != free[1]})
+    assert free[1] not in learn(unknown, Options("auc", price=9.0, learners=LEARNERS)).members
+    assert priced.price_of(free[:2]) == 0.4 and unknown.price_of(free[:2]) is None
 
 
 def test_a_metric_of_unknown_speed_keeps_no_budget():

@@ -14,7 +14,7 @@ from assay.lexicon.properties import OF_QUESTION, PROPERTIES, properties_of, tex
 from assay.manifest import Cost, MetricRecord, RecordedDeclaration
 from assay.reports.data import ALL, ScoredDataset, choose_datasets, group_codes, same_pairs
 from assay.reports.folder import RunFolder
-from assay.reports.layout import Cell, intervals_in_words, p_value, rate, short
+from assay.reports.layout import Cell, intervals_in_words, money, p_value, rate, short
 from assay.reports.recommend import Limits, check_limits
 from assay.reports.settings import CORRECTIONS, BucketsOfRun, CorrectedTests, MetricsOfRun
 from assay.reports.sheets import Column, Document, Sheet, number_columns
@@ -64,6 +64,9 @@ class CombineSettings(MetricsOfRun, BucketsOfRun, CorrectedTests, WithProgress):
     budget: str | None = setting(
         "What the metrics must reach together on this machine: 200/s, 600/min.", None, metavar="PAIRS/TIME"
     )
+    max_price: float | None = setting(
+        "The most that 1,000 pairs may cost with all metrics together; 0: only free ones.", None, metavar="PRICE"
+    )
     properties: bool = setting("Try lengths, numbers and question words of the texts beside the metrics.", True)
     learners: Sequence[str] = setting(
         "How to combine: mean, linear or trees; the best is chosen [default: all, trees where LightGBM is installed].",
@@ -83,7 +86,7 @@ class CombineSettings(MetricsOfRun, BucketsOfRun, CorrectedTests, WithProgress):
     def check(self) -> None:
         """Compare settings with each other."""
         super().check()
-        check_limits(self.budget, None)
+        check_limits(self.budget, self.max_price)
         if self.most < 1:
             raise InputError(f"`most={self.most}`: expected 1 or more metrics")
         if self.by is not None:
@@ -94,8 +97,8 @@ class CombineSettings(MetricsOfRun, BucketsOfRun, CorrectedTests, WithProgress):
 
     @property
     def limits(self) -> Limits:
-        """The budget."""
-        return Limits.of(self.budget, None)
+        """Budget and price."""
+        return Limits.of(self.budget, self.max_price)
 
 
 @dataclass(frozen=True, eq=False)
@@ -204,7 +207,8 @@ def combining(
     by = settings.by or deciding_statistic([have_two_values(data.labels)])
     inputs, more = _inputs(data, names, settings)
     notes += more
-    options = Options(by, settings.most, settings.limits.speed, _learners(settings, notes), settings.seed)
+    limits = settings.limits
+    options = Options(by, settings.most, limits.speed, limits.price, _learners(settings, notes), settings.seed)
     begin("learning", work_of(len(data)))
     learned = study(inputs, options, advance=advance)
     statistics = check_statistics([*default_statistics([have_two_values(data.labels)]), by])
@@ -256,7 +260,7 @@ def small_combination(data: ScoredDataset, by: str, seed: int) -> SmallCombinati
         inputs, _ = _inputs(part, names, settings)
     except InputError:
         return None
-    found = study(inputs, Options(by, settings.most, None, ("mean", "linear"), seed), curve=False)
+    found = study(inputs, Options(by, settings.most, learners=("mean", "linear"), seed=seed), curve=False)
     members = found.combination.members
     if len(members) < 2:
         return None
@@ -350,18 +354,22 @@ def _inputs(data: ScoredDataset, names: Sequence[str], settings: CombineSettings
         raise InputError(
             f"{data.name}: {groups_of_pairs} groups of pairs are too few; it takes {FEWEST_GROUPS} at least"
         )
-    speeds = {}
-    for name in names:
-        speed = data.metrics[name].cost.pairs_per_second
-        if speed:
-            speeds[name] = speed
+    records = {name: data.metrics[name] for name in names}
+    speeds = {name: speed for name, record in records.items() if (speed := record.cost.pairs_per_second)}
+    prices = {name: price for name, record in records.items() if (price := record.price_per_1000) is not None}
     unknown = [name for name in names if name not in speeds]
     if settings.budget is not None and unknown:
         notes.append(f"of unknown speed, and hence not within the budget: {', '.join(unknown)}; run them with `fresh`")
+    unpriced = [name for name in names if name not in prices]
+    if settings.max_price is not None and unpriced:
+        notes.append(f"of unknown price, and hence not taken: {', '.join(unpriced)}; run them with `prices`")
+    if settings.max_price is not None and not any(price <= settings.max_price for price in prices.values()):
+        raise InputError(f"`max_price={settings.max_price}`: no metric of {data.run.title} is known to cost so little")
     if settings.budget is not None and not any(speeds.get(name, 0) >= (settings.limits.speed or 0) for name in names):
         raise InputError(f"`budget={settings.budget}`: no metric of {data.run.title} is known to reach it")
     are_metrics = (True,) * len(names) + (False,) * len(properties)
-    return Inputs((*names, *properties), np.stack(columns, axis=1), are_metrics, data.labels, codes, speeds), notes
+    values = np.stack(columns, axis=1)
+    return Inputs((*names, *properties), values, are_metrics, data.labels, codes, speeds, prices), notes
 
 
 def _learners(settings: CombineSettings, notes: list[str]) -> tuple[Name, ...]:
@@ -463,10 +471,19 @@ def _verdict(found: Combining, settings: CombineSettings) -> Sheet:
     speed = found.inputs.speed_of(members)
     if speed is not None:
         lines.append(f"{rate(speed)} pairs/s on this machine, one metric after the other")
+    if _is_paid(found):
+        price = found.inputs.price_of(members)
+        lines.append("its metrics are free" if price == 0 else f"1,000 pairs cost {money(price)}")
     chosen = [tuple(sorted(fold.members)) for fold in found.study.folds]
     same = chosen.count(tuple(sorted(members)))
     lines.append(f"the same metrics were chosen in {same} of {len(chosen)} folds")
     return Sheet(headline, (), (), facts=lines, notes=list(found.notes))
+
+
+def _is_paid(found: Combining) -> bool:
+    """Tell whether some metric of the run costs money, or its price is not known."""
+    metrics = [name for name in found.inputs.names if name in found.data.metrics]
+    return any(found.inputs.prices.get(name) != 0 for name in metrics)
 
 
 def _signed(value: float | None) -> str:
@@ -525,7 +542,9 @@ def _difference(difference: Difference) -> str:
 
 def _additions(found: Combining) -> Sheet:
     """Return what each metric of the combination adds and costs."""
-    rows = []
+    rows, paid = [], _is_paid(found)
+    heads = [f"{title_of(found.by)} alone", "with those above", "pairs/s", "with those above"]
+    heads += ["price per 1,000", "with those above"] if paid else []
     for place, addition in enumerate(found.study.combination.additions):
         so_far = found.study.combination.members[: place + 1]
         speed, total = found.inputs.speeds.get(addition.name), found.inputs.speed_of(so_far)
@@ -536,13 +555,18 @@ def _additions(found: Combining) -> Sheet:
                 short(addition.value, 3),
                 "–" if speed is None else rate(speed),
                 "–" if total is None else rate(total),
+                *(
+                    [money(found.inputs.prices.get(addition.name)), money(found.inputs.price_of(so_far))]
+                    if paid
+                    else []
+                ),
             ]
         )
     tried = ", ".join(f"{name} {short(value, 3)}" for name, value in found.study.combination.tried.items())
     name = title_of(found.by)
     return Sheet(
         f"{found.data.title}: what each metric adds",
-        [Column("metric"), *number_columns([f"{name} alone", "with those above", "pairs/s", "with those above"])],
+        [Column("metric"), *number_columns(heads)],
         rows,
         facts=[
             f"chosen one by one, each for the most that it adds to {name} of a linear function, by cross-validation",
@@ -584,6 +608,7 @@ def _records(found: Combining) -> Iterator[dict[str, Any]]:
                 "n": comparison.n,
                 "in_combination": name in members,
                 "pairs_per_second": found.inputs.speeds.get(name),
+                "price_per_1000": found.inputs.prices.get(name),
             }
             for place, statistic in enumerate(found.statistics):
                 value = float(coefficients.values[place])

@@ -39,6 +39,7 @@ class Inputs:
         values: shape (n, m), finite; a higher value of a metric means more similar.
         are_metrics: which inputs are metrics; the others are properties of the texts, which may count either way.
         speeds: pairs a second by name of metric, where it is known.
+        prices: what 1,000 pairs cost by name of metric, where it is known; 0 where nothing is paid.
         labels: shape (n,), finite.
         codes: pairs with the same one stay together, shape (n,), integers.
     """
@@ -49,6 +50,7 @@ class Inputs:
     labels: Floats
     codes: Rows
     speeds: Mapping[str, float] = field(default_factory=dict)
+    prices: Mapping[str, float] = field(default_factory=dict)
 
     def take(self, rows: Rows) -> Inputs:
         """Return some of the pairs."""
@@ -60,6 +62,11 @@ class Inputs:
         if not speeds or any(not speed for speed in speeds):
             return None
         return 1 / sum(1 / speed for speed in speeds if speed)
+
+    def price_of(self, names: Sequence[str]) -> float | None:
+        """Return what 1,000 pairs cost with several metrics; None where that of one is unknown."""
+        prices = [self.prices.get(name) for name in names]
+        return None if None in prices else sum(price for price in prices if price)
 
     @property
     def metrics(self) -> list[int]:
@@ -80,6 +87,7 @@ class Options:
         by: the coefficient that decides.
         most: metrics at most.
         budget: pairs a second that the metrics must reach together; None for any.
+        price: the most that 1,000 pairs may cost with all of them; None for any.
         learners: which are tried.
         seed: deals pairs to folds.
     """
@@ -87,6 +95,7 @@ class Options:
     by: str
     most: int = MOST
     budget: float | None = None
+    price: float | None = None
     learners: tuple[Name, ...] = NAMES
     seed: int = 0
 
@@ -199,8 +208,8 @@ class _Search:
     def metrics(self) -> list[Addition]:
         """Return the metrics to combine: the best one, and each next one that adds most, as long as it adds enough.
 
-        A metric that would make the combination slower than the budget is not taken. Where the speed of a metric is
-        not known, it keeps no budget.
+        A metric that would make the combination slower than the budget, or more expensive than the price, is not taken,
+        nor one whose speed or price is not known where it is limited.
         """
         inputs, options = self._inputs, self._options
         alone = {number: self._mean_over_folds(inputs.values[:, number]) for number in inputs.metrics}
@@ -209,7 +218,7 @@ class _Search:
         while len(chosen) < options.most:
             values = {}
             for number in inputs.metrics:
-                if number in chosen or not self._is_fast_enough([*chosen, number]):
+                if number in chosen or not self._is_within_limits([*chosen, number]):
                     continue
                 values[number] = self._value(self._recipe("linear", [*chosen, number])) if chosen else alone[number]
             if not values:
@@ -221,11 +230,12 @@ class _Search:
             additions.append(Addition(inputs.names[best], values[best], alone[best]))
         return additions
 
-    def _is_fast_enough(self, numbers: Sequence[int]) -> bool:
-        if self._options.budget is None:
-            return True
-        speed = self._inputs.speed_of([self._inputs.names[number] for number in numbers])
-        return speed is not None and speed >= self._options.budget
+    def _is_within_limits(self, numbers: Sequence[int]) -> bool:
+        names = [self._inputs.names[number] for number in numbers]
+        budget, most = self._options.budget, self._options.price
+        speed, price = self._inputs.speed_of(names), self._inputs.price_of(names)
+        is_fast_enough = budget is None or (speed is not None and speed >= budget)
+        return is_fast_enough and (most is None or (price is not None and price <= most))
 
     def learner(self, members: Sequence[int]) -> tuple[Recipe, str, dict[str, float]]:
         """Return the simplest learner of those that agree best, its name, and the agreement of each.
