@@ -85,6 +85,15 @@ def test_a_run_scores_the_members_and_combines_them(learned, tmp_path):
     assert again.scores[again.scores.metric == name].score.to_numpy() == pytest.approx(alone)
 
 
+def test_a_run_says_where_a_combination_was_learned_from_its_pairs(learned, tmp_path):
+    """Its agreement there is that of a student with the answers."""
+    name = f"combined:{learned}"
+    for rows, is_told in ((answers(300), True), (answers(300, seed=1), False)):
+        result = assay.run(rows, [name], resamples=0, buckets=["none"], store=tmp_path / "s.sqlite")
+        assert ("learned from these very pairs" in result.outcome.metrics[0].says) == is_told
+        assert ("is no test of it" in " ".join(result.to_markdown().split())) == is_told
+
+
 def test_a_dry_run_counts_the_members(learned, tmp_path):
     rows, name = answers(30, seed=5), f"combined:{learned}"
     found = assay.estimate(rows, [name], store=tmp_path / "s.sqlite").records

@@ -82,11 +82,18 @@ def combine(metric: Combined, dataset: PreparedDataset, records: MetricRecords) 
             short_signature=metric.short_signature(),
             signature=metric.signature(),
             declared=recorded_declaration(metric),
-            says=metric.says(),
+            says=_says(metric, dataset),
             flags={"without a score of some member, no score": lacking} if lacking else {},
             cost=_cost_of_members(found, seconds / max(1, len(scores))),
         )
     )
+
+
+def _says(metric: Combined, dataset: PreparedDataset) -> str:
+    """Return what the metric is made of, and whether it was learned from these pairs."""
+    if metric.file.learned_from.get("digest") != dataset.pairs.digest:
+        return metric.says()
+    return f"{metric.says()}; it was learned from these very pairs: its agreement with them is no test of it"
 
 
 def _texts(dataset: PreparedDataset) -> list[TextPair]:
