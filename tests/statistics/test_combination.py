@@ -136,6 +136,30 @@ def test_graded_labels_are_predicted_on_their_scale():
     assert agreement_of(found.scores, labels, "spearman") > agreement_of(values[:, 0], labels, "spearman")
 
 
+def test_learning_uses_one_thread_of_blas_and_leaves_the_others_as_they_were(monkeypatch):
+    """Threads of tiny matrices wait for each other: beside another program, learning took ten times as long."""
+    import scipy.linalg  # noqa: F401 - its BLAS is another one than NumPy's, and has to be loaded to be seen
+    from threadpoolctl import threadpool_info, threadpool_limits
+
+    def threads():
+        return {pool["num_threads"] for pool in threadpool_info() if pool["user_api"] == "blas"}
+
+    while_learning = []
+    recipe_learn = Recipe.learn
+
+    def learn_and_look(self, inputs, targets):
+        while_learning.append(threads())
+        return recipe_learn(self, inputs, targets)
+
+    monkeypatch.setattr(Recipe, "learn", learn_and_look)
+    with threadpool_limits(limits=2, user_api="blas"):
+        before = threads()
+        learn(inputs_of(n=60), Options("auc", learners=("linear",)))
+        assert threads() == before == {2}
+    assert while_learning
+    assert all(used == {1} for used in while_learning)
+
+
 def test_the_same_seed_gives_the_same_study():
     inputs = inputs_of(n=150)
     first, second = (study(inputs, Options("auc", learners=LEARNERS, seed=7)) for _ in range(2))

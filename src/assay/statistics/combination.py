@@ -9,6 +9,7 @@ cross-validation for model selection, 2006). Pairs that share a group or their t
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
+from contextlib import AbstractContextManager
 from dataclasses import dataclass, field, replace
 
 import numpy as np
@@ -151,6 +152,24 @@ def learn(inputs: Inputs, options: Options) -> Combination:
         inputs: at least :data:`FEWEST` pairs with two labels, one metric at least.
         options: see there.
     """
+    with _one_blas_thread():
+        return _learn(inputs, options)
+
+
+def _one_blas_thread() -> AbstractContextManager[object]:
+    """Return a context in which the linear algebra of NumPy and SciPy uses one thread.
+
+    The matrices of a fit are tiny, and their threads wait for each other in a loop: beside another program that uses
+    the cores, learning took ten times as long.
+    """
+    import scipy.linalg  # noqa: F401 - only a library that is loaded can be limited
+    from threadpoolctl import threadpool_limits
+
+    limits: AbstractContextManager[object] = threadpool_limits(limits=1, user_api="blas")
+    return limits
+
+
+def _learn(inputs: Inputs, options: Options) -> Combination:
     search = _Search(inputs, options)
     additions = search.metrics()
     recipe, learner, tried = search.learner([inputs.names.index(addition.name) for addition in additions])
