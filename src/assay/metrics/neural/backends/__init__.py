@@ -81,8 +81,10 @@ def _for_threads(models: list[Any], engine: ModelEngine, threads: int) -> list[t
 
 
 def _take_config(models: list[Any]) -> Any:
-    """Return the models' configuration and clear the list, so that their memory can be freed before the converted model is
-    loaded."""
+    """Return the models' configuration and clear the list.
+
+    So their memory can be freed before the converted model is loaded.
+    """
     config = models[0].config
     models.clear()
     return config

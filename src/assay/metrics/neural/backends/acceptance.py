@@ -41,8 +41,9 @@ _CPU_FIELDS = ("model name", "cpu family", "model", "flags", "CPU implementer", 
 #: A function from a batch to the outputs of a model: hidden states of some layers, each (b, l, d), or logits, (b, 1).
 Outputs = Callable[[Packed], "Sequence[torch.Tensor]"]
 
-# The check set: English and German pairs of answers and of sentences, from equal in meaning to unrelated. It was written
-# for this purpose and not taken from a dataset, so that no benchmark's own pairs decide which model may be used on it.
+# The check set: English and German pairs of answers and of sentences, from equal in meaning to unrelated. It was
+# written for this purpose and not taken from a dataset, so that no benchmark's own pairs decide which model may be used
+# on it.
 #
 # A sentence has one phrase from each column; the columns differ in length so that combinations rarely repeat.
 _SENTENCES = (
@@ -100,8 +101,8 @@ _ROWS = 16
 def check_pairs() -> dict[str, tuple[tuple[str, str], ...]]:
     """Return the pairs of the check set by kind, ``answers`` and ``sentences``, about 300 in all.
 
-    The two kinds are compared separately, because the scores of answers are closer together than those of sentences, so
-    that a worse conversion shows in their order first. No pair has two equal texts.
+    The two kinds are compared separately, because the scores of answers are closer together, so that a worse
+    conversion changes their order first. No pair has two equal texts.
     """
     sentences: list[tuple[str, str]] = []
     for columns in _SENTENCES:
@@ -111,7 +112,7 @@ def check_pairs() -> dict[str, tuple[tuple[str, str], ...]]:
 
 
 def _answer_pairs() -> list[tuple[str, str]]:
-    """Return pairs of each answer with its paraphrase, with the similar answer, and with the answer of the next line."""
+    """Return pairs of each answer with its paraphrase, with the similar answer, and with the next line's answer."""
     answers = []
     for line in _ANSWERS.strip().splitlines():
         answer, paraphrase, near = (part.strip() for part in line.split("|"))
