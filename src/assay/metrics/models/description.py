@@ -72,19 +72,24 @@ def describe(folder: Path) -> ModelDescription:
     config = read_json(transformer / "config.json")
     sentence_config = read_json(folder / "config_sentence_transformers.json")
     architectures = config.get("architectures")
+    architecture = architectures[0] if isinstance(architectures, list) and architectures else None
+    pooling = _pooling_of(read_json(folder_of["Pooling"] / "config.json")) if "Pooling" in folder_of else None
     prompts = sentence_config.get("prompts")
+    prompt_pairs = None
+    if isinstance(prompts, dict):
+        prompt_pairs = tuple((str(key), str(text)) for key, text in prompts.items())
     return ModelDescription(
-        architecture=_string_or_none(architectures[0]) if isinstance(architectures, list) and architectures else None,
+        architecture=_string_or_none(architecture),
         model_type=_string_or_none(config.get("model_type")),
         hidden_size=_first_integer(config, "hidden_size", "dim", "d_model", "n_embd"),
         layers=_first_integer(config, "num_hidden_layers", "n_layers", "num_layers", "n_layer"),
         max_positions=_first_integer(config, "max_position_embeddings", "n_positions"),
         labels=_label_count(config),
         modules=tuple(classes) or None,
-        pooling=_pooling_of(read_json(folder_of["Pooling"] / "config.json")) if "Pooling" in folder_of else None,
+        pooling=pooling,
         max_seq_length=_first_integer(read_json(transformer / "sentence_bert_config.json"), "max_seq_length"),
         normalize="Normalize" in folder_of if classes else None,
-        prompts=tuple((str(key), str(text)) for key, text in prompts.items()) if isinstance(prompts, dict) else None,
+        prompts=prompt_pairs,
         default_prompt=_string_or_none(sentence_config.get("default_prompt_name")),
         languages=_languages_of(folder / CARD),
     )

@@ -349,8 +349,9 @@ def check_safetensors(path: Path, where: str) -> None:
             ends = [int(entry["data_offsets"][1]) for key, entry in header.items() if key != "__metadata__"]
         except (ValueError, RecursionError, KeyError, IndexError, TypeError, AttributeError):
             raise InputError(f"model {where}: {path.name} is no complete safetensors file ({size} bytes)") from None
-    if size != 8 + length + max(ends, default=0):
-        expected = 8 + length + max(ends, default=0)
+    # the length of the header in 8 bytes, the header, the tensors
+    expected = 8 + length + max(ends, default=0)
+    if size != expected:
         raise InputError(f"model {where}: {path.name} has {size} bytes; its header says {expected}")
 
 

@@ -101,7 +101,14 @@ class ModelReference:
                 f"the path relative and the SHA-256 64 hex digits"
             )
         parts = match.groupdict()
-        return cls("pypi", parts["name"], None, parts["version"], parts["path"], parts["sha256"], short)
+        return cls(
+            kind="pypi",
+            name=parts["name"],
+            version=parts["version"],
+            path=parts["path"],
+            sha256=parts["sha256"],
+            short=short,
+        )
 
     def __str__(self) -> str:
         return self.short or self.full

