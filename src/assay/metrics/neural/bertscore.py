@@ -375,7 +375,7 @@ class BertScorePackageSession:
                 batch_size=1,
                 nthreads=0,
             )
-        self._meter.loaded(parameters_of(self._scorer._model))
+        self._meter.record_loaded(parameters_of(self._scorer._model))
 
     def score(self, metrics: Sequence[Metric], batch: Batch, again: Collection[str] = ()) -> Scores:
         """See :meth:`assay.metrics.work.Session.score`; blank texts, on which the package may break, score 0."""
@@ -387,7 +387,7 @@ class BertScorePackageSession:
                 # the package warns on stderr
                 with contextlib.redirect_stderr(io.StringIO()):
                     outputs[row] = [float(part[0]) for part in self._scorer.score([candidate], [reference])]
-        self._meter.embedded(2 * int((flags == 0).sum()), 0)
+        self._meter.add_texts(2 * int((flags == 0).sum()), 0)
         shared = time.perf_counter() - started
         by_name = {"precision": outputs[:, 0], "recall": outputs[:, 1], "f": outputs[:, 2]}
         columns = [cast("BertScore", metric).finish(by_name) for metric in metrics]

@@ -131,9 +131,9 @@ class CausalSession(ModelSession[LoadedModel, CausalBody]):
         for number, samples in self._generate(judge, to_write).items():
             first = replies[number][0].first
             texts = self._tokenizer.batch_decode(samples, skip_special_tokens=True)
-            size = len(prompts[number])
+            prompt_length = len(prompts[number])
             replies[number] = [
-                Reply(text, first, tokens_in=size, tokens_out=len(tokens))
+                Reply(text, first, tokens_in=prompt_length, tokens_out=len(tokens))
                 for text, tokens in zip(texts, samples, strict=True)
             ]
         all_replies = [reply for samples in replies for reply in samples]
@@ -157,9 +157,9 @@ class CausalSession(ModelSession[LoadedModel, CausalBody]):
             computed.append((items_of(rows), of_verdicts, probabilities.argmax(-1)))
 
         self._run_prompts(prompts, step)
-        for items, of_verdicts, best in computed:
+        for items, of_verdicts, best_tokens in computed:
             # copied after the last batch: each copy waits for the GPU
-            for item, row, token in zip(items, of_verdicts.tolist(), best.tolist(), strict=True):
+            for item, row, token in zip(items, of_verdicts.tolist(), best_tokens.tolist(), strict=True):
                 first: dict[str, float] = {}
                 # several tokens may have the same text: their probabilities add up
                 for text, probability in zip(texts, row, strict=True):

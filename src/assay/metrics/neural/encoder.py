@@ -115,7 +115,7 @@ class EncoderSession(ModelSession[LoadedEncoder, Body]):
         started = time.perf_counter()
         for body in self._bodies:
             body.prepare({view.layer for view in views})
-        self._meter.waited(time.perf_counter() - started)
+        self._meter.add_load_seconds(time.perf_counter() - started)
 
     def _tokenize(self, prep: Prep, batch: Batch) -> dict[str, tuple[Key, Tokens]]:
         """Return by text the key under which its embeddings are cached, and its tokens under a preparation.

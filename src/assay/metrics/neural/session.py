@@ -34,8 +34,8 @@ class ModelEngine:
     Attributes:
         folder: the checked model folder.
         digest: the digest of the model's files.
-        backend: ``torch``, ``onnxruntime`` or ``openvino``.
-        precision: ``fp32``, ``bf16``, ``fp16`` or ``int8``.
+        backend: the backend: ``torch``, ``onnxruntime`` or ``openvino``.
+        precision: the precision: ``fp32``, ``bf16``, ``fp16`` or ``int8``.
         devices: torch's names of the devices; each has a copy of the model.
         threads: the number of CPU threads, or None for one per free core.
         tokens: the most tokens in a batch, padding included.
@@ -71,22 +71,22 @@ class Meter:
         for gpu in self._gpus:
             import_torch().cuda.reset_peak_memory_stats(gpu)
 
-    def loaded(self, parameters: int) -> None:
+    def record_loaded(self, parameters: int) -> None:
         """Record that a model with this many parameters is in memory; the time until now counts as loading."""
         self._load_seconds = time.perf_counter() - self._start
         self._parameters = parameters
 
-    def waited(self, seconds: float) -> None:
-        """Add seconds of loading that took place after :meth:`loaded`."""
+    def add_load_seconds(self, seconds: float) -> None:
+        """Add seconds of loading that took place after :meth:`record_loaded`."""
         self._load_seconds += seconds
 
-    def embedded(self, texts: int, tokens: int) -> None:
+    def add_texts(self, texts: int, tokens: int) -> None:
         """Add to the counts of texts and tokens that went through the model."""
         self._texts += texts
         self._tokens += tokens
 
     def cost(self) -> dict[str, Any]:
-        """Return the counts as plain values; memory in MB (10⁶ bytes)."""
+        """Return the counts as values for JSON; memory in MB (10⁶ bytes), time in seconds."""
         torch = import_torch()
         counts: dict[str, Any] = {
             "load_seconds": round(self._load_seconds, 3),
@@ -148,7 +148,7 @@ class ModelSession(Generic[LoadedT, BodyT]):
         #: Threads that torch uses within a batch: 1 if each body has a thread of its own.
         self._threads_per_batch = threads if len(self._bodies) == len(engine.devices) else 1
         set_threads(self._threads_per_batch)
-        self._meter.loaded(parameters)
+        self._meter.record_loaded(parameters)
         log.info(
             "loaded %s: %s parameters, %s, %s, %.1f s",
             engine.folder,
@@ -180,7 +180,7 @@ class ModelSession(Generic[LoadedT, BodyT]):
         set_threads(self._threads_per_batch)
         workers = [(body.device, work_of(number, body)) for number, body in enumerate(self._bodies)]
         self._packer.run(inputs, workers)
-        self._meter.embedded(len(inputs) if texts is None else texts, sum(len(tokens.ids) for tokens in inputs))
+        self._meter.add_texts(len(inputs) if texts is None else texts, sum(len(tokens.ids) for tokens in inputs))
 
     def cost(self) -> dict[str, Any]:
         """See :meth:`assay.metrics.work.Session.cost`."""

@@ -65,34 +65,35 @@ class _Converted:
         self._converter = converter_of(engine.backend, engine.precision)
         self._names = input_names(config)
 
-    def _load(self, outputs: str, make: Callable[[], Any]) -> Callable[[Packed], Sequence[torch.Tensor]]:
+    def _load_checked(self, outputs: str, load_module: Callable[[], Any]) -> Callable[[Packed], Sequence[torch.Tensor]]:
         """Return the function that computes some outputs of the model, after a comparison of its scores with torch's.
 
         Args:
             outputs: the name of these outputs, part of the key in the cache.
-            make: the function that loads the model and returns the module of torch that computes the outputs; not
-                called if the conversion and the result of its check are in the cache.
+            load_module: the function that loads the model and returns the module of torch that computes the outputs;
+                not called if the conversion and the result of its check are in the cache.
         """
         engine, converter = self._engine, self._converter
         key = {"model": engine.digest, "backend": engine.backend, "outputs": outputs} | converter.key(engine.precision)
-        tensor = import_torch().from_numpy
-        module = _LazyModule(make)
+        to_tensor = import_torch().from_numpy
+        module = _LazyModule(load_module)
 
         def write(folder: Path) -> None:
             converter.write(module.get(), self._names, engine.precision, folder)
 
-        def reference() -> Callable[[Packed], Sequence[torch.Tensor]]:
-            in_torch = module.get()
-            return lambda batch: in_torch(*(tensor(array) for array in _arrays(batch)[: len(self._names)]))
+        def load_reference() -> Callable[[Packed], Sequence[torch.Tensor]]:
+            torch_module = module.get()
+            return lambda batch: torch_module(*(to_tensor(array) for array in _arrays(batch)[: len(self._names)]))
 
         try:
             folder = keep(engine.folder, key, write)
             run = converter.open(folder, engine.precision, self._threads)
 
             def converted(batch: Packed) -> Sequence[torch.Tensor]:
-                return [tensor(array) for array in run(dict(zip(_INPUT_NAMES, _arrays(batch), strict=True)))]
+                inputs = dict(zip(_INPUT_NAMES, _arrays(batch), strict=True))
+                return [to_tensor(array) for array in run(inputs)]
 
-            accept(folder, engine, reference, converted)
+            accept(folder, engine, load_reference, converted)
         finally:
             module.free()
         return converted
@@ -102,17 +103,17 @@ class _LazyModule:
     """A module of torch that is loaded on first use.
 
     Args:
-        make: the function that loads the module.
+        load: the function that loads the module.
     """
 
-    def __init__(self, make: Callable[[], Any]) -> None:
-        self._make = make
+    def __init__(self, load: Callable[[], Any]) -> None:
+        self._load = load
         self._module: Any = None
 
     def get(self) -> Any:
         """Return the module in evaluation mode."""
         if self._module is None:
-            self._module = self._make().eval()
+            self._module = self._load().eval()
         return self._module
 
     def free(self) -> None:
@@ -166,7 +167,7 @@ class ConvertedBody(_Converted):
             return min(sufficient, key=lambda available: (available[-1], len(available)))
         exact = tuple(sorted(wanted))
         name = " ".join(("layers", *map(str, exact)))
-        self._runs[exact] = self._load(name, lambda: self._module(exact))
+        self._runs[exact] = self._load_checked(name, lambda: self._module(exact))
         return exact
 
     def _module(self, layers: tuple[int, ...]) -> Any:
@@ -190,7 +191,7 @@ class ConvertedScorerBody(_Converted):
 
     def __init__(self, config: Any, engine: ModelEngine, threads: int) -> None:
         super().__init__(config, engine, threads)
-        self._run = self._load("logits", self._module)
+        self._run = self._load_checked("logits", self._module)
 
     def logits(self, batch: Packed) -> torch.Tensor:
         """See :meth:`assay.metrics.neural.body.ScorerBody.logits`."""
