@@ -61,7 +61,7 @@ class UnsafeModelError(UnavailableError):
 def decides(name: str) -> bool:
     """Tell whether the file with this relative name influences scores; hidden files and folders do not."""
     path = PurePosixPath(name)
-    return path.suffix in _SUFFIXES and not any(section.startswith(".") for section in path.parts)
+    return path.suffix in _SUFFIXES and not any(part.startswith(".") for part in path.parts)
 
 
 def list_files(folder: Path) -> tuple[str, ...]:
@@ -150,7 +150,7 @@ def check_model(folder: Path, *, where: str = "", left_out: Collection[str] = ()
                 f"model {where}: {name} is a Git-LFS pointer, not the file itself; get it with: git lfs pull"
             )
     check_code(folder, where=where)
-    _check_base(folder, where)
+    _refuse_adapter(folder, where)
     for relative, kind in module_folders(folder, where):
         _check_weights(folder, relative, kind, {*names, *left_out}, where)
         if _is_transformer(kind):
@@ -158,7 +158,7 @@ def check_model(folder: Path, *, where: str = "", left_out: Collection[str] = ()
 
 
 def check_names(names: Collection[str], *, where: str) -> None:
-    """Check a list of file names before the download: pickled weights need safetensors beside them.
+    """Refuse a model whose weights are all pickled, from the names of its files alone, before any download.
 
     Raises:
         UnsafeModelError: all weights are pickled.
@@ -235,7 +235,7 @@ def _entries(config: dict[str, Any]) -> Iterator[tuple[str, Any]]:
                 pending.append(value)
 
 
-def _check_base(folder: Path, where: str) -> None:
+def _refuse_adapter(folder: Path, where: str) -> None:
     """Refuse an adapter, since its base model would be loaded from outside the folder."""
     if (folder / "adapter_config.json").is_file():
         base = read_json(folder / "adapter_config.json").get("base_model_name_or_path")

@@ -261,15 +261,15 @@ def _cut_into_slices(
         # 4 bytes per float32
         return sum(4 * width * len(tokens[prep][text][1].ids) for prep in preps for text in texts)
 
-    start, size = 0, 0
+    start, slice_bytes = 0, 0
     seen: set[str] = set()
     for row, pair in enumerate(batch.pairs()):
-        new = set(pair) - seen
-        if size + bytes_of(new) > max_bytes and row > start:
+        new_texts = set(pair) - seen
+        if slice_bytes + bytes_of(new_texts) > max_bytes and row > start:
             yield slice(start, row)
-            start, size, seen, new = row, 0, set(), set(pair)
-        size += bytes_of(new)
-        seen |= new
+            start, slice_bytes, seen, new_texts = row, 0, set(), set(pair)
+        slice_bytes += bytes_of(new_texts)
+        seen |= new_texts
     if start < len(batch):
         yield slice(start, len(batch))
 

@@ -224,5 +224,5 @@ def blank_flags(batch: Batch) -> NDArray[np.uint8]:
     )
 
 
-def _flag_where(flag: Flag, where: Iterable[bool], n: int) -> NDArray[np.uint8]:
-    return np.fromiter(where, dtype=np.bool_, count=n) * np.uint8(flag)
+def _flag_where(flag: Flag, is_flagged: Iterable[bool], n: int) -> NDArray[np.uint8]:
+    return np.fromiter(is_flagged, dtype=np.bool_, count=n) * np.uint8(flag)
