@@ -188,10 +188,10 @@ def read_corpus(path: str) -> list[str]:
     try:
         lines = user_path(path).read_text(encoding="utf-8-sig").split("\n")
     except (OSError, UnicodeDecodeError) as error:
-        raise InputError(f"{path}: this corpus cannot be read ({error}); expected UTF-8, a line a text") from None
+        raise InputError(f"{path}: this corpus cannot be read ({error}); expected UTF-8, one line per text") from None
     texts = [line.strip() for line in lines if line.strip()]
     if not texts:
-        raise InputError(f"{path}: this corpus has no text; expected a line a text")
+        raise InputError(f"{path}: this corpus has no text; expected one line per text")
     return texts
 
 
