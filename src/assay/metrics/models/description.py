@@ -1,4 +1,4 @@
-"""The description of a model folder, read from its JSON and its card without loading the model."""
+"""Describes a model from the JSON files and the card in its folder, without loading the model."""
 
 from __future__ import annotations
 
@@ -8,6 +8,7 @@ from typing import Any
 
 from assay.metrics.models.files import CARD, module_folders, read_json
 
+#: The pooling of each switch in the configuration of sentence-transformers.
 _POOLING = {
     "pooling_mode_cls_token": "cls",
     "pooling_mode_max_tokens": "max",
@@ -20,22 +21,22 @@ _POOLING = {
 
 @dataclass(frozen=True)
 class ModelDescription:
-    """What a folder declares; None where it declares nothing.
+    """What the files of a model declare; None for what they do not declare.
 
     Attributes:
-        architecture: the class, such as ``BertModel``.
-        model_type: the family, such as ``bert``.
+        architecture: the name of the class, such as ``BertModel``.
+        model_type: the model family, such as ``bert``.
         hidden_size: the width of a token's embedding.
         layers: the number of transformer layers.
-        max_positions: positions in the embedding table (RoBERTa's includes two that no token takes).
+        max_positions: the number of positions in the embedding table, including the two that RoBERTa reserves.
         labels: the number of outputs of a classification head.
         modules: the class names of the sentence-transformers modules, in order.
-        pooling: ``mean``, ``cls``, ``max`` …; several joined with ``+``.
-        max_seq_length: the length in tokens at which sentence-transformers cuts.
-        normalize: whether a module scales embeddings to length 1.
-        prompts: pairs (name, text put before the input).
+        pooling: the kind of pooling: ``mean``, ``cls``, ``max`` …; several are joined with ``+``.
+        max_seq_length: the length in tokens at which sentence-transformers cuts a text.
+        normalize: whether a module scales the embeddings to length 1.
+        prompts: the prompts, as pairs (name, text to put before the input).
         default_prompt: the name of the prompt used by default.
-        languages: language tags of the card, as written there.
+        languages: the language tags, as the model card has them.
     """
 
     architecture: str | None = None
@@ -57,10 +58,10 @@ def describe(folder: Path) -> ModelDescription:
     """Return the description of a model folder.
 
     Raises:
-        InputError: one of its JSON files cannot be read.
+        InputError: a JSON file of the folder cannot be parsed.
     """
     classes: list[str] = []
-    #: The folder of the first module of each class.
+    # by class, the folder of its first module
     folder_of: dict[str, Path] = {}
     for relative, kind in module_folders(folder, str(folder)):
         if kind is not None:
@@ -71,30 +72,35 @@ def describe(folder: Path) -> ModelDescription:
     config = read_json(transformer / "config.json")
     sentence_config = read_json(folder / "config_sentence_transformers.json")
     architectures = config.get("architectures")
+    architecture = architectures[0] if isinstance(architectures, list) and architectures else None
+    pooling = _pooling_of(read_json(folder_of["Pooling"] / "config.json")) if "Pooling" in folder_of else None
     prompts = sentence_config.get("prompts")
+    prompt_pairs = None
+    if isinstance(prompts, dict):
+        prompt_pairs = tuple((str(key), str(text)) for key, text in prompts.items())
     return ModelDescription(
-        architecture=_text(architectures[0]) if isinstance(architectures, list) and architectures else None,
-        model_type=_text(config.get("model_type")),
-        hidden_size=_first(config, "hidden_size", "dim", "d_model", "n_embd"),
-        layers=_first(config, "num_hidden_layers", "n_layers", "num_layers", "n_layer"),
-        max_positions=_first(config, "max_position_embeddings", "n_positions"),
-        labels=_labels(config),
+        architecture=_string_or_none(architecture),
+        model_type=_string_or_none(config.get("model_type")),
+        hidden_size=_first_integer(config, "hidden_size", "dim", "d_model", "n_embd"),
+        layers=_first_integer(config, "num_hidden_layers", "n_layers", "num_layers", "n_layer"),
+        max_positions=_first_integer(config, "max_position_embeddings", "n_positions"),
+        labels=_label_count(config),
         modules=tuple(classes) or None,
-        pooling=_pooling(read_json(folder_of["Pooling"] / "config.json")) if "Pooling" in folder_of else None,
-        max_seq_length=_first(read_json(transformer / "sentence_bert_config.json"), "max_seq_length"),
+        pooling=pooling,
+        max_seq_length=_first_integer(read_json(transformer / "sentence_bert_config.json"), "max_seq_length"),
         normalize="Normalize" in folder_of if classes else None,
-        prompts=tuple((str(key), str(text)) for key, text in prompts.items()) if isinstance(prompts, dict) else None,
-        default_prompt=_text(sentence_config.get("default_prompt_name")),
-        languages=_languages(folder / CARD),
+        prompts=prompt_pairs,
+        default_prompt=_string_or_none(sentence_config.get("default_prompt_name")),
+        languages=_languages_of(folder / CARD),
     )
 
 
-def _text(value: object) -> str | None:
+def _string_or_none(value: object) -> str | None:
     return value if isinstance(value, str) else None
 
 
-def _first(config: dict[str, Any], *names: str) -> int | None:
-    """Return the first whole number under one of the names: families call the same thing differently."""
+def _first_integer(config: dict[str, Any], *names: str) -> int | None:
+    """Return the first integer under one of these names, or None; model families name the same thing differently."""
     for name in names:
         value = config.get(name)
         if isinstance(value, int) and not isinstance(value, bool):
@@ -102,22 +108,27 @@ def _first(config: dict[str, Any], *names: str) -> int | None:
     return None
 
 
-def _labels(config: dict[str, Any]) -> int | None:
+def _label_count(config: dict[str, Any]) -> int | None:
     names = config.get("id2label")
-    return len(names) if isinstance(names, dict) else _first(config, "num_labels")
+    return len(names) if isinstance(names, dict) else _first_integer(config, "num_labels")
 
 
-def _pooling(config: dict[str, Any]) -> str | None:
-    mode = config.get("pooling_mode")  # newer folders write the word, or a list of words
+def _pooling_of(config: dict[str, Any]) -> str | None:
+    """Return the pooling of a Pooling module, in the newer or the older form of its configuration."""
+    mode = config.get("pooling_mode")  # the newer form: a word or a list of words
     if isinstance(mode, str):
         return mode
     if isinstance(mode, list):
         return "+".join(map(str, mode)) or None
+    # the older form: one switch for each kind
     return "+".join(word for key, word in _POOLING.items() if config.get(key) is True) or None
 
 
-def _languages(card: Path) -> tuple[str, ...] | None:
-    """Return the languages in the front matter of a model card: a word, a list in brackets, or lines with dashes."""
+def _languages_of(card: Path) -> tuple[str, ...] | None:
+    """Return the languages in the front matter of a model card, or None if it lists none.
+
+    Three forms are read: ``language: en``, ``language: [en, de]``, and a line ``- en`` for each language.
+    """
     if not card.is_file():
         return None
     lines = card.read_text(encoding="utf-8-sig", errors="replace").splitlines()
@@ -140,4 +151,4 @@ def _languages(card: Path) -> tuple[str, ...] | None:
             plain = word.split(" #")[0].strip().strip("'\"")
             if plain:
                 languages.append(plain)
-    return None  # a front matter without an end is none
+    return None  # without an end it is no front matter

@@ -1,4 +1,4 @@
-"""The files of a model folder: their digest, and the checks before they are loaded (safetensors, whole, no code)."""
+"""The files of a model folder: their digest, and checks before loading (safetensors only, complete, no own code)."""
 
 from __future__ import annotations
 
@@ -14,16 +14,17 @@ from typing import Any
 from assay.errors import InputError, UnavailableError
 from assay.metrics.provenance import file_digest
 
-#: Patterns of the files that decide the numbers: weights, and all that is small.
+#: Patterns of the files that decide scores: weights, and small files such as configurations and vocabularies.
 WEIGHTS = ("*.safetensors",)
 SMALL = ("*.json", "*.txt", "*.model", "*.bpe", "*.vocab", "*.tiktoken", "*.jinja")
-#: Decides no number, but lists the languages of a model.
+#: The model card: does not influence scores, but lists the languages of a model.
 CARD = "README.md"
-#: Files that decide no number and are fetched as well: the card, and the reference scores of an S3BERT model.
+#: Files that do not influence scores but are downloaded as well: the card, and the reference scores of an S3BERT model.
 BESIDE = (CARD, "s3bert-reference.parquet")
 _SUFFIXES = frozenset(pattern[1:] for pattern in WEIGHTS + SMALL)
 
-#: What transformers and sentence-transformers load; under any other name they would take the pickle beside it.
+#: The names under which transformers and sentence-transformers find safetensors; under other names they would load a
+#: pickle in the same folder instead.
 SINGLE = "model.safetensors"
 INDEX = "model.safetensors.index.json"
 _PICKLES = ("pytorch_model*.bin", "*.pt", "*.pth", "*.ckpt", "*.pkl", "*.pickle")
@@ -34,59 +35,61 @@ _CONVERT = (
 _LFS = b"version https://git-lfs.github.com/spec/"
 _LIBRARY_MODULE = re.compile(r"sentence_transformers(\.[A-Za-z_]\w*)+", re.ASCII)
 _TORCH_ACTIVATION = re.compile(r"torch\.nn(\.[A-Za-z_]\w*)+", re.ASCII)
-#: Fields of a configuration that name a class to import.
+#: Fields of a configuration that can name a class to import.
 _ACTIVATIONS = ("activation_function", "activation_fn", "sbert_ce_default_activation_function")
-#: What a tokenizer is read from, as sets of which one must be complete; without any of them the libraries make a
-#: tokenizer that knows no word, and nearly all texts look alike.
+#: Files that a tokenizer is read from; one of these sets must be complete. Without any of them the libraries silently
+#: make a tokenizer with an empty vocabulary, to which nearly all texts are equal.
 _VOCABULARIES = (("tokenizer.json",), ("vocab.txt",), ("*.model",), ("vocab.json", "merges.txt"), ("*.tiktoken",))
-#: Tokenizers over bytes or characters, which have no vocabulary.
+#: Tokenizers of bytes or characters, which have no vocabulary.
 _WITHOUT_VOCABULARY = frozenset({"ByT5Tokenizer", "CanineTokenizer", "PerceiverTokenizer"})
 _LONGEST_HEADER = 100_000_000  # the limit of safetensors itself
 
 
-#: Files and levels of folders below a model's folder; what has more holds more than one model.
+#: Most files and levels of folders in a model's folder; a folder with more is not the folder of one model.
 MOST_FILES = 10_000
 DEEPEST = 12
-#: Layers or groups of layers that a configuration may ask for: the largest models have below 200, and the libraries
-#: build what is asked for before they look at the weights.
+#: Most layers, layer groups or experts in a configuration. The largest models have fewer than 200 layers, and the
+#: libraries build all layers before they read the weights, so that an absurd number would exhaust the memory.
 MOST_LAYERS = 2_000
 _LAYERS = re.compile(r"(.*_)?n?_?(layers?|groups?|group_num|experts)", re.ASCII)
 
 
 class UnsafeModelError(UnavailableError):
-    """A model that is refused: loading it would run code that came with it."""
+    """A model is refused because loading it could run code that comes with it."""
 
 
 def decides(name: str) -> bool:
-    """Tell whether the file of that relative name decides the numbers; hidden files and folders never do."""
+    """Tell whether the file with this relative name influences scores; hidden files and folders do not."""
     path = PurePosixPath(name)
     return path.suffix in _SUFFIXES and not any(part.startswith(".") for part in path.parts)
 
 
 def list_files(folder: Path) -> tuple[str, ...]:
-    """Return the relative names of all files below a folder, sorted, with ``/``; linked folders are entered once.
+    """Return the relative names of all files below a folder, sorted, with ``/`` as separator.
+
+    Linked folders are followed, each real folder only once.
 
     Raises:
-        InputError: there are too many, or they lie too deep, for the folder of one model.
+        InputError: there are too many files or levels for the folder of one model.
     """
     names: list[str] = []
     entered: set[str] = set()
     for root, folders, files in os.walk(folder, followlinks=True):
-        real = os.path.realpath(root)
-        if real in entered:
+        real_path = os.path.realpath(root)
+        if real_path in entered:
             folders.clear()
             continue
-        entered.add(real)
-        here = Path(root)
-        if len(names) + len(files) > MOST_FILES or len(here.parts) - len(folder.parts) > DEEPEST:
+        entered.add(real_path)
+        current = Path(root)
+        if len(names) + len(files) > MOST_FILES or len(current.parts) - len(folder.parts) > DEEPEST:
             limit = f"{MOST_FILES:,} files or {DEEPEST} levels of folders"
             raise InputError(f"{folder}: has more than {limit}; name the folder of one model")
-        names += [(here / name).relative_to(folder).as_posix() for name in files if _is_file(here / name)]
+        names += [(current / name).relative_to(folder).as_posix() for name in files if _is_file(current / name)]
     return tuple(sorted(names))
 
 
 def _is_file(path: Path) -> bool:
-    """Tell whether something is a file; what may not be looked at is none."""
+    """Tell whether a path is a file; a path without permission to access it is treated as none."""
     try:
         return path.is_file()
     except PermissionError:
@@ -94,18 +97,22 @@ def _is_file(path: Path) -> bool:
 
 
 def digest_of(folder: Path, names: Iterable[str]) -> str:
-    """Return the SHA-256, in hex, over the sorted (relative name, SHA-256) of files."""
-    whole = hashlib.sha256()
+    """Return the SHA-256, in hex, of the sorted list of (relative name, SHA-256) of these files."""
+    digest = hashlib.sha256()
     for name in sorted(names):
-        whole.update(f"{name}\0{file_digest(folder / name)}\n".encode())
-    return whole.hexdigest()
+        digest.update(f"{name}\0{file_digest(folder / name)}\n".encode())
+    return digest.hexdigest()
 
 
 def read_json(path: Path, kind: type[dict[str, Any]] | type[list[Any]] = dict) -> Any:
-    """Return the JSON object (or list) of a file; an empty one where there is no such file.
+    """Return the JSON object (or list) in a file; an empty one if there is no such file.
+
+    Args:
+        path: the path of the file.
+        kind: the expected type, ``dict`` or ``list``.
 
     Raises:
-        InputError: it is no JSON, or JSON of another kind.
+        InputError: the file is not valid JSON, or has another type.
     """
     try:
         value = json.loads(path.read_text(encoding="utf-8-sig"))
@@ -119,31 +126,31 @@ def read_json(path: Path, kind: type[dict[str, Any]] | type[list[Any]] = dict) -
 
 
 def check_model(folder: Path, *, where: str = "", left_out: Collection[str] = ()) -> None:
-    """Return when a folder has a model that is complete and safe to load.
+    """Check that the model in a folder is complete and safe to load.
 
-    The loaders are called with ``use_safetensors=True`` and ``trust_remote_code=False`` as well; these checks come
-    earlier and name the problem in one line.
+    The loaders also use ``use_safetensors=True`` and ``trust_remote_code=False``. These checks come earlier and name
+    the problem in one line.
 
     Args:
         folder: the model's folder.
-        where: what messages call it; by default its path.
-        left_out: names of files of its source that were not downloaded, such as pickled weights.
+        where: the name of the model in messages; by default the path of the folder.
+        left_out: the names of files in the source of the model that were not downloaded, such as pickled weights.
 
     Raises:
-        UnsafeModelError: pickled weights only, or code of its own.
-        InputError: something is missing or incomplete.
+        UnsafeModelError: the model has only pickled weights, or code of its own.
+        InputError: a file is missing, incomplete or invalid.
     """
     where = where or str(folder)
     if not folder.is_dir():
         raise InputError(f"model {where}: there is no such folder")
     names = list_files(folder)
     for name in names:
-        if decides(name) and _is_pointer(folder / name):
+        if decides(name) and _is_lfs_pointer(folder / name):
             raise InputError(
                 f"model {where}: {name} is a Git-LFS pointer, not the file itself; get it with: git lfs pull"
             )
     check_code(folder, where=where)
-    _check_base(folder, where)
+    _refuse_adapter(folder, where)
     for relative, kind in module_folders(folder, where):
         _check_weights(folder, relative, kind, {*names, *left_out}, where)
         if _is_transformer(kind):
@@ -151,10 +158,10 @@ def check_model(folder: Path, *, where: str = "", left_out: Collection[str] = ()
 
 
 def check_names(names: Collection[str], *, where: str) -> None:
-    """Refuse a listing that has pickled weights and no safetensors at all, before anything is fetched.
+    """Refuse a model whose weights are all pickled, from the names of its files alone, before any download.
 
     Raises:
-        UnsafeModelError: there are only pickled weights.
+        UnsafeModelError: all weights are pickled.
     """
     pickled = sorted(name for name in names if _is_pickle(name))
     if pickled and not any(name.endswith(".safetensors") for name in names):
@@ -162,11 +169,11 @@ def check_names(names: Collection[str], *, where: str) -> None:
 
 
 def check_code(folder: Path, *, where: str) -> None:
-    """Refuse configurations that name other code than the installed libraries'; reads JSON only.
+    """Check that the configurations in a folder name no code outside the installed libraries; only JSON files are read.
 
     Raises:
-        UnsafeModelError: a configuration asks for such code.
-        InputError: a configuration is no JSON.
+        UnsafeModelError: a configuration names such code.
+        InputError: a configuration is not valid JSON, asks for too many layers, or refers to files outside the folder.
     """
     for relative, kind in module_folders(folder, where):
         if kind is not None and not _LIBRARY_MODULE.fullmatch(kind):
@@ -187,28 +194,29 @@ def check_code(folder: Path, *, where: str) -> None:
 
 
 def _check_config(config: dict[str, Any], name: str, where: str) -> None:
+    """Refuse a configuration that refers to code of the model, or to an activation outside torch."""
     if config.get("auto_map"):
         raise UnsafeModelError(
             f"model {where} asks for remote code: {name} has an auto_map",
             "choose a model whose architecture transformers knows",
         )
-    own = config.get("sentence_transformers")
-    for part in (config, own if isinstance(own, dict) else {}):
+    nested = config.get("sentence_transformers")
+    for section in (config, nested if isinstance(nested, dict) else {}):
         for key in _ACTIVATIONS:
-            value = part.get(key)
+            value = section.get(key)
             if isinstance(value, str) and "." in value and not _TORCH_ACTIVATION.fullmatch(value):
                 raise UnsafeModelError(f"model {where} names code outside torch.nn: {name} has {key} {value!r}")
 
 
 def _check_layers(config: dict[str, Any], where: str) -> None:
-    """Refuse a configuration that asks for more layers than any model has, also of a part of the model."""
+    """Refuse a configuration that asks for more layers than any model has, at any level of nesting."""
     for key, value in _entries(config):
         if _LAYERS.fullmatch(key) and isinstance(value, int | float) and value > MOST_LAYERS:
             raise InputError(f"model {where}: config.json has {key} {value}; at most {MOST_LAYERS:,} are loaded")
 
 
 def _check_inside(config: dict[str, Any], name: str, where: str) -> None:
-    """Refuse settings of a module that name another model or tokenizer: its files would be in no digest."""
+    """Refuse settings of a module that name another model or tokenizer, whose files the digest would not cover."""
     for key, value in _entries(config):
         if isinstance(value, str) and key.endswith(("name_or_path", "processor_name", "subfolder", "gguf_file")):
             raise InputError(
@@ -218,17 +226,17 @@ def _check_inside(config: dict[str, Any], name: str, where: str) -> None:
 
 
 def _entries(config: dict[str, Any]) -> Iterator[tuple[str, Any]]:
-    """Yield the keys and values of an object of JSON, and of the objects in it."""
-    left = [config]
-    while left:
-        for key, value in left.pop().items():
+    """Yield the keys and values of a JSON object and of all objects nested in it (but not in lists)."""
+    pending = [config]
+    while pending:
+        for key, value in pending.pop().items():
             yield key, value
             if isinstance(value, dict):
-                left.append(value)
+                pending.append(value)
 
 
-def _check_base(folder: Path, where: str) -> None:
-    """Refuse an adapter: its base would be loaded from elsewhere."""
+def _refuse_adapter(folder: Path, where: str) -> None:
+    """Refuse an adapter, since its base model would be loaded from outside the folder."""
     if (folder / "adapter_config.json").is_file():
         base = read_json(folder / "adapter_config.json").get("base_model_name_or_path")
         raise InputError(
@@ -238,10 +246,10 @@ def _check_base(folder: Path, where: str) -> None:
 
 
 def module_folders(folder: Path, where: str) -> list[tuple[str, str | None]]:
-    """Return (relative folder, class) of each sentence-transformers module; ``[("", None)]`` where there are none.
+    """Return (relative folder, class) of each sentence-transformers module; ``[("", None)]`` if there are none.
 
     Raises:
-        InputError: modules.json has another form, or leads out of the folder.
+        InputError: modules.json is malformed, or names a path outside the folder.
     """
     folders: list[tuple[str, str | None]] = []
     for module in read_json(folder / "modules.json", list):
@@ -256,7 +264,15 @@ def module_folders(folder: Path, where: str) -> list[tuple[str, str | None]]:
 
 
 def _check_weights(folder: Path, relative: str, kind: str | None, names: Collection[str], where: str) -> None:
-    """Check the weights in one folder of the model; only a transformer must have some."""
+    """Check the weights of one module; only a transformer must have weights.
+
+    Args:
+        folder: the model's folder.
+        relative: the folder of the module in it.
+        kind: the class of the module, or None without sentence-transformers modules.
+        names: the relative names of all files of the model, downloaded or not.
+        where: the name of the model in messages.
+    """
     siblings = _names_in(relative, names)
     needed = _is_transformer(kind)
     inside = f" in {relative}" if relative else ""
@@ -282,7 +298,7 @@ def _check_weights(folder: Path, relative: str, kind: str | None, names: Collect
 
 
 def _shards(index: dict[str, Any], where: str) -> list[str]:
-    """Return the files that an index of weights names, sorted."""
+    """Return the names of the weight files in an index, sorted."""
     weight_map = index.get("weight_map")
     shards = sorted({str(shard) for shard in weight_map.values()}) if isinstance(weight_map, dict) else []
     for shard in shards:
@@ -311,15 +327,15 @@ def _names_in(relative: str, names: Iterable[str]) -> set[str]:
 
 
 def _is_transformer(kind: str | None) -> bool:
-    """Tell whether a module is a transformer, as every folder without sentence-transformers modules is."""
+    """Tell whether the class of a module is Transformer; a folder without modules (None) counts as one."""
     return kind is None or kind.rpartition(".")[2] == "Transformer"
 
 
 def check_safetensors(path: Path, where: str) -> None:
-    """Compare the length of a file with its header; a truncated or foreign file is refused, no tensor is read.
+    """Check that a safetensors file has the size that its header declares; no tensor is read.
 
     Raises:
-        InputError: the file is missing, or not as long as it says.
+        InputError: the file is missing, truncated, or no safetensors file.
     """
     if not path.is_file():
         raise InputError(f"model {where}: the weights {path.name} are missing")
@@ -333,8 +349,9 @@ def check_safetensors(path: Path, where: str) -> None:
             ends = [int(entry["data_offsets"][1]) for key, entry in header.items() if key != "__metadata__"]
         except (ValueError, RecursionError, KeyError, IndexError, TypeError, AttributeError):
             raise InputError(f"model {where}: {path.name} is no complete safetensors file ({size} bytes)") from None
-    if size != 8 + length + max(ends, default=0):
-        expected = 8 + length + max(ends, default=0)
+    # the length of the header in 8 bytes, the header, the tensors
+    expected = 8 + length + max(ends, default=0)
+    if size != expected:
         raise InputError(f"model {where}: {path.name} has {size} bytes; its header says {expected}")
 
 
@@ -342,7 +359,8 @@ def _is_pickle(name: str) -> bool:
     return any(fnmatchcase(PurePosixPath(name).name, pattern) for pattern in _PICKLES)
 
 
-def _is_pointer(path: Path) -> bool:
+def _is_lfs_pointer(path: Path) -> bool:
+    """Tell whether Git LFS has left a pointer in place of the file; pointers are small."""
     if path.stat().st_size > 1024:
         return False
     with path.open("rb") as stream:

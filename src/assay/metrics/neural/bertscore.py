@@ -1,4 +1,4 @@
-"""How BERTScore is computed: greedy matching, token weights from a corpus, baselines, and the package bert-score.
+"""Computes BERTScore: greedy matching, token weights from a corpus, baselines, and the package bert-score.
 
 Zhang et al. (2020), "BERTScore: Evaluating Text Generation with BERT", section 3.
 """
@@ -41,18 +41,18 @@ if TYPE_CHECKING:
 
     from assay.metrics.bertscore import BertScore
 
-#: Weights of token numbers, the same shape.
+#: A function from token numbers to their weights, an array of the same shape.
 Weigh = Callable[[NDArray[np.int64]], NDArray[np.float64]]
-#: Embeddings, weights and presence of the tokens of one side, see :func:`_gather`.
+#: Embeddings, weights and presence of the tokens of the references or of the candidates, see :func:`_gather`.
 _MatchedSide = tuple["torch.Tensor", "torch.Tensor", "torch.Tensor"]
 
-#: Padded cells of the similarity matrices of a batch, and of the gathered embeddings, on a CPU and on a GPU.
+#: Most numbers in the padded similarity matrices and embeddings of a batch of pairs, on a CPU and on a GPU.
 CPU_CELLS, GPU_CELLS = 2**22, 2**26
-#: A batch has texts up to this many times as long as its shortest, and two tokens more.
+#: The longest text of a batch of pairs may be this many times as long as its shortest, plus two tokens.
 GROWTH = 1.25
-#: F is 0 where precision and recall add up to less than this.
+#: F is 0 if the absolute value of precision plus recall is at most this.
 NEARLY_ZERO = 1e-6
-#: Random pairs whose mean score is the baseline.
+#: The number of random pairs whose mean score is the baseline.
 PAIRS = 1000
 _BASELINE_COLUMNS = {"precision": "P", "recall": "R", "f": "F"}
 
@@ -63,17 +63,17 @@ def match(
     right: NDArray[np.intp],
     weigh: Weigh,
 ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-    """Return precision and recall of n pairs, each of shape (n,), in [-1, 1]; 0 where either text has no weight.
+    """Return precision and recall of n pairs, each of shape (n,), in [-1, 1]; 0 if either text has no weight.
 
     Args:
-        embeddings: token embeddings of the texts.
-        left: the references.
-        right: the candidates.
-        weigh: gives the weights of token numbers.
+        embeddings: the token embeddings of the texts.
+        left: the indices of the references, shape (n,).
+        right: the indices of the candidates, shape (n,).
+        weigh: the function that returns the weights of tokens.
 
-    Each token is matched to the most similar token of the other text; special tokens may be matched but do not count.
-    A cell of the similarity matrix without a token on both sides is -inf, never 0: a zero would win against negative
-    similarities in a pair that is padded, and the value of a pair would depend on its batch.
+    Each token is matched to the most similar token of the other text. Tokens of weight 0, such as special tokens, may
+    be matched but do not count themselves. Padded cells of the similarity matrix are -inf, not 0: a 0 would win against
+    negative similarities, and the value of a pair would depend on the padding in its batch.
     """
     torch = import_torch()
     starts = embeddings.starts
@@ -87,7 +87,7 @@ def match(
     cells = CPU_CELLS if unit.device.type == "cpu" else GPU_CELLS
     precision, recall = np.zeros(len(left)), np.zeros(len(left))
     longest = np.maximum(sizes[left], sizes[right])
-    # pairs of similar length together, so that little is padded
+    # sorted by length, so that a batch needs little padding
     order = np.argsort(longest, kind="stable")
     order = order[has_weight[left[order]] & has_weight[right[order]]]
     start = 0
@@ -95,7 +95,7 @@ def match(
         width = int(longest[order[start]])
         most_pairs = max(1, cells // max(1, (unit.shape[1] + width) * width))
         part = order[start : start + most_pairs]
-        # a batch ends before pairs that are much longer than its first
+        # end the batch before pairs that are much longer than its first one
         longest_in_batch = width * GROWTH + 2
         part = part[: int(np.searchsorted(longest[part], longest_in_batch, side="right"))]
         try:
@@ -116,12 +116,16 @@ def match(
 def _precision_and_recall(
     references: _MatchedSide, candidates: _MatchedSide
 ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-    """Return precision and recall of a batch, each of shape (b,)."""
+    """Return precision and recall of a batch of b pairs, each of shape (b,)."""
     torch = import_torch()
-    similar = torch.bmm(candidates[0], references[0].transpose(1, 2))
-    absent = ~(candidates[2].unsqueeze(2) & references[2].unsqueeze(1))
-    similar = similar.masked_fill_(absent, -torch.inf)
-    return _weighted(similar.amax(dim=2), *candidates[1:]), _weighted(similar.amax(dim=1), *references[1:])
+    candidate_embeddings, candidate_weights, candidate_present = candidates
+    reference_embeddings, reference_weights, reference_present = references
+    similarities = torch.bmm(candidate_embeddings, reference_embeddings.transpose(1, 2))
+    absent = ~(candidate_present.unsqueeze(2) & reference_present.unsqueeze(1))
+    similarities = similarities.masked_fill_(absent, -torch.inf)
+    precision = _weighted_mean(similarities.amax(dim=2), candidate_weights, candidate_present)
+    recall = _weighted_mean(similarities.amax(dim=1), reference_weights, reference_present)
+    return precision, recall
 
 
 def _gather(
@@ -131,30 +135,44 @@ def _gather(
     sizes: NDArray[np.intp],
     texts: NDArray[np.intp],
 ) -> _MatchedSide:
-    """Return embeddings (b, l, d), weights (b, l) and which cells have a token (b, l)."""
+    """Gather the tokens of b texts into padded tensors.
+
+    Args:
+        unit: the embeddings of all tokens, scaled to length 1, one row per token.
+        weights: the weight of each token.
+        starts: the first row of each text.
+        sizes: the number of tokens of each text.
+        texts: the indices of the texts, shape (b,).
+
+    Returns:
+        Embeddings, shape (b, l, d), weights, shape (b, l), and which cells have a token, shape (b, l).
+    """
     torch = import_torch()
     width = int(sizes[texts].max())
     inside = np.arange(width) < sizes[texts][:, None]
+    # padded cells read the first token of their text, whose weight is then set to 0
     rows = np.where(inside, starts[texts][:, None] + np.arange(width), starts[texts][:, None])
     index = torch.from_numpy(rows).to(unit.device)
     present = torch.from_numpy(inside).to(unit.device)
     return unit[index], weights[index] * present, present
 
 
-def _weighted(best: torch.Tensor, weights: torch.Tensor, present: torch.Tensor) -> NDArray[np.float64]:
-    """Return the weighted mean of the best similarities, 0 where no token has a weight."""
+def _weighted_mean(best: torch.Tensor, weights: torch.Tensor, present: torch.Tensor) -> NDArray[np.float64]:
+    """Return the weighted mean of each row of *best*, shape (b,); 0 if no token of the row has a weight."""
     torch = import_torch()
     best, weights = best.cpu().double(), weights.cpu().double()
     total = weights.sum(dim=1)
+    # where() instead of a product alone: -inf times a weight of 0 is NaN
     sums = torch.where(present.cpu() & (weights != 0), best * weights, 0.0).sum(dim=1)
     means: NDArray[np.float64] = torch.where(total > 0, sums / total, 0.0).numpy()
     return means
 
 
 def harmonic(precision: NDArray[np.float64], recall: NDArray[np.float64]) -> NDArray[np.float64]:
-    """Return F = 2PR / (P + R), 0 where the sum is nearly 0.
+    """Return F = 2PR / (P + R) of each pair, shape (n,); 0 if P + R is nearly 0.
 
-    Between -1 and 1 where the two have one sign, as they nearly always do; otherwise unbounded, as in the package.
+    F is in [-1, 1] if P and R have the same sign, as they nearly always do. Otherwise it is unbounded, as in the
+    package.
     """
     total = precision + recall
     defined = np.abs(total) > NEARLY_ZERO
@@ -162,23 +180,23 @@ def harmonic(precision: NDArray[np.float64], recall: NDArray[np.float64]) -> NDA
 
 
 def read_corpus(path: str) -> list[str]:
-    """Return the lines of a corpus that are not blank.
+    """Return the lines of a corpus file, stripped, without the blank ones.
 
     Raises:
-        InputError: there is no such file, it is no UTF-8, or it has no text.
+        InputError: the file cannot be read, is not UTF-8, or has no text.
     """
     try:
         lines = user_path(path).read_text(encoding="utf-8-sig").split("\n")
     except (OSError, UnicodeDecodeError) as error:
-        raise InputError(f"{path}: this corpus cannot be read ({error}); expected UTF-8, a line a text") from None
+        raise InputError(f"{path}: this corpus cannot be read ({error}); expected UTF-8, one line per text") from None
     texts = [line.strip() for line in lines if line.strip()]
     if not texts:
-        raise InputError(f"{path}: this corpus has no text; expected a line a text")
+        raise InputError(f"{path}: this corpus has no text; expected one line per text")
     return texts
 
 
 def keep_corpus(texts: Sequence[str]) -> Path:
-    """Return the file of a corpus in the cache, a line a text; its name is the digest of its content."""
+    """Write a corpus to the cache, one line per text, and return the path; the digest of its content is its name."""
     content = "\n".join(" ".join(text.split()) for text in texts).encode("utf-8", "replace")
     folder = cache_dir() / "corpora"
     path = folder / f"{hashlib.sha256(content).hexdigest()[:32]}.txt"
@@ -192,7 +210,7 @@ def keep_corpus(texts: Sequence[str]) -> Path:
 
 @functools.lru_cache(maxsize=8)
 def plain_weights(folder: str, digest: str) -> Weigh:
-    """Return weights of 1, and 0 for the tokens that begin and end a text."""
+    """Return the function that weighs tokens equally: 1, and 0 for the tokens that begin and end a text."""
     special = _special_tokens(folder, digest)
 
     def weigh(ids: NDArray[np.int64]) -> NDArray[np.float64]:
@@ -203,14 +221,17 @@ def plain_weights(folder: str, digest: str) -> Weigh:
 
 @functools.lru_cache(maxsize=8)
 def token_weights(folder: str, digest: str, path: str, corpus: str, prep: Prep) -> Weigh:
-    """Return inverse document frequencies: log((N + 1) / (c + 1)) for a token that c of N texts have.
+    """Return the function that weighs tokens by inverse document frequency in a corpus.
+
+    The weight is log((N + 1) / (c + 1)) for a token that occurs in c of N texts, and 0 for the tokens that
+    begin and end a text.
 
     Args:
-        folder: the model.
-        digest: of the model.
-        path: the corpus.
-        corpus: digest of the corpus; tells two states of the file apart.
-        prep: how texts are prepared.
+        folder: the folder of the model.
+        digest: the digest of the model.
+        path: the path of the corpus.
+        corpus: the digest of the corpus, so that a file that has changed is read again.
+        prep: the preparation of the texts.
     """
     texts = [prep.apply(text) for text in read_corpus(path)]
     texts_with: Counter[int] = Counter()
@@ -230,18 +251,23 @@ def token_weights(folder: str, digest: str, path: str, corpus: str, prep: Prep) 
 
 
 def _special_tokens(folder: str, digest: str) -> list[int]:
-    """Return the numbers of the tokens that the tokenizer puts around a text, whose weight is 0."""
+    """Return the numbers of the tokens that the tokenizer adds around a text, whose weight is 0."""
     tokenizer = load_tokenizer(folder, digest)
     return [token for token in (tokenizer.cls_token_id, tokenizer.sep_token_id) if token is not None]
 
 
 def read_baseline(path: str, layer: int, output: str) -> float:
-    """Return the baseline of a layer from a file with the header ``LAYER,P,R,F``.
+    """Return the baseline of a layer from a CSV or TSV file with the header ``LAYER,P,R,F``.
 
-    A score s is rescaled with a baseline b to (s - b) / (1 - b); b is the score of unrelated texts.
+    The baseline b is the mean score of unrelated texts; a score s is rescaled to (s - b) / (1 - b).
+
+    Args:
+        path: the path of the file.
+        layer: the number of the layer.
+        output: ``precision``, ``recall`` or ``f``.
 
     Raises:
-        InputError: there is no such file or layer, or a cell is no number below 1.
+        InputError: the file cannot be read, lacks the layer, or has a value that is no number below 1.
     """
     try:
         text = user_path(path).read_text(encoding="utf-8-sig")
@@ -263,7 +289,7 @@ def read_baseline(path: str, layer: int, output: str) -> float:
 
 
 def random_pairs(path: str) -> Batch:
-    """Return pairs of different lines of a corpus, drawn with a fixed seed.
+    """Return :data:`PAIRS` pairs of different lines of a corpus, drawn with a fixed seed.
 
     Raises:
         InputError: the corpus has fewer than two different texts.
@@ -273,12 +299,13 @@ def random_pairs(path: str) -> Batch:
         raise InputError(f"{path}: a baseline needs at least two different texts")
     generator = np.random.default_rng(0)
     first = generator.integers(len(texts), size=PAIRS)
+    # an offset of at least 1 pairs no text with itself
     second = (first + generator.integers(1, len(texts), size=PAIRS)) % len(texts)
     return Batch([texts[i] for i in first], [texts[i] for i in second])
 
 
 def chosen_layer(name: str) -> int | None:
-    """Return the layer that the package bert-score takes for a hub model, or None where it lists none.
+    """Return the layer that the package bert-score recommends for a hub model, or None if it does not list the model.
 
     Raises:
         MissingExtraError: the package is not installed.
@@ -293,15 +320,17 @@ def chosen_layer(name: str) -> int | None:
 
 @dataclass(frozen=True)
 class BertScorePackageEngine:
-    """The package bert-score itself, as the engine of BERTScore: pair by pair, since its values depend on the batch.
+    """The settings under which the package bert-score itself computes BERTScore.
+
+    It gets one pair at a time, since its values depend on the batch.
 
     Attributes:
         folder: the checked model folder.
-        digest: of its files.
-        layer: the layer.
-        idf: corpus file, or None.
-        device: torch's name.
-        threads: of the CPU, or None for the cores that are free.
+        digest: the digest of the model's files.
+        layer: the layer whose embeddings are compared.
+        idf: the path of a corpus for the token weights, or None for equal weights.
+        device: torch's name of the device.
+        threads: the number of CPU threads, or None for one per free core.
     """
 
     folder: str
@@ -313,16 +342,20 @@ class BertScorePackageEngine:
 
     @property
     def pairs(self) -> int:
-        """Pairs in a unit of work."""
+        """The number of pairs in a unit of work."""
         return 256
 
     def open(self) -> BertScorePackageSession:
-        """Load the model."""
+        """Load the model and return its session."""
         return BertScorePackageSession(self)
 
 
 class BertScorePackageSession:
-    """The package with a model in memory."""
+    """The package bert-score with a model in memory.
+
+    Raises:
+        MissingExtraError: the package is not installed.
+    """
 
     def __init__(self, engine: BertScorePackageEngine) -> None:
         try:
@@ -342,7 +375,7 @@ class BertScorePackageSession:
                 batch_size=1,
                 nthreads=0,
             )
-        self._meter.loaded(parameters_of(self._scorer._model))
+        self._meter.record_loaded(parameters_of(self._scorer._model))
 
     def score(self, metrics: Sequence[Metric], batch: Batch, again: Collection[str] = ()) -> Scores:
         """See :meth:`assay.metrics.work.Session.score`; blank texts, on which the package may break, score 0."""
@@ -351,14 +384,17 @@ class BertScorePackageSession:
         flags = blank_flags(batch)
         for row, (reference, candidate) in enumerate(batch.pairs()):
             if not flags[row]:
+                # the package warns on stderr
                 with contextlib.redirect_stderr(io.StringIO()):
                     outputs[row] = [float(part[0]) for part in self._scorer.score([candidate], [reference])]
-        self._meter.embedded(2 * int((flags == 0).sum()), 0)
+        self._meter.add_texts(2 * int((flags == 0).sum()), 0)
         shared = time.perf_counter() - started
         by_name = {"precision": outputs[:, 0], "recall": outputs[:, 1], "f": outputs[:, 2]}
         columns = [cast("BertScore", metric).finish(by_name) for metric in metrics]
         return Scores(
-            np.stack(columns, axis=1), np.stack([flags] * len(metrics), axis=1), np.full(len(metrics), shared)
+            values=np.stack(columns, axis=1),
+            flags=np.stack([flags] * len(metrics), axis=1),
+            seconds=np.full(len(metrics), shared),
         )
 
     def cost(self) -> dict[str, Any]:

@@ -1,4 +1,7 @@
-"""The transformer itself: batches in, hidden states out, by torch, with linear layers packed for the CPU."""
+"""The transformer without its pooling: computes hidden states or logits of a batch in torch.
+
+On a CPU its linear layers are replaced by faster ones.
+"""
 
 from __future__ import annotations
 
@@ -12,40 +15,52 @@ from assay.metrics.neural.tokens import Packed
 if TYPE_CHECKING:
     import torch
 
-#: Families whose layer n is the same whether or not layers follow it, so that those need not be computed.
+#: Families without a final normalisation: the output of layer n does not depend on the layers above it, so that these
+#: need not be computed.
 _POST_NORM = frozenset({"bert", "roberta", "xlm-roberta", "camembert", "electra", "mpnet", "distilbert"})
-#: Families whose classifier reads the first token of the last layer and nothing else.
+#: Families whose classifier reads only the first token of the last layer.
 _FIRST_TOKEN = frozenset({"bert", "roberta", "xlm-roberta", "camembert", "electra"})
-#: Rows that the layout of packed weights is made for; other numbers of rows are as fast or nearly so.
+#: The number of rows that the layout of packed weights is optimised for; other numbers are about as fast.
 ROWS = 1024
 
 
 class Body(Protocol):
-    """A transformer on one device."""
+    """A transformer on one device.
+
+    Attributes:
+        device: torch's name of the device.
+    """
 
     device: str
 
     def prepare(self, layers: Collection[int]) -> None:
-        """Load what gives these layers, where that is not done yet."""
+        """Load what computes these layers, unless it is in memory."""
         ...
 
     def hidden(self, batch: Packed, layers: Collection[int]) -> dict[int, torch.Tensor]:
-        """Return the hidden states of layers (0: the input embeddings), each of shape (b, l, d)."""
+        """Return the hidden states by layer, each of shape (b, l, d); layer 0 stands for the input embeddings."""
         ...
 
 
 class ScorerBody(Protocol):
-    """A transformer with a head of one output, on one device."""
+    """A transformer with a head of one output, on one device.
+
+    Attributes:
+        device: torch's name of the device.
+    """
 
     device: str
 
     def logits(self, batch: Packed) -> torch.Tensor:
-        """Return one number an input, before any activation, shape (b, 1)."""
+        """Return one number per input, before any activation, shape (b, 1)."""
         ...
 
 
 def inputs_of(batch: Packed) -> dict[str, Any]:
-    """Return the arguments of a model of transformers; no mask where nothing is padded."""
+    """Return the arguments with which a model of transformers computes a batch.
+
+    An unpadded batch has no mask, which is faster.
+    """
     inputs: dict[str, Any] = {"input_ids": batch.ids}
     if not batch.unpadded:
         inputs["attention_mask"] = batch.mask
@@ -55,55 +70,56 @@ def inputs_of(batch: Packed) -> dict[str, Any]:
 
 
 class TorchBody:
-    """A transformer of transformers, in torch.
+    """A model of transformers, in torch; see :class:`Body`.
 
     Args:
-        model: the model, on the device.
-        device: torch's name of it.
+        model: the model, already on the device.
+        device: torch's name of the device.
     """
 
     def __init__(self, model: Any, device: str) -> None:
         self.model = model
         self.device = device
         self._stack = _layer_stack(model) if model.config.model_type in _POST_NORM else None
-        self._whole: Any = None if self._stack is None else getattr(*self._stack)
+        self._all_layers: Any = None if self._stack is None else getattr(*self._stack)
         self.layers = int(model.config.num_hidden_layers)
-        # transformers hooks into the layers that exist at the first request for hidden states, which must be all
+        # transformers hooks into the layers at the first request for hidden states: make one while all are in place
         torch = import_torch()
         with torch.inference_mode():
             model(input_ids=torch.zeros((1, 1), dtype=torch.long, device=device), output_hidden_states=True)
 
     def prepare(self, layers: Collection[int]) -> None:
-        """See :meth:`Body.prepare`; all layers are in memory."""
+        """Do nothing: all layers are in memory; see :meth:`Body.prepare`."""
 
     def hidden(self, batch: Packed, layers: Collection[int]) -> dict[int, torch.Tensor]:
-        """See :meth:`Body.hidden`; layers above the highest wanted one are skipped where that changes nothing."""
+        """See :meth:`Body.hidden`; layers above the highest requested one are skipped if the family allows it."""
         torch = import_torch()
         top = max(layers)
         inputs = inputs_of(batch)
         with torch.inference_mode():
-            # without any layer transformers would give no hidden states
-            self._cut(max(top, 1))
+            # keep at least one layer: without any, transformers returns no hidden states
+            self._set_depth(max(top, 1))
             try:
                 if layers == {self.layers}:
                     return {self.layers: self.model(**inputs).last_hidden_state}
                 states = self.model(**inputs, output_hidden_states=True).hidden_states
                 return {layer: states[layer] for layer in layers}
             finally:
-                self._cut(self.layers)
+                self._set_depth(self.layers)
 
-    def _cut(self, depth: int) -> None:
+    def _set_depth(self, depth: int) -> None:
+        """Keep only the first *depth* layers in the model, if its family allows it; the full depth restores all."""
         if self._stack is not None:
             owner, name = self._stack
-            setattr(owner, name, self._whole if depth >= self.layers else self._whole[:depth])
+            setattr(owner, name, self._all_layers if depth >= self.layers else self._all_layers[:depth])
 
 
 class TorchScorerBody:
-    """A model for sequence classification of transformers, in torch.
+    """A model of transformers for sequence classification, in torch; see :class:`ScorerBody`.
 
     Args:
-        model: the model, on the device.
-        device: torch's name of it.
+        model: the model, already on the device; its last layer is changed, see :func:`_end_in_first_token`.
+        device: torch's name of the device.
     """
 
     def __init__(self, model: Any, device: str) -> None:
@@ -118,20 +134,23 @@ class TorchScorerBody:
 
 
 def _end_in_first_token(model: Any) -> None:
-    """Let the last layer compute its feed-forward part, most of its work, for the token that the classifier reads."""
+    """Restrict the feed-forward part of the last layer to the first token, the only one that the classifier reads.
+
+    This part is most of the work of a layer. Other families than :data:`_FIRST_TOKEN` stay as they are.
+    """
     if model.config.model_type not in _FIRST_TOKEN:
         return
     stack = _layer_stack(getattr(model, model.base_model_prefix))
     last = None if stack is None else getattr(*stack)[-1]
-    # a private method of transformers: without it every token is computed, as it would be anyway
+    # a private method of transformers: in versions without it all tokens are computed, with the same result
     if last is None or "feed_forward_chunk" in vars(last) or not hasattr(last, "feed_forward_chunk"):
         return
-    whole = last.feed_forward_chunk
-    last.feed_forward_chunk = lambda states: whole(states[:, :1])
+    feed_forward = last.feed_forward_chunk
+    last.feed_forward_chunk = lambda states: feed_forward(states[:, :1])
 
 
 def _layer_stack(model: Any) -> tuple[Any, str] | None:
-    """Return the module that has the list of layers, and the attribute where it is."""
+    """Return the module that has the list of layers and the name of its attribute, or None if it is not found."""
     for part in ("encoder", "transformer"):
         owner = getattr(model, part, None)
         if owner is not None and hasattr(owner, "layer"):
@@ -140,11 +159,11 @@ def _layer_stack(model: Any) -> tuple[Any, str] | None:
 
 
 def pack_linears(model: Any) -> None:
-    """Replace the linear layers of a model on a CPU in fp32 by oneDNN's, whose weights are laid out once.
+    """Replace the fp32 linear layers of a model on a CPU by oneDNN's, whose weights are laid out once in advance.
 
-    They are faster than torch's own way to MKL, above all on AMD; scores change no more than by another batch size.
-    torch uses these kernels for models that it compiles, under private names: where a version of torch lacks them, or
-    on another kind of machine, the model stays as it is.
+    They are faster than torch's own layers, which use MKL, above all on AMD. Scores change no more than with another
+    batch size. The kernels are those that torch uses in compiled models, under private names: if the version of torch
+    lacks them, or the machine is not an x86-64, the model stays as it is.
     """
     torch = import_torch()
     kernels = torch.ops.mkldnn
@@ -155,25 +174,26 @@ def pack_linears(model: Any) -> None:
     ):
         return
     with torch.no_grad():
-        _replace(model, torch)
+        _replace_linears(model, torch)
 
 
-def _replace(module: Any, torch: Any) -> None:
+def _replace_linears(module: Any, torch: Any) -> None:
     for name, child in module.named_children():
-        # a subclass may compute something else
+        # not isinstance: a subclass may compute something else
         if type(child) is torch.nn.Linear and child.weight.dtype == torch.float32:
-            setattr(module, name, _packed(child, torch))
+            setattr(module, name, _packed_linear(child, torch))
         else:
-            _replace(child, torch)
+            _replace_linears(child, torch)
 
 
-def _packed(linear: Any, torch: Any) -> Any:
+def _packed_linear(linear: Any, torch: Any) -> Any:
+    """Return a module that computes the same as a linear layer, with its weights in the layout of oneDNN."""
     weight = torch.ops.mkldnn._reorder_linear_weight(linear.weight.detach(), ROWS)
     bias = None if linear.bias is None else linear.bias.detach()
     compute = torch.ops.mkldnn._linear_pointwise
 
     class PackedLinear(torch.nn.Module):  # type: ignore[misc]
-        """Has no parameters: torch would cast and count them without knowing their layout."""
+        """Has no parameters, because torch would cast and count them without knowledge of their layout."""
 
         def forward(self, states: Any) -> Any:
             return compute(states, weight, bias, "none", [], "")

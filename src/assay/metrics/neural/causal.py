@@ -1,4 +1,4 @@
-"""A causal language model in memory, asked for verdicts: what a conversation begins with is computed once."""
+"""The session of a judge that is a causal language model; a beginning shared by several prompts is computed once."""
 
 from __future__ import annotations
 
@@ -30,21 +30,22 @@ if TYPE_CHECKING:
     from assay.metrics.judge.judge import Judge
     from assay.metrics.judge.verdicts import VerdictScale
 
-#: Tokens of a row that several conversations share: attention grows with its square, and what is saved hardly grows.
+#: Tokens in a row that several prompts share. In a longer row attention costs more, with the square of the length, and
+#: the tokens saved are hardly more.
 ROW = 512
 
 
 @dataclass(frozen=True)
 class CausalEngine(ModelEngine):
-    """A causal language model: what decides a reply."""
+    """The settings that decide the replies of a causal language model."""
 
     @property
     def pairs(self) -> int:
-        """Pairs in a unit of work; those of one question are neighbours in most files."""
+        """The number of pairs in a unit of work; in most files the pairs of a question are neighbours."""
         return 128 if self.devices == ("cpu",) else 4096
 
     def open(self) -> CausalSession:
-        """Load the model."""
+        """Load the model and return its session."""
         return CausalSession(self)
 
 
@@ -52,10 +53,10 @@ class CausalSession(ModelSession[LoadedModel, CausalBody]):
     """A causal language model in memory.
 
     Raises:
-        UnavailableError: the model writes no text.
+        UnavailableError: the model has no language-modelling head.
     """
 
-    # rows of packed prompts rarely have one length
+    # rows that prompts share rarely have equal lengths, so batches without padding would be tiny
     pads_on_cpu = True
 
     def __init__(self, engine: CausalEngine) -> None:
@@ -72,7 +73,7 @@ class CausalSession(ModelSession[LoadedModel, CausalBody]):
         self._tokens_in = self._tokens_out = 0
 
     def _keep_parts(self, copies: Sequence[LoadedModel]) -> None:
-        """Keep the tokens that end a reply, and what replies are sampled with by default."""
+        """Keep the tokens that end a reply, and the temperature that the model declares (1 if none)."""
         model, tokenizer = copies[0].model, copies[0].tokenizer
         end = model.generation_config.eos_token_id
         ends = end if isinstance(end, list) else [end]
@@ -91,24 +92,35 @@ class CausalSession(ModelSession[LoadedModel, CausalBody]):
         return Scores.joined(scored)
 
     def cost(self) -> dict[str, Any]:
-        """See :meth:`assay.metrics.work.Session.cost`; ``tokens`` are those that went through the model."""
+        """See :meth:`assay.metrics.work.Session.cost`.
+
+        ``tokens`` counts what the model computed, where a shared beginning counts once; ``tokens_in`` and
+        ``tokens_out`` count prompts and replies in full.
+        """
         return super().cost() | {"tokens_in": self._tokens_in, "tokens_out": self._tokens_out}
 
     def replies(self, judge: Judge, batch: Batch) -> list[list[list[Reply]]]:
-        """Return for each pair, for each order of the texts, the replies."""
+        """Return the replies of a judge, nested as pair, order of the texts, sample."""
         conversations = judge.conversations(batch)
         distinct = list(dict.fromkeys(order for orders in conversations for order in orders))
-        replies = dict(zip(distinct, self._answered(judge, self._chat.tokens(distinct)), strict=True))
+        prompts = self._chat.tokens(distinct)
+        replies = dict(zip(distinct, self._replies_to(judge, prompts), strict=True))
         return [[replies[order] for order in orders] for orders in conversations]
 
-    def _answered(self, judge: Judge, prompts: Sequence[list[int]]) -> list[list[Reply]]:
-        """Return the replies to each prompt: by the first token, by their text, or by the text where the first fails.
+    def _replies_to(self, judge: Judge, prompts: Sequence[list[int]]) -> list[list[Reply]]:
+        """Return the replies to each prompt, in the order of the prompts.
 
-        A prompt that leaves no room for a reply gets none, and a flag.
+        Depending on the judge's option ``verdict`` a reply is the distribution of the first token, a generated text,
+        or a text only if the first token gives no verdict. A prompt that is too long for a reply within the model's
+        limit gets one empty reply with a flag.
+
+        Args:
+            judge: the metric.
+            prompts: the token numbers of each prompt.
         """
-        most = judge.loaded_prompt.reply_tokens
+        max_tokens = judge.loaded_prompt.reply_tokens
         replies = [[Reply("", flag=Flag.TOO_LONG)] for _ in prompts]
-        fitting = {number: ids for number, ids in enumerate(prompts) if len(ids) + most <= judge.limit()}
+        fitting = {number: ids for number, ids in enumerate(prompts) if len(ids) + max_tokens <= judge.limit()}
         to_write = fitting
         if judge.verdict != "text":
             for number, reply in self._first_tokens(judge.scale_used, fitting):
@@ -116,113 +128,127 @@ class CausalSession(ModelSession[LoadedModel, CausalBody]):
             to_write = {}
             if judge.verdict == "auto":
                 to_write = {number: ids for number, ids in fitting.items() if judge.worth(replies[number][0]) is None}
-        for number, samples in self._written(judge, to_write).items():
+        for number, samples in self._generate(judge, to_write).items():
             first = replies[number][0].first
             texts = self._tokenizer.batch_decode(samples, skip_special_tokens=True)
-            size = len(prompts[number])
+            prompt_length = len(prompts[number])
             replies[number] = [
-                Reply(text, first, tokens_in=size, tokens_out=len(tokens))
+                Reply(text, first, tokens_in=prompt_length, tokens_out=len(tokens))
                 for text, tokens in zip(texts, samples, strict=True)
             ]
-        given = [reply for samples in replies for reply in samples]
-        self._tokens_in += sum(reply.tokens_in for reply in given)
-        self._tokens_out += sum(reply.tokens_out for reply in given)
+        all_replies = [reply for samples in replies for reply in samples]
+        self._tokens_in += sum(reply.tokens_in for reply in all_replies)
+        self._tokens_out += sum(reply.tokens_out for reply in all_replies)
         return replies
 
     def _first_tokens(self, scale: VerdictScale, prompts: Mapping[int, list[int]]) -> Iterator[tuple[int, Reply]]:
-        """Yield (prompt, reply): the most probable first token, and the probability of those that begin a verdict."""
+        """Yield (number of the prompt, reply) with the distribution of the first token.
+
+        The text of the reply is the most probable first token; ``first`` has the probability of each token that
+        begins a verdict of the scale, by the token's text.
+        """
         ids, texts = self._tokens_of(scale)
         computed: list[tuple[list[int], Any, Any]] = []
 
         def step(body: CausalBody, batch: Packed, rows: list[TokenTree]) -> None:
-            # over the whole vocabulary: what the verdicts lack of 1 tells whether one comes
+            # normalised over the whole vocabulary: a sum far below 1 tells that the model begins something else
             probabilities = body.next_logits(batch, rows).float().softmax(-1)
             of_verdicts = probabilities[:, to_device(ids, body.device)]
             computed.append((items_of(rows), of_verdicts, probabilities.argmax(-1)))
 
-        self._through(prompts, step)
-        for items, of_verdicts, best in computed:
+        self._run_prompts(prompts, step)
+        for items, of_verdicts, best_tokens in computed:
             # copied after the last batch: each copy waits for the GPU
-            for item, row, token in zip(items, of_verdicts.tolist(), best.tolist(), strict=True):
+            for item, row, token in zip(items, of_verdicts.tolist(), best_tokens.tolist(), strict=True):
                 first: dict[str, float] = {}
+                # several tokens may have the same text: their probabilities add up
                 for text, probability in zip(texts, row, strict=True):
                     first[text] = first.get(text, 0.0) + probability
-                said = self._tokenizer.decode([token], skip_special_tokens=True)
-                yield item, Reply(said, first, tokens_in=len(prompts[item]), tokens_out=1)
+                best_text = self._tokenizer.decode([token], skip_special_tokens=True)
+                yield item, Reply(best_text, first, tokens_in=len(prompts[item]), tokens_out=1)
 
     def _tokens_of(self, scale: VerdictScale) -> tuple[NDArray[np.int64], list[str]]:
-        """Return the tokens that are a verdict of a scale or its beginning, and their texts, found once."""
+        """Return the tokens that begin a verdict of a scale, shape (k,), and their k texts; cached by scale."""
         if scale.name not in self._verdict_tokens:
             pieces = self._tokenizer.convert_ids_to_tokens(list(range(len(self._tokenizer))))
-            found = [number for number, piece in enumerate(pieces) if piece and scale.begun_by(piece) is not None]
-            texts = [pieces[number].replace("Ġ", " ").replace("▁", " ") for number in found]
-            self._verdict_tokens[scale.name] = np.array(found, dtype=np.int64), texts
+            ids = [number for number, piece in enumerate(pieces) if piece and scale.begun_by(piece) is not None]
+            # byte-level BPE and SentencePiece write a leading space as these characters
+            texts = [pieces[number].replace("Ġ", " ").replace("▁", " ") for number in ids]
+            self._verdict_tokens[scale.name] = np.array(ids, dtype=np.int64), texts
         return self._verdict_tokens[scale.name]
 
-    def _written(self, judge: Judge, prompts: Mapping[int, list[int]]) -> dict[int, list[list[int]]]:
-        """Return for each prompt the tokens of its replies, one for each sample."""
-        most = judge.loaded_prompt.reply_tokens
+    def _generate(self, judge: Judge, prompts: Mapping[int, list[int]]) -> dict[int, list[list[int]]]:
+        """Generate replies, and return by the number of the prompt the tokens of each of its samples."""
+        max_tokens = judge.loaded_prompt.reply_tokens
         temperature = self._temperature if judge.temperature is None else judge.temperature
-        sampling = Sampling.of(prompts, most, judge.samples, temperature, judge.seed)
+        sampling = Sampling.for_inputs(prompts, max_tokens, judge.samples, temperature, judge.seed)
         written: dict[ReplyKey, list[int]] = {}
 
         def step(body: CausalBody, batch: Packed, rows: list[TokenTree]) -> None:
-            written.update(body.write(batch, rows, most, self._ends, sampling))
+            written.update(body.write(batch, rows, max_tokens, self._ends, sampling))
 
-        together = self._sharing(prompts, room=most)
-        self._through_rows(rows_of(together, ROW), step)
+        together = self._shareable(prompts, extra=max_tokens)
+        self._run_rows(rows_of(together, ROW), step)
         alone = {number: ids for number, ids in prompts.items() if number not in together}
-        written |= self._written_anew(alone, most, sampling)
+        written |= self._generate_uncached(alone, max_tokens, sampling)
         return {number: [written[key] for key in sampling.keys([number])] for number in prompts}
 
-    def _written_anew(
-        self, prompts: Mapping[int, list[int]], most: int, sampling: Sampling
+    def _generate_uncached(
+        self, prompts: Mapping[int, list[int]], max_tokens: int, sampling: Sampling
     ) -> dict[ReplyKey, list[int]]:
-        """Return the tokens of replies, each by a pass over all before it: right for every model, and slow."""
+        """Generate replies without a cache of keys and values, and return the tokens of each.
+
+        Each token takes a pass over the prompt and the whole reply so far: slow, but right for every architecture.
+        """
         written: dict[ReplyKey, list[int]] = {key: [] for key in sampling.keys(prompts)}
-        going_on = list(written)
-        for place in range(most):
-            so_far = [[*prompts[key[0]], *written[key]] for key in going_on]
-            chosen = self._next_tokens(so_far, going_on, place, sampling)
+        unfinished = list(written)
+        for position in range(max_tokens):
+            contexts = [[*prompts[key[0]], *written[key]] for key in unfinished]
+            chosen = self._next_tokens(contexts, unfinished, position, sampling)
             for key, token in chosen.items():
                 written[key].append(token)
-            going_on = [key for key in going_on if chosen[key] not in self._ends]
+            unfinished = [key for key in unfinished if chosen[key] not in self._ends]
         return written
 
     def _next_tokens(
-        self, so_far: Sequence[list[int]], keys: Sequence[ReplyKey], place: int, sampling: Sampling
+        self, contexts: Sequence[list[int]], keys: Sequence[ReplyKey], position: int, sampling: Sampling
     ) -> dict[ReplyKey, int]:
-        """Return the token at a place of each reply, of what comes before it: prompt and reply so far."""
+        """Return the next token of each reply, by its key.
+
+        Args:
+            contexts: the tokens before it, that is, the prompt and the reply so far, one list per reply.
+            keys: the keys of the replies.
+            position: the index of the next token in its reply.
+            sampling: the choice of tokens.
+        """
         chosen: dict[ReplyKey, int] = {}
 
         def step(body: CausalBody, batch: Packed, rows: list[TokenTree]) -> None:
             replies = [keys[item] for item in items_of(rows)]
-            tokens = sampling.choose(body.next_logits(batch, rows), replies, place)
+            tokens = sampling.choose(body.next_logits(batch, rows), replies, position)
             chosen.update(zip(replies, tokens.tolist(), strict=True))
 
-        self._through_rows(rows_of(dict(enumerate(so_far)), 0), step)
+        self._run_rows(rows_of(dict(enumerate(contexts)), 0), step)
         return chosen
 
-    def _through(
+    def _run_prompts(
         self, prompts: Mapping[int, list[int]], step: Callable[[CausalBody, Packed, list[TokenTree]], None]
     ) -> None:
-        """Run prompts through the model, those together that can share a row."""
-        together = self._sharing(prompts)
+        """Run prompts through the model; prompts that can share a row do."""
+        together = self._shareable(prompts)
         alone = {number: ids for number, ids in prompts.items() if number not in together}
-        self._through_rows(rows_of(together, ROW), step)
-        self._through_rows(rows_of(alone, 0), step)
+        self._run_rows(rows_of(together, ROW), step)
+        self._run_rows(rows_of(alone, 0), step)
 
-    def _sharing(self, prompts: Mapping[int, list[int]], room: int = 0) -> dict[int, list[int]]:
-        """Return the prompts that can share a row with others, and *room* tokens that follow them."""
+    def _shareable(self, prompts: Mapping[int, list[int]], extra: int = 0) -> dict[int, list[int]]:
+        """Return the prompts that may share a row: those that fit in the attention window with *extra* more tokens."""
         body = self._bodies[0]
         if not body.shares:
             return {}
-        return {number: ids for number, ids in prompts.items() if not body.window or len(ids) + room <= body.window}
+        return {number: ids for number, ids in prompts.items() if not body.window or len(ids) + extra <= body.window}
 
-    def _through_rows(
-        self, rows: Sequence[TokenTree], step: Callable[[CausalBody, Packed, list[TokenTree]], None]
-    ) -> None:
-        """Run rows through the model, in batches."""
+    def _run_rows(self, rows: Sequence[TokenTree], step: Callable[[CausalBody, Packed, list[TokenTree]], None]) -> None:
+        """Run rows through the model in batches; *step* gets the body, the batch and the trees of its rows."""
         torch = import_torch()
 
         def compute(number: int, body: CausalBody, batch: Packed) -> None:

@@ -1,4 +1,4 @@
-"""A causal language model on one device: the token that comes next, and replies."""
+"""A causal language model on one device: next-token logits and generated replies."""
 
 from __future__ import annotations
 
@@ -18,25 +18,25 @@ if TYPE_CHECKING:
     import torch
     from torch import Tensor
 
-#: Largest difference between the logits of a row of several inputs and of each alone, as a share of their deviation:
-#: what another shape of a batch makes, and far below what a wrong mask does.
-_DIFFERENCE = {"fp32": 1e-3, "bf16": 0.2, "fp16": 0.05}
-#: Keys and values of inputs whose replies go on at one time, as a multiple of those of their rows.
-_APART_AGAIN = 4
+#: Largest accepted difference between the logits of inputs that share a row and of the same inputs alone, in standard
+#: deviations of the logits. Rounding in batches of another shape stays below it; a wrong mask is far above it.
+_TOLERANCE = {"fp32": 1e-3, "bf16": 0.2, "fp16": 0.05}
+#: Most tokens whose keys and values are unpacked at one time, as a multiple of the tokens of the shared rows.
+_UNPACKED_RATIO = 4
 
 
-#: A reply: the number of its input, and that of the sample.
+#: Identifies a reply: the number of its input and the number of the sample.
 ReplyKey = tuple[int, int]
 
 
 @dataclass(frozen=True)
 class Sampling:
-    """How the tokens of replies are chosen; the same ones in any batch.
+    """Chooses the tokens of replies; the choice does not depend on the batch that an input is in.
 
     Attributes:
-        samples: replies to each input.
-        temperature: 0 for the most probable token.
-        uniforms: for each token of each reply a number in [0, 1) that decides; empty at temperature 0.
+        samples: the number of replies to each input.
+        temperature: the softmax temperature; 0 always chooses the most probable token.
+        uniforms: for each reply, one random number in [0, 1) per token; empty at temperature 0.
     """
 
     samples: int
@@ -44,31 +44,46 @@ class Sampling:
     uniforms: Mapping[ReplyKey, NDArray[np.float64]]
 
     @classmethod
-    def of(
-        cls, inputs: Mapping[int, Sequence[int]], most: int, samples: int, temperature: float, seed: int | None
+    def for_inputs(
+        cls, inputs: Mapping[int, Sequence[int]], max_tokens: int, samples: int, temperature: float, seed: int | None
     ) -> Self:
-        """Return what draws replies of at most *most* tokens; without a seed, others every time."""
+        """Return the sampling for replies of at most *max_tokens* tokens each.
+
+        Args:
+            inputs: the token numbers of each input, by its number.
+            max_tokens: the number of random numbers to draw per reply.
+            samples: the number of replies to each input.
+            temperature: the softmax temperature.
+            seed: the seed; None draws other replies every time.
+        """
         uniforms = {}
         if temperature > 0:
             for number, ids in inputs.items():
                 for sample in range(samples):
-                    # of the input, not of its place in a batch
+                    # seeded by the content of the input, so that its position in the data does not matter
                     entropy = None if seed is None else [seed % 2**64, sample, *ids]
-                    uniforms[number, sample] = np.random.default_rng(entropy).random(most)
+                    uniforms[number, sample] = np.random.default_rng(entropy).random(max_tokens)
         return cls(samples, temperature, uniforms)
 
     def keys(self, inputs: Iterable[int]) -> list[ReplyKey]:
-        """Return the replies to inputs, sample after sample of each."""
+        """Return the keys of all replies to the inputs; the samples of one input are adjacent."""
         return [(number, sample) for number in inputs for sample in range(self.samples)]
 
-    def choose(self, logits: torch.Tensor, replies: Sequence[ReplyKey], place: int) -> torch.Tensor:
-        """Return the token at a place of b replies, shape (b,), of logits of shape (b, v)."""
+    def choose(self, logits: torch.Tensor, replies: Sequence[ReplyKey], position: int) -> torch.Tensor:
+        """Return the next token of b replies, shape (b,).
+
+        Args:
+            logits: the logits over the vocabulary, shape (b, v).
+            replies: the keys of the b replies.
+            position: the index of the token in its reply.
+        """
         torch = import_torch()
         if self.temperature == 0:
             most_probable: Tensor = logits.argmax(-1)
             return most_probable
         cumulative = (logits.double() / self.temperature).softmax(-1).cumsum(-1)
-        drawn = torch.tensor([self.uniforms[reply][place] for reply in replies], dtype=torch.float64)
+        drawn = torch.tensor([self.uniforms[reply][position] for reply in replies], dtype=torch.float64)
+        # the inverse of the cumulative distribution, scaled because rounding may leave its total below or above 1
         below = cumulative < drawn.to(cumulative.device)[:, None] * cumulative[:, -1:]
         chosen: Tensor = below.sum(-1).clamp(max=logits.shape[-1] - 1)
         return chosen
@@ -78,102 +93,129 @@ class CausalBody:
     """A causal language model of transformers, in torch.
 
     Args:
-        model: the model, on the device.
-        device: torch's name of it.
-        precision: that it is in.
+        model: the model, already on the device.
+        device: torch's name of the device.
+        precision: the precision of the weights: ``fp32``, ``bf16`` or ``fp16``.
 
     Attributes:
-        shares: whether inputs can share a row: the model computes the same with them as with each alone.
-        window: tokens that a layer looks back; beyond it, an input has a row of its own.
+        shares: whether several inputs can share a row, that is, the model computes the same logits as for each alone.
+        window: the length of the model's attention window in tokens, or None; a longer input must not share a row.
     """
 
     def __init__(self, model: Any, device: str, precision: str) -> None:
         self.model = model
         self.device = device
-        self._places: tuple[torch.Tensor, torch.Tensor] | None = None
-        model.get_output_embeddings().register_forward_pre_hook(self._pick)
+        self._selected: tuple[torch.Tensor, torch.Tensor] | None = None
+        model.get_output_embeddings().register_forward_pre_hook(self._select_states)
         config = model.config.get_text_config(decoder=True)
         windows = [getattr(config, name, None) for name in ("sliding_window", "attention_chunk_size")]
         self.window: int | None = min((window for window in windows if window), default=None)
-        self.shares = self._can_share(int(config.vocab_size), _DIFFERENCE[precision])
+        self.shares = self._can_share(int(config.vocab_size), _TOLERANCE[precision])
 
     def next_logits(self, batch: Packed, rows: Sequence[TokenTree], cache: Any = None) -> torch.Tensor:
-        """Return what may follow each input of rows, input after input, shape (n, v), before any softmax.
+        """Return the next-token logits of the n inputs of a batch, row after row, shape (n, v).
 
         Args:
-            batch: the rows, padded on the right.
-            rows: those of the batch.
-            cache: collects keys and values, where the replies go on.
+            batch: the rows as one tensor, padded on the right.
+            rows: the rows as trees.
+            cache: transformers' cache that collects keys and values for :meth:`write`; None if they are not needed.
         """
         counts = [len(row.paths) for row in rows]
         numbers = np.repeat(np.arange(len(rows)), counts)
         last = np.array([path[-1] for row in rows for path in row.paths], dtype=np.int64)
         inputs: dict[str, Any] = {"input_ids": batch.ids}
-        # alone and padded on the right, an input needs no mask: nothing looks ahead
+        # with one input per row, the padding is on the right and causal attention never reads it: no mask is needed
         if cache is not None or max(counts) > 1:
             length = batch.ids.shape[1]
             positions = np.zeros((len(rows), length), dtype=np.int64)
-            for row, place in zip(rows, positions, strict=True):
-                place[: len(row.positions)] = row.positions
+            for row, row_positions in zip(rows, positions, strict=True):
+                row_positions[: len(row.positions)] = row.positions
             inputs["position_ids"] = to_device(positions, self.device)
             inputs["attention_mask"] = self._mask(np.stack([row.sees(length) for row in rows]))
         if cache is not None:
             inputs["past_key_values"] = cache
-        with self._picking(numbers, last):
+        with self._selecting(numbers, last):
             logits: torch.Tensor = self.model(**inputs, use_cache=cache is not None).logits[0]
         return logits
 
     def write(
-        self, batch: Packed, rows: Sequence[TokenTree], most: int, ends: frozenset[int], sampling: Sampling
+        self, batch: Packed, rows: Sequence[TokenTree], max_tokens: int, ends: frozenset[int], sampling: Sampling
     ) -> dict[ReplyKey, list[int]]:
-        """Return the tokens of the replies to the inputs of rows that can be shared.
+        """Generate the replies to the inputs of a batch, and return the token numbers of each.
+
+        The rows are computed once. Then the keys and values of each input are copied out of its row, and the replies
+        are continued token by token. The model must be able to share rows.
 
         Args:
-            batch: the rows, padded on the right.
-            rows: those of the batch.
-            most: tokens of a reply.
-            ends: tokens that end a reply, and are part of it.
-            sampling: chooses tokens.
+            batch: the rows as one tensor, padded on the right.
+            rows: the rows as trees.
+            max_tokens: the length at which a reply is cut.
+            ends: the tokens that end a reply; the reply includes its end token.
+            sampling: the choice of tokens.
         """
         from transformers import DynamicCache
 
         cache = DynamicCache()
         logits = self.next_logits(batch, rows, cache)
         keys = sampling.keys(items_of(rows))
-        # for each reply, its input in the batch, and of that the row and the path
+        # the input of each reply, then the row and the path of each input
         inputs = np.repeat(np.arange(len(logits)), sampling.samples)
         numbers = np.repeat(np.arange(len(rows)), [len(row.paths) for row in rows])
         paths = [path for row in rows for path in row.paths]
-        lengths = np.array([len(paths[one]) for one in inputs], dtype=np.intp)
+        lengths = np.array([len(paths[index]) for index in inputs], dtype=np.intp)
         written: dict[ReplyKey, list[int]] = {}
-        # apart again, the inputs take several times the memory of their rows
-        for part in plan_batches(lengths, _APART_AGAIN * batch.ids.numel()):
-            states = self._states(cache, numbers[inputs[part]], [paths[one] for one in inputs[part]])
-            first = logits[to_device(inputs[part], self.device)]
-            written |= self._go_on(states, lengths[part], first, [keys[one] for one in part], most, ends, sampling)
+        # once unpacked, the inputs take several times the memory of their shared rows
+        for part in plan_batches(lengths, _UNPACKED_RATIO * batch.ids.numel()):
+            inputs_of_part = inputs[part]
+            states = self._states(cache, numbers[inputs_of_part], [paths[index] for index in inputs_of_part])
+            first_logits = logits[to_device(inputs_of_part, self.device)]
+            keys_of_part = [keys[index] for index in part]
+            written |= self._continue_replies(
+                states, lengths[part], first_logits, keys_of_part, max_tokens, ends, sampling
+            )
         return written
 
     def _states(
         self, cache: Any, rows: NDArray[np.intp], paths: Sequence[NDArray[np.intp]]
     ) -> list[tuple[torch.Tensor, torch.Tensor]]:
-        """Return keys and values of each layer for n inputs, of shape (n, heads, l, d), padded on the right."""
-        columns = np.zeros((len(paths), max(map(len, paths))), dtype=np.int64)
-        for path, places in zip(paths, columns, strict=True):
-            places[: len(path)] = path
-        at = to_device(rows[:, None], self.device), slice(None), to_device(columns, self.device)
-        return [(layer.keys[at].transpose(1, 2), layer.values[at].transpose(1, 2)) for layer in cache.layers]
+        """Copy the keys and values of n inputs out of their rows.
 
-    def _go_on(
+        Args:
+            cache: the keys and values of the rows.
+            rows: the row of each input, shape (n,).
+            paths: the columns of each input's tokens in its row.
+
+        Returns:
+            Keys and values of each layer, each of shape (n, heads, l, d), padded on the right.
+        """
+        columns = np.zeros((len(paths), max(map(len, paths))), dtype=np.int64)
+        for path, input_columns in zip(paths, columns, strict=True):
+            input_columns[: len(path)] = path
+        # arrays around a slice put the indexed axes first, shape (n, l, heads, d): hence the transpose
+        index = to_device(rows[:, None], self.device), slice(None), to_device(columns, self.device)
+        return [(layer.keys[index].transpose(1, 2), layer.values[index].transpose(1, 2)) for layer in cache.layers]
+
+    def _continue_replies(
         self,
         states: Sequence[tuple[torch.Tensor, torch.Tensor]],
         lengths: NDArray[np.intp],
         logits: torch.Tensor,
         keys: Sequence[ReplyKey],
-        most: int,
+        max_tokens: int,
         ends: frozenset[int],
         sampling: Sampling,
     ) -> dict[ReplyKey, list[int]]:
-        """Return the tokens of b replies, of whose inputs the lengths, keys and values, and first logits are known."""
+        """Generate b replies whose inputs the model has read, and return the tokens of each.
+
+        Args:
+            states: keys and values of the inputs, see :meth:`_states`.
+            lengths: the length of each input, shape (b,).
+            logits: the logits of the first token of each reply, shape (b, v).
+            keys: the keys of the replies.
+            max_tokens: the length at which a reply is cut.
+            ends: the tokens that end a reply.
+            sampling: the choice of tokens.
+        """
         from transformers import DynamicCache
 
         cache = DynamicCache()
@@ -181,27 +223,27 @@ class CausalBody:
             cache.update(own_keys, values, layer)
         seen = inside_of(lengths)
         replies: dict[ReplyKey, list[int]] = {key: [] for key in keys}
-        going_on = set(keys)
-        for place in range(most):
-            chosen = sampling.choose(logits, keys, place)
+        unfinished = set(keys)
+        for position in range(max_tokens):
+            chosen = sampling.choose(logits, keys, position)
             for key, token in zip(keys, chosen.tolist(), strict=True):
-                if key in going_on:
+                if key in unfinished:
                     replies[key].append(token)
                     if token in ends:
-                        going_on.remove(key)
-            if not going_on or place + 1 == most:
+                        unfinished.remove(key)
+            if not unfinished or position + 1 == max_tokens:
                 break
-            if 2 * len(going_on) <= len(keys):
-                # what has ended costs as much as what goes on
-                kept = np.array([number for number, key in enumerate(keys) if key in going_on], dtype=np.intp)
+            if 2 * len(unfinished) <= len(keys):
+                # a finished reply costs as much as an unfinished one: drop them once they are half of the batch
+                kept = np.array([number for number, key in enumerate(keys) if key in unfinished], dtype=np.intp)
                 keys, lengths, seen = [keys[number] for number in kept], lengths[kept], seen[kept]
                 cache.batch_select_indices(to_device(kept, self.device))
                 chosen = chosen[to_device(kept, self.device)]
             seen = np.pad(seen, ((0, 0), (0, 1)), constant_values=True)
-            with self._picking(np.arange(len(keys)), np.zeros(len(keys), dtype=np.int64)):
+            with self._selecting(np.arange(len(keys)), np.zeros(len(keys), dtype=np.int64)):
                 output = self.model(
                     input_ids=chosen[:, None],
-                    position_ids=to_device(lengths[:, None] + place, self.device),
+                    position_ids=to_device(lengths[:, None] + position, self.device),
                     attention_mask=self._mask(seen[:, None]),
                     past_key_values=cache,
                     use_cache=True,
@@ -210,7 +252,7 @@ class CausalBody:
         return replies
 
     def _mask(self, sees: NDArray[np.bool_]) -> torch.Tensor:
-        """Return a mask to add to attention weights, shape (b, 1, q, k), from which token sees which, (b, q, k)."""
+        """Return the additive attention mask, shape (b, 1, q, k), for the boolean *sees*: query sees key, (b, q, k)."""
         torch = import_torch()
         dtype = self.model.dtype
         seen = to_device(sees[:, None], self.device)
@@ -218,21 +260,30 @@ class CausalBody:
         return mask.masked_fill_(~seen, torch.finfo(dtype).min)
 
     @contextmanager
-    def _picking(self, rows: NDArray[np.intp], columns: NDArray[np.int64]) -> Iterator[None]:
-        """Let the layer over the vocabulary compute these tokens only."""
-        self._places = to_device(rows, self.device), to_device(columns, self.device)
+    def _selecting(self, rows: NDArray[np.intp], columns: NDArray[np.int64]) -> Iterator[None]:
+        """Within the block, compute logits only for the tokens at these rows and columns of the batch."""
+        self._selected = to_device(rows, self.device), to_device(columns, self.device)
         try:
             yield
         finally:
-            self._places = None
+            self._selected = None
 
-    def _pick(self, layer: Any, inputs: tuple[Any, ...]) -> tuple[Any, ...]:
-        return inputs if self._places is None else (inputs[0][self._places][None], *inputs[1:])
+    def _select_states(self, layer: Any, inputs: tuple[Any, ...]) -> tuple[Any, ...]:
+        """Replace the inputs of the output layer by those of the selected tokens: a hook that runs before the layer."""
+        if self._selected is None:
+            return inputs
+        states, *others = inputs
+        return (states[self._selected][None], *others)
 
-    def _can_share(self, vocabulary: int, apart: float) -> bool:
-        """Tell whether a row of several inputs gives what each gives alone, by a small example.
+    def _can_share(self, vocabulary: int, tolerance: float) -> bool:
+        """Tell whether inputs that share a row have the logits that each has alone, by a small example.
 
-        Models in which each token changes a state, or whose attention knows distances by place alone, do not.
+        This fails for recurrent models, whose state depends on all earlier tokens of the row, and for models whose
+        attention measures distance in columns of the row instead of position numbers.
+
+        Args:
+            vocabulary: the number of tokens to draw the example from.
+            tolerance: the largest accepted difference, in standard deviations of the logits.
         """
         torch = import_torch()
         generator = np.random.default_rng(0)
@@ -244,14 +295,16 @@ class CausalBody:
                 logits = self._logits_of(together)
             except (TypeError, ValueError, AttributeError, RuntimeError, KeyError, IndexError):
                 return False
-            alone = self._logits_of([row for one in together[0].items for row in rows_of({one: examples[one]}, 0)])
-        return bool((logits - alone).abs().max() <= apart * alone.std())
+            single_rows = [row for item in together[0].items for row in rows_of({item: examples[item]}, 0)]
+            alone = self._logits_of(single_rows)
+        return bool((logits - alone).abs().max() <= tolerance * alone.std())
 
     def _logits_of(self, rows: list[TokenTree]) -> torch.Tensor:
         sizes = np.array([len(row.ids) for row in rows], dtype=np.intp)
         ids = np.zeros((len(rows), int(sizes.max())), dtype=np.int64)
-        for row, place in zip(rows, ids, strict=True):
-            place[: len(row.ids)] = row.ids
-        ids_there = to_device(ids, self.device)
-        batch = Packed(np.arange(len(rows)), sizes, ids_there, ids_there, None, unpadded=False)
+        for row, row_ids in zip(rows, ids, strict=True):
+            row_ids[: len(row.ids)] = row.ids
+        ids_on_device = to_device(ids, self.device)
+        # next_logits() makes its own mask, so that of the batch is not read
+        batch = Packed(np.arange(len(rows)), sizes, ids_on_device, ids_on_device, None, unpadded=False)
         return self.next_logits(batch, rows).float()

@@ -1,4 +1,4 @@
-"""A cross-encoder in memory: both texts in one pass, one number out."""
+"""The session of a cross-encoder, which reads both texts of a pair in one pass and returns one number."""
 
 from __future__ import annotations
 
@@ -26,23 +26,23 @@ from assay.metrics.work import Scores
 if TYPE_CHECKING:
     from assay.metrics.cross_encoder import CrossEncoder
 
-#: A pair of texts in the order in which the model reads them.
+#: The two texts of a pair in the order in which the model reads them.
 _Ordered = tuple[str, str]
 
 
 @dataclass(frozen=True)
 class CrossEngine(ModelEngine):
-    """A cross-encoder: what decides the score of a pair."""
+    """The settings that decide the scores of a cross-encoder."""
 
     reads_pairs: ClassVar[bool] = True
 
     @property
     def pairs(self) -> int:
-        """Pairs in a unit of work."""
+        """The number of pairs in a unit of work."""
         return 512 if self.devices == ("cpu",) else 16384
 
     def open(self) -> CrossSession:
-        """Load the model."""
+        """Load the model and return its session."""
         return CrossSession(self)
 
 
@@ -50,7 +50,7 @@ class CrossSession(ModelSession[LoadedScorer, ScorerBody]):
     """A cross-encoder in memory.
 
     Raises:
-        UnavailableError: the model has no head that was trained, or not one output.
+        UnavailableError: the model is not a sequence classifier, or its number of outputs is not one.
     """
 
     def __init__(self, engine: CrossEngine) -> None:
@@ -69,7 +69,11 @@ class CrossSession(ModelSession[LoadedScorer, ScorerBody]):
         self._activation = copies[0].activation
 
     def score(self, metrics: Sequence[Metric], batch: Batch, again: Collection[str] = ()) -> Scores:
-        """See :meth:`assay.metrics.work.Session.score`; a pair that is read twice in one order is computed once."""
+        """See :meth:`assay.metrics.work.Session.score`; duplicate pairs are computed once.
+
+        The seconds of each metric are the time of all metrics together. The asymmetry of a pair is the range of its
+        scores over both orders; NaN if a metric reads one order only.
+        """
         blank, batch = blank_flags(batch), as_read(metrics, batch)
         cross_encoders = [cast("CrossEncoder", metric) for metric in metrics]
         started = time.perf_counter()
@@ -77,21 +81,22 @@ class CrossSession(ModelSession[LoadedScorer, ScorerBody]):
         metrics_by_limit: dict[int, list[CrossEncoder]] = {}
         for metric in cross_encoders:
             metrics_by_limit.setdefault(metric.limit(), []).append(metric)
-        for limit, alike in metrics_by_limit.items():
-            outputs |= self._outputs(alike, batch, limit)
+        for limit, metrics_at_limit in metrics_by_limit.items():
+            outputs |= self._outputs(metrics_at_limit, batch, limit)
         seconds = time.perf_counter() - started
         columns, flags, asymmetry = [], [], []
         for metric in cross_encoders:
             logits, cut = outputs[metric]
             values = self._activate(logits, metric)
             columns.append(values.mean(axis=1))
-            asymmetry.append(np.ptp(values, axis=1) if metric.order == "mean" else np.full(len(batch), np.nan))
+            both_orders = metric.order == "mean"
+            asymmetry.append(np.ptp(values, axis=1) if both_orders else np.full(len(batch), np.nan))
             flags.append(_flags(batch, cut) | blank)
         return Scores(
-            np.stack(columns, axis=1),
-            np.stack(flags, axis=1),
-            np.full(len(metrics), seconds),
-            np.stack(asymmetry, axis=1),
+            values=np.stack(columns, axis=1),
+            flags=np.stack(flags, axis=1),
+            seconds=np.full(len(metrics), seconds),
+            asymmetry=np.stack(asymmetry, axis=1),
         )
 
     def _outputs(
@@ -99,7 +104,7 @@ class CrossSession(ModelSession[LoadedScorer, ScorerBody]):
     ) -> dict[CrossEncoder, tuple[NDArray[np.float64], NDArray[np.bool_]]]:
         """Return for each metric the logits of n pairs in its k orders, shape (n, k), and which were cut, shape (n,).
 
-        The metrics cut a pair at the same limit, so that they share what they read in the same order.
+        All these metrics cut pairs at the same limit, so that they share the pairs that they read in the same order.
         """
         ordered: dict[CrossEncoder, list[_Ordered]] = {}
         row_of: dict[_Ordered, int] = {}
@@ -136,7 +141,7 @@ class CrossSession(ModelSession[LoadedScorer, ScorerBody]):
         return logits, np.fromiter((pair.cut for pair in tokens), dtype=np.bool_, count=len(tokens))
 
     def _activate(self, logits: NDArray[np.float64], metric: CrossEncoder) -> NDArray[np.float64]:
-        """Return scores of logits; each by itself, by the activation that the model declares or the metric names."""
+        """Apply the activation that the metric names, or the one that the model declares, to each logit."""
         torch = import_torch()
         activations = {"declared": self._activation, "sigmoid": torch.nn.Sigmoid(), "identity": torch.nn.Identity()}
         with torch.inference_mode():
@@ -145,6 +150,9 @@ class CrossSession(ModelSession[LoadedScorer, ScorerBody]):
 
 
 def _flags(batch: Batch, cut: NDArray[np.bool_]) -> NDArray[np.uint8]:
-    """Return the flags of pairs; of one that was cut, the longer text was cut first."""
+    """Return :class:`Flag` bits of n pairs, shape (n,).
+
+    *cut* tells which pairs were cut, shape (n,). The longer text is flagged, since it is cut first.
+    """
     longer = np.fromiter((len(left) >= len(right) for left, right in batch.pairs()), dtype=np.bool_, count=len(batch))
     return flags_of(batch, cut & longer, cut & ~longer)

@@ -1,7 +1,7 @@
-"""Embeddings of texts: how they are pooled, collected, kept and compared.
+"""Embeddings of texts: pooling, collection over batches, a cache, and cosine similarity.
 
 :class:`BatchEmbeddings` collects one output for the texts of a batch as the encoder computes it, and
-:class:`EmbeddingCache` keeps those of texts that a later batch has as well. A metric gets :class:`TextEmbeddings`.
+:class:`EmbeddingCache` keeps the embeddings of texts that occur again later. A metric gets :class:`TextEmbeddings`.
 """
 
 from __future__ import annotations
@@ -22,10 +22,10 @@ from assay.metrics.neural.views import Kind, Output
 if TYPE_CHECKING:
     import torch
 
-#: A text as the model gets it, and where it was cut: two preparations that end in the same tokens share a pass.
+#: A prepared text, and the limit if it was cut there: preparations that lead to the same tokens share a pass.
 Key = tuple[str, int | None]
 
-#: Bytes that an :class:`EmbeddingCache` keeps in memory.
+#: Most bytes that an :class:`EmbeddingCache` keeps in memory.
 CACHE_BYTES = 128 * 2**20
 
 
@@ -34,9 +34,9 @@ class TextEmbeddings:
     """Embeddings of t texts.
 
     Attributes:
-        values: float32; one row a text, shape (t, d), or one row a token, shape (tokens of all texts, d).
-        starts: for tokens, the first row of each text, shape (t,); None otherwise.
-        ids: for tokens, the token numbers of each text.
+        values: the vectors, float32: one row per text, shape (t, d), or one row per token, shape (all tokens, d).
+        starts: for token embeddings, the first row of each text, shape (t,); otherwise None.
+        ids: for token embeddings, the token numbers of each text; otherwise empty.
     """
 
     values: torch.Tensor
@@ -45,12 +45,12 @@ class TextEmbeddings:
 
 
 def pool(hidden: torch.Tensor, mask: torch.Tensor, kind: Kind) -> torch.Tensor:
-    """Pool token embeddings, shape (b, l, d), into one vector a text, shape (b, d), in float32.
+    """Pool token embeddings, shape (b, l, d), into one vector per text, shape (b, d), in float32.
 
     Args:
-        hidden: embeddings of the tokens, special ones included.
+        hidden: the embeddings of the tokens, special ones included.
         mask: 1 for a token, 0 for padding, shape (b, l).
-        kind: ``mean``, ``max`` or ``cls`` (the first token).
+        kind: the kind of pooling: ``mean``, ``max`` or ``cls`` (the first token).
     """
     torch = import_torch()
     hidden = hidden.float()
@@ -63,34 +63,39 @@ def pool(hidden: torch.Tensor, mask: torch.Tensor, kind: Kind) -> torch.Tensor:
 
 
 def cosine(embeddings: TextEmbeddings, left: NDArray[np.intp], right: NDArray[np.intp]) -> NDArray[np.float64]:
-    """Return the cosine of texts *left* and *right*, in [-1, 1], shape (n,); 0 where a vector is zero.
+    """Return the cosine of each pair of texts, in [-1, 1], shape (n,); 0 if either vector is zero.
 
-    Computed in double precision from single-precision embeddings, each vector scaled by itself, so that a pair's value
-    depends on that pair alone.
+    It is computed in double precision from single-precision embeddings, and each vector is scaled by itself, so that
+    the value of a pair does not depend on other pairs.
+
+    Args:
+        embeddings: one vector per text.
+        left: the indices of the first texts, shape (n,).
+        right: the indices of the second texts, shape (n,).
     """
     torch = import_torch()
     with torch.inference_mode():
-        # mps has no doubles
+        # mps has no double precision
         values = embeddings.values.cpu() if embeddings.values.device.type == "mps" else embeddings.values
         unit = values.double()
         norm = unit.norm(dim=1, keepdim=True)
         unit = torch.where(norm > 0, unit / norm, unit)
-        dots = (unit[torch.as_tensor(left)] * unit[torch.as_tensor(right)]).sum(dim=1)
-        cosines: NDArray[np.float64] = dots.clamp(-1.0, 1.0).cpu().numpy()
+        dot_products = (unit[torch.as_tensor(left)] * unit[torch.as_tensor(right)]).sum(dim=1)
+        cosines: NDArray[np.float64] = dot_products.clamp(-1.0, 1.0).cpu().numpy()
     return cosines
 
 
 class EmbeddingCache:
-    """Float32 arrays by key: in memory up to a limit, beyond it in a temporary file without a name.
+    """Keeps float32 arrays by key: in memory up to a limit, beyond it in an anonymous temporary file.
 
     Args:
-        limit: bytes kept in memory.
+        limit: the most bytes kept in memory.
     """
 
     def __init__(self, limit: int = CACHE_BYTES) -> None:
         self._limit = limit
         self._in_memory: dict[Hashable, NDArray[np.float32]] = {}
-        #: Offset in the file and shape of each array that is there.
+        #: Offset and shape of each array in the file.
         self._in_file: dict[Hashable, tuple[int, tuple[int, ...]]] = {}
         self._file: IO[bytes] | None = None
         self._bytes = 0
@@ -102,7 +107,7 @@ class EmbeddingCache:
         return len(self._in_memory) + len(self._in_file)
 
     def put(self, key: Hashable, array: NDArray[np.float32]) -> None:
-        """Keep a copy of an array; a key that is there already keeps its array."""
+        """Keep a copy of an array; a key that already has an array keeps the old one."""
         if key in self:
             return
         if self._bytes + array.nbytes <= self._limit:
@@ -116,7 +121,11 @@ class EmbeddingCache:
         self._in_file[key] = offset, array.shape
 
     def get(self, key: Hashable) -> NDArray[np.float32]:
-        """Return an array that was kept."""
+        """Return the array of a key.
+
+        Raises:
+            KeyError: there is none.
+        """
         if key in self._in_memory:
             return self._in_memory[key]
         offset, shape = self._in_file[key]
@@ -125,7 +134,7 @@ class EmbeddingCache:
         return np.frombuffer(self._file.read(4 * int(np.prod(shape))), dtype=np.float32).reshape(shape)
 
     def drop(self, keys: Collection[Hashable]) -> None:
-        """Forget arrays; the file shrinks only when nothing is left in it."""
+        """Forget the arrays of these keys, if there are any; the file is emptied once none of its arrays is left."""
         for key in keys:
             array = self._in_memory.pop(key, None)
             if array is not None:
@@ -136,7 +145,7 @@ class EmbeddingCache:
             self._file.truncate()
 
     def close(self) -> None:
-        """Forget everything."""
+        """Forget all arrays and delete the file."""
         self._in_memory.clear()
         self._in_file.clear()
         self._bytes = 0
@@ -146,11 +155,13 @@ class EmbeddingCache:
 
 
 class BatchEmbeddings:
-    """One output for the texts of a batch, filled batch by batch of the model; rows are in the order of the texts.
+    """Collects one output for the n texts of a batch, as the model computes them in batches of its own.
+
+    The rows are in the order of the texts. Several threads may store results at the same time.
 
     Args:
-        output: what is collected.
-        tokens: the texts, n of them.
+        output: the kind of embedding and the layer.
+        tokens: the tokens of each text.
     """
 
     def __init__(self, output: Output, tokens: dict[Key, Tokens]) -> None:
@@ -159,51 +170,51 @@ class BatchEmbeddings:
         self._index = {key: index for index, key in enumerate(tokens)}
         self._values: torch.Tensor | None = None
         self._allocating = Lock()
-        #: Rows of each text, and the first of them.
+        #: The number of rows of each text; ``_starts`` has the first row of each.
         self._sizes = np.ones(len(tokens), dtype=np.intp)
         if output.kind == "tokens":
             self._sizes[:] = [len(text.ids) for text in tokens.values()]
         self._starts = np.cumsum(self._sizes) - self._sizes
 
     def indices(self, keys: Sequence[Key]) -> NDArray[np.intp]:
-        """Return which of the n texts these are, shape (k,)."""
+        """Return the indices of k texts among the n, shape (k,)."""
         return np.fromiter((self._index[key] for key in keys), dtype=np.intp, count=len(keys))
 
     def put_vectors(self, indices: NDArray[np.intp], vectors: torch.Tensor, device: str) -> None:
-        """Store one vector a text, shape (k, d), on *device*."""
-        self._put(indices, vectors, device)
+        """Store one vector per text, shape (k, d), on *device*."""
+        self._write_rows(indices, vectors, device)
 
     def put_tokens(self, indices: NDArray[np.intp], hidden: torch.Tensor, batch: Packed, device: str) -> None:
-        """Store the tokens of a batch, shape (k, l, d), on *device*, without the padding."""
+        """Store the token embeddings of a batch, shape (k, l, d), on *device*, without the padding."""
         flat = hidden.reshape(-1, hidden.shape[-1])
         if not batch.unpadded:
             flat = flat[to_device(np.flatnonzero(batch.inside), str(hidden.device))]
-        self._put(self._rows(indices), flat, device)
+        self._write_rows(self._rows_of_texts(indices), flat, device)
 
     def load_from(self, cache: EmbeddingCache, device: str) -> set[Key]:
-        """Take over what an earlier batch computed; return of which texts."""
-        known = [key for key in self.tokens if (key, self.output) in cache] if cache else []
-        if known:
-            values = np.concatenate([cache.get((key, self.output)) for key in known])
-            self._put(self._rows(self.indices(known)), import_torch().from_numpy(values), device)
-        return set(known)
+        """Copy the embeddings that are in the cache to *device*, and return the keys of their texts."""
+        cached = [key for key in self.tokens if (key, self.output) in cache] if cache else []
+        if cached:
+            values = np.concatenate([cache.get((key, self.output)) for key in cached])
+            self._write_rows(self._rows_of_texts(self.indices(cached)), import_torch().from_numpy(values), device)
+        return set(cached)
 
     def save_to(self, cache: EmbeddingCache, wanted: Collection[Key]) -> None:
-        """Keep the texts of this batch that a later one needs, and forget its other texts."""
+        """Write the embeddings of the *wanted* texts to the cache, and drop the batch's other texts from it."""
         if cache:
             cache.drop([(key, self.output) for key in self.tokens if key not in wanted])
         fresh = [key for key in self.tokens if key in wanted and (key, self.output) not in cache]
         if not fresh or self._values is None:
             return
         indices = self.indices(fresh)
-        # copied at once: text by text, each copy would wait for the GPU
-        values = self._values[to_device(self._rows(indices), str(self._values.device))].cpu().numpy()
+        # one copy for all texts, because each copy waits for the GPU
+        values = self._values[to_device(self._rows_of_texts(indices), str(self._values.device))].cpu().numpy()
         ends = np.cumsum(self._sizes[indices])[:-1]
         for key, array in zip(fresh, np.split(values, ends), strict=True):
             cache.put((key, self.output), array)
 
     def embeddings(self) -> TextEmbeddings:
-        """Return what was stored; zeros where nothing was."""
+        """Return the embeddings; texts for which none was stored have zeros."""
         values = self._values
         if values is None:
             values = import_torch().zeros((int(self._sizes.sum()), 1))
@@ -211,12 +222,12 @@ class BatchEmbeddings:
             return TextEmbeddings(values)
         return TextEmbeddings(values, self._starts, [text.ids for text in self.tokens.values()])
 
-    def _rows(self, indices: NDArray[np.intp]) -> NDArray[np.intp]:
-        """Return the rows of texts, one text after the other."""
+    def _rows_of_texts(self, indices: NDArray[np.intp]) -> NDArray[np.intp]:
+        """Return the rows of these texts, text after text."""
         sizes = self._sizes[indices]
         return (self._starts[indices][:, None] + np.arange(int(sizes.max())))[inside_of(sizes)]
 
-    def _put(self, rows: NDArray[np.intp], values: torch.Tensor, device: str) -> None:
+    def _write_rows(self, rows: NDArray[np.intp], values: torch.Tensor, device: str) -> None:
         with self._allocating:  # several devices store their results, a thread each
             if self._values is None:
                 torch = import_torch()

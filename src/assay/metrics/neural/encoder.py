@@ -1,4 +1,4 @@
-"""One encoder for all metrics that read it: each text goes through the model once, and each metric takes its view."""
+"""The session of an encoder: each text goes through the model once, for all metrics that read it."""
 
 from __future__ import annotations
 
@@ -27,25 +27,25 @@ if TYPE_CHECKING:
 
     from assay.metrics.neural.metric import EncoderBased
 
-#: Under each preparation, the key and the tokens of each text of a batch.
+#: By preparation and text of a batch: the cache key and the tokens of the prepared text.
 _Tokenized = dict[Prep, dict[str, tuple[Key, Tokens]]]
 
-#: Bytes of token embeddings that a batch may take: in main memory, where those of several GPUs are collected as well,
-#: or on a GPU; a larger batch is cut into slices.
+#: Most bytes of token embeddings in main memory (where those of several GPUs are collected) and on a GPU; a larger
+#: batch is cut into slices.
 CPU_BYTES, GPU_BYTES = 96 * 2**20, 2**30
 
 
 @dataclass(frozen=True)
 class EncoderEngine(ModelEngine):
-    """An encoder: what decides the hidden states of a text."""
+    """The settings that decide the hidden states of an encoder."""
 
     @property
     def pairs(self) -> int:
-        """Pairs in a unit of work."""
+        """The number of pairs in a unit of work."""
         return 2048 if self.devices == ("cpu",) else 16384
 
     def open(self) -> EncoderSession:
-        """Load the model."""
+        """Load the model and return its session."""
         return EncoderSession(self)
 
 
@@ -54,25 +54,25 @@ class EncoderSession(ModelSession[LoadedEncoder, Body]):
 
     def __init__(self, engine: EncoderEngine) -> None:
         super().__init__(engine, load_encoder, open_encoder_bodies)
-        # a text alone is segment 0 throughout, which torch fills in by itself
+        # a single text is segment 0 throughout, which is the default in torch; converted models need it as an input
         self._types = "token_type_ids" in self._tokenizer.model_input_names and engine.backend != "torch"
         self._cache = EmbeddingCache()
         self._max_bytes = GPU_BYTES if self._collecting_device.startswith("cuda") else CPU_BYTES
 
     def _keep_parts(self, copies: Sequence[LoadedEncoder]) -> None:
-        """Keep the modules behind each copy of the body, and how wide its hidden states are."""
+        """Keep the modules behind each copy of the body, and the width of its hidden states."""
         self._tails = [loaded.tail for loaded in copies]
         self._width = int(copies[0].model.config.hidden_size)
 
     @property
     def _collecting_device(self) -> str:
-        """The device where the embeddings of a batch are collected."""
+        """The device on which the embeddings of a batch are collected."""
         return self._bodies[0].device if len(self._bodies) == 1 else "cpu"
 
     def score(self, metrics: Sequence[Metric], batch: Batch, again: Collection[str] = ()) -> Scores:
         """See :meth:`assay.metrics.work.Session.score`.
 
-        A metric's seconds are those of its own comparison, and of the pass that all metrics share.
+        The seconds of a metric are the time of its own comparison plus that of the pass that all metrics share.
         """
         blank, batch = blank_flags(batch), as_read(metrics, batch)
         encoder_metrics = [cast("EncoderBased", metric) for metric in metrics]
@@ -83,11 +83,11 @@ class EncoderSession(ModelSession[LoadedEncoder, Body]):
         shared = time.perf_counter() - started
         shape = (len(batch), len(metrics))
         scores = Scores(np.empty(shape), np.zeros(shape, np.uint8), np.zeros(len(metrics)))
-        slices = list(_slices(batch, views, tokens, self._width, self._max_bytes))
-        for rows, needed_later in zip(slices, _needed_later(batch, slices, again), strict=True):
+        slices = list(_cut_into_slices(batch, views, tokens, self._width, self._max_bytes))
+        for rows, needed_later in zip(slices, _texts_needed_later(batch, slices, again), strict=True):
             started = time.perf_counter()
             part = batch.take(range(rows.start, rows.stop))
-            # a batch of no pairs is one slice of none
+            # an empty batch may still have one, empty, slice: do not divide by 0
             with portion(rows.start / max(1, len(batch)), rows.stop / max(1, len(batch))):
                 embedded = self._embed(part, views, tokens, needed_later)
             flags = {prep: _flags(part, tokenized) for prep, tokenized in tokens.items()}
@@ -108,16 +108,19 @@ class EncoderSession(ModelSession[LoadedEncoder, Body]):
         super().close()
 
     def _prepare_bodies(self, views: Sequence[View]) -> None:
-        """Load what gives the layers; another backend loads a model for each set of them."""
+        """Load what computes the layers that the views read; the time counts as loading.
+
+        A backend other than torch converts and loads one model per set of layers.
+        """
         started = time.perf_counter()
         for body in self._bodies:
             body.prepare({view.layer for view in views})
-        self._meter.waited(time.perf_counter() - started)
+        self._meter.add_load_seconds(time.perf_counter() - started)
 
     def _tokenize(self, prep: Prep, batch: Batch) -> dict[str, tuple[Key, Tokens]]:
-        """Return by text its tokens under a preparation, and the key under which its embeddings are cached.
+        """Return by text the key under which its embeddings are cached, and its tokens under a preparation.
 
-        The key is the prepared text; where it was cut, the limit belongs to it.
+        The key is the prepared text, and the limit only if it cut the text: preparations with the same tokens share it.
         """
         texts = list(dict.fromkeys([*batch.references, *batch.candidates]))
         prepared = [prep.apply(text) for text in texts]
@@ -131,17 +134,23 @@ class EncoderSession(ModelSession[LoadedEncoder, Body]):
     def _embed(
         self, batch: Batch, views: Sequence[View], tokens: _Tokenized, again: Collection[str]
     ) -> dict[View, tuple[TextEmbeddings, NDArray[np.intp], NDArray[np.intp]]]:
-        """Return for each view the embeddings of the batch's texts, and which are the references and the candidates.
+        """Return for each view the embeddings of the batch's texts, and the indices of references and candidates.
 
-        Only what no earlier batch has left in the cache goes through the model: texts that lack the same outputs
-        together, in one pass.
+        Only what is not in the cache goes through the model; texts that lack the same outputs share a pass.
+
+        Args:
+            batch: the pairs, n of them.
+            views: the views of the metrics.
+            tokens: the tokens of the texts under each preparation.
+            again: texts that later batches have as well; their embeddings stay in the cache.
         """
         texts = list(dict.fromkeys([*batch.references, *batch.candidates]))
         outputs = _outputs_of(views)
         collected: dict[Output, BatchEmbeddings] = {}
         outputs_missing: dict[Key, tuple[Output, ...]] = {}
         for output, preps in outputs.items():
-            collected[output] = BatchEmbeddings(output, dict(tokens[prep][text] for prep in preps for text in texts))
+            keys_and_tokens = (tokens[prep][text] for prep in preps for text in texts)
+            collected[output] = BatchEmbeddings(output, dict(keys_and_tokens))
             cached = collected[output].load_from(self._cache, self._collecting_device)
             for key in collected[output].tokens:
                 if key not in cached:
@@ -162,23 +171,23 @@ class EncoderSession(ModelSession[LoadedEncoder, Body]):
         return embedded
 
     def _compute(self, keys: Sequence[Key], collected: dict[Output, BatchEmbeddings]) -> None:
-        """Run texts through the model once and store all the outputs of that pass."""
+        """Run texts through the model once and store all the outputs of that pass in *collected*."""
         layers = {output.layer for output in collected}
         indices = {output: embeddings.indices(keys) for output, embeddings in collected.items()}
-        # every output has the same tokens of a text
+        # a key has the same tokens under every output
         tokens_of = next(iter(collected.values())).tokens
         inputs = [tokens_of[key] for key in keys]
 
         def step(number: int, body: Body, batch: Packed) -> None:
-            """Store the outputs of one batch, computed by the body of this number."""
+            """Compute one batch with the body of this number, and store its outputs."""
             hidden = body.hidden(batch, layers)
             for output, embeddings in collected.items():
                 states, texts = hidden[output.layer], indices[output][batch.items]
                 if output.kind == "tokens":
                     embeddings.put_tokens(texts, states, batch, self._collecting_device)
                 elif output.kind == "sentence":
-                    # the bodies of one device share what is behind them
-                    vectors = _sentence(states, batch, self._tails[number % len(self._tails)])
+                    # on a CPU there are more bodies than copies of the modules behind them, which they share
+                    vectors = _sentence_embeddings(states, batch, self._tails[number % len(self._tails)])
                     embeddings.put_vectors(texts, vectors, self._collecting_device)
                 else:
                     vectors = pool(states, batch.mask, output.kind)
@@ -188,7 +197,7 @@ class EncoderSession(ModelSession[LoadedEncoder, Body]):
 
 
 def _keys_by_outputs(outputs_missing: dict[Key, tuple[Output, ...]]) -> dict[tuple[Output, ...], list[Key]]:
-    """Return the texts that lack the same outputs, by these: each list is one pass through the model."""
+    """Group the keys by the outputs that they lack; each group is one pass through the model."""
     keys_by_outputs: dict[tuple[Output, ...], list[Key]] = {}
     for key, outputs in outputs_missing.items():
         keys_by_outputs.setdefault(outputs, []).append(key)
@@ -196,25 +205,31 @@ def _keys_by_outputs(outputs_missing: dict[Key, tuple[Output, ...]]) -> dict[tup
 
 
 def _flags(batch: Batch, tokenized: dict[str, tuple[Key, Tokens]]) -> NDArray[np.uint8]:
-    """Return the flags of pairs, shape (n,): which of the texts are empty, and which were cut."""
+    """Return :class:`Flag` bits of n pairs, shape (n,): which texts are empty and which were cut."""
     references_cut = [tokenized[text][1].cut for text in batch.references]
     candidates_cut = [tokenized[text][1].cut for text in batch.candidates]
     return flags_of(batch, references_cut, candidates_cut)
 
 
 def _outputs_of(views: Sequence[View]) -> dict[Output, list[Prep]]:
-    """Return what the views take from a pass, and with which preparations of the texts."""
+    """Return the outputs that the views read, each with the preparations under which they read it."""
     outputs: dict[Output, list[Prep]] = {}
     for view in dict.fromkeys(views):
         outputs.setdefault(Output(view.kind, view.layer), []).append(view.prep)
     return outputs
 
 
-def _sentence(hidden: torch.Tensor, batch: Packed, tail: Sequence[Any]) -> torch.Tensor:
-    """Return the sentence embeddings that the model's own modules make, shape (b, d)."""
+def _sentence_embeddings(hidden: torch.Tensor, batch: Packed, tail: Sequence[Any]) -> torch.Tensor:
+    """Return the sentence embeddings, shape (b, d).
+
+    Args:
+        hidden: the hidden states of the last layer, shape (b, l, d).
+        batch: the tokens.
+        tail: the modules behind the transformer, such as pooling.
+    """
     parameters = [parameter for module in tail for parameter in module.parameters()]
     if not any(parameter.dtype == hidden.dtype for parameter in parameters):
-        # no weights that need the reduced precision: pool in single precision
+        # no module has weights in the reduced precision: pool in single precision
         hidden = hidden.float()
     features: dict[str, Any] = {"token_embeddings": hidden, "attention_mask": batch.mask, "input_ids": batch.ids}
     with import_torch().inference_mode():
@@ -223,10 +238,19 @@ def _sentence(hidden: torch.Tensor, batch: Packed, tail: Sequence[Any]) -> torch
     return cast("torch.Tensor", features["sentence_embedding"])
 
 
-def _slices(batch: Batch, views: Sequence[View], tokens: _Tokenized, width: int, max_bytes: int) -> Iterator[slice]:
-    """Cut a batch so that the token embeddings of the different texts of a slice take at most *max_bytes*.
+def _cut_into_slices(
+    batch: Batch, views: Sequence[View], tokens: _Tokenized, width: int, max_bytes: int
+) -> Iterator[slice]:
+    """Yield the slices of a batch: the token embeddings of the distinct texts in each take at most *max_bytes*.
 
-    A slice has at least one pair; where no view takes tokens, the batch is one slice.
+    A slice has at least one pair, even if its texts take more. Without a view of tokens the whole batch is one slice.
+
+    Args:
+        batch: the pairs.
+        views: the views of the metrics.
+        tokens: the tokens of the texts under each preparation.
+        width: the width of the hidden states.
+        max_bytes: the limit for the embeddings of one slice.
     """
     preps = [view.prep for view in dict.fromkeys(views) if view.kind == "tokens"]
     if not preps:
@@ -234,23 +258,24 @@ def _slices(batch: Batch, views: Sequence[View], tokens: _Tokenized, width: int,
         return
 
     def bytes_of(texts: Collection[str]) -> int:
+        # 4 bytes per float32
         return sum(4 * width * len(tokens[prep][text][1].ids) for prep in preps for text in texts)
 
-    start, size = 0, 0
+    start, slice_bytes = 0, 0
     seen: set[str] = set()
     for row, pair in enumerate(batch.pairs()):
-        new = set(pair) - seen
-        if size + bytes_of(new) > max_bytes and row > start:
+        new_texts = set(pair) - seen
+        if slice_bytes + bytes_of(new_texts) > max_bytes and row > start:
             yield slice(start, row)
-            start, size, seen, new = row, 0, set(), set(pair)
-        size += bytes_of(new)
-        seen |= new
+            start, slice_bytes, seen, new_texts = row, 0, set(), set(pair)
+        slice_bytes += bytes_of(new_texts)
+        seen |= new_texts
     if start < len(batch):
         yield slice(start, len(batch))
 
 
-def _needed_later(batch: Batch, slices: Sequence[slice], again: Collection[str]) -> list[set[str]]:
-    """Return for each slice the texts that come again, in a later slice or a later batch."""
+def _texts_needed_later(batch: Batch, slices: Sequence[slice], again: Collection[str]) -> list[set[str]]:
+    """Return for each slice the texts that a later slice has as well, and those in *again* (of later batches)."""
     later = set(again)
     needed: list[set[str]] = []
     for rows in reversed(slices):

@@ -1,4 +1,4 @@
-"""Models and tokenizers into memory, by sentence-transformers and transformers: safetensors only, no remote code."""
+"""Loads models and tokenizers with sentence-transformers and transformers: safetensors only, no remote code."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from assay.errors import AssayError, MissingExtraError, UnavailableError, summar
 from assay.metrics.neural.runtime import dtype_of
 from assay.metrics.neural.weights import whole_weights
 
-#: Modules that come with the extra ``neural``.
+#: Packages that the extra ``neural`` installs.
 _OF_EXTRA = frozenset(("torch", "transformers", "sentence_transformers", "tokenizers", "safetensors"))
 
 
@@ -23,8 +23,8 @@ class LoadedModel:
     """A model in memory.
 
     Attributes:
-        model: transformers' model.
-        tokenizer: transformers' tokenizer.
+        model: the model, an object of transformers.
+        tokenizer: its tokenizer, an object of transformers.
     """
 
     model: Any
@@ -36,7 +36,7 @@ class LoadedEncoder(LoadedModel):
     """An encoder of single texts.
 
     Attributes:
-        tail: the modules of sentence-transformers behind the model (pooling, dense, normalize).
+        tail: the modules of sentence-transformers behind the model, such as pooling, dense and normalize.
     """
 
     tail: tuple[Any, ...]
@@ -44,63 +44,63 @@ class LoadedEncoder(LoadedModel):
 
 @dataclass(frozen=True)
 class LoadedScorer(LoadedModel):
-    """A cross-encoder: pairs of texts to one number.
+    """A cross-encoder, which turns a pair of texts into one number.
 
     Attributes:
-        activation: the declared activation, a module of torch.nn.
+        activation: the activation that the model declares, a module of torch.nn.
     """
 
     activation: Any
 
 
 def load_encoder(folder: Path, precision: str, device: str) -> LoadedEncoder:
-    """Load a folder as encoder; without sentence-transformers files its tail is a mean over the tokens.
+    """Load the encoder in a model folder; without files of sentence-transformers, mean pooling is its tail.
 
     Raises:
         MissingExtraError: sentence-transformers is not installed.
-        UnavailableError: the libraries cannot load the folder, or it lacks weights.
+        UnavailableError: the libraries cannot load the folder, it lacks weights, or its modules are not supported.
     """
     with _loading(folder):
         from sentence_transformers import SentenceTransformer
         from sentence_transformers.base.modules import Transformer
 
         with whole_weights(folder, "hidden states"):
-            whole = SentenceTransformer(str(folder), **_settings(precision, device))
-        body, *tail = list(whole)
+            encoder = SentenceTransformer(str(folder), **_settings(precision, device))
+        body, *tail = list(encoder)
         if not isinstance(body, Transformer):
             raise UnavailableError(f"model {folder}: its first module is {type(body).__name__}, not a Transformer")
         for module in tail:
             if getattr(module, "include_prompt", True) is False:
                 raise UnavailableError(f"model {folder}: leaves the prompt out of its pooling, which is not supported")
-        whole.eval()
-        _untie(whole)
-        return LoadedEncoder(body.model, whole.tokenizer, tuple(tail))
+        encoder.eval()
+        _break_card_cycle(encoder)
+        return LoadedEncoder(body.model, encoder.tokenizer, tuple(tail))
 
 
 def load_scorer(folder: Path, precision: str, device: str) -> LoadedScorer:
-    """Load a folder as cross-encoder.
+    """Load the cross-encoder in a model folder.
 
     Raises:
         MissingExtraError: sentence-transformers is not installed.
-        UnavailableError: the libraries cannot load the folder, it lacks weights, or it has not one output.
+        UnavailableError: the libraries cannot load the folder, it lacks weights, or its number of outputs is not one.
     """
     with _loading(folder):
         from sentence_transformers import CrossEncoder
 
         with whole_weights(folder, "head"):
-            whole = CrossEncoder(str(folder), **_settings(precision, device))
-        if whole.num_labels != 1:
+            cross_encoder = CrossEncoder(str(folder), **_settings(precision, device))
+        if cross_encoder.num_labels != 1:
             raise UnavailableError(
-                f"model {folder}: has {whole.num_labels} outputs, a similarity needs one",
+                f"model {folder}: has {cross_encoder.num_labels} outputs, a similarity needs one",
                 "choose a cross-encoder for similarity, or train one",
             )
-        whole.eval()
-        _untie(whole)
-        return LoadedScorer(whole[0].model, whole.tokenizer, whole.activation_fn)
+        cross_encoder.eval()
+        _break_card_cycle(cross_encoder)
+        return LoadedScorer(cross_encoder[0].model, cross_encoder.tokenizer, cross_encoder.activation_fn)
 
 
 def load_causal(folder: Path, precision: str, device: str) -> LoadedModel:
-    """Load a folder as causal language model.
+    """Load the causal language model in a model folder.
 
     Raises:
         MissingExtraError: transformers is not installed.
@@ -109,12 +109,12 @@ def load_causal(folder: Path, precision: str, device: str) -> LoadedModel:
     with _loading(folder):
         from transformers import AutoModelForCausalLM, AutoTokenizer
 
-        where: dict[str, Any] = {"local_files_only": True, "trust_remote_code": False}
+        settings: dict[str, Any] = {"local_files_only": True, "trust_remote_code": False}
         with whole_weights(folder, "head"):
             model = AutoModelForCausalLM.from_pretrained(
-                str(folder), use_safetensors=True, dtype=dtype_of(precision), **where
+                str(folder), use_safetensors=True, dtype=dtype_of(precision), **settings
             )
-        tokenizer = AutoTokenizer.from_pretrained(str(folder), **where)
+        tokenizer = AutoTokenizer.from_pretrained(str(folder), **settings)
         return LoadedModel(model.to(device).eval(), tokenizer)
 
 
@@ -123,21 +123,22 @@ def parameters_of(model: Any) -> int:
     return sum(parameter.numel() for parameter in model.parameters())
 
 
-def _untie(whole: Any) -> None:
-    """Break the reference cycle of model and model card: a model would stay in memory until the next collection."""
-    card = getattr(whole, "model_card_data", None)
+def _break_card_cycle(model: Any) -> None:
+    """Break the reference cycle of a model and its card, so that its memory is freed without a garbage collection."""
+    card = getattr(model, "model_card_data", None)
     if card is not None:
         card.model = None
 
 
 def _settings(precision: str, device: str) -> dict[str, Any]:
-    model = {"use_safetensors": True, "dtype": dtype_of(precision)}
-    return {"device": device, "trust_remote_code": False, "local_files_only": True, "model_kwargs": model}
+    """Return the arguments with which sentence-transformers loads a model."""
+    model_kwargs = {"use_safetensors": True, "dtype": dtype_of(precision)}
+    return {"device": device, "trust_remote_code": False, "local_files_only": True, "model_kwargs": model_kwargs}
 
 
 @contextmanager
 def quiet() -> Iterator[None]:
-    """Keep the libraries' bars and notices to themselves.
+    """Silence the progress bars, messages and warnings of the libraries within the block.
 
     Raises:
         MissingExtraError: transformers is not installed.
@@ -161,7 +162,7 @@ def quiet() -> Iterator[None]:
 
 @contextmanager
 def _loading(folder: Path) -> Iterator[None]:
-    """Turn what the libraries raise into one line."""
+    """Turn errors of the libraries into errors of assay with a message of one line."""
     try:
         with quiet():
             yield
@@ -170,7 +171,7 @@ def _loading(folder: Path) -> Iterator[None]:
     except ModuleNotFoundError as error:
         name = error.name or "sentence-transformers"
         if name.partition(".")[0] not in _OF_EXTRA:
-            # what a model needs beside them
+            # an extra requirement of this model
             reason = f"model {folder} needs the package {name}, which is not installed"
             raise UnavailableError(reason, f"pip install {name}") from error
         raise MissingExtraError(name, "neural") from error
@@ -180,7 +181,11 @@ def _loading(folder: Path) -> Iterator[None]:
 
 @functools.lru_cache(maxsize=4)
 def load_tokenizer(folder: str, digest: str) -> Any:
-    """Return the tokenizer of a checked model folder; *digest* tells two states of a folder apart.
+    """Return the tokenizer of a checked model folder, cached by folder and digest.
+
+    Args:
+        folder: the path of the folder.
+        digest: the digest of its files, so that a folder that has changed is read again.
 
     Raises:
         MissingExtraError: transformers is not installed.

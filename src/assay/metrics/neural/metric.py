@@ -1,4 +1,4 @@
-"""What metrics that read a model share: where the model is, its signature, its engine."""
+"""Base classes of the metrics that read a model: they locate it, and make its signature and engine."""
 
 from __future__ import annotations
 
@@ -26,9 +26,9 @@ if TYPE_CHECKING:
 
 E = TypeVar("E", bound="ModelEngine")
 
-#: Families whose first two positions no token takes.
+#: Families that reserve the first two rows of the position table, so that a text can have two tokens fewer.
 _OFFSET_POSITIONS = frozenset({"roberta", "xlm-roberta", "camembert", "mpnet", "xlm-roberta-xl", "longformer"})
-#: A tokenizer without a limit declares a length beyond this, which no model has.
+#: Tokenizers without a limit declare a huge length; no model has a limit as large as this.
 _UNLIMITED = 10**6
 
 
@@ -37,7 +37,7 @@ class ModelMetric(Metric):
     """A metric that reads a model.
 
     Raises:
-        InputError: the subject has none of the forms of a model.
+        InputError: the subject is missing or has none of the forms of a model, or the options contradict each other.
     """
 
     subject: str | None = option(None, "the model: a folder, owner/name[@revision], a short name, or pypi:…")
@@ -65,47 +65,60 @@ class ModelMetric(Metric):
             self.redeclare(reads_question=True)
 
     def for_language(self, language: str | None) -> None:
-        """See :meth:`Metric.for_language`; a preset is made for the languages that it has a model for."""
+        """See :meth:`Metric.for_language`.
+
+        Raises:
+            UnavailableError: the metric is a preset that has no model for the language.
+        """
         super().for_language(language)
         known = preset_languages(self.declaration.name)
-        if self.subject is None and language is not None and "*" not in known and _short(language) not in known:
+        if (
+            self.subject is None
+            and language is not None
+            and "*" not in known
+            and _primary_language(language) not in known
+        ):
             raise UnavailableError(
                 f"the preset {self.declaration.name} has no model for {language}",
                 f"name one: {self.declaration.name}:MODEL; it has one for {', '.join(sorted(known))}",
             )
 
     def bind(self, context: Context) -> Self:
-        """Return the metric with its model; a preset takes the one for the language (English where unknown)."""
+        """Return the metric with a model: for a preset, the one for the language, or for English if that is unknown.
+
+        Raises:
+            UnavailableError: the preset has no model for the language.
+        """
         if self.subject is not None:
             return self
         self.for_language(context.language)
-        preset = preset_for(self.declaration.name, _short(context.language))
-        # an option that the user set goes before the preset's
-        taken = {}
+        preset = preset_for(self.declaration.name, _primary_language(context.language))
+        # an option that the user has set overrides that of the preset
+        replaced = {}
         for key, value in preset.items():
             if key == "subject" or getattr(self, key) == default_of(self, key):
-                taken[key] = value
-        return dataclasses.replace(self, **taken)
+                replaced[key] = value
+        return dataclasses.replace(self, **replaced)
 
     @property
     def picks_by_language(self) -> bool:
-        """Whether it is a preset that has no model yet."""
+        """Whether the metric is a preset whose model is not chosen yet."""
         return self.subject is None
 
     def says(self) -> str:
-        """Return the model that a preset took."""
+        """Return a text that names the model that a preset has chosen."""
         model = self.located()
         if model.reference.kind == "folder":
-            # a folder goes before the hub, whatever its name
+            # a folder takes precedence over a hub model of the same name, so say which of them it is
             return f"model in the folder {model.folder}"
         revision = f"@{model.revision[:12]}" if model.revision else ""
         return f"model {str(model.reference).partition('@')[0]}{revision}"
 
     def located(self) -> LocatedModel:
-        """Return the model, which must be on this machine.
+        """Return the checked model on this machine; nothing is downloaded.
 
         Raises:
-            UnavailableError: it is not; with the command that downloads it.
+            UnavailableError: the model is not on this machine; the remedy is the command that downloads it.
         """
         if self.subject is None:
             return self.bind(Context(None, tuple)).located()
@@ -116,30 +129,44 @@ class ModelMetric(Metric):
             raise UnavailableError(f"model {self.subject} is not on this machine", command) from error
 
     def description(self) -> ModelDescription:
-        """Return what the model says about itself."""
+        """Return what the files of the model declare about it."""
         return describe(self.located().folder)
 
     def obtain(self, *, offline: bool = False) -> None:
-        """Fetch the model where it is not on this machine."""
+        """Download the model unless it is on this machine; a preset without a model has nothing to download.
+
+        Raises:
+            UnavailableError: the model is not on this machine, and the network is forbidden.
+        """
         if self.subject is None:
             return
         try:
             locate(self.subject, offline=offline)
         except OfflineError as error:
             command = ModelReference.parse(self.subject).fetch_line
-            why = "`offline` is set" if offline else "HF_HUB_OFFLINE forbids the network"
+            reason = "`offline` is set" if offline else "HF_HUB_OFFLINE forbids the network"
             remedy = command if offline else f"unset HF_HUB_OFFLINE; {command}"
-            raise UnavailableError(f"model {self.subject} is not on this machine and {why}", remedy) from error
+            raise UnavailableError(f"model {self.subject} is not on this machine and {reason}", remedy) from error
 
     def check_available(self) -> None:
-        """Return when the packages are installed and the model is on this machine; nothing is fetched."""
+        """Check that the packages are installed and the model is on this machine; nothing is downloaded.
+
+        Raises:
+            MissingExtraError: a package is not installed.
+            UnavailableError: the model is not on this machine.
+        """
         super().check_available()
         if self.backend != "torch" and version_of(self.backend) == "absent":
             raise MissingExtraError(self.backend, self.backend)
         self.located()
 
     def limit(self) -> int:
-        """Return the tokens at which a text is cut, special ones included."""
+        """Return the number of tokens at which a text is cut, special ones included.
+
+        The first of these that is known: the option ``max_length``, the limit for sentences, the lower limit of
+        tokenizer and model, 512. The result never exceeds the number of positions, or, if the model declares none, the
+        limit of the tokenizer.
+        """
         folder = self.located().folder
         described = describe(folder)
         sentence_limit = described.max_seq_length if self.reads_sentences else None
@@ -150,28 +177,35 @@ class ModelMetric(Metric):
         declared = [
             length for length in (tokenizer_limit, positions) if isinstance(length, int) and length < _UNLIMITED
         ]
-        most = min(declared, default=512)
-        return min(self.max_length or sentence_limit or most, positions or most)
+        model_limit = min(declared, default=512)
+        return min(self.max_length or sentence_limit or model_limit, positions or model_limit)
 
     @property
     def reads_sentences(self) -> bool:
-        """Whether the limit in the files of sentence-transformers applies."""
+        """Whether the length limit in the files of sentence-transformers applies."""
         return False
 
     def signature(self) -> dict[str, str]:
-        """See :meth:`Metric.signature`; without the option ``question`` it is as before there was one."""
+        """See :meth:`Metric.signature`.
+
+        ``question`` is left out if it is off, so that signatures from before the option existed stay valid.
+        """
         fields = super().signature()
         return fields if self.question else {key: value for key, value in fields.items() if key != "question"}
 
     def data_signature(self) -> dict[str, str]:
-        """Return the model's commit or version and digest, and what the options come to here."""
+        """Return the part of the signature that depends on this machine.
+
+        It names the model, its commit and digest, the precision and length limit in effect, and the version of the
+        backend.
+        """
         model = self.located()
         precision: str = self.precision
         if precision == "auto":
             with use_runtime(self._runtime):
                 precision = precision_of("auto", device_of(self._runtime)[0], self.backend)
         signature = {
-            # the digest decides the numbers, not where a folder is
+            # only the name of a folder, not its path: the digest identifies the content
             "subject": model.folder.name if model.reference.kind == "folder" else model.reference.full,
         }
         if model.revision:
@@ -187,11 +221,11 @@ class ModelMetric(Metric):
 
     @property
     def _runtime(self) -> Runtime:
-        """The settings in force where the metric is scored."""
+        """The settings of the machine that scores the metric: this one, or one of the cluster."""
         return current_runtime().here() if self.stays_here else current_runtime()
 
     def engine_of(self, kind: type[E]) -> E:
-        """Return an engine for the model under the settings in force."""
+        """Return an engine of this class for the model, under the current settings."""
         runtime = self._runtime
         model = self.located()
         devices = device_of(runtime) if self.backend == "torch" else ("cpu",)
@@ -208,7 +242,10 @@ class ModelMetric(Metric):
         )
 
     def score(self, batch: Batch) -> NDArray[np.float64]:
-        """Return one score a pair; the model stays in memory until another one is used."""
+        """Return one score per pair, shape (n,); the model stays in memory until another one is used.
+
+        A preset without a model uses the one for English. The model is downloaded if need be.
+        """
         from assay.metrics.work import open_session, release_sessions
 
         metric = self if self.subject is not None else self.bind(Context(None, tuple))
@@ -223,31 +260,37 @@ class ModelMetric(Metric):
 
 @dataclass(frozen=True)
 class EncoderBased(ModelMetric):
-    """A metric that compares what an encoder says of two texts; metrics of one model share its passes."""
+    """A metric that compares the embeddings of two texts; metrics of the same model share its passes."""
 
     def needs(self) -> Engine:
-        """Return the encoder."""
-        # imported when used: a listing of the metrics loads every class, but no model
+        """Return the engine of the encoder."""
+        # imported late: a listing of the metrics imports every class, but needs no model
         from assay.metrics.neural.encoder import EncoderEngine
 
         return self.engine_of(EncoderEngine)
 
     @abstractmethod
     def view(self) -> View:
-        """Return what the metric takes from a pass."""
+        """Return which output of a pass the metric reads, and how its texts are prepared."""
 
     @abstractmethod
     def compare(
         self, embeddings: TextEmbeddings, left: NDArray[np.intp], right: NDArray[np.intp]
     ) -> NDArray[np.float64]:
-        """Return the scores of references *left* and candidates *right*, float64, shape (n,)."""
+        """Return the scores of n pairs, float64, shape (n,).
+
+        Args:
+            embeddings: the embeddings of the distinct texts.
+            left: the index of each reference, shape (n,).
+            right: the index of each candidate, shape (n,).
+        """
 
     def resolve_layer(self, layer: int | None) -> int:
-        """Return a layer that the model has, by default its last one.
+        """Return *layer* after a check that the model has it, or the number of the last layer for None.
 
         Raises:
             InputError: the model has fewer layers.
-            UnavailableError: its files do not say how many it has.
+            UnavailableError: its files do not declare the number of layers.
         """
         layers = self.description().layers
         if layers is None:
@@ -257,10 +300,10 @@ class EncoderBased(ModelMetric):
         return layers if layer is None else layer
 
 
-def _short(language: str | None) -> str:
+def _primary_language(language: str | None) -> str:
     return "en" if language is None else language.split("-")[0].lower()
 
 
 def default_of(metric: Metric, key: str) -> Any:
-    """Return the default of an option."""
-    return next(item.default for item in dataclasses.fields(metric) if item.name == key)
+    """Return the default value of an option."""
+    return next(option_field.default for option_field in dataclasses.fields(metric) if option_field.name == key)

@@ -1,7 +1,7 @@
-"""Inputs that begin alike in one row of a model: what they share is computed once.
+"""Packs inputs that begin alike into one row of a model, so that a shared prefix is computed once.
 
-The inputs of a row form a tree. Each token sees its own ancestors, by a mask, and has the position that it has in its
-own input, so that the result is that of each input alone. Without the tree, a row is one input.
+The inputs of a row form a prefix tree. A mask lets each token attend only to its ancestors in the tree, and each token
+keeps the position that it has in its own input, so that the model computes the same as for each input alone.
 """
 
 from __future__ import annotations
@@ -15,14 +15,14 @@ from numpy.typing import NDArray
 
 @dataclass
 class TokenTree:
-    """Inputs that share their beginnings.
+    """One row: n inputs as a prefix tree of l tokens.
 
     Attributes:
-        ids: token numbers of the tree, l of them.
-        positions: of each token in its own input, shape (l,).
-        items: which inputs, n of them.
-        paths: for each, where its tokens stand in the row.
-        shared: for each, how many of them it has from the input before it.
+        ids: the token numbers in the row, length l.
+        positions: the position of each token in its own input, length l.
+        items: the numbers of the inputs, length n.
+        paths: for each input, the columns of its tokens in the row.
+        shared: for each input, the length of the prefix that it shares with the input before it.
     """
 
     ids: list[int] = field(default_factory=list)
@@ -32,7 +32,7 @@ class TokenTree:
     shared: list[int] = field(default_factory=list)
 
     def add(self, item: int, ids: Sequence[int], shared: int) -> None:
-        """Add an input whose first *shared* tokens are those of the input before it."""
+        """Append an input whose first *shared* tokens equal those of the input before it."""
         start = len(self.ids)
         self.ids.extend(ids[shared:])
         self.positions.extend(range(shared, len(ids)))
@@ -42,9 +42,13 @@ class TokenTree:
         self.shared.append(shared)
 
     def sees(self, length: int) -> NDArray[np.bool_]:
-        """Return which token sees which, shape (length, length); of the padding, each sees itself.
+        """Return the attention mask: entry (i, j) tells whether token i sees token j, shape (length, length).
 
-        A token that saw nothing would become NaN, and NaN times a weight of 0 is NaN.
+        Each padding token sees itself. If it saw nothing, its state would become NaN, and a NaN spreads to all tokens
+        even through an attention weight of 0.
+
+        Args:
+            length: the length of the row with padding.
         """
         sees = np.eye(length, dtype=np.bool_)
         for path, shared in zip(self.paths, self.shared, strict=True):
@@ -57,55 +61,68 @@ class TokenTree:
 
 
 def rows_of(inputs: Mapping[int, Sequence[int]], size: int) -> list[TokenTree]:
-    """Return the rows of inputs of at least one token.
+    """Pack inputs into rows, neighbours in sorted order together.
 
     Args:
-        inputs: by number, the token numbers of each.
-        size: tokens of a row of several inputs, which may be as long as two inputs; 0 for a row for each input.
+        inputs: the token numbers of each input, at least one, by the number of the input.
+        size: the most tokens in a row with several inputs, raised to twice the length of its first input where that is
+            more; 0 for one row per input.
     """
-    # sorted, those that share most are neighbours
+    # sorting makes the inputs with the longest shared prefixes neighbours
     order = sorted(inputs, key=lambda item: list(inputs[item]))
     lengths = [len(inputs[item]) for item in order]
     shared = [0] * len(order)
-    for place in range(1, len(order)):
-        shared[place] = _shared_length(inputs[order[place - 1]], inputs[order[place]])
+    for index in range(1, len(order)):
+        shared[index] = _common_prefix_length(inputs[order[index - 1]], inputs[order[index]])
     rows = []
     start = 0
     while start < len(order):
         end = _end_of_row(start, lengths, shared, size)
         row = TokenTree()
-        for place in range(start, end):
-            row.add(order[place], inputs[order[place]], shared[place] if place > start else 0)
+        for index in range(start, end):
+            # the first input of a row has no predecessor to share tokens with
+            shared_in_row = shared[index] if index > start else 0
+            row.add(order[index], inputs[order[index]], shared_in_row)
         rows.append(row)
         start = end
     return rows
 
 
 def _end_of_row(start: int, lengths: Sequence[int], shared: Sequence[int], size: int) -> int:
-    """Return where the next row starts: in the second half of this one, where least is shared."""
+    """Return the index of the first input of the next row.
+
+    A row is cut in its second half, before the input that shares the shortest prefix with its predecessor.
+
+    Args:
+        start: the index of the first input of this row.
+        lengths: the length of each input.
+        shared: for each input, the length of the prefix shared with its predecessor.
+        size: as for :func:`rows_of`.
+    """
     if not size:
         return start + 1
     size = max(size, 2 * lengths[start])
-    tokens, best = lengths[start], start + 1
-    for place in range(start + 1, len(lengths)):
-        if tokens < size / 2 or shared[place] <= shared[best]:
-            best = place
-        tokens += lengths[place] - shared[place]
+    tokens, cut = lengths[start], start + 1
+    for index in range(start + 1, len(lengths)):
+        # in the first half any later cut is better
+        if tokens < size / 2 or shared[index] <= shared[cut]:
+            cut = index
+        tokens += lengths[index] - shared[index]
         if tokens > size:
-            return best
+            return cut
     return len(lengths)
 
 
 def items_of(rows: Iterable[TokenTree]) -> list[int]:
-    """Return the numbers of the inputs of rows, row after row."""
+    """Return the numbers of all inputs in rows, row after row."""
     return [item for row in rows for item in row.items]
 
 
-def _shared_length(left: Sequence[int], right: Sequence[int]) -> int:
-    """Return how many tokens two inputs begin with together."""
+def _common_prefix_length(left: Sequence[int], right: Sequence[int]) -> int:
+    """Return the length of the common prefix of two inputs."""
     length = 0
-    for one, other in zip(left, right, strict=False):
-        if one != other:
+    for left_id, right_id in zip(left, right, strict=False):
+        if left_id != right_id:
             break
         length += 1
     return length

@@ -1,4 +1,4 @@
-"""Where and how models run: device, threads, size of batches. None of it may change a score beyond its tolerance."""
+"""Where and how models run: device, threads, batch size. None of these may change a score beyond its tolerance."""
 
 from __future__ import annotations
 
@@ -15,20 +15,20 @@ from typing import Any
 
 from assay.errors import InputError, MissingExtraError
 
-#: Tokens of a batch, padding included: on a CPU what stays in its cache, on a GPU what fills it.
+#: Tokens in a batch, padding included: few enough for the caches of a CPU, and enough to keep a GPU busy.
 CPU_TOKENS, GPU_TOKENS = 1024, 65536
-#: Seconds over which the idle time of the machine is read.
+#: Seconds over which the idle time of the machine is measured.
 GLANCE = 0.1
 
 
 @dataclass(frozen=True)
 class Elsewhere:
-    """Where models run that are scored by other machines.
+    """Describes the machines of a cluster on which models run instead of this one.
 
     Attributes:
-        device: torch's name of it there: ``cuda:0``, since a slot sees one GPU, or ``cpu``.
-        bf16: whether it computes in bf16.
-        threads_here: what ``Runtime.threads`` is for models that this process runs itself.
+        device: torch's name of the device there: ``cuda:0``, since a worker slot sees one GPU, or ``cpu``.
+        bf16: whether the device supports bf16.
+        threads_here: the value of ``Runtime.threads`` for models that this process runs itself.
     """
 
     device: str
@@ -38,16 +38,16 @@ class Elsewhere:
 
 @dataclass(frozen=True)
 class Runtime:
-    """Settings of a run.
+    """How models are run.
 
     Attributes:
-        device: ``auto``, ``cpu``, ``cuda``, ``cuda:N``, ``mps``, or ``all`` for every GPU of the machine.
-        threads: threads of a CPU, or None for the cores that are free.
-        tokens: tokens in a batch, padding included, or None for what suits the device.
-        elsewhere: where models run in place of *device*; None for this machine.
+        device: the device: ``auto``, ``cpu``, ``cuda``, ``cuda:N``, ``mps``, or ``all`` for every GPU of the machine.
+        threads: the number of CPU threads, or None for one per free core.
+        tokens: the most tokens in a batch, padding included, or None for the default of the device.
+        elsewhere: the machines on which models run instead of *device*; None for this machine.
 
     Raises:
-        InputError: a value outside its range.
+        InputError: a value is outside its range.
     """
 
     device: str = "auto"
@@ -57,9 +57,10 @@ class Runtime:
 
     def __post_init__(self) -> None:
         kind, _, number = self.device.partition(":")
-        if kind not in ("auto", "cpu", "cuda", "mps", "all") or (
-            (number or ":" in self.device) and (kind != "cuda" or not re.fullmatch("[0-9]{1,4}", number))
-        ):
+        is_known = kind in ("auto", "cpu", "cuda", "mps", "all")
+        is_numbered = ":" in self.device
+        is_valid_number = kind == "cuda" and re.fullmatch("[0-9]{1,4}", number)
+        if not is_known or (is_numbered and not is_valid_number):
             raise InputError(f"`device={self.device}`: must be auto, cpu, cuda, cuda:N, mps or all")
         if self.threads is not None and self.threads < 1:
             raise InputError(f"`threads={self.threads}`: must be at least 1")
@@ -73,7 +74,7 @@ class Runtime:
         return replace(self, threads=self.elsewhere.threads_here, elsewhere=None)
 
     def batch_tokens(self, device: str) -> int:
-        """Return the tokens in a batch on a device."""
+        """Return the most tokens in a batch on a device of this name."""
         return self.tokens or (CPU_TOKENS if device == "cpu" else GPU_TOKENS)
 
 
@@ -81,13 +82,13 @@ _current: ContextVar[Runtime] = ContextVar("assay runtime", default=Runtime())  
 
 
 def current_runtime() -> Runtime:
-    """Return the settings in force."""
+    """Return the current settings."""
     return _current.get()
 
 
 @contextmanager
 def use_runtime(runtime: Runtime) -> Iterator[None]:
-    """Put settings in force for the block."""
+    """Make these the current settings within the block."""
     token = _current.set(runtime)
     try:
         yield
@@ -109,7 +110,7 @@ def import_torch() -> Any:
 
 
 def device_of(runtime: Runtime) -> tuple[str, ...]:
-    """Return the devices that the settings mean, by torch's names.
+    """Return torch's names of the devices that the settings select; more than one only for ``all``.
 
     Raises:
         InputError: this machine has no such device.
@@ -122,7 +123,9 @@ def device_of(runtime: Runtime) -> tuple[str, ...]:
     mps = torch.backends.mps.is_available()
     device = runtime.device
     if device == "auto":
-        return ("cuda:0",) if gpus else ("mps",) if mps else ("cpu",)
+        if gpus:
+            return ("cuda:0",)
+        return ("mps",) if mps else ("cpu",)
     if device == "cpu":
         return ("cpu",)
     if device == "mps" and mps:
@@ -140,7 +143,7 @@ def device_of(runtime: Runtime) -> tuple[str, ...]:
 
 
 def set_threads(threads: int | None) -> int:
-    """Let torch use this many threads of the CPU, by default one for each free core; return how many."""
+    """Set the number of CPU threads that torch uses, by default one per free core, and return it."""
     torch = import_torch()
     number = threads or free_cores()
     if torch.get_num_threads() != number:
@@ -150,34 +153,35 @@ def set_threads(threads: int | None) -> int:
 
 @functools.cache
 def free_cores() -> int:
-    """Return the cores that are really free to this process, at least 1; read once a process.
+    """Return the number of cores that this process can use without contention, at least 1; measured once per process.
 
-    OMP_NUM_THREADS where it is set; otherwise the cores that affinity and the control group allow, less those that
-    other processes use: a thread without a core of its own makes all others wait at every layer.
+    This is OMP_NUM_THREADS if it is set. Otherwise it is the number of cores that CPU affinity and the control group
+    allow, less the cores that other processes use: a thread without a core of its own delays all others at every layer.
     """
     variable = os.environ.get("OMP_NUM_THREADS", "")
     if variable.isdigit() and int(variable) > 0:
         return int(variable)
     allowed = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
-    quota = _quota()
+    quota = _core_quota()
     cores = min(allowed, max(1, int(quota))) if quota else allowed
     idle = _idle_share()
     if idle is None:
         return cores
+    # the last core counts only if at least 70 % of it are idle
     return max(1, min(cores, round(idle * (os.cpu_count() or 1) - 0.2)))
 
 
-def _quota() -> float | None:
-    """Return the cores that the control group allows, or None."""
+def _core_quota() -> float | None:
+    """Return the number of cores that the control group allows, or None if it sets no limit."""
     try:
-        most, period = Path("/sys/fs/cgroup/cpu.max").read_text(encoding="ascii").split()
-        return float(most) / float(period)
-    except (OSError, ValueError):  # no such group, or "max"
+        quota, period = Path("/sys/fs/cgroup/cpu.max").read_text(encoding="ascii").split()
+        return float(quota) / float(period)
+    except (OSError, ValueError):  # there is no such file, or the quota is "max"
         return None
 
 
 def _idle_share() -> float | None:
-    """Return the share of the cores' time, over :data:`GLANCE`, that was idle; None where it cannot be read."""
+    """Measure for :data:`GLANCE` seconds the idle share of all cores' time, in [0, 1]; None if it is unavailable."""
     try:
         idle_before, total_before = _cpu_times()
         time.sleep(GLANCE)
@@ -189,18 +193,20 @@ def _idle_share() -> float | None:
 
 
 def _cpu_times() -> tuple[int, int]:
-    """Return the idle and the whole time of all cores since the start of the system, in ticks."""
+    """Return the idle and the total time of all cores since the system started, in clock ticks."""
     first_line = Path("/proc/stat").read_text(encoding="ascii").split("\n", 1)[0]
     fields = [int(field) for field in first_line.split()[1:]]
-    # idle and waiting for a disk; guest times, behind the eighth field, are counted in the first two as well
+    # idle is idle plus I/O wait; the fields after the eighth are guest times, which the first two already include
     return fields[3] + fields[4], sum(fields[:8])
 
 
 def precision_of(precision: str, device: str, backend: str = "torch") -> str:
-    """Return a precision as it is, and for ``auto``: on a GPU half (bf16 where it exists), else fp32.
+    """Return the precision to compute in: *precision* itself, or what ``auto`` means on the device and backend.
+
+    ``auto`` is bf16, or fp16 if bf16 is not supported, for torch on a CUDA GPU, and otherwise fp32.
 
     Raises:
-        InputError: fp16 on a CPU, or int8 without a backend that has it.
+        InputError: fp16 is asked for on a CPU, or int8 with torch.
     """
     if precision == "fp16" and device == "cpu":
         raise InputError("precision fp16 is for a GPU; on a CPU take bf16 or fp32")
@@ -218,7 +224,7 @@ def precision_of(precision: str, device: str, backend: str = "torch") -> str:
 
 
 def dtype_of(precision: str) -> Any:
-    """Return torch's type of a precision."""
+    """Return torch's data type for ``fp32``, ``bf16`` or ``fp16``."""
     torch = import_torch()
     dtypes = {"fp32": torch.float32, "bf16": torch.bfloat16, "fp16": torch.float16}
     return dtypes[precision]

@@ -1,4 +1,4 @@
-"""What sessions that hold a model share: the settings behind it, loading, costs, and flags of texts."""
+"""What all sessions with a model share: their settings, loading, the count of costs, and the flags of texts."""
 
 from __future__ import annotations
 
@@ -29,16 +29,16 @@ log = logging.getLogger(__name__)
 
 @dataclass(frozen=True)
 class ModelEngine:
-    """The settings that metrics of one model must share to share its session; see :class:`assay.metrics.work.Engine`.
+    """The settings of a session; metrics with equal settings share one, see :class:`assay.metrics.work.Engine`.
 
     Attributes:
         folder: the checked model folder.
-        digest: of its files.
-        backend: ``torch``, ``onnxruntime`` or ``openvino``.
-        precision: ``fp32``, ``bf16``, ``fp16`` or ``int8``.
-        devices: torch's names; each of several gets a copy of the model.
-        threads: of the CPU, or None for the cores that are free.
-        tokens: tokens in a batch.
+        digest: the digest of the model's files.
+        backend: the backend: ``torch``, ``onnxruntime`` or ``openvino``.
+        precision: the precision: ``fp32``, ``bf16``, ``fp16`` or ``int8``.
+        devices: torch's names of the devices; each has a copy of the model.
+        threads: the number of CPU threads, or None for one per free core.
+        tokens: the most tokens in a batch, padding included.
         reads_pairs: whether the model reads both texts of a pair at once.
     """
 
@@ -54,7 +54,7 @@ class ModelEngine:
 
 
 class Meter:
-    """Counts what a session costs (seconds to load, texts, tokens, memory) from the moment it is made.
+    """Counts what a session costs (seconds to load, texts, tokens, memory), from its creation on.
 
     Args:
         devices: torch's names of the devices in use.
@@ -71,22 +71,22 @@ class Meter:
         for gpu in self._gpus:
             import_torch().cuda.reset_peak_memory_stats(gpu)
 
-    def loaded(self, parameters: int) -> None:
-        """Record that the model is in memory."""
+    def record_loaded(self, parameters: int) -> None:
+        """Record that a model with this many parameters is in memory; the time until now counts as loading."""
         self._load_seconds = time.perf_counter() - self._start
         self._parameters = parameters
 
-    def waited(self, seconds: float) -> None:
-        """Add time that loading took after the model was in memory."""
+    def add_load_seconds(self, seconds: float) -> None:
+        """Add seconds of loading that took place after :meth:`record_loaded`."""
         self._load_seconds += seconds
 
-    def embedded(self, texts: int, tokens: int) -> None:
-        """Add texts that went through the model."""
+    def add_texts(self, texts: int, tokens: int) -> None:
+        """Add to the counts of texts and tokens that went through the model."""
         self._texts += texts
         self._tokens += tokens
 
     def cost(self) -> dict[str, Any]:
-        """Return the counts as plain values; memory in MB (10⁶ bytes)."""
+        """Return the counts as values for JSON; memory in MB (10⁶ bytes), time in seconds."""
         torch = import_torch()
         counts: dict[str, Any] = {
             "load_seconds": round(self._load_seconds, 3),
@@ -103,7 +103,7 @@ class Meter:
         return counts
 
     def close(self) -> None:
-        """Return the cached memory of the devices."""
+        """Release the GPU memory that torch keeps for reuse."""
         if self._gpus:
             import gc
 
@@ -112,15 +112,16 @@ class Meter:
 
 
 class ModelSession(Generic[LoadedT, BodyT]):
-    """A model of transformers in memory, a copy on each device of its engine; on the CPU each thread computes a batch.
+    """A model of transformers in memory, one copy per device; on the CPU each thread computes its own batch.
 
     Args:
-        engine: names the folder and how it is computed.
-        load: loads a folder in a precision on a device.
-        open_bodies: turns the models into what computes them; see :mod:`assay.metrics.neural.backends`.
+        engine: the settings.
+        load: the function that loads a model from its folder, a precision and a device.
+        open_bodies: the function that makes bodies from models, settings and threads; see
+            :mod:`assay.metrics.neural.backends`.
     """
 
-    #: Whether torch on a CPU gets batches with inputs of several lengths.
+    #: Whether torch on a CPU pads, so that a batch can have inputs of several lengths.
     pads_on_cpu: ClassVar[bool] = False
 
     def __init__(
@@ -131,23 +132,23 @@ class ModelSession(Generic[LoadedT, BodyT]):
     ) -> None:
         self._meter = Meter(engine.devices)
         threads = set_threads(engine.threads)
-        # another backend converts the model from fp32
+        # other backends convert the model from fp32
         precision = engine.precision if engine.backend == "torch" else "fp32"
         copies = [load(Path(engine.folder), precision, device) for device in engine.devices]
         self._tokenizer = copies[0].tokenizer
         self._keep_parts(copies)
         models = [loaded.model for loaded in copies]
         parameters = parameters_of(models[0])
-        # another backend empties the list to free torch's model, so nothing else may refer to it
+        # other backends empty the list of models to free their memory, so nothing else may refer to a model
         del copies
         pads = self.pads_on_cpu or set(engine.devices) != {"cpu"} or engine.backend != "torch"
         self._packer = Packer(int(self._tokenizer.pad_token_id or 0), engine.tokens, pads=pads)
         self._bodies = open_bodies(models, engine, threads)
         self._threads = threads
-        #: of torch for a batch: 1 where each body has a thread of its own
-        self._threads_a_batch = threads if len(self._bodies) == len(engine.devices) else 1
-        set_threads(self._threads_a_batch)
-        self._meter.loaded(parameters)
+        #: Threads that torch uses within a batch: 1 if each body has a thread of its own.
+        self._threads_per_batch = threads if len(self._bodies) == len(engine.devices) else 1
+        set_threads(self._threads_per_batch)
+        self._meter.record_loaded(parameters)
         log.info(
             "loaded %s: %s parameters, %s, %s, %.1f s",
             engine.folder,
@@ -158,7 +159,7 @@ class ModelSession(Generic[LoadedT, BodyT]):
         )
 
     def _keep_parts(self, copies: Sequence[LoadedT]) -> None:
-        """Keep what the session needs of the loaded model beside its body."""
+        """Keep the parts of the loaded models that the subclass needs besides the bodies."""
 
     def _run(
         self, inputs: Sequence[Tokens], step: Callable[[int, BodyT, Packed], None], texts: int | None = None
@@ -166,19 +167,20 @@ class ModelSession(Generic[LoadedT, BodyT]):
         """Run inputs through the model in batches.
 
         Args:
-            inputs: what to run.
-            step: computes a batch, given the number of the device, the body there, and the batch.
-            texts: how many the inputs hold; one each by default.
+            inputs: the tokens of each input.
+            step: the function that computes a batch and stores the result; called with the number of the body, the body
+                and the batch, from several threads if there are several bodies.
+            texts: the number of texts in the inputs, for the costs; one per input by default.
         """
 
         def work_of(number: int, body: BodyT) -> Callable[[Packed], None]:
             return lambda batch: step(number, body, batch)
 
-        # another session may have changed it
-        set_threads(self._threads_a_batch)
+        # the number of threads belongs to the process: another session may have changed it
+        set_threads(self._threads_per_batch)
         workers = [(body.device, work_of(number, body)) for number, body in enumerate(self._bodies)]
         self._packer.run(inputs, workers)
-        self._meter.embedded(len(inputs) if texts is None else texts, sum(len(each.ids) for each in inputs))
+        self._meter.add_texts(len(inputs) if texts is None else texts, sum(len(tokens.ids) for tokens in inputs))
 
     def cost(self) -> dict[str, Any]:
         """See :meth:`assay.metrics.work.Session.cost`."""
@@ -191,12 +193,21 @@ class ModelSession(Generic[LoadedT, BodyT]):
 
 
 def as_read(metrics: Sequence[Metric], batch: Batch) -> Batch:
-    """Return the texts as models read them, which is the same for all metrics of a unit: see ``Batch.asked``."""
+    """Return the batch as the models read it: with the option ``question``, the question is before each text.
+
+    All metrics of a unit of work have the same value of the option; see ``Batch.asked``.
+    """
     return batch.asked() if any(metric.declaration.reads_question for metric in metrics) else batch
 
 
 def flags_of(batch: Batch, references_cut: Iterable[bool], candidates_cut: Iterable[bool]) -> NDArray[np.uint8]:
-    """Return :class:`Flag` bits of n pairs, shape (n,), from which of their texts were cut, each of length n."""
+    """Return :class:`Flag` bits of n pairs, shape (n,): the empty or blank texts, and those that were cut.
+
+    Args:
+        batch: the pairs.
+        references_cut: whether each reference was cut, length n.
+        candidates_cut: whether each candidate was cut, length n.
+    """
     return (
         blank_flags(batch)
         | _flag_where(Flag.REFERENCE_CUT, references_cut, len(batch))
@@ -205,7 +216,7 @@ def flags_of(batch: Batch, references_cut: Iterable[bool], candidates_cut: Itera
 
 
 def blank_flags(batch: Batch) -> NDArray[np.uint8]:
-    """Return :class:`Flag` bits of texts that are empty or blank, shape (n,)."""
+    """Return :class:`Flag` bits of n pairs, shape (n,), for texts that are empty or blank."""
     references_blank = (not text.strip() for text in batch.references)
     candidates_blank = (not text.strip() for text in batch.candidates)
     return _flag_where(Flag.REFERENCE_EMPTY, references_blank, len(batch)) | _flag_where(
@@ -213,5 +224,5 @@ def blank_flags(batch: Batch) -> NDArray[np.uint8]:
     )
 
 
-def _flag_where(flag: Flag, where: Iterable[bool], n: int) -> NDArray[np.uint8]:
-    return np.fromiter(where, dtype=np.bool_, count=n) * np.uint8(flag)
+def _flag_where(flag: Flag, is_flagged: Iterable[bool], n: int) -> NDArray[np.uint8]:
+    return np.fromiter(is_flagged, dtype=np.bool_, count=n) * np.uint8(flag)

@@ -1,4 +1,4 @@
-"""Texts into tokens, and tokens into padded batches that fit a budget and are halved where memory runs out."""
+"""Turns texts into tokens, and tokens into padded batches within a budget, which is halved when memory runs out."""
 
 from __future__ import annotations
 
@@ -20,21 +20,22 @@ if TYPE_CHECKING:
 
 log = logging.getLogger(__name__)
 
-#: Texts tokenized at one time.
+#: Texts tokenized in one call.
 SLICE = 4096
-#: A batch whose texts fill this share of the budget ends where a shorter text comes: none of them is padded.
+#: A batch whose longest texts, all of one length, fill this share of the budget takes no shorter text, and so has no
+#: padding.
 FULL_ENOUGH = 0.25
 
 
 class Tokens(NamedTuple):
-    """One input of a model: a prepared text, or a pair of them.
+    """The tokens of one input of a model, which is a prepared text or a pair of prepared texts.
 
-    A tuple because a run makes one for each of up to millions of texts.
+    A tuple, because a run makes millions of these and tuples are small.
 
     Attributes:
-        ids: token numbers, special tokens included.
-        types: segment of each token (0 or 1), or None where the model takes none.
-        cut: whether something was cut off.
+        ids: the token numbers, special tokens included.
+        types: the segment of each token (0 or 1), or None if the model has no segments.
+        cut: whether the input was truncated.
     """
 
     ids: Sequence[int]
@@ -45,26 +46,26 @@ class Tokens(NamedTuple):
 def tokenize(
     tokenizer: Any, texts: Sequence[str], limit: int, seconds: Sequence[str] | None = None, *, types: bool = False
 ) -> list[Tokens]:
-    """Return the tokens of texts, or of pairs of texts, cut to a limit as the tokenizer cuts.
+    """Return the tokens of texts, or of pairs of texts, truncated to a limit in the way of the tokenizer.
 
     Args:
-        tokenizer: of transformers.
-        texts: prepared texts.
-        limit: most tokens, special ones included; of a pair, the longer text is cut first.
-        seconds: the second text of each pair.
-        types: whether the model takes segment numbers.
+        tokenizer: transformers' tokenizer.
+        texts: the prepared texts, or the first text of each pair.
+        limit: the most tokens of an input, special ones included; of a pair, the longer text is cut first.
+        seconds: the second text of each pair; None for single texts.
+        types: whether to return segment numbers.
     """
     tokens: list[Tokens] = []
     for start in range(0, len(texts), SLICE):
-        firsts = list(texts[start : start + SLICE])
-        others = None if seconds is None else list(seconds[start : start + SLICE])
-        encoded = _encode(tokenizer, firsts, others, types=types)
-        # only these go through the tokenizer's own, slower way to cut
+        first_texts = list(texts[start : start + SLICE])
+        second_texts = None if seconds is None else list(seconds[start : start + SLICE])
+        encoded = _encode(tokenizer, first_texts, second_texts, types=types)
+        # only long inputs take the slower path through the tokenizer's own truncation
         too_long = [index for index, text in enumerate(encoded) if len(text.ids) > limit]
         if too_long:
-            long_firsts = [firsts[index] for index in too_long]
-            long_others = None if others is None else [others[index] for index in too_long]
-            cut = _encode_cut(tokenizer, long_firsts, long_others, limit, types=types)
+            long_first_texts = [first_texts[index] for index in too_long]
+            long_second_texts = None if second_texts is None else [second_texts[index] for index in too_long]
+            cut = _encode_cut(tokenizer, long_first_texts, long_second_texts, limit, types=types)
             for index, cut_tokens in zip(too_long, cut, strict=True):
                 encoded[index] = cut_tokens
         tokens += encoded
@@ -74,7 +75,7 @@ def tokenize(
 def _encode_cut(
     tokenizer: Any, texts: list[str], seconds: list[str] | None, limit: int, *, types: bool
 ) -> list[Tokens]:
-    """Return the tokens of texts, or of pairs, that are longer than *limit*, cut by the tokenizer itself."""
+    """Return the tokens of texts, or of pairs, that are longer than *limit*, truncated by the tokenizer itself."""
     output = tokenizer(
         texts,
         seconds,
@@ -89,7 +90,10 @@ def _encode_cut(
 
 
 def _encode(tokenizer: Any, texts: list[str], seconds: list[str] | None, *, types: bool) -> list[Tokens]:
-    """Return all tokens of texts, or of pairs; by the fast tokenizer itself where there is one."""
+    """Return all tokens of texts, or of pairs, without truncation.
+
+    A fast tokenizer is called directly, without the overhead of transformers' wrapper.
+    """
     fast = getattr(tokenizer, "backend_tokenizer", None)
     if fast is None:
         output = tokenizer(
@@ -97,7 +101,7 @@ def _encode(tokenizer: Any, texts: list[str], seconds: list[str] | None, *, type
         )
         segments = output["token_type_ids"] if types else [None] * len(texts)
         return [Tokens(ids, segment) for ids, segment in zip(output["input_ids"], segments, strict=True)]
-    # padding and truncation that the tokenizer's file declares would otherwise apply
+    # otherwise the padding and truncation that the tokenizer's file declares would apply
     fast.no_padding()
     fast.no_truncation()
     inputs = texts if seconds is None else list(zip(texts, seconds, strict=True))
@@ -106,15 +110,15 @@ def _encode(tokenizer: Any, texts: list[str], seconds: list[str] | None, *, type
 
 @dataclass(frozen=True)
 class Packed:
-    """A batch as a model takes it.
+    """A padded batch of b inputs with at most l tokens.
 
     Attributes:
-        items: which inputs, shape (b,).
-        sizes: tokens of each, shape (b,).
-        ids: int64, shape (b, l), padded on the right.
-        mask: int64, 1 for a token, shape (b, l).
-        types: int64, shape (b, l), or None.
-        unpadded: whether nothing is padded.
+        items: the indices of the inputs, shape (b,).
+        sizes: the number of tokens of each input, shape (b,).
+        ids: the token numbers, int64, shape (b, l), padded on the right.
+        mask: 1 for a token and 0 for padding, int64, shape (b, l).
+        types: the segment numbers, int64, shape (b, l), or None if the model has no segments.
+        unpadded: whether all inputs have the same length.
     """
 
     items: NDArray[np.intp]
@@ -126,30 +130,31 @@ class Packed:
 
     @property
     def inside(self) -> NDArray[np.bool_]:
-        """Which positions have a token, shape (b, l); known without waiting for the device."""
+        """Which positions have a token, shape (b, l): a NumPy array, so reading it does not wait for the device."""
         return inside_of(self.sizes)
 
 
 def plan_batches(lengths: NDArray[np.intp], budget: int, *, pads: bool = True) -> Iterator[NDArray[np.intp]]:
-    """Yield the inputs of each batch, the longest first: what does not fit in memory shows at once.
+    """Yield the indices of the inputs of each batch.
 
-    An input without a token is in none of them: no model takes it.
+    The longest inputs come first, so that a lack of memory shows at once. Inputs without tokens are left out, because
+    no model accepts them.
 
     Args:
-        lengths: tokens of each input, shape (n,).
-        budget: most tokens of a batch, padding included; an input longer than that is a batch of its own.
+        lengths: the number of tokens of each input, shape (n,).
+        budget: the most tokens in a batch, padding included; a longer input is a batch of its own.
         pads: whether a batch may hold inputs of several lengths.
     """
-    share = FULL_ENOUGH if pads else 0.0
+    min_share = FULL_ENOUGH if pads else 0.0
     order = np.argsort(-lengths, kind="stable")
     order = order[lengths[order] > 0]
     start = 0
     while start < len(order):
         longest = int(lengths[order[start]])
         end = min(len(order), start + max(1, budget // longest))
-        # the first inputs, all as long as the longest
+        # the inputs at the start that are as long as the longest one: without the others the batch has no padding
         unpadded_end = start + int(np.searchsorted(-lengths[order[start:end]], -longest, side="right"))
-        if unpadded_end < end and (unpadded_end - start) * longest >= share * budget:
+        if unpadded_end < end and (unpadded_end - start) * longest >= min_share * budget:
             end = unpadded_end
         yield order[start:end]
         start = end
@@ -159,10 +164,13 @@ class Packer:
     """Runs inputs through a model in batches.
 
     Args:
-        pad: number of the padding token.
-        budget: most tokens of a batch, padding included.
-        pads: whether a batch may hold inputs of several lengths. A GPU needs large batches; a processor is as fast
-            without padding, and then computes the same of an input in any batch, to the last digit.
+        pad: the number of the padding token.
+        budget: the most tokens in a batch, padding included.
+        pads: whether a batch may hold inputs of several lengths. A GPU needs large batches; a CPU is as fast without
+            padding, and then the result for an input is the same in any batch, to the last digit.
+
+    Attributes:
+        halved: how often the budget was halved because a device ran out of memory.
     """
 
     def __init__(self, pad: int, budget: int, *, pads: bool = True) -> None:
@@ -172,30 +180,30 @@ class Packer:
         self.halved = 0
 
     def run(self, inputs: Sequence[Tokens], workers: Sequence[tuple[str, Callable[[Packed], None]]]) -> None:
-        """Hand every input to a worker, in batches; several workers, a thread each, take what is next.
+        """Hand every input to a worker, in batches; each of several workers has a thread and takes the next batch.
 
-        Where a device has no memory for a batch, it is halved, and so is the budget from then on.
+        If a device has no memory for a batch, the batch is halved, and so is the budget for all later batches.
 
         Args:
-            inputs: what to run.
-            workers: device and step of each.
+            inputs: the tokens of each input.
+            workers: for each worker, the device of its batches and the function that computes a batch.
 
         Raises:
             torch.OutOfMemoryError: a single input does not fit.
         """
         lengths = np.fromiter((len(tokens.ids) for tokens in inputs), dtype=np.intp, count=len(inputs))
-        # workers take from the end
+        # reversed, because workers pop batches from the end
         waiting = list(plan_batches(lengths, self.budget, pads=self.pads))[::-1]
         log.info("%s inputs in %s batches of at most %s tokens", len(inputs), len(waiting), self.budget)
         if len(workers) == 1:
-            self._work(inputs, lengths, waiting, *workers[0])
+            self._run_worker(inputs, lengths, waiting, *workers[0])
             return
         with ThreadPoolExecutor(len(workers)) as pool:
-            futures = [pool.submit(self._work, inputs, lengths, waiting, *worker) for worker in workers]
+            futures = [pool.submit(self._run_worker, inputs, lengths, waiting, *worker) for worker in workers]
             for future in futures:
                 future.result()
 
-    def _work(
+    def _run_worker(
         self,
         inputs: Sequence[Tokens],
         lengths: NDArray[np.intp],
@@ -203,7 +211,7 @@ class Packer:
         device: str,
         step: Callable[[Packed], None],
     ) -> None:
-        """Take batches until none is left; one that does not fit goes back in halves."""
+        """Compute batches until none is left; a batch that does not fit in memory is put back and split."""
         torch = import_torch()
         while waiting:
             try:
@@ -211,7 +219,7 @@ class Packer:
             except IndexError:  # another worker took the last one
                 return
             if len(items) > 1 and len(items) * int(lengths[items].max()) > self.budget:
-                # planned before memory ran out
+                # planned before the budget was halved: plan again
                 parts = plan_batches(lengths[items], self.budget, pads=self.pads)
                 waiting += [items[part] for part in parts][::-1]
                 continue
@@ -228,7 +236,7 @@ class Packer:
                 waiting.append(items)
 
     def _pack(self, inputs: Sequence[Tokens], items: NDArray[np.intp], sizes: NDArray[np.intp], device: str) -> Packed:
-        """Return the inputs of the numbers *items*, which have *sizes* tokens, as one padded batch on a device."""
+        """Return the inputs with the indices *items*, which have *sizes* tokens, as one padded batch on a device."""
         batch_inputs = [inputs[item] for item in items]
         inside = inside_of(sizes)
 
@@ -246,12 +254,12 @@ class Packer:
 
 
 def inside_of(sizes: NDArray[np.intp]) -> NDArray[np.bool_]:
-    """Return which positions of a padded batch have a token, shape (b, l), from the tokens of each input, (b,)."""
+    """Return which positions of a padded batch have a token, shape (b, l), from the length of each input, (b,)."""
     inside: NDArray[np.bool_] = np.arange(int(sizes.max())) < sizes[:, None]
     return inside
 
 
 def to_device(array: NDArray[Any], device: str) -> torch.Tensor:
-    """Return an array as a tensor on a device, without waiting for what a GPU is computing."""
+    """Return an array as a tensor on a device, without waiting until a GPU has finished its current work."""
     tensor: torch.Tensor = import_torch().from_numpy(array)
     return tensor.pin_memory().to(device, non_blocking=True) if device.startswith("cuda") else tensor.to(device)

@@ -1,4 +1,4 @@
-"""What a metric takes from an encoder: how texts are prepared, and which output of a pass it reads.
+"""What a metric reads from an encoder: the preparation of the texts and the output of a pass.
 
 Imports neither NumPy nor torch, so that metrics can be listed without them.
 """
@@ -16,11 +16,11 @@ class Prep:
     """How a text is prepared for a model.
 
     Attributes:
-        limit: tokens at which it is cut, special ones included.
-        prefix: text put before it.
-        strip: whether blanks around it are removed.
-        lower: whether it is lower-cased here, before the tokenizer.
-        space: whether the tokenizer gets a blank before it (BERTScore with RoBERTa).
+        limit: the number of tokens at which the text is cut, special ones included.
+        prefix: the text to put before it, such as a prompt.
+        strip: whether to remove white space around the text.
+        lower: whether to lower-case the text with the prefix, independently of the tokenizer.
+        space: whether to put a space before a text that is not empty (BERTScore with RoBERTa).
     """
 
     limit: int
@@ -30,9 +30,9 @@ class Prep:
     space: bool = False
 
     def apply(self, text: str) -> str:
-        """Return the text as the tokenizer gets it."""
+        """Return the text as the tokenizer receives it."""
         if not text.isascii():
-            # tokenizers refuse half of a surrogate pair
+            # tokenizers reject lone surrogates
             text = text.encode("utf-8", "replace").decode("utf-8")
         text = text.strip() if self.strip else text
         text = self.prefix + text
@@ -42,13 +42,13 @@ class Prep:
 
 @dataclass(frozen=True)
 class View:
-    """What a metric takes from a pass.
+    """What a metric reads from a pass.
 
     Attributes:
-        prep: how texts are prepared.
-        kind: ``tokens`` for an embedding a token; ``sentence`` for what the model's own modules make of the last
-            layer; ``mean``, ``max`` or ``cls`` over the tokens.
-        layer: 0 for the input embeddings, then the layers from 1.
+        prep: the preparation of the texts.
+        kind: the kind of embedding: ``tokens`` for one embedding per token; ``sentence`` for the output of the model's
+            own modules behind the last layer; ``mean``, ``max`` or ``cls`` for that pooling of the tokens.
+        layer: the number of the layer, from 1; 0 for the input embeddings.
     """
 
     prep: Prep
@@ -57,11 +57,11 @@ class View:
 
 
 class Output(NamedTuple):
-    """What a pass computes: a view without its preparation of texts, which several views may differ in.
+    """What a pass computes: a view without the preparation of texts, in which views of the same output may differ.
 
     Attributes:
-        kind: see :class:`View`.
-        layer: see :class:`View`.
+        kind: the kind of embedding, see :class:`View`.
+        layer: the number of the layer, see :class:`View`.
     """
 
     kind: Kind

@@ -1,6 +1,6 @@
-"""The check that every weight a score is computed from comes out of the model's files, by transformers' load reports.
+"""Checks that every weight behind a score comes from the model's files, by the load reports of transformers.
 
-transformers draws a weight that a file lacks at random and only warns, so that each run would give other scores.
+If a file lacks a weight, transformers initialises it at random and only warns, so that scores would differ by run.
 """
 
 from __future__ import annotations
@@ -14,26 +14,26 @@ from typing import Any, Literal
 
 from assay.errors import UnavailableError
 
-#: What is computed from a model: hidden states, the output of its head, or a head that is trained anew.
+#: What is used of a model: its hidden states, its head, or a new head that is still to be trained.
 Use = Literal["hidden states", "head", "new head"]
 
 _POOLER = re.compile(r"(^|\.)pooler\.")
 #: Buffers that older versions of transformers wrote; they are computed, not learned.
 _BUFFER = re.compile(r"(^|\.)(position_ids|inv_freq)$")
 _REMEDY = "take the model's original files, or save it again with save_pretrained"
-#: The method that reports belongs to a class: two loads at the same time would restore each other's.
+#: The check replaces a method of a class while it runs: two checks at the same time would restore each other's method.
 _LOCK = threading.RLock()
 
 
 @contextmanager
 def whole_weights(folder: Path, use: Use) -> Iterator[None]:
-    """Refuse models of transformers that are loaded inside without all the weights that are used.
+    """Refuse models that transformers loads within the block without all the weights that are used.
 
-    Where only hidden states are read, the weights of a head may be there as well, and a pooler may be missing.
+    If only hidden states are used, the files may have the weights of a head, and may lack those of a pooler.
 
     Args:
-        folder: of the model, for messages.
-        use: what is computed from it.
+        folder: the folder of the model, for messages.
+        use: the part of the model that is used.
 
     Raises:
         UnavailableError: weights are missing, have other shapes, or belong to a part of the model that has no such
@@ -42,14 +42,14 @@ def whole_weights(folder: Path, use: Use) -> Iterator[None]:
     with _load_reports() as reports:
         yield
     for model, report in reports:
-        # of a mismatch the first item is the key, then come the shapes
+        # an entry of a mismatch is the key, followed by the shapes
         without_values = [*report["missing_keys"], *(key for key, *_ in report["mismatched_keys"])]
         absent = [key for key in without_values if not _may_be_absent(key, model, use)]
-        foreign = [key for key in report["unexpected_keys"] if _is_foreign(key, model)]
+        misplaced = [key for key in report["unexpected_keys"] if _is_misplaced(key, model)]
         if absent:
-            reason = f"lacks {len(absent)} weights of its architecture ({_some(absent)})"
-        elif foreign:
-            reason = f"has {len(foreign)} weights that its configuration has no room for ({_some(foreign)})"
+            reason = f"lacks {len(absent)} weights of its architecture ({_example_of(absent)})"
+        elif misplaced:
+            reason = f"has {len(misplaced)} weights that its configuration has no room for ({_example_of(misplaced)})"
         else:
             continue
         raise UnavailableError(f"model {folder}: {reason}", _REMEDY)
@@ -57,9 +57,9 @@ def whole_weights(folder: Path, use: Use) -> Iterator[None]:
 
 @contextmanager
 def _load_reports() -> Iterator[list[tuple[Any, dict[str, Any]]]]:
-    """Collect (model, report) of every model that transformers loads inside.
+    """Collect (model, load report) of every model that transformers loads within the block.
 
-    sentence-transformers and bert-score call ``from_pretrained`` themselves and cannot hand its report on.
+    This replaces ``from_pretrained``, because sentence-transformers and bert-score call it and drop its report.
     """
     from transformers import PreTrainedModel
 
@@ -80,7 +80,7 @@ def _load_reports() -> Iterator[list[tuple[Any, dict[str, Any]]]]:
 
 
 def _may_be_absent(key: str, model: Any, use: Use) -> bool:
-    """Tell whether nothing that is used depends on a weight: a pooler's, or those of a head that is trained anew."""
+    """Tell whether a missing weight does not matter: it is of an unused pooler or of a head to be trained."""
     if use == "head":
         return False
     if _POOLER.search(key):
@@ -90,18 +90,18 @@ def _may_be_absent(key: str, model: Any, use: Use) -> bool:
     return use == "new head" and has_head and not key.startswith(f"{prefix}.")
 
 
-def _is_foreign(key: str, model: Any) -> bool:
-    """Tell whether an unexpected weight belongs to a part that the model has, and not to another head."""
+def _is_misplaced(key: str, model: Any) -> bool:
+    """Tell whether an unexpected weight belongs to a part that the model has, rather than to an unused head."""
     if _POOLER.search(key) or _BUFFER.search(key):
         return False
     parts = {name for name, _ in model.named_children()}
     prefix = model.base_model_prefix
-    # a file of a model with a head has the body below this name, a file of the body alone has not
-    inside = key.removeprefix(f"{prefix}.") if prefix and prefix not in parts else key
-    return inside.partition(".")[0] in parts
+    # the names of the body's weights have this prefix in files of models with a head, but not of the body alone
+    body_key = key.removeprefix(f"{prefix}.") if prefix and prefix not in parts else key
+    return body_key.partition(".")[0] in parts
 
 
-def _some(keys: Iterable[str]) -> str:
-    """Return the first key in alphabetical order, for a message, and whether there are others."""
+def _example_of(keys: Iterable[str]) -> str:
+    """Return the first key in alphabetical order, with an ellipsis if there are others, for a message."""
     first, *others = sorted(keys)
     return f"{first}, …" if others else first

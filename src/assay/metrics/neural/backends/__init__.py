@@ -1,4 +1,4 @@
-"""The runtimes that compute a model: torch, or another one that it is converted for once."""
+"""Opens models in the runtime of a backend: torch, or another one for which a model is converted once."""
 
 from __future__ import annotations
 
@@ -15,20 +15,20 @@ __all__ = ["open_causal_bodies", "open_encoder_bodies", "open_scorer_bodies"]
 
 
 def open_encoder_bodies(models: list[Any], engine: ModelEngine, threads: int) -> list[Body]:
-    """Return the bodies of an encoder, one a device, or one a thread where torch computes on the CPU.
+    """Return the bodies of an encoder: one per device, or one per thread if torch computes on the CPU.
 
     Args:
-        models: transformers' model on each device. Emptied for another backend than torch, so that both are not in
-            memory at once; what is converted is loaded once more, in fp32.
-        engine: names devices, backend and precision.
-        threads: of the CPU.
+        models: transformers' model on each device. For a backend other than torch this list is emptied, so that the
+            model and its conversion are not in memory together; a conversion loads the model again, in fp32.
+        engine: the settings: devices, backend and precision.
+        threads: the number of CPU threads.
 
     Raises:
         InputError: the backend has no such precision.
         UnavailableError: a package is missing.
     """
     if engine.backend == "torch":
-        _pack(models, engine)
+        _pack_on_cpu(models, engine)
         return [TorchBody(model, device) for model, device in _for_threads(models, engine, threads)]
     from assay.metrics.neural.backends.converted import ConvertedBody
 
@@ -36,14 +36,14 @@ def open_encoder_bodies(models: list[Any], engine: ModelEngine, threads: int) ->
 
 
 def open_scorer_bodies(models: list[Any], engine: ModelEngine, threads: int) -> list[ScorerBody]:
-    """Return the bodies of a cross-encoder, one a device or thread; see :func:`open_encoder_bodies`.
+    """Return the bodies of a cross-encoder, one per device or thread; see :func:`open_encoder_bodies`.
 
     Raises:
         InputError: the backend has no such precision.
         UnavailableError: a package is missing, the model cannot be converted, or its scores change too much.
     """
     if engine.backend == "torch":
-        _pack(models, engine)
+        _pack_on_cpu(models, engine)
         return [TorchScorerBody(model, device) for model, device in _for_threads(models, engine, threads)]
     from assay.metrics.neural.backends.converted import ConvertedScorerBody
 
@@ -51,34 +51,40 @@ def open_scorer_bodies(models: list[Any], engine: ModelEngine, threads: int) -> 
 
 
 def open_causal_bodies(models: list[Any], engine: ModelEngine, threads: int) -> list[CausalBody]:
-    """Return the bodies of a causal language model, one a device; torch is the only backend that it has."""
-    # models that pass a state on read the weights of their layers themselves
+    """Return the bodies of a causal language model, one per device; torch is the only backend for them."""
+    # recurrent models read the weights of their linear layers directly, so these must stay in place
     if not any(getattr(model, "_is_stateful", False) for model in models):
-        _pack(models, engine)
+        _pack_on_cpu(models, engine)
     return [CausalBody(model, device, engine.precision) for model, device in zip(models, engine.devices, strict=True)]
 
 
-def _pack(models: list[Any], engine: ModelEngine) -> None:
+def _pack_on_cpu(models: list[Any], engine: ModelEngine) -> None:
+    """Pack the linear layers of the models that are on the CPU."""
     for model, device in zip(models, engine.devices, strict=True):
         if device == "cpu":
             pack_linears(model)
 
 
 def _for_threads(models: list[Any], engine: ModelEngine, threads: int) -> list[tuple[Any, str]]:
-    """Return each model with its device; on the CPU as many copies as threads, which share their weights.
+    """Return each model with its device; on the CPU, one copy of the model per thread, all with the same weights.
 
-    Threads that compute a batch each need not wait for each other at every layer, and a batch gives the same digits
-    however many of them there are. Copies, because transformers changes the modules of a model while it computes.
+    With one batch per thread, threads do not wait for each other at every layer, and the result of a batch is the same
+    to the last digit for any number of threads. Each thread needs its own modules, because transformers changes the
+    modules of a model while it computes.
     """
     if engine.devices != ("cpu",):
         return list(zip(models, engine.devices, strict=True))
     weights = [*models[0].parameters(), *models[0].buffers()]
+    # a memo that maps each weight to itself keeps deepcopy from copying the weights
     copies = [copy.deepcopy(models[0], {id(weight): weight for weight in weights}) for _ in range(threads - 1)]
     return [(model, "cpu") for model in (models[0], *copies)]
 
 
 def _take_config(models: list[Any]) -> Any:
-    """Return the configuration of the models and empty their list, which frees their memory."""
+    """Return the models' configuration and clear the list.
+
+    So their memory can be freed before the converted model is loaded.
+    """
     config = models[0].config
     models.clear()
     return config

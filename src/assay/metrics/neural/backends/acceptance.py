@@ -1,4 +1,4 @@
-"""Whether a converted model still computes the same: its scores on a check set are compared with torch's in fp32."""
+"""Checks that a converted model still computes the same: compares its scores on a check set with torch's in fp32."""
 
 from __future__ import annotations
 
@@ -29,22 +29,23 @@ if TYPE_CHECKING:
 
     from assay.metrics.neural.session import ModelEngine
 
-#: The least rank correlation with fp32 in torch.
+#: The least accepted rank correlation with fp32 in torch.
 LEAST = 0.999
-#: Tokens at which a text of the check set is cut; only models with fewer positions cut any.
+#: The number of tokens at which a text of the check set is cut; in fact only models with fewer positions cut any.
 LIMIT = 128
-#: Decimals to which scores are compared: the order of equal texts is noise.
+#: Decimals to which scores are rounded before they are ranked: the order of nearly equal scores is noise.
 DECIMALS = 6
-#: Fields of /proc/cpuinfo that decide which kernels a runtime takes.
+#: Fields of /proc/cpuinfo that decide which kernels a runtime uses.
 _CPU_FIELDS = ("model name", "cpu family", "model", "flags", "CPU implementer", "CPU part", "Features")
 
-#: What a model gives for a batch: hidden states of some layers, each (b, l, d), or logits, (b, 1).
+#: A function from a batch to the outputs of a model: hidden states of some layers, each (b, l, d), or logits, (b, 1).
 Outputs = Callable[[Packed], "Sequence[torch.Tensor]"]
 
-# The check set: English and German, answers and sentences, from the same to unrelated. It was made for this purpose and
-# from no dataset, so that no benchmark's own pairs decide which model may be used on it.
+# The check set: English and German pairs of answers and of sentences, from equal in meaning to unrelated. It was
+# written for this purpose and not taken from a dataset, so that no benchmark's own pairs decide which model may be used
+# on it.
 #
-# A sentence takes one phrase of each column; the lengths of the columns differ so that combinations rarely repeat.
+# A sentence has one phrase from each column; the columns differ in length so that combinations rarely repeat.
 _SENTENCES = (
     (
         ("The old baker", "A young teacher", "My neighbour", "The captain of the ship", "Our doctor", "The new mayor"),
@@ -62,7 +63,7 @@ _SENTENCES = (
     ),
 )
 
-# Each line: an answer, the same in other words, and one that looks like it or has a near meaning.
+# Each line: an answer, a paraphrase, and a different answer that is similar in form or meaning.
 _ANSWERS = """
 eleven | 11 | seven
 1969 | July 1969 | 1996
@@ -92,15 +93,16 @@ seit dem Mittelalter | schon im Mittelalter | erst seit der Neuzeit
 ja | jawohl | nein
 """
 
-#: Sentences in a language.
+#: The number of sentences per language.
 _ROWS = 16
 
 
 @functools.cache
 def check_pairs() -> dict[str, tuple[tuple[str, str], ...]]:
-    """Return the pairs by their kind, about 300 in all, each with two different texts.
+    """Return the pairs of the check set by kind, ``answers`` and ``sentences``, about 300 in all.
 
-    Sentences spread wide; answers are closer together, so that their order is lost sooner, and are a kind of their own.
+    The two kinds are compared separately, because the scores of answers are closer together, so that a worse
+    conversion changes their order first. No pair has two equal texts.
     """
     sentences: list[tuple[str, str]] = []
     for columns in _SENTENCES:
@@ -110,7 +112,7 @@ def check_pairs() -> dict[str, tuple[tuple[str, str], ...]]:
 
 
 def _answer_pairs() -> list[tuple[str, str]]:
-    """Return each answer with its paraphrase, with one that looks like it, and with the next line's answer."""
+    """Return pairs of each answer with its paraphrase, with the similar answer, and with the next line's answer."""
     answers = []
     for line in _ANSWERS.strip().splitlines():
         answer, paraphrase, near = (part.strip() for part in line.split("|"))
@@ -122,19 +124,24 @@ def _answer_pairs() -> list[tuple[str, str]]:
 
 
 def _sentence_pairs(columns: tuple[tuple[str, ...], ...], row: int) -> list[tuple[str, str]]:
-    """Return a sentence with its beginning, and with sentences that differ in one phrase, in two, up to all of them."""
-    # a stride of its own for each column: with equal ones the columns would advance in step
+    """Return pairs of a sentence with its beginning, and with sentences that differ in 1, 2, … and all of its phrases.
+
+    Args:
+        columns: the phrases for each part of a sentence.
+        row: the number of the sentence, which decides its phrases.
+    """
+    # each column has its own stride: with equal strides the columns would advance in step
     chosen = [(row * (index + 1) + index) % len(column) for index, column in enumerate(columns)]
-    whole = _sentence(columns, chosen)
-    pairs = [(whole, whole.rsplit(" ", 2)[0] + ".")]
+    sentence = _sentence(columns, chosen)
+    pairs = [(sentence, sentence.rsplit(" ", 2)[0] + ".")]
     changed = list(chosen)
     for step in range(len(columns)):
-        # from the end in one sentence, from the start in the next: what weighs more differs by model
+        # change phrases from the end in even rows and from the start in odd rows: models weigh the parts differently
         index = step if row % 2 else len(columns) - 1 - step
         changed[index] = (changed[index] + 1 + row % 3) % len(columns[index])
-        pairs.append((whole, _sentence(columns, changed)))
+        pairs.append((sentence, _sentence(columns, changed)))
     if row < len(columns[2]):
-        pairs += [(columns[2][chosen[2]], whole), (columns[2][changed[2]], whole)]
+        pairs += [(columns[2][chosen[2]], sentence), (columns[2][changed[2]], sentence)]
     return pairs
 
 
@@ -143,24 +150,23 @@ def _sentence(columns: tuple[tuple[str, ...], ...], chosen: list[int]) -> str:
 
 
 def accept(folder: Path, engine: ModelEngine, reference: Callable[[], Outputs], converted: Outputs) -> None:
-    """Return if a converted model may be used; the result is kept beside it, once a kind of CPU.
+    """Check that a converted model may be used; the result is cached in its folder, once per kind of CPU.
 
     Args:
-        folder: of the converted model.
-        engine: names backend and precision.
-        reference: loads the model of torch; called only where nothing is kept.
-        converted: the model to check.
+        folder: the folder of the converted model.
+        engine: the settings: backend, precision and batch size.
+        reference: the function that loads the model in torch; called only if no result is cached.
+        converted: the converted model.
 
     Raises:
-        UnavailableError: its scores correlate less than :data:`LEAST`, or the correlation is undefined, or it cannot
-            be run.
+        UnavailableError: the correlation of the scores is below :data:`LEAST` or undefined, or the model does not run.
     """
     key = {"cpu": _cpu_kind(), "precision": engine.precision, "check": _check_digest(), "tokens": engine.tokens}
     path = folder / f"accepted-{hashlib.sha256(json.dumps(key).encode()).hexdigest()[:16]}.json"
     value = _read_agreement(path)
     if value is None:
         value = _agreement_with_torch(engine, reference, converted)
-        with suppress(OSError):  # a cache that may only be read: checked again the next time
+        with suppress(OSError):  # the cache is read-only: the next run checks again
             write_json(path, key | {"spearman": value})
     if value is not None and value >= LEAST:
         return
@@ -171,7 +177,7 @@ def accept(folder: Path, engine: ModelEngine, reference: Callable[[], Outputs], 
             "since one of them gives all pairs of the check set the same score or none",
             remedy,
         )
-    # rounded down: a figure just below the limit must not read like the limit
+    # rounded down, so that a value just below the limit does not look like the limit
     figure = f"{math.floor(value * 1e4) / 1e4:.4f}".replace("0.", ".", 1)
     raise UnavailableError(
         f"model {engine.folder}: {engine.backend} {engine.precision} keeps a Spearman of {figure} with fp32, below "
@@ -181,9 +187,10 @@ def accept(folder: Path, engine: ModelEngine, reference: Callable[[], Outputs], 
 
 
 def check_scores(engine: ModelEngine, outputs: Outputs) -> NDArray[np.float64]:
-    """Return the scores of the check set, shape (k, n): a row an output, a column a pair; kind after kind.
+    """Return the scores of the check set, shape (k, n): one row per output, one column per pair, kind after kind.
 
-    Of hidden states, the cosine of their means over the tokens; logits as they are. The batches are those of a run.
+    The score of a pair is its logit, or the cosine of the means of its texts' hidden states. The batches are formed as
+    in a run.
     """
     pairs = list(chain.from_iterable(check_pairs().values()))
     first = [text for text, _ in pairs]
@@ -202,13 +209,13 @@ def check_scores(engine: ModelEngine, outputs: Outputs) -> NDArray[np.float64]:
 def _run_in_batches(
     engine: ModelEngine, outputs: Outputs, texts: Sequence[str], seconds: Sequence[str] | None = None
 ) -> list[NDArray[np.float64]]:
-    """Return each output for texts, or pairs of texts, in their order: means over the tokens (n, d), or logits (n, 1).
+    """Return each output for n texts, or pairs of texts: means over the tokens, shape (n, d), or logits, shape (n, 1).
 
-    The texts are padded and batched as in a run, since a runtime may compute differently by the shape of a batch.
+    The texts are padded and batched as in a run, since the result of a runtime may depend on the shape of a batch.
     """
     torch = import_torch()
     tokenizer = load_tokenizer(engine.folder, engine.digest)
-    # some families take no token at their first two positions
+    # some families reserve their first two positions
     positions = (describe(Path(engine.folder)).max_positions or LIMIT + 2) - 2
     limit = min(LIMIT, int(tokenizer.model_max_length), positions)
     types = "token_type_ids" in tokenizer.model_input_names
@@ -224,18 +231,18 @@ def _run_in_batches(
 
     packer = Packer(int(tokenizer.pad_token_id or 0), engine.tokens)
     packer.run(tokenize(tokenizer, texts, limit, seconds, types=types), [("cpu", step)])
-    # batches come by length: the values of each output are joined and put back in the order of the texts
+    # batches are ordered by length: join the values of each output and restore the order of the texts
     original_order = np.argsort(np.concatenate([items for items, _ in computed]))
     batches_of_outputs = zip(*[rows for _, rows in computed], strict=True)
     return [np.concatenate(batches)[original_order] for batches in batches_of_outputs]
 
 
 def agreement(reference: NDArray[np.float64], converted: NDArray[np.float64]) -> float | None:
-    """Return the least Spearman of any output on any kind of pairs, or None where one is undefined.
+    """Return the least Spearman correlation over all outputs and kinds of pairs, or None if one is undefined.
 
     Args:
-        reference: scores of the check set, shape (k, n).
-        converted: the same of the converted model.
+        reference: the scores of the check set in torch, shape (k, n).
+        converted: the scores of the converted model, shape (k, n).
     """
     from scipy.stats import rankdata
 
@@ -251,7 +258,7 @@ def agreement(reference: NDArray[np.float64], converted: NDArray[np.float64]) ->
 
 
 def _agreement_with_torch(engine: ModelEngine, reference: Callable[[], Outputs], converted: Outputs) -> float | None:
-    """Return how far the converted model agrees with the reference on the check set; see :func:`agreement`.
+    """Score the check set with both models and return their agreement; see :func:`agreement`.
 
     Raises:
         UnavailableError: the converted model does not run.
@@ -271,8 +278,8 @@ def _agreement_with_torch(engine: ModelEngine, reference: Callable[[], Outputs],
 
 
 def _cosines(rows: NDArray[np.float64], left: NDArray[np.intp], right: NDArray[np.intp]) -> NDArray[np.float64]:
-    """Return the cosine of the rows *left* and *right* of a table of vectors, shape (pairs,)."""
-    # agreement() reports scores that are not finite
+    """Return the cosine of each pair of rows *left* and *right*, shape (n,)."""
+    # no warnings: agreement() returns None for scores that are not finite
     with np.errstate(invalid="ignore", divide="ignore", over="ignore"):
         unit = rows / np.linalg.norm(rows, axis=1, keepdims=True)
     cosines: NDArray[np.float64] = (unit[left] * unit[right]).sum(axis=1)
@@ -280,7 +287,7 @@ def _cosines(rows: NDArray[np.float64], left: NDArray[np.intp], right: NDArray[n
 
 
 def _read_agreement(path: Path) -> float | None:
-    """Return the agreement that an earlier check has kept, None where there is none or it cannot be read."""
+    """Return the agreement that an earlier check has cached, or None if there is none that can be read."""
     try:
         return float(json.loads(path.read_text(encoding="utf-8"))["spearman"])
     except (OSError, ValueError, KeyError, TypeError):
@@ -294,7 +301,7 @@ def _check_digest() -> str:
 
 @functools.cache
 def _cpu_kind() -> str:
-    """Return what tells kinds of CPU apart; on a virtual machine the name alone does not."""
+    """Return a text that identifies the kind of CPU; on virtual machines the model name alone does not."""
     try:
         first = Path("/proc/cpuinfo").read_text(encoding="utf-8", errors="replace").partition("\n\n")[0]
     except OSError:

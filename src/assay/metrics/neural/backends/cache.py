@@ -1,4 +1,4 @@
-"""The cache of converted models: each is written once, under a name made of everything that decides its numbers."""
+"""The cache of converted models: each is written once, under a digest of everything that decides its numbers."""
 
 from __future__ import annotations
 
@@ -19,32 +19,32 @@ from assay.output import unfinished_folder, written_whole
 from assay.paths import cache_dir, private_folder
 from assay.transfer import disk_errors
 
-#: Raised when assay converts in another way, so that older files are not found.
+#: Part of the key of every file: increase it when the conversion changes, so that older files are not used.
 FORMAT = 1
-#: Lists the digest of each file of a folder when it was written.
+#: The file with the digest of each other file in the folder at the time of writing.
 _FILES = "files.json"
 
-#: Runs a converted model: int64 arrays of shape (b, l) by name in, float32 arrays out.
+#: A function that runs a converted model: from int64 arrays of shape (b, l) by name to float32 arrays.
 Pass = Callable[[Mapping[str, NDArray[Any]]], list[NDArray[Any]]]
 
 
 class Converter(Protocol):
-    """A runtime that models are converted for.
+    """A runtime for which models are converted.
 
     Attributes:
-        name: of the backend.
-        precisions: that it has.
+        name: the name of the backend.
+        precisions: the precisions that it supports.
     """
 
     name: str
     precisions: tuple[str, ...]
 
     def key(self, precision: str) -> dict[str, str]:
-        """Return what decides the converted files beside the model itself: versions, weights."""
+        """Return what decides the converted files besides the model: package versions, format of the weights."""
         ...
 
     def write(self, module: Any, names: tuple[str, ...], precision: str, folder: Path) -> None:
-        """Convert a module that takes *names* (see ``converted.py``) into files of an empty folder.
+        """Convert a module of torch whose inputs have these names, and write the files into an empty folder.
 
         Raises:
             UnavailableError: a package is missing.
@@ -52,60 +52,60 @@ class Converter(Protocol):
         ...
 
     def open(self, folder: Path, precision: str, threads: int) -> Pass:
-        """Load the files.
+        """Load the files of a folder, and return the function that runs the model.
 
         Raises:
-            UnavailableError: this machine does not compute in that precision.
+            UnavailableError: this machine does not support the precision, or the files cannot be read.
         """
         ...
 
 
 def keep(model: str, key: Mapping[str, str], write: Callable[[Path], None]) -> Path:
-    """Return the folder of a converted model; *write* fills it where there is none yet.
+    """Return the folder of a converted model in the cache; if there is none yet, *write* fills it.
 
-    Two processes at once both convert, and the one that ends first is kept.
+    If two processes convert the same model at once, the result of the first to finish is kept.
 
     Args:
-        model: its name in messages.
-        key: all that decides what the files compute.
-        write: called with an empty folder.
+        model: the name of the model in messages.
+        key: everything that decides what the files compute; ``backend`` names the runtime.
+        write: the function that converts the model; called with an empty folder.
 
     Raises:
-        InputError: the disk is full or may not be written.
+        InputError: the disk is full or not writable.
         UnavailableError: the libraries cannot convert the model, or a file has changed since it was written.
     """
     text = json.dumps({**key, "format": str(FORMAT)}, sort_keys=True)
     folder = cache_dir() / "converted" / hashlib.sha256(text.encode()).hexdigest()[:32]
     with _cache_errors(folder):
         if folder.is_dir():
-            _check(folder)
+            _check_digests(folder)
             return folder
         private_folder(folder.parent)
         with unfinished_folder(folder) as scratch:
-            made = private_folder(scratch / "model")
+            model_folder = private_folder(scratch / "model")
             with _converting(model, key["backend"]):
-                write(made)
-            (made / "key.json").write_text(text + "\n", encoding="utf-8")
-            digests = {path.name: file_digest(path) for path in sorted(made.iterdir())}
-            (made / _FILES).write_text(json.dumps(digests, indent=1) + "\n", encoding="utf-8")
+                write(model_folder)
+            (model_folder / "key.json").write_text(text + "\n", encoding="utf-8")
+            digests = {path.name: file_digest(path) for path in sorted(model_folder.iterdir())}
+            (model_folder / _FILES).write_text(json.dumps(digests, indent=1) + "\n", encoding="utf-8")
             try:
-                made.rename(folder)
+                model_folder.rename(folder)
             except OSError:
-                # a folder with files in it is not replaced: another process was quicker
+                # rename() does not replace a folder with files: another process has finished first
                 if not folder.is_dir():
                     raise
     return folder
 
 
 def write_json(path: Path, value: object) -> None:
-    """Write a small file as a whole."""
+    """Write a value as a JSON file, atomically."""
     with written_whole(path) as part:
         part.write_text(json.dumps(value) + "\n", encoding="utf-8")
 
 
 @contextmanager
 def opening(folder: Path, backend: str) -> Iterator[None]:
-    """Turn what a runtime raises over files that it cannot read into one line."""
+    """Turn errors of a runtime that reads converted files into an error of assay, with a remedy."""
     try:
         yield
     except AssayError:
@@ -118,15 +118,15 @@ def opening(folder: Path, backend: str) -> Iterator[None]:
 
 
 def error_summary(error: BaseException) -> str:
-    """Return an error of a runtime as one line; openvino's begin with positions in its own code."""
+    """Return an error of a runtime as one line, without the positions in C++ code with which openvino begins."""
     return summary_of(error, skip="Exception from ")
 
 
 def import_backend(package: str, extra: str) -> Any:
-    """Return a module of a runtime.
+    """Import and return a module of a runtime.
 
     Raises:
-        MissingExtraError: it is not installed; *extra* of assay installs it.
+        MissingExtraError: it is not installed; the extra *extra* of assay installs it.
     """
     try:
         return importlib.import_module(package)
@@ -136,6 +136,7 @@ def import_backend(package: str, extra: str) -> Any:
 
 @contextmanager
 def _cache_errors(folder: Path) -> Iterator[None]:
+    """Turn errors of the disk into an error of assay, with a remedy."""
     try:
         with disk_errors(folder):
             yield
@@ -145,8 +146,12 @@ def _cache_errors(folder: Path) -> Iterator[None]:
         ) from error
 
 
-def _check(folder: Path) -> None:
-    """Compare the files with what was written: a runtime computes with damaged weights as if nothing were wrong."""
+def _check_digests(folder: Path) -> None:
+    """Compare the files with their recorded digests, because a runtime computes with damaged weights without an error.
+
+    Raises:
+        UnavailableError: a file differs from what was written, or cannot be read.
+    """
     try:
         digests = json.loads((folder / _FILES).read_text(encoding="utf-8"))
         changed = [name for name, digest in digests.items() if file_digest(folder / name) != digest]
@@ -161,12 +166,13 @@ def _check(folder: Path) -> None:
 
 @contextmanager
 def _converting(model: str, backend: str) -> Iterator[None]:
+    """Turn errors of a conversion into an error of assay, with a remedy."""
     try:
         with quiet():
             yield
     except (AssayError, OSError):
         raise
-    except Exception as error:  # as in opening
+    except Exception as error:  # as in opening(): no common base
         raise UnavailableError(
             f"model {model} cannot be converted for {backend} ({error_summary(error)})", "take backend=torch"
         ) from error

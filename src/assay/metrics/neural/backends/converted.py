@@ -1,4 +1,4 @@
-"""Models that another runtime than torch computes: converted once, checked against torch, then loaded."""
+"""Models in a runtime other than torch: converted once, checked against torch, then loaded from the cache."""
 
 from __future__ import annotations
 
@@ -26,10 +26,10 @@ _INPUT_NAMES = ("input_ids", "attention_mask", "token_type_ids")
 
 
 def converter_of(backend: str, precision: str) -> Converter:
-    """Return the runtime of a backend.
+    """Return the converter of a backend.
 
     Raises:
-        InputError: it has no such precision.
+        InputError: the backend does not support the precision.
         UnavailableError: its package is not installed.
     """
     kind: type[Converter]
@@ -47,7 +47,13 @@ def converter_of(backend: str, precision: str) -> Converter:
 
 
 class _Converted:
-    """A model in another runtime; that of torch is in memory only while something is converted or checked."""
+    """A model in another runtime; the model in torch is in memory only during a conversion or check.
+
+    Args:
+        config: transformers' configuration of the model.
+        engine: the settings: model, backend and precision.
+        threads: the number of CPU threads.
+    """
 
     device = "cpu"
 
@@ -59,54 +65,59 @@ class _Converted:
         self._converter = converter_of(engine.backend, engine.precision)
         self._names = input_names(config)
 
-    def _load(self, outputs: str, make: Callable[[], Any]) -> Callable[[Packed], Sequence[torch.Tensor]]:
-        """Return what computes *outputs* of the model, after its scores were compared with torch's.
+    def _load_checked(self, outputs: str, load_module: Callable[[], Any]) -> Callable[[Packed], Sequence[torch.Tensor]]:
+        """Return the function that computes some outputs of the model, after a comparison of its scores with torch's.
 
         Args:
-            outputs: a name for them.
-            make: loads the model and returns the module of torch that gives them; not called where a conversion and
-                the result of its check are in the cache.
+            outputs: the name of these outputs, part of the key in the cache.
+            load_module: the function that loads the model and returns the module of torch that computes the outputs;
+                not called if the conversion and the result of its check are in the cache.
         """
         engine, converter = self._engine, self._converter
         key = {"model": engine.digest, "backend": engine.backend, "outputs": outputs} | converter.key(engine.precision)
-        tensor = import_torch().from_numpy
-        module = _Lazy(make)
+        to_tensor = import_torch().from_numpy
+        module = _LazyModule(load_module)
 
         def write(folder: Path) -> None:
             converter.write(module.get(), self._names, engine.precision, folder)
 
-        def reference() -> Callable[[Packed], Sequence[torch.Tensor]]:
-            in_torch = module.get()
-            return lambda batch: in_torch(*(tensor(array) for array in _arrays(batch)[: len(self._names)]))
+        def load_reference() -> Callable[[Packed], Sequence[torch.Tensor]]:
+            torch_module = module.get()
+            return lambda batch: torch_module(*(to_tensor(array) for array in _arrays(batch)[: len(self._names)]))
 
         try:
             folder = keep(engine.folder, key, write)
             run = converter.open(folder, engine.precision, self._threads)
 
             def converted(batch: Packed) -> Sequence[torch.Tensor]:
-                return [tensor(array) for array in run(dict(zip(_INPUT_NAMES, _arrays(batch), strict=True)))]
+                inputs = dict(zip(_INPUT_NAMES, _arrays(batch), strict=True))
+                return [to_tensor(array) for array in run(inputs)]
 
-            accept(folder, engine, reference, converted)
+            accept(folder, engine, load_reference, converted)
         finally:
             module.free()
         return converted
 
 
-class _Lazy:
-    """A module of torch that is loaded when it is first needed."""
+class _LazyModule:
+    """A module of torch that is loaded on first use.
 
-    def __init__(self, make: Callable[[], Any]) -> None:
-        self._make = make
+    Args:
+        load: the function that loads the module.
+    """
+
+    def __init__(self, load: Callable[[], Any]) -> None:
+        self._load = load
         self._module: Any = None
 
     def get(self) -> Any:
-        """Return the module, ready to be evaluated."""
+        """Return the module in evaluation mode."""
         if self._module is None:
-            self._module = self._make().eval()
+            self._module = self._load().eval()
         return self._module
 
     def free(self) -> None:
-        """Free its memory."""
+        """Free the memory of the module, if it was loaded."""
         if self._module is not None:
             self._module = None
             # converters leave reference cycles behind that keep the weights in memory
@@ -116,21 +127,22 @@ class _Lazy:
 class ConvertedBody(_Converted):
     """An encoder in another runtime; see :class:`assay.metrics.neural.body.Body`.
 
-    Each set of layers is a converted model of its own, which ends at the highest of them; one that is in memory serves
-    every smaller set as well.
+    Each set of layers is a converted model of its own, which ends at the highest layer of the set. A model in memory
+    also serves every subset of its layers.
 
     Args:
         config: transformers' configuration of the model.
-        engine: names the model, backend and precision.
-        threads: of the CPU.
+        engine: the settings: model, backend and precision.
+        threads: the number of CPU threads.
 
     Raises:
-        InputError: the backend has no such precision.
+        InputError: the backend does not support the precision.
         UnavailableError: a package is missing.
     """
 
     def __init__(self, config: Any, engine: ModelEngine, threads: int) -> None:
         super().__init__(config, engine, threads)
+        #: By the layers of each converted model in memory, the function that computes them.
         self._runs: dict[tuple[int, ...], Callable[[Packed], Sequence[torch.Tensor]]] = {}
 
     def prepare(self, layers: Collection[int]) -> None:
@@ -148,14 +160,14 @@ class ConvertedBody(_Converted):
         return {layer: states[layer] for layer in layers}
 
     def _model_for(self, layers: Collection[int]) -> tuple[int, ...]:
-        """Return the layers of the converted model that gives these with the least work."""
+        """Return the layers of the model that computes *layers* with the least work; load one if none is in memory."""
         wanted = set(layers)
         sufficient = [available for available in self._runs if wanted.issubset(available)]
         if sufficient:
             return min(sufficient, key=lambda available: (available[-1], len(available)))
         exact = tuple(sorted(wanted))
         name = " ".join(("layers", *map(str, exact)))
-        self._runs[exact] = self._load(name, lambda: self._module(exact))
+        self._runs[exact] = self._load_checked(name, lambda: self._module(exact))
         return exact
 
     def _module(self, layers: tuple[int, ...]) -> Any:
@@ -165,16 +177,21 @@ class ConvertedBody(_Converted):
 
 
 class ConvertedScorerBody(_Converted):
-    """A cross-encoder in another runtime; see :class:`assay.metrics.neural.body.ScorerBody`, else ConvertedBody.
+    """A cross-encoder in another runtime; see :class:`assay.metrics.neural.body.ScorerBody`.
+
+    Args:
+        config: transformers' configuration of the model.
+        engine: the settings: model, backend and precision.
+        threads: the number of CPU threads.
 
     Raises:
-        InputError: the backend has no such precision.
+        InputError: the backend does not support the precision.
         UnavailableError: a package is missing, the model cannot be converted, or its scores change too much.
     """
 
     def __init__(self, config: Any, engine: ModelEngine, threads: int) -> None:
         super().__init__(config, engine, threads)
-        self._run = self._load("logits", self._module)
+        self._run = self._load_checked("logits", self._module)
 
     def logits(self, batch: Packed) -> torch.Tensor:
         """See :meth:`assay.metrics.neural.body.ScorerBody.logits`."""
@@ -187,6 +204,8 @@ class ConvertedScorerBody(_Converted):
 
 
 def _arrays(batch: Packed) -> tuple[NDArray[np.int64], ...]:
-    """Return token numbers, mask and types, each of shape (b, l); types of 0 where the batch has none."""
+    """Return token numbers, mask and segments, each of shape (b, l); the segments are 0 if the batch has none."""
     ids = batch.ids.numpy()
-    return ids, batch.mask.numpy(), np.zeros_like(ids) if batch.types is None else batch.types.numpy()
+    mask = batch.mask.numpy()
+    types = np.zeros_like(ids) if batch.types is None else batch.types.numpy()
+    return ids, mask, types

@@ -1,4 +1,7 @@
-"""Models as the converters want them: tensors in, a tuple of tensors out. Imports torch, so it is imported late."""
+"""Models in the form that converters require: tensors in, a tuple of tensors out.
+
+This module imports torch at the top, so import it late.
+"""
 
 from __future__ import annotations
 
@@ -13,13 +16,16 @@ from assay.metrics.neural.tokens import Packed
 
 
 def input_names(config: Any) -> tuple[str, ...]:
-    """Return what a converted model of transformers' *config* takes; token types only where they differ."""
-    kinds = getattr(config, "type_vocab_size", None) or 0
-    return ("input_ids", "attention_mask", *(("token_type_ids",) if kinds > 1 else ()))
+    """Return the input names of a converted model; segments are an input only if the model has more than one."""
+    segments = getattr(config, "type_vocab_size", None) or 0
+    return ("input_ids", "attention_mask", *(("token_type_ids",) if segments > 1 else ()))
 
 
 def example_of(names: Sequence[str]) -> tuple[torch.Tensor, ...]:
-    """Return a batch to trace with, each of shape (2, 5), the second row padded: sizes of 1 would be baked in."""
+    """Return the inputs for tracing, each of shape (2, 5), with padding in the second row.
+
+    No size is 1, since tracing would take that as a constant.
+    """
     ids = torch.arange(10).reshape(2, 5) % 4
     mask = torch.ones_like(ids)
     mask[1, 3:] = 0
@@ -27,11 +33,11 @@ def example_of(names: Sequence[str]) -> tuple[torch.Tensor, ...]:
 
 
 class EncoderModule(torch.nn.Module):  # type: ignore[misc]
-    """An encoder that gives the hidden states of some layers.
+    """An encoder whose outputs are the hidden states of some layers.
 
     Args:
         model: transformers' model.
-        layers: 0 for the input embeddings, then the layers from 1; layers above the highest are left out.
+        layers: the numbers of the layers, from 1, or 0 for the input embeddings; higher layers are not converted.
     """
 
     def __init__(self, model: Any, layers: Collection[int]) -> None:
@@ -50,7 +56,7 @@ class EncoderModule(torch.nn.Module):  # type: ignore[misc]
 
 
 class ScorerModule(torch.nn.Module):  # type: ignore[misc]
-    """A cross-encoder.
+    """A cross-encoder whose output is its logits.
 
     Args:
         model: transformers' model with one output.
@@ -69,5 +75,5 @@ class ScorerModule(torch.nn.Module):  # type: ignore[misc]
 
 
 def _batch(ids: torch.Tensor, mask: torch.Tensor, types: torch.Tensor | None) -> Packed:
-    # declared as padded, so that the mask is part of what is converted
+    # declared as padded, so that the conversion includes the mask
     return Packed(np.arange(0), np.arange(0), ids, mask, types, unpadded=False)

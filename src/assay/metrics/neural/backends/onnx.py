@@ -1,4 +1,4 @@
-"""onnxruntime: models as ONNX files; int8 in blocks of weights, with activations reduced as they come."""
+"""The backend onnxruntime: models as ONNX files; int8 with one scale per block of weights and of activations."""
 
 from __future__ import annotations
 
@@ -16,18 +16,18 @@ from assay.metrics.neural.runtime import import_torch
 from assay.metrics.provenance import version_of
 
 OPSET = 17
-#: Weights that share a scale.
+#: The number of weights that share a scale.
 BLOCK = 128
-#: Bytes from which weights are in a file beside the model, since one message of its format has less than 2 GB.
+#: From this size in bytes on, weights are in a separate file, since an ONNX file itself must stay below 2 GB.
 _LARGE = 1_500_000_000
-#: onnxruntime's number for products of 8-bit integers.
+#: onnxruntime's accuracy level for int8 activations, that is, products of 8-bit integers.
 _INT8_ACTIVATIONS = 4
 _FILE = "model.onnx"
 _EXTRA = "onnxruntime"
 
 
 class OnnxRuntime:
-    """See :class:`assay.metrics.neural.backends.cache.Converter`.
+    """Converts to ONNX and runs in onnxruntime; see :class:`assay.metrics.neural.backends.cache.Converter`.
 
     Raises:
         UnavailableError: onnxruntime is not installed.
@@ -42,7 +42,8 @@ class OnnxRuntime:
     def key(self, precision: str) -> dict[str, str]:
         """See :class:`Converter`."""
         versions = {package: version_of(package) for package in ("torch", "transformers", "onnxruntime")}
-        return versions | {"opset": str(OPSET), "weights": f"{precision} {BLOCK}" if precision == "int8" else precision}
+        weights = f"{precision} {BLOCK}" if precision == "int8" else precision
+        return versions | {"opset": str(OPSET), "weights": weights}
 
     def write(self, module: Any, names: tuple[str, ...], precision: str, folder: Path) -> None:
         """See :class:`Converter`."""
@@ -53,7 +54,7 @@ class OnnxRuntime:
         with torch.inference_mode():
             outputs = [f"output_{number}" for number in range(len(module(*example)))]
         batch_and_length = {0: "batch", 1: "length"}
-        # logits have no length, and torch would not object to a name for a fixed axis
+        # logits have no axis of length; naming one as dynamic would be wrong without an error from torch
         output_axes = batch_and_length if hasattr(module, "layers") else {0: "batch"}
         torch.onnx.export(
             module,
@@ -84,30 +85,35 @@ class OnnxRuntime:
 
         return run
 
-    def _quantize(self, whole: Path, target: Path) -> None:
-        """Reduce the weights of linear layers in blocks; embeddings, which cost no time, stay as they are.
+    def _quantize(self, full_precision: Path, target: Path) -> None:
+        """Quantise the weights of linear layers in blocks, and write the model to *target*.
 
-        Activations are reduced as they come, a scale for each block of each row: with one scale for a whole batch, as
-        in onnxruntime's dynamic quantization, a score would depend on the texts that share its batch.
+        Embeddings, which cost no time, stay as they are. Activations are quantised at run time with one scale per block
+        of each row. With one scale per batch, as in onnxruntime's dynamic quantisation, a score would depend on the
+        other texts in its batch. All files but the result are deleted.
+
+        Args:
+            full_precision: the path of the model in fp32.
+            target: the path of the result, in the same folder.
         """
-        model = import_backend("onnx", _EXTRA).load(whole)
+        model = import_backend("onnx", _EXTRA).load(full_precision)
         with _silent():
             quantizer = import_backend("onnxruntime.quantization.matmul_nbits_quantizer", _EXTRA)
-            reducing = quantizer.MatMulNBitsQuantizer(
+            matmul_quantizer = quantizer.MatMulNBitsQuantizer(
                 model, bits=8, block_size=BLOCK, is_symmetric=True, accuracy_level=_INT8_ACTIVATIONS
             )
-            reducing.process()
-        large = sum(path.stat().st_size for path in whole.parent.iterdir()) > _LARGE
-        reducing.model.save_model_to_file(str(target), large)
+            matmul_quantizer.process()
+        external_weights = sum(path.stat().st_size for path in full_precision.parent.iterdir()) > _LARGE
+        matmul_quantizer.model.save_model_to_file(str(target), external_weights)
         for path in target.parent.iterdir():
-            # a model beyond 2 GB has its weights in files of their own, which only the whole one reads
-            if path == whole or not path.name.startswith(target.name):
+            # a large fp32 model has its weights in separate files, which the result does not read
+            if path == full_precision or not path.name.startswith(target.name):
                 path.unlink()
 
 
 @contextmanager
 def _silent() -> Iterator[None]:
-    """Keep notices of the quantizer off stderr; importing it sets up the root logger."""
+    """Silence the log of the quantiser within the block, and undo its changes to the root logger."""
     root = logging.getLogger()
     level, handlers, disabled = root.level, root.handlers[:], root.manager.disable
     logging.disable(logging.WARNING)

@@ -1,4 +1,4 @@
-"""OpenVINO: models as its own files, straight from torch; bf16 where the CPU has it."""
+"""The backend OpenVINO: models converted from torch to its own format; bf16 if the CPU supports it."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ _HINTS = {"fp32": "f32", "bf16": "bf16"}
 
 
 class OpenVino:
-    """See :class:`assay.metrics.neural.backends.cache.Converter`.
+    """Converts and runs models with OpenVINO; see :class:`assay.metrics.neural.backends.cache.Converter`.
 
     Raises:
         UnavailableError: openvino is not installed.
@@ -31,16 +31,16 @@ class OpenVino:
     precisions: tuple[str, ...] = ("fp32", "bf16")
 
     def __init__(self) -> None:
-        self._library = _import()
+        self._library = _import_without_telemetry()
 
     def key(self, precision: str) -> dict[str, str]:
-        """See :class:`Converter`; precision is chosen when the files are loaded, the files are the same."""
+        """See :class:`Converter`; all precisions share the files, since the precision is chosen on loading."""
         return {package: version_of(package) for package in ("torch", "transformers", "openvino")}
 
     def write(self, module: Any, names: tuple[str, ...], precision: str, folder: Path) -> None:
         """See :class:`Converter`."""
         converted = self._library.convert_model(module, example_input=example_of(names))
-        # by default the weights are halved
+        # by default weights are stored in fp16
         self._library.save_model(converted, str(folder / _FILE), compress_to_fp16=False)
 
     def open(self, folder: Path, precision: str, threads: int) -> Pass:
@@ -49,7 +49,7 @@ class OpenVino:
             "INFERENCE_NUM_THREADS": threads,
             "INFERENCE_PRECISION_HINT": _HINTS[precision],
             "PERFORMANCE_HINT": "LATENCY",
-            # pinned threads of two processes would share the first core
+            # two processes would pin their threads to the same cores
             "ENABLE_CPU_PINNING": False,
         }
         with opening(folder, self.name):
@@ -65,22 +65,22 @@ class OpenVino:
 
         def run(inputs: Mapping[str, NDArray[Any]]) -> list[NDArray[Any]]:
             request.infer([inputs[name] for name in names], share_inputs=True)
-            # the next pass writes over these
+            # copied, because the next pass overwrites the output tensors
             return [np.array(request.get_output_tensor(number).data) for number in range(len(compiled.outputs))]
 
         return run
 
 
-def _import() -> Any:
-    """Import the package without its telemetry, which reports every import and conversion to a server."""
+def _import_without_telemetry() -> Any:
+    """Import openvino without its telemetry, which would report every import and conversion to a server."""
     if sys.modules.get("openvino") is not None:
         return sys.modules["openvino"]
-    hidden = _TELEMETRY not in sys.modules
-    if hidden:
-        # openvino then finds the package not installed, and sends nothing
+    hides_telemetry = _TELEMETRY not in sys.modules
+    if hides_telemetry:
+        # None makes an import of the telemetry package fail, so openvino works without it
         sys.modules[_TELEMETRY] = None  # type: ignore[assignment]
     try:
         return import_backend("openvino", "openvino")
     finally:
-        if hidden:
+        if hides_telemetry:
             sys.modules.pop(_TELEMETRY, None)
