@@ -253,7 +253,7 @@ def convert(source: SourceTable, reading: Reading, *, allow_unlabelled: bool = F
         allow_unlabelled: whether to keep rows without a label, and accept a table without a label column.
 
     Raises:
-        InputError: a missing column, a missing text, a label that is not a number or is missing, or a duplicate
+        InputError: a missing column, a missing text, a label that is not a number or is missing, or a repeat
             pair_id; one line with file, row and column.
     """
     table, left_out = with_known_types(source.table, source.name)
@@ -268,9 +268,9 @@ def convert(source: SourceTable, reading: Reading, *, allow_unlabelled: bool = F
     mapping = resolve_columns(columns, table.column_names, where=source.name, need_label=not allow_unlabelled)
     for name, parts in mapping.items():
         if len(set(parts)) < len(parts):
-            duplicate = next(part for part in parts if parts.count(part) > 1)
+            repeat = next(part for part in parts if parts.count(part) > 1)
             raise InputError(
-                f"{source.name}: {name}={'+'.join(parts)} takes the column {duplicate!r} twice; name each annotator once"
+                f"{source.name}: {name}={'+'.join(parts)} takes the column {repeat!r} twice; name each annotator once"
             )
     pair_columns: dict[str, Any] = {}
     for name in ("candidate", "question"):
