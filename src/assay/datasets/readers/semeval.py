@@ -1,4 +1,4 @@
-"""SemEval STS 2012-2016: one input and one gold file a source, aligned line by line."""
+"""Reads SemEval STS 2012-2016: one input file and one gold file per source, aligned line by line."""
 
 from __future__ import annotations
 
